@@ -1,0 +1,263 @@
+// Package property holds the values that programs, the engine, and providers
+// exchange: a superset of JSON with assets, archives, resource references,
+// unknowns, secrets, and outputs. Values are immutable and safe to share
+// between goroutines.
+//
+// The package is linked into guests. It uses neither reflection nor fmt, and
+// knows no encoding: [github.com/husk-dev/husk/abi/property/hostcbor] and
+// [github.com/husk-dev/husk/abi/property/guestcbor] hold the two codecs of the
+// wire format, which wit/property.cddl defines.
+package property
+
+import "math"
+
+// Kind tells the kinds of values apart.
+type Kind uint8
+
+// The kinds of values. The zero Value is null.
+const (
+	KindNull Kind = iota
+	KindBool
+	KindNumber
+	KindString
+	KindArray
+	KindObject
+	KindAsset
+	KindArchive
+	KindResourceReference
+	KindUnknown
+	KindSecret
+	KindOutput
+)
+
+var kindNames = [...]string{
+	"null", "bool", "number", "string", "array", "object", "asset", "archive",
+	"resource reference", "unknown", "secret", "output",
+}
+
+// String returns the name of the kind as error messages show it.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "invalid"
+}
+
+// Value is one property value. The zero Value is null.
+type Value struct {
+	kind Kind
+	num  float64 // bool (0 or 1) and number
+	str  string  // string
+	ref  any     // []Value, Map, *Asset, *Archive, *ResourceReference, *Value (secret), *Output
+}
+
+// Unknown is a value that is not known before the deployment is carried out.
+var Unknown = Value{kind: KindUnknown}
+
+// Null is the null value, the same as Value{}.
+var Null = Value{}
+
+// Bool returns b as a value.
+func Bool(b bool) Value {
+	if b {
+		return Value{kind: KindBool, num: 1}
+	}
+	return Value{kind: KindBool}
+}
+
+// Number returns f, an IEEE-754 double, as a value.
+func Number(f float64) Value { return Value{kind: KindNumber, num: f} }
+
+// String returns s, which must be valid UTF-8 to be encoded, as a value.
+func String(s string) Value { return Value{kind: KindString, str: s} }
+
+// Array returns the elements as a value. It takes ownership of the slice.
+func Array(elements ...Value) Value { return Value{kind: KindArray, ref: elements} }
+
+// Object returns m as a value.
+func Object(m Map) Value { return Value{kind: KindObject, ref: m} }
+
+// Secret returns v marked as sensitive. A secret of a secret is that secret.
+func Secret(v Value) Value {
+	if v.kind == KindSecret {
+		return v
+	}
+	return Value{kind: KindSecret, ref: &v}
+}
+
+// Output returns o as a value.
+func OutputOf(o Output) Value { return Value{kind: KindOutput, ref: &o} }
+
+// Reference returns r as a value.
+func Reference(r ResourceReference) Value { return Value{kind: KindResourceReference, ref: &r} }
+
+// AssetOf returns a as a value.
+func AssetOf(a Asset) Value { return Value{kind: KindAsset, ref: &a} }
+
+// ArchiveOf returns a as a value.
+func ArchiveOf(a Archive) Value { return Value{kind: KindArchive, ref: &a} }
+
+// Output is a value with the resources that it was computed from. A program's
+// inputs are outputs of other resources; the engine folds the dependencies into
+// the resource's own and stores the value alone.
+type Output struct {
+	// Value is the value, or Unknown while it is not known.
+	Value Value
+	// Secret marks the value as sensitive.
+	Secret bool
+	// Dependencies holds the URNs of the resources the value comes from, sorted.
+	Dependencies []string
+}
+
+// ResourceReference names a resource inside a value.
+type ResourceReference struct {
+	// URN identifies the resource.
+	URN string
+	// HasID tells custom resources (which have an ID) from components.
+	HasID bool
+	// ID is the provider-assigned ID. With HasID and an empty ID, the ID is unknown.
+	ID string
+	// PackageVersion is the version of the provider that manages the resource, if known.
+	PackageVersion string
+}
+
+// Asset is a blob: exactly one of text, path, and URI names its contents, or
+// none of them where only the hash is kept.
+type Asset struct {
+	// Hash is the SHA-256 of the contents in lower-case hex, empty while not computed.
+	Hash string
+	// Source says which of the fields below holds the contents.
+	Source AssetSource
+	// Text holds literal contents.
+	Text string
+	// Path is a file, relative to the program's directory.
+	Path string
+	// URI is an http, https, or file URL.
+	URI string
+}
+
+// AssetSource says where the contents of an asset or archive are.
+type AssetSource uint8
+
+// The sources of assets and archives. SourceNone is one whose contents were
+// elided: only its hash is known.
+const (
+	SourceNone AssetSource = iota
+	SourceText             // assets only
+	SourcePath
+	SourceURI
+	SourceAssets // archives only
+)
+
+// Archive is a tree of assets and archives: literal, or a tar, tar.gz, or zip
+// file at a path or URI.
+type Archive struct {
+	// Hash is the SHA-256 of the contents in lower-case hex, empty while not computed.
+	Hash string
+	// Source says which of the fields below holds the contents.
+	Source AssetSource
+	// Assets holds the members of a literal archive: values of kind asset or archive.
+	Assets Map
+	// Path is a file or directory, relative to the program's directory.
+	Path string
+	// URI is an http, https, or file URL.
+	URI string
+}
+
+// Kind returns the kind of the value.
+func (v Value) Kind() Kind { return v.kind }
+
+// IsNull reports whether v is null.
+func (v Value) IsNull() bool { return v.kind == KindNull }
+
+// IsUnknown reports whether v itself is unknown; see ContainsUnknowns for its parts.
+func (v Value) IsUnknown() bool { return v.kind == KindUnknown }
+
+// IsSecret reports whether v itself is a secret.
+func (v Value) IsSecret() bool { return v.kind == KindSecret }
+
+// AsBool returns the bool that v holds.
+func (v Value) AsBool() (b, ok bool) { return v.num != 0, v.kind == KindBool }
+
+// AsNumber returns the number that v holds.
+func (v Value) AsNumber() (f float64, ok bool) { return v.num, v.kind == KindNumber }
+
+// AsString returns the string that v holds.
+func (v Value) AsString() (s string, ok bool) { return v.str, v.kind == KindString }
+
+// AsArray returns the elements that v holds. The caller must not change the slice.
+func (v Value) AsArray() (elements []Value, ok bool) {
+	elements, ok = v.ref.([]Value)
+	return elements, ok
+}
+
+// AsObject returns the map that v holds.
+func (v Value) AsObject() (m Map, ok bool) {
+	m, ok = v.ref.(Map)
+	return m, ok
+}
+
+// AsAsset returns the asset that v holds.
+func (v Value) AsAsset() (a Asset, ok bool) {
+	p, ok := v.ref.(*Asset)
+	if !ok {
+		return Asset{}, false
+	}
+	return *p, true
+}
+
+// AsArchive returns the archive that v holds.
+func (v Value) AsArchive() (a Archive, ok bool) {
+	p, ok := v.ref.(*Archive)
+	if !ok {
+		return Archive{}, false
+	}
+	return *p, true
+}
+
+// AsReference returns the resource reference that v holds.
+func (v Value) AsReference() (r ResourceReference, ok bool) {
+	p, ok := v.ref.(*ResourceReference)
+	if !ok {
+		return ResourceReference{}, false
+	}
+	return *p, true
+}
+
+// AsOutput returns the output that v holds.
+func (v Value) AsOutput() (o Output, ok bool) {
+	p, ok := v.ref.(*Output)
+	if !ok {
+		return Output{}, false
+	}
+	return *p, true
+}
+
+// AsSecret returns the value that the secret v holds.
+func (v Value) AsSecret() (inner Value, ok bool) {
+	if v.kind != KindSecret {
+		return Value{}, false
+	}
+	return *v.ref.(*Value), true
+}
+
+// Plain returns v without the secret and output wrappers around it; wrappers
+// inside arrays and objects stay (see Unwrap for those).
+func (v Value) Plain() Value {
+	for {
+		switch v.kind {
+		case KindSecret:
+			v = *v.ref.(*Value)
+		case KindOutput:
+			v = v.ref.(*Output).Value
+		default:
+			return v
+		}
+	}
+}
+
+// IsInteger reports whether v is a number without a fraction whose magnitude
+// is at most 2^53, so that it is exactly an integer.
+func (v Value) IsInteger() bool {
+	return v.kind == KindNumber && v.num == math.Trunc(v.num) && math.Abs(v.num) <= 1<<53
+}
