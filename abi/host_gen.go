@@ -1,0 +1,179 @@
+// Code generated from wit/ by witgen. DO NOT EDIT.
+
+package abi
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// LogSeverity says how much a message matters.
+type LogSeverity uint8
+
+const (
+	LogSeverityDebug LogSeverity = iota
+	LogSeverityInfo
+	LogSeverityWarning
+	LogSeverityError
+)
+
+var logSeverityNames = [...]string{
+	"debug",
+	"info",
+	"warning",
+	"error",
+}
+
+// String returns the name that the contract gives the case.
+func (v LogSeverity) String() string { return caseName(logSeverityNames[:], uint8(v)) }
+
+// LogEntry is a message for the user.
+type LogEntry struct {
+	Severity LogSeverity
+	Message  string
+	// The resource that the message is about; empty for none.
+	URN urn.URN
+	// True for progress that replaces the previous such message and is not kept.
+	Ephemeral bool
+}
+
+// Log says where messages go. Always granted, bounded in size and rate.
+type Log interface {
+	// Show the message. One that exceeds the limits is cut or dropped, never refused.
+	Write(ctx context.Context, entry LogEntry)
+}
+
+// Control is the state of the call that is being served.
+type Control interface {
+	// True once the caller has cancelled the call. A provider that waits for
+	// something asks now and then, and answers with what it has.
+	Cancelled(ctx context.Context) bool
+}
+
+// HTTPHeader is a header field. Fields that occur several times are several headers.
+type HTTPHeader struct {
+	Name  string
+	Value []byte
+}
+
+// HTTPRequest is a request, whole or the beginning of a streamed one.
+type HTTPRequest struct {
+	Method string
+	// An absolute http or https URL.
+	URL     string
+	Headers []HTTPHeader
+	Body    []byte
+	// Milliseconds for the whole exchange; 0 for the host's default.
+	TimeoutMs uint64
+}
+
+// HTTPResponse is a whole response.
+type HTTPResponse struct {
+	Status   uint16
+	Headers  []HTTPHeader
+	Body     []byte
+	Trailers []HTTPHeader
+}
+
+// HTTPResponseHead is a response whose body is still to be read.
+type HTTPResponseHead struct {
+	Status  uint16
+	Headers []HTTPHeader
+}
+
+// HTTPExchange is a streamed exchange; of meaning to the instance that opened it only.
+type HTTPExchange uint64
+
+// HTTPChunk is a part of a response's body.
+type HTTPChunk struct {
+	// Empty at the end of the body.
+	Data []byte
+	// With the last chunk.
+	Trailers []HTTPHeader
+}
+
+// HTTP is the way out over HTTP, done by the host with its own TLS. Each request is checked against
+// the grants: method, host, port, and path prefix, and the address after resolution.
+// Redirects are not followed but returned.
+type HTTP interface {
+	// A whole exchange with bodies in memory.
+	Send(ctx context.Context, request HTTPRequest) (HTTPResponse, error)
+
+	// Begin a streamed exchange. The request's `body` is the first part of the body.
+	Open(ctx context.Context, request HTTPRequest) (HTTPExchange, error)
+
+	// Append to the request's body.
+	Write(ctx context.Context, exchange HTTPExchange, data []byte) error
+
+	// End the request's body and wait for the response's head.
+	Finish(ctx context.Context, exchange HTTPExchange) (HTTPResponseHead, error)
+
+	// Read at most `max` bytes of the response's body.
+	Read(ctx context.Context, exchange HTTPExchange, max uint32) (HTTPChunk, error)
+
+	// Give up the exchange. Closing one that is closed does nothing.
+	Close(ctx context.Context, exchange HTTPExchange)
+}
+
+// TCPConnection is an open connection; of meaning to the instance that opened it only.
+type TCPConnection uint64
+
+// TCPConnectRequest is a host and port to connect to.
+type TCPConnectRequest struct {
+	// A host name or IP address.
+	Host string
+	Port uint16
+	// Milliseconds; 0 for the host's default.
+	TimeoutMs uint64
+}
+
+// TCP is the way out over TCP, to granted host and port pairs.
+type TCP interface {
+	// Open a connection.
+	Connect(ctx context.Context, request TCPConnectRequest) (TCPConnection, error)
+
+	// Up to `max` bytes; empty at the end of the stream. With `wait` false the
+	// answer is the error `unavailable` where nothing has arrived.
+	Read(ctx context.Context, connection TCPConnection, max uint32, wait bool) ([]byte, error)
+
+	// How many bytes were taken.
+	Write(ctx context.Context, connection TCPConnection, data []byte) (uint32, error)
+
+	// End the outgoing stream; the incoming one stays open.
+	CloseWrite(ctx context.Context, connection TCPConnection) error
+
+	// Close the connection. Closing one that is closed does nothing.
+	Close(ctx context.Context, connection TCPConnection)
+}
+
+// Files says what WASI preview 1 cannot do with the directories that were granted. Paths are
+// those of the WASI file system.
+type Files interface {
+	// Set the permission bits (as of chmod, at most 0o777) of a file or directory.
+	SetMode(ctx context.Context, path string, mode uint32) error
+
+	// The permission bits of a file or directory.
+	GetMode(ctx context.Context, path string) (uint32, error)
+}
+
+// KVItem is a key's value and its revision.
+type KVItem struct {
+	// Absent where the key has no value.
+	Value *[]byte
+	// Changes with each write; 0 where the key has no value.
+	Revision uint64
+}
+
+// KV is a small store private to the provider and the stack.
+type KV interface {
+	// The key's value, if it has one.
+	Get(ctx context.Context, key string) (KVItem, error)
+
+	// Write the value if the key's revision is still `revision`; the answer is the
+	// new revision. An absent value deletes the key.
+	Put(ctx context.Context, key string, value *[]byte, revision uint64) (uint64, error)
+
+	// The keys with the prefix, in order, at most `limit`, after `after`.
+	Keys(ctx context.Context, prefix string, after string, limit uint32) ([]string, error)
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"go/token"
+	"strings"
+
+	"go.bytecodealliance.org/wit"
+)
+
+// contract is the resolved WIT with the Go names of its types.
+type contract struct {
+	resolve *wit.Resolve
+	version string                    // of the package, for example 0.1.0
+	names   map[*wit.TypeDef]string   // Go name of each named type, aliases resolved
+	taken   map[string]*wit.Interface // the interface that owns each Go name
+}
+
+// The interfaces of the contract, with the Go name of each.
+var interfaceNames = map[string]string{
+	"types": "", "provider": "Provider", "monitor": "Monitor",
+	"log": "Log", "control": "Control", "http": "HTTP", "tcp": "TCP", "files": "Files", "kv": "KV",
+}
+
+// foreign holds the WIT types that Go has hand-written types for.
+var foreign = map[string]string{
+	"properties":     "property.Map",
+	"property-value": "property.Value",
+	"urn":            "urn.URN",
+	"property-path":  "string",
+}
+
+func newContract(r *wit.Resolve) (*contract, error) {
+	c := &contract{resolve: r, names: map[*wit.TypeDef]string{}, taken: map[string]*wit.Interface{}}
+	for _, i := range r.Interfaces {
+		if _, ok := interfaceNames[*i.Name]; !ok {
+			return nil, fmt.Errorf("interface %s has no Go name: add it to interfaceNames", *i.Name)
+		}
+		c.version = i.Package.Name.Version.String()
+	}
+	for _, i := range c.interfaces("types", "provider", "log", "control", "http", "tcp", "files", "kv", "monitor") {
+		for _, t := range i.TypeDefs.All() {
+			if t.Root() != t {
+				continue // a use of another interface's type
+			}
+			if go_, ok := foreign[t.TypeName()]; ok {
+				c.names[t] = go_
+				continue
+			}
+			name := goName(t.TypeName())
+			switch *i.Name {
+			case "types", "provider":
+			case "monitor":
+				if c.taken[name] != nil {
+					name = "Monitor" + name
+				}
+			default:
+				name = interfaceNames[*i.Name] + name
+			}
+			if c.taken[name] != nil {
+				return nil, fmt.Errorf("two types have the Go name %s", name)
+			}
+			c.names[t], c.taken[name] = name, i
+		}
+	}
+	return c, nil
+}
+
+// interfaces returns the interfaces of the names, in that order.
+func (c *contract) interfaces(names ...string) []*wit.Interface {
+	out := make([]*wit.Interface, len(names))
+	for n, name := range names {
+		for _, i := range c.resolve.Interfaces {
+			if *i.Name == name {
+				out[n] = i
+			}
+		}
+	}
+	return out
+}
+
+// named returns the Go name of a type, and false for an anonymous or primitive type.
+func (c *contract) named(t wit.Type) (string, bool) {
+	td, ok := t.(*wit.TypeDef)
+	if !ok {
+		return "", false
+	}
+	name, ok := c.names[td.Root()]
+	return name, ok
+}
+
+// goType returns the Go type of t, with the types of package abi qualified by pkg.
+func (c *contract) goType(t wit.Type, pkg string) string {
+	if name, ok := c.named(t); ok {
+		switch {
+		case name == "Error":
+			return "*" + pkg + name
+		case strings.Contains(name, ".") || token.IsKeyword(name) || name == "string":
+			return name
+		}
+		return pkg + name
+	}
+	switch t := kind(t).(type) {
+	case wit.Bool:
+		return "bool"
+	case wit.U8:
+		return "byte"
+	case wit.U16:
+		return "uint16"
+	case wit.U32:
+		return "uint32"
+	case wit.U64:
+		return "uint64"
+	case wit.F64:
+		return "float64"
+	case wit.String:
+		return "string"
+	case *wit.List:
+		return "[]" + c.goType(t.Type, pkg)
+	case *wit.Option:
+		return "*" + c.goType(t.Type, pkg)
+	}
+	panic(fmt.Sprintf("the contract uses a type that Go has no mapping for: %T", t))
+}
+
+// kind returns what a type is, below its names.
+func kind(t wit.Type) wit.TypeDefKind {
+	for {
+		td, ok := t.(*wit.TypeDef)
+		if !ok {
+			return t
+		}
+		inner, ok := td.Kind.(wit.Type)
+		if !ok {
+			return td.Kind
+		}
+		t = inner
+	}
+}
+
+// function is one function of an interface as Go sees it.
+type function struct {
+	*wit.Function
+	goName string   // of the method
+	params []string // Go names of the parameters
+	result wit.Type // nil for none
+	fails  bool     // returns a result<_, error>
+}
+
+func (c *contract) functions(i *wit.Interface) []function {
+	var out []function
+	for _, f := range i.Functions.All() {
+		g := function{Function: f, goName: goName(f.Name)}
+		for _, p := range f.Params {
+			g.params = append(g.params, strings.ReplaceAll(p.Name, "-", ""))
+		}
+		if len(f.Results) > 0 {
+			g.result = f.Results[0].Type
+			if r, ok := kind(g.result).(*wit.Result); ok {
+				g.result, g.fails = r.OK, true
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// signature returns the parameters and results of the Go method.
+func (c *contract) signature(f function, pkg string, named bool) string {
+	var b strings.Builder
+	b.WriteString("(")
+	if named {
+		b.WriteString("ctx ")
+	}
+	b.WriteString("context.Context")
+	for i, p := range f.Params {
+		b.WriteString(", ")
+		if named {
+			b.WriteString(f.params[i] + " ")
+		}
+		b.WriteString(c.goType(p.Type, pkg))
+	}
+	b.WriteString(")")
+	var results []string
+	if f.result != nil {
+		results = append(results, c.goType(f.result, pkg))
+	}
+	if f.fails {
+		results = append(results, "error")
+	}
+	switch len(results) {
+	case 0:
+	case 1:
+		b.WriteString(" " + results[0])
+	default:
+		b.WriteString(" (" + strings.Join(results, ", ") + ")")
+	}
+	return b.String()
+}
+
+var initialisms = map[string]string{
+	"http": "HTTP", "id": "ID", "json": "JSON", "kv": "KV", "sdk": "SDK",
+	"tcp": "TCP", "uri": "URI", "url": "URL", "urn": "URN", "urns": "URNs",
+}
+
+// goName returns a WIT name in Go's spelling: not-found is NotFound, timeout-ms is TimeoutMs.
+func goName(name string) string {
+	var b strings.Builder
+	for _, word := range strings.Split(name, "-") {
+		if s, ok := initialisms[word]; ok {
+			b.WriteString(s)
+			continue
+		}
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}

@@ -1,0 +1,79 @@
+// Command witgen reads the contract in wit/ and writes what follows from it: the
+// resolved WIT as JSON, the Go types of package abi, the codecs and tables of
+// abi/canon, and the guest's shims. Run it with `go generate ./abi`; its argument
+// is the root of the repository.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.bytecodealliance.org/wit"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: witgen <root of the repository>")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "witgen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(root string) error {
+	files, err := generate(root)
+	if err != nil {
+		return err
+	}
+	for name, data := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate returns the contents of every generated file, by its path below root.
+func generate(root string) (map[string][]byte, error) {
+	// The WIT parser runs in a sandbox of its own, which knows absolute paths only.
+	dir, err := filepath.Abs(filepath.Join(root, "wit"))
+	if err != nil {
+		return nil, err
+	}
+	resolve, err := wit.LoadWIT(dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newContract(resolve)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	if files["wit/husk-provider.wit.json"], err = encodeResolve(resolve); err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		path  string
+		write func(*contract, *source)
+	}{
+		{"abi/types_gen.go", writeTypes("types")},
+		{"abi/provider_gen.go", writeTypes("provider")},
+		{"abi/host_gen.go", writeTypes("log", "control", "http", "tcp", "files", "kv")},
+		{"abi/monitor_gen.go", writeTypes("monitor")},
+		{"abi/unimplemented_gen.go", writeUnimplemented},
+	} {
+		s := &source{}
+		f.write(c, s)
+		if files[f.path], err = s.format(); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,520 @@
+// Code generated from wit/ by witgen. DO NOT EDIT.
+
+package abi
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Features says what the two sides understand. The effective set is the intersection.
+type Features uint32
+
+const (
+	// Secret values are passed as such. Without it the host unwraps them and
+	// marks the results again.
+	FeaturesSecrets Features = 1 << iota
+	// Resource references are passed as such. Without it the provider sees the
+	// referenced resource's ID, or its URN where it has none.
+	FeaturesResourceReferences
+	// Values carry the resources that they depend on.
+	FeaturesOutputs
+	// `check` understands `autonaming`.
+	FeaturesAutonaming
+	// `create` and `update` can be called with `preview`. Without it the host
+	// answers a preview itself, with unknown outputs.
+	FeaturesPreview
+)
+
+// HandshakeRequest is the request of [Provider.Handshake].
+type HandshakeRequest struct {
+	// The engine's name and version, for messages only.
+	Engine   string
+	Features Features
+}
+
+// HandshakeResponse is the answer of [Provider.Handshake].
+type HandshakeResponse struct {
+	// The package's name, for example `random`.
+	Name string
+	// The package's semantic version.
+	Version string
+	// The SDK and its version, for messages only.
+	SDK      string
+	Features Features
+}
+
+// ParameterValue is a parameterization as `parameterize` answered it.
+type ParameterValue struct {
+	Name    string
+	Version string
+	// Bytes that only the provider understands.
+	Value []byte
+}
+
+// Parameters says how a provider is made into another package.
+type Parameters struct {
+	// Case says which of the fields below counts.
+	Case ParametersCase
+	// Words from a command line.
+	Args []string
+	// The value of an earlier parameterization, kept in an SDK or in a state.
+	Value ParameterValue
+}
+
+// ParametersCase tells the cases of Parameters apart.
+type ParametersCase uint8
+
+const (
+	// Words from a command line.
+	ParametersCaseArgs ParametersCase = iota
+	// The value of an earlier parameterization, kept in an SDK or in a state.
+	ParametersCaseValue
+)
+
+var parametersCaseNames = [...]string{
+	"args",
+	"value",
+}
+
+// String returns the name that the contract gives the case.
+func (v ParametersCase) String() string { return caseName(parametersCaseNames[:], uint8(v)) }
+
+// ParameterizeRequest is the request of [Provider.Parameterize].
+type ParameterizeRequest struct {
+	Parameters Parameters
+	// False: the provider becomes the package that it answers with, once, before
+	// anything else. True: it serves the package beside its own, any number of times.
+	Extension bool
+}
+
+// ParameterizeResponse is the answer of [Provider.Parameterize].
+type ParameterizeResponse struct {
+	Name    string
+	Version string
+	// What to pass as a value to get the same parameterization again.
+	Value []byte
+}
+
+// GetSchemaRequest is the request of [Provider.GetSchema].
+type GetSchemaRequest struct {
+	// Version of the schema format; 0 is the only one.
+	Version uint32
+	// The extension package whose schema is asked for; empty for the provider's own.
+	SubpackageName    string
+	SubpackageVersion string
+}
+
+// GetSchemaResponse is the answer of [Provider.GetSchema].
+type GetSchemaResponse struct {
+	// Package schema as JSON (Pulumi's metaschema).
+	Schema string
+}
+
+// GetMappingRequest is the request of [Provider.GetMapping].
+type GetMappingRequest struct {
+	// The source ecosystem, for example `terraform`.
+	Key string
+	// The source provider; empty for the only or best one.
+	Provider string
+}
+
+// GetMappingResponse is the answer of [Provider.GetMapping].
+type GetMappingResponse struct {
+	Provider string
+	Data     []byte
+}
+
+// GetMappingsRequest is the request of [Provider.GetMappings].
+type GetMappingsRequest struct {
+	Key string
+}
+
+// GetMappingsResponse is the answer of [Provider.GetMappings].
+type GetMappingsResponse struct {
+	Providers []string
+}
+
+// ConfigureRequest is the request of [Provider.Configure].
+type ConfigureRequest struct {
+	URN  urn.URN
+	Name string
+	Type string
+	ID   string
+	// The checked configuration. In a preview it may hold unknowns.
+	Inputs property.Map
+}
+
+// AutonamingMode says how binding a proposed name is.
+type AutonamingMode uint8
+
+const (
+	// Use the proposed name if it fits.
+	AutonamingModePropose AutonamingMode = iota
+	// Use exactly the proposed name or fail.
+	AutonamingModeEnforce
+	// The user must name the resource.
+	AutonamingModeDisable
+)
+
+var autonamingModeNames = [...]string{
+	"propose",
+	"enforce",
+	"disable",
+}
+
+// String returns the name that the contract gives the case.
+func (v AutonamingMode) String() string { return caseName(autonamingModeNames[:], uint8(v)) }
+
+// Autonaming is a name that the user's naming policy proposes for the physical resource.
+type Autonaming struct {
+	ProposedName string
+	Mode         AutonamingMode
+}
+
+// CheckRequest is the request of [Provider.CheckConfig] and [Provider.Check].
+type CheckRequest struct {
+	URN  urn.URN
+	Name string
+	Type string
+	// The last checked inputs, where there are any.
+	Olds *property.Map
+	News property.Map
+	// 32 bytes from which generated defaults are drawn, so that a saved plan
+	// gives the same ones again.
+	RandomSeed []byte
+	Autonaming *Autonaming
+}
+
+// CheckResponse is the answer of [Provider.CheckConfig] and [Provider.Check].
+type CheckResponse struct {
+	// The inputs with defaults applied; of no meaning if there are failures.
+	Inputs   property.Map
+	Failures []CheckFailure
+}
+
+// DiffChanges says whether anything differs.
+type DiffChanges uint8
+
+const (
+	// The provider cannot tell: the caller compares old and new inputs.
+	DiffChangesUnknown DiffChanges = iota
+	DiffChangesNone
+	DiffChangesSome
+)
+
+var diffChangesNames = [...]string{
+	"unknown",
+	"none",
+	"some",
+}
+
+// String returns the name that the contract gives the case.
+func (v DiffChanges) String() string { return caseName(diffChangesNames[:], uint8(v)) }
+
+// DiffKind says how a property differs, and whether that replaces the resource.
+type DiffKind uint8
+
+const (
+	DiffKindAdd DiffKind = iota
+	DiffKindAddReplace
+	DiffKindDelete
+	DiffKindDeleteReplace
+	DiffKindUpdate
+	DiffKindUpdateReplace
+)
+
+var diffKindNames = [...]string{
+	"add",
+	"add-replace",
+	"delete",
+	"delete-replace",
+	"update",
+	"update-replace",
+}
+
+// String returns the name that the contract gives the case.
+func (v DiffKind) String() string { return caseName(diffKindNames[:], uint8(v)) }
+
+// PropertyDiff is a property that differs.
+type PropertyDiff struct {
+	Path string
+	Kind DiffKind
+	// True: the old value is in the old inputs. False: it is in the old state.
+	InputDiff bool
+}
+
+// DiffRequest is the request of [Provider.DiffConfig] and [Provider.Diff].
+type DiffRequest struct {
+	URN  urn.URN
+	Name string
+	Type string
+	ID   string
+	// The last recorded state (outputs).
+	Olds property.Map
+	// The checked inputs; in a preview they may hold unknowns.
+	News property.Map
+	// The inputs that the last recorded state was made from.
+	OldInputs     property.Map
+	IgnoreChanges []string
+}
+
+// DiffResponse is the answer of [Provider.DiffConfig] and [Provider.Diff].
+type DiffResponse struct {
+	Changes DiffChanges
+	// Whether `detailed-diff` is filled; without it the keys below count.
+	HasDetailedDiff     bool
+	DetailedDiff        []PropertyDiff
+	DeleteBeforeReplace bool
+	// Top-level inputs whose change replaces the resource.
+	ReplaceKeys []string
+	// Top-level properties that are sure not to change.
+	StableKeys []string
+	// Top-level inputs that changed.
+	ChangedKeys []string
+}
+
+// CreateRequest is the request of [Provider.Create].
+type CreateRequest struct {
+	URN    urn.URN
+	Name   string
+	Type   string
+	Inputs property.Map
+	// Seconds; 0 for the provider's default.
+	Timeout float64
+	// Compute the outputs without creating anything.
+	Preview bool
+}
+
+// CreateResponse is the answer of [Provider.Create].
+type CreateResponse struct {
+	// Must not be empty, except in a preview.
+	ID    string
+	State property.Map
+	// Ask for a refresh of the resource before each later update.
+	RefreshBeforeUpdate bool
+}
+
+// ReadRequest is the request of [Provider.Read].
+type ReadRequest struct {
+	URN  urn.URN
+	Name string
+	Type string
+	ID   string
+	// The last recorded state; absent in an import.
+	State *property.Map
+	// The last recorded inputs; present in a refresh only.
+	Inputs  *property.Map
+	Timeout float64
+}
+
+// ReadResponse is the answer of [Provider.Read].
+type ReadResponse struct {
+	// Empty: the resource does not exist.
+	ID    string
+	State property.Map
+	// Required for an import.
+	Inputs              *property.Map
+	RefreshBeforeUpdate bool
+}
+
+// UpdateRequest is the request of [Provider.Update].
+type UpdateRequest struct {
+	URN  urn.URN
+	Name string
+	Type string
+	ID   string
+	// The last recorded state.
+	Olds property.Map
+	// The checked inputs.
+	News          property.Map
+	OldInputs     property.Map
+	IgnoreChanges []string
+	Timeout       float64
+	Preview       bool
+}
+
+// UpdateResponse is the answer of [Provider.Update].
+type UpdateResponse struct {
+	State               property.Map
+	RefreshBeforeUpdate bool
+}
+
+// DeleteRequest is the request of [Provider.Delete].
+type DeleteRequest struct {
+	URN       urn.URN
+	Name      string
+	Type      string
+	ID        string
+	State     property.Map
+	OldInputs property.Map
+	Timeout   float64
+}
+
+// ListRequest is the request of [Provider.List].
+type ListRequest struct {
+	// The resource type.
+	Token string
+	Query property.Map
+	// At most so many in all; 0 for no limit.
+	Limit uint64
+	// At most so many in one answer; 0 for the provider's choice.
+	PageSize uint64
+	// From the previous answer; empty for the first page.
+	ContinuationToken string
+}
+
+// ListedResource is an existing resource that `list` found.
+type ListedResource struct {
+	// An ID that can be imported.
+	ID   string
+	Name string
+}
+
+// ListResponse is the answer of [Provider.List].
+type ListResponse struct {
+	Resources []ListedResource
+	// Empty after the last page.
+	ContinuationToken string
+}
+
+// InvokeRequest is the request of [Provider.Invoke] and [Provider.StreamInvoke].
+type InvokeRequest struct {
+	Token string
+	Args  property.Map
+	// True in a preview.
+	Preview bool
+}
+
+// InvokeResponse is the answer of [Provider.Invoke].
+type InvokeResponse struct {
+	Result   property.Map
+	Failures []CheckFailure
+}
+
+// StreamHandle is a stream of results, pulled one by one: nothing is computed before it is asked for.
+type StreamHandle uint64
+
+// StreamItem is a result of a stream, or its end.
+type StreamItem struct {
+	// Absent after the last result; the stream is then closed.
+	Result *property.Map
+}
+
+// CallRequest is the request of [Provider.Call].
+type CallRequest struct {
+	Token           string
+	Args            property.Map
+	ArgDependencies []PropertyDependency
+	Context         RunContext
+}
+
+// CallResponse is the answer of [Provider.Call].
+type CallResponse struct {
+	Result             property.Map
+	Failures           []CheckFailure
+	ResultDependencies []PropertyDependency
+}
+
+// ConstructRequest is the request of [Provider.Construct].
+type ConstructRequest struct {
+	Type              string
+	Name              string
+	Parent            urn.URN
+	Inputs            property.Map
+	InputDependencies []PropertyDependency
+	Options           ResourceOptions
+	Context           RunContext
+}
+
+// ConstructResponse is the answer of [Provider.Construct].
+type ConstructResponse struct {
+	URN               urn.URN
+	State             property.Map
+	StateDependencies []PropertyDependency
+}
+
+// Provider says what a provider does. Its methods are those of Pulumi's provider protocol,
+// with typed requests and errors.
+//
+// A provider is a core WebAssembly module, a WASI preview 1 reactor, that exports
+// these functions under their canonical-ABI names, such as
+// `husk:provider/provider@0.1.0#check`, together with `memory`, `cabi_realloc`, and a
+// `cabi_post_` function for each. The version in these names is the ABI version:
+// a host reads it without running any code.
+//
+// The host calls `_initialize` first, then `handshake`, then `parameterize` if the
+// program asks for it, then `configure`; `get-schema`, `check-config` and
+// `diff-config` may come before `configure`. An instance serves one call at a time.
+// A host may run several instances of one configuration, and may discard an
+// instance between any two calls: an instance's memory is no place for state.
+type Provider interface {
+	// The first call: who are you, and what do you understand?
+	Handshake(ctx context.Context, request HandshakeRequest) (HandshakeResponse, error)
+
+	// Make the provider into (or let it serve) another package.
+	Parameterize(ctx context.Context, request ParameterizeRequest) (ParameterizeResponse, error)
+
+	// The package's schema.
+	GetSchema(ctx context.Context, request GetSchemaRequest) (GetSchemaResponse, error)
+
+	// How names of another ecosystem map to this package's.
+	GetMapping(ctx context.Context, request GetMappingRequest) (GetMappingResponse, error)
+
+	// The source providers that `get-mapping` knows for an ecosystem.
+	GetMappings(ctx context.Context, request GetMappingsRequest) (GetMappingsResponse, error)
+
+	// Validate configuration and apply defaults.
+	CheckConfig(ctx context.Context, request CheckRequest) (CheckResponse, error)
+
+	// Can the new configuration manage what the old one made?
+	DiffConfig(ctx context.Context, request DiffRequest) (DiffResponse, error)
+
+	// Apply a checked configuration, once for each instance.
+	Configure(ctx context.Context, request ConfigureRequest) error
+
+	// Validate inputs and apply defaults. Checked inputs, checked again, are unchanged.
+	Check(ctx context.Context, request CheckRequest) (CheckResponse, error)
+
+	// What differs between the recorded state and the inputs, and does it need a replacement?
+	Diff(ctx context.Context, request DiffRequest) (DiffResponse, error)
+
+	// Make a resource.
+	Create(ctx context.Context, request CreateRequest) (CreateResponse, error)
+
+	// The resource as it is now; also an import's first step.
+	Read(ctx context.Context, request ReadRequest) (ReadResponse, error)
+
+	// Change a resource in place. Its ID stays.
+	Update(ctx context.Context, request UpdateRequest) (UpdateResponse, error)
+
+	// Remove a resource. One that is gone already is no error.
+	Delete(ctx context.Context, request DeleteRequest) error
+
+	// One page of the existing resources of a type.
+	List(ctx context.Context, request ListRequest) (ListResponse, error)
+
+	// Call a function of the package.
+	Invoke(ctx context.Context, request InvokeRequest) (InvokeResponse, error)
+
+	// Begin a function whose results come one by one.
+	StreamInvoke(ctx context.Context, request InvokeRequest) (StreamHandle, error)
+
+	// The next result of a stream.
+	StreamNext(ctx context.Context, stream StreamHandle) (StreamItem, error)
+
+	// Close a stream before its end. Closing one that ended does nothing.
+	StreamClose(ctx context.Context, stream StreamHandle) error
+
+	// Call a method of a component. The `monitor` import may be used.
+	Call(ctx context.Context, request CallRequest) (CallResponse, error)
+
+	// Make a component. The `monitor` import may be used.
+	Construct(ctx context.Context, request ConstructRequest) (ConstructResponse, error)
+
+	// Release what the instance holds. Calls in flight learn of a cancellation
+	// through `control.cancelled` and through host calls that answer `cancelled`.
+	Cancel(ctx context.Context) error
+}
