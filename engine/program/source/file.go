@@ -1,0 +1,134 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// MaxFileSize bounds a file, in bytes. A program of ten thousand resources is
+// about 2 MiB.
+const MaxFileSize = 8 << 20
+
+// Position is a place in a file. Lines and columns count from 1, columns in
+// characters. The zero Position is the file as a whole.
+type Position struct {
+	Line, Column int
+}
+
+// File is the text of one file. Marking lines as hidden is not safe for
+// concurrent use; everything else is.
+type File struct {
+	// Name is the file's name as messages show it.
+	Name   string
+	lines  []string
+	hidden map[int]bool
+}
+
+// NewFile returns a file of the text.
+func NewFile(name string, text []byte) *File {
+	return &File{Name: name, lines: strings.Split(string(text), "\n")}
+}
+
+// Read reads a file of at most [MaxFileSize] bytes.
+func Read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > MaxFileSize {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, MaxFileSize>>20)
+	}
+	return data, nil
+}
+
+// Line returns the text of a line, without its end, and whether there is one.
+func (f *File) Line(n int) (string, bool) {
+	if n < 1 || n > len(f.lines) {
+		return "", false
+	}
+	return strings.TrimSuffix(f.lines[n-1], "\r"), true
+}
+
+// Hide keeps the line of a key, and the lines of its value, out of diagnostics,
+// since they hold a secret in plain text.
+func (f *File) Hide(key *yaml.Node) {
+	text, ok := f.Line(key.Line)
+	if !ok {
+		return
+	}
+	if f.hidden == nil {
+		f.hidden = map[int]bool{}
+	}
+	f.hidden[key.Line] = true
+	indent := indentation(text)
+	for line := key.Line + 1; ; line++ {
+		text, ok := f.Line(line)
+		if !ok || (strings.TrimSpace(text) != "" && indentation(text) <= indent) {
+			return
+		}
+		f.hidden[line] = true
+	}
+}
+
+// indentation returns the number of spaces before the text of a line.
+func indentation(text string) int {
+	return len(text) - len(strings.TrimLeft(text, " "))
+}
+
+// Of returns the position of a node.
+func Of(n *yaml.Node) Position {
+	if n == nil {
+		return Position{}
+	}
+	return Position{n.Line, n.Column}
+}
+
+// Within returns the position of the occurrence-th mark (from 0) in the source
+// text of a scalar, moved on by offset characters. Where the source spells the
+// text differently, it is the position of the scalar itself.
+func (f *File) Within(n *yaml.Node, mark string, occurrence, offset int) Position {
+	column := n.Column
+	for line := n.Line; ; line++ {
+		text, ok := f.Line(line)
+		if !ok {
+			return Of(n)
+		}
+		start := byteOffset(text, column)
+		for from := start; ; {
+			i := strings.Index(text[from:], mark)
+			if i < 0 {
+				break
+			}
+			if occurrence == 0 {
+				return Position{line, utf8.RuneCountInString(text[:from+i]) + 1 + offset}
+			}
+			occurrence--
+			from += i + len(mark)
+		}
+		column = 1
+	}
+}
+
+// byteOffset returns the offset of a column in a line of text.
+func byteOffset(text string, column int) int {
+	for i := range text {
+		if column--; column <= 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// ErrEmpty is what [Parse] answers for a file without content.
+var ErrEmpty = errors.New("the file is empty")

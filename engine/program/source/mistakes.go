@@ -1,0 +1,207 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+func tabError(f *File, number, column int) Diagnostic {
+	d := f.Errorf(Position{number, column}, "YAML is indented with spaces, but this line is indented with a tab")
+	d.Detail = "replace the tab with spaces, two for each level"
+	return d
+}
+
+func findTab(f *File) (Diagnostic, bool) { return findTabIn(f, nil) }
+
+func findTabIn(f *File, _ []sourceLine) (Diagnostic, bool) {
+	for i, line := range f.lines {
+		trimmed := strings.TrimLeft(line, " \t")
+		before := line[:len(line)-len(trimmed)]
+		if tab := strings.IndexByte(before, '\t'); tab >= 0 && strings.TrimSpace(trimmed) != "" && !strings.HasPrefix(trimmed, "#") {
+			return tabError(f, i+1, tab+1), true
+		}
+	}
+	return Diagnostic{}, false
+}
+
+var reservedStart = regexp.MustCompile("(?:^|[:\\-]\\s+|[\\[{,]\\s*)([@`%]|[*&](?:[^\\w\\-]|$))")
+
+func findReserved(f *File, lines []sourceLine) (Diagnostic, bool) {
+	for _, l := range lines {
+		if m := reservedStart.FindStringSubmatchIndex(l.text); m != nil {
+			return f.Errorf(l.position(m[2]), "text that begins with %s must be quoted", l.text[m[2]:m[2]+1]), true
+		}
+	}
+	return Diagnostic{}, false
+}
+
+var badEscape = regexp.MustCompile(`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU])*(\\[^0abtnvfre "/\\N_LPxuU])`)
+
+func findEscape(f *File, lines []sourceLine) (Diagnostic, bool) {
+	for _, l := range lines {
+		if m := badEscape.FindStringSubmatchIndex(l.text); m != nil {
+			d := f.Errorf(l.position(m[2]), "%s means nothing between double quotes", l.text[m[2]:m[3]])
+			d.Detail = `write \\ for a backslash, or use single quotes`
+			return d, true
+		}
+	}
+	return Diagnostic{}, false
+}
+
+var quoteStart = regexp.MustCompile(`(?:^|[:\-]\s+|[\[{,]\s*)(["'])`)
+
+// findOpenQuote finds the first quoted text without an end. Text that does span
+// lines is told apart by the key that the line after it begins with.
+func findOpenQuote(f *File, lines []sourceLine) (Diagnostic, bool) {
+	for i, l := range lines {
+		m := quoteStart.FindStringSubmatchIndex(l.text)
+		if m == nil {
+			continue
+		}
+		quote, rest := l.text[m[2]:m[3]], l.text[m[3]:]
+		if quote == `"` {
+			rest = strings.ReplaceAll(strings.ReplaceAll(rest, `\\`, ""), `\"`, "")
+		}
+		if strings.Count(rest, quote)%2 == 1 {
+			continue
+		}
+		if i+1 == len(lines) || keyOf(lines[i+1].body()) != "" {
+			return f.Errorf(l.position(m[2]), "the text that begins here has no closing %s", quote), true
+		}
+	}
+	return Diagnostic{}, false
+}
+
+// findFlow finds why a list in [ ] or a mapping in { } does not end.
+func findFlow(f *File, lines []sourceLine, line int) (Diagnostic, bool) {
+	for _, l := range lines {
+		open := strings.IndexAny(l.text, "[{")
+		if l.number < line || open < 0 {
+			continue
+		}
+		for i := open; i < len(l.text); i++ {
+			if strings.HasPrefix(l.text[i:], "${") && i > 0 && strings.ContainsRune(" ,[:{", rune(l.text[i-1])) && strings.ContainsAny(l.text[:i], "[{") {
+				d := f.Errorf(l.position(i), "an expression inside [ ] or { } must be quoted")
+				d.Detail = `write "${...}" with the quotes`
+				return d, true
+			}
+		}
+		if strings.Count(l.text, "[") > strings.Count(l.text, "]") || strings.Count(l.text, "{") > strings.Count(l.text, "}") {
+			return f.Errorf(l.position(open), "the %c that begins here is not closed, or a comma is missing", l.text[open]), true
+		}
+	}
+	return Diagnostic{}, false
+}
+
+// findIndentation finds the first line whose indentation fits no line above it.
+func findIndentation(f *File, lines []sourceLine) (Diagnostic, bool) {
+	var open []int // the indents of the enclosing blocks, outermost first
+	for i, l := range lines {
+		start := l.indent
+		if l.dash >= 0 {
+			start = l.dash
+		}
+		for len(open) > 0 && open[len(open)-1] > start {
+			open = open[:len(open)-1]
+		}
+		if l.outdented {
+			return f.Errorf(l.position(start), "this line is indented less than the text that begins above it"), true
+		}
+		deeper := len(open) == 0 || open[len(open)-1] < start
+		if deeper && i > 0 {
+			above := lines[i-1]
+			switch {
+			case above.indent > start || (above.dash >= 0 && above.dash > start):
+				d := f.Errorf(l.position(start), "this line is indented by %s, which fits no line above it", spaces(start))
+				d.Detail = "indent it like the line that it belongs beside: " + indents(lines[:i], start)
+				return d, true
+			case keyOf(above.body()) != "" && plainValue(valueOf(above.body())) && (keyOf(l.body()) != "" || l.dash >= 0):
+				d := f.Errorf(l.position(start), "this line is indented deeper than the line above it, which has a value already")
+				d.Detail = fmt.Sprintf("to stand beside %s, indent it by %s", keyOf(above.body()), spaces(above.indent))
+				return d, true
+			}
+		}
+		if deeper {
+			open = append(open, start)
+		}
+		if l.dash >= 0 && l.indent > l.dash {
+			open = append(open, l.indent)
+		}
+	}
+	return Diagnostic{}, false
+}
+
+// plainValue reports whether what stands behind a key is a value that ends on
+// its line.
+func plainValue(value string) bool {
+	return value != "" && !strings.HasPrefix(value, "&") && !strings.HasPrefix(value, "!") && !strings.ContainsAny(value[:1], `|>"'[{`)
+}
+
+func spaces(n int) string {
+	if n == 1 {
+		return "1 space"
+	}
+	return fmt.Sprintf("%d spaces", n)
+}
+
+// indents names the nearest smaller and larger indentation in use.
+func indents(lines []sourceLine, n int) string {
+	below, above := -1, -1
+	for _, l := range lines {
+		for _, indent := range []int{l.indent, l.dash} {
+			if indent >= 0 && indent < n && indent > below {
+				below = indent
+			}
+			if indent > n && (above < 0 || indent < above) {
+				above = indent
+			}
+		}
+	}
+	switch {
+	case below < 0:
+		return "by " + spaces(above)
+	case above < 0:
+		return "by " + spaces(below)
+	}
+	return fmt.Sprintf("by %s or by %s", spaces(below), spaces(above))
+}
+
+// findSecondColon finds a value that holds ": " without being quoted.
+func findSecondColon(f *File, lines []sourceLine) (Diagnostic, bool) {
+	for _, l := range lines {
+		value := valueOf(l.body())
+		if !plainValue(value) {
+			continue
+		}
+		offset := len(l.text) - len(value)
+		if i := strings.Index(value, ": "); i >= 0 || strings.HasSuffix(value, ":") {
+			if i < 0 {
+				i = len(value) - 1
+			}
+			d := f.Errorf(l.position(offset+i), "a value that contains a colon and a space must be quoted")
+			d.Detail = "or the second key belongs on a line of its own"
+			return d, true
+		}
+		if strings.HasPrefix(value, "- ") {
+			return f.Errorf(l.position(offset), "a list begins on the line below its key, not beside it"), true
+		}
+	}
+	return Diagnostic{}, false
+}
+
+// findMissingColon finds a line that has neither a key nor a dash, though it
+// stands where only these may.
+func findMissingColon(f *File, lines []sourceLine) (Diagnostic, bool) {
+	for i, l := range lines {
+		if keyOf(l.body()) != "" || l.dash >= 0 || strings.ContainsAny(l.body()[:1], "[{\"'&!*}]") {
+			continue
+		}
+		if i+1 < len(lines) && lines[i+1].indent == l.indent && keyOf(lines[i+1].body()) != "" {
+			d := f.Errorf(l.position(l.indent), "this line is neither \"key: value\" nor a list item")
+			d.Detail = "write a colon and a space behind the key"
+			return d, true
+		}
+	}
+	return Diagnostic{}, false
+}

@@ -1,0 +1,87 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxNodes bounds a file with its aliases expanded, in YAML nodes. It is some
+	// twenty times what the largest programs have, and a walk of it takes well
+	// under a second.
+	maxNodes = 2_000_000
+	// maxDepth bounds the nesting of a file. It is a little less than what property
+	// values may have, and ten times what people write.
+	maxDepth = 100
+)
+
+// Parse reads the file's only YAML document and returns its root. Aliases are
+// left in place (see [Resolve]), but bounded. The error is of type [Diagnostics],
+// or [ErrEmpty].
+func Parse(f *File, text []byte) (*yaml.Node, error) {
+	if d, ok := findBadText(f); ok {
+		return nil, Diagnostics{d}
+	}
+	var document, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		return nil, ErrEmpty
+	} else if err != nil {
+		return nil, Diagnostics{explain(f, err)}
+	}
+	if err := decoder.Decode(&second); err == nil {
+		return nil, Diagnostics{f.Errorf(Of(&second), "a second YAML document begins here; put everything in one")}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, Diagnostics{explain(f, err)}
+	}
+	root := document.Content[0]
+	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
+		return nil, ErrEmpty
+	}
+	b := bounds{expanding: map[*yaml.Node]bool{}}
+	if at, problem := b.walk(root, 0); problem != "" {
+		return nil, Diagnostics{f.Errorf(Of(at), "%s", problem)}
+	}
+	return root, nil
+}
+
+// Resolve returns the node that an alias stands for, and any other node itself.
+func Resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// bounds counts nodes as a reader that follows aliases will meet them.
+type bounds struct {
+	nodes     int
+	expanding map[*yaml.Node]bool
+}
+
+func (b *bounds) walk(n *yaml.Node, depth int) (at *yaml.Node, problem string) {
+	if b.nodes++; b.nodes > maxNodes {
+		return n, fmt.Sprintf("the file has more than %d parts with its aliases expanded", maxNodes)
+	}
+	if depth > maxDepth {
+		return n, fmt.Sprintf("the file is nested deeper than %d levels", maxDepth)
+	}
+	if n.Kind == yaml.AliasNode {
+		if b.expanding[n.Alias] {
+			return n, fmt.Sprintf("the alias *%s stands for something that contains it", n.Value)
+		}
+		b.expanding[n.Alias] = true
+		defer delete(b.expanding, n.Alias)
+		return b.walk(n.Alias, depth+1)
+	}
+	for _, child := range n.Content {
+		if at, problem := b.walk(child, depth+1); problem != "" {
+			return at, problem
+		}
+	}
+	return nil, ""
+}

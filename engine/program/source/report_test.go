@@ -1,0 +1,95 @@
+package source
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+func parse(t *testing.T, text string) (*Report, *yaml.Node) {
+	t.Helper()
+	f := NewFile("f.yaml", []byte(text))
+	root, err := Parse(f, []byte(text))
+	require.NoError(t, err)
+	return &Report{File: f}, root
+}
+
+func TestFields(t *testing.T) {
+	r, root := parse(t, "a: &x 1\nb: *x\na: 2\n<<: {c: 3}\n[d]: 4\n")
+	fields := r.Fields(root, "a thing")
+	require.Len(t, fields, 2)
+	require.Equal(t, "b", fields[1].Name)
+	require.Equal(t, "1", fields[1].Value.Value, "the alias is resolved")
+	require.Equal(t, strings.TrimPrefix(`
+f.yaml:3:1: the key "a" is given twice; the first is on line 1
+    3 | a: 2
+      | ^
+f.yaml:4:1: merging mappings with << is not supported; write the keys out
+    4 | <<: {c: 3}
+      | ^
+f.yaml:5:1: a key must be text, not a list
+    5 | [d]: 4
+      | ^`, "\n"), r.Diagnostics().Error())
+}
+
+func TestHiddenLinesAreNotShown(t *testing.T) {
+	r, root := parse(t, "list:\n  - fn::secret: |\n      hunter2\n\n      hunter3\n  - visible\nother: 1\n")
+	item := r.Elements(r.Fields(root, "a file")[0].Value, "a list")[0]
+	secret := r.Fields(item, "an item")[0]
+	r.File.Hide(secret.Key)
+	for line := 1; line <= 7; line++ {
+		r.Add(r.File.Errorf(Position{line, 1}, "message"))
+	}
+	shown := r.Diagnostics().Error()
+	require.NotContains(t, shown, "hunter")
+	require.NotContains(t, shown, "fn::secret")
+	require.Contains(t, shown, "visible")
+	require.Contains(t, shown, "other: 1")
+}
+
+func TestWithin(t *testing.T) {
+	text := "a: 'é ${x} ${y}'\nb: |\n  one ${x}\n  two $${z} ${y}\nc: \"\\x24{x}\"\n"
+	r, root := parse(t, text)
+	f := r.File
+	fields := r.Fields(root, "a file")
+	require.Equal(t, Position{1, 7}, f.Within(fields[0].Value, "${", 0, 0))
+	require.Equal(t, Position{1, 14}, f.Within(fields[0].Value, "${", 1, 2))
+	require.Equal(t, Position{3, 7}, f.Within(fields[1].Value, "${", 0, 0))
+	require.Equal(t, Position{4, 13}, f.Within(fields[1].Value, "${", 2, 0))
+	require.Equal(t, Position{5, 4}, f.Within(fields[2].Value, "${", 0, 0), "spelt differently: the text itself")
+}
+
+func TestCaret(t *testing.T) {
+	f := NewFile("f.yaml", []byte("é\tx\n"+strings.Repeat("a", 1000)+"b"+strings.Repeat("c", 1000)+"\n"))
+	require.Equal(t, "f.yaml:1:3: m\n    1 | é\tx\n      |  \t^", Diagnostics{f.Errorf(Position{1, 3}, "m")}.Error())
+	long := strings.Split(Diagnostics{f.Errorf(Position{2, 1001}, "m")}.Error(), "\n")
+	require.Equal(t, strings.IndexByte(long[2], '^'), strings.IndexByte(long[1], 'b'))
+	require.Less(t, len(long[1]), 200)
+}
+
+func TestSorted(t *testing.T) {
+	f := NewFile("f.yaml", nil)
+	ds := Diagnostics{f.Errorf(Position{2, 1}, "b"), f.Errorf(Position{1, 5}, "a"), f.Errorf(Position{2, 1}, "b")}
+	sorted := ds.Sorted()
+	require.Len(t, sorted, 2)
+	require.Equal(t, "f.yaml:1:5: a", sorted[0].Error())
+	require.Equal(t, "f.yaml:2:1: b", sorted[1].Error())
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"type", "name", "defaultProvider", "properties", "options", "get"}
+	for name, want := range map[string]string{
+		"propertis":   `; did you mean "properties"?`,
+		"Type":        `; did you mean "type"?`,
+		"tpye":        `; did you mean "type"?`,
+		"typ":         `; did you mean "type"?`,
+		"option":      `; did you mean "options"?`,
+		"resources":   ``,
+		"proprieties": `; did you mean "properties"?`,
+	} {
+		require.Equal(t, want, DidYouMean(name, names), name)
+	}
+	require.Equal(t, `; did you mean "ab", "ac" or "ad"?`, DidYouMean("aa", []string{"ad", "ac", "ab", "ae"}))
+}
