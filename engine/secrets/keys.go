@@ -1,0 +1,118 @@
+package secrets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// passphraseVariables are where a passphrase is looked for, in order. Those that
+// end in _FILE hold the path of a file with the passphrase.
+var passphraseVariables = [...]string{
+	"HUSK_CONFIG_PASSPHRASE",
+	"PULUMI_CONFIG_PASSPHRASE",
+	"HUSK_CONFIG_PASSPHRASE_FILE",
+	"PULUMI_CONFIG_PASSPHRASE_FILE",
+}
+
+// Keys finds passphrases and keys, and opens the providers that use them. All
+// its fields are set; [SystemKeys] returns those of this process.
+type Keys struct {
+	// LookupEnv is like os.LookupEnv.
+	LookupEnv func(name string) (value string, ok bool)
+	// ReadFile is like os.ReadFile. It reads passphrase files.
+	ReadFile func(path string) ([]byte, error)
+	// ConfigDir is like os.UserConfigDir. The user's key is under it, in
+	// husk/secrets.key (mode 0600, its directory 0700).
+	ConfigDir func() (string, error)
+	// KeyMade is told the path of the user's key when one was made, so that
+	// the user hears of it: who loses it loses the secrets.
+	KeyMade func(path string)
+}
+
+// SystemKeys returns the Keys of this process's environment and user.
+func SystemKeys(keyMade func(path string)) Keys {
+	return Keys{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, ConfigDir: os.UserConfigDir, KeyMade: keyMade}
+}
+
+// New returns a provider for a new stack: of type [TypePassphrase] where a
+// passphrase is set, else [TypeUserKey], making the user's key if there is none.
+func (k Keys) New(ctx context.Context) (Provider, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	switch p, err := k.Passphrase(); {
+	case err == nil:
+		return NewPassphrase(p)
+	case !errors.Is(err, ErrNoKey):
+		return nil, err
+	}
+	dir, err := k.ConfigDir()
+	if err != nil {
+		return nil, &Error{Kind: ErrNoKey, Message: "there is no directory to keep a key for secrets in: set HUSK_CONFIG_PASSPHRASE", Cause: err}
+	}
+	key, err := readUserKey(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		var made bool
+		if key, made, err = makeUserKey(dir); made {
+			k.KeyMade(key.path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newUserKeyProvider(key)
+}
+
+// Open returns the provider that a state names by its type and state. It does
+// not look for the key before a secret is encrypted or decrypted.
+func (k Keys) Open(ctx context.Context, typ string, state json.RawMessage) (Provider, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	switch typ {
+	case TypePassphrase:
+		return OpenPassphrase(state, k.Passphrase)
+	case TypeUserKey:
+		return openUserKeyProvider(state, func() (userKey, error) {
+			dir, err := k.ConfigDir()
+			if err != nil {
+				return userKey{}, &Error{Kind: ErrNoKey, Message: "the directory of the key for secrets is not known", Cause: err}
+			}
+			return readUserKey(dir)
+		})
+	default:
+		return nil, errorf(ErrUnknownProvider, "the stack's secrets are encrypted by a provider of type %q, and husk knows %q and %q: "+
+			"with the tool that made the stack, change its secrets provider to %[2]q or export it with its secrets shown",
+			typ, TypePassphrase, TypeUserKey)
+	}
+}
+
+// Passphrase returns the passphrase of the first variable that is set; a
+// variable that is set to nothing is an empty passphrase, as in Pulumi. The
+// error is of kind [ErrNoKey] where none is set.
+func (k Keys) Passphrase() (Passphrase, error) {
+	for _, name := range passphraseVariables {
+		value, ok := k.LookupEnv(name)
+		if !ok {
+			continue
+		}
+		if !strings.HasSuffix(name, "_FILE") {
+			return Passphrase{Text: value, Source: name}, nil
+		}
+		if value == "" {
+			continue
+		}
+		data, err := k.ReadFile(value)
+		if err != nil {
+			return Passphrase{}, fmt.Errorf("reading the passphrase file that %s names: %w", name, err)
+		}
+		return Passphrase{Text: strings.TrimSpace(string(data)), Source: name + " (" + value + ")"}, nil
+	}
+	return Passphrase{}, errorf(ErrNoKey, "this stack's secrets are encrypted with a passphrase, and none is set: set %s, or one of %s",
+		passphraseVariables[0], strings.Join(passphraseVariables[1:], ", "))
+}

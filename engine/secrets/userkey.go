@@ -1,0 +1,167 @@
+package secrets
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// TypeUserKey is the type of the provider whose key is random, made once for
+// each user, and kept in the user's configuration directory.
+const TypeUserKey = "husk-key"
+
+const (
+	// userKeySize is in bytes. The key is random, so a fast derivation does.
+	userKeySize = 32
+	// userKeySaltSize is in bytes; each stack has its own salt, so its own key.
+	userKeySaltSize = 16
+	// userKeyPrefix starts a key file, so that a foreign file is noticed.
+	userKeyPrefix = "husk-key-v1:"
+	// userKeyFile is the path of the key under the configuration directory.
+	userKeyFile = "husk/secrets.key"
+)
+
+// userKey is a user's key and the file that holds it.
+type userKey struct {
+	bytes []byte
+	path  string
+}
+
+// userKeyState is the provider's state. The fingerprint tells which key it was,
+// for the message when another machine lacks it.
+type userKeyState struct {
+	Fingerprint string `json:"fingerprint"`
+	Salt        string `json:"salt"`
+}
+
+func newUserKeyProvider(key userKey) (Provider, error) {
+	salt := randomBytes(userKeySaltSize)
+	s, err := key.derive(salt)
+	if err != nil {
+		return nil, err
+	}
+	fingerprint, err := key.fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	state, err := json.Marshal(userKeyState{Fingerprint: fingerprint, Salt: base64.StdEncoding.EncodeToString(salt)})
+	if err != nil {
+		return nil, err
+	}
+	return newProvider(TypeUserKey, state, func() (*symmetric, error) { return s, nil }), nil
+}
+
+func openUserKeyProvider(state json.RawMessage, find func() (userKey, error)) (Provider, error) {
+	var st userKeyState
+	if err := json.Unmarshal(state, &st); err != nil {
+		return nil, &Error{Kind: ErrCiphertext, Message: "reading the state of the husk-key secrets provider", Cause: err}
+	}
+	salt, err := base64.StdEncoding.DecodeString(st.Salt)
+	if err != nil || len(salt) != userKeySaltSize {
+		return nil, errorf(ErrCiphertext, "the salt of the husk-key secrets provider is not %d bytes in base64", userKeySaltSize)
+	}
+	return newProvider(TypeUserKey, state, func() (*symmetric, error) {
+		key, err := find()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errorf(ErrNoKey, "this stack's secrets were encrypted with a key (%s) that is not on this machine: "+
+				"copy husk/secrets.key from the configuration directory of the machine that made the stack to %s", st.Fingerprint, key.path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		fingerprint, err := key.fingerprint()
+		if err != nil {
+			return nil, err
+		}
+		if fingerprint != st.Fingerprint {
+			return nil, errorf(ErrWrongKey, "wrong key: this stack's secrets were encrypted with the key %s, and %s holds the key %s; "+
+				"put the right one there", st.Fingerprint, key.path, fingerprint)
+		}
+		return key.derive(salt)
+	}), nil
+}
+
+func (k userKey) derive(salt []byte) (*symmetric, error) {
+	key, err := hkdf.Key(sha256.New, k.bytes, salt, "husk secrets v1", keySize)
+	if err != nil {
+		return nil, err
+	}
+	return newSymmetric(key)
+}
+
+// fingerprint identifies the key and tells nothing about it.
+func (k userKey) fingerprint() (string, error) {
+	id, err := hkdf.Key(sha256.New, k.bytes, nil, "husk key fingerprint v1", 8)
+	return hex.EncodeToString(id), err
+}
+
+// readUserKey reads the key under the configuration directory dir. The error is
+// fs.ErrNotExist where there is none; the path is set in any case.
+func readUserKey(dir string) (userKey, error) {
+	key := userKey{path: filepath.Join(dir, filepath.FromSlash(userKeyFile))}
+	data, err := os.ReadFile(key.path)
+	if err != nil {
+		return key, fmt.Errorf("reading the key for secrets: %w", err)
+	}
+	text, ok := strings.CutPrefix(strings.TrimSpace(string(data)), userKeyPrefix)
+	if ok {
+		key.bytes, err = base64.StdEncoding.DecodeString(text)
+		ok = err == nil && len(key.bytes) == userKeySize
+	}
+	if !ok {
+		return key, errorf(ErrNoKey, "%s is not a key that husk made: restore it from a backup, "+
+			"or move it away to have a new one made (secrets encrypted with the old one can then not be read)", key.path)
+	}
+	return key, nil
+}
+
+// makeUserKey makes a key under the configuration directory dir. Where another
+// process makes one at the same time, both return the same key, and made is
+// true for one of them.
+func makeUserKey(dir string) (key userKey, made bool, err error) {
+	path := filepath.Join(dir, filepath.FromSlash(userKeyFile))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
+	}
+	made, err = writeNewFile(path, userKeyPrefix+base64.StdEncoding.EncodeToString(randomBytes(userKeySize))+"\n")
+	if err != nil {
+		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
+	}
+	key, err = readUserKey(dir)
+	return key, made, err
+}
+
+// writeNewFile makes a file with mode 0600 that appears under its name with all
+// its contents, or not at all. It leaves a file that exists as it is.
+func writeNewFile(path, contents string) (made bool, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(contents)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return false, err
+	}
+	// A link, unlike a rename, fails where the file exists.
+	switch err := os.Link(f.Name(), path); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	}
+	// The file system has no links.
+	if _, err := os.Stat(path); err == nil {
+		return false, nil
+	}
+	return true, os.Rename(f.Name(), path)
+}
