@@ -1,0 +1,327 @@
+package wasi_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+const (
+	notCapable = "error Capabilities insufficient"
+	noEntry    = "error No such file or directory"
+	readOnly   = "error Read-only file system"
+)
+
+// granted makes a directory beside a file that guests must never reach, and grants it.
+func granted(t *testing.T, readWrite bool) (dir string, config wasi.Config) {
+	t.Helper()
+	outside := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o600))
+	dir = filepath.Join(outside, "site")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	return dir, wasi.Config{Files: mount(t, wasi.Mount{HostPath: dir, GuestPath: "/project/site", ReadWrite: readWrite})}
+}
+
+func TestFilesAreReadAndWritten(t *testing.T) {
+	dir, config := granted(t, true)
+	script(t, config,
+		"write|site/a.txt|hello", "ok",
+		"read|site/a.txt", "hello",
+		"read|/project/site/a.txt", "hello",
+		"append|site/a.txt| world", "ok",
+		"writeat|site/a.txt|0|J", "ok",
+		"read|site/a.txt", "Jello world",
+		"readat|site/a.txt|6|5", "world",
+		"readat|site/a.txt|20|5", "ok",
+		"seek|site/a.txt|-5", "world",
+		"truncate|site/a.txt|5", "ok",
+		"sync|site/a.txt", "ok",
+		"sync|site", "ok",
+		"read|site/a.txt", "Jello",
+		"create|site/a.txt", "error File exists",
+		"create|site/b.txt", "ok",
+		"read|site/none", noEntry,
+		"read|site", "error Is a directory",
+		"write|site/none/x|y", noEntry,
+		"write|site/a.txt/x|y", "error Not a directory",
+	)
+	content, err := os.ReadFile(filepath.Join(dir, "a.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "Jello", string(content))
+}
+
+func TestDirectoriesAreMadeListedAndRemoved(t *testing.T) {
+	_, config := granted(t, true)
+	script(t, config,
+		"mkdirall|site/x/y/z", "ok",
+		"mkdir|site/x", "error File exists",
+		"mkdirall|site/x", "ok",
+		"write|site/x/f|1", "ok",
+		"readdir|site/x", "- f, d y/",
+		"walk|site", "site site/x site/x/f site/x/y site/x/y/z",
+		"remove|site/x", "error Directory not empty",
+		"rename|site/x/f|site/x/y/g", "ok",
+		"rename|site/x/y|site/q", "ok",
+		"walk|site", "site site/q site/q/g site/q/z site/x",
+		"remove|site/x", "ok",
+		"remove|site/x", noEntry,
+		"removeall|site/q", "ok",
+		"readdir|site", "ok",
+		"rename|site/none|site/x", noEntry,
+		"readdir|site/none", noEntry,
+		"rootrename|site|none|x", noEntry,
+		"write|site/f|1", "ok",
+		"rootrename|site|f|g", "ok",
+		"rootread|site|g", "1",
+	)
+}
+
+func TestNewFilesBelongToTheirOwnerAlone(t *testing.T) {
+	dir, config := granted(t, true)
+	script(t, config, "write|site/f|1", "ok", "mkdir|site/d", "ok")
+	for name, want := range map[string]os.FileMode{"f": 0o600, "d": 0o700} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, want, info.Mode().Perm(), name)
+	}
+}
+
+func TestAttributes(t *testing.T) {
+	_, config := granted(t, true)
+	script(t, config,
+		"write|site/f|abc", "ok",
+		"chtimes|site/f|1000000000", "ok",
+		"stat|site/f", "f ---------- 3 1000000000",
+		"chtimes|site|1000000000", "ok",
+		"chtimes|site/none|1", noEntry,
+		"link|site/f|site/g", "ok",
+		"samefile|site/f|site/g", "true",
+		"samefile|site/f|site", "false",
+		"remove|site/f", "ok",
+		"read|site/g", "abc",
+		"stat|site/g/", "error Not a directory",
+	)
+}
+
+func TestALargeDirectoryIsListedWhole(t *testing.T) {
+	dir, config := granted(t, false)
+	const files = 1000
+	for i := range files {
+		name := fmt.Sprintf("%s-%d", strings.Repeat("n", i%100), i)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	script(t, config, "count|site", fmt.Sprint(files, " ", files))
+}
+
+func TestNoPathLeavesAGrant(t *testing.T) {
+	dir, config := granted(t, true)
+	outside := filepath.Dir(dir)
+	for link, target := range map[string]string{
+		"absolute":  filepath.Join(outside, "secret"),
+		"up":        "../secret",
+		"dir":       outside,
+		"rooted":    "/project/site/inside",
+		"fine":      "inside",
+		"dangling":  "../new",
+		"loop":      "loop",
+		"device":    "/dev/null",
+		"sub/deep":  "../../secret",
+		"sub/again": "../inside",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o700))
+		require.NoError(t, os.Symlink(target, filepath.Join(dir, link)))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "inside"), []byte("in"), 0o600))
+	script(t, config,
+		"read|site/fine", "in",
+		"read|site/sub/again", "in",
+		"read|site/absolute", notCapable,
+		"read|site/up", notCapable,
+		"read|site/dir/secret", notCapable,
+		"readdir|site/dir", notCapable,
+		"read|site/rooted", notCapable,
+		"read|site/sub/deep", notCapable,
+		"read|site/device", notCapable,
+		"read|site/loop", "error Too many symbolic links",
+		"write|site/up|x", notCapable,
+		"write|site/dangling|x", notCapable,
+		"create|site/dangling", notCapable,
+		"mkdir|site/dir/x", notCapable,
+		"mkdirall|site/dir/x/y", "error File exists",
+		"remove|site/dir/secret", notCapable,
+		"removeall|site/dir/secret", notCapable,
+		"rename|site/inside|site/dir/stolen", notCapable,
+		"rename|site/dir/secret|site/stolen", notCapable,
+		"link|site/dir/secret|site/stolen", notCapable,
+		"link|site/inside|site/dir/x", notCapable,
+		"chtimes|site/up|1", notCapable,
+		"stat|site/up", notCapable,
+		"lstat|site/dir/secret", notCapable,
+		"truncate|site/up|0", notCapable,
+		"rootread|site|../secret", "error path escapes from parent",
+		"read|../secret", notCapable,
+		"read|site/../../secret", notCapable,
+		"read|site/../site/inside", "in",
+		"read|/etc/passwd", notCapable,
+		"read|"+filepath.Join(outside, "secret"), notCapable,
+		"read|/proc/self/environ", notCapable,
+		"write|site-old|x", notCapable,
+		"write|other/x|y", notCapable,
+		"chdir|/etc", notCapable,
+	)
+	secret, err := os.ReadFile(filepath.Join(outside, "secret"))
+	require.NoError(t, err)
+	require.Equal(t, "secret", string(secret))
+	require.NoFileExists(t, filepath.Join(outside, "new"))
+	require.NoFileExists(t, filepath.Join(outside, "stolen"))
+}
+
+func TestGuestsMakeOnlySymlinksThatLeadDown(t *testing.T) {
+	dir, config := granted(t, true)
+	script(t, config,
+		"write|site/f|1", "ok",
+		"mkdirall|site/d/e", "ok",
+		"symlink|f|site/link", "ok",
+		"symlink|d/e|site/down", "ok",
+		"readlink|site/link", "f",
+		"read|site/link", "1",
+		"readlink|site/f", "error Invalid argument",
+		"symlink|f|site/link", "error File exists",
+		"symlink|/etc/passwd|site/x", notCapable,
+		"symlink|../secret|site/x", notCapable,
+		"symlink|../f|site/d/x", notCapable,
+		"symlink|d/../../secret|site/x", notCapable,
+		"symlink|..|site/d/e/x", notCapable,
+		"link|site/link|site/copy", "ok",
+		"readlink|site/copy", "f",
+		"lstat|site/copy/", "error Not a directory",
+	)
+	require.NoFileExists(t, filepath.Join(dir, "x"))
+}
+
+func TestAReadOnlyGrantCannotBeChanged(t *testing.T) {
+	dir, config := granted(t, false)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("1"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
+	script(t, config,
+		"read|site/f", "1",
+		"readdir|site", "d d/, - f",
+		"write|site/f|2", readOnly,
+		"append|site/f|2", readOnly,
+		"create|site/new", readOnly,
+		"truncate|site/f|0", readOnly,
+		"mkdir|site/e", readOnly,
+		"remove|site/f", readOnly,
+		"remove|site/d", readOnly,
+		"removeall|site/d", readOnly,
+		"rename|site/f|site/g", readOnly,
+		"link|site/f|site/g", readOnly,
+		"symlink|f|site/g", readOnly,
+		"chtimes|site/f|1", readOnly,
+	)
+	content, err := os.ReadFile(filepath.Join(dir, "f"))
+	require.NoError(t, err)
+	require.Equal(t, "1", string(content))
+}
+
+func TestSeveralGrants(t *testing.T) {
+	read, write, absolute := t.TempDir(), t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(read, "f"), []byte("1"), 0o600))
+	config := wasi.Config{Files: mount(t,
+		wasi.Mount{HostPath: read, GuestPath: "/project"},
+		wasi.Mount{HostPath: write, GuestPath: "/project/out/deep", ReadWrite: true},
+		wasi.Mount{HostPath: absolute, GuestPath: "/srv/www", ReadWrite: true},
+	)}
+	script(t, config,
+		"read|f", "1",
+		"getwd", "/project",
+		"write|g|2", readOnly,
+		"write|out/deep/g|2", "ok",
+		"write|out/g|2", readOnly,
+		"stat|out", noEntry,
+		"write|/srv/www/h|3", "ok",
+		"readdir|/", "d project/, d srv/",
+		"readdir|/srv", "d www/",
+		"readdir|/srv/www", "- h",
+		"mkdirall|/srv/www", "ok",
+		"mkdir|/srv/other", notCapable,
+		"write|/srv/x|1", notCapable,
+		"remove|/srv", notCapable,
+		"chdir|/srv", "ok",
+		"read|www/h", "3",
+		"rename|/srv/www/h|/project/out/deep/h", "error Cross-device link",
+		"link|/project/f|/srv/www/f", readOnly,
+		"link|/srv/www/h|/project/out/deep/h", "error Cross-device link",
+		"rootread|/srv|www/h", "3",
+		"rootread|/|srv/www/h", "3",
+	)
+}
+
+func TestTheWholeTreeCanBeGranted(t *testing.T) {
+	dir := t.TempDir()
+	config := wasi.Config{Files: mount(t, wasi.Mount{HostPath: dir, GuestPath: "/", ReadWrite: true})}
+	script(t, config,
+		"mkdirall|/project/x", "ok",
+		"write|x/f|1", "ok",
+		"read|/project/x/f", "1",
+		"readdir|/", "d project/",
+	)
+	require.FileExists(t, filepath.Join(dir, "project/x/f"))
+}
+
+func TestWithoutGrantsThereAreNoFiles(t *testing.T) {
+	script(t, wasi.Config{},
+		"read|f", notCapable,
+		"write|/tmp/f|1", notCapable,
+		"readdir|/", "ok",
+		"stdin", "0",
+	)
+}
+
+func TestOpenFilesAreBounded(t *testing.T) {
+	dir, config := granted(t, false)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), nil, 0o600))
+	script(t, config,
+		"exhaust|site/f", "error Too many open files",
+		"read|site/f", "ok",
+		"exhaust|site", "error Too many open files",
+	)
+}
+
+func TestSpecialFilesAreRefused(t *testing.T) {
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("no /dev/zero")
+	}
+	config := wasi.Config{Files: mount(t, wasi.Mount{HostPath: "/dev", GuestPath: "/dev", ReadWrite: true})}
+	script(t, config,
+		"read|/dev/zero", "error Not supported",
+		"write|/dev/null|x", "error Not supported",
+	)
+}
+
+func TestGrantsThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		mounts []wasi.Mount
+		want   string
+	}{
+		"relative":   {[]wasi.Mount{{HostPath: dir, GuestPath: "project"}}, "not absolute and clean"},
+		"unclean":    {[]wasi.Mount{{HostPath: dir, GuestPath: "/project/../etc"}}, "not absolute and clean"},
+		"twice":      {[]wasi.Mount{{HostPath: dir, GuestPath: "/a"}, {HostPath: dir, GuestPath: "/a"}}, "granted twice"},
+		"missing":    {[]wasi.Mount{{HostPath: dir + "/none", GuestPath: "/a"}}, "no such file"},
+		"a file":     {[]wasi.Mount{{HostPath: "files_test.go", GuestPath: "/a"}}, "not a directory"},
+		"NUL inside": {[]wasi.Mount{{HostPath: dir, GuestPath: "/a\x00b"}}, "cannot be used"},
+		"too many":   {make([]wasi.Mount, 65), "at most 64"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := wasi.OpenFileSystem(c.mounts)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package wasi
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxMounts bounds the directories granted to one configuration.
+const maxMounts = 64
+
+// Mount is one granted directory.
+type Mount struct {
+	// HostPath is an existing directory of the host.
+	HostPath string
+	// GuestPath is where guests see it: absolute, clean, with forward slashes.
+	GuestPath string
+	ReadWrite bool
+}
+
+// FileSystem is what the instances of one configuration see as files: the mounts, and
+// above them directories that hold nothing but the way to the mounts. Every access
+// below a mount goes through an [os.Root], so that neither `..` nor a symbolic link
+// leads out of it, however the tree changes meanwhile. It is safe for concurrent use.
+//
+// Guests find it as their preopened directories: descriptor 3 is the root, `/`, and
+// descriptors 4 and on are the mounts with a slash at the end of their names. (Go
+// compares a path with the names as mere prefixes; without the slash `/data-old`
+// would be looked up in `/data`.) A path in no mount is the error ENOTCAPABLE.
+type FileSystem struct {
+	root   *node
+	mounts []*mount
+	// escape is the error inside those of os.Root for a path that leads outside.
+	// The os package does not export it.
+	escape error
+}
+
+// mount is an open [Mount].
+type mount struct {
+	Mount
+	dir  *os.Root
+	node *node
+}
+
+// node is a directory on the way to a mount, or a mount's own.
+type node struct {
+	name     string
+	parent   *node
+	children []*node
+	mount    *mount
+	// serial stands for an inode number where the node is no mount.
+	serial uint64
+}
+
+func (n *node) child(name string) *node {
+	for _, child := range n.children {
+		if child.name == name {
+			return child
+		}
+	}
+	return nil
+}
+
+func emptyFileSystem() *FileSystem {
+	return &FileSystem{root: &node{serial: 1}}
+}
+
+// OpenFileSystem opens the granted directories. Errors name the one they are about.
+func OpenFileSystem(mounts []Mount) (_ *FileSystem, err error) {
+	if len(mounts) > maxMounts {
+		return nil, fmt.Errorf("%d directories are granted, at most %d are possible", len(mounts), maxMounts)
+	}
+	files := emptyFileSystem()
+	defer func() {
+		if err != nil {
+			files.Close()
+		}
+	}()
+	serial := files.root.serial
+	for _, m := range mounts {
+		if err := checkGuestPath(m.GuestPath); err != nil {
+			return nil, err
+		}
+		at := files.root
+		for name := range strings.SplitSeq(strings.Trim(m.GuestPath, "/"), "/") {
+			if name == "" {
+				continue
+			}
+			next := at.child(name)
+			if next == nil {
+				serial++
+				next = &node{name: name, parent: at, serial: serial}
+				at.children = append(at.children, next)
+			}
+			at = next
+		}
+		if at.mount != nil {
+			return nil, fmt.Errorf("the directory %q is granted twice", m.GuestPath)
+		}
+		dir, err := os.OpenRoot(m.HostPath)
+		if err != nil {
+			return nil, fmt.Errorf("opening the granted directory %q: %w", m.HostPath, cause(err))
+		}
+		at.mount = &mount{Mount: m, dir: dir, node: at}
+		files.mounts = append(files.mounts, at.mount)
+		if _, err := dir.Lstat(".."); files.escape == nil {
+			files.escape = cause(err)
+		}
+	}
+	return files, nil
+}
+
+func checkGuestPath(p string) error {
+	switch {
+	case !path.IsAbs(p) || path.Clean(p) != p:
+		return fmt.Errorf("the guest path %q of a granted directory is not absolute and clean", p)
+	case len(p) > maxPath/2 || !utf8.ValidString(p) || strings.IndexByte(p, 0) >= 0:
+		return fmt.Errorf("the guest path %q of a granted directory cannot be used", p)
+	}
+	return nil
+}
+
+// cause is the innermost part of an error of the os package.
+func cause(err error) error {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		return inner.Err
+	}
+	if inner, ok := errors.AsType[*os.LinkError](err); ok {
+		return inner.Err
+	}
+	return err
+}
+
+// Close closes the granted directories.
+func (f *FileSystem) Close() {
+	for _, m := range f.mounts {
+		m.dir.Close()
+	}
+}
+
+// Mounts tells what is granted, in the order given.
+func (f *FileSystem) Mounts() []Mount {
+	mounts := make([]Mount, len(f.mounts))
+	for i, m := range f.mounts {
+		mounts[i] = m.Mount
+	}
+	return mounts
+}
+
+// errno maps the error of a path operation.
+func (f *FileSystem) errno(err error) Errno {
+	if err != nil && f.escape != nil && cause(err) == f.escape {
+		return errNotcapable
+	}
+	return errnoOf(err)
+}
+
+// directory is a directory that a guest has open.
+type directory struct {
+	// node is set where it is one.
+	node *node
+	// mount is nil above all mounts, dir then too.
+	mount *mount
+	dir   *os.Root
+}
+
+// top is the root directory.
+func (f *FileSystem) top() directory {
+	if m := f.root.mount; m != nil {
+		return directory{node: f.root, mount: m, dir: m.dir}
+	}
+	return directory{node: f.root}
+}
+
+// place is where a path leads.
+type place struct {
+	// mount is nil for a directory above all mounts.
+	mount *mount
+	// dir and name are what the operations of os.Root take.
+	dir  *os.Root
+	name string
+	// node is set where the path ends at one.
+	node *node
+}
+
+// resolve finds the place of a path relative to an open directory. It walks the nodes
+// as long as there are any, then leaves the rest of the path to the mount it passed last.
+func (f *FileSystem) resolve(from directory, p string) (place, Errno) {
+	if path.IsAbs(p) {
+		return place{}, errNotcapable
+	}
+	at := place{mount: from.mount, dir: from.dir, name: ".", node: from.node}
+	rest := p
+	for current := p; current != ""; {
+		name, after, _ := strings.Cut(current, "/")
+		current = after
+		switch {
+		case name == "" || name == ".":
+			continue
+		case at.node == nil:
+			continue
+		case name == "..":
+			if at.mount == nil && at.node.parent != nil {
+				at.node = at.node.parent
+				continue
+			}
+			at.node = nil
+		default:
+			at.node = at.node.child(name)
+		}
+		if at.node == nil && at.mount == nil {
+			return place{}, errNotcapable
+		}
+		if at.node != nil && at.node.mount != nil {
+			at.mount, at.dir = at.node.mount, at.node.mount.dir
+			rest = current
+		}
+	}
+	if at.mount == nil {
+		return at, success
+	}
+	if strings.Trim(rest, "/") != "" {
+		at.name = rest
+	}
+	return at, success
+}
+
+// writable refuses a place that may not be changed.
+func (p place) writable() Errno {
+	switch {
+	case p.mount == nil:
+		return errNotcapable
+	case !p.mount.ReadWrite:
+		return errRofs
+	}
+	return success
+}
