@@ -20,8 +20,9 @@ type Map struct {
 	entries []Entry
 }
 
-// compareKeys orders keys as RFC 8949 §4.2.1 orders their encodings.
-func compareKeys(a, b string) int {
+// CompareKeys orders keys as RFC 8949, section 4.2.1, orders their encodings:
+// shorter ones first, then bytewise.
+func CompareKeys(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}
@@ -33,7 +34,7 @@ func compareKeys(a, b string) int {
 func NewMap(entries ...Entry) Map {
 	sorted := true
 	for i := 1; i < len(entries); i++ {
-		if compareKeys(entries[i-1].Key, entries[i].Key) >= 0 {
+		if CompareKeys(entries[i-1].Key, entries[i].Key) >= 0 {
 			sorted = false
 			break
 		}
@@ -41,7 +42,7 @@ func NewMap(entries ...Entry) Map {
 	if sorted {
 		return Map{entries: entries}
 	}
-	slices.SortStableFunc(entries, func(a, b Entry) int { return compareKeys(a.Key, b.Key) })
+	slices.SortStableFunc(entries, func(a, b Entry) int { return CompareKeys(a.Key, b.Key) })
 	out := entries[:0]
 	for i, e := range entries {
 		if i+1 < len(entries) && entries[i+1].Key == e.Key {
@@ -65,7 +66,7 @@ func MapOf(m map[string]Value) Map {
 func (m Map) Len() int { return len(m.entries) }
 
 func (m Map) find(key string) (int, bool) {
-	return slices.BinarySearchFunc(m.entries, key, func(e Entry, k string) int { return compareKeys(e.Key, k) })
+	return slices.BinarySearchFunc(m.entries, key, func(e Entry, k string) int { return CompareKeys(e.Key, k) })
 }
 
 // Get returns the value of key, null where there is none.

@@ -9,7 +9,10 @@
 // wire format, which wit/property.cddl defines.
 package property
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Kind tells the kinds of values apart.
 type Kind uint8
@@ -77,16 +80,42 @@ func Array(elements ...Value) Value { return Value{kind: KindArray, ref: element
 // Object returns m as a value.
 func Object(m Map) Value { return Value{kind: KindObject, ref: m} }
 
-// Secret returns v marked as sensitive. A secret of a secret is that secret.
+// Secret returns v marked as sensitive. A secret of a secret is that secret, and
+// a secret of an output is that output with its Secret set: wrappers never nest.
 func Secret(v Value) Value {
-	if v.kind == KindSecret {
+	switch v.kind {
+	case KindSecret:
 		return v
+	case KindOutput:
+		o := *v.ref.(*Output)
+		o.Secret = true
+		return Value{kind: KindOutput, ref: &o}
 	}
-	return Value{kind: KindSecret, ref: &v}
+	inner := v // v itself would be moved to the heap for secrets and outputs too
+	return Value{kind: KindSecret, ref: &inner}
 }
 
-// Output returns o as a value.
-func OutputOf(o Output) Value { return Value{kind: KindOutput, ref: &o} }
+// OutputOf returns o as a value. Its dependencies become sorted and distinct, and
+// where its value is a secret or an output that is folded into it: wrappers never nest.
+func OutputOf(o Output) Value {
+	switch o.Value.kind {
+	case KindSecret:
+		o.Value, o.Secret = *o.Value.ref.(*Value), true
+	case KindOutput:
+		inner := o.Value.ref.(*Output)
+		o.Value, o.Secret = inner.Value, o.Secret || inner.Secret
+		o.Dependencies = slices.Concat(o.Dependencies, inner.Dependencies)
+	}
+	for i := 1; i < len(o.Dependencies); i++ {
+		if o.Dependencies[i-1] >= o.Dependencies[i] {
+			sorted := slices.Clone(o.Dependencies)
+			slices.Sort(sorted)
+			o.Dependencies = slices.Compact(sorted)
+			break
+		}
+	}
+	return Value{kind: KindOutput, ref: &o}
+}
 
 // Reference returns r as a value.
 func Reference(r ResourceReference) Value { return Value{kind: KindResourceReference, ref: &r} }
@@ -101,7 +130,8 @@ func ArchiveOf(a Archive) Value { return Value{kind: KindArchive, ref: &a} }
 // inputs are outputs of other resources; the engine folds the dependencies into
 // the resource's own and stores the value alone.
 type Output struct {
-	// Value is the value, or Unknown while it is not known.
+	// Value is the value, or Unknown while it is not known. OutputOf sees to it
+	// that it is neither a secret nor an output.
 	Value Value
 	// Secret marks the value as sensitive.
 	Secret bool
@@ -115,14 +145,16 @@ type ResourceReference struct {
 	URN string
 	// HasID tells custom resources (which have an ID) from components.
 	HasID bool
-	// ID is the provider-assigned ID. With HasID and an empty ID, the ID is unknown.
+	// ID is the provider-assigned ID. With HasID and an empty ID, the ID is unknown;
+	// without HasID it has no meaning.
 	ID string
 	// PackageVersion is the version of the provider that manages the resource, if known.
 	PackageVersion string
 }
 
 // Asset is a blob: exactly one of text, path, and URI names its contents, or
-// none of them where only the hash is kept.
+// none of them where only the hash is kept. The fields that Source does not name
+// have no meaning.
 type Asset struct {
 	// Hash is the SHA-256 of the contents in lower-case hex, empty while not computed.
 	Hash string
@@ -150,7 +182,7 @@ const (
 )
 
 // Archive is a tree of assets and archives: literal, or a tar, tar.gz, or zip
-// file at a path or URI.
+// file at a path or URI. The fields that Source does not name have no meaning.
 type Archive struct {
 	// Hash is the SHA-256 of the contents in lower-case hex, empty while not computed.
 	Hash string

@@ -1,0 +1,170 @@
+package property
+
+import (
+	"iter"
+	"slices"
+)
+
+// Equal reports whether v and w are the same value, secrets and outputs included.
+//
+// It compares as state is compared, which differs from comparing encodings in this:
+//   - NaN equals NaN, and 0 equals -0: a property that stays NaN has not changed.
+//   - A null property of an object equals an absent one, as Map.Get reads it.
+//   - Assets, and archives, that both have a hash are equal if their hashes are:
+//     where the contents came from makes no difference.
+//   - The package version of a resource reference is no part of its identity.
+//
+// Unknown equals Unknown, though the values may turn out different.
+func (v Value) Equal(w Value) bool { return comparison{}.equal(v, w) }
+
+// EqualContents is Equal that looks through secrets and outputs: a value equals
+// the same value marked as secret.
+func (v Value) EqualContents(w Value) bool { return comparison{contents: true}.equal(v, w) }
+
+// Equal reports whether m and n have equal properties, see Value.Equal.
+func (m Map) Equal(n Map) bool { return comparison{}.equalMaps(m, n) }
+
+// EqualContents is Equal that looks through secrets and outputs.
+func (m Map) EqualContents(n Map) bool { return comparison{contents: true}.equalMaps(m, n) }
+
+// comparison says what is compared: values with their secrets and outputs, or
+// their contents alone.
+type comparison struct {
+	contents bool
+}
+
+func (c comparison) equal(v, w Value) bool {
+	if c.contents {
+		v, w = v.Plain(), w.Plain()
+	}
+	if v.kind != w.kind {
+		return false
+	}
+	switch v.kind {
+	case KindBool:
+		return v.num == w.num
+	case KindNumber:
+		return v.num == w.num || v.num != v.num && w.num != w.num
+	case KindString:
+		return v.str == w.str
+	case KindArray:
+		return c.equalArrays(v.ref.([]Value), w.ref.([]Value))
+	case KindObject:
+		return c.equalMaps(v.ref.(Map), w.ref.(Map))
+	case KindAsset:
+		return equalAssets(v.ref.(*Asset), w.ref.(*Asset))
+	case KindArchive:
+		return c.equalArchives(v.ref.(*Archive), w.ref.(*Archive))
+	case KindResourceReference:
+		return equalReferences(v.ref.(*ResourceReference), w.ref.(*ResourceReference))
+	case KindSecret:
+		return c.equal(*v.ref.(*Value), *w.ref.(*Value))
+	case KindOutput:
+		a, b := v.ref.(*Output), w.ref.(*Output)
+		return sameOrigin(a, b) && c.equal(a.Value, b.Value)
+	default: // null, unknown
+		return true
+	}
+}
+
+func (c comparison) equalArrays(a, b []Value) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !c.equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c comparison) equalMaps(m, n Map) bool {
+	for _, p := range pairs(m, n) {
+		if !c.equal(p.v, p.w) {
+			return false
+		}
+	}
+	return true
+}
+
+// pair holds the values that two maps have for a key, null where there is none.
+type pair struct{ v, w Value }
+
+// pairs iterates over the keys of m and n in the order of deterministic CBOR.
+func pairs(m, n Map) iter.Seq2[string, pair] {
+	return func(yield func(string, pair) bool) {
+		a, b := m.entries, n.entries
+		for len(a) > 0 || len(b) > 0 {
+			var order int
+			switch {
+			case len(b) == 0:
+				order = -1
+			case len(a) == 0:
+				order = 1
+			default:
+				order = CompareKeys(a[0].Key, b[0].Key)
+			}
+			var key string
+			var both pair
+			if order <= 0 {
+				key, both.v = a[0].Key, a[0].Value
+				a = a[1:]
+			}
+			if order >= 0 {
+				key, both.w = b[0].Key, b[0].Value
+				b = b[1:]
+			}
+			if !yield(key, both) {
+				return
+			}
+		}
+	}
+}
+
+func equalAssets(a, b *Asset) bool {
+	if a.Hash != "" && b.Hash != "" {
+		return a.Hash == b.Hash
+	}
+	if a.Hash != b.Hash || a.Source != b.Source {
+		return false
+	}
+	switch a.Source {
+	case SourceText:
+		return a.Text == b.Text
+	case SourcePath:
+		return a.Path == b.Path
+	case SourceURI:
+		return a.URI == b.URI
+	default:
+		return true
+	}
+}
+
+func (c comparison) equalArchives(a, b *Archive) bool {
+	if a.Hash != "" && b.Hash != "" {
+		return a.Hash == b.Hash
+	}
+	if a.Hash != b.Hash || a.Source != b.Source {
+		return false
+	}
+	switch a.Source {
+	case SourceAssets:
+		return c.equalMaps(a.Assets, b.Assets)
+	case SourcePath:
+		return a.Path == b.Path
+	case SourceURI:
+		return a.URI == b.URI
+	default:
+		return true
+	}
+}
+
+func equalReferences(a, b *ResourceReference) bool {
+	return a.URN == b.URN && a.HasID == b.HasID && (!a.HasID || a.ID == b.ID)
+}
+
+// sameOrigin reports whether outputs differ at most in their values.
+func sameOrigin(a, b *Output) bool {
+	return a.Secret == b.Secret && slices.Equal(a.Dependencies, b.Dependencies)
+}

@@ -1,0 +1,278 @@
+package guestcbor
+
+import (
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Unmarshal is the function Unmarshal within the limits of c.
+func (c Codec) Unmarshal(data []byte) (property.Map, error) {
+	v, err := c.UnmarshalValue(data)
+	if err != nil {
+		return property.Map{}, err
+	}
+	m, ok := v.AsObject()
+	if !ok {
+		return property.Map{}, &property.DecodeError{Fault: property.FaultType}
+	}
+	return m, nil
+}
+
+// UnmarshalValue is the function UnmarshalValue within the limits of c.
+func (c Codec) UnmarshalValue(data []byte) (property.Value, error) {
+	limits := c.limits.WithDefaults()
+	if len(data) > limits.Size {
+		return property.Value{}, &property.DecodeError{Fault: property.FaultTooLarge, Offset: limits.Size, Limit: limits.Size}
+	}
+	d := decoder{
+		in:     unsafe.String(unsafe.SliceData(data), len(data)),
+		unread: 1, items: limits.Items - 1, depth: limits.Depth,
+	}
+	var v property.Value
+	if d.value(&v) && d.pos < len(d.in) {
+		d.fail(d.pos, property.FaultTrailing)
+	}
+	if d.fault == 0 {
+		return v, nil
+	}
+	err := &property.DecodeError{Fault: d.fault, Offset: d.faultAt}
+	switch d.fault {
+	case property.FaultTooManyItems:
+		err.Limit = limits.Items
+	case property.FaultTooDeep:
+		err.Limit = limits.Depth
+	}
+	return property.Value{}, err
+}
+
+// decoder reads one value. Its methods report success; after a failure fault and
+// faultAt are set and the rest is undefined.
+type decoder struct {
+	in  string // the input; the texts of the result are parts of it
+	pos int
+
+	// unread counts the data items that heads have announced and that were not yet
+	// read. Each needs a byte at least, so a container may not announce more than
+	// the rest of the input has room for: what is allocated for announced items
+	// never exceeds what the input could hold, at any nesting.
+	unread int
+	items  int // data items left
+	depth  int // levels left
+
+	fault   property.Fault
+	faultAt int
+}
+
+func (d *decoder) fail(at int, fault property.Fault) bool {
+	d.fault, d.faultAt = fault, at
+	return false
+}
+
+// head reads the head of a data item: the major type in the upper three bits of
+// the result, and the argument. For major type 7 it is not the way: see simple.
+func (d *decoder) head() (major byte, n uint64, ok bool) {
+	start := d.pos
+	if start >= len(d.in) {
+		return 0, 0, d.fail(start, property.FaultTruncated)
+	}
+	b := d.in[start]
+	d.pos = start + 1
+	d.unread--
+	major, n = b&0xe0, uint64(b&0x1f)
+	if n < 24 {
+		return major, n, true
+	}
+	if n > 27 {
+		if n == 31 && major >= 2<<5 && major <= majorMap {
+			return 0, 0, d.fail(start, property.FaultIndefiniteLength)
+		}
+		return 0, 0, d.fail(start, property.FaultMalformed)
+	}
+	size := 1 << (n - 24)
+	if len(d.in)-d.pos < size {
+		return 0, 0, d.fail(len(d.in), property.FaultTruncated)
+	}
+	n = bigEndian(d.in[d.pos : d.pos+size])
+	d.pos += size
+	// An argument of 1, 2, 4, or 8 bytes must not fit the next shorter form.
+	if n < 24 || size > 1 && n>>(size*4) == 0 {
+		return 0, 0, d.fail(start, property.FaultNotShortest)
+	}
+	return major, n, true
+}
+
+func bigEndian(s string) (n uint64) {
+	for i := range len(s) {
+		n = n<<8 | uint64(s[i])
+	}
+	return n
+}
+
+// announce checks that the input has room for the items of a container whose
+// head is at start, and that they are within the limit.
+func (d *decoder) announce(start int, count, itemsEach uint64) bool {
+	room := len(d.in) - d.pos - d.unread
+	if room < 0 || count > uint64(room)/itemsEach {
+		return d.fail(len(d.in), property.FaultTruncated)
+	}
+	items := int(count * itemsEach)
+	d.unread += items
+	d.items -= items
+	return d.items >= 0 || d.fail(start, property.FaultTooManyItems)
+}
+
+// enter goes one level down; leaving is d.depth++.
+func (d *decoder) enter(start int) bool {
+	d.depth--
+	return d.depth >= 0 || d.fail(start, property.FaultTooDeep)
+}
+
+func (d *decoder) value(dst *property.Value) bool {
+	start := d.pos
+	if start >= len(d.in) {
+		return d.fail(start, property.FaultTruncated)
+	}
+	if d.in[start] >= majorSimple {
+		return d.simple(dst)
+	}
+	major, n, ok := d.head()
+	if !ok {
+		return false
+	}
+	switch major {
+	case majorText:
+		s, ok := d.textOf(start, n)
+		*dst = property.String(s)
+		return ok
+	case majorArray:
+		return d.array(dst, start, n)
+	case majorMap:
+		return d.object(dst, start, n)
+	case majorTag:
+		return d.tagged(dst, start, n)
+	default: // integers and byte strings
+		return d.fail(start, property.FaultType)
+	}
+}
+
+// simple reads null, a bool, or a number.
+func (d *decoder) simple(dst *property.Value) bool {
+	start := d.pos
+	b := d.in[start]
+	d.pos++
+	d.unread--
+	switch b {
+	case simpleNull:
+		*dst = property.Null
+		return true
+	case simpleFalse, simpleTrue:
+		*dst = property.Bool(b == simpleTrue)
+		return true
+	case simpleFloat16, simpleFloat32, simpleFloat64:
+		f, ok := d.float(start, b)
+		*dst = property.Number(f)
+		return ok
+	case majorSimple | 28, majorSimple | 29, majorSimple | 30, majorSimple | 31:
+		return d.fail(start, property.FaultMalformed)
+	case majorSimple | 24: // the simple values 32 to 255
+		if d.pos == len(d.in) {
+			return d.fail(d.pos, property.FaultTruncated)
+		}
+		if d.in[d.pos] < 32 {
+			return d.fail(start, property.FaultMalformed)
+		}
+	}
+	return d.fail(start, property.FaultType)
+}
+
+func (d *decoder) text() (string, bool) {
+	start := d.pos
+	major, n, ok := d.head()
+	if !ok {
+		return "", false
+	}
+	if major != majorText {
+		return "", d.fail(start, property.FaultType)
+	}
+	return d.textOf(start, n)
+}
+
+// textOf reads the n bytes of the text whose head is at start.
+func (d *decoder) textOf(start int, n uint64) (string, bool) {
+	if n > uint64(len(d.in)-d.pos) {
+		return "", d.fail(len(d.in), property.FaultTruncated)
+	}
+	s := d.in[d.pos : d.pos+int(n)]
+	if !utf8.ValidString(s) {
+		return "", d.fail(start, property.FaultInvalidUTF8)
+	}
+	d.pos += int(n)
+	return s, true
+}
+
+func (d *decoder) array(dst *property.Value, start int, n uint64) bool {
+	if !d.enter(start) || !d.announce(start, n, 1) {
+		return false
+	}
+	elements := make([]property.Value, n)
+	for i := range elements {
+		if !d.value(&elements[i]) {
+			return false
+		}
+	}
+	*dst = property.Array(elements...)
+	d.depth++
+	return true
+}
+
+func (d *decoder) object(dst *property.Value, start int, n uint64) bool {
+	m, ok := d.entries(start, n)
+	*dst = property.Object(m)
+	return ok
+}
+
+// entries reads the n entries of the map whose head is at start.
+func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
+	if !d.enter(start) || !d.announce(start, n, 2) {
+		return property.Map{}, false
+	}
+	entries := make([]property.Entry, n)
+	for i := range entries {
+		e := &entries[i]
+		at := d.pos
+		key, ok := d.text()
+		if !ok {
+			return property.Map{}, false
+		}
+		if i > 0 {
+			if order := property.CompareKeys(entries[i-1].Key, key); order == 0 {
+				return property.Map{}, d.fail(at, property.FaultDuplicateKey)
+			} else if order > 0 {
+				return property.Map{}, d.fail(at, property.FaultKeyOrder)
+			}
+		}
+		e.Key = key
+		if !d.value(&e.Value) {
+			return property.Map{}, false
+		}
+	}
+	d.depth++
+	return property.NewMap(entries...), true
+}
+
+// float reads a float of the initial byte b, which is at start.
+func (d *decoder) float(start int, b byte) (float64, bool) {
+	size := 2 << (b - simpleFloat16)
+	if len(d.in)-d.pos < size {
+		return 0, d.fail(len(d.in), property.FaultTruncated)
+	}
+	bits := bigEndian(d.in[d.pos : d.pos+size])
+	d.pos += size
+	f, shortest := floatOfBits(bits, size)
+	if !shortest {
+		return 0, d.fail(start, property.FaultNotShortest)
+	}
+	return f, true
+}

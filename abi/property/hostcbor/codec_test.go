@@ -1,0 +1,113 @@
+package hostcbor_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
+	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/abi/property/internal/propertytest"
+)
+
+// smallLimits are exceeded by generated inputs often enough to be tested.
+var smallLimits = property.Limits{Size: 200, Depth: 3, Items: 20}
+
+// FuzzDecode holds the two codecs to the same answer on every input: both refuse
+// it for the same reason, or both give the same value, whose encoding it is.
+func FuzzDecode(f *testing.F) {
+	for _, m := range propertytest.BenchmarkBags() {
+		data, err := hostcbor.Marshal(m)
+		require.NoError(f, err)
+		if len(data) < 4096 {
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkDecode(t, property.Limits{}, data)
+		checkDecode(t, smallLimits, data)
+	})
+}
+
+type fataler interface {
+	Errorf(format string, args ...any)
+	FailNow()
+}
+
+func checkDecode(t fataler, limits property.Limits, data []byte) {
+	host, guest := hostcbor.New(limits), guestcbor.New(limits)
+	fromHost, hostErr := host.UnmarshalValue(data)
+	fromGuest, guestErr := guest.UnmarshalValue(data)
+	require.Equal(t, guestErr, hostErr)
+	if guestErr != nil {
+		var decodeErr *property.DecodeError
+		require.ErrorAs(t, guestErr, &decodeErr)
+		require.LessOrEqual(t, decodeErr.Offset, len(data))
+		return
+	}
+	require.True(t, fromGuest.Equal(fromHost), "%v and %v", fromGuest, fromHost)
+	hostAgain, err := host.MarshalValue(fromGuest)
+	require.NoError(t, err)
+	require.Equal(t, data, hostAgain)
+	guestAgain, err := guest.MarshalValue(fromHost)
+	require.NoError(t, err)
+	require.Equal(t, data, guestAgain)
+}
+
+// TestRoundTrip: generated values have one encoding, which decodes to them.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := propertytest.Values(5).Draw(t, "value")
+		data, err := hostcbor.MarshalValue(v)
+		require.NoError(t, err)
+		fromGuest, err := guestcbor.MarshalValue(v)
+		require.NoError(t, err)
+		require.Equal(t, data, fromGuest)
+
+		decoded, err := hostcbor.UnmarshalValue(data)
+		require.NoError(t, err)
+		require.True(t, v.Equal(decoded), "%v and %v", v, decoded)
+		checkDecode(t, property.Limits{}, data)
+	})
+}
+
+// TestEncodeLimits: both codecs refuse the same values, for the same reasons, and
+// never encode what they would not decode.
+func TestEncodeLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := propertytest.Values(5).Draw(t, "value")
+		limits := property.Limits{
+			Size:  rapid.IntRange(1, 100).Draw(t, "size"),
+			Depth: rapid.IntRange(1, 5).Draw(t, "depth"),
+			Items: rapid.IntRange(1, 30).Draw(t, "items"),
+		}
+		data, hostErr := hostcbor.New(limits).MarshalValue(v)
+		fromGuest, guestErr := guestcbor.New(limits).MarshalValue(v)
+		require.Equal(t, data, fromGuest)
+		require.Equal(t, guestErr, hostErr)
+		if hostErr == nil {
+			checkDecode(t, limits, data)
+			return
+		}
+		unlimited, err := hostcbor.MarshalValue(v)
+		require.NoError(t, err)
+		_, err = hostcbor.New(limits).UnmarshalValue(unlimited)
+		require.Error(t, err)
+		checkDecode(t, limits, unlimited)
+	})
+}
+
+// TestMutations: one changed byte of an encoding gives both codecs the same answer.
+func TestMutations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := propertytest.Values(4).Draw(t, "value")
+		data, err := hostcbor.MarshalValue(v)
+		require.NoError(t, err)
+		at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
+		data[at] = rapid.Byte().Draw(t, "byte")
+		checkDecode(t, property.Limits{}, data)
+		checkDecode(t, property.Limits{}, data[:at])
+	})
+}
