@@ -23,6 +23,16 @@ const (
 // left in place (see [Resolve]), but bounded. The error is of type [Diagnostics],
 // or [ErrEmpty].
 func Parse(f *File, text []byte) (*yaml.Node, error) {
+	document, err := ParseDocument(f, text)
+	if err != nil {
+		return nil, err
+	}
+	return document.Content[0], nil
+}
+
+// ParseDocument is Parse for those who write the file back: it returns the
+// document, which holds the root, and the comments before and after it.
+func ParseDocument(f *File, text []byte) (*yaml.Node, error) {
 	if d, ok := findBadText(f); ok {
 		return nil, Diagnostics{d}
 	}
@@ -46,7 +56,7 @@ func Parse(f *File, text []byte) (*yaml.Node, error) {
 	if at, problem := b.walk(root, 0); problem != "" {
 		return nil, Diagnostics{f.Errorf(Of(at), "%s", problem)}
 	}
-	return root, nil
+	return &document, nil
 }
 
 // Resolve returns the node that an alias stands for, and any other node itself.

@@ -1,0 +1,179 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// ConfigDeclaration is what a project file says about one configuration key.
+type ConfigDeclaration struct {
+	// Key is the full name, <namespace>:<key>.
+	Key string
+	// Name is the name as it is written, by which a program refers to the value.
+	Name string
+	Type ConfigType
+	// Secret says that the value is sensitive even where a stack has it in plain text.
+	Secret bool
+	// Default is the value where a stack sets none; null where there is none.
+	Default     property.Value
+	Description string
+	// Position is where the key is declared.
+	Position source.Position
+}
+
+var declarationKeys = []string{"type", "default", "value", "secret", "description", "items", "name"}
+
+// declarations reads the keys of config and configuration, once the project's
+// name is known.
+func (d *decoder) declarations() {
+	seen := map[string]int{}
+	for _, f := range d.config {
+		c, ok := d.declaration(f)
+		if !ok {
+			continue
+		}
+		if line, twice := seen[c.Key]; twice {
+			d.Errorf(f.Key, "the configuration key %q is declared twice; the first is on line %d", c.Key, line)
+			continue
+		}
+		seen[c.Key] = f.Key.Line
+		d.project.Config = append(d.project.Config, c)
+	}
+}
+
+// declaration reads one key: {type, default, ...}, or just the value.
+func (d *decoder) declaration(f source.Field) (c ConfigDeclaration, ok bool) {
+	c = ConfigDeclaration{Name: f.Name, Position: source.Of(f.Key)}
+	key, err := d.project.ConfigKey(f.Name)
+	if err != nil {
+		d.Errorf(f.Key, "%v", err)
+		return c, false
+	}
+	c.Key = key
+	if f.Value.Kind != yaml.MappingNode {
+		c.Default, ok = d.Value(f.Value)
+		c.Type = typeOf(c.Default)
+		return c, ok
+	}
+	given := d.Fields(f.Value, "a declaration")
+	if slices.ContainsFunc(given, func(f source.Field) bool { return f.Name == "secret" && f.Value.Value == "true" }) {
+		d.File.Hide(f.Key)
+	}
+	ok = true
+	var defaultNode, items *yaml.Node
+	for _, g := range given {
+		valid := true
+		switch g.Name {
+		case "type":
+			c.Type, valid = d.configType(g.Value)
+		case "items":
+			items = g.Value
+		case "default", "value":
+			c.Default, valid = d.Value(g.Value)
+			defaultNode = g.Value
+		case "secret":
+			c.Secret, valid = d.Bool(g.Value, "secret")
+		case "description":
+			c.Description, valid = d.Text(g.Value, "the description")
+		case "name":
+			var name string
+			if name, valid = d.Text(g.Value, "the name"); valid {
+				if c.Key, err = d.project.ConfigKey(name); err != nil {
+					d.Errorf(g.Value, "%v", err)
+					valid = false
+				}
+			}
+		default:
+			d.Unknown(g, "the declaration of a configuration key", declarationKeys)
+		}
+		ok = ok && valid
+	}
+	if items != nil {
+		c.Type.Items, ok = d.items(items, ok)
+	}
+	if !ok {
+		return c, false
+	}
+	if c.Type.Kind == ConfigAny {
+		c.Type = typeOf(c.Default)
+	}
+	if c.Type.Kind == ConfigAny {
+		d.Errorf(f.Key, "the configuration key %q needs a type or a default", c.Name)
+		return c, false
+	}
+	if !c.Default.IsNull() {
+		if err := c.Type.Check(c.Default); err != nil {
+			d.Errorf(defaultNode, "the default of %q does not fit its type: %v", c.Name, err)
+			return c, false
+		}
+	}
+	return c, true
+}
+
+func (d *decoder) configType(n *yaml.Node) (ConfigType, bool) {
+	name, ok := d.Text(n, "a type")
+	if !ok {
+		return ConfigType{}, false
+	}
+	t, ok := parseConfigType(name)
+	if !ok {
+		d.Errorf(n, "unknown type %q: a configuration value is a %s%s", name, strings.Join(configKinds[1:], ", "),
+			source.DidYouMean(name, configKinds[1:]))
+	}
+	return t, ok
+}
+
+// items reads the type of an array's elements: {type: string}.
+func (d *decoder) items(n *yaml.Node, ok bool) (*ConfigType, bool) {
+	t := &ConfigType{}
+	for _, f := range d.Fields(n, "items") {
+		valid := true
+		switch f.Name {
+		case "type":
+			items := t.Items
+			*t, valid = d.configType(f.Value)
+			t.Items = items
+		case "items":
+			t.Items, valid = d.items(f.Value, true)
+		default:
+			d.Unknown(f, "items", []string{"type", "items"})
+		}
+		ok = ok && valid
+	}
+	return t, ok
+}
+
+// ConfigEntries returns the configuration that a deployment of the stack runs
+// with, sorted by key: the stack's own, and the project's defaults where the
+// stack sets nothing. decrypt opens a ciphertext.
+func (p *Project) ConfigEntries(stack *StackConfig, decrypt func(ciphertext string) (string, error)) ([]abi.ConfigEntry, error) {
+	entries := make([]abi.ConfigEntry, 0, len(p.Config))
+	for _, key := range stack.Keys() {
+		text, secret, err := stack.Text(key, decrypt)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, abi.ConfigEntry{Key: key, Value: text, Secret: secret})
+	}
+	for _, c := range p.Config {
+		i := slices.IndexFunc(entries, func(e abi.ConfigEntry) bool { return e.Key == c.Key })
+		if i < 0 && !c.Default.IsNull() {
+			text, err := configText(c.Default)
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, abi.ConfigEntry{Key: c.Key, Value: text})
+			i = len(entries) - 1
+		}
+		if i >= 0 && c.Secret {
+			entries[i].Secret = true
+		}
+	}
+	slices.SortFunc(entries, func(a, b abi.ConfigEntry) int { return strings.Compare(a.Key, b.Key) })
+	return entries, nil
+}

@@ -1,0 +1,324 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// projectFiles are the names that a project file may have, the first wins.
+var projectFiles = []string{"Husk.yaml", "Husk.yml", "Pulumi.yaml", "Pulumi.yml"}
+
+// RuntimeYAML is the runtime of projects whose resources stand in the project
+// file itself.
+const RuntimeYAML = "yaml"
+
+// Project is what a project file says. It is not changed after it was loaded.
+type Project struct {
+	// Dir is the directory of the project file; relative paths in the file begin
+	// there.
+	Dir string
+	// File is the project file's text, for diagnostics.
+	File *source.File
+
+	Name        string
+	Description string
+	// Runtime says what runs the program.
+	Runtime string
+	// ProgramDir is where the program lies: Dir, or the directory that main names.
+	ProgramDir string
+	// BackendURL says where state is kept, empty for beside the project file.
+	BackendURL string
+	// StackConfigDir holds the stacks' configuration files: Dir unless the file
+	// says otherwise.
+	StackConfigDir string
+	// Config declares configuration, in the order of the file.
+	Config []ConfigDeclaration
+	// Providers says where each provider comes from.
+	Providers []ProviderPlugin
+	// Template is the program of a project whose runtime is yaml.
+	Template Template
+	// Warnings are the problems that do not keep the project from being used.
+	Warnings source.Diagnostics
+}
+
+// Template holds the parts of a YAML program as they are written; those that
+// are not given are nil.
+type Template struct {
+	File      *source.File
+	Variables *yaml.Node
+	Resources *yaml.Node
+	Outputs   *yaml.Node
+}
+
+// NoProjectError says that a directory has no project file.
+type NoProjectError struct{ Dir string }
+
+func (e *NoProjectError) Error() string {
+	return fmt.Sprintf("no project in %s: looked for %s; begin one with a file %s that says \"name: my-project\" and \"runtime: yaml\", or name another directory with -C",
+		e.Dir, strings.Join(projectFiles, ", "), projectFiles[0])
+}
+
+// LoadProject reads the project file of a directory. The error is a
+// [*NoProjectError], [source.Diagnostics], or that of reading the file.
+func LoadProject(dir string) (*Project, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range projectFiles {
+		text, err := source.Read(filepath.Join(dir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the project file: %w", err)
+		}
+		return ParseProject(dir, name, text)
+	}
+	return nil, &NoProjectError{Dir: dir}
+}
+
+// ParseProject reads the text of a project file that lies in dir, an absolute path.
+func ParseProject(dir, name string, text []byte) (*Project, error) {
+	p := &Project{
+		Dir: dir, File: source.NewFile(name, text),
+		Runtime: RuntimeYAML, ProgramDir: dir, StackConfigDir: dir,
+	}
+	root, err := source.Parse(p.File, text)
+	if errors.Is(err, source.ErrEmpty) {
+		d := p.File.Errorf(source.Position{}, "the project file is empty")
+		d.Detail = `it needs at least "name: my-project"`
+		return nil, source.Diagnostics{d}
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &source.Report{File: p.File}
+	p.Template.File = p.File
+	d := decoder{Report: r, project: p}
+	d.root(root)
+	ds := r.Diagnostics()
+	if err := ds.Err(); err != nil {
+		return nil, err
+	}
+	p.Warnings = ds
+	return p, nil
+}
+
+// Path returns a path that the project file names, which may be relative to it.
+func (p *Project) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(p.Dir, name)
+}
+
+// ConfigKey returns the full name of a configuration key: one without a
+// namespace is the project's own.
+func (p *Project) ConfigKey(key string) (string, error) {
+	namespace, name, ok := strings.Cut(key, ":")
+	if !ok {
+		namespace, name = p.Name, key
+	}
+	name = strings.TrimPrefix(name, "config:") // the old form ns:config:key
+	if namespace == "" || name == "" || strings.Contains(name, ":") || strings.ContainsAny(key, " \t\r\n") {
+		return "", fmt.Errorf("invalid configuration key %q: it must have the form <key> or <namespace>:<key>", key)
+	}
+	return namespace + ":" + name, nil
+}
+
+// Provider returns the declaration of a package's provider, nil where there is none.
+func (p *Project) Provider(name string) *ProviderPlugin {
+	for i := range p.Providers {
+		if p.Providers[i].Name == name {
+			return &p.Providers[i]
+		}
+	}
+	return nil
+}
+
+// projectKeys are the keys of a project file. Those that only Pulumi's tools
+// read are taken and left alone.
+var (
+	projectKeys = []string{
+		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
+		"variables", "resources", "outputs", "stackConfigDir",
+	}
+	pulumiKeys = []string{"author", "website", "license", "template", "options"}
+	// unsupportedKeys would change what a program does, so they are not passed over in silence.
+	unsupportedKeys = []string{"components", "packages"}
+)
+
+// nameSyntax is Pulumi's for project names, which are a part of every URN.
+var nameSyntax = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+
+// decoder reads a project file into a project.
+type decoder struct {
+	*source.Report
+	project *Project
+	main    *yaml.Node
+	config  []source.Field
+}
+
+func (d *decoder) root(root *yaml.Node) {
+	p := d.project
+	fields := d.Fields(root, "a project file")
+	for _, f := range fields {
+		switch f.Name {
+		case "name":
+			d.name(f.Value)
+		case "description":
+			p.Description, _ = d.Text(f.Value, "the description")
+		case "runtime":
+			d.runtime(f.Value)
+		case "main":
+			if main, ok := d.Text(f.Value, "main"); ok {
+				p.ProgramDir, d.main = p.Path(main), f.Value
+			}
+		case "backend":
+			for _, b := range d.Fields(f.Value, "backend") {
+				if b.Name == "url" {
+					p.BackendURL, _ = d.Text(b.Value, "the backend's url")
+				} else {
+					d.Unknown(b, "backend", []string{"url"})
+				}
+			}
+		case "stackConfigDir":
+			if dir, ok := d.Text(f.Value, "stackConfigDir"); ok {
+				p.StackConfigDir = p.Path(dir)
+			}
+		case "config", "configuration":
+			d.config = append(d.config, d.Fields(f.Value, f.Name)...)
+		case "plugins":
+			d.plugins(f.Value)
+		case "variables":
+			p.Template.Variables = f.Value
+		case "resources":
+			p.Template.Resources = f.Value
+		case "outputs":
+			p.Template.Outputs = f.Value
+		default:
+			d.other(f)
+		}
+	}
+	if p.Name == "" && !slices.ContainsFunc(fields, func(f source.Field) bool { return f.Name == "name" }) {
+		e := d.File.Errorf(source.Of(root), "the project has no name")
+		e.Detail = `add a line such as "name: my-project"`
+		d.Add(e)
+	}
+	d.declarations() // after the name, which is their namespace
+	if d.main != nil && p.Runtime == RuntimeYAML {
+		d.mainFile()
+	}
+}
+
+func (d *decoder) name(n *yaml.Node) {
+	name, ok := d.Text(n, "the project's name")
+	if ok && !nameSyntax.MatchString(name) {
+		d.Errorf(n, "the project's name %q may have letters, digits, and the characters _ . - only, at most 100 of them", name)
+		return
+	}
+	d.project.Name = name
+}
+
+func (d *decoder) runtime(n *yaml.Node) {
+	n = source.Resolve(n)
+	if n.Kind != yaml.MappingNode {
+		d.project.Runtime, _ = d.Text(n, "the runtime")
+		return
+	}
+	for _, f := range d.Fields(n, "runtime") {
+		switch f.Name {
+		case "name":
+			d.project.Runtime, _ = d.Text(f.Value, "the runtime's name")
+		case "options":
+		default:
+			d.Unknown(f, "runtime", []string{"name", "options"})
+		}
+	}
+}
+
+// other deals with keys that are not read. Keys that begin with x- are free for
+// people, to hang YAML anchors on.
+func (d *decoder) other(f source.Field) {
+	switch {
+	case slices.Contains(pulumiKeys, f.Name), strings.HasPrefix(f.Name, "x-"):
+	case f.Name == "packages":
+		d.Warnf(f.Key, "packages is not read: providers are listed in plugins.providers")
+	case slices.Contains(unsupportedKeys, f.Name):
+		d.Errorf(f.Key, "%s are not supported in YAML programs", f.Name)
+	default:
+		d.Unknown(f, "the project file", projectKeys)
+	}
+}
+
+// mainFiles are the names of a program's file in the directory that main names.
+var mainFiles = []string{"Main.yaml", "Main.yml"}
+
+// mainFile reads the program from where main points: a file, or a directory
+// with one of the mainFiles.
+func (d *decoder) mainFile() {
+	p := d.project
+	candidates := []string{p.ProgramDir}
+	if info, err := os.Stat(p.ProgramDir); err == nil && info.IsDir() {
+		candidates = nil
+		for _, name := range mainFiles {
+			candidates = append(candidates, filepath.Join(p.ProgramDir, name))
+		}
+	}
+	for _, path := range candidates {
+		text, err := source.Read(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			d.Errorf(d.main, "cannot read the program: %v", err)
+			return
+		}
+		p.ProgramDir = filepath.Dir(path)
+		d.template(path, text)
+		return
+	}
+	d.Errorf(d.main, "main names no program: there is no %s", strings.Join(candidates, " or "))
+}
+
+func (d *decoder) template(path string, text []byte) {
+	name, err := filepath.Rel(d.project.Dir, path)
+	if err != nil {
+		name = path
+	}
+	file := source.NewFile(name, text)
+	t := Template{File: file}
+	d.project.Template = t
+	root, err := source.Parse(file, text)
+	if ds, ok := errors.AsType[source.Diagnostics](err); ok {
+		d.Add(ds...)
+	}
+	if err != nil {
+		return
+	}
+	r := &source.Report{File: file}
+	for _, f := range r.Fields(root, "a program") {
+		switch f.Name {
+		case "variables":
+			t.Variables = f.Value
+		case "resources":
+			t.Resources = f.Value
+		case "outputs":
+			t.Outputs = f.Value
+		case "name", "description", "runtime":
+		default:
+			r.Unknown(f, "the program", []string{"variables", "resources", "outputs"})
+		}
+	}
+	d.project.Template = t
+	d.Add(r.Diagnostics()...)
+}

@@ -1,0 +1,285 @@
+package program
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/stretchr/testify/require"
+)
+
+func project(t *testing.T, text string) *Project {
+	t.Helper()
+	p, err := ParseProject("/work", "Husk.yaml", []byte(text))
+	require.NoError(t, err)
+	return p
+}
+
+func TestParseProject(t *testing.T) {
+	p := project(t, `
+name: shop
+description: A shop
+runtime:
+  name: yaml
+  options: {}
+backend:
+  url: file://./state
+stackConfigDir: stacks
+author: somebody
+plugins:
+  providers:
+    - name: random
+      path: ../random.wasm
+    - name: local
+      path: providers/local
+      version: v1.2.3
+      grants:
+        fs:
+          - path: site
+            mode: rw
+          - assets:ro
+          - cache:rw
+          - plain
+        env: [HOME]
+        http:
+          - host: example.com
+config:
+  replicas: {type: integer, default: 2}
+  domain: {type: string, description: Where it is served}
+  hosts: {type: array, items: {type: string}}
+  password: {type: string, secret: true}
+  aws:region: eu-west-1
+resources:
+  pet: {type: random:RandomPet}
+`)
+	require.Equal(t, "shop", p.Name)
+	require.Equal(t, "A shop", p.Description)
+	require.Equal(t, RuntimeYAML, p.Runtime)
+	require.Equal(t, "file://./state", p.BackendURL)
+	require.Equal(t, "/work/stacks", p.StackConfigDir)
+	require.Equal(t, "/work", p.ProgramDir)
+	require.NotNil(t, p.Template.Resources)
+	require.Nil(t, p.Template.Outputs)
+	require.Empty(t, p.Warnings)
+
+	require.Len(t, p.Providers, 2)
+	random, local := p.Provider("random"), p.Provider("local")
+	require.Equal(t, "/random.wasm", p.Path(random.Path))
+	require.Empty(t, random.Grants)
+	require.Equal(t, "1.2.3", local.Version)
+	require.Len(t, local.Grants.FS, 4)
+	for i, want := range []FSGrant{{Path: "site", Writable: true}, {Path: "assets"}, {Path: "cache", Writable: true}, {Path: "plain"}} {
+		require.Equal(t, want.Path, local.Grants.FS[i].Path)
+		require.Equal(t, want.Writable, local.Grants.FS[i].Writable)
+	}
+	require.Equal(t, []string{"HOME"}, local.Grants.Env)
+	require.Len(t, local.Grants.HTTP, 1)
+	require.Nil(t, p.Provider("tls"))
+
+	types := map[string]string{}
+	for _, c := range p.Config {
+		types[c.Key] = c.Type.String()
+	}
+	require.Equal(t, map[string]string{
+		"shop:replicas": "integer", "shop:domain": "string", "shop:hosts": "array of string",
+		"shop:password": "string", "aws:region": "string",
+	}, types)
+	require.True(t, p.Config[3].Secret)
+	require.Equal(t, property.Number(2), p.Config[0].Default)
+}
+
+// All that is wrong with a project file is told at once.
+func TestProjectErrors(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"empty": {"# nothing yet\n", `
+Husk.yaml: the project file is empty
+  it needs at least "name: my-project"`},
+		"no name": {"runtime: yaml\n", `
+Husk.yaml:1:1: the project has no name
+    1 | runtime: yaml
+      | ^
+  add a line such as "name: my-project"`},
+		"misspelt keys": {"name: a\nresource: {}\nstackconfigdir: x\nzzz: 1\nx-mine: fine\n", `
+Husk.yaml:2:1: unknown key "resource" in the project file; did you mean "resources"?
+    2 | resource: {}
+      | ^
+Husk.yaml:3:1: unknown key "stackconfigdir" in the project file; did you mean "stackConfigDir"?
+    3 | stackconfigdir: x
+      | ^
+Husk.yaml:4:1: unknown key "zzz" in the project file
+    4 | zzz: 1
+      | ^
+  known keys: name, description, runtime, main, backend, config, configuration, plugins, variables, resources, outputs, stackConfigDir`},
+		"bad names": {"name: my project\nruntime: [yaml]\nbackend: file\ncomponents: {}\n", `
+Husk.yaml:1:7: the project's name "my project" may have letters, digits, and the characters _ . - only, at most 100 of them
+    1 | name: my project
+      |       ^
+Husk.yaml:2:10: the runtime must be text, not a list
+    2 | runtime: [yaml]
+      |          ^
+Husk.yaml:3:10: backend is a mapping of keys to values, not text
+    3 | backend: file
+      |          ^
+Husk.yaml:4:1: components are not supported in YAML programs
+    4 | components: {}
+      | ^`},
+		"providers": {`name: a
+plugins:
+  providers:
+    - name: random
+      path: ""
+    - name: tls
+    - path: x.wasm
+    - {name: local, path: x, version: new, grant: {}}
+    - {name: local, path: y}
+    - name: other
+      path: z
+      grants:
+        fs: [{path: d, mode: wr}, {mode: rw}]
+        env: [A=B]
+`, `
+Husk.yaml:5:13: the path is empty
+    5 |       path: ""
+      |             ^
+Husk.yaml:6:7: the provider "tls" has no path
+    6 |     - name: tls
+      |       ^
+  path names a .wasm file, or a directory of Go source that is built when it is needed
+Husk.yaml:7:7: the provider has no name
+    7 |     - path: x.wasm
+      |       ^
+Husk.yaml:8:39: "new" is not a version such as 4.16.0
+    8 |     - {name: local, path: x, version: new, grant: {}}
+      |                                       ^
+Husk.yaml:8:44: unknown key "grant" in a provider; did you mean "grants"?
+    8 |     - {name: local, path: x, version: new, grant: {}}
+      |                                            ^
+Husk.yaml:9:14: the provider "local" is listed twice
+    9 |     - {name: local, path: y}
+      |              ^
+Husk.yaml:13:30: the mode is ro (read only) or rw (read and write), not "wr"
+   13 |         fs: [{path: d, mode: wr}, {mode: rw}]
+      |                              ^
+Husk.yaml:13:35: the granted directory has no path
+   13 |         fs: [{path: d, mode: wr}, {mode: rw}]
+      |                                   ^
+Husk.yaml:14:15: "A=B" is not the name of an environment variable
+   14 |         env: [A=B]
+      |               ^`},
+		"config": {`name: a
+config:
+  one: {type: strng}
+  two: {type: integer, default: x}
+  three: {secret: true}
+  four: {type: array, items: {type: integer}, default: [1, b]}
+  a:four: 1
+  five six: 1
+  big: 123456789012345678901
+`, `
+Husk.yaml:3:15: unknown type "strng": a configuration value is a string, integer, number, boolean, array, object; did you mean "string"?
+    3 |   one: {type: strng}
+      |               ^
+Husk.yaml:4:33: the default of "two" does not fit its type: it must be an integer
+    4 |   two: {type: integer, default: x}
+      |                                 ^
+Husk.yaml:5:3: the configuration key "three" needs a type or a default
+Husk.yaml:6:56: the default of "four" does not fit its type: element 1: it must be an integer
+    6 |   four: {type: array, items: {type: integer}, default: [1, b]}
+      |                                                        ^
+Husk.yaml:8:3: invalid configuration key "five six": it must have the form <key> or <namespace>:<key>
+    8 |   five six: 1
+      |   ^
+Husk.yaml:9:8: this number is larger than 2^53 and would lose digits; quote it to keep it as text
+    9 |   big: 123456789012345678901
+      |        ^`},
+		"config twice": {"name: a\nconfig:\n  b: 1\nconfiguration:\n  a:b: {type: Int}\n", `
+Husk.yaml:5:3: the configuration key "a:b" is declared twice; the first is on line 3
+    5 |   a:b: {type: Int}
+      |   ^`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseProject("/work", "Husk.yaml", []byte(c.text))
+			require.Error(t, err)
+			require.Equal(t, strings.TrimPrefix(c.want, "\n"), err.Error())
+		})
+	}
+}
+
+func TestLoadProject(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+
+	_, err := LoadProject(dir)
+	var none *NoProjectError
+	require.ErrorAs(t, err, &none)
+	require.ErrorContains(t, err, "looked for Husk.yaml, Husk.yml, Pulumi.yaml, Pulumi.yml")
+
+	write("Pulumi.yaml", "name: theirs\nruntime: yaml\n")
+	p, err := LoadProject(dir)
+	require.NoError(t, err)
+	require.Equal(t, "theirs", p.Name)
+
+	write("Husk.yaml", "name: ours\nmain: sub\npackages: {}\n")
+	_, err = LoadProject(dir)
+	require.ErrorContains(t, err, "Husk.yaml:2:7: main names no program")
+
+	write("sub/Main.yaml", "resources: {}\noutput: {}\n")
+	_, err = LoadProject(dir)
+	require.ErrorContains(t, err, `sub/Main.yaml:2:1: unknown key "output" in the program; did you mean "outputs"?`)
+
+	write("sub/Main.yaml", "resources: {}\noutputs: {}\n")
+	p, err = LoadProject(dir)
+	require.NoError(t, err)
+	require.Equal(t, "ours", p.Name)
+	require.Equal(t, filepath.Join(dir, "sub"), p.ProgramDir)
+	require.NotNil(t, p.Template.Outputs)
+	require.Equal(t, "sub/Main.yaml", p.Template.File.Name)
+	require.Len(t, p.Warnings, 1)
+	require.Equal(t, source.Warning, p.Warnings[0].Severity)
+
+	write("Husk.yaml", strings.Repeat("#", source.MaxFileSize+1))
+	_, err = LoadProject(dir)
+	require.ErrorContains(t, err, "larger than 8 MiB")
+}
+
+func TestConfigTypeParse(t *testing.T) {
+	strings := ConfigType{Kind: ConfigArray, Items: &ConfigType{Kind: ConfigString}}
+	for _, c := range []struct {
+		typ  ConfigType
+		text string
+		want property.Value
+		err  string
+	}{
+		{ConfigType{Kind: ConfigString}, "01", property.String("01"), ""},
+		{ConfigType{Kind: ConfigInteger}, "3", property.Number(3), ""},
+		{ConfigType{Kind: ConfigInteger}, "3.5", property.Null, "it must be an integer"},
+		{ConfigType{Kind: ConfigInteger}, "three", property.Null, "it must be an integer"},
+		{ConfigType{Kind: ConfigNumber}, "3.5", property.Number(3.5), ""},
+		{ConfigType{Kind: ConfigNumber}, "NaN", property.Null, "it must be a number"},
+		{ConfigType{Kind: ConfigBoolean}, "true", property.Bool(true), ""},
+		{ConfigType{Kind: ConfigBoolean}, "yes", property.Null, "it must be true or false"},
+		{strings, `["a"]`, property.Array(property.String("a")), ""},
+		{strings, `["a", 1]`, property.Null, "element 1: it must be a string"},
+		{strings, `a`, property.Null, "it must be an array of string, written as JSON"},
+		{ConfigType{Kind: ConfigObject}, `{"a": null}`, property.Object(property.NewMap(property.Entry{Key: "a"})), ""},
+		{ConfigType{}, `{"a"`, property.String(`{"a"`), ""},
+		{ConfigType{}, `[1]`, property.Array(property.Number(1)), ""},
+		{ConfigType{}, `1`, property.String("1"), ""},
+	} {
+		v, err := c.typ.Parse(c.text)
+		if c.err != "" {
+			require.EqualError(t, err, c.err, "%s %s", c.typ, c.text)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, v, "%s %s", c.typ, c.text)
+	}
+}

@@ -1,0 +1,386 @@
+package program
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// StackConfig is the configuration file of one stack, Husk.<stack>.yaml or
+// Pulumi.<stack>.yaml. Changes keep the comments and the order of what is
+// there; nothing is written before [StackConfig.Save]. It is not safe for
+// concurrent use.
+type StackConfig struct {
+	// Path is the file, which need not exist yet.
+	Path    string
+	project *Project
+	file    *source.File
+	// document holds root, and the comments around it.
+	document *yaml.Node
+	root     *yaml.Node
+	changed  bool
+}
+
+// stackSyntax is Pulumi's for stack names; a name becomes a part of file names.
+var stackSyntax = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
+
+// CheckStackName tells what is wrong with the name of a stack.
+func CheckStackName(name string) error {
+	if !stackSyntax.MatchString(name) {
+		return fmt.Errorf("invalid stack name %q: it may have letters, digits, and the characters _ . - only, at most 100 of them", name)
+	}
+	return nil
+}
+
+// StackConfig reads the configuration of a stack. A stack without a file has an
+// empty one, whose name follows the project file's. The error is
+// [source.Diagnostics], or that of reading the file.
+func (p *Project) StackConfig(stack string) (*StackConfig, error) {
+	if err := CheckStackName(stack); err != nil {
+		return nil, err
+	}
+	tool, other := "Husk", "Pulumi"
+	if strings.HasPrefix(p.File.Name, other) {
+		tool, other = other, tool
+	}
+	for _, name := range []string{tool + "." + stack + ".yaml", tool + "." + stack + ".yml", other + "." + stack + ".yaml", other + "." + stack + ".yml"} {
+		path := filepath.Join(p.StackConfigDir, name)
+		text, err := source.Read(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the stack's configuration: %w", err)
+		}
+		return p.parseStackConfig(path, text)
+	}
+	return newStackConfig(p, filepath.Join(p.StackConfigDir, tool+"."+stack+".yaml"), nil), nil
+}
+
+// stackKeys are what a stack's configuration file may say.
+var stackKeys = []string{"secretsprovider", "encryptedkey", "encryptionsalt", "config", "environment"}
+
+func newStackConfig(p *Project, path string, text []byte) *StackConfig {
+	name, err := filepath.Rel(p.Dir, path)
+	if err != nil {
+		name = path
+	}
+	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	return &StackConfig{
+		Path: path, project: p, file: source.NewFile(name, text), root: root,
+		document: &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}},
+	}
+}
+
+func (p *Project) parseStackConfig(path string, text []byte) (*StackConfig, error) {
+	c := newStackConfig(p, path, text)
+	document, err := source.ParseDocument(c.file, text)
+	if errors.Is(err, source.ErrEmpty) {
+		c.document.HeadComment = comments(text)
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.document, c.root = document, document.Content[0]
+	r := &source.Report{File: c.file}
+	for _, f := range r.Fields(c.root, "a stack's configuration") {
+		switch f.Name {
+		case "config":
+			for _, entry := range r.Fields(f.Value, "config") {
+				if _, err := p.ConfigKey(entry.Name); err != nil {
+					r.Errorf(entry.Key, "%v", err)
+				}
+				r.Value(entry.Value)
+			}
+		case "environment":
+			r.Warnf(f.Key, "environment is not read")
+		case "secretsprovider", "encryptedkey", "encryptionsalt":
+			r.Text(f.Value, f.Name)
+		default:
+			r.Unknown(f, "a stack's configuration", stackKeys)
+		}
+	}
+	if err := r.Diagnostics().Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// comments returns the comment lines of a file that has nothing else.
+func comments(text []byte) string {
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// field returns the index of the first key that matches, -1 where none does.
+func field(mapping *yaml.Node, match func(key string) bool) (index int) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if match(mapping.Content[i].Value) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *StackConfig) section(name string) *yaml.Node {
+	i := field(c.root, func(key string) bool { return key == name })
+	if i < 0 {
+		return nil
+	}
+	return source.Resolve(c.root.Content[i+1])
+}
+
+// text returns the text of a top-level key.
+func (c *StackConfig) text(name string) string {
+	n := c.section(name)
+	if n == nil || source.IsNull(n) {
+		return ""
+	}
+	return n.Value
+}
+
+// setText sets a top-level key; empty text removes it. These keys come before
+// config, as Pulumi writes them.
+func (c *StackConfig) setText(name, text string) {
+	i := field(c.root, func(key string) bool { return key == name })
+	switch {
+	case text == "" && i >= 0:
+		c.root.Content = slices.Delete(c.root.Content, i, i+2)
+	case text == "":
+		return
+	case i >= 0:
+		if c.root.Content[i+1].Value == text {
+			return
+		}
+		c.root.Content[i+1] = scalar(text)
+	default:
+		c.root.Content = slices.Insert(c.root.Content, c.keysBeforeConfig(), scalar(name), scalar(text))
+	}
+	c.changed = true
+}
+
+func (c *StackConfig) keysBeforeConfig() int {
+	if i := field(c.root, func(key string) bool { return key == "config" }); i >= 0 {
+		return i
+	}
+	return len(c.root.Content)
+}
+
+// scalar returns a node of text, quoted where YAML would read something else.
+func scalar(text string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(text)
+	return n
+}
+
+// SecretsProvider returns what encrypts the stack's secrets, empty for a passphrase.
+func (c *StackConfig) SecretsProvider() string { return c.text("secretsprovider") }
+
+// SetSecretsProvider sets what encrypts the stack's secrets.
+func (c *StackConfig) SetSecretsProvider(s string) { c.setText("secretsprovider", s) }
+
+// EncryptedKey returns the data key of a key management service, in base64.
+func (c *StackConfig) EncryptedKey() string { return c.text("encryptedkey") }
+
+// SetEncryptedKey sets the data key of a key management service.
+func (c *StackConfig) SetEncryptedKey(s string) { c.setText("encryptedkey", s) }
+
+// EncryptionSalt returns the salt of the stack's passphrase, empty where there is none.
+func (c *StackConfig) EncryptionSalt() string { return c.text("encryptionsalt") }
+
+// SetEncryptionSalt sets the salt of the stack's passphrase.
+func (c *StackConfig) SetEncryptionSalt(s string) { c.setText("encryptionsalt", s) }
+
+func (c *StackConfig) config() *yaml.Node {
+	if n := c.section("config"); n != nil && n.Kind == yaml.MappingNode {
+		return n
+	}
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+}
+
+// find returns the index of a key, which may be written without the project's
+// namespace, -1 where it is not set.
+func (c *StackConfig) find(config *yaml.Node, key string) int {
+	return field(config, func(written string) bool {
+		full, err := c.project.ConfigKey(written)
+		return err == nil && full == key
+	})
+}
+
+// Keys returns the full names of the keys that are set, in alphabetical order.
+func (c *StackConfig) Keys() []string {
+	config := c.config()
+	var keys []string
+	for i := 0; i+1 < len(config.Content); i += 2 {
+		if key, err := c.project.ConfigKey(config.Content[i].Value); err == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// Get returns the value of a key given by its full name. An encrypted part is
+// a secret that holds the ciphertext, and a single value is the text it is
+// written as.
+func (c *StackConfig) Get(key string) (property.Value, bool) {
+	config := c.config()
+	i := c.find(config, key)
+	if i < 0 {
+		return property.Null, false
+	}
+	n := source.Resolve(config.Content[i+1])
+	if n.Kind == yaml.ScalarNode {
+		if source.IsNull(n) {
+			return property.String(""), true
+		}
+		return property.String(n.Value), true
+	}
+	v, _ := (&source.Report{File: c.file}).Value(n)
+	return sealed(v), true
+}
+
+// sealed turns each {secure: ciphertext} into a secret.
+func sealed(v property.Value) property.Value {
+	switch v.Kind() {
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		out := make([]property.Value, len(elements))
+		for i, e := range elements {
+			out[i] = sealed(e)
+		}
+		return property.Array(out...)
+	case property.KindObject:
+		m, _ := v.AsObject()
+		if text, ok := m.Get("secure").AsString(); ok && m.Len() == 1 {
+			return property.Secret(property.String(text))
+		}
+		out := make([]property.Entry, 0, m.Len())
+		for k, e := range m.All() {
+			out = append(out, property.Entry{Key: k, Value: sealed(e)})
+		}
+		return property.Object(property.NewMap(out...))
+	}
+	return v
+}
+
+// Text returns the value of a key as a deployment's configuration holds it: a
+// string as it is, anything else as JSON. secret says that part of it was encrypted.
+func (c *StackConfig) Text(key string, decrypt func(ciphertext string) (string, error)) (text string, secret bool, err error) {
+	v, ok := c.Get(key)
+	if !ok {
+		return "", false, fmt.Errorf("the configuration key %q is not set", key)
+	}
+	v, secret, err = opened(v, decrypt)
+	if err != nil {
+		return "", true, fmt.Errorf("cannot decrypt the configuration key %q of %s: %w", key, filepath.Base(c.Path), err)
+	}
+	text, err = configText(v)
+	return text, secret, err
+}
+
+// opened decrypts the parts of a value that are secret.
+func opened(v property.Value, decrypt func(ciphertext string) (string, error)) (_ property.Value, secret bool, err error) {
+	switch v.Kind() {
+	case property.KindSecret:
+		inner, _ := v.AsSecret()
+		ciphertext, _ := inner.AsString()
+		text, err := decrypt(ciphertext)
+		return property.String(text), true, err
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		out := make([]property.Value, len(elements))
+		for i, e := range elements {
+			o, s, err := opened(e, decrypt)
+			if err != nil {
+				return property.Null, true, err
+			}
+			out[i], secret = o, secret || s
+		}
+		return property.Array(out...), secret, nil
+	case property.KindObject:
+		m, _ := v.AsObject()
+		out := make([]property.Entry, 0, m.Len())
+		for k, e := range m.All() {
+			o, s, err := opened(e, decrypt)
+			if err != nil {
+				return property.Null, true, err
+			}
+			out, secret = append(out, property.Entry{Key: k, Value: o}), secret || s
+		}
+		return property.Object(property.NewMap(out...)), secret, nil
+	}
+	return v, false, nil
+}
+
+// Set sets a key, given by its full name, to text, or to the ciphertext of an
+// encrypted text.
+func (c *StackConfig) Set(key, text string, encrypted bool) {
+	config := c.section("config")
+	if config == nil || config.Kind != yaml.MappingNode {
+		config = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		if i := field(c.root, func(k string) bool { return k == "config" }); i >= 0 {
+			c.root.Content[i+1] = config
+		} else {
+			c.root.Content = append(c.root.Content, scalar("config"), config)
+		}
+	}
+	config.Style = 0 // {} would grow along its line
+	value := scalar(text)
+	if encrypted {
+		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{scalar("secure"), value}}
+	}
+	if i := c.find(config, key); i >= 0 {
+		value.LineComment = config.Content[i+1].LineComment
+		config.Content[i+1] = value
+	} else {
+		config.Content = append(config.Content, scalar(key), value)
+	}
+	c.changed = true
+}
+
+// Remove removes a key given by its full name, and reports whether it was set.
+func (c *StackConfig) Remove(key string) bool {
+	config := c.config()
+	i := c.find(config, key)
+	if i < 0 {
+		return false
+	}
+	config.Content = slices.Delete(config.Content, i, i+2)
+	c.changed = true
+	return true
+}
+
+// Save writes the file if something was changed. A reader, or a crash at any
+// moment, finds the old file or the new one, never a part.
+func (c *StackConfig) Save() error {
+	if !c.changed {
+		return nil
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(c.document), encoder.Close()); err != nil {
+		return fmt.Errorf("cannot write %s: %w", c.Path, err)
+	}
+	if err := writeFile(c.Path, b.Bytes()); err != nil {
+		return fmt.Errorf("cannot write the stack's configuration: %w", err)
+	}
+	c.changed = false
+	return nil
+}

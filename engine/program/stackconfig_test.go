@@ -1,0 +1,173 @@
+package program
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/stretchr/testify/require"
+)
+
+// stackFile returns the configuration of the stack dev, read from text.
+func stackFile(t *testing.T, text string) *StackConfig {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.dev.yaml"), []byte(text), 0o600))
+	p, err := ParseProject(dir, "Husk.yaml", []byte("name: shop\n"))
+	require.NoError(t, err)
+	c, err := p.StackConfig("dev")
+	require.NoError(t, err)
+	return c
+}
+
+func saved(t *testing.T, c *StackConfig) string {
+	t.Helper()
+	require.NoError(t, c.Save())
+	text, err := os.ReadFile(c.Path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestStackConfigKeepsCommentsAndOrder(t *testing.T) {
+	c := stackFile(t, `# The development stack.
+
+config:
+  # in Europe
+  aws:region: eu-west-1 # Ireland
+  shop:replicas: 2
+  shop:password:
+    secure: v1:abc
+`)
+	c.Set("aws:region", "eu-central-1", false)
+	c.Set("shop:replicas", "true", false)
+	c.Set("shop:token", "v1:def", true)
+	require.True(t, c.Remove("shop:password"))
+	require.False(t, c.Remove("shop:password"))
+	c.SetEncryptionSalt("v1:salt")
+	require.Equal(t, `# The development stack.
+
+encryptionsalt: v1:salt
+config:
+  # in Europe
+  aws:region: eu-central-1 # Ireland
+  shop:replicas: "true"
+  shop:token:
+    secure: v1:def
+`, saved(t, c))
+	info, err := os.Stat(c.Path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "the mode stays")
+	files, err := os.ReadDir(filepath.Dir(c.Path))
+	require.NoError(t, err)
+	require.Len(t, files, 1, "no temporary file stays behind")
+}
+
+func TestStackConfigOfCommentsOnly(t *testing.T) {
+	c := stackFile(t, "# one\n\n# two\n")
+	c.Set("shop:a", "b", false)
+	require.Equal(t, "# one\n# two\n\nconfig:\n  shop:a: b\n", saved(t, c))
+}
+
+func TestStackConfigValues(t *testing.T) {
+	c := stackFile(t, `config:
+  shop:version: 1.10
+  enabled: true
+  shop:config:old: x
+  shop:empty:
+  shop:list: [1, a, {secure: v1:s}]
+`)
+	require.Equal(t, []string{"shop:empty", "shop:enabled", "shop:list", "shop:old", "shop:version"}, c.Keys())
+	decrypt := func(ciphertext string) (string, error) {
+		if plain, ok := strings.CutPrefix(ciphertext, "v1:"); ok {
+			return strings.ToUpper(plain), nil
+		}
+		return "", errors.New("incorrect passphrase")
+	}
+	for key, want := range map[string]string{
+		"shop:version": "1.10", "shop:enabled": "true", "shop:old": "x", "shop:empty": "", "shop:list": `[1,"a","S"]`,
+	} {
+		text, secret, err := c.Text(key, decrypt)
+		require.NoError(t, err)
+		require.Equal(t, want, text)
+		require.Equal(t, key == "shop:list", secret)
+	}
+	v, ok := c.Get("shop:list")
+	require.True(t, ok)
+	elements, _ := v.AsArray()
+	require.Equal(t, property.Secret(property.String("v1:s")), elements[2])
+	_, ok = c.Get("shop:none")
+	require.False(t, ok)
+
+	c.Set("shop:enabled", "x9", true)
+	require.Contains(t, saved(t, c), "  enabled:\n    secure: x9\n", "the key stays as it is written")
+	_, _, err := c.Text("shop:enabled", decrypt)
+	require.EqualError(t, err, `cannot decrypt the configuration key "shop:enabled" of Husk.dev.yaml: incorrect passphrase`)
+}
+
+func TestStackConfigFile(t *testing.T) {
+	dir := t.TempDir()
+	p, err := ParseProject(dir, "Pulumi.yaml", []byte("name: shop\nstackConfigDir: stacks\n"))
+	require.NoError(t, err)
+
+	c, err := p.StackConfig("dev")
+	require.NoError(t, err)
+	require.Empty(t, c.Keys())
+	require.NoError(t, c.Save())
+	require.NoFileExists(t, c.Path, "nothing was changed")
+	c.Set("shop:a", "b", false)
+	require.Equal(t, "config:\n  shop:a: b\n", saved(t, c))
+	require.Equal(t, filepath.Join(dir, "stacks", "Pulumi.dev.yaml"), c.Path, "named after the project file")
+
+	c, err = p.StackConfig("dev")
+	require.NoError(t, err)
+	require.Equal(t, []string{"shop:a"}, c.Keys())
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "stacks", "Husk.prod.yaml"), []byte("{config: {}}\n"), 0o600))
+	c, err = p.StackConfig("prod")
+	require.NoError(t, err)
+	require.Equal(t, "Husk.prod.yaml", filepath.Base(c.Path))
+
+	for _, name := range []string{"", "../x", "a/b", ".x", "a b"} {
+		_, err := p.StackConfig(name)
+		require.ErrorContains(t, err, "invalid stack name", name)
+	}
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "stacks", "Pulumi.bad.yaml"), []byte("confg: {}\nconfig:\n  a b: 1\n"), 0o600))
+	_, err = p.StackConfig("bad")
+	require.EqualError(t, err, strings.TrimPrefix(`
+stacks/Pulumi.bad.yaml:1:1: unknown key "confg" in a stack's configuration; did you mean "config"?
+    1 | confg: {}
+      | ^
+stacks/Pulumi.bad.yaml:3:3: invalid configuration key "a b": it must have the form <key> or <namespace>:<key>
+    3 |   a b: 1
+      |   ^`, "\n"))
+}
+
+func TestConfigEntries(t *testing.T) {
+	c := stackFile(t, "config:\n  shop:domain: example.com\n  shop:password: hunter2\n  shop:token: {secure: ct}\n")
+	p, err := ParseProject("/work", "Husk.yaml", []byte(`
+name: shop
+config:
+  replicas: {type: integer, default: 2}
+  domain: {type: string, default: localhost}
+  password: {type: string, secret: true}
+  missing: {type: string}
+  tags: {type: object, default: {b: 1, a: [x]}}
+  aws:region: eu-west-1
+`))
+	require.NoError(t, err)
+	entries, err := p.ConfigEntries(c, func(string) (string, error) { return "plain", nil })
+	require.NoError(t, err)
+	require.Equal(t, []abi.ConfigEntry{
+		{Key: "aws:region", Value: "eu-west-1"},
+		{Key: "shop:domain", Value: "example.com"},
+		{Key: "shop:password", Value: "hunter2", Secret: true},
+		{Key: "shop:replicas", Value: "2"},
+		{Key: "shop:tags", Value: `{"a":["x"],"b":1}`},
+		{Key: "shop:token", Value: "plain", Secret: true},
+	}, entries)
+}
