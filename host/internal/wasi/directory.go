@@ -95,7 +95,11 @@ func (l *listing) advance() error {
 // entry answers the entry of an open directory at a position.
 func (c *call) entry(h *handle, position uint64) (dirent, bool, error) {
 	if h.directory.mount != nil {
-		return h.listing.at(c, h.directory.dir, position)
+		at := h.directory.place()
+		if err := at.enter(); err != nil {
+			return dirent{}, false, err
+		}
+		return h.listing.at(c, at.dir, position)
 	}
 	children := h.directory.node.children
 	if position >= uint64(len(children)) {

@@ -169,7 +169,7 @@ func fdFilestatGet(c *call) Errno {
 		}
 		return c.putStat(c.u32(1), statOf(info))
 	case h.kind == typeDirectory:
-		stat, errno := c.statPlace(place{mount: h.directory.mount, dir: h.directory.dir, name: ".", node: h.directory.node}, true)
+		stat, errno := c.statPlace(h.directory.place(), true)
 		if errno != success {
 			return errno
 		}

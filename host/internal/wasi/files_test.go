@@ -275,6 +275,38 @@ func TestTheWholeTreeCanBeGranted(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "project/x/f"))
 }
 
+func TestAGrantedDirectoryCanBeMadeByTheGuest(t *testing.T) {
+	project := t.TempDir()
+	dir := filepath.Join(project, "build/out")
+	config := wasi.Config{Files: mount(t, wasi.Mount{HostPath: dir, GuestPath: "/project/build/out", ReadWrite: true})}
+	script(t, config,
+		"stat|build/out", noEntry,
+		"readdir|build/out", noEntry,
+		"write|build/out/f|1", noEntry,
+		"remove|build/out/f", noEntry,
+		"rename|build/out/f|build/out/g", noEntry,
+		"symlink|f|build/out/g", noEntry,
+	)
+	require.NoDirExists(t, filepath.Join(project, "build"))
+	script(t, config,
+		"mkdirall|build/out/site", "ok",
+		"mkdir|build/out", "error File exists",
+		"write|build/out/site/f|1", "ok",
+		"rename|build/out|build/out/x", "error Device or resource busy",
+		"remove|build/out", "error Directory not empty",
+	)
+	require.FileExists(t, filepath.Join(dir, "site/f"))
+	script(t, config,
+		"removeall|build/out", "ok",
+		"stat|build/out", noEntry,
+		"mkdir|build/out", "ok",
+		"write|build/out/f|2", "ok",
+		"read|build/out/f", "2",
+		"mkdir|build", notCapable,
+		"remove|build", notCapable,
+	)
+}
+
 func TestWithoutGrantsThereAreNoFiles(t *testing.T) {
 	script(t, wasi.Config{},
 		"read|f", notCapable,
@@ -315,6 +347,7 @@ func TestGrantsThatCannotBe(t *testing.T) {
 		"unclean":    {[]wasi.Mount{{HostPath: dir, GuestPath: "/project/../etc"}}, "not absolute and clean"},
 		"twice":      {[]wasi.Mount{{HostPath: dir, GuestPath: "/a"}, {HostPath: dir, GuestPath: "/a"}}, "granted twice"},
 		"missing":    {[]wasi.Mount{{HostPath: dir + "/none", GuestPath: "/a"}}, "no such file"},
+		"below file": {[]wasi.Mount{{HostPath: "files_test.go/x", GuestPath: "/a", ReadWrite: true}}, "not a directory"},
 		"a file":     {[]wasi.Mount{{HostPath: "files_test.go", GuestPath: "/a"}}, "not a directory"},
 		"NUL inside": {[]wasi.Mount{{HostPath: dir, GuestPath: "/a\x00b"}}, "cannot be used"},
 		"too many":   {make([]wasi.Mount, 65), "at most 64"},

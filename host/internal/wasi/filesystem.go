@@ -15,7 +15,8 @@ const maxMounts = 64
 
 // Mount is one granted directory.
 type Mount struct {
-	// HostPath is an existing directory of the host.
+	// HostPath is a directory of the host. One that is granted read-write need not
+	// exist yet: guests find none until they make it.
 	HostPath string
 	// GuestPath is where guests see it: absolute, clean, with forward slashes.
 	GuestPath string
@@ -37,13 +38,6 @@ type FileSystem struct {
 	// escape is the error inside those of os.Root for a path that leads outside.
 	// The os package does not export it.
 	escape error
-}
-
-// mount is an open [Mount].
-type mount struct {
-	Mount
-	dir  *os.Root
-	node *node
 }
 
 // node is a directory on the way to a mount, or a mount's own.
@@ -101,16 +95,14 @@ func OpenFileSystem(mounts []Mount) (_ *FileSystem, err error) {
 		if at.mount != nil {
 			return nil, fmt.Errorf("the directory %q is granted twice", m.GuestPath)
 		}
-		dir, err := os.OpenRoot(m.HostPath)
-		if err != nil {
+		at.mount = &mount{Mount: m, node: at}
+		if _, err := at.mount.open(); err != nil && !(m.ReadWrite && errors.Is(err, fs.ErrNotExist)) {
 			return nil, fmt.Errorf("opening the granted directory %q: %w", m.HostPath, cause(err))
 		}
-		at.mount = &mount{Mount: m, dir: dir, node: at}
 		files.mounts = append(files.mounts, at.mount)
-		if _, err := dir.Lstat(".."); files.escape == nil {
-			files.escape = cause(err)
-		}
 	}
+	_, err = os.OpenInRoot("/", "..")
+	files.escape = cause(err)
 	return files, nil
 }
 
@@ -138,7 +130,7 @@ func cause(err error) error {
 // Close closes the granted directories.
 func (f *FileSystem) Close() {
 	for _, m := range f.mounts {
-		m.dir.Close()
+		m.close()
 	}
 }
 
@@ -163,24 +155,27 @@ func (f *FileSystem) errno(err error) Errno {
 type directory struct {
 	// node is set where it is one.
 	node *node
-	// mount is nil above all mounts, dir then too.
+	// mount is nil above all mounts.
 	mount *mount
-	dir   *os.Root
+	// dir is set below a mount's own directory.
+	dir *os.Root
+}
+
+// place is the directory as the place where a path leads.
+func (d directory) place() place {
+	return place{mount: d.mount, dir: d.dir, node: d.node, name: "."}
 }
 
 // top is the root directory.
 func (f *FileSystem) top() directory {
-	if m := f.root.mount; m != nil {
-		return directory{node: f.root, mount: m, dir: m.dir}
-	}
-	return directory{node: f.root}
+	return directory{node: f.root, mount: f.root.mount}
 }
 
 // place is where a path leads.
 type place struct {
 	// mount is nil for a directory above all mounts.
 	mount *mount
-	// dir and name are what the operations of os.Root take.
+	// dir and name are what the operations of os.Root take. A nil dir is the mount's own.
 	dir  *os.Root
 	name string
 	// node is set where the path ends at one.
@@ -193,7 +188,7 @@ func (f *FileSystem) resolve(from directory, p string) (place, Errno) {
 	if path.IsAbs(p) {
 		return place{}, errNotcapable
 	}
-	at := place{mount: from.mount, dir: from.dir, name: ".", node: from.node}
+	at := from.place()
 	rest := p
 	for current := p; current != ""; {
 		name, after, _ := strings.Cut(current, "/")
@@ -216,7 +211,7 @@ func (f *FileSystem) resolve(from directory, p string) (place, Errno) {
 			return place{}, errNotcapable
 		}
 		if at.node != nil && at.node.mount != nil {
-			at.mount, at.dir = at.node.mount, at.node.mount.dir
+			at.mount, at.dir = at.node.mount, nil
 			rest = current
 		}
 	}
@@ -228,6 +223,19 @@ func (f *FileSystem) resolve(from directory, p string) (place, Errno) {
 	}
 	return at, success
 }
+
+// enter opens the mount of a place, if there is one.
+func (p *place) enter() error {
+	if p.mount == nil || p.dir != nil {
+		return nil
+	}
+	var err error
+	p.dir, err = p.mount.open()
+	return err
+}
+
+// isMount tells whether the place is a mount's own directory.
+func (p place) isMount() bool { return p.mount != nil && p.dir == nil && p.name == "." }
 
 // writable refuses a place that may not be changed.
 func (p place) writable() Errno {

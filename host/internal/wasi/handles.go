@@ -107,7 +107,7 @@ func (t *handles) reset(config Config) {
 		}
 		t.table = append(t.table, &handle{
 			kind: typeDirectory, preopen: m.GuestPath + "/", read: true, write: m.ReadWrite,
-			directory: directory{node: m.node, mount: m, dir: m.dir},
+			directory: directory{node: m.node, mount: m},
 		})
 	}
 	t.reserved = len(t.table)

@@ -53,6 +53,9 @@ func (f *FileSystem) Mode(p string) (fs.FileMode, error) {
 		return 0o500, nil
 	}
 	if errno == success {
+		errno = f.errno(at.enter())
+	}
+	if errno == success {
 		info, err := at.dir.Stat(at.name)
 		if err == nil {
 			return info.Mode().Perm(), nil
@@ -70,6 +73,9 @@ func (f *FileSystem) SetMode(p string, mode fs.FileMode) error {
 	at, errno := f.lookup(p)
 	if errno == success {
 		errno = at.writable()
+	}
+	if errno == success {
+		errno = f.errno(at.enter())
 	}
 	if errno == success {
 		errno = f.errno(at.dir.Chmod(at.name, mode))

@@ -1,6 +1,7 @@
 package wasi
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -31,13 +32,13 @@ func pathFunctions() []function {
 	return []function{
 		{"path_open", "iiiiiIIii", pathOpen},
 		{"path_create_directory", "iii", func(c *call) Errno {
-			return c.change(0, 1, 2, func(at place) error { return at.dir.Mkdir(at.name, newDirectoryMode) })
+			return c.change(0, 1, 2, makeDirectory)
 		}},
 		{"path_remove_directory", "iii", func(c *call) Errno {
-			return c.change(0, 1, 2, func(at place) error { return remove(at, true) })
+			return c.change(0, 1, 2, removeDirectory)
 		}},
 		{"path_unlink_file", "iii", func(c *call) Errno {
-			return c.change(0, 1, 2, func(at place) error { return remove(at, false) })
+			return c.change(0, 1, 2, unlink)
 		}},
 		{"path_filestat_get", "iiiii", pathFilestatGet},
 		{"path_filestat_set_times", "iiiiIIi", pathFilestatSetTimes},
@@ -55,7 +56,8 @@ func pathFunctions() []function {
 	}
 }
 
-// place resolves the path in parameters pointer and length, relative to the directory in fd.
+// place resolves the path in parameters pointer and length, relative to the directory
+// in fd. The place is not entered yet.
 func (c *call) place(fd, pointer, length int) (place, Errno) {
 	h, errno := c.directory(c.u32(fd))
 	if errno != success {
@@ -80,6 +82,16 @@ func (c *call) change(fd, pointer, length int, do func(place) error) Errno {
 	return c.sys.config.Files.errno(do(at))
 }
 
+// entered makes of a change to a path one that enters its mount first.
+func entered(do func(place) error) func(place) error {
+	return func(at place) error {
+		if err := at.enter(); err != nil {
+			return err
+		}
+		return do(at)
+	}
+}
+
 // changeTwo does something to two paths in one read-write mount. Between two mounts it
 // is refused, as between two devices: a hard link would carry content from a read-only
 // grant into a read-write one.
@@ -101,6 +113,9 @@ func (c *call) changeTwo(from, to [3]int, do func(dir *os.Root, from, to string)
 	if a.mount != b.mount {
 		return errXdev
 	}
+	if err := errors.Join(a.enter(), b.enter()); err != nil {
+		return errnoOf(err)
+	}
 	if a.dir != b.dir {
 		return c.acrossDirectories(a, b, do)
 	}
@@ -110,28 +125,32 @@ func (c *call) changeTwo(from, to [3]int, do func(dir *os.Root, from, to string)
 // acrossDirectories serves two paths that are relative to different open directories of
 // one mount. os.Root works below one root only, so both are told from the mount's.
 func (c *call) acrossDirectories(a, b place, do func(dir *os.Root, from, to string) error) Errno {
-	from, errno := c.fromMount(a)
+	root, err := a.mount.open()
+	if err != nil {
+		return errnoOf(err)
+	}
+	from, errno := c.within(root, a)
 	if errno != success {
 		return errno
 	}
-	to, errno := c.fromMount(b)
+	to, errno := c.within(root, b)
 	if errno != success {
 		return errno
 	}
-	return c.sys.config.Files.errno(do(a.mount.dir, from, to))
+	return c.sys.config.Files.errno(do(root, from, to))
 }
 
-// fromMount tells a place's path from the root of its mount. A directory that was
-// moved since it was opened is not found.
-func (c *call) fromMount(at place) (string, Errno) {
-	if at.dir == at.mount.dir {
+// within tells a place's path from the root of its mount. A directory that was moved
+// since it was opened is not found.
+func (c *call) within(root *os.Root, at place) (string, Errno) {
+	if at.dir == root {
 		return at.name, success
 	}
-	base, err := filepath.Rel(at.mount.dir.Name(), at.dir.Name())
+	base, err := filepath.Rel(root.Name(), at.dir.Name())
 	if err != nil || !filepath.IsLocal(at.name) {
 		return "", errNotcapable
 	}
-	there, err := at.mount.dir.Stat(base)
+	there, err := root.Stat(base)
 	if err != nil {
 		return "", c.sys.config.Files.errno(err)
 	}
@@ -145,18 +164,41 @@ func (c *call) fromMount(at place) (string, Errno) {
 	return base + "/" + at.name, success
 }
 
-// remove removes a directory or anything else; os.Root does not tell them apart.
-func remove(at place, directory bool) error {
-	info, err := at.dir.Lstat(at.name)
-	switch {
-	case err != nil:
-		return err
-	case directory && !info.IsDir():
-		return errNotdir
-	case !directory && info.IsDir():
-		return errIsdir
+func makeDirectory(at place) error {
+	if at.isMount() {
+		return at.mount.create()
 	}
-	return at.dir.Remove(at.name)
+	return entered(func(at place) error { return at.dir.Mkdir(at.name, newDirectoryMode) })(at)
+}
+
+// removeDirectory and unlink tell directories from other files, as os.Root does not.
+func removeDirectory(at place) error {
+	if at.isMount() {
+		return at.mount.remove()
+	}
+	return entered(func(at place) error {
+		info, err := at.dir.Lstat(at.name)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return errNotdir
+		}
+		return at.dir.Remove(at.name)
+	})(at)
+}
+
+func unlink(at place) error {
+	return entered(func(at place) error {
+		info, err := at.dir.Lstat(at.name)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			return errIsdir
+		}
+		return at.dir.Remove(at.name)
+	})(at)
 }
 
 func pathOpen(c *call) Errno {
@@ -227,6 +269,9 @@ func (c *call) open(at place, follow bool, flags uint32, rights uint64, fdflags 
 			mode |= pair.mode
 		}
 	}
+	if err := at.enter(); err != nil {
+		return nil, files.errno(err)
+	}
 	file, err := at.dir.OpenFile(at.name, mode|openNonblock, newFileMode)
 	if err != nil {
 		return nil, files.errno(err)
@@ -246,6 +291,9 @@ func (c *call) openDirectory(at place) (*handle, Errno) {
 	h := &handle{kind: typeDirectory, read: true, directory: directory{node: at.node, mount: at.mount}}
 	if at.mount == nil {
 		return h, success
+	}
+	if err := at.enter(); err != nil {
+		return nil, errnoOf(err)
 	}
 	h.write = at.mount.ReadWrite
 	dir, err := at.dir.OpenRoot(at.name)
@@ -286,6 +334,9 @@ func pathFilestatSetTimes(c *call) Errno {
 		return errInval
 	}
 	access, modified, errno := c.times(old, c.u64(4), c.u64(5), c.u32(6))
+	if errno == success {
+		errno = errnoOf(at.enter())
+	}
 	if errno != success {
 		return errno
 	}
@@ -299,6 +350,9 @@ func pathReadlink(c *call) Errno {
 		return errno
 	case at.mount == nil:
 		return errInval
+	}
+	if err := at.enter(); err != nil {
+		return errnoOf(err)
 	}
 	target, err := at.dir.Readlink(at.name)
 	if err != nil {
@@ -323,5 +377,5 @@ func pathSymlink(c *call) Errno {
 	if up || !filepath.IsLocal(target) {
 		return errNotcapable
 	}
-	return c.change(2, 3, 4, func(at place) error { return at.dir.Symlink(target, at.name) })
+	return c.change(2, 3, 4, entered(func(at place) error { return at.dir.Symlink(target, at.name) }))
 }

@@ -63,6 +63,9 @@ func (c *call) statPlace(at place, follow bool) (stat, Errno) {
 	if at.mount == nil {
 		return stat{kind: typeDirectory, links: 1, inode: at.node.serial}, success
 	}
+	if err := at.enter(); err != nil {
+		return stat{}, c.sys.config.Files.errno(err)
+	}
 	get := at.dir.Lstat
 	if follow {
 		get = at.dir.Stat
