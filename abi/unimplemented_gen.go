@@ -2,9 +2,7 @@
 
 package abi
 
-import (
-	"context"
-)
+import "context"
 
 // Unimplemented answers every method of [Provider] with an error of kind
 // unimplemented. Providers embed it and override what they do.

@@ -11,7 +11,8 @@ import (
 // contract is the resolved WIT with the Go names of its types.
 type contract struct {
 	resolve *wit.Resolve
-	version string                    // of the package, for example 0.1.0
+	pkg     string                    // the WIT package, husk:provider
+	version string                    // its version, for example 0.1.0
 	names   map[*wit.TypeDef]string   // Go name of each named type, aliases resolved
 	taken   map[string]*wit.Interface // the interface that owns each Go name
 }
@@ -36,9 +37,10 @@ func newContract(r *wit.Resolve) (*contract, error) {
 		if _, ok := interfaceNames[*i.Name]; !ok {
 			return nil, fmt.Errorf("interface %s has no Go name: add it to interfaceNames", *i.Name)
 		}
-		c.version = i.Package.Name.Version.String()
+		name := i.Package.Name
+		c.pkg, c.version = name.Namespace+":"+name.Package, name.Version.String()
 	}
-	for _, i := range c.interfaces("types", "provider", "log", "control", "http", "tcp", "files", "kv", "monitor") {
+	for _, i := range c.allInterfaces() {
 		for _, t := range i.TypeDefs.All() {
 			if t.Root() != t {
 				continue // a use of another interface's type
@@ -77,6 +79,16 @@ func (c *contract) interfaces(names ...string) []*wit.Interface {
 		}
 	}
 	return out
+}
+
+// allInterfaces returns the interfaces, those that give types to others first.
+func (c *contract) allInterfaces() []*wit.Interface {
+	return append(c.interfaces("types"), c.callable()...)
+}
+
+// callable returns the interfaces with functions.
+func (c *contract) callable() []*wit.Interface {
+	return c.interfaces("provider", "log", "control", "http", "tcp", "files", "kv", "monitor")
 }
 
 // named returns the Go name of a type, and false for an anonymous or primitive type.

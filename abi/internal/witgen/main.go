@@ -59,19 +59,27 @@ func generate(root string) (map[string][]byte, error) {
 	if files["wit/husk-provider.wit.json"], err = encodeResolve(resolve); err != nil {
 		return nil, err
 	}
+	const bindings = "guest-sdk/internal/bindings/"
 	for _, f := range []struct {
-		path  string
-		write func(*contract, *source)
+		path, pkg, tag string
+		write          func(*contract, *source)
 	}{
-		{"abi/types_gen.go", writeTypes("types")},
-		{"abi/provider_gen.go", writeTypes("provider")},
-		{"abi/host_gen.go", writeTypes("log", "control", "http", "tcp", "files", "kv")},
-		{"abi/monitor_gen.go", writeTypes("monitor")},
-		{"abi/unimplemented_gen.go", writeUnimplemented},
+		{"abi/types_gen.go", "abi", "", writeTypes("types")},
+		{"abi/provider_gen.go", "abi", "", writeTypes("provider")},
+		{"abi/host_gen.go", "abi", "", writeTypes("log", "control", "http", "tcp", "files", "kv")},
+		{"abi/monitor_gen.go", "abi", "", writeTypes("monitor")},
+		{"abi/unimplemented_gen.go", "abi", "", writeUnimplemented},
+		{"abi/canon/codec_gen.go", "canon", "", writeCodec},
+		{"abi/canon/function_gen.go", "canon", "", writeFunctions},
+		{"abi/canon/client_gen.go", "canon", "", writeClients},
+		{"abi/canon/server_gen.go", "canon", "", writeServers},
+		{"abi/canon/canontest/echo_gen.go", "canontest", "", writeEcho},
+		{bindings + "exports_gen.go", "bindings", "wasip1", writeExports},
+		{bindings + "imports_gen.go", "bindings", "wasip1", writeImports},
 	} {
 		s := &source{}
 		f.write(c, s)
-		if files[f.path], err = s.format(); err != nil {
+		if files[f.path], err = s.file(f.pkg, f.tag); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
 	}

@@ -4,34 +4,18 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"strings"
 )
 
-// source is a Go file being written.
+// source is the body of a Go file being written.
 type source struct {
-	buf bytes.Buffer
+	bytes.Buffer
 	err error // the first thing that could not be expressed
 }
 
 // f writes a line.
 func (s *source) f(text string, args ...any) {
-	fmt.Fprintf(&s.buf, text+"\n", args...)
-}
-
-// header begins the file.
-func (s *source) header(pkg string, imports ...string) {
-	s.f("// Code generated from wit/ by witgen. DO NOT EDIT.\n")
-	s.f("package %s\n", pkg)
-	if len(imports) > 0 {
-		s.f("import (")
-		for _, path := range imports {
-			if path == "" {
-				s.f("")
-				continue
-			}
-			s.f("%q", path)
-		}
-		s.f(")\n")
-	}
+	fmt.Fprintf(s, text+"\n", args...)
 }
 
 // fail records what could not be expressed; the first failure is reported.
@@ -41,13 +25,57 @@ func (s *source) fail(text string, args ...any) {
 	}
 }
 
-func (s *source) format() ([]byte, error) {
+// packages that generated files import, in the order of import blocks.
+var packages = []string{
+	"context",
+	"math",
+	"github.com/husk-dev/husk/abi",
+	"github.com/husk-dev/husk/abi/canon",
+	"github.com/husk-dev/husk/abi/property",
+	"github.com/husk-dev/husk/abi/urn",
+}
+
+// file returns the file with its header, formatted.
+func (s *source) file(pkg, tag string) ([]byte, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	out, err := format.Source(s.buf.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("%w in:\n%s", err, s.buf.Bytes())
+	var out source
+	out.f("// Code generated from wit/ by witgen. DO NOT EDIT.\n")
+	if tag != "" {
+		out.f("//go:build %s\n", tag)
 	}
-	return out, nil
+	out.f("package %s\n", pkg)
+	var std, own []string
+	for _, path := range packages {
+		switch name := path[strings.LastIndex(path, "/")+1:]; {
+		case !bytes.Contains(s.Bytes(), []byte(name+".")):
+		case strings.Contains(path, "."):
+			own = append(own, path)
+		default:
+			std = append(std, path)
+		}
+	}
+	switch {
+	case len(std)+len(own) == 1:
+		out.f("import %q\n", append(std, own...)[0])
+	case len(std)+len(own) > 0:
+		out.f("import (")
+		for _, path := range std {
+			out.f("%q", path)
+		}
+		if len(std) > 0 {
+			out.f("")
+		}
+		for _, path := range own {
+			out.f("%q", path)
+		}
+		out.f(")\n")
+	}
+	out.Write(s.Bytes())
+	text, err := format.Source(out.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("%w in:\n%s", err, out.Bytes())
+	}
+	return text, nil
 }

@@ -11,38 +11,20 @@ import (
 // writeTypes writes the Go types and interfaces of WIT interfaces.
 func writeTypes(interfaces ...string) func(*contract, *source) {
 	return func(c *contract, s *source) {
-		body := &source{}
 		for _, i := range c.interfaces(interfaces...) {
 			for _, t := range i.TypeDefs.All() {
 				if c.names[t] != "" && foreign[t.TypeName()] == "" {
-					c.writeType(body, i, t)
+					c.writeType(s, t)
 				}
 			}
 			if i.Functions.Len() > 0 {
-				c.writeInterface(body, i)
+				c.writeInterface(s, i)
 			}
 		}
-		text := body.buf.String()
-		var imports []string
-		for _, p := range [][2]string{
-			{"context.", "context"},
-			{"property.", "github.com/husk-dev/husk/abi/property"},
-			{"urn.", "github.com/husk-dev/husk/abi/urn"},
-		} {
-			if strings.Contains(text, p[0]) {
-				if len(imports) == 1 && imports[0] == "context" {
-					imports = append(imports, "")
-				}
-				imports = append(imports, p[1])
-			}
-		}
-		s.header("abi", imports...)
-		s.buf.WriteString(text)
-		s.err = body.err
 	}
 }
 
-func (c *contract) writeType(s *source, i *wit.Interface, t *wit.TypeDef) {
+func (c *contract) writeType(s *source, t *wit.TypeDef) {
 	name := c.names[t]
 	if name == "Error" {
 		return // error.go has it, with what the host adds
@@ -195,7 +177,6 @@ func comment(s *source, doc string) {
 
 // writeUnimplemented writes the provider that implements nothing.
 func writeUnimplemented(c *contract, s *source) {
-	s.header("abi", "context")
 	s.f("// Unimplemented answers every method of [Provider] with an error of kind")
 	s.f("// unimplemented. Providers embed it and override what they do.")
 	s.f("type Unimplemented struct{}\n")

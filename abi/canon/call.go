@@ -1,0 +1,109 @@
+package canon
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Caller is the side that calls: a host calls the exports of a module, a guest
+// calls what it imports.
+type Caller interface {
+	Begin(ctx context.Context, f *Function) Frame
+}
+
+// Frame is one call.
+type Frame interface {
+	Memory
+	// Call runs the core function. Where it has a result in memory, the result of an
+	// export is its address; an import gets the address as its last argument.
+	Call(args []uint64) (result uint64, err error)
+	// Imported tells which of the two it is.
+	Imported() bool
+	// End ends the call once its result is read. The error tells how the other side
+	// broke the ABI, nil if it did not.
+	End(breach error)
+}
+
+// call lowers the parameters, calls, and lifts the result. lift is nil where there
+// is no result. An error that the other side answers is an *abi.Error, a value that
+// cannot cross is an *Error, anything else is an error of the frame.
+func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byte), lift func(*lifter, []byte)) error {
+	frame := c.Begin(ctx, f)
+	w := lowerer{mem: frame, path: path{root: f.Interface + "." + f.Name}}
+	record := make([]byte, f.params.size)
+	if lower != nil {
+		lower(&w, record)
+	}
+	var args []uint64
+	if f.spilled() {
+		args = []uint64{uint64(w.store(record, f.params.align, ""))}
+	} else {
+		args = f.params.flatten(record)
+	}
+	area := uint64(0)
+	if frame.Imported() && f.indirect() {
+		area = uint64(w.store(make([]byte, f.result.size), f.result.align, ""))
+		args = append(args, area)
+	}
+	if w.err != nil {
+		return w.err
+	}
+	result, err := frame.Call(args)
+	if err != nil {
+		return err
+	}
+	if area != 0 {
+		result = area
+	}
+	answer, breach := f.answer(frame, result, lift)
+	frame.End(breach)
+	if breach != nil {
+		return breach
+	}
+	if answer == nil {
+		return nil
+	}
+	if !frame.Imported() && answer.Origin != abi.ErrorOriginRemote {
+		answer.Origin = abi.ErrorOriginGuest // a module cannot speak for the host
+	}
+	return answer
+}
+
+// answer lifts the result of a call: what lift takes, or the error that was answered.
+func (f *Function) answer(mem Memory, result uint64, lift func(*lifter, []byte)) (*abi.Error, error) {
+	if f.result.size == 0 {
+		return nil, nil
+	}
+	l := lifter{mem: mem, path: path{root: f.Interface + "." + f.Name}}
+	var b []byte
+	if f.indirect() {
+		b = l.area(uint32(result), f.result)
+	} else {
+		var ok bool
+		if b, ok = f.result.unflatten([]uint64{result}); !ok {
+			l.fail("", ErrRange)
+		}
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	if f.fails {
+		failed := l.enum(b, 2, "") == 1
+		b = b[f.payload:]
+		if failed {
+			e := new(abi.Error)
+			l.root = "error"
+			liftError(&l, b, e)
+			if l.err == nil && (e.Kind == abi.ErrorKindInitFailed) != (e.InitFailure != nil) {
+				l.fail("init-failure", ErrInitFailure)
+			}
+			return e, l.err
+		}
+	}
+	if l.err == nil && lift != nil {
+		l.root = f.Name + "-response"
+		lift(&l, b)
+	}
+	return nil, l.err
+}

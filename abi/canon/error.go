@@ -1,0 +1,76 @@
+package canon
+
+import "strconv"
+
+// Error is a value that cannot cross the boundary.
+type Error struct {
+	// Path names the field in the words of the WIT, for example
+	// check-response.failures[3].reason.
+	Path string
+	// Err is what is wrong with it: one of the reasons below, a *LimitError, or an
+	// error of the memory or the property codec.
+	Err error
+}
+
+func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+type reason string
+
+func (r reason) Error() string { return string(r) }
+
+// Reasons for an Error.
+const (
+	ErrOutOfBounds = reason("the pointer and length lie outside of the memory")
+	ErrMisaligned  = reason("the pointer is not aligned")
+	ErrUTF8        = reason("invalid UTF-8")
+	ErrBool        = reason("a bool is neither 0 nor 1")
+	ErrCase        = reason("there is no such case")
+	ErrFlags       = reason("an unknown flag is set")
+	ErrLength      = reason("the list is longer than a memory can hold")
+	ErrRange       = reason("the value does not fit its type")
+	ErrInitFailure = reason("it must be present exactly when the kind is init-failed")
+)
+
+// LimitError reports that the values of one crossing are larger than the host allows.
+type LimitError struct {
+	Limit uint64 // bytes
+}
+
+func (e *LimitError) Error() string {
+	return "the values of the call exceed the limit of " + strconv.FormatUint(e.Limit, 10) + " bytes"
+}
+
+// path is where in a value the lifter or lowerer is, for error messages.
+type path struct {
+	root     string
+	segments []segment
+}
+
+type segment struct {
+	name  string
+	index int // of the list element, -1 where the segment is no list
+}
+
+func (p *path) enter(name string) { p.segments = append(p.segments, segment{name, -1}) }
+
+func (p *path) leave() { p.segments = p.segments[:len(p.segments)-1] }
+
+// at sets the list element that the innermost segment is at.
+func (p *path) at(index int) { p.segments[len(p.segments)-1].index = index }
+
+// to returns the path to a field, or to where the path is for an empty name.
+func (p *path) to(field string) string {
+	text := p.root
+	for _, s := range p.segments {
+		text += "." + s.name
+		if s.index >= 0 {
+			text += "[" + strconv.Itoa(s.index) + "]"
+		}
+	}
+	if field != "" {
+		text += "." + field
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package canon
+
+import "math"
+
+// ValueType is the type of a core WebAssembly value, in its binary encoding.
+type ValueType = byte
+
+// The core types that the contract's functions use.
+const (
+	I32 ValueType = 0x7f
+	I64 ValueType = 0x7e
+	F64 ValueType = 0x7c
+)
+
+// maxFlatParams is the canonical ABI's MAX_FLAT_PARAMS: a function of more values
+// gets the address of its parameters instead.
+const maxFlatParams = 16
+
+// Function is a function of the contract, and how its values lie in memory.
+type Function struct {
+	// Interface is the WIT name of its interface, for example provider.
+	Interface string
+	// Name is its WIT name, for example check-config.
+	Name string
+	// Index is its place in its interface.
+	Index int
+
+	params  layout // all parameters as one record
+	result  layout // size 0 for none
+	fails   bool   // the result is result<T, error>
+	payload uint32 // where in such a result T or the error begins
+}
+
+// layout is how a value lies in memory, and as flat parameters.
+type layout struct {
+	size, align uint32
+	// slots says where the flat values lie. It is nil where they are too many to be
+	// passed flat.
+	slots []slot
+}
+
+// slot is one flat value. The absent parts of a variant are zero in both forms, and
+// the cases of each flat variant have their values at the same places, so that
+// flat values and memory can be turned into each other without knowing the type.
+type slot struct {
+	offset uint16
+	kind   slotKind
+}
+
+type slotKind uint8
+
+const (
+	flat8 slotKind = iota
+	flat16
+	flat32
+	flat64
+	flatFloat
+)
+
+func (k slotKind) valueType() ValueType {
+	switch k {
+	case flat64:
+		return I64
+	case flatFloat:
+		return F64
+	}
+	return I32
+}
+
+// spilled tells whether the parameters are passed in memory.
+func (f *Function) spilled() bool { return len(f.params.slots) == 0 && f.params.size > 0 }
+
+// indirect tells whether the result is passed in memory.
+func (f *Function) indirect() bool { return f.result.size > 0 && len(f.result.slots) != 1 }
+
+// signature returns the core parameters, without the address for the result.
+func (f *Function) signature() []ValueType {
+	if f.spilled() {
+		return []ValueType{I32}
+	}
+	types := make([]ValueType, len(f.params.slots))
+	for i, s := range f.params.slots {
+		types[i] = s.kind.valueType()
+	}
+	return types
+}
+
+// flatten reads the flat values of b.
+func (of layout) flatten(b []byte) []uint64 {
+	flat := make([]uint64, len(of.slots), maxFlatParams+1)
+	for i, s := range of.slots {
+		at := b[s.offset:]
+		switch s.kind {
+		case flat8:
+			flat[i] = uint64(at[0])
+		case flat16:
+			flat[i] = uint64(u16(at))
+		case flat32:
+			flat[i] = uint64(u32(at))
+		default:
+			flat[i] = u64(at)
+		}
+	}
+	return flat
+}
+
+// unflatten returns the memory form of flat values, of which there are enough; ok is
+// false if one of them is too large.
+func (of layout) unflatten(flat []uint64) (b []byte, ok bool) {
+	b = make([]byte, of.size)
+	for i, s := range of.slots {
+		at, v := b[s.offset:], flat[i]
+		if s.kind.valueType() == I32 {
+			v = uint64(uint32(v)) // the upper half of a core i32 is undefined
+		}
+		switch s.kind {
+		case flat8:
+			if v > math.MaxUint8 {
+				return nil, false
+			}
+			at[0] = byte(v)
+		case flat16:
+			if v > math.MaxUint16 {
+				return nil, false
+			}
+			putU16(at, uint16(v))
+		case flat32:
+			putU32(at, uint32(v))
+		default:
+			putU64(at, v)
+		}
+	}
+	return b, true
+}

@@ -1,0 +1,362 @@
+// Code generated from wit/ by witgen. DO NOT EDIT.
+
+package canon
+
+// Package is the WIT package of the contract.
+const Package = "husk:provider"
+
+// Version is the version of the contract, which the names of a module's
+// imports and exports contain.
+const Version = "0.1.0"
+
+var providerHandshake = Function{
+	Interface: "provider", Name: "handshake", Index: 0,
+	params: layout{size: 12, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat8}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerParameterize = Function{
+	Interface: "provider", Name: "parameterize", Index: 1,
+	params: layout{size: 32, align: 4, slots: []slot{{0, flat8}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat8}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerGetSchema = Function{
+	Interface: "provider", Name: "get-schema", Index: 2,
+	params: layout{size: 20, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerGetMapping = Function{
+	Interface: "provider", Name: "get-mapping", Index: 3,
+	params: layout{size: 16, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerGetMappings = Function{
+	Interface: "provider", Name: "get-mappings", Index: 4,
+	params: layout{size: 8, align: 4, slots: []slot{{0, flat32}, {4, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerCheckConfig = Function{
+	Interface: "provider", Name: "check-config", Index: 5,
+	params: layout{size: 68, align: 4},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerDiffConfig = Function{
+	Interface: "provider", Name: "diff-config", Index: 6,
+	params: layout{size: 64, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat32}, {52, flat32}, {56, flat32}, {60, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerConfigure = Function{
+	Interface: "provider", Name: "configure", Index: 7,
+	params: layout{size: 40, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerCheck = Function{
+	Interface: "provider", Name: "check", Index: 8,
+	params: layout{size: 68, align: 4},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerDiff = Function{
+	Interface: "provider", Name: "diff", Index: 9,
+	params: layout{size: 64, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat32}, {52, flat32}, {56, flat32}, {60, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerCreate = Function{
+	Interface: "provider", Name: "create", Index: 10,
+	params: layout{size: 48, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flatFloat}, {40, flat8}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerRead = Function{
+	Interface: "provider", Name: "read", Index: 11,
+	params: layout{size: 64, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat8}, {36, flat32}, {40, flat32}, {44, flat8}, {48, flat32}, {52, flat32}, {56, flatFloat}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerUpdate = Function{
+	Interface: "provider", Name: "update", Index: 12,
+	params: layout{size: 80, align: 8},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerDelete = Function{
+	Interface: "provider", Name: "delete", Index: 13,
+	params: layout{size: 56, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flatFloat}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerList = Function{
+	Interface: "provider", Name: "list", Index: 14,
+	params: layout{size: 40, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat64}, {24, flat64}, {32, flat32}, {36, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerInvoke = Function{
+	Interface: "provider", Name: "invoke", Index: 15,
+	params: layout{size: 20, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat8}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerStreamInvoke = Function{
+	Interface: "provider", Name: "stream-invoke", Index: 16,
+	params: layout{size: 20, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat8}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var providerStreamNext = Function{
+	Interface: "provider", Name: "stream-next", Index: 17,
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerStreamClose = Function{
+	Interface: "provider", Name: "stream-close", Index: 18,
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerCall = Function{
+	Interface: "provider", Name: "call", Index: 19,
+	params: layout{size: 64, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat32}, {52, flat32}, {56, flat8}, {60, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerConstruct = Function{
+	Interface: "provider", Name: "construct", Index: 20,
+	params: layout{size: 256, align: 8},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerCancel = Function{
+	Interface: "provider", Name: "cancel", Index: 21,
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var logWrite = Function{
+	Interface: "log", Name: "write", Index: 0,
+	params: layout{size: 24, align: 4, slots: []slot{{0, flat8}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat8}}},
+}
+
+var controlCancelled = Function{
+	Interface: "control", Name: "cancelled", Index: 0,
+	result: layout{size: 1, align: 1, slots: []slot{{0, flat8}}},
+}
+
+var httpSend = Function{
+	Interface: "http", Name: "send", Index: 0,
+	params: layout{size: 40, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat64}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var httpOpen = Function{
+	Interface: "http", Name: "open", Index: 1,
+	params: layout{size: 40, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat64}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var httpWrite = Function{
+	Interface: "http", Name: "write", Index: 2,
+	params: layout{size: 16, align: 8, slots: []slot{{0, flat64}, {8, flat32}, {12, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var httpFinish = Function{
+	Interface: "http", Name: "finish", Index: 3,
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var httpRead = Function{
+	Interface: "http", Name: "read", Index: 4,
+	params: layout{size: 16, align: 8, slots: []slot{{0, flat64}, {8, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var httpClose = Function{
+	Interface: "http", Name: "close", Index: 5,
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+}
+
+var tcpConnect = Function{
+	Interface: "tcp", Name: "connect", Index: 0,
+	params: layout{size: 24, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat16}, {16, flat64}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var tcpRead = Function{
+	Interface: "tcp", Name: "read", Index: 1,
+	params: layout{size: 16, align: 8, slots: []slot{{0, flat64}, {8, flat32}, {12, flat8}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var tcpWrite = Function{
+	Interface: "tcp", Name: "write", Index: 2,
+	params: layout{size: 16, align: 8, slots: []slot{{0, flat64}, {8, flat32}, {12, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var tcpCloseWrite = Function{
+	Interface: "tcp", Name: "close-write", Index: 3,
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var tcpClose = Function{
+	Interface: "tcp", Name: "close", Index: 4,
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+}
+
+var filesSetMode = Function{
+	Interface: "files", Name: "set-mode", Index: 0,
+	params: layout{size: 12, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var filesGetMode = Function{
+	Interface: "files", Name: "get-mode", Index: 1,
+	params: layout{size: 8, align: 4, slots: []slot{{0, flat32}, {4, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var kvGet = Function{
+	Interface: "kv", Name: "get", Index: 0,
+	params: layout{size: 8, align: 4, slots: []slot{{0, flat32}, {4, flat32}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var kvPut = Function{
+	Interface: "kv", Name: "put", Index: 1,
+	params: layout{size: 32, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat8}, {12, flat32}, {16, flat32}, {24, flat64}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var kvKeys = Function{
+	Interface: "kv", Name: "keys", Index: 2,
+	params: layout{size: 20, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var monitorRegisterResource = Function{
+	Interface: "monitor", Name: "register-resource", Index: 0,
+	params: layout{size: 232, align: 8},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var monitorRegisterOutputs = Function{
+	Interface: "monitor", Name: "register-outputs", Index: 1,
+	params: layout{size: 16, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var monitorReadResource = Function{
+	Interface: "monitor", Name: "read-resource", Index: 2,
+	params: layout{size: 224, align: 8},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var monitorInvoke = Function{
+	Interface: "monitor", Name: "invoke", Index: 3,
+	params: layout{size: 56, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat32}, {52, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var monitorCall = Function{
+	Interface: "monitor", Name: "call", Index: 4,
+	params: layout{size: 64, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat32}, {52, flat32}, {56, flat32}, {60, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var monitorRegisterPackage = Function{
+	Interface: "monitor", Name: "register-package", Index: 5,
+	params: layout{size: 52, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat8}, {20, flat8}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat8}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var monitorStart = Function{
+	Interface: "monitor", Name: "start", Index: 6,
+	params: layout{size: 240, align: 8},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var monitorWait = Function{
+	Interface: "monitor", Name: "wait", Index: 7,
+	result: layout{size: 96, align: 8},
+	fails:  true, payload: 8,
+}
+
+// providerFunctions has the functions that a provider exports, by index.
+var providerFunctions = [...]*Function{
+	&providerHandshake,
+	&providerParameterize,
+	&providerGetSchema,
+	&providerGetMapping,
+	&providerGetMappings,
+	&providerCheckConfig,
+	&providerDiffConfig,
+	&providerConfigure,
+	&providerCheck,
+	&providerDiff,
+	&providerCreate,
+	&providerRead,
+	&providerUpdate,
+	&providerDelete,
+	&providerList,
+	&providerInvoke,
+	&providerStreamInvoke,
+	&providerStreamNext,
+	&providerStreamClose,
+	&providerCall,
+	&providerConstruct,
+	&providerCancel,
+}

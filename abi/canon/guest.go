@@ -1,0 +1,145 @@
+package canon
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Instance is an instantiated module, as a WebAssembly runtime offers it.
+type Instance interface {
+	// Call calls the export with that index in [ExportTable]. stack holds the
+	// arguments and receives the result. It is longer than neither needs.
+	Call(ctx context.Context, export int, stack []uint64) error
+	// Memory returns the module's memory as it is now.
+	Memory() LinearMemory
+}
+
+// LinearMemory is the exported memory of an instance. Both methods report whether
+// the bytes lie inside of it; what Read returns is a view.
+type LinearMemory interface {
+	Read(offset, n uint32) ([]byte, bool)
+	Write(offset uint32, data []byte) bool
+}
+
+// Guest is an instance as a provider. Like the instance it serves one call at a time.
+//
+// Errors of its methods are *abi.Error if the guest answered one, *Error if a value
+// could not cross, and otherwise what Instance.Call returned, such as a trap. After
+// a trap or a breach of the ABI, see [Guest.Broken], the instance must be discarded.
+type Guest struct {
+	abi.Provider
+	instance Instance
+	codec    Codec
+	limit    uint64
+	broken   error
+}
+
+var _ abi.Provider = (*Guest)(nil)
+
+// NewGuest returns the instance as a provider. Each crossing from the guest (the
+// result of a call, the arguments of an import) may take at most limit bytes.
+func NewGuest(instance Instance, codec Codec, limit uint64) *Guest {
+	g := &Guest{instance: instance, codec: codec, limit: limit}
+	g.Provider = NewProvider(g)
+	return g
+}
+
+// Broken returns the trap or the breach of the ABI after which the instance must
+// not be used, nil while there was none. A method may have succeeded all the same:
+// where only the release of its result failed.
+func (g *Guest) Broken() error { return g.broken }
+
+func (g *Guest) breakWith(err error) {
+	if g.broken == nil {
+		g.broken = err
+	}
+}
+
+// Begin begins a call of an export.
+func (g *Guest) Begin(ctx context.Context, f *Function) Frame {
+	return &exportFrame{ctx: ctx, guest: g, function: f, budget: g.limit}
+}
+
+// exportFrame is one crossing between a host and an instance.
+type exportFrame struct {
+	ctx      context.Context
+	guest    *Guest
+	function *Function
+	budget   uint64 // bytes that may still be lifted
+	stack    []uint64
+}
+
+func (e *exportFrame) Imported() bool { return false }
+
+func (e *exportFrame) Codec() Codec { return e.guest.codec }
+
+func (e *exportFrame) View(ptr, n uint32) ([]byte, error) {
+	data, ok := e.guest.instance.Memory().Read(ptr, n)
+	if !ok {
+		return nil, ErrOutOfBounds
+	}
+	return data, nil
+}
+
+func (e *exportFrame) Take(ptr, n uint32) ([]byte, error) {
+	data, err := e.View(ptr, n)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(nil), data...), nil
+}
+
+func (e *exportFrame) Charge(n uint64) error {
+	if n > e.budget {
+		return &LimitError{Limit: e.guest.limit}
+	}
+	e.budget -= n
+	return nil
+}
+
+func (e *exportFrame) Store(data []byte, align uint32) (uint32, error) {
+	stack := []uint64{0, 0, uint64(align), uint64(len(data))}
+	if err := e.guest.instance.Call(e.ctx, exportRealloc, stack); err != nil {
+		e.guest.breakWith(err)
+		return 0, err
+	}
+	ptr := uint32(stack[0])
+	return ptr, e.write(ptr, data, align)
+}
+
+func (e *exportFrame) write(ptr uint32, data []byte, align uint32) (err error) {
+	if ptr%align != 0 {
+		err = ErrMisaligned
+	} else if !e.guest.instance.Memory().Write(ptr, data) {
+		err = ErrOutOfBounds
+	} else {
+		return nil
+	}
+	e.guest.breakWith(err)
+	return err
+}
+
+func (e *exportFrame) Call(args []uint64) (uint64, error) {
+	e.stack = append(args, 0) // at least one for the result
+	if err := e.guest.instance.Call(e.ctx, exportOf(e.function), e.stack); err != nil {
+		e.guest.breakWith(err)
+		return 0, err
+	}
+	return e.stack[0], nil
+}
+
+// End lets the guest free the result.
+func (e *exportFrame) End(breach error) {
+	if breach != nil {
+		e.guest.breakWith(breach)
+	}
+	if !e.function.indirect() {
+		return
+	}
+	// stack[0] still is the result: what was lifted stays valid even if this fails,
+	// and a resource that was created must not get lost.
+	if err := e.guest.instance.Call(e.ctx, exportOf(e.function)+1, e.stack[:1]); err != nil {
+		e.guest.breakWith(err)
+	}
+}

@@ -1,0 +1,81 @@
+package canon
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Imports is what a host lets a module use. What is nil is refused with an error of
+// kind denied; without Log messages are dropped, without Control no call is cancelled.
+type Imports struct {
+	Log     abi.Log
+	Control abi.Control
+	HTTP    abi.HTTP
+	TCP     abi.TCP
+	Files   abi.Files
+	KV      abi.KV
+	Monitor abi.Monitor
+}
+
+// Import is a function that modules may import from the host.
+type Import struct {
+	// Module is the import's module name, for example husk:provider/log@0.1.0.
+	Module string
+	// Name is the import's field name, for example write.
+	Name string
+	Signature
+
+	function *Function
+	serve    func(context.Context, *Imports, *server)
+}
+
+// ImportTable returns all functions that modules may import.
+func ImportTable() []Import {
+	table := make([]Import, len(importServers))
+	for i, s := range importServers {
+		f := s.function
+		sig := Signature{Params: f.signature()}
+		if f.indirect() {
+			sig.Params = append(sig.Params, I32)
+		} else if f.result.size > 0 {
+			sig.Results = []ValueType{f.result.slots[0].kind.valueType()}
+		}
+		table[i] = Import{
+			Module: moduleName(f.Interface, Version), Name: f.Name, Signature: sig,
+			function: f, serve: s.serve,
+		}
+	}
+	return table
+}
+
+// Call answers a call of the import by the instance of g, with imports as they are
+// granted to this call. stack holds the arguments and receives the result, as
+// WebAssembly runtimes pass them. An error is a breach of the ABI by the module,
+// which is then broken: the runtime must trap.
+func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []uint64) error {
+	f := i.function
+	frame := &exportFrame{ctx: ctx, guest: g, budget: g.limit}
+	s := newServer(f, frame, stack)
+	i.serve(ctx, imports, s)
+	if s.err == nil && f.result.size > 0 {
+		if f.indirect() {
+			s.err = frame.write(uint32(stack[len(i.Params)-1]), s.out, f.result.align)
+		} else {
+			stack[0] = f.result.flatten(s.out)[0]
+		}
+	}
+	if s.err != nil {
+		g.breakWith(s.err)
+	}
+	return s.err
+}
+
+// denied is the answer of an import that was not granted.
+func denied(name string) error {
+	return &abi.Error{
+		Kind:    abi.ErrorKindDenied,
+		Origin:  abi.ErrorOriginHost,
+		Message: "the provider is not granted the use of " + name,
+	}
+}

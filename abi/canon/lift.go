@@ -1,0 +1,197 @@
+package canon
+
+import (
+	"math"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// lifter reads values. Its methods get the bytes that begin with the field; after
+// the first failure, which err holds, they return zero values.
+type lifter struct {
+	path
+	mem Memory
+	err error
+}
+
+// elementCharge is the least that a list element is charged, in bytes, so that no
+// list is longer than its charge says even where its elements are tiny.
+const elementCharge = 16
+
+func (l *lifter) fail(field string, err error) {
+	if l.err == nil {
+		l.err = &Error{Path: l.to(field), Err: err}
+	}
+}
+
+func (l *lifter) bool(b []byte, field string) bool {
+	if b[0] > 1 {
+		l.fail(field, ErrBool)
+	}
+	return b[0] == 1
+}
+
+// enum reads the discriminant of a type with at most 256 cases.
+func (l *lifter) enum(b []byte, cases int, field string) uint8 {
+	if int(b[0]) >= cases {
+		l.fail(field, ErrCase)
+		return 0
+	}
+	return b[0]
+}
+
+// some reads the discriminant of an option.
+func (l *lifter) some(b []byte, field string) bool {
+	return l.enum(b, 2, field) == 1 && l.err == nil
+}
+
+// flags reads at most eight flags.
+func (l *lifter) flags(b []byte, known uint8, field string) uint32 {
+	if b[0]&^known != 0 {
+		l.fail(field, ErrFlags)
+	}
+	return uint32(b[0] & known)
+}
+
+func (l *lifter) f64(b []byte) float64 { return math.Float64frombits(u64(b)) }
+
+// contents reads the pointer and length of a string or byte list and charges for
+// the copy; n is 0 for an empty or failed one.
+func (l *lifter) contents(b []byte, field string) (ptr, n uint32) {
+	ptr, n = u32(b), u32(b[4:])
+	if n == 0 || l.err != nil {
+		return 0, 0
+	}
+	if err := l.mem.Charge(uint64(n)); err != nil {
+		l.fail(field, err)
+		return 0, 0
+	}
+	return ptr, n
+}
+
+func (l *lifter) bytes(b []byte, field string) []byte {
+	ptr, n := l.contents(b, field)
+	if n == 0 {
+		return nil
+	}
+	data, err := l.mem.Take(ptr, n)
+	if err != nil {
+		l.fail(field, err)
+		return nil
+	}
+	return data
+}
+
+func (l *lifter) string(b []byte, field string) string {
+	data := l.bytes(b, field)
+	if len(data) == 0 {
+		return ""
+	}
+	if !utf8.Valid(data) {
+		l.fail(field, ErrUTF8)
+		return ""
+	}
+	return unsafe.String(&data[0], len(data)) // taken, so nobody changes it
+}
+
+func (l *lifter) properties(b []byte, field string) property.Map {
+	var m property.Map
+	ptr, n := l.contents(b, field)
+	if l.err != nil {
+		return m
+	}
+	data, err := l.view(ptr, n)
+	if err == nil {
+		m, err = l.mem.Codec().Unmarshal(data)
+	}
+	if err != nil {
+		l.fail(field, err)
+	}
+	return m
+}
+
+func (l *lifter) value(b []byte, field string) property.Value {
+	var v property.Value
+	ptr, n := l.contents(b, field)
+	if l.err != nil {
+		return v
+	}
+	data, err := l.view(ptr, n)
+	if err == nil {
+		v, err = l.mem.Codec().UnmarshalValue(data)
+	}
+	if err != nil {
+		l.fail(field, err)
+	}
+	return v
+}
+
+func (l *lifter) view(ptr, n uint32) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	return l.mem.View(ptr, n)
+}
+
+// area returns the bytes of a value that lies in memory.
+func (l *lifter) area(ptr uint32, of layout) []byte {
+	if ptr%of.align != 0 {
+		l.fail("", ErrMisaligned)
+	} else if data, err := l.view(ptr, of.size); err != nil {
+		l.fail("", err)
+	} else {
+		return data
+	}
+	return nil
+}
+
+// liftString lifts a string that is an element of a list.
+func liftString[S ~string](l *lifter, b []byte, v *S) { *v = S(l.string(b, "")) }
+
+// liftList lifts a list of elements of the size and alignment.
+func liftList[T any](l *lifter, b []byte, field string, size, align uint32, lift func(*lifter, []byte, *T)) []T {
+	ptr, n := u32(b), u32(b[4:])
+	if n == 0 || l.err != nil {
+		return nil
+	}
+	elements := l.elements(ptr, n, field, size, align, uint64(unsafe.Sizeof(*new(T))))
+	if elements == nil {
+		return nil
+	}
+	list := make([]T, n)
+	l.enter(field)
+	for i := range list {
+		l.at(i)
+		lift(l, elements[i*int(size):], &list[i])
+		if l.err != nil {
+			return nil
+		}
+	}
+	l.leave()
+	return list
+}
+
+// elements returns the bytes of a list, nil if it fails. goSize is what an element
+// takes in Go.
+func (l *lifter) elements(ptr, n uint32, field string, size, align uint32, goSize uint64) []byte {
+	total := uint64(n) * uint64(size)
+	switch {
+	case total > math.MaxUint32:
+		l.fail(field, ErrLength)
+		return nil
+	case ptr%align != 0:
+		l.fail(field, ErrMisaligned)
+		return nil
+	}
+	data, err := l.mem.View(ptr, uint32(total))
+	if err == nil {
+		err = l.mem.Charge(uint64(n) * max(elementCharge, goSize))
+	}
+	if err != nil {
+		l.fail(field, err)
+		return nil
+	}
+	return data
+}

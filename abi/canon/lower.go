@@ -1,0 +1,123 @@
+package canon
+
+import (
+	"math"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// lowerer writes values. Its methods get the zeroed bytes that begin with the
+// field; after the first failure, which err holds, they write nothing.
+//
+// What a field points to is stored before the record that holds the pointer, each
+// string and list in an allocation of its own: the bindings of other languages
+// free them one by one.
+type lowerer struct {
+	path
+	mem Memory
+	err error
+	// refused tells that err is about a value, so that the memory can be used on.
+	refused bool
+}
+
+// refuse reports a value that cannot be lowered.
+func (w *lowerer) refuse(field string, err error) {
+	if w.err == nil {
+		w.err, w.refused = &Error{Path: w.to(field), Err: err}, true
+	}
+}
+
+func (w *lowerer) bool(b []byte, v bool) {
+	if v {
+		b[0] = 1
+	}
+}
+
+func (w *lowerer) enum(b []byte, v uint8, cases int, field string) {
+	if int(v) >= cases {
+		w.refuse(field, ErrCase)
+	}
+	b[0] = v
+}
+
+func (w *lowerer) flags(b []byte, v uint32, known uint8, field string) {
+	if v&^uint32(known) != 0 {
+		w.refuse(field, ErrFlags)
+	}
+	b[0] = uint8(v)
+}
+
+func (w *lowerer) f64(b []byte, v float64) { putU64(b, math.Float64bits(v)) }
+
+func (w *lowerer) string(b []byte, v string, field string) {
+	if !utf8.ValidString(v) {
+		w.refuse(field, ErrUTF8)
+	}
+	w.bytes(b, unsafe.Slice(unsafe.StringData(v), len(v)), field)
+}
+
+func (w *lowerer) bytes(b []byte, v []byte, field string) { w.list(b, v, len(v), 1, field) }
+
+func (w *lowerer) properties(b []byte, v property.Map, field string) {
+	data, err := w.mem.Codec().Marshal(v)
+	if err != nil {
+		w.refuse(field, err)
+	}
+	w.bytes(b, data, field)
+}
+
+func (w *lowerer) value(b []byte, v property.Value, field string) {
+	data, err := w.mem.Codec().MarshalValue(v)
+	if err != nil {
+		w.refuse(field, err)
+	}
+	w.bytes(b, data, field)
+}
+
+// list stores the bytes of n elements and writes their address and number.
+func (w *lowerer) list(b []byte, data []byte, n int, align uint32, field string) {
+	ptr := w.store(data, align, field)
+	putU32(b, ptr)
+	putU32(b[4:], uint32(n))
+}
+
+// store stores bytes that are not to be changed any more. The address of nothing is
+// its alignment: it must not be null, as other languages have pointers that never are.
+func (w *lowerer) store(data []byte, align uint32, field string) uint32 {
+	if w.err != nil || len(data) == 0 {
+		return align
+	}
+	if uint64(len(data)) > math.MaxUint32 {
+		w.refuse(field, ErrLength)
+		return align
+	}
+	ptr, err := w.mem.Store(data, align)
+	if err != nil {
+		w.err = &Error{Path: w.to(field), Err: err}
+	}
+	return ptr
+}
+
+// lowerString lowers a string that is an element of a list.
+func lowerString[S ~string](w *lowerer, b []byte, v *S) { w.string(b, string(*v), "") }
+
+// lowerList lowers a list of elements of the size and alignment.
+func lowerList[T any](w *lowerer, b []byte, v []T, field string, size, align uint32, lower func(*lowerer, []byte, *T)) {
+	if uint64(len(v))*uint64(size) > math.MaxUint32 {
+		w.refuse(field, ErrLength)
+		return
+	}
+	data := make([]byte, len(v)*int(size))
+	w.enter(field)
+	for i := range v {
+		w.at(i)
+		lower(w, data[i*int(size):], &v[i])
+		if w.err != nil {
+			return
+		}
+	}
+	w.leave()
+	w.list(b, data, len(v), align, field)
+}

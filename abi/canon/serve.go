@@ -1,0 +1,112 @@
+package canon
+
+import (
+	"context"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// server answers one call: a generated function lifts the parameters with it, and
+// hands it what to do and how to lower the result.
+type server struct {
+	lifter
+	function *Function
+	params   []byte // the parameters as one record
+	out      []byte // the result as it is to lie in memory
+	// recovered makes an error of a panic; nil lets panics through.
+	recovered func(any) error
+}
+
+func newServer(f *Function, mem Memory, args []uint64) *server {
+	s := &server{function: f, out: make([]byte, f.result.size)}
+	s.mem, s.root = mem, f.Interface+"."+f.Name
+	if f.spilled() {
+		s.params = s.area(uint32(args[0]), f.params)
+		return s
+	}
+	var ok bool
+	if s.params, ok = f.params.unflatten(args); !ok {
+		s.fail("", ErrRange)
+	}
+	return s
+}
+
+// do calls and lowers the result, unless the parameters could not be lifted. A
+// result that cannot be lowered becomes an error that is answered.
+func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
+	if s.err != nil {
+		return
+	}
+	err := s.guarded(call)
+	if err == nil && lower != nil {
+		w := s.lowerer(s.function.Name + "-response")
+		lower(w, s.out[s.function.payload:])
+		if !w.refused || !s.function.fails {
+			s.err = w.err
+			return
+		}
+		err = w.err
+	}
+	if err != nil && s.function.fails {
+		s.answerError(abi.AsError(err))
+	}
+}
+
+func (s *server) guarded(call func() error) (err error) {
+	if s.recovered != nil {
+		defer func() {
+			if p := recover(); p != nil {
+				err = s.recovered(p)
+			}
+		}()
+	}
+	return call()
+}
+
+// answerError lowers an error, without its data where that cannot be lowered.
+func (s *server) answerError(e *abi.Error) {
+	answer := abi.Error{Kind: abi.ErrorKindInternal, Message: "a nil error"}
+	if e != nil {
+		answer = *e
+	}
+	if answer.Kind != abi.ErrorKindInitFailed {
+		answer.InitFailure = nil
+	} else if answer.InitFailure == nil {
+		answer.Kind = abi.ErrorKindInternal
+	}
+	w := s.lowerError(&answer)
+	if w.refused {
+		w = s.lowerError(&abi.Error{
+			Kind:    abi.ErrorKindInternal,
+			Message: strings.ToValidUTF8(answer.Message, "\uFFFD") + " (its details are lost: " + strings.ToValidUTF8(w.err.Error(), "\uFFFD") + ")",
+		})
+	}
+	s.err = w.err
+}
+
+func (s *server) lowerError(e *abi.Error) *lowerer {
+	clear(s.out)
+	s.out[0] = 1
+	w := s.lowerer("error")
+	lowerError(w, s.out[s.function.payload:], e)
+	return w
+}
+
+func (s *server) lowerer(root string) *lowerer {
+	return &lowerer{mem: s.mem, path: path{root: root}}
+}
+
+// ServeProvider answers, inside a guest, a call of the function of interface
+// provider with that index. It returns the address of the result. recovered makes
+// the error to answer of a panic in p. An error is a breach of the ABI by the host.
+func ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, args []uint64, recovered func(any) error) (uint32, error) {
+	f := providerFunctions[function]
+	s := newServer(f, mem, args)
+	s.recovered = recovered
+	providerServers[function](ctx, p, s)
+	if s.err != nil {
+		return 0, s.err
+	}
+	return mem.Store(s.out, f.result.align)
+}

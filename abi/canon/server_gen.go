@@ -1,0 +1,802 @@
+// Code generated from wit/ by witgen. DO NOT EDIT.
+
+package canon
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+func serveProviderHandshake(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.HandshakeRequest
+	l.enter("request")
+	liftHandshakeRequest(l, b, &request)
+	l.leave()
+	var v abi.HandshakeResponse
+	s.do(func() (err error) {
+		v, err = p.Handshake(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerHandshakeResponse(w, b, &v)
+	})
+}
+
+func serveProviderParameterize(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ParameterizeRequest
+	l.enter("request")
+	liftParameterizeRequest(l, b, &request)
+	l.leave()
+	var v abi.ParameterizeResponse
+	s.do(func() (err error) {
+		v, err = p.Parameterize(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerParameterizeResponse(w, b, &v)
+	})
+}
+
+func serveProviderGetSchema(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.GetSchemaRequest
+	l.enter("request")
+	liftGetSchemaRequest(l, b, &request)
+	l.leave()
+	var v abi.GetSchemaResponse
+	s.do(func() (err error) {
+		v, err = p.GetSchema(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerGetSchemaResponse(w, b, &v)
+	})
+}
+
+func serveProviderGetMapping(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.GetMappingRequest
+	l.enter("request")
+	liftGetMappingRequest(l, b, &request)
+	l.leave()
+	var v abi.GetMappingResponse
+	s.do(func() (err error) {
+		v, err = p.GetMapping(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerGetMappingResponse(w, b, &v)
+	})
+}
+
+func serveProviderGetMappings(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.GetMappingsRequest
+	l.enter("request")
+	liftGetMappingsRequest(l, b, &request)
+	l.leave()
+	var v abi.GetMappingsResponse
+	s.do(func() (err error) {
+		v, err = p.GetMappings(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerGetMappingsResponse(w, b, &v)
+	})
+}
+
+func serveProviderCheckConfig(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.CheckRequest
+	l.enter("request")
+	liftCheckRequest(l, b, &request)
+	l.leave()
+	var v abi.CheckResponse
+	s.do(func() (err error) {
+		v, err = p.CheckConfig(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerCheckResponse(w, b, &v)
+	})
+}
+
+func serveProviderDiffConfig(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.DiffRequest
+	l.enter("request")
+	liftDiffRequest(l, b, &request)
+	l.leave()
+	var v abi.DiffResponse
+	s.do(func() (err error) {
+		v, err = p.DiffConfig(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerDiffResponse(w, b, &v)
+	})
+}
+
+func serveProviderConfigure(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ConfigureRequest
+	l.enter("request")
+	liftConfigureRequest(l, b, &request)
+	l.leave()
+	s.do(func() (err error) {
+		return p.Configure(ctx, request)
+	}, nil)
+}
+
+func serveProviderCheck(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.CheckRequest
+	l.enter("request")
+	liftCheckRequest(l, b, &request)
+	l.leave()
+	var v abi.CheckResponse
+	s.do(func() (err error) {
+		v, err = p.Check(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerCheckResponse(w, b, &v)
+	})
+}
+
+func serveProviderDiff(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.DiffRequest
+	l.enter("request")
+	liftDiffRequest(l, b, &request)
+	l.leave()
+	var v abi.DiffResponse
+	s.do(func() (err error) {
+		v, err = p.Diff(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerDiffResponse(w, b, &v)
+	})
+}
+
+func serveProviderCreate(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.CreateRequest
+	l.enter("request")
+	liftCreateRequest(l, b, &request)
+	l.leave()
+	var v abi.CreateResponse
+	s.do(func() (err error) {
+		v, err = p.Create(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerCreateResponse(w, b, &v)
+	})
+}
+
+func serveProviderRead(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ReadRequest
+	l.enter("request")
+	liftReadRequest(l, b, &request)
+	l.leave()
+	var v abi.ReadResponse
+	s.do(func() (err error) {
+		v, err = p.Read(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerReadResponse(w, b, &v)
+	})
+}
+
+func serveProviderUpdate(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.UpdateRequest
+	l.enter("request")
+	liftUpdateRequest(l, b, &request)
+	l.leave()
+	var v abi.UpdateResponse
+	s.do(func() (err error) {
+		v, err = p.Update(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerUpdateResponse(w, b, &v)
+	})
+}
+
+func serveProviderDelete(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.DeleteRequest
+	l.enter("request")
+	liftDeleteRequest(l, b, &request)
+	l.leave()
+	s.do(func() (err error) {
+		return p.Delete(ctx, request)
+	}, nil)
+}
+
+func serveProviderList(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ListRequest
+	l.enter("request")
+	liftListRequest(l, b, &request)
+	l.leave()
+	var v abi.ListResponse
+	s.do(func() (err error) {
+		v, err = p.List(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerListResponse(w, b, &v)
+	})
+}
+
+func serveProviderInvoke(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.InvokeRequest
+	l.enter("request")
+	liftInvokeRequest(l, b, &request)
+	l.leave()
+	var v abi.InvokeResponse
+	s.do(func() (err error) {
+		v, err = p.Invoke(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerInvokeResponse(w, b, &v)
+	})
+}
+
+func serveProviderStreamInvoke(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.InvokeRequest
+	l.enter("request")
+	liftInvokeRequest(l, b, &request)
+	l.leave()
+	var v abi.StreamHandle
+	s.do(func() (err error) {
+		v, err = p.StreamInvoke(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveProviderStreamNext(ctx context.Context, p abi.Provider, s *server) {
+	b := s.params
+	var stream abi.StreamHandle
+	stream = abi.StreamHandle(u64(b))
+	var v abi.StreamItem
+	s.do(func() (err error) {
+		v, err = p.StreamNext(ctx, stream)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerStreamItem(w, b, &v)
+	})
+}
+
+func serveProviderStreamClose(ctx context.Context, p abi.Provider, s *server) {
+	b := s.params
+	var stream abi.StreamHandle
+	stream = abi.StreamHandle(u64(b))
+	s.do(func() (err error) {
+		return p.StreamClose(ctx, stream)
+	}, nil)
+}
+
+func serveProviderCall(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.CallRequest
+	l.enter("request")
+	liftCallRequest(l, b, &request)
+	l.leave()
+	var v abi.CallResponse
+	s.do(func() (err error) {
+		v, err = p.Call(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerCallResponse(w, b, &v)
+	})
+}
+
+func serveProviderConstruct(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ConstructRequest
+	l.enter("request")
+	liftConstructRequest(l, b, &request)
+	l.leave()
+	var v abi.ConstructResponse
+	s.do(func() (err error) {
+		v, err = p.Construct(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerConstructResponse(w, b, &v)
+	})
+}
+
+func serveProviderCancel(ctx context.Context, p abi.Provider, s *server) {
+	s.do(func() (err error) {
+		return p.Cancel(ctx)
+	}, nil)
+}
+
+func serveLogWrite(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var entry abi.LogEntry
+	l.enter("entry")
+	liftLogEntry(l, b, &entry)
+	l.leave()
+	s.do(func() (err error) {
+		if imports.Log == nil {
+			return nil
+		}
+		imports.Log.Write(ctx, entry)
+		return nil
+	}, nil)
+}
+
+func serveControlCancelled(ctx context.Context, imports *Imports, s *server) {
+	var v bool
+	s.do(func() (err error) {
+		if imports.Control == nil {
+			return nil
+		}
+		v = imports.Control.Cancelled(ctx)
+		return nil
+	}, func(w *lowerer, b []byte) {
+		w.bool(b, v)
+	})
+}
+
+func serveHTTPSend(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.HTTPRequest
+	l.enter("request")
+	liftHTTPRequest(l, b, &request)
+	l.leave()
+	var v abi.HTTPResponse
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return denied("http")
+		}
+		v, err = imports.HTTP.Send(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerHTTPResponse(w, b, &v)
+	})
+}
+
+func serveHTTPOpen(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.HTTPRequest
+	l.enter("request")
+	liftHTTPRequest(l, b, &request)
+	l.leave()
+	var v abi.HTTPExchange
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return denied("http")
+		}
+		v, err = imports.HTTP.Open(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveHTTPWrite(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var exchange abi.HTTPExchange
+	exchange = abi.HTTPExchange(u64(b))
+	var data []byte
+	data = l.bytes(b[8:], "data")
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return denied("http")
+		}
+		return imports.HTTP.Write(ctx, exchange, data)
+	}, nil)
+}
+
+func serveHTTPFinish(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var exchange abi.HTTPExchange
+	exchange = abi.HTTPExchange(u64(b))
+	var v abi.HTTPResponseHead
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return denied("http")
+		}
+		v, err = imports.HTTP.Finish(ctx, exchange)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerHTTPResponseHead(w, b, &v)
+	})
+}
+
+func serveHTTPRead(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var exchange abi.HTTPExchange
+	exchange = abi.HTTPExchange(u64(b))
+	var max uint32
+	max = u32(b[8:])
+	var v abi.HTTPChunk
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return denied("http")
+		}
+		v, err = imports.HTTP.Read(ctx, exchange, max)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerHTTPChunk(w, b, &v)
+	})
+}
+
+func serveHTTPClose(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var exchange abi.HTTPExchange
+	exchange = abi.HTTPExchange(u64(b))
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return nil
+		}
+		imports.HTTP.Close(ctx, exchange)
+		return nil
+	}, nil)
+}
+
+func serveTCPConnect(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.TCPConnectRequest
+	l.enter("request")
+	liftTCPConnectRequest(l, b, &request)
+	l.leave()
+	var v abi.TCPConnection
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return denied("tcp")
+		}
+		v, err = imports.TCP.Connect(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveTCPRead(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var connection abi.TCPConnection
+	connection = abi.TCPConnection(u64(b))
+	var max uint32
+	max = u32(b[8:])
+	var wait bool
+	wait = l.bool(b[12:], "wait")
+	var v []byte
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return denied("tcp")
+		}
+		v, err = imports.TCP.Read(ctx, connection, max, wait)
+		return err
+	}, func(w *lowerer, b []byte) {
+		w.bytes(b, v, "")
+	})
+}
+
+func serveTCPWrite(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var connection abi.TCPConnection
+	connection = abi.TCPConnection(u64(b))
+	var data []byte
+	data = l.bytes(b[8:], "data")
+	var v uint32
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return denied("tcp")
+		}
+		v, err = imports.TCP.Write(ctx, connection, data)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU32(b, v)
+	})
+}
+
+func serveTCPCloseWrite(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var connection abi.TCPConnection
+	connection = abi.TCPConnection(u64(b))
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return denied("tcp")
+		}
+		return imports.TCP.CloseWrite(ctx, connection)
+	}, nil)
+}
+
+func serveTCPClose(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var connection abi.TCPConnection
+	connection = abi.TCPConnection(u64(b))
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return nil
+		}
+		imports.TCP.Close(ctx, connection)
+		return nil
+	}, nil)
+}
+
+func serveFilesSetMode(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var path string
+	path = l.string(b, "path")
+	var mode uint32
+	mode = u32(b[8:])
+	s.do(func() (err error) {
+		if imports.Files == nil {
+			return denied("files")
+		}
+		return imports.Files.SetMode(ctx, path, mode)
+	}, nil)
+}
+
+func serveFilesGetMode(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var path string
+	path = l.string(b, "path")
+	var v uint32
+	s.do(func() (err error) {
+		if imports.Files == nil {
+			return denied("files")
+		}
+		v, err = imports.Files.GetMode(ctx, path)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU32(b, v)
+	})
+}
+
+func serveKVGet(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var key string
+	key = l.string(b, "key")
+	var v abi.KVItem
+	s.do(func() (err error) {
+		if imports.KV == nil {
+			return denied("kv")
+		}
+		v, err = imports.KV.Get(ctx, key)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerKVItem(w, b, &v)
+	})
+}
+
+func serveKVPut(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var key string
+	key = l.string(b, "key")
+	var value *[]byte
+	if l.some(b[8:], "value") {
+		value = new(l.bytes(b[12:], "value"))
+	}
+	var revision uint64
+	revision = u64(b[24:])
+	var v uint64
+	s.do(func() (err error) {
+		if imports.KV == nil {
+			return denied("kv")
+		}
+		v, err = imports.KV.Put(ctx, key, value, revision)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, v)
+	})
+}
+
+func serveKVKeys(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var prefix string
+	prefix = l.string(b, "prefix")
+	var after string
+	after = l.string(b[8:], "after")
+	var limit uint32
+	limit = u32(b[16:])
+	var v []string
+	s.do(func() (err error) {
+		if imports.KV == nil {
+			return denied("kv")
+		}
+		v, err = imports.KV.Keys(ctx, prefix, after, limit)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerList(w, b, v, "", 8, 4, lowerString[string])
+	})
+}
+
+func serveMonitorRegisterResource(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.RegisterResourceRequest
+	l.enter("request")
+	liftRegisterResourceRequest(l, b, &request)
+	l.leave()
+	var v abi.RegisterResourceResponse
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		v, err = imports.Monitor.RegisterResource(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerRegisterResourceResponse(w, b, &v)
+	})
+}
+
+func serveMonitorRegisterOutputs(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.RegisterOutputsRequest
+	l.enter("request")
+	liftRegisterOutputsRequest(l, b, &request)
+	l.leave()
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		return imports.Monitor.RegisterOutputs(ctx, request)
+	}, nil)
+}
+
+func serveMonitorReadResource(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ReadResourceRequest
+	l.enter("request")
+	liftReadResourceRequest(l, b, &request)
+	l.leave()
+	var v abi.ReadResourceResponse
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		v, err = imports.Monitor.ReadResource(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerReadResourceResponse(w, b, &v)
+	})
+}
+
+func serveMonitorInvoke(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.MonitorInvokeRequest
+	l.enter("request")
+	liftMonitorInvokeRequest(l, b, &request)
+	l.leave()
+	var v abi.MonitorInvokeResponse
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		v, err = imports.Monitor.Invoke(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerMonitorInvokeResponse(w, b, &v)
+	})
+}
+
+func serveMonitorCall(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.MonitorCallRequest
+	l.enter("request")
+	liftMonitorCallRequest(l, b, &request)
+	l.leave()
+	var v abi.MonitorCallResponse
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		v, err = imports.Monitor.Call(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerMonitorCallResponse(w, b, &v)
+	})
+}
+
+func serveMonitorRegisterPackage(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.RegisterPackageRequest
+	l.enter("request")
+	liftRegisterPackageRequest(l, b, &request)
+	l.leave()
+	var v abi.RegisterPackageResponse
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		v, err = imports.Monitor.RegisterPackage(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerRegisterPackageResponse(w, b, &v)
+	})
+}
+
+func serveMonitorStart(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var operation abi.Operation
+	l.enter("operation")
+	liftOperation(l, b, &operation)
+	l.leave()
+	var v abi.OperationHandle
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		v, err = imports.Monitor.Start(ctx, operation)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveMonitorWait(ctx context.Context, imports *Imports, s *server) {
+	var v abi.Completed
+	s.do(func() (err error) {
+		if imports.Monitor == nil {
+			return denied("monitor")
+		}
+		v, err = imports.Monitor.Wait(ctx)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerCompleted(w, b, &v)
+	})
+}
+
+// providerServers answers the functions of providerFunctions.
+var providerServers = [...]func(context.Context, abi.Provider, *server){
+	serveProviderHandshake,
+	serveProviderParameterize,
+	serveProviderGetSchema,
+	serveProviderGetMapping,
+	serveProviderGetMappings,
+	serveProviderCheckConfig,
+	serveProviderDiffConfig,
+	serveProviderConfigure,
+	serveProviderCheck,
+	serveProviderDiff,
+	serveProviderCreate,
+	serveProviderRead,
+	serveProviderUpdate,
+	serveProviderDelete,
+	serveProviderList,
+	serveProviderInvoke,
+	serveProviderStreamInvoke,
+	serveProviderStreamNext,
+	serveProviderStreamClose,
+	serveProviderCall,
+	serveProviderConstruct,
+	serveProviderCancel,
+}
+
+// importServers answers what modules import.
+var importServers = [...]struct {
+	function *Function
+	serve    func(context.Context, *Imports, *server)
+}{
+	{&logWrite, serveLogWrite},
+	{&controlCancelled, serveControlCancelled},
+	{&httpSend, serveHTTPSend},
+	{&httpOpen, serveHTTPOpen},
+	{&httpWrite, serveHTTPWrite},
+	{&httpFinish, serveHTTPFinish},
+	{&httpRead, serveHTTPRead},
+	{&httpClose, serveHTTPClose},
+	{&tcpConnect, serveTCPConnect},
+	{&tcpRead, serveTCPRead},
+	{&tcpWrite, serveTCPWrite},
+	{&tcpCloseWrite, serveTCPCloseWrite},
+	{&tcpClose, serveTCPClose},
+	{&filesSetMode, serveFilesSetMode},
+	{&filesGetMode, serveFilesGetMode},
+	{&kvGet, serveKVGet},
+	{&kvPut, serveKVPut},
+	{&kvKeys, serveKVKeys},
+	{&monitorRegisterResource, serveMonitorRegisterResource},
+	{&monitorRegisterOutputs, serveMonitorRegisterOutputs},
+	{&monitorReadResource, serveMonitorReadResource},
+	{&monitorInvoke, serveMonitorInvoke},
+	{&monitorCall, serveMonitorCall},
+	{&monitorRegisterPackage, serveMonitorRegisterPackage},
+	{&monitorStart, serveMonitorStart},
+	{&monitorWait, serveMonitorWait},
+}

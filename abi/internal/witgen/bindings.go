@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"go.bytecodealliance.org/wit"
+)
+
+// coreType returns the Go type of a core value in wasmexport and wasmimport
+// functions, and the expressions that make a uint64 of it and the reverse.
+func coreType(t wit.Type) (name, widen, narrow string) {
+	switch t.(type) {
+	case wit.U64:
+		return "uint64", "%s", "%s"
+	case wit.F64:
+		return "float64", "math.Float64bits(%s)", "math.Float64frombits(%s)"
+	}
+	return "uint32", "uint64(%s)", "uint32(%s)"
+}
+
+func param(n int) string { return fmt.Sprintf("p%d", n) }
+
+// coreParams returns a Go parameter list, with runs of one type as p0, p1 uint32.
+func coreParams(core *wit.Function) string {
+	var b strings.Builder
+	for n, p := range core.Params {
+		name, _, _ := coreType(p.Type)
+		b.WriteString(param(n))
+		if n+1 == len(core.Params) {
+			b.WriteString(" " + name)
+		} else if next, _, _ := coreType(core.Params[n+1].Type); next != name {
+			b.WriteString(" " + name + ", ")
+		} else {
+			b.WriteString(", ")
+		}
+	}
+	return b.String()
+}
+
+// writeExports writes the functions that a provider module exports.
+func writeExports(c *contract, s *source) {
+	for _, i := range c.interfaces("provider") {
+		module := c.pkg + "/" + *i.Name + "@" + c.version
+		for n, f := range c.functions(i) {
+			core := f.CoreFunction(wit.Exported)
+			args := []string{fmt.Sprint(n)}
+			for k, p := range core.Params {
+				_, widen, _ := coreType(p.Type)
+				args = append(args, fmt.Sprintf(widen, param(k)))
+			}
+			s.f("//go:wasmexport %s#%s", module, f.Name)
+			s.f("func export%s(%s) uint32 {", f.goName, coreParams(core))
+			s.f("return serve(%s)", strings.Join(args, ", "))
+			s.f("}\n")
+			s.f("//go:wasmexport cabi_post_%s#%s", module, f.Name)
+			s.f("func post%s(uint32) { release() }\n", f.goName)
+		}
+	}
+}
+
+// writeImports writes the functions that a module may import. Each interface has
+// its own dispatch, so that a module imports only the interfaces that it uses.
+func writeImports(c *contract, s *source) {
+	for _, i := range c.callable() {
+		if *i.Name == "provider" {
+			continue
+		}
+		name := interfaceNames[*i.Name]
+		dispatch := &source{}
+		for n, f := range c.functions(i) {
+			core := f.CoreFunction(wit.Imported)
+			var args []string
+			for k, p := range core.Params {
+				_, _, narrow := coreType(p.Type)
+				args = append(args, fmt.Sprintf(narrow, fmt.Sprintf("args[%d]", k)))
+			}
+			result := ""
+			call := c.variable(i, f) + "(" + strings.Join(args, ", ") + ")"
+			if len(core.Results) > 0 {
+				typ, widen, _ := coreType(core.Results[0].Type)
+				result = " " + typ
+				call = "return " + fmt.Sprintf(widen, call)
+			}
+			s.f("//go:wasmimport %s/%s@%s %s", c.pkg, *i.Name, c.version, f.Name)
+			s.f("func %s(%s)%s\n", c.variable(i, f), coreParams(core), result)
+			dispatch.f("case %d:\n%s", n, call)
+		}
+		s.f("// %s returns the host's %s.", name, *i.Name)
+		s.f("func %s() abi.%s {", name, name)
+		s.f("return canon.New%s(caller(func(function int, args []uint64) uint64 {", name)
+		s.f("switch function {")
+		s.Write(dispatch.Bytes())
+		s.f("}\nreturn 0\n}))\n}\n")
+	}
+}

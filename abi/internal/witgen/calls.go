@@ -1,0 +1,173 @@
+package main
+
+import (
+	"strings"
+
+	"go.bytecodealliance.org/wit"
+)
+
+// writeClients writes a client for each interface: it calls the other side.
+func writeClients(c *contract, s *source) {
+	for _, i := range c.callable() {
+		name := interfaceNames[*i.Name]
+		client := lowerFirst(name) + "Client"
+		s.f("type %s struct{ caller Caller }\n", client)
+		s.f("// New%s returns the %s on the other side.", name, *i.Name)
+		s.f("func New%s(caller Caller) abi.%s { return %s{caller} }\n", name, name, client)
+		for _, f := range c.functions(i) {
+			s.f("func (c %s) %s {", client, f.goName+c.clientSignature(f))
+			lower, lift := "nil", "nil"
+			if len(f.Params) > 0 {
+				lower = closure(s, "w *lowerer, b []byte", func(s *source) { c.lowerParams(s, f) })
+			}
+			if f.result != nil {
+				lift = closure(s, "l *lifter, b []byte", func(s *source) {
+					c.liftField(s, f.result, 0, "", "v")
+				})
+			}
+			call := "call(ctx, c.caller, &" + c.variable(i, f) + ",\n" + lower + ",\n" + lift + ")"
+			switch {
+			case f.result != nil && f.fails:
+				s.f("err = %s\nreturn v, err", call)
+			case f.fails:
+				s.f("return %s", call)
+			case f.result != nil:
+				s.f("_ = %s\nreturn v", call)
+			default:
+				s.f("_ = %s", call)
+			}
+			s.f("}\n")
+		}
+	}
+}
+
+// closure returns a function literal.
+func closure(s *source, params string, body func(*source)) string {
+	inner := &source{}
+	inner.f("func(%s) {", params)
+	body(inner)
+	inner.WriteString("}")
+	if inner.err != nil {
+		s.err = inner.err
+	}
+	return inner.String()
+}
+
+// clientSignature names the results, so that lifting can assign them.
+func (c *contract) clientSignature(f function) string {
+	text := c.signature(f, "abi.", true)
+	if f.result == nil {
+		return text
+	}
+	params, _, _ := strings.Cut(text, ")")
+	result := "v " + c.goType(f.result, "abi.")
+	if f.fails {
+		result += ", err error"
+	}
+	return params + ") (" + result + ")"
+}
+
+func (c *contract) eachParam(f function, do func(p wit.Param, name string, offset uintptr)) {
+	offset := uintptr(0)
+	for n, p := range f.Params {
+		offset = wit.Align(offset, p.Type.Align())
+		do(p, f.params[n], offset)
+		offset += p.Type.Size()
+	}
+}
+
+func (c *contract) lowerParams(s *source, f function) {
+	c.eachParam(f, func(p wit.Param, name string, offset uintptr) {
+		c.lowerField(s, p.Type, offset, p.Name, name)
+	})
+}
+
+// writeServers writes a function for each function of the contract that answers a
+// call of it.
+func writeServers(c *contract, s *source) {
+	for _, i := range c.callable() {
+		name := interfaceNames[*i.Name]
+		imported := *i.Name != "provider"
+		for _, f := range c.functions(i) {
+			if imported {
+				s.f("func serve%s%s(ctx context.Context, imports *Imports, s *server) {", name, f.goName)
+			} else {
+				s.f("func serve%s%s(ctx context.Context, p abi.%s, s *server) {", name, f.goName, name)
+			}
+			args := "ctx"
+			params := &source{}
+			c.eachParam(f, func(p wit.Param, name string, offset uintptr) {
+				params.f("var %s %s", name, c.goType(p.Type, "abi."))
+				c.liftField(params, p.Type, offset, p.Name, name)
+				args += ", " + name
+			})
+			lifted := params.String()
+			switch {
+			case strings.Contains(lifted, "l.") || strings.Contains(lifted, "(l,"):
+				s.f("l, b := &s.lifter, s.params")
+			case lifted != "":
+				s.f("b := s.params")
+			}
+			s.WriteString(lifted)
+			if params.err != nil {
+				s.err = params.err
+			}
+			lower := "nil"
+			if f.result != nil {
+				s.f("var v %s", c.goType(f.result, "abi."))
+				lower = closure(s, "w *lowerer, b []byte", func(s *source) {
+					c.lowerField(s, f.result, 0, "", "v")
+				})
+			}
+			s.f("s.do(%s, %s)", c.serverCall(f, *i.Name, args), lower)
+			s.f("}\n")
+		}
+	}
+	for _, i := range c.interfaces("provider") {
+		s.f("// providerServers answers the functions of providerFunctions.")
+		s.f("var providerServers = [...]func(context.Context, abi.Provider, *server){")
+		for _, f := range c.functions(i) {
+			s.f("serveProvider%s,", f.goName)
+		}
+		s.f("}\n")
+	}
+	s.f("// importServers answers what modules import.")
+	s.f("var importServers = [...]struct {\nfunction *Function\nserve func(context.Context, *Imports, *server)\n}{")
+	for _, i := range c.callable() {
+		if *i.Name == "provider" {
+			continue
+		}
+		for _, f := range c.functions(i) {
+			s.f("{&%s, serve%s%s},", c.variable(i, f), interfaceNames[*i.Name], f.goName)
+		}
+	}
+	s.f("}")
+}
+
+// serverCall returns the closure that calls the Go method of an interface.
+func (c *contract) serverCall(f function, iface, args string) string {
+	s := &source{}
+	s.f("func() (err error) {")
+	p := "p"
+	if iface != "provider" {
+		p = "imports." + interfaceNames[iface]
+		if f.fails {
+			s.f("if %s == nil {\nreturn denied(%q)\n}", p, iface)
+		} else {
+			s.f("if %s == nil {\nreturn nil\n}", p)
+		}
+	}
+	call := p + "." + f.goName + "(" + args + ")"
+	switch {
+	case f.result != nil && f.fails:
+		s.f("v, err = %s\nreturn err", call)
+	case f.fails:
+		s.f("return %s", call)
+	case f.result != nil:
+		s.f("v = %s\nreturn nil", call)
+	default:
+		s.f("%s\nreturn nil", call)
+	}
+	s.WriteString("}")
+	return s.String()
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"go.bytecodealliance.org/wit"
+)
+
+// writeFunctions writes the table of functions with their layouts.
+func writeFunctions(c *contract, s *source) {
+	s.f("// Package is the WIT package of the contract.")
+	s.f("const Package = %q\n", c.pkg)
+	s.f("// Version is the version of the contract, which the names of a module's")
+	s.f("// imports and exports contain.")
+	s.f("const Version = %q\n", c.version)
+	for _, i := range c.callable() {
+		for n, f := range c.functions(i) {
+			s.f("var %s = Function{", c.variable(i, f))
+			s.f("Interface: %q, Name: %q, Index: %d,", *i.Name, f.Name, n)
+			if len(f.Params) > 0 {
+				r := parameters(f)
+				s.f("params: %s,", layoutOf(s, r, wit.MaxFlatParams))
+			}
+			if len(f.Results) > 0 {
+				s.f("result: %s,", layoutOf(s, f.Results[0].Type, wit.MaxFlatResults))
+			}
+			if f.fails {
+				result := kind(f.Results[0].Type).(*wit.Result)
+				s.f("fails: true, payload: %d,", payloadOffset(result.Despecialize().(*wit.Variant)))
+			}
+			s.f("}\n")
+		}
+	}
+	for _, i := range c.interfaces("provider") {
+		s.f("// providerFunctions has the functions that a provider exports, by index.")
+		s.f("var providerFunctions = [...]*Function{")
+		for _, f := range c.functions(i) {
+			s.f("&%s,", c.variable(i, f))
+		}
+		s.f("}")
+	}
+}
+
+// variable returns the name of a function's descriptor.
+func (c *contract) variable(i *wit.Interface, f function) string {
+	return lowerFirst(interfaceNames[*i.Name]) + f.goName
+}
+
+// parameters returns a function's parameters as a record; for a single parameter its
+// own type, which has the same layout.
+func parameters(f function) wit.Type {
+	if len(f.Params) == 1 {
+		return f.Params[0].Type
+	}
+	r := &wit.Record{}
+	for _, p := range f.Params {
+		r.Fields = append(r.Fields, wit.Field{Name: p.Name, Type: p.Type})
+	}
+	return &wit.TypeDef{Kind: r}
+}
+
+func layoutOf(s *source, t wit.Type, maxFlat int) string {
+	text := fmt.Sprintf("layout{size: %d, align: %d", t.Size(), t.Align())
+	if len(t.Flat()) <= maxFlat {
+		var slots []string
+		for _, slot := range flatSlots(s, t, 0) {
+			slots = append(slots, fmt.Sprintf("{%d, %s}", slot.offset, slot.kind))
+		}
+		text += ", slots: []slot{" + strings.Join(slots, ", ") + "}"
+	}
+	return text + "}"
+}
+
+type flatSlot struct {
+	offset uintptr
+	kind   string
+}
+
+// flatSlots returns where in memory each value of the flattened type lies.
+func flatSlots(s *source, t wit.TypeDefKind, base uintptr) []flatSlot {
+	if named, ok := t.(wit.Type); ok {
+		t = kind(named)
+	}
+	switch k := wit.Despecialize(t).(type) {
+	case wit.Bool, wit.U8:
+		return []flatSlot{{base, "flat8"}}
+	case wit.U16:
+		return []flatSlot{{base, "flat16"}}
+	case wit.U32:
+		return []flatSlot{{base, "flat32"}}
+	case wit.U64:
+		return []flatSlot{{base, "flat64"}}
+	case wit.F64:
+		return []flatSlot{{base, "flatFloat"}}
+	case wit.String, *wit.List:
+		return []flatSlot{{base, "flat32"}, {base + 4, "flat32"}}
+	case *wit.Flags:
+		return []flatSlot{{base, "flat8"}}
+	case *wit.Record:
+		var slots []flatSlot
+		offset := base
+		for _, f := range k.Fields {
+			offset = wit.Align(offset, f.Type.Align())
+			slots = append(slots, flatSlots(s, f.Type, offset)...)
+			offset += f.Type.Size()
+		}
+		return slots
+	case *wit.Variant:
+		slots := []flatSlot{{base, "flat8"}}
+		for _, c := range k.Cases {
+			if c.Type == nil {
+				continue
+			}
+			for n, slot := range flatSlots(s, c.Type, base+payloadOffset(k)) {
+				if n+1 == len(slots) {
+					slots = append(slots, slot)
+				} else if slots[n+1] != slot {
+					s.fail("a variant whose cases have different flat values at one place cannot be passed flat")
+				}
+			}
+		}
+		return slots
+	}
+	s.fail("no flat form of %T", t)
+	return nil
+}

@@ -1,0 +1,186 @@
+package bindings_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/canon/canontest"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
+)
+
+// module is an instance of testdata/echo.
+type module struct {
+	api.Module
+	exports []api.Function
+}
+
+func (m *module) Call(ctx context.Context, export int, stack []uint64) error {
+	return m.exports[export].CallWithStack(ctx, stack)
+}
+
+func (m *module) Memory() canon.LinearMemory { return m.Module.Memory() }
+
+func build(t *testing.T) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "echo.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/echo")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(text))
+	data, err := os.ReadFile(out)
+	require.NoError(t, err)
+	return data
+}
+
+func signature(f api.FunctionDefinition) canon.Signature {
+	return canon.Signature{Params: f.ParamTypes(), Results: f.ResultTypes()}
+}
+
+// start instantiates the module with what it may import.
+func start(t *testing.T, wasm []byte, imports *canon.Imports) *canon.Guest {
+	t.Helper()
+	ctx := t.Context()
+	r := wazero.NewRuntime(ctx)
+	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
+	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	compiled, err := r.CompileModule(ctx, wasm)
+	require.NoError(t, err)
+
+	exports := map[string]canon.Signature{}
+	for name, f := range compiled.ExportedFunctions() {
+		exports[name] = signature(f)
+	}
+	require.NoError(t, canon.CheckExports(exports))
+	for _, f := range compiled.ImportedFunctions() {
+		if m, name, _ := f.Import(); strings.HasPrefix(m, canon.Package+"/") {
+			require.NoError(t, canon.CheckImport(m, name, signature(f)))
+		}
+	}
+
+	var guest *canon.Guest
+	builders := map[string]wazero.HostModuleBuilder{}
+	for _, i := range canon.ImportTable() {
+		b, ok := builders[i.Module]
+		if !ok {
+			b = r.NewHostModuleBuilder(i.Module)
+			builders[i.Module] = b
+		}
+		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
+			if err := i.Call(ctx, guest, imports, stack); err != nil {
+				panic(err)
+			}
+		}), i.Params, i.Results).Export(i.Name)
+	}
+	for b := range maps.Values(builders) {
+		_, err := b.Instantiate(ctx)
+		require.NoError(t, err)
+	}
+	m, err := r.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithStartFunctions("_initialize").WithStderr(os.Stderr))
+	require.NoError(t, err)
+	instance := &module{Module: m}
+	for _, e := range canon.ExportTable() {
+		instance.exports = append(instance.exports, m.ExportedFunction(e.Name))
+	}
+	guest = canon.NewGuest(instance, guestcbor.Codec{}, 1<<20)
+	return guest
+}
+
+func TestModule(t *testing.T) {
+	wasm := build(t)
+	t.Run("every value crosses unchanged", func(t *testing.T) { testEcho(t, wasm) })
+	t.Run("a panic is an error", func(t *testing.T) { testPanic(t, wasm) })
+	t.Run("nothing granted", func(t *testing.T) { testNothingGranted(t, wasm) })
+}
+
+// testEcho calls every function with many requests, natively and in the module, and
+// expects the same answers and the same calls of the host.
+func testEcho(t *testing.T, wasm []byte) {
+	var got, want []string
+	host := canon.Imports(canontest.NewHost(&got))
+	guest := start(t, wasm, &host)
+	native := canontest.EchoProvider{Host: canontest.NewHost(&want)}
+
+	called, answered := map[string]bool{}, map[string]bool{}
+	provider := reflect.TypeFor[abi.Provider]()
+	for n := range provider.NumMethod() {
+		method := provider.Method(n).Name
+		for round := range 20 {
+			got, want = nil, nil
+			draw := canontest.Seeded(method + strconv.Itoa(round))
+			args := []reflect.Value{reflect.ValueOf(t.Context())}
+			for p := 1; p < provider.Method(n).Type.NumIn(); p++ {
+				v := reflect.New(provider.Method(n).Type.In(p))
+				canontest.Fill(draw, v.Interface())
+				args = append(args, v.Elem())
+			}
+			answer, err := call(guest, method, args)
+			wantAnswer, wantErr := call(native, method, args)
+			require.Equal(t, wantErr, err, method)
+			require.Equal(t, wantAnswer, answer, method)
+			require.Equal(t, want, got, method)
+			require.NoError(t, guest.Broken())
+			for _, c := range got {
+				name, _, _ := strings.Cut(c, " ")
+				called[name] = true
+			}
+			answered[method] = answered[method] || err == ""
+		}
+		require.True(t, answered[method], "%s never succeeded", method)
+	}
+	for _, i := range canon.ImportTable() {
+		name := strings.TrimPrefix(strings.Split(i.Module, "@")[0], canon.Package+"/") + "." + i.Name
+		require.True(t, called[name], "%s was never called", name)
+	}
+}
+
+// call returns the answer or the error of a method, as text.
+func call(p abi.Provider, method string, args []reflect.Value) (answer, err string) {
+	results := reflect.ValueOf(p).MethodByName(method).Call(args)
+	if err := results[len(results)-1]; !err.IsNil() {
+		return "", canontest.Dump(err.Interface())
+	}
+	if len(results) == 1 {
+		return "", ""
+	}
+	return canontest.Dump(results[0].Interface()), ""
+}
+
+func testPanic(t *testing.T, wasm []byte) {
+	var calls []string
+	host := canon.Imports(canontest.NewHost(&calls))
+	guest := start(t, wasm, &host)
+	_, err := guest.Check(t.Context(), abi.CheckRequest{Name: "panic please"})
+	require.ErrorIs(t, err, abi.ErrInternal)
+	require.ErrorContains(t, err, "panic: as you please")
+	require.NoError(t, guest.Broken())
+	_, err = guest.Check(t.Context(), abi.CheckRequest{Name: "the instance lives on"})
+	require.NotErrorIs(t, err, abi.ErrInternal)
+}
+
+// testNothingGranted expects that the provider sees refusals instead of results. The
+// echo has what it sees in its answer.
+func testNothingGranted(t *testing.T, wasm []byte) {
+	guest := start(t, wasm, &canon.Imports{})
+	native := canontest.EchoProvider{Host: canontest.DeniedHost()}
+	for n := range 20 {
+		args := []reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(abi.CheckRequest{Name: strconv.Itoa(n)})}
+		answer, err := call(guest, "Check", args)
+		wantAnswer, wantErr := call(native, "Check", args)
+		require.Equal(t, wantErr, err)
+		require.Equal(t, wantAnswer, answer)
+	}
+}

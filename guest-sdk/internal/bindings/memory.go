@@ -1,0 +1,77 @@
+//go:build wasip1
+
+package bindings
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
+)
+
+// received holds what the host allocated here and no one has taken over yet, by
+// address. A module has one memory and one allocator, hence the package variables
+// of this file. The lock is for goroutines: one that waits for the garbage collector
+// inside of cabi_realloc lets others run.
+var received struct {
+	sync.Mutex
+	blocks map[uint32][]byte
+}
+
+// reallocate is how the host gets memory for what it passes in.
+//
+//go:wasmexport cabi_realloc
+func reallocate(old, oldSize, align, size uint32) uint32 {
+	if size == 0 {
+		return align // not null, which other languages' pointers cannot be
+	}
+	words := make([]uint64, (size+7)/8) // aligned to 8, which is the most the ABI needs
+	block := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
+	received.Lock()
+	defer received.Unlock()
+	if old != 0 && oldSize != 0 {
+		copy(block, received.blocks[old])
+		delete(received.blocks, old)
+	}
+	if received.blocks == nil {
+		received.blocks = map[uint32][]byte{}
+	}
+	ptr := address(block)
+	received.blocks[ptr] = block
+	return ptr
+}
+
+// address returns where data lies. Go's garbage collector does not move it.
+func address(data []byte) uint32 { return uint32(uintptr(unsafe.Pointer(&data[0]))) }
+
+// frame is the memory as one call sees it. It keeps what the call made readable for
+// the host; what the host sent belongs to whoever reads it.
+type frame struct {
+	pins [][]byte
+}
+
+func (f *frame) View(ptr, n uint32) ([]byte, error) { return f.Take(ptr, n) }
+
+func (f *frame) Take(ptr, n uint32) ([]byte, error) {
+	received.Lock()
+	defer received.Unlock()
+	if block, ok := received.blocks[ptr]; ok && int(n) <= len(block) {
+		delete(received.blocks, ptr)
+		return block[:n:n], nil
+	}
+	// The area for an import's result, or a host that passes several values in one
+	// allocation: such a one lives until the call of the export ends, or longer if
+	// Go still refers to it.
+	return unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(ptr))), n), nil
+}
+
+// Charge allows everything: the host is trusted.
+func (f *frame) Charge(uint64) error { return nil }
+
+func (f *frame) Store(data []byte, _ uint32) (uint32, error) {
+	f.pins = append(f.pins, data) // a Go allocation is aligned for its size
+	return address(data), nil
+}
+
+func (f *frame) Codec() canon.Codec { return guestcbor.Codec{} }

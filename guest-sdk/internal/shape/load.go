@@ -1,0 +1,201 @@
+package shape
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Load sets the struct at target, whose shape s is, from properties. Fields whose
+// property is missing, null, or unknown keep their zero; properties without a field
+// are passed over; secrets are unwrapped. A value of another type is an error of
+// kind invalid-argument with its path.
+func (s *Shape) Load(m property.Map, target unsafe.Pointer) error {
+	l := loader{}
+	l.structure(s, m, target)
+	if l.err == nil {
+		return nil
+	}
+	return l.err
+}
+
+type loader struct {
+	path property.Path
+	err  *abi.Error // the first mismatch
+}
+
+func (l *loader) fail(message string) {
+	if l.err == nil {
+		l.err = abi.NewError(abi.ErrorKindInvalidArgument, message)
+		l.err.Path = l.path.String()
+	}
+}
+
+func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		v, ok := m.Lookup(f.name)
+		if !ok {
+			continue
+		}
+		l.path = append(l.path, property.Key(f.name))
+		l.value(f.shape, v, unsafe.Add(target, f.offset))
+		l.path = l.path[:len(l.path)-1]
+	}
+}
+
+func (l *loader) value(s *Shape, v property.Value, target unsafe.Pointer) {
+	if s.kind == kindValue {
+		*(*property.Value)(target) = v // with its secrets and unknowns
+		return
+	}
+	v = v.Plain()
+	if v.IsNull() || v.IsUnknown() {
+		return
+	}
+	ok := true
+	switch s.kind {
+	case kindPointer:
+		p := s.element.allocate()
+		l.value(s.element, v, p)
+		*(*unsafe.Pointer)(target) = p
+	case kindBool:
+		*(*bool)(target), ok = v.AsBool()
+	case kindString:
+		*(*string)(target), ok = v.AsString()
+	case kindFloat32:
+		var f float64
+		f, ok = v.AsNumber()
+		*(*float32)(target) = float32(f)
+	case kindFloat64:
+		*(*float64)(target), ok = v.AsNumber()
+	case kindSlice:
+		var elements []property.Value
+		if elements, ok = v.AsArray(); ok {
+			l.slice(s, elements, target)
+		}
+	case kindStringMap, kindMap:
+		var m property.Map
+		if m, ok = v.AsObject(); ok {
+			l.dictionary(s, m, target)
+		}
+	case kindStruct:
+		var m property.Map
+		if m, ok = v.AsObject(); ok {
+			l.structure(s, m, target)
+		}
+	case kindProperties:
+		*(*property.Map)(target), ok = v.AsObject()
+	case kindAsset:
+		*(*property.Asset)(target), ok = v.AsAsset()
+	case kindArchive:
+		*(*property.Archive)(target), ok = v.AsArchive()
+	case kindReference:
+		*(*property.ResourceReference)(target), ok = v.AsReference()
+	default:
+		l.integer(s, v, target)
+	}
+	if !ok {
+		l.fail("expected " + s.Type.String() + ", got " + v.Kind().String())
+	}
+}
+
+func (l *loader) integer(s *Shape, v property.Value, target unsafe.Pointer) {
+	f, ok := v.AsNumber()
+	if !ok || !v.IsInteger() {
+		l.fail("expected integer, got " + v.Kind().String())
+		return
+	}
+	i := int64(f)
+	fits := true
+	switch s.kind {
+	case kindInt8:
+		*(*int8)(target), fits = int8(i), i == int64(int8(i))
+	case kindInt16:
+		*(*int16)(target), fits = int16(i), i == int64(int16(i))
+	case kindInt32:
+		*(*int32)(target), fits = int32(i), i == int64(int32(i))
+	case kindInt64:
+		*(*int64)(target) = i
+	case kindUint8:
+		*(*uint8)(target), fits = uint8(i), i == int64(uint8(i))
+	case kindUint16:
+		*(*uint16)(target), fits = uint16(i), i == int64(uint16(i))
+	case kindUint32:
+		*(*uint32)(target), fits = uint32(i), i == int64(uint32(i))
+	case kindUint64:
+		*(*uint64)(target), fits = uint64(i), i >= 0
+	}
+	if !fits {
+		l.fail("the integer is out of range")
+	}
+}
+
+// sliceHeader is how a slice lies in memory.
+type sliceHeader struct {
+	data     unsafe.Pointer
+	len, cap int
+}
+
+func (l *loader) slice(s *Shape, elements []property.Value, target unsafe.Pointer) {
+	n := len(elements)
+	data := s.element.allocateArray(n, s.goType)
+	for i, e := range elements {
+		l.path = append(l.path, property.Index(i))
+		l.value(s.element, e, unsafe.Add(data, uintptr(i)*s.element.size))
+		l.path = l.path[:len(l.path)-1]
+	}
+	*(*sliceHeader)(target) = sliceHeader{data, n, n}
+}
+
+func (l *loader) dictionary(s *Shape, m property.Map, target unsafe.Pointer) {
+	if s.kind == kindStringMap {
+		out := make(map[string]string, m.Len())
+		for key, v := range m.All() {
+			var text string
+			l.path = append(l.path, property.Key(key))
+			l.value(s.element, v, unsafe.Pointer(&text))
+			l.path = l.path[:len(l.path)-1]
+			out[key] = text
+		}
+		*(*map[string]string)(target) = out
+		return
+	}
+	out := reflect.MakeMapWithSize(s.goType, m.Len())
+	for key, v := range m.All() {
+		element := reflect.New(s.element.goType)
+		l.path = append(l.path, property.Key(key))
+		l.value(s.element, v, element.UnsafePointer())
+		l.path = l.path[:len(l.path)-1]
+		out.SetMapIndex(reflect.ValueOf(key).Convert(s.goType.Key()), element.Elem())
+	}
+	*(*unsafe.Pointer)(target) = out.UnsafePointer()
+}
+
+// allocate returns a pointer to a new zero value.
+func (s *Shape) allocate() unsafe.Pointer {
+	switch {
+	case !s.kind.hasPointers():
+		return unsafe.Pointer(new(uint64)) // as wide as the widest
+	case s.kind == kindString:
+		return unsafe.Pointer(new(string))
+	}
+	return reflect.New(s.goType).UnsafePointer()
+}
+
+// allocateArray returns the memory of n zero values, of which slice is the type.
+func (s *Shape) allocateArray(n int, slice reflect.Type) unsafe.Pointer {
+	switch {
+	case !s.kind.hasPointers():
+		words := make([]uint64, (uintptr(n)*s.size+7)/8, max(1, (uintptr(n)*s.size+7)/8))
+		return unsafe.Pointer(unsafe.SliceData(words))
+	case s.kind == kindString:
+		return unsafe.Pointer(unsafe.SliceData(make([]string, n)))
+	}
+	return reflect.MakeSlice(slice, n, n).UnsafePointer()
+}
+
+// integerLimit is the largest magnitude up to which a double holds every integer.
+const integerLimit = 1 << 53

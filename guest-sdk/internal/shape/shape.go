@@ -1,0 +1,78 @@
+// Package shape says how values of an author's Go types lie in memory, and what
+// they are as properties. A [Builder] looks at the types once, by reflection; the
+// resulting [Shape] then moves values between Go variables and property values by
+// offsets alone. Reflection remains only where the Go runtime must be told a type:
+// to allocate a struct behind a pointer or in a slice, and to use a map of
+// anything but strings.
+package shape
+
+import (
+	"reflect"
+
+	"github.com/husk-dev/husk/abi/schema"
+)
+
+// Shape is the layout of one Go type.
+type Shape struct {
+	// Type is what the values are as properties.
+	Type *schema.Type
+	// Object describes the properties of a struct; nil for other shapes.
+	Object *schema.Object
+
+	kind kind
+	// size is the distance of elements in a slice, in bytes.
+	size uintptr
+	// element is the shape behind a pointer, or in a slice or map.
+	element *Shape
+	// fields are those of a struct and of the structs that it embeds.
+	fields []field
+	// goType is the type of the values.
+	goType reflect.Type
+}
+
+type field struct {
+	name   string
+	offset uintptr
+	shape  *Shape
+	secret bool
+}
+
+type kind uint8
+
+const (
+	kindBool kind = iota
+	kindInt8
+	kindInt16
+	kindInt32
+	kindInt64
+	kindUint8
+	kindUint16
+	kindUint32
+	kindUint64
+	kindFloat32
+	kindFloat64
+	kindString
+	kindPointer
+	kindSlice
+	kindStringMap
+	kindMap
+	kindStruct
+	kindValue
+	kindProperties
+	kindAsset
+	kindArchive
+	kindReference
+)
+
+// hasPointers reports whether the collector must see the values: only a chunk of
+// memory without pointers may be allocated without its type.
+func (k kind) hasPointers() bool { return k > kindFloat64 }
+
+// nilable reports whether a value can be left out: its zero is not a value.
+func (s *Shape) nilable() bool {
+	switch s.kind {
+	case kindPointer, kindSlice, kindStringMap, kindMap, kindValue:
+		return true
+	}
+	return false
+}

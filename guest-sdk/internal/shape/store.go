@@ -1,0 +1,151 @@
+package shape
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Store returns the struct at source, whose shape s is, as properties. Nil pointers,
+// slices, and maps, and null values, are left out; any other field has its property,
+// zero or not. What is tagged as secret is one. An integer that a property, which is a
+// double, cannot hold is an error with its path.
+func (s *Shape) Store(source unsafe.Pointer) (property.Map, error) {
+	st := storer{}
+	m := st.structure(s, source)
+	if st.err != nil {
+		return property.Map{}, st.err
+	}
+	return m, nil
+}
+
+type storer struct {
+	path property.Path
+	err  *abi.Error
+}
+
+func (st *storer) structure(s *Shape, source unsafe.Pointer) property.Map {
+	entries := make([]property.Entry, 0, len(s.fields))
+	for i := range s.fields {
+		f := &s.fields[i]
+		st.path = append(st.path, property.Key(f.name))
+		v := st.value(f.shape, unsafe.Add(source, f.offset))
+		st.path = st.path[:len(st.path)-1]
+		if v.IsNull() {
+			continue
+		}
+		if f.secret {
+			v = property.Secret(v)
+		}
+		entries = append(entries, property.Entry{Key: f.name, Value: v})
+	}
+	return property.NewMap(entries...)
+}
+
+func (st *storer) value(s *Shape, source unsafe.Pointer) property.Value {
+	switch s.kind {
+	case kindPointer:
+		p := *(*unsafe.Pointer)(source)
+		if p == nil {
+			return property.Null
+		}
+		return st.value(s.element, p)
+	case kindBool:
+		return property.Bool(*(*bool)(source))
+	case kindString:
+		return property.String(*(*string)(source))
+	case kindFloat32:
+		return property.Number(float64(*(*float32)(source)))
+	case kindFloat64:
+		return property.Number(*(*float64)(source))
+	case kindSlice:
+		return st.slice(s, source)
+	case kindStringMap:
+		m := *(*map[string]string)(source)
+		if m == nil {
+			return property.Null
+		}
+		entries := make([]property.Entry, 0, len(m))
+		for key, text := range m {
+			entries = append(entries, property.Entry{Key: key, Value: property.String(text)})
+		}
+		return property.Object(property.NewMap(entries...))
+	case kindMap:
+		return st.dictionary(s, source)
+	case kindStruct:
+		return property.Object(st.structure(s, source))
+	case kindValue:
+		return *(*property.Value)(source)
+	case kindProperties:
+		return property.Object(*(*property.Map)(source))
+	case kindAsset:
+		return property.AssetOf(*(*property.Asset)(source))
+	case kindArchive:
+		return property.ArchiveOf(*(*property.Archive)(source))
+	case kindReference:
+		return property.Reference(*(*property.ResourceReference)(source))
+	}
+	return st.integer(s, source)
+}
+
+func (st *storer) integer(s *Shape, source unsafe.Pointer) property.Value {
+	var i int64
+	switch s.kind {
+	case kindInt8:
+		i = int64(*(*int8)(source))
+	case kindInt16:
+		i = int64(*(*int16)(source))
+	case kindInt32:
+		i = int64(*(*int32)(source))
+	case kindInt64:
+		i = *(*int64)(source)
+	case kindUint8:
+		i = int64(*(*uint8)(source))
+	case kindUint16:
+		i = int64(*(*uint16)(source))
+	case kindUint32:
+		i = int64(*(*uint32)(source))
+	case kindUint64:
+		i = int64(min(*(*uint64)(source), integerLimit+1))
+	}
+	if i < -integerLimit || i > integerLimit {
+		if st.err == nil {
+			st.err = abi.NewError(abi.ErrorKindInternal, "the integer is beyond 2^53, where numbers lose digits; the provider should use a string")
+			st.err.Path = st.path.String()
+		}
+	}
+	return property.Number(float64(i))
+}
+
+func (st *storer) slice(s *Shape, source unsafe.Pointer) property.Value {
+	header := *(*sliceHeader)(source)
+	if header.data == nil {
+		return property.Null
+	}
+	elements := make([]property.Value, header.len)
+	for i := range elements {
+		st.path = append(st.path, property.Index(i))
+		elements[i] = st.value(s.element, unsafe.Add(header.data, uintptr(i)*s.element.size))
+		st.path = st.path[:len(st.path)-1]
+	}
+	return property.Array(elements...)
+}
+
+func (st *storer) dictionary(s *Shape, source unsafe.Pointer) property.Value {
+	m := reflect.NewAt(s.goType, source).Elem()
+	if m.IsNil() {
+		return property.Null
+	}
+	entries := make([]property.Entry, 0, m.Len())
+	element := reflect.New(s.element.goType)
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key().String()
+		element.Elem().Set(it.Value())
+		st.path = append(st.path, property.Key(key))
+		entries = append(entries, property.Entry{Key: key, Value: st.value(s.element, element.UnsafePointer())})
+		st.path = st.path[:len(st.path)-1]
+	}
+	return property.Object(property.NewMap(entries...))
+}
