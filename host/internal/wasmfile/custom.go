@@ -1,0 +1,25 @@
+package wasmfile
+
+import "encoding/binary"
+
+// WithCustom answers a copy of the module with the custom section at its end, in place
+// of any that have the same name.
+func WithCustom(wasm []byte, name string, data []byte) ([]byte, error) {
+	out := make([]byte, 0, len(wasm)+len(name)+len(data)+16)
+	kept := 0
+	err := sections(wasm, func(id byte, start int, r *reader) {
+		if id == sectionCustom && r.name() == name {
+			out = append(out, wasm[kept:start]...)
+			kept = r.base + len(r.data)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, wasm[kept:]...)
+	content := binary.AppendUvarint(nil, uint64(len(name)))
+	content = append(append(content, name...), data...)
+	out = append(out, sectionCustom)
+	out = binary.AppendUvarint(out, uint64(len(content)))
+	return append(out, content...), nil
+}
