@@ -1,0 +1,82 @@
+package expr
+
+import "strings"
+
+// Function is a built-in function.
+type Function uint8
+
+// The built-in functions, those of Pulumi YAML.
+const (
+	Join Function = iota
+	Split
+	Select
+	ToJSON
+	ToBase64
+	FromBase64
+	Secret
+	ReadFile
+	StringAsset
+	FileAsset
+	RemoteAsset
+	FileArchive
+	RemoteArchive
+	AssetArchive
+)
+
+// signature says how a function is written.
+type signature struct {
+	name string
+	// args names the elements of the list that the function takes; a function
+	// without takes one argument of any form.
+	args []string
+}
+
+var signatures = [...]signature{
+	Join:          {"fn::join", []string{"delimiter", "list"}},
+	Split:         {"fn::split", []string{"delimiter", "text"}},
+	Select:        {"fn::select", []string{"index", "list"}},
+	ToJSON:        {name: "fn::toJSON"},
+	ToBase64:      {name: "fn::toBase64"},
+	FromBase64:    {name: "fn::fromBase64"},
+	Secret:        {name: "fn::secret"},
+	ReadFile:      {name: "fn::readFile"},
+	StringAsset:   {name: "fn::stringAsset"},
+	FileAsset:     {name: "fn::fileAsset"},
+	RemoteAsset:   {name: "fn::remoteAsset"},
+	FileArchive:   {name: "fn::fileArchive"},
+	RemoteArchive: {name: "fn::remoteArchive"},
+	AssetArchive:  {name: "fn::assetArchive"},
+}
+
+// String returns the function's name as programs write it: fn::join.
+func (f Function) String() string { return signatures[f].name }
+
+const (
+	functionPrefix = "fn::"
+	invokeName     = "fn::invoke"
+)
+
+// functionNames are the names that messages suggest.
+func functionNames() []string {
+	names := []string{invokeName}
+	for _, s := range signatures {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// lookup returns the function of a name. Case does not count: programs in the
+// older style write Fn::Join.
+func lookup(name string) (Function, bool) {
+	for f, s := range signatures {
+		if strings.EqualFold(s.name, name) {
+			return Function(f), true
+		}
+	}
+	return 0, false
+}
+
+// isFunction reports whether a key is one of a function.
+func isFunction(key string) bool {
+	return len(key) > len(functionPrefix) && strings.EqualFold(key[:len(functionPrefix)], functionPrefix)
+}

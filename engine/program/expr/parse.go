@@ -1,0 +1,213 @@
+package expr
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// Parse reads an expression. What is wrong with it is reported; the result then
+// is a part of it that is sound, at the least a literal null.
+func Parse(r *source.Report, n *yaml.Node) Expr {
+	n = source.Resolve(n)
+	switch n.Kind {
+	case yaml.SequenceNode:
+		list := &List{written: written{n}}
+		for _, e := range n.Content {
+			list.Elements = append(list.Elements, Parse(r, e))
+		}
+		return list
+	case yaml.MappingNode:
+		return parseMapping(r, n)
+	}
+	v, _ := r.Scalar(n)
+	if text, ok := v.AsString(); ok {
+		return parseString(r, n, text)
+	}
+	return &Literal{written{n}, v}
+}
+
+// ParseObject reads a mapping whose keys are names, not expressions: the
+// properties of a resource. A key with $ stays as it is.
+func ParseObject(r *source.Report, n *yaml.Node, what string) *Object {
+	o := &Object{written: written{source.Resolve(n)}}
+	for _, f := range r.Fields(n, what) {
+		if isFunction(f.Name) {
+			r.Errorf(f.Key, "%s cannot be the result of a function: write its keys out", what)
+			continue
+		}
+		key := &Literal{written{f.Key}, property.String(f.Name)}
+		o.Entries = append(o.Entries, Entry{Key: key, Value: Parse(r, f.Value)})
+	}
+	return o
+}
+
+func null(n *yaml.Node) Expr { return &Literal{written: written{n}} }
+
+func parseString(r *source.Report, n *yaml.Node, text string) Expr {
+	parts, err := parseText(text)
+	if err != nil {
+		start := strings.LastIndex(text[:min(err.offset+len("${"), len(text))], "${")
+		at := r.File.Within(n, "${", strings.Count(text[:start], "${"), utf8.RuneCountInString(text[start:err.offset]))
+		r.Add(r.File.Errorf(at, "%s", err.message))
+		return null(n)
+	}
+	for _, p := range parts {
+		if p.Access != nil {
+			p.Access.node = n
+		}
+	}
+	switch {
+	case len(parts) == 1 && parts[0].Access == nil:
+		return &Literal{written{n}, property.String(parts[0].Text)}
+	case len(parts) == 1 && parts[0].Text == "":
+		return parts[0].Access
+	}
+	return &Text{written{n}, parts}
+}
+
+func parseMapping(r *source.Report, n *yaml.Node) Expr {
+	fields := r.Fields(n, "an object")
+	for _, f := range fields {
+		if !isFunction(f.Name) {
+			continue
+		}
+		if len(fields) > 1 {
+			r.Errorf(f.Key, "%s must stand in a mapping of its own", f.Name)
+			return null(n)
+		}
+		return parseFunction(r, n, f)
+	}
+	o := &Object{written: written{n}}
+	for _, f := range fields {
+		o.Entries = append(o.Entries, Entry{Key: parseString(r, f.Key, f.Name), Value: Parse(r, f.Value)})
+	}
+	return o
+}
+
+// shortInvoke is a provider's function that is called by its own name.
+var shortInvoke = regexp.MustCompile(`^[^:]+:[^:]+(:[^:]+)?$`)
+
+func parseFunction(r *source.Report, n *yaml.Node, f source.Field) Expr {
+	if strings.EqualFold(f.Name, invokeName) {
+		return parseInvoke(r, n, f)
+	}
+	function, ok := lookup(f.Name)
+	if !ok {
+		if token := f.Name[len(functionPrefix):]; shortInvoke.MatchString(token) {
+			return &Invoke{written: written{n}, Token: token, TokenNode: f.Key, Args: parseArgs(r, f.Value)}
+		}
+		d := r.File.Errorf(source.Of(f.Key), "unknown function %q%s", f.Name, source.DidYouMean(f.Name, functionNames()))
+		d.Detail = "a provider's function is called as fn::<package>:<module>:<function>"
+		r.Add(d)
+		return null(n)
+	}
+	call := &Call{written: written{n}, Function: function}
+	names := signatures[function].args
+	if names == nil {
+		call.Args = []Expr{Parse(r, f.Value)}
+		if _, computed := call.Args[0].(*Access); function == Secret && !computed {
+			r.File.Hide(f.Key)
+		}
+		return call
+	}
+	if f.Value.Kind != yaml.SequenceNode || len(f.Value.Content) != len(names) {
+		r.Errorf(f.Value, "%s takes a list of %d: [%s]", function, len(names), strings.Join(names, ", "))
+		return null(n)
+	}
+	for _, e := range f.Value.Content {
+		call.Args = append(call.Args, Parse(r, e))
+	}
+	return call
+}
+
+func parseArgs(r *source.Report, n *yaml.Node) *Object {
+	if source.IsNull(n) {
+		return &Object{written: written{n}}
+	}
+	if n.Kind != yaml.MappingNode {
+		r.Errorf(n, "the arguments of a function are a mapping of names to values, not %s", source.Describe(n))
+		return &Object{written: written{n}}
+	}
+	return ParseObject(r, n, "the arguments of a function")
+}
+
+var (
+	invokeKeys       = []string{"function", "arguments", "options", "return"}
+	invokeOptionKeys = []string{"parent", "provider", "dependsOn", "version"}
+)
+
+func parseInvoke(r *source.Report, n *yaml.Node, f source.Field) Expr {
+	call := &Invoke{written: written{n}, TokenNode: f.Key, Args: &Object{written: written{f.Key}}}
+	complete := true
+	for _, g := range r.Fields(f.Value, "fn::invoke") {
+		switch strings.ToLower(g.Name) {
+		case "function":
+			call.Token, complete = literalText(r, g.Value, "the function's name")
+			call.TokenNode = g.Value
+		case "arguments":
+			call.Args = parseArgs(r, g.Value)
+		case "return":
+			call.Return, _ = literalText(r, g.Value, "return")
+			call.ReturnNode = g.Value
+		case "options":
+			call.options(r, g.Value)
+		default:
+			r.Unknown(g, "fn::invoke", invokeKeys)
+		}
+	}
+	if call.Token == "" {
+		if complete {
+			r.Errorf(f.Key, "fn::invoke has no function: it needs \"function: <package>:<module>:<function>\"")
+		}
+		return null(n)
+	}
+	return call
+}
+
+func (call *Invoke) options(r *source.Report, n *yaml.Node) {
+	for _, f := range r.Fields(n, "the options of a function") {
+		switch f.Name {
+		case "parent":
+			call.Parent = Parse(r, f.Value)
+		case "provider":
+			call.Provider = Parse(r, f.Value)
+		case "dependsOn":
+			call.DependsOn = Parse(r, f.Value)
+		case "version":
+			call.Version, _ = literalText(r, f.Value, "the version")
+		case "pluginDownloadURL", "pluginDownloadUrl":
+			r.Warnf(f.Key, "%s is not read: providers are listed in plugins.providers", f.Name)
+		default:
+			r.Unknown(f, "the options of a function", invokeOptionKeys)
+		}
+	}
+}
+
+// literalText reads text that cannot be computed.
+func literalText(r *source.Report, n *yaml.Node, what string) (string, bool) {
+	text, ok := r.Text(n, what)
+	if ok && strings.Contains(text, "${") {
+		r.Errorf(n, "%s must be written out, it cannot be computed", what)
+		return "", false
+	}
+	return text, ok
+}
+
+// Describe says what an expression is, for messages. It never tells a value.
+func Describe(e Expr) string {
+	switch e := e.(type) {
+	case *Access:
+		return e.String()
+	case *Call:
+		return "the result of " + e.Function.String()
+	case *Invoke:
+		return fmt.Sprintf("the result of %s", e.Token)
+	}
+	return source.Describe(e.Node())
+}
