@@ -1,0 +1,214 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Diff compares a resource's checked inputs with its recorded state. An input is
+// compared with the output of the same name and type, so that what a refresh found
+// counts as a change; where there is none it is compared with the input that the
+// state was made from. An input that is no longer given is a change only if it was
+// given before, since the output may hold what the provider chose. An input that was
+// not given counts as its default, so that a default which a later version of the
+// package adds changes nothing.
+//
+// Secrets compare by what they hold; an unknown input is a change.
+func (r *Resource) Diff(request abi.DiffRequest) (abi.DiffResponse, error) {
+	response, err := diff(&r.Inputs, &r.Outputs, request)
+	response.DeleteBeforeReplace = r.DeleteBeforeReplace
+	return response, err
+}
+
+// DiffConfig compares configurations of the package's provider.
+func (p *Package) DiffConfig(request abi.DiffRequest) (abi.DiffResponse, error) {
+	return diff(&p.Config, &p.Config, request)
+}
+
+func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, error) {
+	d := differ{}
+	for _, text := range request.IgnoreChanges {
+		path, err := property.ParsePath(text)
+		if err != nil {
+			e := abi.NewError(abi.ErrorKindInvalidArgument, "ignoreChanges: "+err.Error())
+			return abi.DiffResponse{}, e
+		}
+		d.ignore = append(d.ignore, path)
+	}
+	response := abi.DiffResponse{HasDetailedDiff: true, Changes: abi.DiffChangesNone}
+	for i := range inputs.Properties {
+		p := &inputs.Properties[i]
+		oldInput := request.OldInputs.Get(p.Name)
+		old, inputDiff := oldInput, true
+		if out := outputs.Property(p.Name); out != nil && out.Type.Equal(p.Type) {
+			if state := request.Olds.Get(p.Name); !state.Plain().IsNull() {
+				old, inputDiff = state, false
+			}
+		}
+		before := len(d.changes)
+		d.replaces = false
+		d.property(p, old, oldInput, request.News.Get(p.Name), false, inputDiff)
+		switch {
+		case len(d.changes) == before:
+			if request.News.Has(p.Name) {
+				response.StableKeys = append(response.StableKeys, p.Name)
+			}
+		case d.replaces:
+			response.ReplaceKeys = append(response.ReplaceKeys, p.Name)
+			fallthrough
+		default:
+			response.ChangedKeys = append(response.ChangedKeys, p.Name)
+		}
+	}
+	for i := range outputs.Properties {
+		if p := &outputs.Properties[i]; p.Stable && inputs.Property(p.Name) == nil {
+			response.StableKeys = append(response.StableKeys, p.Name)
+		}
+	}
+	if len(response.ReplaceKeys) > 0 {
+		response.StableKeys = nil // a new resource has nothing of the old one
+	}
+	if response.DetailedDiff = d.changes; len(d.changes) > 0 {
+		response.Changes = abi.DiffChangesSome
+	}
+	return response, nil
+}
+
+type differ struct {
+	ignore  []property.Path
+	path    property.Path
+	changes []abi.PropertyDiff
+	// replaces says that one of the changes since it was reset replaces the resource.
+	replaces bool
+}
+
+type change uint8
+
+const (
+	added change = iota
+	removed
+	updated
+)
+
+var diffKinds = [...][2]abi.DiffKind{
+	added:   {abi.DiffKindAdd, abi.DiffKindAddReplace},
+	removed: {abi.DiffKindDelete, abi.DiffKindDeleteReplace},
+	updated: {abi.DiffKindUpdate, abi.DiffKindUpdateReplace},
+}
+
+// record notes a change at the path. Where the old value came from the old inputs,
+// or where there was none, inputDiff is true.
+func (d *differ) record(kind change, replace, inputDiff bool) {
+	for _, pattern := range d.ignore {
+		if pattern.Contains(d.path) {
+			return
+		}
+	}
+	k := diffKinds[kind][0]
+	if replace {
+		k = diffKinds[kind][1]
+		d.replaces = true
+	}
+	d.changes = append(d.changes, abi.PropertyDiff{Path: d.path.String(), Kind: k, InputDiff: inputDiff})
+}
+
+// property compares one property; see value for the arguments.
+func (d *differ) property(p *Property, old, oldInput, input property.Value, replace, inputDiff bool) {
+	if old.Plain().IsNull() && p.HasDefault() && input.Plain().Equal(p.Default) {
+		return
+	}
+	d.path = append(d.path, property.Key(p.Name))
+	d.value(p.Type, old, oldInput, input, replace || p.Replace, inputDiff)
+	d.path = d.path[:len(d.path)-1]
+}
+
+// value compares an input with the old value: the state's, or, where inputDiff is
+// true, the old input itself. The old input decides whether an input that is not
+// given was given before. replace says that a change of what is around the value
+// replaces the resource.
+func (d *differ) value(t *Type, old, oldInput, input property.Value, replace, inputDiff bool) {
+	old, oldInput, input = old.Plain(), oldInput.Plain(), input.Plain()
+	switch {
+	case input.IsNull():
+		if !oldInput.IsNull() {
+			d.record(removed, replace, true)
+		}
+		return
+	case old.IsNull():
+		d.record(added, replace, true)
+		return
+	}
+	if elements, ok := input.AsArray(); ok {
+		if oldElements, ok := old.AsArray(); ok {
+			oldInputs, _ := oldInput.AsArray()
+			d.array(t, oldElements, oldInputs, elements, replace, inputDiff)
+			return
+		}
+	}
+	if m, ok := input.AsObject(); ok {
+		if oldMap, ok := old.AsObject(); ok {
+			oldInputs, _ := oldInput.AsObject()
+			d.object(t, oldMap, oldInputs, m, replace, inputDiff)
+			return
+		}
+	}
+	if !old.EqualContents(input) {
+		d.record(updated, replace, inputDiff)
+	}
+}
+
+func (d *differ) array(t *Type, old, oldInputs, elements []property.Value, replace, inputDiff bool) {
+	for i := range max(len(old), len(elements)) {
+		d.path = append(d.path, property.Index(i))
+		switch {
+		case i >= len(elements):
+			d.record(removed, replace, inputDiff)
+		case i >= len(old):
+			d.record(added, replace, true)
+		default:
+			var oldInput property.Value
+			if i < len(oldInputs) {
+				oldInput = oldInputs[i]
+			}
+			d.value(t.element(), old[i], oldInput, elements[i], replace, inputDiff)
+		}
+		d.path = d.path[:len(d.path)-1]
+	}
+}
+
+func (d *differ) object(t *Type, old, oldInputs, m property.Map, replace, inputDiff bool) {
+	keys := m.Keys()
+	for _, k := range oldInputs.Keys() {
+		if !m.Has(k) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if p := t.property(k); p != nil {
+			d.property(p, old.Get(k), oldInputs.Get(k), m.Get(k), replace, inputDiff)
+			continue
+		}
+		d.path = append(d.path, property.Key(k))
+		d.value(t.element(), old.Get(k), oldInputs.Get(k), m.Get(k), replace, inputDiff)
+		d.path = d.path[:len(d.path)-1]
+	}
+}
+
+// element is the type of the elements of an array or map, nil where t has none.
+func (t *Type) element() *Type {
+	if t == nil {
+		return nil
+	}
+	return t.Element
+}
+
+// property describes a property of an object, nil where t is no object or lacks it.
+func (t *Type) property(name string) *Property {
+	if t == nil || t.Kind != KindObject {
+		return nil
+	}
+	return t.Object.Property(name)
+}
