@@ -53,6 +53,12 @@ func NewMap(entries ...Entry) Map {
 	return Map{entries: out}
 }
 
+// SortedMap returns a map of entries that the caller knows to be distinct and in
+// the order of CompareKeys, as a decoder does that has checked it. A map of other
+// entries does not find its keys; use NewMap for those. It takes ownership of the
+// slice.
+func SortedMap(entries []Entry) Map { return Map{entries: entries} }
+
 // MapOf returns a map of the key-value pairs of m.
 func MapOf(m map[string]Value) Map {
 	entries := make([]Entry, 0, len(m))

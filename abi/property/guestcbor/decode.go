@@ -134,22 +134,26 @@ func (d *decoder) value(dst *property.Value) bool {
 	if start >= len(d.in) {
 		return d.fail(start, property.FaultTruncated)
 	}
-	if d.in[start] >= majorSimple {
-		return d.simple(dst)
+	b := d.in[start]
+	if b >= majorSimple {
+		return d.simple(dst, b)
+	}
+	if b&0xe0 == majorText {
+		s, ok := d.text()
+		*dst = property.String(s)
+		return ok
 	}
 	major, n, ok := d.head()
 	if !ok {
 		return false
 	}
 	switch major {
-	case majorText:
-		s, ok := d.textOf(start, n)
-		*dst = property.String(s)
-		return ok
 	case majorArray:
 		return d.array(dst, start, n)
 	case majorMap:
-		return d.object(dst, start, n)
+		m, ok := d.entries(start, n)
+		*dst = property.Object(m)
+		return ok
 	case majorTag:
 		return d.tagged(dst, start, n)
 	default: // integers and byte strings
@@ -157,10 +161,9 @@ func (d *decoder) value(dst *property.Value) bool {
 	}
 }
 
-// simple reads null, a bool, or a number.
-func (d *decoder) simple(dst *property.Value) bool {
+// simple reads null, a bool, or a number, of the initial byte b.
+func (d *decoder) simple(dst *property.Value, b byte) bool {
 	start := d.pos
-	b := d.in[start]
 	d.pos++
 	d.unread--
 	switch b {
@@ -187,8 +190,22 @@ func (d *decoder) simple(dst *property.Value) bool {
 	return d.fail(start, property.FaultType)
 }
 
+// text reads a text. Most are short, with the length in the initial byte; they
+// take one call, which counts where calls are slow.
 func (d *decoder) text() (string, bool) {
 	start := d.pos
+	if start < len(d.in) {
+		n := uint(d.in[start]) - majorText
+		if rest := d.in[start+1:]; n < 24 && n <= uint(len(rest)) {
+			s := rest[:n]
+			if !utf8.ValidString(s) {
+				return "", d.fail(start, property.FaultInvalidUTF8)
+			}
+			d.pos = start + 1 + int(n)
+			d.unread--
+			return s, true
+		}
+	}
 	major, n, ok := d.head()
 	if !ok {
 		return "", false
@@ -227,12 +244,6 @@ func (d *decoder) array(dst *property.Value, start int, n uint64) bool {
 	return true
 }
 
-func (d *decoder) object(dst *property.Value, start int, n uint64) bool {
-	m, ok := d.entries(start, n)
-	*dst = property.Object(m)
-	return ok
-}
-
 // entries reads the n entries of the map whose head is at start.
 func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
 	if !d.enter(start) || !d.announce(start, n, 2) {
@@ -247,10 +258,12 @@ func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
 			return property.Map{}, false
 		}
 		if i > 0 {
-			if order := property.CompareKeys(entries[i-1].Key, key); order == 0 {
-				return property.Map{}, d.fail(at, property.FaultDuplicateKey)
-			} else if order > 0 {
+			previous := entries[i-1].Key
+			if len(previous) > len(key) || len(previous) == len(key) && previous > key {
 				return property.Map{}, d.fail(at, property.FaultKeyOrder)
+			}
+			if previous == key {
+				return property.Map{}, d.fail(at, property.FaultDuplicateKey)
 			}
 		}
 		e.Key = key
@@ -259,7 +272,7 @@ func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
 		}
 	}
 	d.depth++
-	return property.NewMap(entries...), true
+	return property.SortedMap(entries), true
 }
 
 // float reads a float of the initial byte b, which is at start.

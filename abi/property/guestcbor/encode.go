@@ -38,6 +38,10 @@ const (
 	tagReference = 48505
 )
 
+// firstSize is the capacity, in bytes, that an encoding starts with: most objects
+// fit, and larger ones skip the first steps of growing.
+const firstSize = 512
+
 type encoder struct {
 	dst   []byte
 	items int // data items left
@@ -49,6 +53,9 @@ type encoder struct {
 func (c Codec) appendValue(dst []byte, v property.Value) ([]byte, error) {
 	limits := c.limits.WithDefaults()
 	e := encoder{dst: dst, items: limits.Items - 1, depth: limits.Depth}
+	if cap(dst) == 0 {
+		e.dst = make([]byte, 0, firstSize)
+	}
 	if e.value(v) && len(e.dst)-len(dst) > limits.Size {
 		e.fault = property.FaultTooLarge
 	}
@@ -266,6 +273,10 @@ func (e *encoder) text(s string) bool {
 	if !utf8.ValidString(s) {
 		return e.fail(property.FaultInvalidUTF8)
 	}
+	if cap(e.dst)-len(e.dst) < len(s)+maxHead {
+		// Double; append alone grows large slices by a quarter and so copies more.
+		e.dst = slices.Grow(e.dst, len(s)+maxHead+len(e.dst))
+	}
 	e.head(majorText, uint64(len(s)))
 	e.dst = append(e.dst, s...)
 	return true
@@ -278,6 +289,9 @@ func (e *encoder) bool(b bool) {
 		e.dst = append(e.dst, simpleFalse)
 	}
 }
+
+// maxHead is the length of the longest head, in bytes.
+const maxHead = 9
 
 // head appends the shortest head of a data item.
 func (e *encoder) head(major byte, n uint64) {

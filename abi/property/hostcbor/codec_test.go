@@ -18,12 +18,8 @@ var smallLimits = property.Limits{Size: 200, Depth: 3, Items: 20}
 // FuzzDecode holds the two codecs to the same answer on every input: both refuse
 // it for the same reason, or both give the same value, whose encoding it is.
 func FuzzDecode(f *testing.F) {
-	for _, m := range propertytest.BenchmarkBags() {
-		data, err := hostcbor.Marshal(m)
-		require.NoError(f, err)
-		if len(data) < 4096 {
-			f.Add(data)
-		}
+	for _, v := range readVectors(f) {
+		f.Add(v.data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkDecode(t, property.Limits{}, data)

@@ -16,13 +16,19 @@ func BenchmarkBags() iter.Seq2[string, property.Map] {
 		if !yield("1KB", virtualMachine(0)) {
 			return
 		}
-		machines := make([]property.Value, 110)
+		machines := make([]property.Value, 100)
 		for i := range machines {
 			machines[i] = property.Object(virtualMachine(i))
 		}
 		yield("100KB", property.NewMap(property.Entry{Key: "machines", Value: property.Array(machines...)}))
 	}
 }
+
+// policy is the longest kind of text that bags usually hold: JSON in text.
+const policy = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject","s3:ListBucket"],` +
+	`"Resource":["arn:aws:s3:::shop-assets","arn:aws:s3:::shop-assets/*"]},{"Effect":"Allow",` +
+	`"Action":["sns:Publish","sqs:ReceiveMessage","sqs:DeleteMessage"],"Resource":"*","Condition":` +
+	`{"StringEquals":{"aws:RequestedRegion":["eu-central-1","eu-west-1"]}}}]}`
 
 func virtualMachine(i int) property.Map {
 	text, number := property.String, property.Number
@@ -42,6 +48,7 @@ func virtualMachine(i int) property.Map {
 		property.Entry{Key: "subnetId", Value: property.OutputOf(property.Output{Value: property.Unknown, Dependencies: []string{subnet}})},
 		property.Entry{Key: "vpcSecurityGroupIds", Value: property.Array(text("sg-0a1b2c3d4e5f60718"), text("sg-18071f6e5d4c3b2a0"))},
 		property.Entry{Key: "userData", Value: property.Secret(text("#!/bin/sh\nset -eu\nexport TOKEN=5a0fd1f4\nexec /usr/local/bin/shop --listen :8080 --name " + name))},
+		property.Entry{Key: "policy", Value: text(policy)},
 		property.Entry{Key: "tags", Value: object(
 			property.Entry{Key: "Name", Value: text(name)},
 			property.Entry{Key: "Owner", Value: text("shop@example.org")},

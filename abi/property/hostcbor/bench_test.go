@@ -1,0 +1,41 @@
+package hostcbor_test
+
+import (
+	"testing"
+
+	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/abi/property/internal/propertytest"
+	"github.com/stretchr/testify/require"
+)
+
+func BenchmarkDecode(b *testing.B) {
+	for name, m := range propertytest.BenchmarkBags() {
+		b.Run(name, func(b *testing.B) {
+			data, err := hostcbor.Marshal(m)
+			require.NoError(b, err)
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := hostcbor.Unmarshal(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	for name, m := range propertytest.BenchmarkBags() {
+		b.Run(name, func(b *testing.B) {
+			data, err := hostcbor.Marshal(m)
+			require.NoError(b, err)
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := hostcbor.Marshal(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
