@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// construct has a component made by its provider, which registers the
+// component and its children with a monitor of its own.
+func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
+	fail := func(err error) (abi.RegisterResourceResponse, error) {
+		return abi.RegisterResourceResponse{}, m.d.refuse(nil, req, err)
+	}
+	if err := checkNames(req.Type, req.Name); err != nil {
+		return fail(err)
+	}
+	parent := m.parentOf(req.Type, req.Parent)
+	ref, err := m.providerRef(ctx, packageOf(req.Type), req.Options.Version, req.Options.Provider, parent)
+	if err != nil {
+		return fail(err)
+	}
+	provider, err := m.d.registry.get(ctx, ref)
+	if err != nil {
+		return fail(err)
+	}
+	options := req.Options
+	options.Provider = ref
+	child := newCallerMonitor(m)
+	defer child.drain()
+	resp, err := provider.Construct(abi.WithMonitor(ctx, child), abi.ConstructRequest{
+		Type: req.Type, Name: req.Name, Parent: parent,
+		Inputs: req.Inputs, InputDependencies: req.PropertyDependencies,
+		Options: options, Context: m.d.runContext(),
+	})
+	if err != nil {
+		return fail(fmt.Errorf("construct %s %q: %w", req.Type, req.Name, err))
+	}
+	return abi.RegisterResourceResponse{
+		URN: resp.URN, State: resp.State, StateDependencies: resp.StateDependencies,
+		Result: abi.RegistrationResultSuccess,
+	}, nil
+}
+
+// Call calls a method of a component.
+func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.MonitorCallResponse, error) {
+	ref, err := m.providerRef(ctx, packageOf(req.Token), req.Options.Version, req.Options.Provider,
+		m.parentOf("", req.Options.Parent))
+	if err != nil {
+		return abi.MonitorCallResponse{}, err
+	}
+	provider, err := m.d.registry.get(ctx, ref)
+	if err != nil {
+		return abi.MonitorCallResponse{}, err
+	}
+	child := newCallerMonitor(m)
+	defer child.drain()
+	resp, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
+		Token: req.Token, Args: req.Args, ArgDependencies: req.ArgDependencies, Context: m.d.runContext(),
+	})
+	if err != nil {
+		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
+	}
+	return abi.MonitorCallResponse{
+		Result: resp.Result, Failures: resp.Failures, ResultDependencies: resp.ResultDependencies,
+	}, nil
+}
+
+// callerMonitor is the monitor of one caller: a program, or one call of
+// Construct or Call. It adds the operations that run while the caller goes on.
+type callerMonitor struct {
+	*monitor
+	running sync.WaitGroup
+	done    chan abi.Completed
+
+	mu    sync.Mutex
+	next  abi.OperationHandle
+	count int // started and not yet waited for
+}
+
+// maxStarted bounds the operations that one caller may have under way or not
+// yet waited for: far more than a component has children, and small enough
+// that a runaway guest does not fill the host's memory.
+const maxStarted = 10_000
+
+func newCallerMonitor(m *monitor) *callerMonitor {
+	return &callerMonitor{monitor: m, done: make(chan abi.Completed, maxStarted)}
+}
+
+// drain waits for operations that the caller left behind.
+func (c *callerMonitor) drain() { c.running.Wait() }
+
+// Start begins an operation.
+func (c *callerMonitor) Start(ctx context.Context, op abi.Operation) (abi.OperationHandle, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count == maxStarted {
+		return 0, fmt.Errorf("more than %d operations started and not waited for", maxStarted)
+	}
+	c.count++
+	c.next++
+	handle := c.next
+	c.running.Go(func() { c.done <- abi.Completed{Handle: handle, Outcome: c.carryOut(ctx, op)} })
+	return handle, nil
+}
+
+func (c *callerMonitor) carryOut(ctx context.Context, op abi.Operation) (out abi.Outcome) {
+	var err error
+	switch op.Case {
+	case abi.OperationCaseRegisterResource:
+		out.Case = abi.OutcomeCaseRegistered
+		out.Registered, err = c.RegisterResource(ctx, op.RegisterResource)
+	case abi.OperationCaseRegisterOutputs:
+		out.Case = abi.OutcomeCaseOutputsRegistered
+		err = c.RegisterOutputs(ctx, op.RegisterOutputs)
+	case abi.OperationCaseReadResource:
+		out.Case = abi.OutcomeCaseResourceRead
+		out.ResourceRead, err = c.ReadResource(ctx, op.ReadResource)
+	case abi.OperationCaseInvoke:
+		out.Case = abi.OutcomeCaseInvoked
+		out.Invoked, err = c.Invoke(ctx, op.Invoke)
+	case abi.OperationCaseCall:
+		out.Case = abi.OutcomeCaseCalled
+		out.Called, err = c.Call(ctx, op.Call)
+	default:
+		err = fmt.Errorf("unknown operation %d", op.Case)
+	}
+	if err != nil {
+		return abi.Outcome{Case: abi.OutcomeCaseFailed, Failed: abi.AsError(err)}
+	}
+	return out
+}
+
+// Wait returns the next operation that ended.
+func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
+	c.mu.Lock()
+	none := c.count == 0
+	c.mu.Unlock()
+	if none {
+		return abi.Completed{}, fmt.Errorf("no operation was started that is not waited for yet")
+	}
+	select {
+	case done := <-c.done:
+		c.mu.Lock()
+		c.count--
+		c.mu.Unlock()
+		return done, nil
+	case <-ctx.Done():
+		return abi.Completed{}, ctx.Err()
+	}
+}
+
+// RegisterPackage answers for the packages that modules implement as they are.
+func (m *monitor) RegisterPackage(_ context.Context, req abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {
+	e := abi.NewError(abi.ErrorKindUnimplemented, "package "+req.Name+": parameterized packages are not supported by this engine")
+	return abi.RegisterPackageResponse{}, e
+}
+
+// awaited reports whether one of the resources does not exist yet, so that in a
+// preview what depends on it cannot be computed.
+func (d *deployment) awaited(deps map[urn.URN]struct{}) bool {
+	for u := range deps {
+		if res := d.recorder.lookup(u); res == nil || res.Custom && shownID(res.ID) == "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// deleteUnregistered deletes what the program did not register, and the old
+// copies of what was replaced.
+func (d *deployment) deleteUnregistered(ctx context.Context) error {
+	return d.deleteAll(ctx, func(res *state.Resource) bool {
+		return res.Delete || !d.gen.registered(res.URN)
+	})
+}
+
+// destroy deletes everything.
+func (d *deployment) destroy(ctx context.Context) error {
+	if d.RefreshFirst {
+		if err := d.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	err := d.deleteAll(ctx, func(*state.Resource) bool { return true })
+	return errors.Join(err, errors.Join(d.exec.failed()...))
+}
+
+// deleteAll deletes the recorded resources that the predicate picks, dependents
+// before what they depend on. Failures are in the executor; what a resource
+// whose deletion failed depends on is left alone.
+func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool) error {
+	var condemned []*state.Resource
+	for _, res := range d.recorder.resources() {
+		if condemn(res) {
+			condemned = append(condemned, res)
+		}
+	}
+	d.gen.condemn(condemned)
+	kept := make(map[urn.URN]bool) // needed by a resource that could not be deleted
+	for _, antichain := range antichains(condemned) {
+		var chains [][]*step
+		var steps []*step
+		for _, res := range antichain {
+			if kept[res.URN] {
+				dependsOn(res, func(u urn.URN) { kept[u] = true })
+				continue
+			}
+			s, err := d.deletionStep(ctx, res)
+			if err != nil {
+				return err
+			}
+			steps = append(steps, s)
+			chains = append(chains, []*step{s})
+		}
+		d.exec.runAll(ctx, chains)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, s := range steps {
+			if s.failed {
+				dependsOn(s.old, func(u urn.URN) { kept[u] = true })
+			}
+		}
+	}
+	return nil
+}
+
+func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*step, error) {
+	s := &step{op: OpDelete, old: res}
+	switch {
+	case res.PendingReplacement:
+		s.op = OpRemovePendingReplace
+	case res.Delete:
+		s.op = OpDeleteReplaced
+	case res.External:
+		s.op = OpDiscard
+	}
+	if s.op == OpDelete || s.op == OpDeleteReplaced {
+		provider, err := d.deletionProvider(ctx, res)
+		if err != nil {
+			return nil, &StepError{Op: s.op, Resource: res, Err: err}
+		}
+		s.provider = provider
+	}
+	return s, nil
+}
+
+// antichains parts resources into groups without dependencies among their
+// members, each group after all groups that depend on it. It takes time linear
+// in the number of resources and dependencies.
+func antichains(resources []*state.Resource) [][]*state.Resource {
+	byURN := make(map[urn.URN][]*state.Resource, len(resources))
+	for _, res := range resources {
+		byURN[res.URN] = append(byURN[res.URN], res)
+	}
+	dependents := make(map[*state.Resource]int, len(resources))
+	for _, res := range resources {
+		dependsOn(res, func(u urn.URN) {
+			for _, dep := range byURN[u] {
+				if dep != res {
+					dependents[dep]++
+				}
+			}
+		})
+	}
+	var current []*state.Resource
+	for _, res := range resources {
+		if dependents[res] == 0 {
+			current = append(current, res)
+		}
+	}
+	var out [][]*state.Resource
+	for len(current) > 0 {
+		out = append(out, current)
+		var next []*state.Resource
+		for _, res := range current {
+			dependsOn(res, func(u urn.URN) {
+				for _, dep := range byURN[u] {
+					if dep == res {
+						continue
+					}
+					if dependents[dep]--; dependents[dep] == 0 {
+						next = append(next, dep)
+					}
+				}
+			})
+		}
+		current = next
+	}
+	return out
+}
+
+// condemn notes what is about to be deleted, for those that are to go with it.
+func (g *generator) condemn(resources []*state.Resource) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, res := range resources {
+		if !res.Delete {
+			g.condemned[res.URN] = true
+		}
+	}
+}
+
+// registered reports whether this run registered the recorded URN, under its own
+// or a new name.
+func (g *generator) registered(u urn.URN) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.claimed[u] || g.matched[u] != ""
+}
+
+// goesWith reports whether res needs no deletion of its own, because the
+// resource that it is deleted with is deleted in this run.
+func (g *generator) goesWith(res *state.Resource) bool {
+	if res.DeletedWith == "" {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.condemned[res.DeletedWith] || g.ahead[res.DeletedWith] != nil
+}
+
+// providersOf returns the providers that a registered resource hands down.
+func (g *generator) providersOf(u urn.URN) map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.handed[u]
+}

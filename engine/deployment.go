@@ -1,0 +1,363 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Program declares the resources of a stack by registering them with a
+// monitor. Run returns when everything that it registered was answered; its
+// error stops the deployment before anything is deleted.
+type Program interface {
+	Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error
+}
+
+// Deployment is what the engine works on: one stack, with its program,
+// providers, and state.
+type Deployment struct {
+	Project      string
+	Stack        string
+	Organization string
+	// Config holds the stack's configuration, decrypted.
+	Config []abi.ConfigEntry
+	// Program is not needed by Destroy and Refresh.
+	Program   Program
+	Providers Loader
+	State     *state.Stack
+	// Parallel bounds the steps that run at once; 0 is four for each processor.
+	Parallel int
+	// Events receives every event, one at a time. It may be nil.
+	Events func(Event)
+	// Stop, once closed, lets running steps finish and starts no others. To end
+	// running steps as well, cancel the context.
+	Stop <-chan struct{}
+	// RefreshFirst reads all resources before an update or preview.
+	RefreshFirst bool
+	// ClearPendingCreates forgets creations that an earlier run did not finish (Refresh only).
+	ClearPendingCreates bool
+	// Now is the clock for creation times, nil for the real one.
+	Now func() time.Time
+}
+
+// Result tells how a deployment ended.
+type Result struct {
+	Changes Changes
+	// Outputs are the stack's outputs.
+	Outputs property.Map
+}
+
+// deployment is one run of the engine.
+type deployment struct {
+	Deployment
+	dryRun   bool
+	recorder *recorder
+	registry *registry
+	gen      *generator
+	exec     *executor
+	monitor  *monitor
+	schemas  schemas
+
+	eventMu sync.Mutex
+	changes Changes
+}
+
+// Preview tells what Up would do. Nothing is changed.
+func Preview(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "preview", true, (*deployment).update)
+}
+
+// Up drives the stack's resources to the state that the program declares.
+func Up(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "up", false, (*deployment).update)
+}
+
+// Refresh reads every resource and records its actual state.
+func Refresh(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "refresh", false, (*deployment).refresh)
+}
+
+// Destroy deletes every resource of the stack.
+func Destroy(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "destroy", false, (*deployment).destroy)
+}
+
+// PreviewRefresh tells what Refresh would record.
+func PreviewRefresh(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "refresh", true, (*deployment).refresh)
+}
+
+// PreviewDestroy tells what Destroy would delete.
+func PreviewDestroy(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "destroy", true, (*deployment).destroy)
+}
+
+func run(ctx context.Context, in Deployment, operation string, dryRun bool, do func(*deployment, context.Context) error) (*Result, error) {
+	start := time.Now()
+	if in.Parallel <= 0 {
+		in.Parallel = 4 * runtime.GOMAXPROCS(0)
+	}
+	d := &deployment{Deployment: in, dryRun: dryRun}
+	snapshot := in.State.Snapshot()
+	stack := in.State
+	if dryRun {
+		stack = nil
+	}
+	d.recorder = newRecorder(stack, snapshot)
+	d.registry = newRegistry(in.Providers, dryRun, d.recorder.provider)
+	d.gen = newGenerator(d)
+	d.exec = newExecutor(d, in.Parallel)
+	d.monitor = newMonitor(d)
+
+	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
+	err := d.reportPending(ctx, snapshot)
+	if err == nil {
+		err = do(d, ctx)
+	}
+	// Closing tells providers to cancel, which must reach them also when the
+	// deployment itself was cancelled.
+	err = errors.Join(err, d.registry.close(context.WithoutCancel(ctx)))
+	if err == nil && d.exec.stopped() {
+		err = ErrStopped
+	}
+	outputs := d.stackOutputs()
+	if operation != "destroy" && outputs.Len() > 0 {
+		d.emit(StackOutputs{Outputs: displayOutputs(outputs)})
+	}
+	summary := Summary{Result: "succeeded", Changes: d.changes, DurationMs: durationMs(start)}
+	if err != nil {
+		summary.Result = "failed"
+	}
+	d.emit(summary)
+	return &Result{Changes: d.changes, Outputs: outputs}, err
+}
+
+// reportPending warns of operations that an earlier run began and did not end.
+// All but creations are forgotten: the next step finds out how things are.
+func (d *deployment) reportPending(ctx context.Context, snapshot *state.Snapshot) error {
+	var done state.Entry
+	for op, pending := range snapshot.Operations() {
+		res := pending.Resource
+		forget := pending.Type != state.OperationCreating || d.ClearPendingCreates
+		switch {
+		case !forget:
+			d.warn(res.URN, "an earlier run was cut off while creating this resource, which may exist or not: "+
+				"look for it, then run husk refresh --clear-pending-creates to forget this warning")
+		case pending.Type != state.OperationCreating:
+			d.warn(res.URN, "an earlier run was cut off while %s this resource: husk refresh reads how it is now", pending.Type)
+		}
+		if forget {
+			done = append(done, state.EndOperation{Op: op})
+		}
+	}
+	if d.dryRun || len(done) == 0 {
+		return nil
+	}
+	return d.State.Append(ctx, done)
+}
+
+// update runs the program and then deletes what it did not register.
+func (d *deployment) update(ctx context.Context) error {
+	if d.RefreshFirst {
+		if err := d.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	caller := newCallerMonitor(d.monitor)
+	err := d.Program.Run(ctx, d.runContext(), caller)
+	if failures := d.exec.failed(); err == nil && len(failures) > 0 {
+		err = errors.Join(failures...) // the program did not care
+	}
+	if err != nil {
+		return err
+	}
+	if d.exec.stopped() {
+		return ErrStopped
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	before := len(d.exec.failed())
+	if err := d.deleteUnregistered(ctx); err != nil {
+		return err
+	}
+	return errors.Join(d.exec.failed()[before:]...)
+}
+
+func (d *deployment) runContext() abi.RunContext {
+	return abi.RunContext{
+		Project: d.Project, Stack: d.Stack, Organization: d.Organization,
+		Config: d.Config, DryRun: d.dryRun, Parallel: uint32(d.Parallel),
+	}
+}
+
+// register drives one resource to its goal and returns what became of it.
+func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, error) {
+	if d.exec.stopped() {
+		return nil, ErrStopped
+	}
+	chain, err := d.gen.register(ctx, gl)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.exec.run(ctx, chain); err != nil {
+		return nil, err
+	}
+	return chain[len(chain)-1].new, nil
+}
+
+// refuse reports a registration that failed. Failures of steps were reported by
+// the executor; those before a step are reported here.
+func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error) error {
+	var stepErr *StepError
+	if errors.Is(err, ErrStopped) || errors.As(err, &stepErr) {
+		return err
+	}
+	info := StepInfo{Op: OpCreate, Resource: req.Type, Name: req.Name, Parent: req.Parent, Custom: req.Custom}
+	if gl != nil {
+		info.URN = gl.urn
+		if d.recorder.lookup(gl.urn) != nil {
+			info.Op = OpUpdate
+		}
+	}
+	d.emit(StepFailed{Step: info, Error: err.Error()})
+	d.exec.fail(err)
+	return err
+}
+
+// providerFor returns what manages resources of a type: the registry for
+// providers, else the configured provider of the reference.
+func (d *deployment) providerFor(ctx context.Context, typ, ref string) (abi.Provider, error) {
+	if isProviderType(typ) {
+		return d.registry, nil
+	}
+	return d.registry.get(ctx, ref)
+}
+
+// deletionProvider returns the provider that deletes res, nil where none is needed.
+func (d *deployment) deletionProvider(ctx context.Context, res *state.Resource) (abi.Provider, error) {
+	if !res.Custom || res.External || res.RetainOnDelete || res.PendingReplacement {
+		return nil, nil
+	}
+	return d.providerFor(ctx, res.Type, res.Provider)
+}
+
+// handedDown returns the provider that an ancestor has for the package.
+func (d *deployment) handedDown(pkg string, parent urn.URN) string {
+	for parent != "" {
+		p := d.gen.goalOf(parent)
+		if p == nil {
+			return ""
+		}
+		if ref := d.gen.providersOf(parent)[pkg]; ref != "" {
+			return ref
+		}
+		if p.Custom && packageOf(p.Type) == pkg {
+			return p.Provider
+		}
+		parent = p.Parent
+	}
+	return ""
+}
+
+// defaultsAllowed honours the configuration pulumi:disable-default-providers,
+// a JSON list of package names or "*".
+func (d *deployment) defaultsAllowed(pkg string) error {
+	for _, c := range d.Config {
+		if c.Key != "pulumi:disable-default-providers" {
+			continue
+		}
+		var packages []string
+		if err := json.Unmarshal([]byte(c.Value), &packages); err != nil {
+			return fmt.Errorf("configuration pulumi:disable-default-providers must be a JSON list of package names: %w", err)
+		}
+		if slices.Contains(packages, pkg) || slices.Contains(packages, "*") {
+			return fmt.Errorf("the default provider of package %q is disabled by configuration: "+
+				"give the resource an explicit provider", pkg)
+		}
+	}
+	return nil
+}
+
+// packageConfig returns the stack's configuration of a package.
+func (d *deployment) packageConfig(pkg string) property.Map {
+	var entries []property.Entry
+	for _, c := range d.Config {
+		key, ok := strings.CutPrefix(c.Key, pkg+":")
+		if !ok {
+			continue
+		}
+		v := property.String(c.Value)
+		if c.Secret {
+			v = property.Secret(v)
+		}
+		entries = append(entries, property.Entry{Key: key, Value: v})
+	}
+	return property.NewMap(entries...)
+}
+
+// setOutputs records the outputs of a component. A failing run only adds to
+// the outputs that the stack had.
+func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property.Map) error {
+	old := d.recorder.lookup(u)
+	if old == nil {
+		return fmt.Errorf("outputs of %s: no such resource is registered", u)
+	}
+	if len(d.exec.failed()) > 0 {
+		merged := old.Outputs
+		for k, v := range outputs.All() {
+			merged = merged.With(k, v)
+		}
+		outputs = merged
+	}
+	if old.Outputs.Equal(outputs) {
+		return nil
+	}
+	n := clone(old)
+	n.Outputs = outputs
+	return d.record(ctx, change{replace: [][2]*state.Resource{{old, n}}})
+}
+
+// stackOutputs returns the outputs of the stack's root.
+func (d *deployment) stackOutputs() property.Map {
+	for _, res := range d.recorder.resources() {
+		if res.Type == urn.RootType && !res.Delete {
+			return res.Outputs
+		}
+	}
+	return property.Map{}
+}
+
+func (d *deployment) now() time.Time {
+	if d.Now != nil {
+		return d.Now()
+	}
+	return time.Now().UTC()
+}
+
+func (d *deployment) warn(u urn.URN, format string, args ...any) {
+	d.emit(Diagnostic{Severity: "warning", URN: u, Message: fmt.Sprintf(format, args...)})
+}
+
+// emit hands an event to the one who watches, and counts finished steps.
+func (d *deployment) emit(e Event) {
+	d.eventMu.Lock()
+	defer d.eventMu.Unlock()
+	if done, ok := e.(StepDone); ok && !done.Step.DefaultProvider {
+		d.changes.count(done.Step.Op)
+	}
+	if d.Events != nil {
+		d.Events(e)
+	}
+}

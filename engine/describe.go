@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// info describes a step for events.
+func (d *deployment) info(s *step) StepInfo {
+	res := s.subject()
+	i := StepInfo{
+		Op: s.op, URN: res.URN, Resource: res.Type, Name: res.URN.Name(), Parent: res.Parent,
+		ID: shownID(res.ID), Custom: res.Custom, DefaultProvider: isDefaultProvider(res.URN),
+		DeleteBeforeReplace: s.diff.deleteBeforeReplace, Reason: s.diff.reason,
+	}
+	if s.result != "" {
+		i.Op = s.result
+	}
+	switch i.Op {
+	case OpUpdate, OpCreateReplacement:
+		if s.old != nil {
+			i.Diff = changesOf(s.diff, s.old, res)
+		}
+	case OpCreate, OpImport:
+		i.Inputs = inputLines(res.Inputs, "add")
+	case OpDelete:
+		i.Inputs = inputLines(res.Inputs, "delete")
+	}
+	return i
+}
+
+// inputLines shows all inputs of a resource that comes or goes.
+func inputLines(inputs property.Map, kind string) []PropertyChange {
+	var out []PropertyChange
+	for _, k := range inputs.Keys() {
+		if strings.HasPrefix(k, "__") {
+			continue
+		}
+		c := PropertyChange{Path: property.Path{property.Key(k)}.String(), Kind: kind}
+		if shown := property.Display(inputs.Get(k)); kind == "add" {
+			c.New = shown
+		} else {
+			c.Old = shown
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// changesOf renders a difference for people: sorted, secrets masked, without
+// what the program wants hidden.
+func changesOf(df diff, old, n *state.Resource) []PropertyChange {
+	var out []PropertyChange
+	for _, p := range df.detailed {
+		path, err := property.ParsePath(p.Path)
+		if err != nil {
+			path = property.Path{property.Key(p.Path)}
+		}
+		if hidden(n.HideDiff, path) {
+			continue
+		}
+		before, after := old.Outputs, n.Inputs
+		if p.InputDiff {
+			before = old.Inputs
+		}
+		if df.ofState {
+			after = n.Outputs
+		}
+		c := PropertyChange{
+			Path: p.Path, Kind: kindName(p.Kind), Replaces: replaces(p.Kind),
+			Old: showAt(before, path), New: showAt(after, path),
+		}
+		switch c.Kind {
+		case "add":
+			c.Old = ""
+		case "delete":
+			c.New = ""
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b PropertyChange) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+func hidden(patterns []property.Path, path property.Path) bool {
+	return slices.ContainsFunc(patterns, func(p property.Path) bool { return p.Contains(path) })
+}
+
+// showAt renders the value at a path, nothing where there is none. A part of a
+// secret is as secret as the whole.
+func showAt(m property.Map, path property.Path) string {
+	v, ok := path.Get(property.Object(m))
+	switch {
+	case !ok:
+		return ""
+	case path.Secret(property.Object(m)):
+		v = property.Secret(v)
+	}
+	return property.Display(v)
+}
+
+func kindName(k abi.DiffKind) string {
+	switch k {
+	case abi.DiffKindAdd, abi.DiffKindAddReplace:
+		return "add"
+	case abi.DiffKindDelete, abi.DiffKindDeleteReplace:
+		return "delete"
+	default:
+		return "update"
+	}
+}
+
+// stateDiff is the difference that a refresh found.
+func stateDiff(old, new property.Map) []abi.PropertyDiff {
+	out := inputDiff(old, new)
+	for i := range out {
+		out[i].InputDiff = false
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Op says what a step does to a resource. The names are Pulumi's.
+type Op string
+
+// The operations of steps.
+const (
+	OpSame                 Op = "same"
+	OpCreate               Op = "create"
+	OpUpdate               Op = "update"
+	OpReplace              Op = "replace"            // the logical whole of the two that follow
+	OpCreateReplacement    Op = "create-replacement" // the new copy
+	OpDeleteReplaced       Op = "delete-replaced"    // the old copy
+	OpDelete               Op = "delete"
+	OpRead                 Op = "read"
+	OpReadReplacement      Op = "read-replacement"
+	OpDiscard              Op = "discard" // forget an external resource
+	OpRefresh              Op = "refresh"
+	OpImport               Op = "import"
+	OpRemovePendingReplace Op = "remove-pending-replace"
+)
+
+// Event is one thing that happened in a deployment. Events never hold the
+// plain text of a secret.
+type Event interface {
+	// Type is the event's name in JSON.
+	Type() string
+}
+
+// Started is the first event of a deployment.
+type Started struct {
+	Operation string `json:"operation"` // preview, up, refresh, destroy
+	Project   string `json:"project"`
+	Stack     string `json:"stack"`
+	DryRun    bool   `json:"dryRun"`
+}
+
+// StepInfo describes a step to those who watch.
+type StepInfo struct {
+	Op       Op      `json:"op"`
+	URN      urn.URN `json:"urn"`
+	Resource string  `json:"resourceType"`
+	Name     string  `json:"name"`
+	Parent   urn.URN `json:"parent,omitempty"`
+	// ID is the resource's ID, empty while it has none.
+	ID string `json:"id,omitempty"`
+	// Custom is false for components.
+	Custom bool `json:"custom"`
+	// DefaultProvider marks the providers that nobody wrote down; displays leave them out.
+	DefaultProvider bool `json:"defaultProvider,omitempty"`
+	// Diff lists what differs, for updates and replacements.
+	Diff []PropertyChange `json:"diff,omitempty"`
+	// Inputs shows a new resource's inputs, or a deleted one's.
+	Inputs []PropertyChange `json:"inputs,omitempty"`
+	// DeleteBeforeReplace tells the order of a replacement.
+	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
+	// Reason says why a step without a difference in its properties is taken.
+	Reason string `json:"reason,omitempty"`
+}
+
+// PropertyChange is one line of a difference. Old and New are rendered for
+// people, secrets masked; the one that does not apply is empty.
+type PropertyChange struct {
+	Path     string `json:"path"`
+	Kind     string `json:"kind"` // add, delete, update
+	Replaces bool   `json:"replaces,omitempty"`
+	Old      string `json:"old,omitempty"`
+	New      string `json:"new,omitempty"`
+}
+
+// StepStarted says that a step began.
+type StepStarted struct {
+	Step StepInfo `json:"step"`
+}
+
+// StepDone says that a step ended well.
+type StepDone struct {
+	Step       StepInfo `json:"step"`
+	DurationMs int64    `json:"durationMs"`
+}
+
+// StepFailed says that a step failed, or that a resource never got as far as a step.
+type StepFailed struct {
+	Step       StepInfo `json:"step"`
+	DurationMs int64    `json:"durationMs"`
+	Error      string   `json:"error"`
+}
+
+// Diagnostic is a message for people.
+type Diagnostic struct {
+	Severity string  `json:"severity"` // debug, info, warning, error
+	Message  string  `json:"message"`
+	URN      urn.URN `json:"urn,omitempty"`
+	Provider string  `json:"provider,omitempty"`
+	// Ephemeral marks progress, replaced by the next such message.
+	Ephemeral bool `json:"ephemeral,omitempty"`
+}
+
+// StackOutputs holds the outputs of the stack, rendered, secrets masked.
+type StackOutputs struct {
+	Outputs map[string]any `json:"outputs"`
+}
+
+// Changes counts what a deployment did, or a preview would do.
+type Changes struct {
+	Create  int `json:"create"`
+	Update  int `json:"update"`
+	Replace int `json:"replace"`
+	Delete  int `json:"delete"`
+	Same    int `json:"same"`
+	Read    int `json:"read"`
+}
+
+// Total counts the changes, which leaves out same and read.
+func (c Changes) Total() int { return c.Create + c.Update + c.Replace + c.Delete }
+
+// Summary is the last event.
+type Summary struct {
+	Result     string  `json:"result"` // succeeded or failed
+	Changes    Changes `json:"changes"`
+	DurationMs int64   `json:"durationMs"`
+}
+
+// Type returns "started".
+func (Started) Type() string { return "started" }
+
+// Type returns "step-started".
+func (StepStarted) Type() string { return "step-started" }
+
+// Type returns "step-done".
+func (StepDone) Type() string { return "step-done" }
+
+// Type returns "step-failed".
+func (StepFailed) Type() string { return "step-failed" }
+
+// Type returns "diagnostic".
+func (Diagnostic) Type() string { return "diagnostic" }
+
+// Type returns "outputs".
+func (StackOutputs) Type() string { return "outputs" }
+
+// Type returns "summary".
+func (Summary) Type() string { return "summary" }
+
+// count adds a finished step to the counts.
+func (c *Changes) count(op Op) {
+	switch op {
+	case OpSame:
+		c.Same++
+	case OpCreate, OpImport:
+		c.Create++
+	case OpUpdate, OpRefresh:
+		c.Update++
+	case OpCreateReplacement, OpReadReplacement:
+		c.Replace++
+	case OpDelete:
+		c.Delete++
+	case OpRead:
+		c.Read++
+	}
+}
+
+// durationMs is the whole milliseconds since start.
+func durationMs(start time.Time) int64 { return time.Since(start).Milliseconds() }
+
+// display renders the outputs of a stack as plain JSON values with secrets masked.
+func displayOutputs(outputs property.Map) map[string]any {
+	out := make(map[string]any, outputs.Len())
+	for k, v := range outputs.All() {
+		out[k] = maskedJSON(v)
+	}
+	return out
+}
+
+func maskedJSON(v property.Value) any {
+	switch v.Kind() {
+	case property.KindNull:
+		return nil
+	case property.KindBool:
+		b, _ := v.AsBool()
+		return b
+	case property.KindNumber:
+		f, _ := v.AsNumber()
+		return f
+	case property.KindString:
+		s, _ := v.AsString()
+		return s
+	case property.KindSecret:
+		return "[secret]"
+	case property.KindUnknown:
+		return "[unknown]"
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		out := make([]any, len(elements))
+		for i, e := range elements {
+			out[i] = maskedJSON(e)
+		}
+		return out
+	case property.KindObject:
+		m, _ := v.AsObject()
+		return displayOutputs(m)
+	default:
+		return property.Display(v)
+	}
+}
+
+// severityName is the name of a log severity in events.
+func severityName(s abi.LogSeverity) string { return s.String() }

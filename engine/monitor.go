@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// monitor is what a program sees of the deployment. It fills in what a
+// registration leaves open (parent, provider, dependencies), hands it to the
+// generator, and answers when its steps are done.
+type monitor struct {
+	d *deployment
+
+	mu       sync.Mutex
+	root     urn.URN
+	defaults map[PackageSpec]*defaultProvider
+}
+
+// defaultProvider is made once; ready is closed when ref and err are set.
+type defaultProvider struct {
+	ready chan struct{}
+	ref   string
+	err   error
+}
+
+func newMonitor(d *deployment) *monitor {
+	return &monitor{d: d, defaults: make(map[PackageSpec]*defaultProvider)}
+}
+
+// RegisterResource drives a resource to the state that the program wants.
+func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
+	if req.Remote {
+		return m.construct(ctx, req)
+	}
+	gl, err := m.goal(ctx, req)
+	if err == nil {
+		var res *state.Resource
+		if res, err = m.d.register(ctx, gl); err == nil {
+			return abi.RegisterResourceResponse{
+				URN: res.URN, ID: shownID(res.ID), State: res.Outputs,
+				Result: abi.RegistrationResultSuccess,
+			}, nil
+		}
+	}
+	return abi.RegisterResourceResponse{}, m.d.refuse(gl, req, err)
+}
+
+// goal completes a registration.
+func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*goal, error) {
+	if err := checkNames(req.Type, req.Name); err != nil {
+		return nil, err
+	}
+	parent := m.parentOf(req.Type, req.Parent)
+	gl := &goal{
+		urn: urn.New(m.d.Stack, m.d.Project, parent, req.Type, req.Name),
+		typ: req.Type, name: req.Name, parent: parent, custom: req.Custom,
+		options: req.Options, position: req.SourcePosition,
+	}
+	gl.inputs, gl.propDep, gl.deps = foldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
+	m.inherit(gl)
+	if gl.custom && !isProviderType(gl.typ) {
+		ref, err := m.providerRef(ctx, packageOf(gl.typ), gl.options.Version, gl.options.Provider, parent)
+		if err != nil {
+			return gl, err
+		}
+		gl.provider = ref
+	}
+	if isProviderType(gl.typ) && gl.options.Version != "" && !gl.inputs.Has(versionKey) {
+		gl.inputs = gl.inputs.With(versionKey, property.String(gl.options.Version))
+	}
+	if gl.typ == urn.RootType {
+		m.mu.Lock()
+		m.root = gl.urn
+		m.mu.Unlock()
+	}
+	return gl, nil
+}
+
+// checkNames refuses what would make a URN that cannot be read back.
+func checkNames(typ, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("a resource of type %s has no name", typ)
+	case strings.Count(typ, ":") != 2 || strings.ContainsAny(typ, "$ ") || strings.Contains(typ, "::"):
+		return fmt.Errorf("invalid resource type %q: it must have the form <package>:<module>:<name>", typ)
+	}
+	return nil
+}
+
+// parentOf gives resources without a parent the stack's root.
+func (m *monitor) parentOf(typ string, parent urn.URN) urn.URN {
+	if parent != "" || typ == urn.RootType {
+		return parent
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.root
+}
+
+// inherit takes over the options that a parent hands down.
+func (m *monitor) inherit(gl *goal) {
+	p := m.d.gen.goalOf(gl.parent)
+	if p == nil || gl.parent == "" {
+		return
+	}
+	if gl.options.Protect == nil && p.Protect {
+		gl.options.Protect = &p.Protect
+	}
+	if gl.options.RetainOnDelete == nil && p.RetainOnDelete {
+		gl.options.RetainOnDelete = &p.RetainOnDelete
+	}
+	if gl.options.DeletedWith == "" {
+		gl.options.DeletedWith = p.DeletedWith
+	}
+}
+
+// providerRef chooses a resource's or function's provider: the one named, the
+// one that an ancestor hands down for the package, or the default one.
+func (m *monitor) providerRef(ctx context.Context, pkg, version, named string, parent urn.URN) (string, error) {
+	if named != "" {
+		u, id, err := splitReference(named)
+		if err != nil {
+			return "", err
+		}
+		if got := strings.TrimPrefix(u.Type(), providerTypePrefix); got != pkg {
+			return "", fmt.Errorf("provider %s is for package %q, but the resource belongs to package %q", u, got, pkg)
+		}
+		return reference(u, or(id, unknownID)), nil // only a preview knows no ID
+	}
+	if ref := m.d.handedDown(pkg, parent); ref != "" {
+		return ref, nil
+	}
+	return m.defaultProvider(ctx, PackageSpec{Name: pkg, Version: version})
+}
+
+// defaultProvider registers the default provider of a package on first need.
+func (m *monitor) defaultProvider(ctx context.Context, spec PackageSpec) (string, error) {
+	m.mu.Lock()
+	p, ok := m.defaults[spec]
+	if !ok {
+		p = &defaultProvider{ready: make(chan struct{})}
+		m.defaults[spec] = p
+	}
+	m.mu.Unlock()
+	if ok {
+		select {
+		case <-p.ready:
+			return p.ref, p.err
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	defer close(p.ready)
+	p.ref, p.err = m.registerDefault(ctx, spec)
+	return p.ref, p.err
+}
+
+func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string, error) {
+	if err := m.d.defaultsAllowed(spec.Name); err != nil {
+		return "", err
+	}
+	name := "default"
+	inputs := m.d.packageConfig(spec.Name)
+	if spec.Version != "" {
+		name += "_" + strings.NewReplacer(".", "_", "-", "_", "+", "_").Replace(spec.Version)
+		inputs = inputs.With(versionKey, property.String(spec.Version))
+	}
+	typ := providerTypePrefix + spec.Name
+	gl := &goal{
+		urn: urn.New(m.d.Stack, m.d.Project, "", typ, name), typ: typ, name: name, custom: true, inputs: inputs,
+	}
+	res, err := m.d.register(ctx, gl)
+	if err != nil {
+		return "", err
+	}
+	return reference(res.URN, res.ID), nil
+}
+
+// RegisterOutputs sets the outputs of a component or of the stack.
+func (m *monitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
+	outputs := foldMap(req.Outputs, make(map[urn.URN]struct{}))
+	return m.d.setOutputs(ctx, req.URN, outputs)
+}
+
+// ReadResource looks up a resource that the stack does not manage.
+func (m *monitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
+	reg := abi.RegisterResourceRequest{
+		Type: req.Type, Name: req.Name, Parent: req.Parent, Custom: true, Inputs: req.Properties,
+		Options: req.Options, SourcePosition: req.SourcePosition,
+	}
+	gl, err := m.goal(ctx, reg)
+	if err == nil {
+		var res *state.Resource
+		if res, err = m.d.read(ctx, gl, req.ID); err == nil {
+			return abi.ReadResourceResponse{URN: res.URN, State: res.Outputs}, nil
+		}
+	}
+	return abi.ReadResourceResponse{}, m.d.refuse(gl, reg, err)
+}
+
+// Invoke calls a function of a provider.
+func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	deps := make(map[urn.URN]struct{})
+	args := foldMap(req.Args, deps)
+	if args.ContainsUnknowns() {
+		if m.d.dryRun {
+			return abi.MonitorInvokeResponse{Unknown: true}, nil
+		}
+		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)
+	}
+	for _, u := range req.Options.DependsOn {
+		deps[u] = struct{}{}
+	}
+	if m.d.dryRun && m.d.awaited(deps) {
+		return abi.MonitorInvokeResponse{Unknown: true}, nil
+	}
+	ref, err := m.providerRef(ctx, packageOf(req.Token), req.Options.Version, req.Options.Provider, m.parentOf("", req.Options.Parent))
+	if err != nil {
+		return abi.MonitorInvokeResponse{}, err
+	}
+	provider, err := m.d.registry.get(ctx, ref)
+	if err != nil {
+		return abi.MonitorInvokeResponse{}, err
+	}
+	resp, err := provider.Invoke(ctx, abi.InvokeRequest{Token: req.Token, Args: args, Preview: m.d.dryRun})
+	switch {
+	case errors.Is(err, errUnconfigured):
+		return abi.MonitorInvokeResponse{Unknown: true}, nil
+	case err != nil:
+		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
+	case resp.Result.ContainsUnknowns() && !m.d.dryRun:
+		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: the provider returned unknown values", req.Token)
+	}
+	return abi.MonitorInvokeResponse{Result: resp.Result, Failures: resp.Failures}, nil
+}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// schemas holds the package schemas that previews needed.
+type schemas struct {
+	mu        sync.Mutex
+	byPackage map[string]*schema.Package
+}
+
+// of returns the schema of a provider's package, nil where it has none that can be read.
+func (s *schemas) of(ctx context.Context, pkg string, provider abi.Provider) *schema.Package {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.byPackage[pkg]; ok {
+		return p
+	}
+	if s.byPackage == nil {
+		s.byPackage = make(map[string]*schema.Package)
+	}
+	var parsed *schema.Package
+	if resp, err := provider.GetSchema(ctx, abi.GetSchemaRequest{}); err == nil {
+		if p, err := schemajson.Parse([]byte(resp.Schema)); err == nil {
+			parsed = p
+		}
+	}
+	s.byPackage[pkg] = parsed
+	return parsed
+}
+
+// previewOutputs completes the outputs that a preview computed: a property of
+// the schema that the provider left out is unknown, as the provider guide says.
+// An optional input that was not given, or one that the resource did not have
+// before, is taken to stay away.
+func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
+	if isProviderType(n.Type) {
+		return outputs
+	}
+	provider, err := d.registry.get(ctx, n.Provider)
+	if err != nil {
+		return outputs
+	}
+	pkg := d.schemas.of(ctx, packageOf(n.Type), provider)
+	if pkg == nil {
+		return outputs
+	}
+	res := pkg.Resource(n.Type)
+	if res == nil {
+		return outputs
+	}
+	old := d.recorder.lookup(n.URN)
+	for _, p := range res.Outputs.Properties {
+		if outputs.Has(p.Name) {
+			continue
+		}
+		isInput := res.Inputs.Property(p.Name) != nil
+		switch {
+		case isInput && !n.Inputs.Has(p.Name):
+		case n.ID != "" && old != nil && !old.Outputs.Has(p.Name):
+		default:
+			outputs = outputs.With(p.Name, property.Unknown)
+		}
+	}
+	return outputs
+}

@@ -1,0 +1,246 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+)
+
+func jsonOf(t *testing.T, v any) string {
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(data)
+}
+
+const providerType = "pulumi:providers:test"
+
+// replacedByRegion makes the provider's region its identity.
+func replacedByRegion(req abi.DiffRequest) (abi.DiffResponse, error) {
+	if req.OldInputs.Get("region").Equal(req.News.Get("region")) {
+		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
+	return abi.DiffResponse{Changes: abi.DiffChangesSome, ReplaceKeys: []string{"region"}}, nil
+}
+
+func withProvider(region property.Value) enginetest.Program {
+	return func(p *enginetest.Run) error {
+		prov, err := p.Custom(providerType, "mine", props("region", region))
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(plain, "a", props("x", 1), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+		return err
+	}
+}
+
+func TestDefaultProviderTakesTheStacksConfiguration(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Config = []abi.ConfigEntry{
+		{Key: "test:region", Value: "north"}, {Key: "test:token", Value: "hunter2", Secret: true}, {Key: "proj:region", Value: "no"},
+	}
+	s.Up(chain(plain, "1"))
+	prov := s.Resource("default")
+	require.Equal(t, providerType, prov.Type)
+	require.Equal(t, property.String("north"), prov.Inputs.Get("region"))
+	require.True(t, prov.Inputs.Get("token").IsSecret())
+	require.Equal(t, prov.Reference(), s.Resource("a").Provider)
+	n := 0
+	for _, res := range s.Snapshot().Resources() {
+		if res.IsProvider() {
+			n++
+		}
+	}
+	require.Equal(t, 1, n, "one for all resources of the package")
+}
+
+func TestDefaultProvidersCanBeDisabled(t *testing.T) {
+	for _, list := range []string{`["test"]`, `["*"]`} {
+		s := enginetest.NewStack(t, newCloud())
+		s.Config = []abi.ConfigEntry{{Key: "pulumi:disable-default-providers", Value: list}}
+		_, err := s.Try(engine.Up, chain(plain, "1"))
+		require.ErrorContains(t, err, `default provider of package "test" is disabled`)
+	}
+}
+
+func TestExplicitProvider(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(withProvider(property.String("north")))
+	require.Equal(t, s.Resource("mine").Reference(), s.Resource("a").Provider)
+	require.Nil(t, s.Resource("default"))
+	require.Equal(t, 0, s.Up(withProvider(property.String("north"))).Total())
+}
+
+func TestProviderOfAnotherPackageIsRefused(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+		prov, err := p.Custom("pulumi:providers:other", "mine", props())
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(plain, "a", props(), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+		return err
+	}))
+	require.ErrorContains(t, err, `is for package "other", but the resource belongs to package "test"`)
+}
+
+func TestReplacedProviderReplacesItsResources(t *testing.T) {
+	cloud := newCloud()
+	cloud.DiffConfig = replacedByRegion
+	s := enginetest.NewStack(t, cloud)
+	s.Up(withProvider(property.String("north")))
+	s.Cloud.Calls()
+	want := engine.Changes{Same: 1, Replace: 2}
+	require.Equal(t, want, s.Preview(withProvider(property.String("south"))))
+	require.Equal(t, want, s.Up(withProvider(property.String("south"))))
+	require.Equal(t, []string{"create a", "delete a-1"}, s.Cloud.Calls())
+}
+
+func TestUpdatedProviderKeepsItsResources(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(withProvider(property.String("north")))
+	s.Cloud.Calls()
+	require.Equal(t, engine.Changes{Same: 2, Update: 1}, s.Up(withProvider(property.String("south"))))
+	require.Empty(t, s.Cloud.Calls())
+}
+
+func TestProviderConfiguredFromAResource(t *testing.T) {
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		a, err := p.Custom(plain, "source", props())
+		if err != nil {
+			return err
+		}
+		prov, err := p.Custom(providerType, "mine", props("region", a.Out("made")))
+		if err != nil {
+			return err
+		}
+		b, err := p.Custom(plain, "user", props("x", 1), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(plain, "after", props("x", b.Out("made")))
+		return err
+	})
+	s := enginetest.NewStack(t, newCloud())
+	require.Equal(t, engine.Changes{Create: 5}, s.Preview(program), "a provider that is not configured yet is no obstacle")
+	require.Equal(t, engine.Changes{Create: 5}, s.Up(program))
+	require.Equal(t, engine.Changes{Same: 5}, s.Up(program))
+	s.Destroy()
+	require.Zero(t, s.Cloud.Objects())
+}
+
+func TestMissingConfigurationSaysHowToSetIt(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Edit = func(d *engine.Deployment) { d.Providers = missingKey{s.Cloud} }
+	_, err := s.Try(engine.Up, chain(plain, "1"))
+	require.ErrorContains(t, err, "husk config set test:token <value>")
+}
+
+func TestChildrenInheritProviderAndProtection(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(func(p *enginetest.Run) error {
+		prov, err := p.Custom(providerType, "mine", props())
+		if err != nil {
+			return err
+		}
+		yes := true
+		group, err := p.Component("proj:index:Group", "group", props(), func(o *abi.ResourceOptions) {
+			o.Providers = []abi.PackageProvider{{Package: "test", Reference: prov.Reference()}}
+			o.Protect = &yes
+		})
+		if err != nil {
+			return err
+		}
+		_, err = p.Child(group.URN, plain, "child", props())
+		return err
+	})
+	child := s.Resource("child")
+	require.Equal(t, s.Resource("mine").Reference(), child.Provider)
+	require.True(t, child.Protect)
+	require.Equal(t, "proj:index:Group$test:index:Plain", child.URN.QualifiedType())
+}
+
+func TestInvoke(t *testing.T) {
+	cloud := newCloud()
+	cloud.Invoke = func(req abi.InvokeRequest) (abi.InvokeResponse, error) {
+		name, _ := req.Args.Get("name").Plain().AsString()
+		return abi.InvokeResponse{Result: props("upper", strings.ToUpper(name))}, nil
+	}
+	none := abi.FeaturesPreview
+	cloud.Features = &none
+	s := enginetest.NewStack(t, cloud)
+	s.Up(func(p *enginetest.Run) error {
+		resp, err := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{
+			Token: "test:index:upper", Args: props("name", property.Secret(property.String("x"))),
+		})
+		if err != nil {
+			return err
+		}
+		require.Equal(t, property.Secret(property.String("X")), resp.Result.Get("upper"), "the result of a secret is secret")
+		return nil
+	})
+	s.Preview(func(p *enginetest.Run) error {
+		a, err := p.Custom(plain, "new", props())
+		if err != nil {
+			return err
+		}
+		resp, err := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:upper", Args: props("name", a.Out("made"))})
+		require.True(t, resp.Unknown)
+		return err
+	})
+}
+
+func TestComponentOfAProvider(t *testing.T) {
+	cloud := newCloud()
+	cloud.Construct = func(ctx contextType, m abi.Monitor, req abi.ConstructRequest) (abi.ConstructResponse, error) {
+		self, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{
+			Type: req.Type, Name: req.Name, Parent: req.Parent, Options: req.Options,
+		})
+		if err != nil {
+			return abi.ConstructResponse{}, err
+		}
+		for _, name := range []string{"one", "two"} {
+			if _, err := m.Start(ctx, abi.Operation{
+				Case: abi.OperationCaseRegisterResource,
+				RegisterResource: abi.RegisterResourceRequest{
+					Type: plain, Name: req.Name + "-" + name, Parent: self.URN, Custom: true, Inputs: req.Inputs,
+				},
+			}); err != nil {
+				return abi.ConstructResponse{}, err
+			}
+		}
+		for range 2 {
+			done, err := m.Wait(ctx)
+			if err != nil {
+				return abi.ConstructResponse{}, err
+			}
+			if done.Outcome.Case == abi.OutcomeCaseFailed {
+				return abi.ConstructResponse{}, done.Outcome.Failed
+			}
+		}
+		outputs := props("children", 2)
+		err = m.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: self.URN, Outputs: outputs})
+		return abi.ConstructResponse{URN: self.URN, State: outputs}, err
+	}
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
+			Type: "test:index:Pair", Name: "pair", Remote: true, Inputs: props("x", 1),
+		})
+		if err != nil {
+			return err
+		}
+		return p.Outputs(props("children", resp.State.Get("children")))
+	})
+	s := enginetest.NewStack(t, cloud)
+	require.Equal(t, engine.Changes{Create: 4}, s.Up(program))
+	require.Equal(t, s.Resource("pair").URN, s.Resource("pair-one").Parent)
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(program))
+	s.Destroy()
+	require.Zero(t, cloud.Objects())
+}

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// change is what a step did to the recorded resources. It is written as one
+// journal entry: all of it or nothing survives a crash.
+type change struct {
+	// end is the operation that is over, if any.
+	end operation
+	// add is a resource that is new.
+	add *state.Resource
+	// replace holds pairs of a recorded resource and what takes its place.
+	replace [][2]*state.Resource
+	// remove holds recorded resources that are gone.
+	remove []*state.Resource
+}
+
+// operation identifies a pending operation. The zero operation is none.
+type operation struct {
+	id    state.OpID
+	begun bool
+}
+
+// recorder keeps the resources of a deployment: durably through the state's
+// journal, or in memory only for a preview. Recorded resources are immutable;
+// a change puts another in their place.
+type recorder struct {
+	stack *state.Stack // nil in a preview
+
+	mu      sync.Mutex
+	serials map[*state.Resource]state.Serial
+	live    map[urn.URN]*state.Resource
+	// providers holds provider resources by reference, those that wait for their
+	// deletion included: what they made is deleted before them.
+	providers map[string]*state.Resource
+	// next and nextOp number what a preview adds.
+	next   state.Serial
+	nextOp state.OpID
+}
+
+func newRecorder(stack *state.Stack, snapshot *state.Snapshot) *recorder {
+	r := &recorder{
+		stack: stack, serials: make(map[*state.Resource]state.Serial), live: make(map[urn.URN]*state.Resource),
+		providers: make(map[string]*state.Resource),
+	}
+	for serial, res := range snapshot.Resources() {
+		r.put(serial, res)
+		r.next = serial + 1
+	}
+	return r
+}
+
+func (r *recorder) put(serial state.Serial, res *state.Resource) {
+	r.serials[res] = serial
+	if !res.Delete {
+		r.live[res.URN] = res
+	}
+	if isProviderType(res.Type) {
+		r.providers[reference(res.URN, res.ID)] = res
+	}
+}
+
+func (r *recorder) drop(res *state.Resource) {
+	delete(r.serials, res)
+	if r.live[res.URN] == res {
+		delete(r.live, res.URN)
+	}
+}
+
+func (r *recorder) newSerial() state.Serial {
+	if r.stack != nil {
+		return r.stack.NextSerial()
+	}
+	r.next++
+	return r.next - 1
+}
+
+// entry is the journal entry of a change, and the serial of what it adds.
+func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err error) {
+	serial := func(res *state.Resource) state.Serial {
+		n, ok := r.serials[res]
+		if !ok {
+			err = fmt.Errorf("%s changed under the step that is about to record it", res.URN)
+		}
+		return n
+	}
+	if c.end.begun {
+		entry = append(entry, state.EndOperation{Op: c.end.id})
+	}
+	for _, res := range c.remove {
+		entry = append(entry, state.RemoveResource{Serial: serial(res)})
+	}
+	for _, pair := range c.replace {
+		entry = append(entry, state.PutResource{Serial: serial(pair[0]), Resource: pair[1]})
+	}
+	if c.add != nil {
+		added = r.newSerial()
+		entry = append(entry, state.PutResource{Serial: added, Resource: c.add})
+	}
+	return entry, added, err
+}
+
+// resources returns the recorded resources in the order of their creation.
+func (r *recorder) resources() []*state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := slices.Collect(maps.Keys(r.serials))
+	slices.SortFunc(out, func(a, b *state.Resource) int { return cmp.Compare(r.serials[a], r.serials[b]) })
+	return out
+}
+
+// lookup returns the recorded resource of a URN, nil where there is none.
+// Copies that wait for their deletion are not found.
+func (r *recorder) lookup(u urn.URN) *state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.live[u]
+}
+
+// provider returns the provider resource of a reference, nil where there is none.
+func (r *recorder) provider(ref string) *state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.providers[ref]
+}
+
+// begin records that an operation is about to change a resource. It returns
+// once that is durable.
+func (d *deployment) begin(ctx context.Context, kind state.OperationType, res *state.Resource) (operation, error) {
+	r := d.recorder
+	if r.stack == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.nextOp++
+		return operation{r.nextOp, true}, nil
+	}
+	op := r.stack.NextOp()
+	err := r.stack.Append(context.WithoutCancel(ctx), state.Entry{
+		state.BeginOperation{Op: op, Type: kind, Resource: res},
+	})
+	if err != nil {
+		return operation{}, fmt.Errorf("nothing was done, since the operation could not be recorded: %w", err)
+	}
+	return operation{op, true}, nil
+}
+
+// record makes a change durable and then visible to the rest of the deployment.
+func (d *deployment) record(ctx context.Context, c change) error {
+	r := d.recorder
+	r.mu.Lock()
+	entry, serial, err := r.entry(c)
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if r.stack != nil && len(entry) > 0 {
+		// What was done is recorded even when the deployment is being cancelled.
+		err = r.stack.Append(context.WithoutCancel(ctx), entry)
+	}
+	// The change happened whether or not it could be written: the rest of the
+	// deployment, and the checkpoint at its end, go by what is true.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, res := range c.remove {
+		r.drop(res)
+	}
+	for _, pair := range c.replace {
+		n := r.serials[pair[0]]
+		r.drop(pair[0])
+		r.put(n, pair[1])
+	}
+	if c.add != nil {
+		r.put(serial, c.add)
+	}
+	return err
+}

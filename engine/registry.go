@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// registry is the provider of providers. It serves the resources of types
+// pulumi:providers:<package> with the methods of any provider, and maps
+// provider references to configured providers.
+//
+// A provider resource lives like this: Check loads its package and keeps the
+// loaded provider as pending; Diff asks the pending one; then exactly one of
+// Create, Update, and same configures it and makes it known by its reference;
+// Delete closes it. Providers that only old resources need are loaded from the
+// state on first use.
+type registry struct {
+	abi.Unimplemented
+	loader Loader
+	dryRun bool
+
+	mu      sync.Mutex
+	pending map[urn.URN]*session
+	live    map[string]*live
+	all     []*session
+	// stored finds provider resources in the state by reference.
+	stored func(ref string) *state.Resource
+}
+
+// live is one configured provider; ready is closed once session and err are set.
+type live struct {
+	ready   chan struct{}
+	session abi.Provider
+	inputs  property.Map
+	err     error
+}
+
+func newRegistry(loader Loader, dryRun bool, stored func(ref string) *state.Resource) *registry {
+	return &registry{
+		loader: loader, dryRun: dryRun, stored: stored,
+		pending: make(map[urn.URN]*session), live: make(map[string]*live),
+	}
+}
+
+// versionKey and internalKey are inputs of provider resources that are the
+// engine's own and never reach the provider.
+const (
+	versionKey  = "version"
+	internalKey = "__internal"
+)
+
+func ownInputs(inputs property.Map) property.Map { return inputs.Without(versionKey, internalKey) }
+
+// withEngineKeys puts the engine's own inputs back.
+func withEngineKeys(checked, given property.Map) property.Map {
+	for _, k := range []string{versionKey, internalKey} {
+		if v, ok := given.Lookup(k); ok {
+			checked = checked.With(k, v)
+		}
+	}
+	return checked
+}
+
+func specOf(typ string, inputs property.Map) PackageSpec {
+	version, _ := inputs.Get(versionKey).Plain().AsString()
+	return PackageSpec{Name: strings.TrimPrefix(typ, providerTypePrefix), Version: version}
+}
+
+// load makes an unconfigured provider.
+func (r *registry) load(ctx context.Context, spec PackageSpec) (*session, error) {
+	p, err := r.loader.Load(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openSession(ctx, p, spec.Name)
+	if err != nil {
+		return nil, errors.Join(err, (&session{Provider: p}).close(ctx))
+	}
+	r.mu.Lock()
+	r.all = append(r.all, s)
+	r.mu.Unlock()
+	return s, nil
+}
+
+// Check loads the package and checks its configuration.
+func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	s, err := r.load(ctx, specOf(req.Type, req.News))
+	if err != nil {
+		return abi.CheckResponse{}, err
+	}
+	r.mu.Lock()
+	r.pending[req.URN] = s
+	r.mu.Unlock()
+
+	given := req.News
+	req.News = ownInputs(given)
+	if req.Olds != nil {
+		olds := ownInputs(*req.Olds)
+		req.Olds = &olds
+	}
+	resp, err := s.CheckConfig(ctx, req)
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return abi.CheckResponse{Inputs: given}, nil
+	}
+	resp.Inputs = withEngineKeys(resp.Inputs, given)
+	return resp, err
+}
+
+// Diff asks the pending provider whether its new configuration can manage what
+// the old one made.
+func (r *registry) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
+	s, err := r.pendingSession(req.URN)
+	if err != nil {
+		return abi.DiffResponse{}, err
+	}
+	return diffConfig(ctx, s, req)
+}
+
+// diffConfig calls DiffConfig. A provider without it can always go on with a
+// new configuration.
+func diffConfig(ctx context.Context, s abi.Provider, req abi.DiffRequest) (abi.DiffResponse, error) {
+	req.Olds, req.News, req.OldInputs = ownInputs(req.Olds), ownInputs(req.News), ownInputs(req.OldInputs)
+	resp, err := s.DiffConfig(ctx, req)
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
+	return resp, err
+}
+
+func (r *registry) pendingSession(u urn.URN) (*session, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.pending[u]
+	if s == nil {
+		return nil, fmt.Errorf("provider %s was not checked in this deployment", u)
+	}
+	return s, nil
+}
+
+// Create configures the pending provider and gives it an ID.
+func (r *registry) Create(ctx context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
+	id := unknownID
+	if !req.Preview {
+		id = uuid.NewString()
+	}
+	if err := r.configurePending(ctx, req.URN, id, req.Inputs); err != nil {
+		return abi.CreateResponse{}, err
+	}
+	return abi.CreateResponse{ID: id, State: req.Inputs}, nil
+}
+
+// Update configures the pending provider under the reference of the old one.
+func (r *registry) Update(ctx context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {
+	if err := r.configurePending(ctx, req.URN, req.ID, req.News); err != nil {
+		return abi.UpdateResponse{}, err
+	}
+	return abi.UpdateResponse{State: req.News}, nil
+}
+
+// same configures the pending provider of an unchanged resource.
+func (r *registry) same(ctx context.Context, u urn.URN, id string, inputs property.Map) error {
+	return r.configurePending(ctx, u, id, inputs)
+}
+
+// Delete forgets the provider. It is closed at the end of the deployment, since
+// deletions of its resources may still be under way.
+func (r *registry) Delete(context.Context, abi.DeleteRequest) error { return nil }
+
+func (r *registry) configurePending(ctx context.Context, u urn.URN, id string, inputs property.Map) error {
+	s, err := r.pendingSession(u)
+	if err != nil {
+		return err
+	}
+	configured, err := r.configure(ctx, s, u, id, inputs)
+	if err != nil {
+		return err
+	}
+	l := &live{ready: make(chan struct{}), session: configured, inputs: inputs}
+	close(l.ready)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.pending, u)
+	r.live[reference(u, id)] = l
+	return nil
+}
+
+// configure applies a configuration. A provider whose configuration is not
+// known yet, which only a preview meets, is not configured.
+func (r *registry) configure(ctx context.Context, s *session, u urn.URN, id string, inputs property.Map) (abi.Provider, error) {
+	own := ownInputs(inputs)
+	if own.ContainsUnknowns() {
+		return unconfigured{}, nil
+	}
+	err := s.Configure(ctx, abi.ConfigureRequest{URN: u, Name: u.Name(), Type: u.Type(), ID: id, Inputs: own})
+	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
+		return nil, explainMissingKeys(u, err)
+	}
+	return s, nil
+}
+
+// explainMissingKeys says how to set the configuration that a provider misses.
+func explainMissingKeys(u urn.URN, err error) error {
+	var e *abi.Error
+	if !errors.As(err, &e) || len(e.MissingKeys) == 0 {
+		return err
+	}
+	pkg := strings.TrimPrefix(u.Type(), providerTypePrefix)
+	var b strings.Builder
+	fmt.Fprintf(&b, "provider %s is missing required configuration:", pkg)
+	for _, k := range e.MissingKeys {
+		fmt.Fprintf(&b, "\n  %s:%s  %s\n    set it with: husk config set %s:%s <value>", pkg, k.Name, k.Description, pkg, k.Name)
+	}
+	clone := *e
+	clone.Message = b.String()
+	return &clone
+}
+
+// get returns the configured provider of a reference, loading it from the state
+// where no registration has made it yet.
+func (r *registry) get(ctx context.Context, ref string) (abi.Provider, error) {
+	l, err := r.lookup(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return l.session, l.err
+}
+
+// inputsOf returns the configuration of a provider that get has returned.
+func (r *registry) inputsOf(ctx context.Context, ref string) (property.Map, error) {
+	l, err := r.lookup(ctx, ref)
+	if err != nil {
+		return property.Map{}, err
+	}
+	return l.inputs, l.err
+}
+
+func (r *registry) lookup(ctx context.Context, ref string) (*live, error) {
+	u, id, err := splitReference(ref)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	l, ok := r.live[ref]
+	if !ok {
+		l = &live{ready: make(chan struct{})}
+		r.live[ref] = l
+	}
+	r.mu.Unlock()
+	if ok {
+		select {
+		case <-l.ready:
+			return l, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer close(l.ready)
+	res := r.stored(ref)
+	if res == nil {
+		l.err = fmt.Errorf("provider %s is neither registered nor in the state", u)
+		return l, nil
+	}
+	l.inputs = res.Inputs
+	s, err := r.load(ctx, specOf(res.Type, res.Inputs))
+	if err != nil {
+		l.err = err
+		return l, nil
+	}
+	l.session, l.err = r.configure(ctx, s, u, id, res.Inputs)
+	return l, nil
+}
+
+// close closes every provider that was loaded.
+func (r *registry) close(ctx context.Context) error {
+	r.mu.Lock()
+	all := slices.Clone(r.all)
+	r.all = nil
+	r.mu.Unlock()
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,373 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// step is one operation on one resource. What it needs was decided by the
+// generator; it changes the resource through its provider and records what
+// became of it.
+type step struct {
+	op Op
+	// old is the recorded resource, nil for a creation.
+	old *state.Resource
+	// new is the resource as it will be; its ID and outputs are filled in by the
+	// step. It is nil for deletions.
+	new *state.Resource
+	// provider is nil for components.
+	provider abi.Provider
+	// diff explains updates and replacements.
+	diff diff
+	// replacing marks the deletion that comes before its replacement is made.
+	replacing bool
+	// finished, if set, is closed when the chain that begins with this step has ended.
+	finished chan struct{}
+	// result is what a refresh came to: same, update, or delete.
+	result Op
+	// failed is set once the step has failed.
+	failed bool
+}
+
+// subject is the resource that the step is about.
+func (s *step) subject() *state.Resource {
+	if s.new != nil {
+		return s.new
+	}
+	return s.old
+}
+
+// StepError is the failure of a step.
+type StepError struct {
+	Op       Op
+	Resource *state.Resource
+	Err      error
+}
+
+// Error names the operation and the resource.
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s %s %q: %v", verb(e.Op), e.Resource.Type, e.Resource.URN.Name(), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *StepError) Unwrap() error { return e.Err }
+
+func verb(op Op) string {
+	switch op {
+	case OpCreateReplacement:
+		return "create replacement of"
+	case OpDeleteReplaced:
+		return "delete replaced"
+	default:
+		return string(op)
+	}
+}
+
+// perform runs a step, with its events around it.
+func (d *deployment) perform(ctx context.Context, s *step) error {
+	info := d.info(s)
+	start := time.Now()
+	d.emit(StepStarted{Step: info})
+	err := d.apply(ctx, s)
+	info = d.info(s)
+	if err != nil {
+		s.failed = true
+		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
+		d.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error()})
+		return err
+	}
+	d.emit(StepDone{Step: info, DurationMs: durationMs(start)})
+	return nil
+}
+
+func (d *deployment) apply(ctx context.Context, s *step) error {
+	switch s.op {
+	case OpSame:
+		return d.applySame(ctx, s)
+	case OpCreate, OpCreateReplacement:
+		return d.applyCreate(ctx, s)
+	case OpUpdate:
+		return d.applyUpdate(ctx, s)
+	case OpRead, OpReadReplacement:
+		return d.applyRead(ctx, s)
+	case OpImport:
+		return d.applyImport(ctx, s)
+	case OpRefresh:
+		return d.applyRefresh(ctx, s)
+	case OpDelete, OpDeleteReplaced:
+		return d.applyDelete(ctx, s)
+	case OpDiscard, OpRemovePendingReplace:
+		return d.record(ctx, change{remove: []*state.Resource{s.old}})
+	default:
+		return fmt.Errorf("unknown operation %q", s.op)
+	}
+}
+
+func (d *deployment) applySame(ctx context.Context, s *step) error {
+	s.new.ID, s.new.Outputs, s.new.InitErrors = s.old.ID, s.old.Outputs, s.old.InitErrors
+	s.new.Created, s.new.Modified, s.new.ImportID = s.old.Created, s.old.Modified, s.old.ImportID
+	s.new.RefreshBeforeUpdate = s.old.RefreshBeforeUpdate
+	if s.provider == d.registry {
+		if err := d.registry.same(ctx, s.new.URN, s.new.ID, s.new.Inputs); err != nil {
+			return err
+		}
+	}
+	if !durablyDifferent(s.old, s.new) {
+		s.new = s.old
+		return nil
+	}
+	return d.record(ctx, change{replace: [][2]*state.Resource{{s.old, s.new}}})
+}
+
+// durablyDifferent reports whether something worth a write changed between two
+// states of a resource whose inputs are the same to its provider.
+func durablyDifferent(old, new *state.Resource) bool {
+	return old.URN != new.URN || old.Parent != new.Parent || old.Provider != new.Provider ||
+		old.Protect != new.Protect || old.RetainOnDelete != new.RetainOnDelete ||
+		old.DeletedWith != new.DeletedWith || old.External != new.External ||
+		timeouts(old) != timeouts(new) ||
+		!old.Inputs.Equal(new.Inputs) || !old.Outputs.Equal(new.Outputs) ||
+		!slices.Equal(old.Dependencies, new.Dependencies) || !slices.Equal(old.ReplaceWith, new.ReplaceWith) ||
+		!slices.Equal(old.AdditionalSecretOutputs, new.AdditionalSecretOutputs) ||
+		!slices.Equal(old.IgnoreChanges, new.IgnoreChanges) ||
+		!slices.EqualFunc(old.HideDiff, new.HideDiff, property.Path.Equal) ||
+		!slices.Equal(old.ReplaceOnChanges, new.ReplaceOnChanges) ||
+		!old.ReplacementTrigger.Equal(new.ReplacementTrigger) ||
+		!samePropertyDependencies(old, new)
+}
+
+func samePropertyDependencies(old, new *state.Resource) bool {
+	for k, deps := range new.PropertyDependencies {
+		if !slices.Equal(old.PropertyDependencies[k], deps) {
+			return false
+		}
+	}
+	for k, deps := range old.PropertyDependencies {
+		if len(deps) > 0 && len(new.PropertyDependencies[k]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *deployment) applyCreate(ctx context.Context, s *step) error {
+	n := s.new
+	done := change{add: n}
+	if s.old != nil {
+		if old := d.recorder.lookup(s.old.URN); old != nil && old.PendingReplacement {
+			done.remove = []*state.Resource{old} // it is gone already
+		} else {
+			done.replace = [][2]*state.Resource{{s.old, condemned(s.old)}}
+		}
+	}
+	now := d.now()
+	n.Created, n.Modified = now, now
+	if !n.Custom {
+		return d.record(ctx, done)
+	}
+	op, err := d.begin(ctx, state.OperationCreating, n)
+	if err != nil {
+		return err
+	}
+	resp, err := s.provider.Create(ctx, abi.CreateRequest{
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Inputs: n.Inputs,
+		Timeout: timeouts(n).Create, Preview: d.dryRun,
+	})
+	switch {
+	case d.dryRun && !isProviderType(n.Type):
+		resp.ID = "" // there is none yet, whatever the provider says
+	case err == nil && resp.ID == "":
+		err = errNoID
+	}
+	outputs, err := d.settle(ctx, s, op, resp.ID, resp.State, err)
+	if err != nil && outputs == nil {
+		return err
+	}
+	n.Outputs, n.RefreshBeforeUpdate = *outputs, resp.RefreshBeforeUpdate
+	done.end = op
+	if recordErr := d.record(ctx, done); recordErr != nil {
+		return errors.Join(err, fmt.Errorf(
+			"the resource was created with ID %q, but could not be recorded: %w", n.ID, recordErr))
+	}
+	return err
+}
+
+// settle takes a provider's answer to a create or update into s.new. It
+// returns the outputs to record, nil where there is nothing to record, in which
+// case the operation was ended or, if its outcome is not known, kept as pending.
+func (d *deployment) settle(
+	ctx context.Context, s *step, op operation, id string, outputs property.Map, err error,
+) (*property.Map, error) {
+	n := s.new
+	n.InitErrors = nil
+	var failure *abi.Error
+	switch {
+	case err == nil:
+		n.ID = id
+	case errors.As(err, &failure) && failure.Kind == abi.ErrorKindInitFailed && failure.InitFailure != nil:
+		f := failure.InitFailure
+		n.ID, outputs, n.InitErrors = f.ID, f.State, f.Reasons
+		n.RefreshBeforeUpdate = f.RefreshBeforeUpdate
+		if f.Inputs != nil {
+			n.Inputs = *f.Inputs
+		}
+		if len(n.InitErrors) == 0 {
+			n.InitErrors = []string{failure.Message}
+		}
+	default:
+		return nil, errors.Join(err, d.endFailed(ctx, op, err))
+	}
+	if d.dryRun {
+		outputs = d.previewOutputs(ctx, n, outputs)
+	} else if outputs.ContainsUnknowns() {
+		err = errors.Join(err, fmt.Errorf("provider returned unknown values; they are recorded as null"))
+		n.InitErrors = append(n.InitErrors, "the provider returned unknown values")
+		outputs = withoutUnknowns(outputs)
+	}
+	outputs = markSecrets(n, outputs)
+	return &outputs, err
+}
+
+// endFailed ends an operation that failed cleanly. One whose outcome is not
+// known stays pending, so that what it may have made is not forgotten.
+func (d *deployment) endFailed(ctx context.Context, op operation, cause error) error {
+	if outcomeUnknown(cause) {
+		return nil
+	}
+	return d.record(ctx, change{end: op})
+}
+
+// outcomeUnknown reports whether a failed call may still have had its effect:
+// the guest trapped or answered nonsense, or the call was cut off.
+func outcomeUnknown(err error) bool {
+	if errors.Is(err, errNoID) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	var e *abi.Error
+	return errors.As(err, &e) && (e.Origin == abi.ErrorOriginHost ||
+		e.Kind == abi.ErrorKindUnavailable || e.Kind == abi.ErrorKindCancelled)
+}
+
+var errNoID = errors.New("the provider returned no ID, so whether the resource exists is not known")
+
+func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
+	n := s.new
+	now := d.now()
+	n.ID, n.Created, n.Modified, n.ImportID = s.old.ID, s.old.Created, now, s.old.ImportID
+	if !n.Custom {
+		n.Outputs = s.old.Outputs
+		return d.record(ctx, change{replace: [][2]*state.Resource{{s.old, n}}})
+	}
+	op, err := d.begin(ctx, state.OperationUpdating, n)
+	if err != nil {
+		return err
+	}
+	resp, err := s.provider.Update(ctx, abi.UpdateRequest{
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID,
+		Olds: s.old.Outputs, News: n.Inputs, OldInputs: s.old.Inputs,
+		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.dryRun,
+	})
+	outputs, err := d.settle(ctx, s, op, n.ID, resp.State, err)
+	if err != nil && outputs == nil {
+		return err
+	}
+	if n.ID != s.old.ID {
+		err = errors.Join(err, fmt.Errorf("provider changed the resource's ID from %q to %q in an update", s.old.ID, n.ID))
+		n.ID = s.old.ID
+	}
+	n.Outputs, n.RefreshBeforeUpdate = *outputs, resp.RefreshBeforeUpdate
+	if recordErr := d.record(ctx, change{end: op, replace: [][2]*state.Resource{{s.old, n}}}); recordErr != nil {
+		return errors.Join(err, fmt.Errorf("the resource was updated, but could not be recorded: %w", recordErr))
+	}
+	return err
+}
+
+func (d *deployment) applyDelete(ctx context.Context, s *step) error {
+	o := s.old
+	if o.Protect && !s.replacing && s.op == OpDelete {
+		return errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
+	}
+	done := change{remove: []*state.Resource{o}}
+	if s.replacing {
+		pending := clone(o)
+		pending.PendingReplacement = true
+		done = change{replace: [][2]*state.Resource{{o, pending}}}
+	}
+	if !o.Custom || o.External || o.RetainOnDelete || o.PendingReplacement || d.gen.goesWith(o) {
+		return d.record(ctx, done)
+	}
+	op, err := d.begin(ctx, state.OperationDeleting, o)
+	if err != nil {
+		return err
+	}
+	if !d.dryRun {
+		err = s.provider.Delete(ctx, abi.DeleteRequest{
+			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
+			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,
+		})
+		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
+			return errors.Join(err, d.endFailed(ctx, op, err))
+		}
+	}
+	done.end = op
+	if err := d.record(ctx, done); err != nil {
+		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
+	}
+	return nil
+}
+
+// clone copies a resource, so that the copy can be changed.
+func clone(res *state.Resource) *state.Resource {
+	c := *res
+	return &c
+}
+
+// condemned is the old copy of a replaced resource, which waits for its deletion.
+func condemned(res *state.Resource) *state.Resource {
+	c := clone(res)
+	c.Delete = true
+	return c
+}
+
+func timeouts(res *state.Resource) state.CustomTimeouts {
+	if res.CustomTimeouts == nil {
+		return state.CustomTimeouts{}
+	}
+	return *res.CustomTimeouts
+}
+
+// shownID hides the stand-in for an ID that is not known.
+func shownID(id string) string {
+	if id == unknownID {
+		return ""
+	}
+	return id
+}
+
+// markSecrets wraps the outputs that must be secret: those named by the
+// program, and those whose input of the same name holds a secret.
+func markSecrets(n *state.Resource, outputs property.Map) property.Map {
+	outputs = keepSecrets(n.Inputs, outputs)
+	for _, k := range n.AdditionalSecretOutputs {
+		if v, ok := outputs.Lookup(k); ok {
+			outputs = outputs.With(k, property.Secret(v))
+		}
+	}
+	return outputs
+}
+
+func withoutUnknowns(m property.Map) property.Map {
+	return m.Transform(func(v property.Value) property.Value {
+		if v.IsUnknown() {
+			return property.Null
+		}
+		return v
+	})
+}

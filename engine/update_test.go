@@ -1,0 +1,417 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+)
+
+var props = enginetest.Props
+
+const (
+	plain  = "test:index:Plain"
+	strict = "test:index:Strict" // replaced when "key" changes
+	single = "test:index:Single" // replaced when "key" changes, deleted first
+)
+
+func newCloud() *enginetest.Cloud {
+	cloud := enginetest.NewCloud()
+	cloud.Types[plain] = enginetest.Type{Computed: []string{"made"}}
+	cloud.Types[strict] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}}
+	cloud.Types[single] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}, DeleteBeforeReplace: true}
+	return cloud
+}
+
+// chain registers a -> b -> c, where each takes the computed property of the
+// one before. key is the input of a that may need a replacement.
+func chain(typ, key string) enginetest.Program {
+	return func(p *enginetest.Run) error {
+		a, err := p.Custom(typ, "a", props("key", key))
+		if err != nil {
+			return err
+		}
+		b, err := p.Custom(typ, "b", props("key", a.Out("made")))
+		if err != nil {
+			return err
+		}
+		c, err := p.Custom(plain, "c", props("from", b.Out("made")))
+		if err != nil {
+			return err
+		}
+		return p.Outputs(props("made", c.Out("made")))
+	}
+}
+
+func empty(*enginetest.Run) error { return nil }
+
+func TestUpCreatesThenKeepsThenDeletes(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	require.Equal(t, engine.Changes{Create: 4}, s.Up(chain(plain, "1")))
+	require.Equal(t, []string{"create a", "create b", "create c"}, s.Cloud.Calls())
+
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(chain(plain, "1")))
+	require.Empty(t, s.Cloud.Calls(), "nothing changed, so no provider was asked to change anything")
+
+	require.Equal(t, engine.Changes{Same: 1, Delete: 3}, s.Up(empty))
+	require.Equal(t, []string{"delete c-3", "delete b-2", "delete a-1"}, s.Cloud.Calls(), "dependents first")
+	require.Zero(t, s.Cloud.Objects())
+}
+
+func TestUpdateInPlace(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(plain, "1"))
+	s.Cloud.Calls()
+	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Preview(chain(plain, "2")))
+	require.Empty(t, s.Cloud.Calls())
+	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Up(chain(plain, "2")))
+	require.Equal(t, []string{"update a"}, s.Cloud.Calls())
+}
+
+func TestReplaceCreatesBeforeItDeletes(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(strict, "1"))
+	s.Cloud.Calls()
+	want := engine.Changes{Same: 1, Update: 1, Replace: 2}
+	require.Equal(t, want, s.Preview(chain(strict, "2")))
+	require.Equal(t, want, s.Up(chain(strict, "2")))
+	require.Equal(t, []string{
+		"create a", "create b", "update c", // the new copies, in the order of dependencies
+		"delete b-2", "delete a-1", // then the old ones, dependents first
+	}, s.Cloud.Calls())
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(chain(strict, "2")))
+}
+
+func TestReplaceDeletesFirstWithDependents(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(single, "1"))
+	s.Cloud.Calls()
+	want := engine.Changes{Same: 1, Update: 1, Replace: 2}
+	require.Equal(t, want, s.Preview(chain(single, "2")))
+	require.Equal(t, want, s.Up(chain(single, "2")))
+	require.Equal(t, []string{
+		"delete b-2", "delete a-1", // b cannot live on with another a; c can
+		"create a", "create b", "update c",
+	}, s.Cloud.Calls())
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(chain(single, "2")))
+}
+
+func TestDeleteBeforeReplaceOption(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := func(key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			yes := true
+			_, err := p.Custom(strict, "a", props("key", key), func(o *abi.ResourceOptions) { o.DeleteBeforeReplace = &yes })
+			return err
+		}
+	}
+	s.Up(program("1"))
+	s.Cloud.Calls()
+	s.Up(program("2"))
+	require.Equal(t, []string{"delete a-1", "create a"}, s.Cloud.Calls())
+}
+
+func TestInterruptedReplacementIsFinished(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(single, "1"))
+	s.Cloud.Calls()
+	s.Cloud.Hook = func(call string) error {
+		if call == "create a" {
+			return errors.New("no quota")
+		}
+		return nil
+	}
+	_, err := s.Try(engine.Up, chain(single, "2"))
+	require.ErrorContains(t, err, "no quota")
+	require.True(t, s.Resource("a").PendingReplacement)
+
+	s.Cloud.Hook = nil
+	s.Cloud.Calls()
+	s.Up(chain(single, "2"))
+	require.Equal(t, []string{"create a", "create b", "update c"}, s.Cloud.Calls(), "what was deleted is not deleted again")
+}
+
+func TestInterruptedReplacementThatIsNoLongerWanted(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(single, "1"))
+	s.Cloud.Hook = func(call string) error {
+		if call == "create a" {
+			return errors.New("no quota")
+		}
+		return nil
+	}
+	_, err := s.Try(engine.Up, chain(single, "2"))
+	require.Error(t, err)
+	s.Cloud.Hook = nil
+	s.Cloud.Calls()
+	s.Up(empty)
+	require.Equal(t, []string{"delete c-3"}, s.Cloud.Calls(), "a and b are gone already")
+	require.Zero(t, s.Cloud.Objects())
+}
+
+func TestDestroy(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(strict, "1"))
+	s.Cloud.Calls()
+	require.Equal(t, engine.Changes{Delete: 4}, s.Destroy())
+	require.Equal(t, []string{"delete c-3", "delete b-2", "delete a-1"}, s.Cloud.Calls())
+	require.Zero(t, s.Snapshot().Len(), "providers are removed from the state as well")
+}
+
+func TestFailedStepStopsDependentsAndDeletesNothing(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(plain, "old", props())
+		return err
+	})
+	s.Cloud.Calls()
+	s.Cloud.Hook = func(call string) error {
+		if call == "create b" {
+			return errors.New("out of luck")
+		}
+		return nil
+	}
+	_, err := s.Try(engine.Up, chain(plain, "1"))
+	require.ErrorContains(t, err, `create test:index:Plain "b": out of luck`)
+	require.Equal(t, []string{"create a", "create b"}, s.Cloud.Calls())
+	require.NotNil(t, s.Resource("old"), "a program that failed deletes nothing")
+	require.NotNil(t, s.Resource("a"))
+	require.Nil(t, s.Resource("b"))
+}
+
+func TestPartialFailureIsRecordedAndRepaired(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Cloud.Hook = func(call string) error {
+		if call != "create b" {
+			return nil
+		}
+		return &abi.Error{Kind: abi.ErrorKindInitFailed, Message: "b is not ready", InitFailure: &abi.InitFailure{
+			ID: "b-9", State: props("key", "x"), Reasons: []string{"it did not come up"},
+		}}
+	}
+	_, err := s.Try(engine.Up, chain(plain, "1"))
+	require.ErrorContains(t, err, "it did not come up")
+	b := s.Resource("b")
+	require.Equal(t, "b-9", b.ID)
+	require.Equal(t, []string{"it did not come up"}, b.InitErrors)
+
+	s.Cloud.Hook = nil
+	s.Cloud.Calls()
+	s.Up(chain(plain, "1"))
+	require.Equal(t, []string{"update b", "create c"}, s.Cloud.Calls())
+	require.Empty(t, s.Resource("b").InitErrors)
+}
+
+func TestOutcomeThatIsNotKnownStaysPending(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Cloud.Hook = func(call string) error {
+		return &abi.Error{Kind: abi.ErrorKindInternal, Origin: abi.ErrorOriginHost, Message: "the guest trapped"}
+	}
+	program := func(p *enginetest.Run) error {
+		_, err := p.Custom(plain, "a", props())
+		return err
+	}
+	_, err := s.Try(engine.Up, enginetest.Program(program))
+	require.ErrorContains(t, err, "the guest trapped")
+	s.Cloud.Hook = nil
+	s.Up(program)
+	require.Len(t, s.Warnings(), 1)
+	require.Contains(t, s.Warnings()[0], "cut off while creating")
+
+	s.Edit = func(d *engine.Deployment) { d.ClearPendingCreates = true }
+	s.Refresh()
+	s.Edit = nil
+	s.Up(program)
+	require.Empty(t, s.Warnings())
+}
+
+func TestDuplicateNamesAreRefused(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+		if _, err := p.Custom(plain, "a", props()); err != nil {
+			return err
+		}
+		_, err := p.Custom(plain, "a", props())
+		return err
+	}))
+	require.ErrorContains(t, err, `"a"`)
+	require.ErrorContains(t, err, "registered twice")
+}
+
+func TestCheckFailuresNameTheProperty(t *testing.T) {
+	cloud := newCloud()
+	cloud.Types[plain] = enginetest.Type{Required: []string{"size", "shape"}}
+	s := enginetest.NewStack(t, cloud)
+	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom(plain, "a", props())
+		return err
+	}))
+	require.ErrorContains(t, err, "size: missing required property")
+	require.ErrorContains(t, err, "shape: missing required property")
+	require.Empty(t, s.Cloud.Calls())
+}
+
+func TestProtect(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	protected := func(key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			yes := true
+			_, err := p.Custom(strict, "a", props("key", key), func(o *abi.ResourceOptions) { o.Protect = &yes })
+			return err
+		}
+	}
+	s.Up(protected("1"))
+	s.Cloud.Calls()
+	_, err := s.Try(engine.Up, protected("2"))
+	require.ErrorContains(t, err, "protected")
+	_, err = s.Try(engine.Up, enginetest.Program(empty))
+	require.ErrorContains(t, err, "protected")
+	require.Empty(t, s.Cloud.Calls())
+	require.NotNil(t, s.Resource("a"))
+}
+
+func TestRetainOnDelete(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(func(p *enginetest.Run) error {
+		yes := true
+		_, err := p.Custom(plain, "a", props(), func(o *abi.ResourceOptions) { o.RetainOnDelete = &yes })
+		return err
+	})
+	s.Up(empty)
+	require.Nil(t, s.Resource("a"))
+	require.Equal(t, 1, s.Cloud.Objects(), "the object itself stays")
+}
+
+func TestDeletedWith(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(func(p *enginetest.Run) error {
+		a, err := p.Custom(plain, "a", props())
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
+		return err
+	})
+	s.Cloud.Calls()
+	s.Up(empty)
+	require.Equal(t, []string{"delete a-1"}, s.Cloud.Calls(), "b goes with a")
+}
+
+func TestIgnoreChanges(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := func(size, color string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, err := p.Custom(plain, "a", props("size", size, "color", color),
+				func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{"size"} })
+			return err
+		}
+	}
+	s.Up(program("1", "red"))
+	require.Equal(t, 0, s.Up(program("2", "red")).Total())
+	require.Equal(t, 1, s.Up(program("3", "blue")).Update)
+	require.Equal(t, property.String("1"), s.Resource("a").Outputs.Get("size"))
+}
+
+func TestReplaceOnChanges(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := func(size string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, err := p.Custom(plain, "a", props("size", size),
+				func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{"size"} })
+			return err
+		}
+	}
+	s.Up(program("1"))
+	require.Equal(t, engine.Changes{Same: 1, Replace: 1}, s.Up(program("2")))
+}
+
+func TestAliasKeepsARenamedResource(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(plain, "before", props("x", 1))
+		return err
+	})
+	s.Cloud.Calls()
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(plain, "after", props("x", 1), func(o *abi.ResourceOptions) {
+			o.Aliases = []abi.Alias{{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Name: "before"}}}
+		})
+		return err
+	})
+	require.Empty(t, s.Cloud.Calls())
+	require.Nil(t, s.Resource("before"))
+	require.Equal(t, "before-1", s.Resource("after").ID)
+}
+
+func TestSecretsStaySecret(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		a, err := p.Custom(plain, "a", props("password", property.Secret(property.String("hunter2")), "made", "x"),
+			func(o *abi.ResourceOptions) { o.AdditionalSecretOutputs = []string{"made"} })
+		if err != nil {
+			return err
+		}
+		return p.Outputs(props("password", a.Out("password")))
+	})
+	s.Up(program)
+	outputs := s.Resource("a").Outputs
+	require.True(t, outputs.Get("password").IsSecret())
+	require.True(t, outputs.Get("made").IsSecret())
+	require.True(t, s.Resource("proj-dev").Outputs.Get("password").IsSecret())
+	for _, e := range s.Events() {
+		require.NotContains(t, jsonOf(t, e), "hunter2")
+	}
+}
+
+func TestProviderThatKnowsNoSecretsGetsPlainValues(t *testing.T) {
+	cloud := newCloud()
+	none := abi.FeaturesPreview
+	cloud.Features = &none
+	s := enginetest.NewStack(t, cloud)
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(plain, "a", props("password", property.Secret(property.String("hunter2"))))
+		return err
+	})
+	require.True(t, s.Resource("a").Inputs.Get("password").IsSecret())
+	require.True(t, s.Resource("a").Outputs.Get("password").IsSecret())
+	cloud.Change("a-1", func(m property.Map) property.Map {
+		require.False(t, m.Get("password").IsSecret())
+		return m
+	})
+}
+
+func TestDependenciesAreRecorded(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(plain, "1"))
+	b := s.Resource("b")
+	require.Equal(t, []urn.URN{s.Resource("a").URN}, b.Dependencies)
+	require.Equal(t, map[string][]urn.URN{"key": {s.Resource("a").URN}}, b.PropertyDependencies)
+}
+
+func TestPreviewHasNoEffect(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	require.Equal(t, engine.Changes{Create: 4}, s.Preview(chain(plain, "1")))
+	require.Empty(t, s.Cloud.Calls())
+	require.Zero(t, s.Snapshot().Len())
+}
+
+func TestStackOutputsOfAFailedRunAreKept(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(plain, "1"))
+	s.Cloud.Hook = func(call string) error {
+		if strings.HasPrefix(call, "update") {
+			return errors.New("no")
+		}
+		return nil
+	}
+	_, err := s.Try(engine.Up, chain(plain, "2"))
+	require.Error(t, err)
+	require.True(t, s.Resource("proj-dev").Outputs.Has("made"))
+}
