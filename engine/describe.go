@@ -94,11 +94,8 @@ func hidden(patterns []property.Path, path property.Path) bool {
 // secret is as secret as the whole.
 func showAt(m property.Map, path property.Path) string {
 	v, ok := path.Get(property.Object(m))
-	switch {
-	case !ok:
+	if !ok {
 		return ""
-	case path.Secret(property.Object(m)):
-		v = property.Secret(v)
 	}
 	return property.Display(v)
 }

@@ -230,18 +230,12 @@ func (g *generator) keepIgnored(gl *goal, old, new property.Map) property.Map {
 			g.d.warn(gl.urn, "ignoreChanges: %v", err)
 			continue
 		}
-		// What the old inputs lack is taken out of the new ones; what only they have
-		// is put back.
-		for _, p := range path.Expand(property.Object(old)) {
-			kept, existed := p.Get(property.Object(old))
-			changed, ok := p.Delete(value)
-			if existed {
-				changed, ok = p.Set(value, kept)
-			}
-			if ok {
-				value = changed
-			}
+		kept, ok := path.Copy(property.Object(old), value)
+		if !ok {
+			g.d.emit(Diagnostic{Severity: "info", URN: gl.urn, Message: "ignoreChanges: the old and the new inputs do not both have a place for " + text})
+			continue
 		}
+		value = kept
 	}
 	out, _ := value.AsObject()
 	return out

@@ -1,0 +1,120 @@
+package enginetest
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Program is a program written as a function. The stack's root is registered
+// before it runs.
+type Program func(p *Run) error
+
+// Run is what a Program registers with.
+type Run struct {
+	Ctx     context.Context
+	Context abi.RunContext
+	Monitor abi.Monitor
+	Root    urn.URN
+}
+
+// Run implements engine.Program.
+func (f Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) error {
+	root, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{
+		Type: urn.RootType, Name: run.Project + "-" + run.Stack,
+	})
+	if err != nil {
+		return err
+	}
+	return f(&Run{Ctx: ctx, Context: run, Monitor: m, Root: root.URN})
+}
+
+// Resource is a registered resource.
+type Resource struct {
+	abi.RegisterResourceResponse
+}
+
+// Out returns a property of the resource as an output: with its dependency, and
+// unknown where a preview does not know it.
+func (r Resource) Out(key string) property.Value {
+	v := r.State.Get(key)
+	if key == "id" {
+		v = property.String(r.ID)
+		if r.ID == "" {
+			v = property.Unknown
+		}
+	}
+	secret := v.IsSecret()
+	return property.OutputOf(property.Output{
+		Value: v.Plain(), Secret: secret, Dependencies: []string{string(r.URN)},
+	})
+}
+
+// Reference returns the resource, a provider, as a provider reference.
+func (r Resource) Reference() string {
+	id := r.ID
+	if id == "" {
+		id = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+	}
+	return string(r.URN) + "::" + id
+}
+
+// Props makes a bag of properties from pairs of keys and values: strings,
+// numbers, bools, and property.Values.
+func Props(pairs ...any) property.Map {
+	var entries []property.Entry
+	for i := 0; i < len(pairs); i += 2 {
+		var v property.Value
+		switch x := pairs[i+1].(type) {
+		case property.Value:
+			v = x
+		case string:
+			v = property.String(x)
+		case int:
+			v = property.Number(float64(x))
+		case bool:
+			v = property.Bool(x)
+		default:
+			panic("enginetest.Props: unsupported value")
+		}
+		entries = append(entries, property.Entry{Key: pairs[i].(string), Value: v})
+	}
+	return property.NewMap(entries...)
+}
+
+// Custom registers a custom resource.
+func (p *Run) Custom(typ, name string, inputs property.Map, options ...func(*abi.ResourceOptions)) (Resource, error) {
+	req := abi.RegisterResourceRequest{Type: typ, Name: name, Custom: true, Inputs: inputs}
+	for _, o := range options {
+		o(&req.Options)
+	}
+	resp, err := p.Monitor.RegisterResource(p.Ctx, req)
+	return Resource{resp}, err
+}
+
+// Component registers a component.
+func (p *Run) Component(typ, name string, inputs property.Map, options ...func(*abi.ResourceOptions)) (Resource, error) {
+	req := abi.RegisterResourceRequest{Type: typ, Name: name, Inputs: inputs}
+	for _, o := range options {
+		o(&req.Options)
+	}
+	resp, err := p.Monitor.RegisterResource(p.Ctx, req)
+	return Resource{resp}, err
+}
+
+// Child registers a custom resource under a parent.
+func (p *Run) Child(parent urn.URN, typ, name string, inputs property.Map, options ...func(*abi.ResourceOptions)) (Resource, error) {
+	req := abi.RegisterResourceRequest{Type: typ, Name: name, Parent: parent, Custom: true, Inputs: inputs}
+	for _, o := range options {
+		o(&req.Options)
+	}
+	resp, err := p.Monitor.RegisterResource(p.Ctx, req)
+	return Resource{resp}, err
+}
+
+// Outputs sets the stack's outputs.
+func (p *Run) Outputs(outputs property.Map) error {
+	return p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: p.Root, Outputs: outputs})
+}

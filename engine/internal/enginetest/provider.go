@@ -1,0 +1,241 @@
+// Package enginetest holds what tests of the engine share: a provider whose
+// cloud is a map in memory, programs written as functions, and a stack without
+// files.
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+)
+
+// Cloud is the world that providers made by its Load manage. It logs every call
+// that changes something.
+type Cloud struct {
+	mu      sync.Mutex
+	objects map[string]property.Map // by ID
+	log     []string
+	next    int
+	// Types tells how resources of each type behave.
+	Types map[string]Type
+	// Hook, if set, is called before each mutating call, with "create name", "update name" ...
+	Hook func(call string) error
+	// Features are those that the provider claims; nil for all.
+	Features *abi.Features
+	// CheckConfig, DiffConfig, and Invoke, if set, serve those methods.
+	CheckConfig func(abi.CheckRequest) (abi.CheckResponse, error)
+	DiffConfig  func(abi.DiffRequest) (abi.DiffResponse, error)
+	Invoke      func(abi.InvokeRequest) (abi.InvokeResponse, error)
+	// Construct, if set, makes components.
+	Construct func(context.Context, abi.Monitor, abi.ConstructRequest) (abi.ConstructResponse, error)
+}
+
+// Type is the behaviour of a resource type.
+type Type struct {
+	// Replace lists the inputs whose change replaces the resource.
+	Replace []string
+	// DeleteBeforeReplace says that two cannot exist at once.
+	DeleteBeforeReplace bool
+	// Computed names outputs that only a real creation knows.
+	Computed []string
+	// Required names inputs that must be given.
+	Required []string
+}
+
+// NewCloud returns an empty cloud.
+func NewCloud() *Cloud {
+	return &Cloud{objects: make(map[string]property.Map), Types: make(map[string]Type)}
+}
+
+// Calls returns the log of mutating calls and empties it.
+func (c *Cloud) Calls() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.log
+	c.log = nil
+	return out
+}
+
+// Objects returns the number of objects that exist.
+func (c *Cloud) Objects() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.objects)
+}
+
+// Change changes an object behind the provider's back; a nil function removes it.
+func (c *Cloud) Change(id string, f func(property.Map) property.Map) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f == nil {
+		delete(c.objects, id)
+		return
+	}
+	c.objects[id] = f(c.objects[id])
+}
+
+// Load implements engine.Loader.
+func (c *Cloud) Load(_ context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	return &provider{cloud: c, name: spec.Name}, nil
+}
+
+func (c *Cloud) begin(call string) error {
+	c.mu.Lock()
+	c.log = append(c.log, call)
+	hook := c.Hook
+	c.mu.Unlock()
+	if hook != nil {
+		return hook(call)
+	}
+	return nil
+}
+
+type provider struct {
+	abi.Unimplemented
+	cloud *Cloud
+	name  string
+}
+
+func (p *provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	features := req.Features
+	if p.cloud.Features != nil {
+		features &= *p.cloud.Features
+	}
+	return abi.HandshakeResponse{Name: p.name, Version: "1.0.0", Features: features}, nil
+}
+
+func (p *provider) CheckConfig(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	if p.cloud.CheckConfig != nil {
+		return p.cloud.CheckConfig(req)
+	}
+	return abi.CheckResponse{Inputs: req.News}, nil
+}
+
+func (p *provider) DiffConfig(_ context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
+	if p.cloud.DiffConfig != nil {
+		return p.cloud.DiffConfig(req)
+	}
+	return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+}
+
+func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error { return nil }
+
+func (p *provider) Cancel(context.Context) error { return nil }
+
+func (p *provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	var failures []abi.CheckFailure
+	for _, k := range p.cloud.Types[req.Type].Required {
+		if !req.News.Has(k) {
+			failures = append(failures, abi.CheckFailure{Path: k, Reason: "missing required property"})
+		}
+	}
+	return abi.CheckResponse{Inputs: req.News, Failures: failures}, nil
+}
+
+func (p *provider) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
+	t := p.cloud.Types[req.Type]
+	resp := abi.DiffResponse{Changes: abi.DiffChangesNone, HasDetailedDiff: true, DeleteBeforeReplace: t.DeleteBeforeReplace}
+	for _, c := range property.Diff(req.OldInputs.Unwrap(), req.News.Unwrap()) {
+		kind := abi.DiffKindUpdate
+		switch c.Kind {
+		case property.ChangeAdd:
+			kind = abi.DiffKindAdd
+		case property.ChangeDelete:
+			kind = abi.DiffKindDelete
+		}
+		key, _ := c.Path[0].Key()
+		if slices.Contains(t.Replace, key) {
+			kind++ // the replacing kinds follow the plain ones
+			resp.ReplaceKeys = append(resp.ReplaceKeys, key)
+		}
+		resp.Changes = abi.DiffChangesSome
+		resp.DetailedDiff = append(resp.DetailedDiff, abi.PropertyDiff{Path: c.Path.String(), Kind: kind, InputDiff: true})
+	}
+	return resp, nil
+}
+
+// outputs are the inputs and the computed properties.
+func (p *provider) outputs(typ, id string, inputs property.Map) property.Map {
+	for _, k := range p.cloud.Types[typ].Computed {
+		v := property.Unknown
+		if id != "" {
+			v = property.String(k + " of " + id)
+		}
+		inputs = inputs.With(k, v)
+	}
+	return inputs
+}
+
+func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
+	if req.Preview {
+		return abi.CreateResponse{State: p.outputs(req.Type, "", req.Inputs)}, nil
+	}
+	if err := p.cloud.begin("create " + req.Name); err != nil {
+		return abi.CreateResponse{}, err
+	}
+	c := p.cloud
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	id := fmt.Sprintf("%s-%d", req.Name, c.next)
+	c.objects[id] = p.outputs(req.Type, id, req.Inputs)
+	return abi.CreateResponse{ID: id, State: c.objects[id]}, nil
+}
+
+func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
+	p.cloud.mu.Lock()
+	defer p.cloud.mu.Unlock()
+	state, ok := p.cloud.objects[req.ID]
+	if !ok {
+		return abi.ReadResponse{}, nil
+	}
+	inputs := state.Without(p.cloud.Types[req.Type].Computed...)
+	return abi.ReadResponse{ID: req.ID, State: state, Inputs: &inputs}, nil
+}
+
+func (p *provider) Update(_ context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {
+	if req.Preview {
+		return abi.UpdateResponse{State: p.outputs(req.Type, req.ID, req.News)}, nil
+	}
+	if err := p.cloud.begin("update " + req.Name); err != nil {
+		return abi.UpdateResponse{}, err
+	}
+	c := p.cloud
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.objects[req.ID] = p.outputs(req.Type, req.ID, req.News)
+	return abi.UpdateResponse{State: c.objects[req.ID]}, nil
+}
+
+func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {
+	if err := p.cloud.begin("delete " + req.ID); err != nil {
+		return err
+	}
+	c := p.cloud
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.objects[req.ID]; !ok {
+		return fmt.Errorf("object %s does not exist", req.ID)
+	}
+	delete(c.objects, req.ID)
+	return nil
+}
+
+func (p *provider) Invoke(_ context.Context, req abi.InvokeRequest) (abi.InvokeResponse, error) {
+	if p.cloud.Invoke == nil {
+		return p.Unimplemented.Invoke(context.Background(), req)
+	}
+	return p.cloud.Invoke(req)
+}
+
+func (p *provider) Construct(ctx context.Context, req abi.ConstructRequest) (abi.ConstructResponse, error) {
+	if p.cloud.Construct == nil {
+		return p.Unimplemented.Construct(ctx, req)
+	}
+	return p.cloud.Construct(ctx, abi.MonitorFrom(ctx), req)
+}

@@ -1,0 +1,174 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
+)
+
+// Stack runs deployments over one state, which outlives each of them.
+type Stack struct {
+	t      testing.TB
+	Cloud  *Cloud
+	Store  state.Store
+	Config []abi.ConfigEntry
+	// Edit, if set, changes each deployment before it runs.
+	Edit func(*engine.Deployment)
+
+	keyDir string
+
+	mu     sync.Mutex
+	events []engine.Event
+}
+
+// NewStack returns an empty stack over the cloud.
+func NewStack(t testing.TB, cloud *Cloud) *Stack {
+	s := &Stack{t: t, Cloud: cloud, Store: new(memstore.Store)}
+	require.NoError(t, state.Create(context.Background(), s.Store, name, s.keys()))
+	return s
+}
+
+var name = state.StackName{Project: "proj", Name: "dev"}
+
+// keys encrypts secrets with a user key that lives as long as the test.
+func (s *Stack) keys() secrets.Keys {
+	if s.keyDir == "" {
+		s.keyDir = s.t.TempDir()
+	}
+	return secrets.Keys{
+		LookupEnv: func(string) (string, bool) { return "", false },
+		ReadFile:  os.ReadFile,
+		ConfigDir: func() (string, error) { return s.keyDir, nil },
+		KeyMade:   func(string) {},
+	}
+}
+
+// Open leases the stack's state.
+func (s *Stack) Open(ctx context.Context) (*state.Stack, error) {
+	return state.Open(ctx, s.Store, name, s.keys(), state.Holder{})
+}
+
+type operation func(context.Context, engine.Deployment) (*engine.Result, error)
+
+// Try runs an operation and returns what it did.
+func (s *Stack) Try(run operation, program engine.Program) (*engine.Result, error) {
+	s.t.Helper()
+	ctx := context.Background()
+	st, err := s.Open(ctx)
+	require.NoError(s.t, err)
+	defer func() {
+		require.NoError(s.t, st.Close(ctx))
+		s.verify()
+	}()
+	s.events = nil
+	d := engine.Deployment{
+		Project: "proj", Stack: "dev", Config: s.Config, Program: program, Providers: s.Cloud, State: st,
+		Events: func(e engine.Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.events = append(s.events, e)
+		},
+	}
+	if s.Edit != nil {
+		s.Edit(&d)
+	}
+	return run(ctx, d)
+}
+
+// Up updates the stack and requires that it succeeds.
+func (s *Stack) Up(program Program) engine.Changes {
+	s.t.Helper()
+	result, err := s.Try(engine.Up, program)
+	require.NoError(s.t, err)
+	return result.Changes
+}
+
+// Preview previews an update and requires that it succeeds.
+func (s *Stack) Preview(program Program) engine.Changes {
+	s.t.Helper()
+	result, err := s.Try(engine.Preview, program)
+	require.NoError(s.t, err)
+	return result.Changes
+}
+
+// Destroy deletes everything.
+func (s *Stack) Destroy() engine.Changes {
+	s.t.Helper()
+	result, err := s.Try(engine.Destroy, nil)
+	require.NoError(s.t, err)
+	return result.Changes
+}
+
+// Refresh reads everything.
+func (s *Stack) Refresh() engine.Changes {
+	s.t.Helper()
+	result, err := s.Try(engine.Refresh, nil)
+	require.NoError(s.t, err)
+	return result.Changes
+}
+
+// Steps returns the finished steps of the last operation as "op name", without
+// those that changed nothing and those of default providers.
+func (s *Stack) Steps() []string {
+	var out []string
+	for _, e := range s.Events() {
+		if done, ok := e.(engine.StepDone); ok && !done.Step.DefaultProvider && done.Step.Op != engine.OpSame {
+			out = append(out, fmt.Sprintf("%s %s", done.Step.Op, done.Step.Name))
+		}
+	}
+	return out
+}
+
+// Events returns the events of the last operation.
+func (s *Stack) Events() []engine.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
+}
+
+// Warnings returns the warnings of the last operation.
+func (s *Stack) Warnings() []string {
+	var out []string
+	for _, e := range s.Events() {
+		if d, ok := e.(engine.Diagnostic); ok && d.Severity == "warning" {
+			out = append(out, d.Message)
+		}
+	}
+	return out
+}
+
+// Snapshot reads the state.
+func (s *Stack) Snapshot() *state.Snapshot {
+	s.t.Helper()
+	snapshot, _, err := state.Load(context.Background(), s.Store, name, s.keys().Open)
+	require.NoError(s.t, err)
+	return snapshot
+}
+
+// Resource returns the recorded resource of that name, nil if there is none.
+func (s *Stack) Resource(name string) *state.Resource {
+	s.t.Helper()
+	for _, res := range s.Snapshot().Resources() {
+		if res.URN.Name() == name && !res.Delete {
+			return res
+		}
+	}
+	return nil
+}
+
+// verify requires that the state holds together.
+func (s *Stack) verify() {
+	s.t.Helper()
+	require.NoError(s.t, s.Snapshot().Verify())
+}
