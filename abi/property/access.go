@@ -2,167 +2,137 @@ package property
 
 import "slices"
 
-// Get returns the part of v that p locates, and whether there is one. It looks
-// through secrets and outputs, so the part of a secret is returned plain: who
-// shows it must know that (see Path.Secret).
-func (p Path) Get(v Value) (Value, bool) {
+// Get returns the part of v that p locates, and whether there is one.
+//
+// A part is as secret as what it is in, and comes from the same resources: below a
+// secret it is a secret, below an output an output. Every part of an unknown is
+// unknown. A path with wildcards locates nothing.
+func (p Path) Get(v Value) (part Value, ok bool) {
+	var around Output // the wrappers that the path led through
+	wrapped := false
 	for _, s := range p {
-		var ok bool
-		if v, ok = s.child(v.Plain()); !ok {
+		switch v.kind {
+		case KindSecret:
+			v, around.Secret = *v.ref.(*Value), true
+		case KindOutput:
+			o := v.ref.(*Output)
+			v, wrapped = o.Value, true
+			around.Secret = around.Secret || o.Secret
+			around.Dependencies = slices.Concat(around.Dependencies, o.Dependencies)
+		}
+		if v, ok = v.step(s); !ok {
 			return Value{}, false
 		}
 	}
-	return v, true
-}
-
-// Secret reports whether v, or anything on the way from it to what p locates, is
-// secret.
-func (p Path) Secret(v Value) bool {
-	for _, s := range p {
-		if v.secretItself() {
-			return true
-		}
-		var ok bool
-		if v, ok = s.child(v.Plain()); !ok {
-			return false
-		}
-	}
-	return v.secretItself()
-}
-
-func (v Value) secretItself() bool {
-	o, ok := v.AsOutput()
-	return v.IsSecret() || ok && (o.Secret || o.Value.IsSecret())
-}
-
-// child returns the part of a plain value that a segment leads to.
-func (s Segment) child(v Value) (Value, bool) {
-	switch s.kind {
-	case segmentKey:
-		m, ok := v.AsObject()
-		if !ok {
-			return Value{}, false
-		}
-		return m.Lookup(s.key)
-	case segmentIndex:
-		a, ok := v.AsArray()
-		if !ok || s.index >= len(a) {
-			return Value{}, false
-		}
-		return a[s.index], true
+	switch {
+	case wrapped:
+		around.Value = v
+		return OutputOf(around), true
+	case around.Secret:
+		return Secret(v), true
 	default:
-		return Value{}, false
+		return v, true
 	}
 }
 
-// Set returns v with the part that p locates replaced by part, and whether there
-// is room for it: an object takes any key; an array takes its indexes and the one
-// after the last. Objects that are missing on the way are made, secrets stay secret.
-func (p Path) Set(v, part Value) (Value, bool) {
+// step returns the part of v, which is no wrapper, that s leads to.
+func (v Value) step(s Segment) (part Value, ok bool) {
+	switch {
+	case v.kind == KindUnknown && s.kind != segmentWildcard:
+		return Unknown, true
+	case v.kind == KindObject && s.kind == segmentKey:
+		return v.ref.(Map).Lookup(s.key)
+	case v.kind == KindArray && s.kind == segmentIndex:
+		if elements := v.ref.([]Value); s.index >= 0 && s.index < len(elements) {
+			return elements[s.index], true
+		}
+	}
+	return Value{}, false
+}
+
+// Set returns a copy of v in which part is where p leads, and whether there is such a
+// place. Missing objects and arrays on the way are made where v has nothing or
+// null; an index may be one past the last, which appends. Secrets and outputs on the
+// way stay around what they are around.
+func (p Path) Set(v, part Value) (changed Value, ok bool) {
 	if len(p) == 0 {
 		return part, true
 	}
-	return v.edit(func(inner Value) (Value, bool) {
-		child, exists := p[0].child(inner)
-		if !exists && len(p) > 1 {
-			child = Object(Map{})
-		}
-		child, ok := p[1:].Set(child, part)
+	if isWrapper(v) {
+		return v.inside(func(v Value) (Value, bool) { return p.Set(v, part) })
+	}
+	s := p[0]
+	switch {
+	case s.kind == segmentKey && (v.kind == KindObject || v.kind == KindNull):
+		m, _ := v.AsObject()
+		child, ok := p[1:].Set(m.Get(s.key), part)
 		if !ok {
 			return Value{}, false
 		}
-		return p[0].with(inner, child)
-	})
+		return Object(m.With(s.key, child)), true
+	case s.kind == segmentIndex && (v.kind == KindArray || v.kind == KindNull):
+		elements, _ := v.AsArray()
+		if s.index < 0 || s.index > len(elements) {
+			return Value{}, false
+		}
+		elements = slices.Clone(elements)
+		if s.index == len(elements) {
+			elements = append(elements, Null)
+		}
+		if elements[s.index], ok = p[1:].Set(elements[s.index], part); !ok {
+			return Value{}, false
+		}
+		return Array(elements...), true
+	}
+	return Value{}, false
 }
 
-// Delete returns v without the part that p locates, and whether there was one.
-func (p Path) Delete(v Value) (Value, bool) {
+// Delete returns a copy of v without the part that p locates, and whether there was one.
+// An element of an array becomes null, so that the others keep their paths.
+func (p Path) Delete(v Value) (changed Value, ok bool) {
 	if len(p) == 0 {
 		return Value{}, false
 	}
-	return v.edit(func(inner Value) (Value, bool) {
-		child, exists := p[0].child(inner)
-		if !exists {
-			return Value{}, false
-		}
-		if len(p) > 1 {
-			child, ok := p[1:].Delete(child)
-			if !ok {
-				return Value{}, false
-			}
-			return p[0].with(inner, child)
-		}
-		if m, ok := inner.AsObject(); ok {
-			return Object(m.Without(p[0].key)), true
-		}
-		a, _ := inner.AsArray()
-		return Array(slices.Delete(slices.Clone(a), p[0].index, p[0].index+1)...), true
-	})
-}
-
-// edit applies f to what v wraps and wraps the result alike.
-func (v Value) edit(f func(Value) (Value, bool)) (Value, bool) {
-	switch v.kind {
-	case KindSecret:
-		inner, ok := v.ref.(*Value).edit(f)
-		return Secret(inner), ok
-	case KindOutput:
-		o := *v.ref.(*Output)
-		var ok bool
-		o.Value, ok = o.Value.edit(f)
-		return OutputOf(o), ok
-	default:
-		return f(v)
+	if isWrapper(v) {
+		return v.inside(func(v Value) (Value, bool) { return p.Delete(v) })
 	}
-}
-
-// with returns the object or array v with another child.
-func (s Segment) with(v, child Value) (Value, bool) {
-	switch s.kind {
-	case segmentKey:
-		m, ok := v.AsObject()
-		if !ok && !v.IsNull() {
-			return Value{}, false
-		}
-		return Object(m.With(s.key, child)), true
-	case segmentIndex:
-		a, ok := v.AsArray()
-		switch {
-		case !ok || s.index > len(a):
-			return Value{}, false
-		case s.index == len(a):
-			return Array(append(slices.Clip(a), child)...), true
-		}
-		out := slices.Clone(a)
-		out[s.index] = child
-		return Array(out...), true
-	default:
+	s := p[0]
+	if v.kind == KindUnknown {
 		return Value{}, false
 	}
+	part, ok := v.step(s)
+	if !ok {
+		return Value{}, false
+	}
+	if len(p) > 1 {
+		if part, ok = p[1:].Delete(part); !ok {
+			return Value{}, false
+		}
+		return v.replace(s, part), true
+	}
+	if s.kind == segmentKey {
+		return Object(v.ref.(Map).Without(s.key)), true
+	}
+	return v.replace(s, Null), true
 }
 
-// Expand returns the paths of the parts of v that the pattern p stands for, in
-// order. A pattern without wildcards stands for itself, whether or not v has it.
-func (p Path) Expand(v Value) []Path {
-	i := slices.IndexFunc(p, Segment.IsWildcard)
-	if i < 0 {
-		return []Path{p}
+// replace returns a copy of the array or object v in which part is where s leads.
+func (v Value) replace(s Segment, part Value) Value {
+	if s.kind == segmentKey {
+		return Object(v.ref.(Map).With(s.key, part))
 	}
-	at, ok := p[:i].Get(v)
-	if !ok {
-		return nil
+	elements := slices.Clone(v.ref.([]Value))
+	elements[s.index] = part
+	return Array(elements...)
+}
+
+// inside returns the secret or output v around what change makes of its contents.
+func (v Value) inside(change func(Value) (Value, bool)) (changed Value, ok bool) {
+	if v.kind == KindSecret {
+		inner, ok := change(*v.ref.(*Value))
+		return Secret(inner), ok
 	}
-	var out []Path
-	at = at.Plain()
-	if m, ok := at.AsObject(); ok {
-		for _, k := range m.Keys() {
-			out = append(out, slices.Concat(p[:i], Path{Key(k)}, p[i+1:]).Expand(v)...)
-		}
-	}
-	if a, ok := at.AsArray(); ok {
-		for j := range a {
-			out = append(out, slices.Concat(p[:i], Path{Index(j)}, p[i+1:]).Expand(v)...)
-		}
-	}
-	return out
+	o := *v.ref.(*Output)
+	o.Value, ok = change(o.Value)
+	return OutputOf(o), ok
 }

@@ -1,5 +1,17 @@
 package property
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Change is one difference between two values.
+type Change struct {
+	Path Path
+	Kind ChangeKind
+}
+
 // ChangeKind says how a part of a value differs.
 type ChangeKind uint8
 
@@ -10,79 +22,114 @@ const (
 	ChangeUpdate
 )
 
-// Change is one difference between two values.
-type Change struct {
-	Path Path
-	Kind ChangeKind
+// String returns add, delete, or update.
+func (k ChangeKind) String() string {
+	switch k {
+	case ChangeAdd:
+		return "add"
+	case ChangeDelete:
+		return "delete"
+	default:
+		return "update"
+	}
 }
 
-// Diff returns what differs between two bags of properties: the innermost parts
-// that do, in alphabetical order of keys and numerical order of indexes. What is
-// equal by Value.Equal does not differ, so that a null property is as good as an
-// absent one; a value that became secret, or that is not known, does.
-func Diff(old, new Map) []Change {
-	var d differ
-	d.maps(nil, old, new)
+// Diff returns what differs between two maps: the innermost parts that do, sorted
+// by their paths. Arrays are compared element by element. It finds nothing exactly
+// where Map.Equal holds: a null property is as good as an absent one; a value that
+// became a secret, or whose output has other dependencies, is updated, and so is
+// one that became unknown or known.
+func Diff(old, new Map) []Change { return comparison{}.diff(old, new) }
+
+// DiffContents is Diff that looks through secrets and outputs.
+func DiffContents(old, new Map) []Change { return comparison{contents: true}.diff(old, new) }
+
+func (c comparison) diff(old, new Map) []Change {
+	d := differ{comparison: c}
+	d.maps(old, new)
+	slices.SortFunc(d.changes, func(a, b Change) int { return comparePaths(a.Path, b.Path) })
 	return d.changes
 }
 
-type differ struct{ changes []Change }
-
-func (d *differ) add(path Path, kind ChangeKind) {
-	d.changes = append(d.changes, Change{path, kind})
+// comparePaths orders paths by their segments: indexes by number, before keys by
+// the alphabet.
+func comparePaths(p, q Path) int {
+	return slices.CompareFunc(p, q, func(a, b Segment) int {
+		return cmp.Or(-cmp.Compare(a.kind, b.kind), a.index-b.index, strings.Compare(a.key, b.key))
+	})
 }
 
-func (d *differ) maps(at Path, old, new Map) {
-	names := make([]Entry, 0, old.Len()+new.Len())
-	names = append(append(names, old.entries...), new.entries...)
-	for _, key := range NewMap(names...).Keys() {
-		before, after := old.Get(key), new.Get(key)
-		path := at.Append(Key(key))
+type differ struct {
+	comparison
+	path    Path // to the values being compared
+	changes []Change
+}
+
+func (d *differ) add(kind ChangeKind) {
+	d.changes = append(d.changes, Change{slices.Clone(d.path), kind})
+}
+
+func (d *differ) values(old, new Value) {
+	if d.contents {
+		old, new = old.Plain(), new.Plain()
+	}
+	if old.kind == new.kind {
+		switch old.kind {
+		case KindObject:
+			d.maps(old.ref.(Map), new.ref.(Map))
+			return
+		case KindArray:
+			d.arrays(old.ref.([]Value), new.ref.([]Value))
+			return
+		case KindSecret:
+			d.values(*old.ref.(*Value), *new.ref.(*Value))
+			return
+		case KindOutput:
+			if a, b := old.ref.(*Output), new.ref.(*Output); sameOrigin(a, b) {
+				d.values(a.Value, b.Value)
+				return
+			}
+		}
+	}
+	if !d.equal(old, new) {
+		d.add(ChangeUpdate)
+	}
+}
+
+func (d *differ) maps(old, new Map) {
+	for key, p := range pairs(old, new) {
+		d.path = append(d.path, Key(key))
 		switch {
-		case before.IsNull() && after.IsNull():
-		case before.IsNull():
-			d.add(path, ChangeAdd)
-		case after.IsNull():
-			d.add(path, ChangeDelete)
-		default:
-			d.values(path, before, after)
+		case !d.isNull(p.v) && !d.isNull(p.w):
+			d.values(p.v, p.w)
+		case !d.isNull(p.w):
+			d.add(ChangeAdd)
+		case !d.isNull(p.v):
+			d.add(ChangeDelete)
 		}
+		d.path = d.path[:len(d.path)-1]
 	}
 }
 
-func (d *differ) values(at Path, old, new Value) {
-	if old.Equal(new) {
-		return
+// isNull reports whether a property of the value counts as absent.
+func (d *differ) isNull(v Value) bool {
+	if d.contents {
+		v = v.Plain()
 	}
-	if old.kind == KindSecret && new.kind == KindSecret {
-		d.values(at, *old.ref.(*Value), *new.ref.(*Value))
-		return
-	}
-	if a, ok := old.AsObject(); ok {
-		if b, ok := new.AsObject(); ok {
-			d.maps(at, a, b)
-			return
-		}
-	}
-	if a, ok := old.AsArray(); ok {
-		if b, ok := new.AsArray(); ok {
-			d.arrays(at, a, b)
-			return
-		}
-	}
-	d.add(at, ChangeUpdate)
+	return v.IsNull()
 }
 
-func (d *differ) arrays(at Path, old, new []Value) {
+func (d *differ) arrays(old, new []Value) {
 	for i := range max(len(old), len(new)) {
-		path := at.Append(Index(i))
+		d.path = append(d.path, Index(i))
 		switch {
 		case i >= len(old):
-			d.add(path, ChangeAdd)
+			d.add(ChangeAdd)
 		case i >= len(new):
-			d.add(path, ChangeDelete)
+			d.add(ChangeDelete)
 		default:
-			d.values(path, old[i], new[i])
+			d.values(old[i], new[i])
 		}
+		d.path = d.path[:len(d.path)-1]
 	}
 }

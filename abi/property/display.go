@@ -1,117 +1,183 @@
 package property
 
 import (
+	"math"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 )
 
-// Bounds of what Display shows: a line that fits a terminal.
+// What Display shows: about a line of a terminal.
 const (
-	// maxShownText is the length in bytes of a string that is shown whole.
-	maxShownText = 60
-	// maxShownElements is the number of elements shown of an array or object.
-	maxShownElements = 4
+	// displayText is the number of characters that are shown of a text.
+	displayText = 64
+	// displayElements is the number of elements and properties that are shown of an
+	// array or object.
+	displayElements = 8
+	// displaySize is the length, in bytes, after which nothing more is begun.
+	displaySize = 256
 )
 
-// Display renders v on one line for people. Secrets and what is not known are
-// shown as [secret] and [unknown]; long strings and containers are cut; control
-// characters are escaped, so that a value cannot draw on a terminal.
-func Display(v Value) string {
-	var b strings.Builder
-	display(&b, v)
-	return b.String()
-}
+// Display renders v on one line for people. Secrets are shown as [secret], what is
+// not known as [unknown]; long texts and containers are cut short; what would
+// control a terminal is escaped. Properties are in alphabetical order.
+func Display(v Value) string { return string(showValue(nil, v)) }
 
-func display(b *strings.Builder, v Value) {
+// String is Display, so that fmt does not show secrets either.
+func (v Value) String() string { return Display(v) }
+
+// String is Display of an object.
+func (m Map) String() string { return Display(Object(m)) }
+
+func showValue(dst []byte, v Value) []byte {
 	switch v.kind {
 	case KindNull:
-		b.WriteString("null")
+		return append(dst, "null"...)
 	case KindBool:
-		b.WriteString(strconv.FormatBool(v.num != 0))
+		return strconv.AppendBool(dst, v.num != 0)
 	case KindNumber:
-		b.WriteString(strconv.FormatFloat(v.num, 'g', -1, 64))
+		return showNumber(dst, v.num)
 	case KindString:
-		displayText(b, v.str)
+		return showText(dst, v.str)
 	case KindArray:
-		displayArray(b, v.ref.([]Value))
+		return showArray(dst, v.ref.([]Value))
 	case KindObject:
-		displayObject(b, v.ref.(Map))
+		return showObject(dst, v.ref.(Map))
 	case KindAsset:
-		a := v.ref.(*Asset)
-		displayBlob(b, "asset", a.Source, a.Path, a.URI, a.Hash)
+		return showAsset(dst, v.ref.(*Asset))
 	case KindArchive:
-		a := v.ref.(*Archive)
-		displayBlob(b, "archive", a.Source, a.Path, a.URI, a.Hash)
+		return showArchive(dst, v.ref.(*Archive))
 	case KindResourceReference:
-		displayText(b, v.ref.(*ResourceReference).URN)
+		return showCall(dst, "resource", v.ref.(*ResourceReference).URN)
 	case KindUnknown:
-		b.WriteString("[unknown]")
-	case KindSecret:
-		b.WriteString("[secret]")
+		return append(dst, "[unknown]"...)
 	case KindOutput:
-		if o := v.ref.(*Output); o.Secret {
-			b.WriteString("[secret]")
-		} else {
-			display(b, o.Value)
+		if o := v.ref.(*Output); !o.Secret {
+			return showValue(dst, o.Value)
 		}
 	}
+	return append(dst, "[secret]"...)
 }
 
-func displayText(b *strings.Builder, s string) {
-	cut := ""
-	if len(s) > maxShownText {
-		s, cut = strings.ToValidUTF8(s[:maxShownText], ""), "…"
+// showNumber shows a number as JavaScript does: without an exponent while it is short.
+func showNumber(dst []byte, f float64) []byte {
+	format := byte('g')
+	if abs := math.Abs(f); abs == 0 || abs >= 1e-6 && abs < 1e21 {
+		format = 'f'
 	}
-	quoted := strconv.Quote(s)
-	b.WriteString(quoted[:len(quoted)-1] + cut + `"`)
+	return strconv.AppendFloat(dst, f, format, -1, 64)
 }
 
-func displayArray(b *strings.Builder, elements []Value) {
-	b.WriteByte('[')
+// showText shows a text in quotes, its first characters if it is long.
+func showText(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	shown := 0
+	for i, r := range s {
+		if shown == displayText {
+			dst = append(dst, `…" (`...)
+			dst = strconv.AppendInt(dst, int64(len(s)), 10)
+			return append(dst, " bytes)"...)
+		}
+		shown++
+		dst = showCharacter(dst, s[i:], r)
+	}
+	return append(dst, '"')
+}
+
+// showCharacter shows the character r that s starts with, escaped as in JSON.
+func showCharacter(dst []byte, s string, r rune) []byte {
+	switch {
+	case r == '"' || r == '\\':
+		return append(dst, '\\', byte(r))
+	case r == '\n':
+		return append(dst, `\n`...)
+	case r == '\r':
+		return append(dst, `\r`...)
+	case r == '\t':
+		return append(dst, `\t`...)
+	case isControl(r):
+		return appendUnicodeEscape(dst, r)
+	default: // RuneError where s is not valid UTF-8
+		return utf8.AppendRune(dst, r)
+	}
+}
+
+func showArray(dst []byte, elements []Value) []byte {
+	dst = append(dst, '[')
 	for i, e := range elements {
 		if i > 0 {
-			b.WriteString(", ")
+			dst = append(dst, ", "...)
 		}
-		if i == maxShownElements {
-			displayRest(b, len(elements)-i)
+		if isFull(dst, i) {
+			dst = showMore(dst, len(elements)-i)
 			break
 		}
-		display(b, e)
+		dst = showValue(dst, e)
 	}
-	b.WriteByte(']')
+	return append(dst, ']')
 }
 
-func displayObject(b *strings.Builder, m Map) {
-	b.WriteByte('{')
-	for i, k := range m.Keys() {
+func showObject(dst []byte, m Map) []byte {
+	dst = append(dst, '{')
+	for i, key := range m.Keys() {
 		if i > 0 {
-			b.WriteString(", ")
+			dst = append(dst, ", "...)
 		}
-		if i == maxShownElements {
-			displayRest(b, m.Len()-i)
+		if isFull(dst, i) {
+			dst = showMore(dst, m.Len()-i)
 			break
 		}
-		b.WriteString(Path{Key(k)}.String() + ": ")
-		display(b, m.Get(k))
+		if isIdentifier(key) && len(key) <= displayText {
+			dst = append(dst, key...)
+		} else {
+			dst = showText(dst, key)
+		}
+		dst = append(dst, ": "...)
+		dst = showValue(dst, m.Get(key))
 	}
-	b.WriteByte('}')
+	return append(dst, '}')
 }
 
-func displayRest(b *strings.Builder, n int) {
-	b.WriteString("… " + strconv.Itoa(n) + " more")
+// isFull reports whether the i-th element is no longer shown.
+func isFull(dst []byte, i int) bool {
+	return i >= displayElements || len(dst) >= displaySize
 }
 
-func displayBlob(b *strings.Builder, what string, source AssetSource, path, uri, hash string) {
-	b.WriteString(what)
-	switch {
-	case source == SourcePath:
-		b.WriteByte(' ')
-		displayText(b, path)
-	case source == SourceURI:
-		b.WriteByte(' ')
-		displayText(b, uri)
+func showMore(dst []byte, n int) []byte {
+	dst = append(dst, "… "...)
+	dst = strconv.AppendInt(dst, int64(n), 10)
+	return append(dst, " more"...)
+}
+
+func showAsset(dst []byte, a *Asset) []byte {
+	switch a.Source {
+	case SourceText:
+		return showCall(dst, "asset", a.Text)
+	case SourcePath:
+		return showCall(dst, "asset", a.Path)
+	case SourceURI:
+		return showCall(dst, "asset", a.URI)
+	default:
+		return showCall(dst, "asset", a.Hash)
 	}
-	if len(hash) >= 8 {
-		b.WriteString(" (sha256 " + hash[:8] + ")")
+}
+
+func showArchive(dst []byte, a *Archive) []byte {
+	switch a.Source {
+	case SourceAssets:
+		dst = append(dst, "archive("...)
+		return append(showObject(dst, a.Assets), ')')
+	case SourcePath:
+		return showCall(dst, "archive", a.Path)
+	case SourceURI:
+		return showCall(dst, "archive", a.URI)
+	default:
+		return showCall(dst, "archive", a.Hash)
 	}
+}
+
+// showCall shows what names a value that is no text itself.
+func showCall(dst []byte, kind, name string) []byte {
+	dst = append(dst, kind...)
+	dst = append(dst, '(')
+	return append(showText(dst, name), ')')
 }

@@ -1,0 +1,145 @@
+package property
+
+import "slices"
+
+// Copy returns a copy of to in which the parts that p locates are as they are in
+// from: set, or absent. That is how ignoreChanges keeps the old inputs. A
+// wildcard stands for every key or index. What was secret in from is secret in the
+// result; secrets and outputs around parts of to stay.
+//
+// ok is false, and to is returned as it was, where that would need more than
+// setting and deleting properties: where a container on the way is in only one of
+// the two, or arrays differ in length. A path that is in neither changes nothing.
+// The semantics are those of ignoreChanges in Pulumi.
+func (p Path) Copy(from, to Value) (result Value, ok bool) {
+	if len(p) == 0 {
+		return from, true
+	}
+	if result, ok = (pathCopy{}).copy(from, to, p); !ok {
+		return to, false
+	}
+	return result, true
+}
+
+// pathCopy tells what the path has led through so far.
+type pathCopy struct {
+	fromSecret, toSecret bool
+}
+
+// kept returns a value of from as it is to be in to.
+func (c pathCopy) kept(v Value) Value {
+	if c.fromSecret && !c.toSecret {
+		return Secret(v)
+	}
+	return v
+}
+
+// copy copies at a path of at least one segment.
+func (c pathCopy) copy(from, to Value, path Path) (result Value, ok bool) {
+	c.fromSecret = c.fromSecret || hidesContents(from)
+	from = from.Plain()
+	if isWrapper(to) {
+		c.toSecret = c.toSecret || hidesContents(to)
+		return to.inside(func(to Value) (Value, bool) { return c.copy(from, to, path) })
+	}
+	switch path[0].kind {
+	case segmentKey:
+		return c.copyKey(from, to, path)
+	case segmentIndex:
+		return c.copyIndex(from, to, path)
+	default:
+		return c.copyEach(from, to, path)
+	}
+}
+
+// hidesContents reports whether v is a secret or a secret output.
+func hidesContents(v Value) bool {
+	return v.kind == KindSecret || v.kind == KindOutput && v.ref.(*Output).Secret
+}
+
+func (c pathCopy) copyKey(from, to Value, path Path) (result Value, ok bool) {
+	key := path[0].key
+	source, fromObject := from.AsObject()
+	target, toObject := to.AsObject()
+	old, hasOld := source.Lookup(key)
+	now, hasNow := target.Lookup(key)
+	switch {
+	case len(path) == 1 && hasOld:
+		return Object(target.With(key, c.kept(old))), toObject
+	case len(path) == 1 && hasNow:
+		return Object(target.Without(key)), true
+	case fromObject != toObject:
+		// At the last segment, from may be without the property in any way.
+		return to, len(path) == 1 && !hasOld
+	case hasNow:
+		now, ok = c.copy(old, now, path[1:])
+		return Object(target.With(key, now)), ok
+	default:
+		return to, !hasOld
+	}
+}
+
+func (c pathCopy) copyIndex(from, to Value, path Path) (result Value, ok bool) {
+	i := path[0].index
+	source, fromArray := from.AsArray()
+	target, toArray := to.AsArray()
+	switch {
+	case i < 0 || fromArray != toArray:
+		return Value{}, false
+	case i >= len(source) && i >= len(target):
+		return to, !fromArray || len(path) == 1
+	case i >= len(source) || i >= len(target):
+		return Value{}, false
+	}
+	element, ok := c.kept(source[i]), true
+	if len(path) > 1 {
+		element, ok = c.copy(source[i], target[i], path[1:])
+	}
+	return to.replace(path[0], element), ok
+}
+
+// copyEach copies at a path that begins with the wildcard.
+func (c pathCopy) copyEach(from, to Value, path Path) (result Value, ok bool) {
+	last := len(path) == 1
+	switch to.kind {
+	case KindObject:
+		source, fromObject := from.AsObject()
+		if !fromObject {
+			return to, last
+		}
+		if last {
+			return c.copyEntries(source), true
+		}
+		for key := range source.All() {
+			if to, ok = c.copyKey(from, to, append(Path{Key(key)}, path[1:]...)); !ok {
+				return Value{}, false
+			}
+		}
+		return to, true
+	case KindArray:
+		source, fromArray := from.AsArray()
+		if !fromArray {
+			return to, last
+		}
+		if target, _ := to.AsArray(); len(source) != len(target) {
+			return Value{}, false
+		}
+		for i := range source {
+			if to, ok = c.copyIndex(from, to, append(Path{Index(i)}, path[1:]...)); !ok {
+				return Value{}, false
+			}
+		}
+		return to, true
+	default:
+		return Value{}, false
+	}
+}
+
+// copyEntries returns an object of all entries of source.
+func (c pathCopy) copyEntries(source Map) Value {
+	entries := slices.Clone(source.entries)
+	for i := range entries {
+		entries[i].Value = c.kept(entries[i].Value)
+	}
+	return Object(Map{entries: entries})
+}
