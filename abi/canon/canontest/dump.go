@@ -48,9 +48,11 @@ func dump(b *strings.Builder, v reflect.Value) {
 	case error:
 		b.WriteString("error(" + x.Error() + ")")
 		return
-	case fmt.Stringer: // an enumeration
-		b.WriteString(x.String())
-		return
+	case fmt.Stringer:
+		if v.Kind() != reflect.Pointer { // an enumeration
+			b.WriteString(x.String())
+			return
+		}
 	}
 	switch v.Kind() {
 	case reflect.Struct:
