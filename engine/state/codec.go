@@ -1,0 +1,93 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/husk-dev/husk/engine/secrets"
+)
+
+// Codec writes snapshots and journal entries as JSON, and reads entries. It
+// encrypts with one secrets provider, and keeps the ciphertexts of secrets that
+// do not change. It is safe for concurrent use.
+//
+// What a resource's JSON holds beyond this package's knowledge is kept. Objects
+// and numbers are written in one way, so equal resources have equal JSON, but
+// for new ciphertexts. Version 4 is written exactly where the state uses a
+// feature of it, or named one when it was read.
+type Codec struct {
+	secrets  SecretsProvider
+	provider secrets.Provider // nil where there is none
+	// sealed leaves secrets encrypted: they are read as unknown.
+	sealed   bool
+	cache    *secrets.Cache
+	identity string
+}
+
+// OpenSecrets opens the secrets provider that a state names, as
+// [secrets.Keys.Open] does.
+type OpenSecrets func(ctx context.Context, typ string, state json.RawMessage) (secrets.Provider, error)
+
+// NewCodec returns a codec that encrypts with the provider, or refuses to write
+// secrets where that is nil.
+func NewCodec(p secrets.Provider) *Codec {
+	if p == nil {
+		return &Codec{cache: secrets.NewCache(noCrypter{})}
+	}
+	named := SecretsProvider{Type: p.Type(), State: p.State()}
+	return &Codec{secrets: named, provider: p, cache: secrets.NewCache(p), identity: named.identity()}
+}
+
+// newSealedCodec returns a codec of a state whose secrets stay encrypted.
+func newSealedCodec(named SecretsProvider) *Codec {
+	return &Codec{secrets: named, sealed: true, cache: secrets.NewCache(noCrypter{}), identity: named.identity()}
+}
+
+// Secrets returns the provider that the codec encrypts with, nil where it has none.
+func (c *Codec) Secrets() secrets.Provider { return c.provider }
+
+func (c *Codec) encrypt(ctx context.Context, place, plaintext string) (string, error) {
+	return c.cache.Encrypt(ctx, place, plaintext)
+}
+
+// noCrypter is the crypter of a state that names no secrets provider.
+type noCrypter struct{}
+
+func (noCrypter) Encrypt(context.Context, string) (string, error) {
+	return "", fmt.Errorf("the stack's secrets provider is not open: %w", secrets.ErrNoKey)
+}
+
+func (noCrypter) Decrypt(context.Context, string) (string, error) {
+	return "", fmt.Errorf("the state has encrypted secrets and names no secrets provider: %w", secrets.ErrNoKey)
+}
+
+// encode returns the resource's JSON, its secrets encrypted unless they are to be
+// shown.
+func (c *Codec) encode(ctx context.Context, r *Resource, showSecrets bool) (sealedJSON, error) {
+	e := encoder{ctx: ctx, codec: c, showSecrets: showSecrets}
+	e.resource(r)
+	if e.err != nil {
+		return sealedJSON{}, e.err
+	}
+	j := sealedJSON{text: e.buf, byteStrings: e.byteStrings}
+	if e.sealed {
+		j.provider = c.identity
+	}
+	return j, nil
+}
+
+// compact returns JSON without the line breaks that a person or tool put in.
+func compact(text []byte) []byte {
+	if bytes.IndexByte(text, '\n') < 0 {
+		return text
+	}
+	v := jsontext.Value(bytes.Clone(text))
+	if v.Compact() != nil {
+		return text
+	}
+	return v
+}

@@ -1,0 +1,145 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// maxRecordSize, in bytes, ends a group of entries that is written as one
+// record. A single larger entry is written alone.
+const maxRecordSize = 16 << 20
+
+// Append applies the entry to the snapshot and makes it durable. When it returns
+// nil, every later run knows of the entry. When it returns an error the entry has
+// no effect in this run; where the error is that of a failing disk a later run
+// may see it all the same. An entry that does not fit the snapshot is an
+// *EntryError; one that begins an operation is refused with ErrNoSpace once the
+// disk was full, while others are still taken as long as they can be saved.
+//
+// The context is honoured until the entry is on its way to the disk: what was
+// done must be recorded, so record it with a context that is not cancelled.
+func (s *Stack) Append(ctx context.Context, entry Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	codec := s.Codec()
+	text, sealed, err := codec.encodeEntry(ctx, entry)
+	if err != nil {
+		return err
+	}
+	w := &waiting{text: text, entry: sealed, codec: codec}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	s.queue = append(s.queue, w)
+	s.mu.Unlock()
+
+	// Whoever gets the lock first writes for all that wait.
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	for !w.done && s.writeQueue() {
+	}
+	return w.err
+}
+
+// writeQueue writes the entries that wait, up to a record's size, and reports
+// whether there were any. The caller holds s.writing.
+func (s *Stack) writeQueue() bool {
+	group := s.takeGroup()
+	if len(group) == 0 {
+		return false
+	}
+	record := []byte{'['}
+	accepted := make([]*waiting, 0, len(group))
+	undos := make([]func(), 0, len(group))
+	for _, w := range group {
+		w.done = true
+		undo, err := s.accept(w)
+		if err != nil {
+			w.err = err
+			continue
+		}
+		if len(accepted) > 0 {
+			record = append(record, ',')
+		}
+		record = append(record, w.text...)
+		accepted = append(accepted, w)
+		undos = append(undos, undo)
+	}
+	if len(accepted) == 0 {
+		return true
+	}
+	record = append(record, ']')
+	if err := s.write(record); err != nil {
+		for _, undo := range slices.Backward(undos) {
+			undo()
+		}
+		for _, w := range accepted {
+			w.err = err
+		}
+	}
+	return true
+}
+
+// takeGroup takes the entries of the next record from the queue.
+func (s *Stack) takeGroup() []*waiting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size, n := 0, 0
+	for n < len(s.queue) && (n == 0 || size+len(s.queue[n].text) <= maxRecordSize) {
+		size += len(s.queue[n].text)
+		n++
+	}
+	group := s.queue[:n:n]
+	s.queue = s.queue[n:]
+	return group
+}
+
+// accept applies the entry to the snapshot and returns what undoes it.
+func (s *Stack) accept(w *waiting) (undo func(), err error) {
+	switch {
+	case s.failed != nil:
+		return nil, s.failed
+	case s.full != nil && w.entry.begins():
+		return nil, s.full
+	case w.codec != s.Codec():
+		return nil, errSecretsChanged
+	}
+	return s.snapshot.apply(w.entry)
+}
+
+// errSecretsChanged refuses an entry whose secrets were encrypted with the
+// provider before a ChangeSecrets.
+var errSecretsChanged = errors.New("the stack's secrets provider was changed while the entry was appended")
+
+// begins reports whether an operation begins with the entry.
+func (e sealedEntry) begins() bool {
+	return slices.ContainsFunc(e.changes, func(c Change) bool {
+		_, ok := c.(BeginOperation)
+		return ok
+	})
+}
+
+// write makes the record durable.
+func (s *Stack) write(record []byte) error {
+	// The group has entries of other callers, so no one's context ends it.
+	err := s.lease.Append(context.Background(), s.sequence+1, record)
+	var full *NoSpaceError
+	switch {
+	case err == nil:
+	case errors.As(err, &full):
+		s.full = err
+		if !full.Saved {
+			return err
+		}
+	default:
+		s.failed = err
+		return err
+	}
+	s.sequence++
+	s.changed = true
+	return nil
+}

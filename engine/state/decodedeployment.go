@@ -1,0 +1,312 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrUnsupported says that a state is of a version, or uses a feature, that this
+// package does not read.
+var ErrUnsupported = errors.New("unsupported state")
+
+// A VersionError reports a state of a version that is not read. It is ErrUnsupported.
+type VersionError struct {
+	Version uint64
+}
+
+func (e *VersionError) Error() string {
+	if e.Version < 3 {
+		return fmt.Sprintf("the state has the old version %d and husk reads 3 and 4: update the stack with a current Pulumi and export it again", e.Version)
+	}
+	return fmt.Sprintf("the state has version %d and this husk reads 3 and 4: use a newer husk", e.Version)
+}
+
+func (e *VersionError) Unwrap() error { return ErrUnsupported }
+
+// A FeatureError reports a state that uses an unknown feature. It is ErrUnsupported.
+type FeatureError struct {
+	Feature string
+}
+
+func (e *FeatureError) Error() string {
+	return fmt.Sprintf("the state uses the feature %q, which this husk does not know: use a newer husk", e.Feature)
+}
+
+func (e *FeatureError) Unwrap() error { return ErrUnsupported }
+
+// Decode reads a state: a checkpoint, or an export ({"version", "deployment"}).
+// It decrypts secrets with the provider that open returns, and returns a codec
+// for it. Where open is nil, secrets stay sealed: they are read as secrets whose
+// value is unknown, and the snapshot can be written again, but no other secrets
+// with it.
+//
+// The snapshot refers to data, which must not be changed afterwards.
+func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Codec, error) {
+	s := NewSnapshot()
+	var version uint64
+	var deployment section
+	r := newReader(data, "", 0)
+	err := r.object(func(name string) (err error) {
+		switch name {
+		case "version":
+			version, err = r.uint()
+		case "features":
+			s.Features, err = stringList[string](r)
+		case "deployment":
+			deployment, err = r.section()
+		case "checkpoint":
+			var checkpoint section
+			if checkpoint, err = r.section(); err == nil {
+				deployment, err = s.decodeCheckpoint(checkpoint.reader(), deployment)
+			}
+		case storeMember:
+			err = r.skip()
+		default:
+			err = keep(r, name, &s.documentUnknown)
+		}
+		return err
+	})
+	if err == nil {
+		err = r.end()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if version != 3 && version != 4 {
+		return nil, nil, &VersionError{Version: version}
+	}
+	for _, f := range s.Features {
+		if !knownFeature(f) {
+			return nil, nil, &FeatureError{Feature: f}
+		}
+	}
+	sortMembers(s.documentUnknown)
+	codec, err := s.decodeDeployment(ctx, deployment, open)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, codec, nil
+}
+
+// storeMember is a member of the document that belongs to the store that keeps
+// it, and is no part of the state.
+const storeMember = "husk"
+
+// keep keeps a member that this package does not know.
+func keep(r *reader, name string, in *[]member) error {
+	v, err := r.raw()
+	*in = append(*in, member{name, v})
+	return err
+}
+
+// decodeCheckpoint reads a checkpoint up to the deployment in it, and returns
+// that, or other where there is none.
+func (s *Snapshot) decodeCheckpoint(r *reader, other section) (section, error) {
+	deployment := other
+	err := r.object(func(name string) (err error) {
+		switch name {
+		case "stack":
+			s.Stack, err = r.optionalString()
+		case "latest":
+			deployment, err = r.section()
+		default:
+			err = keep(r, name, &s.checkpointUnknown)
+		}
+		return err
+	})
+	sortMembers(s.checkpointUnknown)
+	return deployment, err
+}
+
+// decodeDeployment reads a deployment. Its resources come last, whatever the
+// order of its members: to read them the secrets provider must be known.
+func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, open OpenSecrets) (*Codec, error) {
+	if deployment.value == nil {
+		return s.openCodec(ctx, nil, open)
+	}
+	var resources, operations, provider section
+	r := deployment.reader()
+	err := r.object(func(name string) (err error) {
+		switch name {
+		case "manifest":
+			err = s.Manifest.decode(r)
+		case "secrets_providers":
+			if provider, err = r.section(); err == nil {
+				err = s.Secrets.decode(provider.reader())
+			}
+		case "resources":
+			resources, err = r.section()
+		case "pending_operations":
+			operations, err = r.section()
+		case "metadata":
+			s.Metadata, err = r.raw()
+		case "snippets":
+			s.Snippets, err = r.raw()
+		case "extensions":
+			s.Extensions, err = r.raw()
+		default:
+			err = keep(r, name, &s.deploymentUnknown)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	sortMembers(s.deploymentUnknown)
+	codec, err := s.openCodec(ctx, &provider, open)
+	if err != nil {
+		return nil, err
+	}
+	if resources.value != nil {
+		if err := s.decodeResources(ctx, codec, resources.reader()); err != nil {
+			return nil, err
+		}
+	}
+	if operations.value != nil {
+		if err := s.decodeOperations(ctx, codec, operations.reader()); err != nil {
+			return nil, err
+		}
+	}
+	return codec, nil
+}
+
+func (s *Snapshot) openCodec(ctx context.Context, at *section, open OpenSecrets) (*Codec, error) {
+	switch {
+	case open == nil:
+		return newSealedCodec(s.Secrets), nil
+	case s.Secrets.Type == "":
+		return NewCodec(nil), nil
+	}
+	provider, err := open(ctx, s.Secrets.Type, s.Secrets.State)
+	if err != nil {
+		return nil, &DecodeError{Pointer: at.pointer, Offset: at.offset, Reason: "opening the secrets provider", Cause: err}
+	}
+	return NewCodec(provider), nil
+}
+
+func (s *Snapshot) decodeResources(ctx context.Context, c *Codec, r *reader) error {
+	return r.array(func(int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		res, text, err := c.decodeResource(&decoder{reader: r, ctx: ctx, codec: c})
+		if err != nil {
+			return err
+		}
+		s.add(slot{resource: res, json: text})
+		return nil
+	})
+}
+
+func (s *Snapshot) decodeOperations(ctx context.Context, c *Codec, r *reader) error {
+	return r.array(func(int) error {
+		v, err := c.decodeOperation(ctx, r)
+		if err != nil {
+			return err
+		}
+		s.addOperation(v)
+		return nil
+	})
+}
+
+func (c *Codec) decodeOperation(ctx context.Context, r *reader) (v slot, err error) {
+	err = r.object(func(name string) (err error) {
+		switch name {
+		case "resource":
+			v.resource, v.json, err = c.decodeResource(&decoder{reader: r, ctx: ctx, codec: c})
+		case "type":
+			v.operation, err = r.operationType()
+		default:
+			err = r.skip()
+		}
+		return err
+	})
+	if err == nil && (v.resource == nil || v.operation == "") {
+		err = r.fail("a pending operation has no resource or no type")
+	}
+	return v, err
+}
+
+func (r *reader) operationType() (OperationType, error) {
+	s, err := r.string()
+	if err == nil && !OperationType(s).valid() {
+		err = r.failf("%q is not a type of operation", s)
+	}
+	return OperationType(s), err
+}
+
+func (p *SecretsProvider) decode(r *reader) error {
+	return r.object(func(name string) (err error) {
+		switch name {
+		case "type":
+			p.Type, err = r.optionalString()
+		case "state":
+			var v jsontext.Value
+			v, err = r.raw()
+			p.State = []byte(v)
+		default:
+			err = r.skip()
+		}
+		return err
+	})
+}
+
+func (m *Manifest) decode(r *reader) error {
+	err := r.object(func(name string) (err error) {
+		switch name {
+		case "time":
+			m.Time, err = r.time()
+		case "magic":
+			m.Magic, err = r.optionalString()
+		case "version":
+			m.Version, err = r.optionalString()
+		case "plugins":
+			err = r.array(func(int) error {
+				var p Plugin
+				err := p.decode(r)
+				m.Plugins = append(m.Plugins, p)
+				return err
+			})
+		default:
+			err = keep(r, name, &m.unknown)
+		}
+		return err
+	})
+	sortMembers(m.unknown)
+	return err
+}
+
+func (p *Plugin) decode(r *reader) error {
+	return r.object(func(name string) (err error) {
+		switch name {
+		case "name":
+			p.Name, err = r.optionalString()
+		case "path":
+			p.Path, err = r.optionalString()
+		case "type":
+			p.Type, err = r.optionalString()
+		case "version":
+			p.Version, err = r.optionalString()
+		default:
+			err = r.skip()
+		}
+		return err
+	})
+}
+
+// time reads a time, or null or "", which is the zero time.
+func (r *reader) time() (time.Time, error) {
+	s, err := r.optionalString()
+	if err != nil || s == "" {
+		return time.Time{}, err
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, r.fail("expected a time such as 2006-01-02T15:04:05Z")
+	}
+	return t, nil
+}

@@ -1,0 +1,334 @@
+package state
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// decoder reads one resource.
+type decoder struct {
+	*reader
+	ctx   context.Context
+	codec *Codec
+	path  property.Path
+	// inSecret counts the secrets around the value.
+	inSecret int
+	// sealed and plain say that a secret was read as ciphertext, as plaintext.
+	sealed, plain bool
+	// byteStrings says that a string that may not be UTF-8 was read.
+	byteStrings bool
+	// kept are the ciphertexts read, for the cache.
+	kept []keptSecret
+}
+
+type keptSecret struct {
+	path, plaintext, ciphertext string
+}
+
+func (d *decoder) push(s property.Segment) { d.path = append(d.path, s) }
+func (d *decoder) pop()                    { d.path = d.path[:len(d.path)-1] }
+
+// value reads a value.
+func (d *decoder) value() (property.Value, error) {
+	if len(d.path)+d.inSecret > maxDepth {
+		return property.Null, d.failf("the value is nested more than %d levels deep", maxDepth)
+	}
+	switch d.kind() {
+	case jsontext.KindNull:
+		return property.Null, d.skip()
+	case jsontext.KindTrue, jsontext.KindFalse:
+		b, err := d.optionalBool()
+		return property.Bool(b), err
+	case jsontext.KindNumber:
+		f, err := d.number()
+		return property.Number(f), err
+	case jsontext.KindString:
+		s, err := d.string()
+		if s == unknownSentinel {
+			return property.Unknown, err
+		}
+		return property.String(s), err
+	case jsontext.KindBeginArray:
+		elements := []property.Value{}
+		err := d.array(func(i int) error {
+			d.push(property.Index(i))
+			defer d.pop()
+			v, err := d.value()
+			elements = append(elements, v)
+			return err
+		})
+		return property.Array(elements...), err
+	}
+	m, signature, err := d.members()
+	if err != nil || signature == "" {
+		return property.Object(m), err
+	}
+	return d.special(signature, m)
+}
+
+// members reads an object's members, but for its signature, empty where it has none.
+func (d *decoder) members() (m property.Map, signature string, err error) {
+	var entries []property.Entry
+	err = d.object(func(name string) (err error) {
+		if name == signatureKey {
+			if signature, err = d.string(); signature == "" && err == nil {
+				err = d.fail("the signature of a special value is empty")
+			}
+			return err
+		}
+		d.push(property.Key(name))
+		defer d.pop()
+		v, err := d.value()
+		entries = append(entries, property.Entry{Key: name, Value: v})
+		return err
+	})
+	return property.NewMap(entries...), signature, err
+}
+
+// special makes the value that a signature names of the other members.
+func (d *decoder) special(signature string, m property.Map) (property.Value, error) {
+	switch signature {
+	case secretSignature:
+		return d.secret(m)
+	case assetSignature:
+		return d.asset(m)
+	case archiveSignature:
+		return d.archive(m)
+	case referenceSignature:
+		return d.reference(m)
+	case byteStringSignature:
+		d.byteStrings = true
+		text, _, err := d.text(m, "value")
+		if err != nil {
+			return property.Null, err
+		}
+		b, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return property.Null, d.fail("malformed byte string: its value is not base64")
+		}
+		return property.String(string(b)), nil
+	case numberSignature:
+		text, _, err := d.text(m, "value")
+		if err != nil {
+			return property.Null, err
+		}
+		b, err := hex.DecodeString(text)
+		if err != nil || len(b) != 8 {
+			return property.Null, d.fail("malformed number: its value is not 16 hex digits")
+		}
+		return property.Number(math.Float64frombits(binary.BigEndian.Uint64(b))), nil
+	}
+	return property.Null, d.failf("unrecognized signature %q of a special value: the state may be of a newer version", signature)
+}
+
+// text returns the string member of a special value, and whether there is one.
+func (d *decoder) text(m property.Map, name string) (string, bool, error) {
+	v, ok := m.Lookup(name)
+	if !ok {
+		return "", false, nil
+	}
+	if v.IsUnknown() {
+		return unknownSentinel, true, nil // a text that looks like the sentinel
+	}
+	s, isString := v.AsString()
+	if !isString {
+		return "", false, d.failf("malformed special value: its %s is not a string", name)
+	}
+	return s, true, nil
+}
+
+// source is the contents of an asset or archive: hash, and one of the others.
+type source struct {
+	hash  string
+	kind  property.AssetSource
+	value string
+}
+
+func (d *decoder) source(m property.Map, what string) (source, error) {
+	var s source
+	var err error
+	if s.hash, _, err = d.text(m, "hash"); err != nil {
+		return s, err
+	}
+	found := 0
+	for name, kind := range map[string]property.AssetSource{
+		"text": property.SourceText, "path": property.SourcePath, "uri": property.SourceURI,
+	} {
+		value, ok, err := d.text(m, name)
+		if err != nil {
+			return s, err
+		}
+		if ok {
+			s.kind, s.value = kind, value
+			found++
+		}
+	}
+	if m.Has("assets") {
+		s.kind = property.SourceAssets
+		found++
+	}
+	if found > 1 {
+		return s, d.failf("malformed %s: it has more than one of text, path, uri, and assets", what)
+	}
+	return s, nil
+}
+
+func (d *decoder) asset(m property.Map) (property.Value, error) {
+	s, err := d.source(m, "asset")
+	if err != nil {
+		return property.Null, err
+	}
+	a := property.Asset{Hash: s.hash, Source: s.kind}
+	switch s.kind {
+	case property.SourceText:
+		a.Text = s.value
+	case property.SourcePath:
+		a.Path = s.value
+	case property.SourceURI:
+		a.URI = s.value
+	case property.SourceAssets:
+		return property.Null, d.fail("malformed asset: it has assets")
+	case property.SourceNone:
+		if s.hash == "" || s.hash == emptyTextHash {
+			a.Source = property.SourceText
+		}
+	}
+	return property.AssetOf(a), nil
+}
+
+func (d *decoder) archive(m property.Map) (property.Value, error) {
+	s, err := d.source(m, "archive")
+	if err != nil {
+		return property.Null, err
+	}
+	a := property.Archive{Hash: s.hash, Source: s.kind}
+	switch s.kind {
+	case property.SourceText:
+		return property.Null, d.fail("malformed archive: it has a text")
+	case property.SourcePath:
+		a.Path = s.value
+	case property.SourceURI:
+		a.URI = s.value
+	case property.SourceAssets:
+		assets, ok := m.Get("assets").AsObject()
+		if !ok {
+			return property.Null, d.fail("malformed archive: its assets are not an object")
+		}
+		for name, v := range assets.All() {
+			if v.Kind() != property.KindAsset && v.Kind() != property.KindArchive {
+				return property.Null, d.failf("malformed archive: its member %q is neither an asset nor an archive", name)
+			}
+		}
+		a.Assets = assets
+	}
+	return property.ArchiveOf(a), nil
+}
+
+func (d *decoder) reference(m property.Map) (property.Value, error) {
+	var r property.ResourceReference
+	var err error
+	if r.URN, _, err = d.text(m, "urn"); err != nil {
+		return property.Null, err
+	}
+	if r.URN == "" {
+		return property.Null, d.fail("malformed resource reference: it has no urn")
+	}
+	if r.PackageVersion, _, err = d.text(m, "packageVersion"); err != nil {
+		return property.Null, err
+	}
+	// An old version of Pulumi wrote the ID as {"V": id}: null for a component, a
+	// string, or an object for an ID that is not known.
+	if old, ok := m.Get("id").AsObject(); ok {
+		switch v := old.Get("V"); v.Kind() {
+		case property.KindNull:
+		case property.KindString:
+			r.ID, r.HasID = mustString(v), true
+		case property.KindObject:
+			r.HasID = true
+		default:
+			return property.Null, d.fail("malformed resource reference: its id is not a string")
+		}
+		return property.Reference(r), nil
+	}
+	r.ID, r.HasID, err = d.text(m, "id")
+	if r.ID == unknownSentinel {
+		r.ID = ""
+	}
+	return property.Reference(r), err
+}
+
+func mustString(v property.Value) string {
+	s, _ := v.AsString()
+	return s
+}
+
+// secret decrypts a secret and reads what it holds. Its errors do not show that.
+func (d *decoder) secret(m property.Map) (property.Value, error) {
+	ciphertext, isSealed, err := d.text(m, "ciphertext")
+	if err != nil {
+		return property.Null, err
+	}
+	plaintext, isPlain, err := d.text(m, "plaintext")
+	if err != nil {
+		return property.Null, err
+	}
+	if isSealed == isPlain {
+		return property.Null, d.fail("malformed secret: it must have one of ciphertext and plaintext")
+	}
+	switch {
+	case isSealed && d.inSecret > 0:
+		// Older versions of Pulumi name the plaintext so inside other secrets.
+		plaintext = ciphertext
+	case isSealed:
+		d.sealed = true
+		if d.codec.sealed {
+			return property.Secret(property.Unknown), nil
+		}
+		if plaintext, err = d.codec.cache.Decrypt(d.ctx, ciphertext); err != nil {
+			return property.Null, d.wrap("a secret cannot be decrypted", err)
+		}
+	case d.inSecret == 0:
+		d.plain = true
+	}
+	inner, err := d.secretValue(plaintext)
+	if err != nil {
+		return property.Null, err
+	}
+	if isSealed && d.inSecret == 0 {
+		e := encoder{ctx: d.ctx, codec: d.codec}
+		if text := e.secretText(inner); e.err == nil {
+			d.kept = append(d.kept, keptSecret{path: d.path.String(), plaintext: text, ciphertext: ciphertext})
+		}
+	}
+	return property.Secret(inner), nil
+}
+
+func (d *decoder) secretValue(plaintext string) (property.Value, error) {
+	inner := decoder{
+		reader:   newReader([]byte(plaintext), "", 0),
+		ctx:      d.ctx,
+		codec:    d.codec,
+		path:     d.path,
+		inSecret: d.inSecret + 1,
+	}
+	v, err := inner.value()
+	if err == nil {
+		err = inner.end()
+	}
+	d.byteStrings = d.byteStrings || inner.byteStrings
+	if err != nil {
+		reason := "what the secret holds is not a value of a state"
+		if d.inSecret > 0 {
+			reason = "a secret within a secret does not hold a value of a state"
+		}
+		return property.Null, d.fail(reason)
+	}
+	return v, nil
+}

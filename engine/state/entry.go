@@ -1,0 +1,190 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Entry is a list of changes to a snapshot that take effect together or not at
+// all. It is the unit of a stack's journal.
+type Entry []Change
+
+// Change is one change of an Entry: one of the types below.
+type Change interface {
+	// apply makes the change and returns what undoes it.
+	apply(s *Snapshot, text sealedJSON) (undo func(), err error)
+}
+
+// BeginOperation says that an operation is about to begin. It is made durable
+// before the provider is called, so that a crash leaves word of it.
+type BeginOperation struct {
+	// Op is a new number, from [Stack.NextOp].
+	Op       OpID
+	Type     OperationType
+	Resource *Resource
+}
+
+// EndOperation says that an operation has ended, well or not. What it changed
+// is in the same entry.
+type EndOperation struct {
+	Op OpID
+}
+
+// PutResource adds a resource, or replaces the one with the same serial.
+type PutResource struct {
+	// Serial is that of the resource replaced, or a new one, from [Stack.NextSerial].
+	Serial   Serial
+	Resource *Resource
+}
+
+// RemoveResource removes the resource with the serial.
+type RemoveResource struct {
+	Serial Serial
+}
+
+// SetManifest replaces the manifest.
+type SetManifest struct {
+	Manifest Manifest
+}
+
+// SetMetadata, SetSnippets, and SetExtensions replace those parts of a snapshot;
+// nil removes them.
+type (
+	SetMetadata   struct{ Value jsontext.Value }
+	SetSnippets   struct{ Value jsontext.Value }
+	SetExtensions struct{ Value jsontext.Value }
+)
+
+// An EntryError reports an entry that does not fit the snapshot that it is for:
+// a mistake of the caller, or a journal that is not the checkpoint's.
+type EntryError struct {
+	// Change is the index of the change within the entry.
+	Change int
+	Reason string
+}
+
+func (e *EntryError) Error() string {
+	return fmt.Sprintf("change %d of a journal entry: %s", e.Change, e.Reason)
+}
+
+// Apply makes all changes of the entry, or none and returns an *EntryError.
+func (s *Snapshot) Apply(e Entry) error {
+	_, err := s.apply(sealedEntry{changes: e})
+	return err
+}
+
+// sealedEntry is an entry and the JSON of the resources that its changes hold.
+type sealedEntry struct {
+	changes Entry
+	texts   []sealedJSON // nil, or one for each change
+}
+
+// apply makes all changes of the entry, or none, and returns what undoes them.
+func (s *Snapshot) apply(e sealedEntry) (undo func(), err error) {
+	undos := make([]func(), 0, len(e.changes))
+	undo = func() {
+		for i := len(undos) - 1; i >= 0; i-- {
+			undos[i]()
+		}
+	}
+	for i, change := range e.changes {
+		var text sealedJSON
+		if e.texts != nil {
+			text = e.texts[i]
+		}
+		u, err := change.apply(s, text)
+		if err != nil {
+			undo()
+			return nil, &EntryError{Change: i, Reason: err.Error()}
+		}
+		undos = append(undos, u)
+	}
+	return undo, nil
+}
+
+func (c BeginOperation) apply(s *Snapshot, text sealedJSON) (func(), error) {
+	_, exists := s.operations[c.Op]
+	switch {
+	case exists:
+		return nil, fmt.Errorf("operation %d was begun before", c.Op)
+	case c.Op >= maxNumber:
+		return nil, fmt.Errorf("operation %d is out of range", c.Op)
+	case !c.Type.valid():
+		return nil, fmt.Errorf("%q is not a type of operation", c.Type)
+	case c.Resource == nil:
+		return nil, fmt.Errorf("operation %d has no resource", c.Op)
+	}
+	next := s.nextOp
+	s.operations[c.Op] = slot{operation: c.Type, resource: c.Resource, json: text}
+	s.nextOp = max(s.nextOp, c.Op+1)
+	return func() { delete(s.operations, c.Op); s.nextOp = next }, nil
+}
+
+func (c EndOperation) apply(s *Snapshot, _ sealedJSON) (func(), error) {
+	old, ok := s.operations[c.Op]
+	if !ok {
+		return nil, fmt.Errorf("operation %d was not begun", c.Op)
+	}
+	delete(s.operations, c.Op)
+	return func() { s.operations[c.Op] = old }, nil
+}
+
+func (c PutResource) apply(s *Snapshot, text sealedJSON) (func(), error) {
+	switch {
+	case c.Resource == nil:
+		return nil, fmt.Errorf("nothing to put at serial %d", c.Serial)
+	case c.Serial >= maxNumber:
+		return nil, fmt.Errorf("serial %d is out of range", c.Serial)
+	}
+	old, existed := s.slots[c.Serial]
+	next := s.nextSerial
+	s.slots[c.Serial] = slot{resource: c.Resource, json: text}
+	s.nextSerial = max(s.nextSerial, c.Serial+1)
+	return func() {
+		s.nextSerial = next
+		if existed {
+			s.slots[c.Serial] = old
+		} else {
+			delete(s.slots, c.Serial)
+		}
+	}, nil
+}
+
+func (c RemoveResource) apply(s *Snapshot, _ sealedJSON) (func(), error) {
+	old, ok := s.slots[c.Serial]
+	if !ok {
+		return nil, fmt.Errorf("there is no resource with serial %d to remove", c.Serial)
+	}
+	delete(s.slots, c.Serial)
+	return func() { s.slots[c.Serial] = old }, nil
+}
+
+func (c SetManifest) apply(s *Snapshot, _ sealedJSON) (func(), error) {
+	return set(&s.Manifest, c.Manifest), nil
+}
+
+func (c SetMetadata) apply(s *Snapshot, _ sealedJSON) (func(), error) {
+	return setValue(&s.Metadata, c.Value)
+}
+
+func (c SetSnippets) apply(s *Snapshot, _ sealedJSON) (func(), error) {
+	return setValue(&s.Snippets, c.Value)
+}
+
+func (c SetExtensions) apply(s *Snapshot, _ sealedJSON) (func(), error) {
+	return setValue(&s.Extensions, c.Value)
+}
+
+func setValue(at *jsontext.Value, v jsontext.Value) (func(), error) {
+	if v != nil && !v.IsValid() {
+		return nil, fmt.Errorf("the value is not JSON")
+	}
+	return set(at, v), nil
+}
+
+func set[T any](at *T, v T) func() {
+	old := *at
+	*at = v
+	return func() { *at = old }
+}

@@ -1,0 +1,148 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Errors of stores, for errors.Is. Each has a type below with the details.
+var (
+	ErrStackName     = errors.New("invalid stack name")
+	ErrStackNotFound = errors.New("stack not found")
+	ErrStackExists   = errors.New("stack exists")
+	ErrLocked        = errors.New("stack is locked")
+	ErrFenced        = errors.New("lease was lost")
+	ErrSequence      = errors.New("unexpected sequence number")
+	ErrCorrupt       = errors.New("state is damaged")
+	ErrNoSpace       = errors.New("no space left")
+)
+
+// A StackError says that a stack is not there, or is there already.
+type StackError struct {
+	// Kind is ErrStackNotFound or ErrStackExists.
+	Kind  error
+	Stack StackName
+	// Place is where the store keeps its stacks.
+	Place string
+}
+
+func (e *StackError) Error() string {
+	if e.Kind == ErrStackExists {
+		return fmt.Sprintf("the stack %s exists already in %s", e.Stack, e.Place)
+	}
+	return fmt.Sprintf("there is no stack %s in %s", e.Stack, e.Place)
+}
+
+func (e *StackError) Unwrap() error { return e.Kind }
+
+// A LockedError says who holds the lease of a stack. It is ErrLocked.
+type LockedError struct {
+	Stack StackName
+	// Holder is zero where it is not known.
+	Holder Holder
+}
+
+func (e *LockedError) Error() string {
+	msg := fmt.Sprintf("the stack %s is locked by another run", e.Stack)
+	if h := e.Holder; h.PID != 0 {
+		msg += fmt.Sprintf(": process %d (%s) of %s on %s, since %s",
+			h.PID, printable(h.Command), printable(h.User), printable(h.Host), h.Since.Format(time.DateTime))
+	}
+	return msg + "; wait until it ends, or stop that process, and the lock ends with it"
+}
+
+// printable makes text that another process wrote safe to show.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r > 0x7e && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func (e *LockedError) Unwrap() error { return ErrLocked }
+
+// A FencedError says that a write was refused, since the lease was lost. It is
+// ErrFenced.
+type FencedError struct {
+	Stack StackName
+	// Token is the lease's fencing token.
+	Token uint64
+}
+
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("this run no longer holds the lock of the stack %s: it was taken away while the run was going on; "+
+		"nothing more is written, refresh the stack before the next update", e.Stack)
+}
+
+func (e *FencedError) Unwrap() error { return ErrFenced }
+
+// A SequenceError says that a record or checkpoint does not follow on what the
+// store holds. It is ErrSequence.
+type SequenceError struct {
+	Stack     StackName
+	Got, Want uint64
+}
+
+func (e *SequenceError) Error() string {
+	return fmt.Sprintf("the journal of the stack %s is at sequence number %d, not %d", e.Stack, e.Want, e.Got)
+}
+
+func (e *SequenceError) Unwrap() error { return ErrSequence }
+
+// A CorruptError says that what a store holds of a stack is damaged, and nothing
+// was guessed. It is ErrCorrupt.
+type CorruptError struct {
+	// File is the damaged file, or the stack's name where there is none.
+	File string
+	// Offset is where the damage is, in bytes; -1 where it has no place.
+	Offset int64
+	// Reason says what is wrong.
+	Reason string
+	// Remedy says what to do.
+	Remedy string
+	// Cause is the error beneath, if any.
+	Cause error
+}
+
+func (e *CorruptError) Error() string {
+	msg := e.File + " is damaged"
+	if e.Offset >= 0 {
+		msg += fmt.Sprintf(" at byte %d", e.Offset)
+	}
+	msg += ": " + e.Reason
+	if e.Cause != nil {
+		msg += ": " + e.Cause.Error()
+	}
+	if e.Remedy != "" {
+		msg += "; " + e.Remedy
+	}
+	return msg
+}
+
+func (e *CorruptError) Unwrap() []error {
+	if e.Cause != nil {
+		return []error{ErrCorrupt, e.Cause}
+	}
+	return []error{ErrCorrupt}
+}
+
+// A NoSpaceError says that the disk, or the user's quota, is full. It is ErrNoSpace.
+type NoSpaceError struct {
+	// File is what could not be written.
+	File string
+	// Saved says that it was written after all, in space that the store had set
+	// aside to save what is under way. There may be none for anything more.
+	Saved bool
+	// Cause is the operating system's error.
+	Cause error
+}
+
+func (e *NoSpaceError) Error() string {
+	return fmt.Sprintf("no space left to write %s: what was saved before is intact; free some space and run again (%v)", e.File, e.Cause)
+}
+
+func (e *NoSpaceError) Unwrap() []error { return []error{ErrNoSpace, e.Cause} }

@@ -1,0 +1,132 @@
+package filestore
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// dir is the FS of a directory of the operating system. It goes through os.Root,
+// so that no symbolic link, which a checkout of a stranger's project may hold,
+// leads out of the directory.
+type dir string
+
+// withRoot calls do with the directory opened.
+func (d dir) withRoot(do func(*os.Root) error) error {
+	root, err := os.OpenRoot(string(d))
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(root), root.Close())
+}
+
+func (d dir) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	return d.open(name, flag, perm)
+}
+
+func (d dir) open(name string, flag int, perm fs.FileMode) (f *os.File, err error) {
+	err = d.withRoot(func(root *os.Root) error {
+		f, err = root.OpenFile(name, flag, perm)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
+	f, err := d.open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
+}
+
+func (d dir) MkdirAll(name string, perm fs.FileMode) error {
+	if _, err := os.Stat(string(d)); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(string(d), perm); err != nil {
+			return err
+		}
+		if err := dir(filepath.Dir(string(d))).SyncDir("."); err != nil {
+			return err
+		}
+	}
+	return d.withRoot(func(root *os.Root) error { return root.MkdirAll(name, perm) })
+}
+
+func (d dir) Rename(from, to string) error {
+	return d.withRoot(func(root *os.Root) error { return root.Rename(from, to) })
+}
+
+func (d dir) Link(from, to string) error {
+	return d.withRoot(func(root *os.Root) error { return root.Link(from, to) })
+}
+
+func (d dir) Remove(name string) error {
+	return d.withRoot(func(root *os.Root) error { return root.Remove(name) })
+}
+
+func (d dir) SyncDir(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil // a directory cannot be synced there, nor need it
+	}
+	f, err := d.open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Lock retries where the file was replaced between opening and locking it, by
+// the Break of another process: the lock of a file without a name locks nothing.
+func (d dir) Lock(name string) (io.Closer, error) {
+	for {
+		f, err := d.open(name, os.O_RDWR|os.O_CREATE, filePerm)
+		if err != nil {
+			return nil, err
+		}
+		release, err := lockFile(f)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		same, err := d.isNamed(f, name)
+		if err == nil && same {
+			return lock{f, release}, nil
+		}
+		if err := errors.Join(err, release(), f.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isNamed reports whether f is the file of the name.
+func (d dir) isNamed(f *os.File, name string) (same bool, err error) {
+	err = d.withRoot(func(root *os.Root) error {
+		opened, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		named, err := root.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		same = err == nil && os.SameFile(opened, named)
+		return err
+	})
+	return same, err
+}
+
+func (d dir) Path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+
+// lock is a locked file.
+type lock struct {
+	file    *os.File
+	release func() error
+}
+
+func (l lock) Close() error { return errors.Join(l.release(), l.file.Close()) }

@@ -1,0 +1,43 @@
+package filestore
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+)
+
+// FS is the part of a file system that a store needs, so that tests can make it
+// fail. Names are slash-separated and relative to the store's directory; they
+// never leave it. Errors are those of package os.
+type FS interface {
+	// OpenFile is like os.OpenFile.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	// ReadDir is like os.ReadDir.
+	ReadDir(name string) ([]fs.DirEntry, error)
+	// MkdirAll is like os.MkdirAll; it makes the store's directory too.
+	MkdirAll(name string, perm fs.FileMode) error
+	// Rename is like os.Rename: it replaces the file that is there, atomically.
+	Rename(from, to string) error
+	// Link is like os.Link.
+	Link(from, to string) error
+	// Remove is like os.Remove.
+	Remove(name string) error
+	// SyncDir makes the entries of a directory durable.
+	SyncDir(name string) error
+	// Lock takes the exclusive lock of a file, making the file where there is
+	// none. Closing it, or the end of the process, ends the lock. The error is
+	// ErrHeld where another holds it, also within the process.
+	Lock(name string) (io.Closer, error)
+	// Path returns the name as the user knows it, for messages.
+	Path(name string) string
+}
+
+// File is an open file; see os.File.
+type File interface {
+	io.ReadWriteCloser
+	Truncate(size int64) error
+	Sync() error
+}
+
+// ErrHeld says that another holds the lock of a file.
+var ErrHeld = errors.New("the lock is held")

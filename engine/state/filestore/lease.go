@@ -1,0 +1,463 @@
+package filestore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// lease is a [state.Lease]. What makes it exclusive is the operating system's
+// lock of the lock file. What fences a holder whose lease was broken is the
+// file's contents: they are the holder's own for as long as the lease lasts.
+//
+// A new holder writes its contents first and reads the state then. A write
+// checks the contents before it begins and once it is durable, so it either is
+// in what the next holder reads, or fails.
+type lease struct {
+	store *Store
+	files files
+	lock  io.Closer
+	// contents is what the lock file holds while the lease lasts.
+	contents []byte
+	token    uint64
+
+	// loaded says that sequence and size are known.
+	loaded bool
+	// sequence is that of the last record, size where the next frame goes.
+	sequence uint64
+	size     int64
+	// journal is open for appending, nil before the first append.
+	journal File
+	reserve bool
+	// ended is the error of every write from now on.
+	ended error
+}
+
+// lockContents is what a lock file holds.
+type lockContents struct {
+	Token uint64 `json:"token"`
+	// ID tells leases apart even where the token was lost.
+	ID     string       `json:"id"`
+	Holder state.Holder `json:"holder"`
+}
+
+// errReleased says that a lease was used after its end.
+var errReleased = errors.New("the lease was released")
+
+// Lease implements [state.Store].
+func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (_ state.Lease, err error) {
+	if err := name.Validate(); err != nil {
+		return nil, err
+	}
+	f := filesOf(name)
+	// A name that is not a stack's leaves no files behind.
+	if err := s.mustExist(f); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, name); err != nil {
+		return nil, err
+	}
+	lock, err := s.lockOf(f)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
+	if err := s.mustExist(f); err != nil {
+		return nil, err // it was removed meanwhile
+	}
+	last, err := s.largestToken(f)
+	if err != nil {
+		return nil, err
+	}
+	l := &lease{store: s, files: f, lock: lock, token: last + 1}
+	l.contents, err = json.Marshal(lockContents{Token: l.token, ID: rand.Text(), Holder: holder})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.overwrite(f.lock, l.contents); err != nil {
+		return nil, err
+	}
+	if err := l.removeTemporary(); err != nil {
+		return nil, err
+	}
+	l.setReserveAside()
+	return l, nil
+}
+
+func (s *Store) mustExist(f files) error {
+	there, err := s.exists(f.checkpoint)
+	if err == nil && !there {
+		err = &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
+	}
+	return err
+}
+
+// lockOf takes the lock of a stack, or says who has it.
+func (s *Store) lockOf(f files) (io.Closer, error) {
+	lock, err := s.fs.Lock(f.lock)
+	if errors.Is(err, ErrHeld) {
+		held, _ := s.readLock(f) // who holds it is good to know, not needed
+		return nil, &state.LockedError{Stack: f.name, Holder: held.Holder}
+	}
+	if err != nil {
+		return nil, s.writeError(f.lock, err)
+	}
+	return lock, nil
+}
+
+// readLock returns the contents of a lock file, zero where it has none, or a
+// crash left only part of them.
+func (s *Store) readLock(f files) (c lockContents, err error) {
+	data, err := s.readFile(f.lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err == nil && json.Unmarshal(data, &c) != nil {
+		c = lockContents{}
+	}
+	return c, err
+}
+
+// largestToken returns the largest token of the leases so far. Where the lock
+// file was lost, the checkpoint and the journal still tell.
+func (s *Store) largestToken(f files) (uint64, error) {
+	c, err := s.readLock(f)
+	if err != nil {
+		return 0, err
+	}
+	_, j, err := s.read(f)
+	if errors.Is(err, state.ErrStackNotFound) {
+		return c.Token, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return max(c.Token, j.token), nil
+}
+
+// overwrite replaces the contents of a file and leaves it the same file, whose
+// lock is held.
+func (s *Store) overwrite(name string, data []byte) error {
+	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return s.writeError(name, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return s.writeError(name, err)
+	}
+	return nil
+}
+
+// Break implements [state.Store]. It puts another file in the lock file's place:
+// the holder finds that its contents are gone, and the lock it has is of a file
+// without a name.
+func (s *Store) Break(ctx context.Context, name state.StackName) error {
+	if err := s.prepare(ctx, name); err != nil {
+		return err
+	}
+	f := filesOf(name)
+	token, err := s.largestToken(f)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(lockContents{Token: token, ID: rand.Text()})
+	if err != nil {
+		return err
+	}
+	if err := s.writeFile(f.lock+temporaryInfix, data); err != nil {
+		return err
+	}
+	if err := s.publish(f.lock+temporaryInfix, f.lock, f.locks); err != nil {
+		return err
+	}
+	return s.remove(f.lock + heldSuffix)
+}
+
+// removeTemporary removes what earlier leases wrote and did not publish. One of
+// them that was paused before it did cannot do it any more.
+func (l *lease) removeTemporary() error {
+	entries, err := l.store.fs.ReadDir(l.files.stacks)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := path.Join(l.files.stacks, entry.Name())
+		if strings.HasPrefix(name, l.files.checkpoint+temporaryInfix) {
+			if err := l.store.remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check returns the error of a lease that has ended, nil while it lasts.
+func (l *lease) check() error {
+	if l.ended != nil {
+		return l.ended
+	}
+	data, err := l.store.readFile(l.files.lock)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("checking the lock of the stack %s: %w", l.files.name, err)
+	}
+	if string(data) != string(l.contents) {
+		l.ended = &state.FencedError{Stack: l.files.name, Token: l.token}
+	}
+	return l.ended
+}
+
+// writable returns the error of a write that may not be.
+func (l *lease) writable(ctx context.Context, sequence, want uint64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !l.loaded {
+		return errors.New("the lease was not loaded before the first write")
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
+	if sequence != want {
+		return &state.SequenceError{Stack: l.files.name, Got: sequence, Want: want}
+	}
+	return nil
+}
+
+// Token implements [state.Lease].
+func (l *lease) Token() uint64 { return l.token }
+
+// Load implements [state.Lease]. It cuts a torn record off the journal, so that
+// the next one does not follow on it.
+func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	contents, j, err := l.store.read(l.files)
+	if err != nil {
+		return nil, err
+	}
+	l.size = j.size
+	if j.dropped != nil {
+		if err := l.openJournal(); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(l.journal.Truncate(l.size), l.journal.Sync()); err != nil {
+			return nil, l.store.writeError(l.files.journal, err)
+		}
+	}
+	l.sequence = contents.Sequence + uint64(len(contents.Records))
+	l.loaded = true
+	return contents, nil
+}
+
+func (l *lease) openJournal() (err error) {
+	if l.journal == nil {
+		l.journal, err = l.store.fs.OpenFile(l.files.journal, os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
+	}
+	if err != nil {
+		return l.store.writeError(l.files.journal, err)
+	}
+	return nil
+}
+
+// Append implements [state.Lease].
+func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
+	if err := l.writable(ctx, sequence, l.sequence+1); err != nil {
+		return err
+	}
+	if len(record) > maxRecordSize {
+		return fmt.Errorf("a journal record of %d bytes is too large, it may have %d", len(record), maxRecordSize)
+	}
+	if err := l.openJournal(); err != nil {
+		return err
+	}
+	data := appendFrame(nil, frame{sequence: sequence, token: l.token, record: record})
+	err := l.write(data)
+	var full *state.NoSpaceError
+	if errors.As(err, &full) && l.releaseReserve() {
+		if err := l.write(data); err != nil {
+			return err
+		}
+		full.Saved = true
+	} else if err != nil {
+		return err
+	}
+	if err := l.sync(); err != nil {
+		l.ended = err // what the disk holds is no longer known
+		return err
+	}
+	if err := l.check(); err != nil {
+		l.ended = err
+		return err
+	}
+	l.sequence = sequence
+	l.size += int64(len(data))
+	if full != nil {
+		return full
+	}
+	return nil
+}
+
+// write appends a frame, or leaves the journal as it is.
+func (l *lease) write(data []byte) error {
+	_, err := l.journal.Write(data)
+	if err == nil {
+		return nil
+	}
+	err = l.store.writeError(l.files.journal, err)
+	if e := l.journal.Truncate(l.size); e != nil {
+		l.ended = errors.Join(fmt.Errorf("the journal %s ends with part of a record: %w", l.store.fs.Path(l.files.journal), e), err)
+		return l.ended
+	}
+	return err
+}
+
+// sync makes the last frame durable, and with the first one the journal's name.
+func (l *lease) sync() error {
+	err := l.journal.Sync()
+	if err == nil && l.size == 0 {
+		err = l.store.fs.SyncDir(l.files.stacks)
+	}
+	if err != nil {
+		return fmt.Errorf("saving %s: the disk did not confirm it: %w", l.store.fs.Path(l.files.journal), err)
+	}
+	return nil
+}
+
+// Checkpoint implements [state.Lease].
+func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
+	if err := l.writable(ctx, sequence, l.sequence); err != nil {
+		return err
+	}
+	stamped, err := stamp(checkpoint, stampValue{Sequence: sequence, Token: l.token})
+	if err != nil {
+		return err
+	}
+	// The journal grows no more before the checkpoint is there, so the reserve
+	// is of more use to the checkpoint.
+	l.releaseReserve()
+	temporary := l.files.temporary(l.token)
+	if err := l.store.writeFile(temporary, stamped); err != nil {
+		return err
+	}
+	if err := errors.Join(l.keepBackup(), l.check()); err != nil {
+		return errors.Join(err, l.store.remove(temporary))
+	}
+	if err := l.store.publish(temporary, l.files.checkpoint, l.files.stacks); err != nil {
+		return err
+	}
+	return l.dropJournal()
+}
+
+// keepBackup keeps the checkpoint that is about to be replaced.
+func (l *lease) keepBackup() error {
+	s, f := l.store, l.files
+	if err := s.remove(f.backup); err != nil {
+		return err
+	}
+	if s.fs.Link(f.checkpoint, f.backup) == nil {
+		return nil
+	}
+	// The file system has no links.
+	data, err := s.readFile(f.checkpoint)
+	if err != nil {
+		return err
+	}
+	return s.writeFile(f.backup, data)
+}
+
+// dropJournal removes the journal, whose records the checkpoint holds. Where a
+// crash prevents it, they are passed over when they are read.
+func (l *lease) dropJournal() error {
+	if l.journal != nil {
+		if err := l.journal.Close(); err != nil {
+			return l.store.writeError(l.files.journal, err)
+		}
+		l.journal = nil
+	}
+	if err := l.store.remove(l.files.journal); err != nil {
+		return err
+	}
+	l.size = 0
+	return nil
+}
+
+// Rename implements [state.Lease].
+func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
+	if err := l.writable(ctx, l.sequence, l.sequence); err != nil {
+		return err
+	}
+	if err := l.store.Create(ctx, to, checkpoint); err != nil {
+		return err
+	}
+	return l.Remove(ctx)
+}
+
+// Remove implements [state.Lease]. The files become the backup.
+func (l *lease) Remove(ctx context.Context) error {
+	if err := l.writable(ctx, l.sequence, l.sequence); err != nil {
+		return err
+	}
+	s, f := l.store, l.files
+	if l.journal != nil {
+		if err := l.journal.Close(); err != nil {
+			return s.writeError(f.journal, err)
+		}
+		l.journal = nil
+	}
+	l.ended = errReleased
+	if err := s.fs.Rename(f.checkpoint, f.backup); err != nil {
+		return fmt.Errorf("removing the stack %s: %w", f.name, err)
+	}
+	if err := s.fs.Rename(f.journal, f.oldJournal); errors.Is(err, fs.ErrNotExist) {
+		err = s.remove(f.oldJournal)
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return fmt.Errorf("removing the journal of the stack %s: %w", f.name, err)
+	}
+	return errors.Join(s.fs.SyncDir(f.backups), s.fs.SyncDir(f.stacks))
+}
+
+// Release implements [state.Lease].
+func (l *lease) Release(context.Context) error {
+	if l.lock == nil {
+		return nil
+	}
+	var err error
+	if l.journal != nil {
+		err = l.journal.Close()
+		l.journal = nil
+	}
+	l.releaseReserve()
+	if l.ended == nil {
+		l.ended = errReleased
+	}
+	err = errors.Join(err, l.lock.Close())
+	l.lock = nil
+	if err != nil {
+		return fmt.Errorf("releasing the stack %s: %w", l.files.name, err)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package filestore
+
+import (
+	"crypto/rand"
+	"os"
+	"path"
+)
+
+// reserveSize, in bytes, is what a lease sets aside on the disk. When the disk
+// is full it is given up to save the results of the operations under way, which
+// nobody could find again: at most some dozen at a time, of some KB each.
+const reserveSize = 1 << 20
+
+// reserveFile is the file that takes the space.
+func (l *lease) reserveFile() string {
+	return path.Join(l.files.locks, l.files.name.Name+".reserve")
+}
+
+// setReserveAside takes the space. A full disk is told by the first write that
+// needs it, so an error here is none.
+func (l *lease) setReserveAside() {
+	f, err := l.store.fs.OpenFile(l.reserveFile(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return
+	}
+	l.reserve = true
+	filler := make([]byte, reserveSize)
+	rand.Read(filler) // what can be compressed takes no space on some file systems
+	_, err = f.Write(filler)
+	if closeErr := f.Close(); err != nil || closeErr != nil {
+		l.releaseReserve()
+	}
+}
+
+// releaseReserve gives the space back and reports whether there was any.
+func (l *lease) releaseReserve() bool {
+	if !l.reserve {
+		return false
+	}
+	l.reserve = false
+	return l.store.fs.Remove(l.reserveFile()) == nil
+}

@@ -1,0 +1,77 @@
+package filestore
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A checkpoint's file has a member that the state in it lacks, so that Pulumi,
+// which passes over unknown members, reads it as one of its own:
+//
+//	{"husk":{"sequence":12,"token":3},"version":3,"checkpoint":{…}}
+const stampMember = "husk"
+
+// stampValue says where a checkpoint stands in the stack's history.
+type stampValue struct {
+	// Sequence is that of the last record whose effect the checkpoint holds.
+	Sequence uint64 `json:"sequence"`
+	// Token is the fencing token of the lease it was written under.
+	Token uint64 `json:"token"`
+}
+
+// stamp returns the checkpoint, a JSON object, with the stamp as first member.
+func stamp(checkpoint []byte, v stampValue) ([]byte, error) {
+	rest, ok := bytes.CutPrefix(checkpoint, []byte("{"))
+	if !ok {
+		return nil, errors.New("a checkpoint must be a JSON object")
+	}
+	out := make([]byte, 0, len(checkpoint)+64)
+	out = fmt.Appendf(out, `{%q:{"sequence":%d,"token":%d}`, stampMember, v.Sequence, v.Token)
+	if !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("}")) {
+		out = append(out, ',')
+	}
+	return append(out, rest...), nil
+}
+
+// maxSequence bounds what a stamp may hold, so that counting on never overflows.
+const maxSequence = 1 << 53
+
+// readStamp returns the stamp of a checkpoint, nil where another tool wrote the
+// file and left it out. It reads no further than the stamp.
+func readStamp(checkpoint []byte) (*stampValue, error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(checkpoint))
+	if t, err := dec.ReadToken(); err != nil {
+		return nil, err
+	} else if t.Kind() != jsontext.KindBeginObject {
+		return nil, errors.New("it is not an object")
+	}
+	for dec.PeekKind() != jsontext.KindEndObject {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		if name.String() != stampMember {
+			if err := dec.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		v := new(stampValue)
+		if err := json.Unmarshal(value, v); err != nil {
+			return nil, err
+		}
+		if v.Sequence > maxSequence || v.Token > maxSequence {
+			return nil, errors.New("its sequence number or token is out of range")
+		}
+		return v, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,241 @@
+// Package memstore keeps the states of stacks in memory, for tests and for hosts
+// that store states themselves.
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Store is a [state.Store] in memory. The zero Store is empty.
+type Store struct {
+	mu     sync.Mutex
+	stacks map[state.StackName]*stack
+	// tokens are the last fencing tokens, also of stacks that were removed.
+	tokens map[state.StackName]uint64
+}
+
+type stack struct {
+	checkpoint []byte
+	sequence   uint64
+	records    [][]byte
+	holder     *lease
+}
+
+const place = "memory"
+
+// List implements [state.Store].
+func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := make([]state.StackName, 0, len(s.stacks))
+	for name := range s.stacks {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b state.StackName) int { return strings.Compare(a.String(), b.String()) })
+	return names, ctx.Err()
+}
+
+// Create implements [state.Store].
+func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
+	if err := check(ctx, name); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.create(name, checkpoint)
+}
+
+func (s *Store) create(name state.StackName, checkpoint []byte) error {
+	if _, ok := s.stacks[name]; ok {
+		return &state.StackError{Kind: state.ErrStackExists, Stack: name, Place: place}
+	}
+	if s.stacks == nil {
+		s.stacks, s.tokens = map[state.StackName]*stack{}, map[state.StackName]uint64{}
+	}
+	s.stacks[name] = &stack{checkpoint: bytes.Clone(checkpoint)}
+	return nil
+}
+
+// Load implements [state.Store].
+func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents, error) {
+	if err := check(ctx, name); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.load(name)
+}
+
+func (s *Store) load(name state.StackName) (*state.Contents, error) {
+	st, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	contents := &state.Contents{
+		CheckpointFile: "the state of " + name.String(),
+		JournalFile:    "the journal of " + name.String(),
+		Checkpoint:     bytes.Clone(st.checkpoint),
+		Sequence:       st.sequence,
+	}
+	for _, record := range st.records {
+		contents.Records = append(contents.Records, bytes.Clone(record))
+	}
+	return contents, nil
+}
+
+func (s *Store) find(name state.StackName) (*stack, error) {
+	if st, ok := s.stacks[name]; ok {
+		return st, nil
+	}
+	return nil, &state.StackError{Kind: state.ErrStackNotFound, Stack: name, Place: place}
+}
+
+// Lease implements [state.Store].
+func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
+	if err := check(ctx, name); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if st.holder != nil {
+		return nil, &state.LockedError{Stack: name, Holder: st.holder.holder}
+	}
+	s.tokens[name]++
+	st.holder = &lease{store: s, name: name, token: s.tokens[name], holder: holder}
+	return st.holder, nil
+}
+
+// Break implements [state.Store].
+func (s *Store) Break(ctx context.Context, name state.StackName) error {
+	if err := check(ctx, name); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	st.holder = nil
+	return nil
+}
+
+func check(ctx context.Context, name state.StackName) error {
+	if err := name.Validate(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// lease is a [state.Lease]. It lasts while it is its stack's holder.
+type lease struct {
+	store  *Store
+	name   state.StackName
+	token  uint64
+	holder state.Holder
+}
+
+// Token implements [state.Lease].
+func (l *lease) Token() uint64 { return l.token }
+
+// held returns the stack. The caller holds the store's lock.
+func (l *lease) held(ctx context.Context) (*stack, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if st := l.store.stacks[l.name]; st != nil && st.holder == l {
+		return st, nil
+	}
+	return nil, &state.FencedError{Stack: l.name, Token: l.token}
+}
+
+// Load implements [state.Lease].
+func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if _, err := l.held(ctx); err != nil {
+		return nil, err
+	}
+	return l.store.load(l.name)
+}
+
+// Append implements [state.Lease].
+func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	st, err := l.held(ctx)
+	if err != nil {
+		return err
+	}
+	if want := st.last() + 1; sequence != want {
+		return &state.SequenceError{Stack: l.name, Got: sequence, Want: want}
+	}
+	st.records = append(st.records, bytes.Clone(record))
+	return nil
+}
+
+// last returns the sequence number of the last record.
+func (st *stack) last() uint64 { return st.sequence + uint64(len(st.records)) }
+
+// Checkpoint implements [state.Lease].
+func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	st, err := l.held(ctx)
+	if err != nil {
+		return err
+	}
+	if want := st.last(); sequence != want {
+		return &state.SequenceError{Stack: l.name, Got: sequence, Want: want}
+	}
+	st.checkpoint, st.sequence, st.records = bytes.Clone(checkpoint), sequence, nil
+	return nil
+}
+
+// Rename implements [state.Lease].
+func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
+	if err := to.Validate(); err != nil {
+		return err
+	}
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if _, err := l.held(ctx); err != nil {
+		return err
+	}
+	if err := l.store.create(to, checkpoint); err != nil {
+		return err
+	}
+	delete(l.store.stacks, l.name)
+	return nil
+}
+
+// Remove implements [state.Lease].
+func (l *lease) Remove(ctx context.Context) error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if _, err := l.held(ctx); err != nil {
+		return err
+	}
+	delete(l.store.stacks, l.name)
+	return nil
+}
+
+// Release implements [state.Lease].
+func (l *lease) Release(context.Context) error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if st := l.store.stacks[l.name]; st != nil && st.holder == l {
+		st.holder = nil
+	}
+	return nil
+}

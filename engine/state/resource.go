@@ -1,0 +1,163 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Resource is what a stack remembers of one resource: ResourceV3 of Pulumi's
+// deployment JSON.
+//
+// A Resource in a [Snapshot] is shared and must not be changed. To change one,
+// copy the struct, change the copy, and put that; a copy keeps the fields that
+// this package does not know but found in the JSON. What the fields refer to
+// (slices, maps) is replaced in the copy, not changed in place.
+type Resource struct {
+	// URN names the resource. Old copies of a replaced resource (see Delete)
+	// have the same URN as the new one.
+	URN urn.URN
+	// Custom tells resources that a provider manages from components.
+	Custom bool
+	// Delete marks an old copy whose replacement exists, to be deleted.
+	Delete bool
+	// ID is the provider's name for the resource; components have none.
+	ID string
+	// Type is the resource's own type token.
+	Type string
+	// Inputs are the checked inputs that the resource was last made from.
+	Inputs property.Map
+	// Outputs are what the provider returned last.
+	Outputs property.Map
+	// Parent is empty for the stack itself, and for resources without one.
+	Parent urn.URN
+	// Protect refuses to delete the resource.
+	Protect bool
+	// Taint makes the next update replace the resource.
+	Taint bool
+	// External marks a resource that was read, not made, by the program.
+	External bool
+	// Dependencies are the resources that this one depends on.
+	Dependencies []urn.URN
+	// InitErrors say why the resource was made but is not ready.
+	InitErrors []string
+	// Provider is the reference "<urn>::<id>" of the provider resource.
+	Provider string
+	// PropertyDependencies are the dependencies of each input. A nil list (JSON
+	// null) and an empty one are kept apart, as Pulumi does.
+	PropertyDependencies map[string][]urn.URN
+	// PendingReplacement marks a resource that was deleted to be replaced, and
+	// not made again yet.
+	PendingReplacement bool
+	// AdditionalSecretOutputs name outputs that are secret because the program
+	// says so.
+	AdditionalSecretOutputs []string
+	// Aliases are earlier URNs of the resource.
+	Aliases []urn.URN
+	// CustomTimeouts override the provider's; nil where there are none.
+	CustomTimeouts *CustomTimeouts
+	// ImportID is the ID that the resource was imported with.
+	ImportID string
+	// RetainOnDelete keeps the real resource when this one is deleted.
+	RetainOnDelete bool
+	// DeletedWith is a resource whose deletion deletes this one too.
+	DeletedWith urn.URN
+	// ReplaceWith are resources whose replacement replaces this one too.
+	ReplaceWith []urn.URN
+	// Created and Modified are when the real resource was made and last changed;
+	// the zero time where that is not known.
+	Created, Modified time.Time
+	// SourcePosition is where the program registers the resource.
+	SourcePosition string
+	// StackTrace is how the program came there, innermost frame first.
+	StackTrace []StackFrame
+	// IgnoreChanges are the inputs, as property paths, that keep their old values.
+	IgnoreChanges []string
+	// HideDiff are the properties whose differences are not shown.
+	HideDiff []property.Path
+	// ReplaceOnChanges are the properties, as paths, whose change replaces the resource.
+	ReplaceOnChanges []string
+	// ReplacementTrigger replaces the resource when it changes; null is no trigger.
+	ReplacementTrigger property.Value
+	// RefreshBeforeUpdate makes every update refresh the resource first.
+	RefreshBeforeUpdate bool
+	// ViewOf is the resource that this one is a view of.
+	ViewOf urn.URN
+	// ResourceHooks are the names of the hooks, by type of hook.
+	ResourceHooks map[string][]string
+	// ExtensionRef is the key of the provider's extension in [Snapshot.Extensions].
+	ExtensionRef string
+	// SnippetID is the UUID of the snippet that registered the resource.
+	SnippetID string
+
+	// unknown holds members of the JSON that this package does not know, in the
+	// order of their names.
+	unknown []member
+}
+
+// member is a name and value of a JSON object.
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+func sortMembers(members []member) {
+	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+}
+
+// CustomTimeouts are how long the provider may take for each operation, in
+// seconds; 0 leaves it to the provider.
+type CustomTimeouts struct {
+	Create, Update, Delete, Read float64
+}
+
+// StackFrame is one call on the way to a registration.
+type StackFrame struct {
+	SourcePosition string
+}
+
+// providerTypePrefix starts the types of provider resources.
+const providerTypePrefix = "pulumi:providers:"
+
+// IsProvider reports whether the resource is a provider.
+func (r *Resource) IsProvider() bool {
+	return r.Custom && strings.HasPrefix(r.Type, providerTypePrefix)
+}
+
+// Reference returns the reference by which other resources name the provider
+// resource r in their Provider field.
+func (r *Resource) Reference() string { return string(r.URN) + "::" + r.ID }
+
+// OperationType says what an operation does to its resource.
+type OperationType string
+
+// The types of operations.
+const (
+	OperationCreating  OperationType = "creating"
+	OperationUpdating  OperationType = "updating"
+	OperationDeleting  OperationType = "deleting"
+	OperationReading   OperationType = "reading"
+	OperationImporting OperationType = "importing"
+)
+
+func (t OperationType) valid() bool {
+	switch t {
+	case OperationCreating, OperationUpdating, OperationDeleting, OperationReading, OperationImporting:
+		return true
+	}
+	return false
+}
+
+// PendingOperation is an operation that was begun. One that is still there when
+// a stack is opened was cut short: whether it took effect is not known.
+type PendingOperation struct {
+	Type OperationType
+	// Resource is the resource as the operation would make it (creating,
+	// updating, reading, importing) or as it was (deleting).
+	Resource *Resource
+}

@@ -1,0 +1,189 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Serial numbers the resources of a snapshot within one run. Those of the
+// checkpoint have 0, 1, 2, … in its order; new ones continue. A URN would not
+// do: a resource and the old copies of it that are to be deleted share theirs.
+type Serial uint64
+
+// OpID numbers the operations of a snapshot within one run, like Serial.
+type OpID uint64
+
+// maxNumber bounds serials and operation numbers, so that they are exact in any
+// JSON reader and never overflow.
+const maxNumber = 1 << 53
+
+// Snapshot is the state of a stack at one moment. It is not safe for concurrent
+// use; its resources are shared with other snapshots and must not be changed.
+type Snapshot struct {
+	// Stack is the stack's name as the checkpoint has it,
+	// "organization/<project>/<name>" by Pulumi's convention. Exports lack it.
+	Stack string
+	// Manifest says when and by what the state was written.
+	Manifest Manifest
+	// Secrets names the provider that the state's secrets are encrypted with.
+	Secrets SecretsProvider
+	// Metadata, Snippets, and Extensions are parts of the deployment that this
+	// package keeps as they are. They are nil where absent.
+	Metadata, Snippets, Extensions jsontext.Value
+	// Features are those that the JSON named when it was read; see [Codec].
+	Features []string
+
+	// unknown members of the deployment, of the checkpoint (with its config),
+	// and of the document around them.
+	deploymentUnknown, checkpointUnknown, documentUnknown []member
+
+	slots      map[Serial]slot
+	operations map[OpID]slot
+	nextSerial Serial
+	nextOp     OpID
+}
+
+// slot holds a resource or an operation.
+type slot struct {
+	operation OperationType // empty for a resource
+	resource  *Resource
+	json      sealedJSON
+}
+
+// sealedJSON is a resource's JSON, with secrets as ciphertexts, so that a
+// resource that did not change is written as it was read. It is empty where
+// there is none.
+type sealedJSON struct {
+	text []byte
+	// provider identifies the provider that made the ciphertexts, empty where
+	// there are none.
+	provider string
+	// byteStrings says that the resource has strings that are not UTF-8.
+	byteStrings bool
+}
+
+// usableBy reports whether the JSON is right in a state whose secrets are
+// encrypted by the provider.
+func (j sealedJSON) usableBy(provider string) bool {
+	return j.text != nil && (j.provider == "" || j.provider == provider)
+}
+
+// Manifest says when and by what a state was written.
+type Manifest struct {
+	// Time is when the deployment began.
+	Time time.Time
+	// Magic is the SHA-256 of Version in hex; where it is empty it is filled in
+	// when written.
+	Magic string
+	// Version is that of the engine.
+	Version string
+	// Plugins are the providers that were used.
+	Plugins []Plugin
+
+	unknown []member
+}
+
+// Plugin names a provider's plugin in a manifest.
+type Plugin struct {
+	Name, Path, Type, Version string
+}
+
+// magic returns the magic of a manifest whose version is v.
+func magic(v string) string {
+	sum := sha256.Sum256([]byte(v))
+	return hex.EncodeToString(sum[:])
+}
+
+// SecretsProvider names the provider of a state's secrets, and holds what that
+// needs to be opened again. The zero SecretsProvider is none.
+type SecretsProvider struct {
+	Type  string
+	State json.RawMessage
+}
+
+// identity is equal for providers with the same key, and empty for none.
+func (p SecretsProvider) identity() string {
+	if p.Type == "" {
+		return ""
+	}
+	state := jsontext.Value(slices.Clone(p.State))
+	if state.Canonicalize() != nil {
+		state = jsontext.Value(p.State)
+	}
+	return p.Type + "\n" + string(state)
+}
+
+// NewSnapshot returns a snapshot of the resources, numbered from 0.
+func NewSnapshot(resources ...*Resource) *Snapshot {
+	s := &Snapshot{slots: map[Serial]slot{}, operations: map[OpID]slot{}}
+	for _, r := range resources {
+		s.add(slot{resource: r})
+	}
+	return s
+}
+
+func (s *Snapshot) add(v slot) {
+	s.slots[s.nextSerial] = v
+	s.nextSerial++
+}
+
+func (s *Snapshot) addOperation(v slot) {
+	s.operations[s.nextOp] = v
+	s.nextOp++
+}
+
+// Len returns the number of resources.
+func (s *Snapshot) Len() int { return len(s.slots) }
+
+// Resource returns the resource with the serial.
+func (s *Snapshot) Resource(serial Serial) (*Resource, bool) {
+	v, ok := s.slots[serial]
+	return v.resource, ok
+}
+
+// Resources iterates over the resources in the order of their serials.
+func (s *Snapshot) Resources() iter.Seq2[Serial, *Resource] {
+	return func(yield func(Serial, *Resource) bool) {
+		for _, serial := range slices.Sorted(maps.Keys(s.slots)) {
+			if !yield(serial, s.slots[serial].resource) {
+				return
+			}
+		}
+	}
+}
+
+// Operations iterates over the pending operations in the order of their numbers.
+func (s *Snapshot) Operations() iter.Seq2[OpID, PendingOperation] {
+	return func(yield func(OpID, PendingOperation) bool) {
+		for _, op := range slices.Sorted(maps.Keys(s.operations)) {
+			v := s.operations[op]
+			if !yield(op, PendingOperation{Type: v.operation, Resource: v.resource}) {
+				return
+			}
+		}
+	}
+}
+
+// Clone returns a snapshot that changes apart from s. Resources are shared.
+func (s *Snapshot) Clone() *Snapshot {
+	c := *s
+	c.slots = maps.Clone(s.slots)
+	c.operations = maps.Clone(s.operations)
+	return &c
+}
+
+// list returns the resources in the order of their serials.
+func (s *Snapshot) list() []slot {
+	out := make([]slot, 0, len(s.slots))
+	for _, serial := range slices.Sorted(maps.Keys(s.slots)) {
+		out = append(out, s.slots[serial])
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// A CycleError reports resources that depend on each other, so that they have no
+// order.
+type CycleError struct {
+	// URNs are the resources of one cycle; each depends on the next, and the
+	// last on the first.
+	URNs []urn.URN
+}
+
+func (e *CycleError) Error() string {
+	names := make([]string, len(e.URNs))
+	for i, u := range e.URNs {
+		names[i] = string(u)
+	}
+	return fmt.Sprintf("resources depend on each other: %s", strings.Join(append(names, names[0]), " -> "))
+}
+
+// Sort returns the resources in topological order: the provider, the parent, and
+// the dependencies of a resource come before it. Resources that are in such an
+// order keep it. The error is a *CycleError; then the edges that close a cycle
+// are left out of account. It takes time linear in the resources and their
+// dependencies.
+func Sort(resources []*Resource) ([]*Resource, error) {
+	order, err := sortResources(resources)
+	out := make([]*Resource, len(order))
+	for i, at := range order {
+		out[i] = resources[at]
+	}
+	return out, err
+}
+
+// ordered returns the resources in topological order.
+func (s *Snapshot) ordered() []slot {
+	slots := s.list()
+	order, _ := sortResources(resourcesOf(slots)) // a cycle is told by Verify
+	out := make([]slot, len(order))
+	for i, at := range order {
+		out[i] = slots[at]
+	}
+	return out
+}
+
+func resourcesOf(slots []slot) []*Resource {
+	out := make([]*Resource, len(slots))
+	for i, v := range slots {
+		out[i] = v.resource
+	}
+	return out
+}
+
+// sortResources returns the indexes of the resources in topological order, by a
+// depth-first search that keeps its own stack: a chain of resources may be
+// longer than the goroutine's.
+func sortResources(resources []*Resource) (order []int, err error) {
+	const (
+		unseen = iota
+		open
+		done
+	)
+	ix := newIndex(resources)
+	order = make([]int, 0, len(resources))
+	marks := make([]uint8, len(resources))
+	type visit struct {
+		at   int
+		deps []int
+	}
+	var stack []visit
+	for start := range resources {
+		if marks[start] != unseen {
+			continue
+		}
+		marks[start] = open
+		stack = append(stack, visit{start, ix.dependencies(resources[start])})
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if len(top.deps) == 0 {
+				marks[top.at] = done
+				order = append(order, top.at)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			dep := top.deps[0]
+			top.deps = top.deps[1:]
+			switch marks[dep] {
+			case unseen:
+				marks[dep] = open
+				stack = append(stack, visit{dep, ix.dependencies(resources[dep])})
+			case open:
+				if err == nil {
+					i := slices.IndexFunc(stack, func(v visit) bool { return v.at == dep })
+					cycle := &CycleError{}
+					for _, v := range stack[i:] {
+						cycle.URNs = append(cycle.URNs, resources[v.at].URN)
+					}
+					err = cycle
+				}
+			}
+		}
+	}
+	return order, err
+}
+
+// index finds resources by what others name them by.
+type index struct {
+	// live and old are the resources that are not, and are, to be deleted; of
+	// several old copies the first.
+	live, old map[urn.URN]int
+	providers map[string]int
+}
+
+func newIndex(resources []*Resource) index {
+	ix := index{live: map[urn.URN]int{}, old: map[urn.URN]int{}, providers: map[string]int{}}
+	for i, r := range resources {
+		in := ix.live
+		if r.Delete {
+			in = ix.old
+		}
+		if _, ok := in[r.URN]; !ok {
+			in[r.URN] = i
+		}
+		if r.IsProvider() {
+			ix.providers[r.Reference()] = i
+		}
+	}
+	return ix
+}
+
+// find returns the resource that r means by a URN. A resource that is to be
+// deleted means the old copy of a resource, if there is one.
+func (ix index) find(r *Resource, u urn.URN) (at int, ok bool) {
+	first, second := ix.live, ix.old
+	if r.Delete {
+		first, second = second, first
+	}
+	if at, ok = first[u]; !ok {
+		at, ok = second[u]
+	}
+	return at, ok
+}
+
+// dependencies returns the resources that come before r.
+func (ix index) dependencies(r *Resource) []int {
+	var out []int
+	if at, ok := ix.providers[r.Provider]; ok && r.Provider != "" {
+		out = append(out, at)
+	}
+	for _, ref := range r.references() {
+		if at, ok := ix.find(r, ref.urn); ok {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// reference is a URN in a resource and what it is there.
+type reference struct {
+	urn  urn.URN
+	role string
+}
+
+// references returns the resources that r names by URN, always in one order.
+func (r *Resource) references() []reference {
+	var out []reference
+	add := func(role string, urns ...urn.URN) {
+		for _, u := range urns {
+			if u != "" {
+				out = append(out, reference{u, role})
+			}
+		}
+	}
+	add("parent", r.Parent)
+	add("dependency", r.Dependencies...)
+	for _, key := range slices.Sorted(maps.Keys(r.PropertyDependencies)) {
+		add("dependency of the property "+key, r.PropertyDependencies[key]...)
+	}
+	add("deletedWith", r.DeletedWith)
+	add("replaceWith", r.ReplaceWith...)
+	add("viewOf", r.ViewOf)
+	return out
+}

@@ -1,0 +1,320 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/husk-dev/husk/engine/secrets"
+)
+
+// KeySource opens the secrets providers of stacks; [secrets.Keys] is one.
+type KeySource interface {
+	// New returns a provider for a stack that has none yet.
+	New(ctx context.Context) (secrets.Provider, error)
+	// Open returns the provider that a state names.
+	Open(ctx context.Context, typ string, state json.RawMessage) (secrets.Provider, error)
+}
+
+// ErrClosed says that a Stack was closed.
+var ErrClosed = errors.New("the stack's state was closed")
+
+// Stack is a stack's state while one run changes it. It holds the stack's lease,
+// the current snapshot, and the journal: what Append returned for is on disk,
+// whatever happens next. Close writes a checkpoint and ends the lease.
+//
+// A Stack is safe for concurrent use. Entries that are appended at the same time
+// are made durable together, by one write and one sync.
+type Stack struct {
+	name     StackName
+	lease    Lease
+	recovery Recovery
+
+	nextSerial, nextOp atomic.Uint64
+	codec              atomic.Pointer[Codec]
+
+	// mu guards the queue of entries that wait to be written.
+	mu     sync.Mutex
+	queue  []*waiting
+	closed bool
+
+	// writing guards the fields below, and is held while the store writes. It is
+	// taken before mu.
+	writing  sync.Mutex
+	snapshot *Snapshot
+	// sequence is that of the last record.
+	sequence uint64
+	// changed says that the journal has records that the checkpoint lacks.
+	changed bool
+	// failed is the error after which nothing more can be written.
+	failed error
+	// full is the error after which no more operations may begin.
+	full error
+}
+
+// waiting is an entry on its way to the journal. Its owner reads err when done.
+type waiting struct {
+	text  []byte
+	entry sealedEntry
+	codec *Codec
+	done  bool
+	err   error
+}
+
+// Recovery tells what opening a stack found that an earlier run left behind.
+type Recovery struct {
+	// Records is the number of journal records that no checkpoint held, since
+	// the run did not end as it should. Nothing of them is lost.
+	Records int
+	// Dropped is a last record that was cut short; nil where there is none.
+	Dropped *DroppedRecord
+}
+
+// Create makes a stack without resources, with a new secrets provider of keys.
+func Create(ctx context.Context, store Store, name StackName, keys KeySource) error {
+	if err := name.Validate(); err != nil {
+		return err
+	}
+	provider, err := keys.New(ctx)
+	if err != nil {
+		return fmt.Errorf("creating the stack %s: %w", name, err)
+	}
+	s := NewSnapshot()
+	s.Stack = name.Qualified()
+	s.Manifest.Time = time.Now().UTC()
+	checkpoint, err := NewCodec(provider).EncodeCheckpoint(ctx, s)
+	if err != nil {
+		return fmt.Errorf("creating the stack %s: %w", name, err)
+	}
+	return store.Create(ctx, name, checkpoint)
+}
+
+// Load reads the state of a stack, which another run may be changing. The codec
+// writes it again. Where open is nil its secrets stay sealed, see [Decode].
+func Load(ctx context.Context, store Store, name StackName, open OpenSecrets) (*Snapshot, *Codec, error) {
+	if err := name.Validate(); err != nil {
+		return nil, nil, err
+	}
+	contents, err := store.Load(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return replay(ctx, contents, open)
+}
+
+// Open leases a stack and reads its state. Where the state names no secrets
+// provider, it gets a new one of keys.
+//
+// Operations that the snapshot lists were cut short in an earlier run, see
+// [Snapshot.Operations]; the caller decides what becomes of them, and ends them.
+func Open(ctx context.Context, store Store, name StackName, keys KeySource, holder Holder) (_ *Stack, err error) {
+	if err := name.Validate(); err != nil {
+		return nil, err
+	}
+	lease, err := store.Lease(ctx, name, holder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+		}
+	}()
+	contents, err := lease.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, codec, err := replay(ctx, contents, keys.Open)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{
+		name:     name,
+		lease:    lease,
+		sequence: contents.Sequence + uint64(len(contents.Records)),
+		changed:  len(contents.Records) > 0,
+		recovery: Recovery{Records: len(contents.Records), Dropped: contents.Dropped},
+	}
+	s.codec.Store(codec)
+	s.adopt(snapshot)
+	if codec.Secrets() == nil {
+		provider, err := keys.New(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("opening the stack %s: %w", name, err)
+		}
+		if err := s.ChangeSecrets(ctx, provider); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// replay reads the checkpoint and applies the records.
+func replay(ctx context.Context, contents *Contents, open OpenSecrets) (*Snapshot, *Codec, error) {
+	snapshot, codec, err := Decode(ctx, contents.Checkpoint, open)
+	if err != nil {
+		return nil, nil, damaged(contents, contents.CheckpointFile, err)
+	}
+	for i, record := range contents.Records {
+		entries, err := codec.decodeRecord(ctx, record)
+		for _, entry := range entries {
+			if err == nil {
+				_, err = snapshot.apply(entry)
+			}
+		}
+		if err != nil {
+			err = fmt.Errorf("record %d: %w", contents.Sequence+uint64(i)+1, err)
+			return nil, nil, damaged(contents, contents.JournalFile, err)
+		}
+	}
+	return snapshot, codec, nil
+}
+
+// damaged returns the error of contents that cannot be read: they are damaged,
+// unless the reason is a key, a version, or the context.
+func damaged(contents *Contents, file string, err error) error {
+	for _, other := range []error{
+		secrets.ErrWrongKey, secrets.ErrNoKey, secrets.ErrUnknownProvider,
+		ErrUnsupported, context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, other) {
+			return fmt.Errorf("reading %s: %w", file, err)
+		}
+	}
+	return &CorruptError{File: file, Offset: -1, Reason: "it cannot be read", Remedy: contents.Remedy, Cause: err}
+}
+
+// adopt makes the snapshot the current one.
+func (s *Stack) adopt(snapshot *Snapshot) {
+	s.snapshot = snapshot
+	s.nextSerial.Store(uint64(snapshot.nextSerial))
+	s.nextOp.Store(uint64(snapshot.nextOp))
+}
+
+// Name returns the stack's name.
+func (s *Stack) Name() StackName { return s.name }
+
+// Recovery tells what Open found that an earlier run left behind.
+func (s *Stack) Recovery() Recovery { return s.recovery }
+
+// Snapshot returns a copy of the current snapshot: what is durable now.
+func (s *Stack) Snapshot() *Snapshot {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.snapshot.Clone()
+}
+
+// Codec returns the codec that writes the stack's state, for exports.
+func (s *Stack) Codec() *Codec { return s.codec.Load() }
+
+// NextSerial returns a serial for a new resource. It never returns one twice.
+func (s *Stack) NextSerial() Serial { return Serial(s.nextSerial.Add(1) - 1) }
+
+// NextOp returns a number for a new operation. It never returns one twice.
+func (s *Stack) NextOp() OpID { return OpID(s.nextOp.Add(1) - 1) }
+
+// Replace makes the snapshot the stack's state, as an import does. The stack
+// keeps its name and its secrets provider. Serials and operations are numbered
+// anew: those that the caller knows are void.
+func (s *Stack) Replace(ctx context.Context, snapshot *Snapshot) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	next := snapshot.Clone()
+	next.Stack = s.snapshot.Stack
+	return s.rewrite(ctx, next, s.Codec())
+}
+
+// ChangeSecrets encrypts the stack's secrets with another provider from now on.
+// Like Replace it numbers serials and operations anew.
+func (s *Stack) ChangeSecrets(ctx context.Context, provider secrets.Provider) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	return s.rewrite(ctx, s.snapshot, NewCodec(provider))
+}
+
+// rewrite writes a checkpoint of the snapshot and makes it and the codec the
+// current ones.
+func (s *Stack) rewrite(ctx context.Context, snapshot *Snapshot, codec *Codec) error {
+	if err := s.checkpoint(ctx, snapshot, codec); err != nil {
+		return fmt.Errorf("saving the stack %s: %w", s.name, err)
+	}
+	s.codec.Store(codec)
+	s.adopt(snapshot.renumbered(codec))
+	return nil
+}
+
+// checkpoint replaces the stored checkpoint and drops the journal.
+func (s *Stack) checkpoint(ctx context.Context, snapshot *Snapshot, codec *Codec) error {
+	text, err := codec.EncodeCheckpoint(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	if err := s.lease.Checkpoint(ctx, s.sequence, text); err != nil {
+		return err
+	}
+	s.changed = false
+	return nil
+}
+
+// renumbered returns the snapshot as it is when it is read from the checkpoint
+// that the codec writes.
+func (s *Snapshot) renumbered(c *Codec) *Snapshot {
+	out := s.Clone()
+	out.Secrets = c.secrets
+	out.slots, out.nextSerial = map[Serial]slot{}, 0
+	for _, v := range s.ordered() {
+		out.add(v)
+	}
+	out.operations, out.nextOp = map[OpID]slot{}, 0
+	for _, op := range slices.Sorted(maps.Keys(s.operations)) {
+		out.addOperation(s.operations[op])
+	}
+	return out
+}
+
+// Close writes a checkpoint, if anything changed, and ends the lease. Entries
+// that are being appended are written first, later ones are refused. Where the
+// checkpoint cannot be written nothing is lost: the journal keeps all changes,
+// and whoever opens the stack next gets them.
+func (s *Stack) Close(ctx context.Context) error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	for s.writeQueue() {
+	}
+	var err error
+	if s.changed && s.failed == nil {
+		if err = s.checkpoint(ctx, s.snapshot, s.Codec()); err != nil {
+			err = fmt.Errorf("writing the state of the stack %s in full (its journal holds every change, and the next run continues from there): %w", s.name, err)
+		}
+	}
+	return errors.Join(err, s.lease.Release(context.WithoutCancel(ctx)))
+}
+
+// usable returns why nothing can be written, nil where it can.
+func (s *Stack) usable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return s.failed
+}

@@ -1,0 +1,101 @@
+package state
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the states of stacks. It sees bytes only: a checkpoint, which is
+// the JSON of a snapshot, and a journal of records that follow it, numbered
+// without gaps from the checkpoint's sequence number on.
+//
+// Whoever writes holds the stack's [Lease]. Stores in this module are the file
+// store (engine/state/filestore), which is the default, and the memory store
+// (engine/state/memstore); engine/state/storetest holds the tests that every
+// store must pass. A Store is safe for concurrent use, also by other processes.
+type Store interface {
+	// List returns the names of the stacks, sorted.
+	List(ctx context.Context) ([]StackName, error)
+	// Create makes a stack with the checkpoint, at sequence 0. The error is
+	// ErrStackExists where there is one of the name.
+	Create(ctx context.Context, name StackName, checkpoint []byte) error
+	// Load returns what the stack's state is made of, for a reader that holds no
+	// lease: a state that was current at some moment during the call. The error
+	// is ErrStackNotFound where there is none of the name.
+	Load(ctx context.Context, name StackName) (*Contents, error)
+	// Lease takes the right to write the stack's state. The error is ErrLocked
+	// where another holds it, ErrStackNotFound where there is no such stack.
+	Lease(ctx context.Context, name StackName, holder Holder) (Lease, error)
+	// Break ends the lease of a holder that cannot end it: the holder's next
+	// write is ErrFenced, and the stack can be leased again.
+	Break(ctx context.Context, name StackName) error
+}
+
+// Lease is the right to write one stack's state. It ends with Release, with the
+// process that holds it, or when the store's Break ends it; from then on its
+// writes are ErrFenced and change nothing. Its methods are called one at a time.
+type Lease interface {
+	// Token is the fencing token: each lease of a stack has a larger one than
+	// those before it.
+	Token() uint64
+	// Load returns what the stack's state is made of, and makes the journal fit
+	// to append to.
+	Load(ctx context.Context) (*Contents, error)
+	// Append makes a record durable. Its sequence number must be that of the last
+	// record, or of the checkpoint where there is none, plus one; else the error
+	// is ErrSequence and nothing has changed. After ErrNoSpace the journal is as
+	// before, and the call may be tried again, unless the error says that the
+	// record was saved (see NoSpaceError). Any other error leaves it open whether
+	// the record is in the journal, and the lease takes no more.
+	Append(ctx context.Context, sequence uint64, record []byte) error
+	// Checkpoint replaces the checkpoint with one that holds the effects of all
+	// records, and drops them from the journal, in one step that a crash cannot
+	// divide. The sequence number is that of the last record, else the error is
+	// ErrSequence. A checkpoint is a JSON object. After an error the old checkpoint
+	// and journal are in place, or the new checkpoint is.
+	Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error
+	// Rename makes a stack of another name with the checkpoint, at sequence 0, and
+	// then removes the leased one. A crash in between leaves both. The error is
+	// ErrStackExists where there is one of that name; then nothing has changed.
+	Rename(ctx context.Context, to StackName, checkpoint []byte) error
+	// Remove removes the stack.
+	Remove(ctx context.Context) error
+	// Release ends the lease.
+	Release(ctx context.Context) error
+}
+
+// Contents is what a store holds of a stack.
+type Contents struct {
+	// CheckpointFile and JournalFile say where the contents are, for messages.
+	CheckpointFile, JournalFile string
+	// Remedy says what to do where they turn out to be damaged.
+	Remedy string
+	// Checkpoint is the JSON of a snapshot.
+	Checkpoint []byte
+	// Sequence is the checkpoint's; the first record's is one more.
+	Sequence uint64
+	// Records are those after the checkpoint, in order.
+	Records [][]byte
+	// Dropped tells of a last record that a crash cut short; nil where there is none.
+	Dropped *DroppedRecord
+}
+
+// DroppedRecord is a record at the end of a journal that was not written as a
+// whole. Whoever was writing it never heard that it was durable.
+type DroppedRecord struct {
+	// File is the journal.
+	File string
+	// Offset is where the record begins, and Size how much of it there is, in bytes.
+	Offset, Size int64
+	// Reason says what is wrong with it.
+	Reason string
+}
+
+// Holder says who holds a lease, for the message to others who want it.
+type Holder struct {
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	User    string    `json:"user"`
+	Command string    `json:"command"`
+	Since   time.Time `json:"since"`
+}
