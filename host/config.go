@@ -1,0 +1,91 @@
+package host
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// Clock is the time that guests see. It must be safe for concurrent use.
+type Clock = wasi.Clock
+
+// SystemClock is the machine's clock.
+func SystemClock() Clock { return wasi.SystemClock() }
+
+// Config says how a [Host] runs modules. The zero value is ready to use; the methods
+// answer changed copies.
+type Config struct {
+	cacheDir    string
+	memoryLimit uint64
+	moduleSize  int
+	grace       time.Duration
+	clock       Clock
+	random      io.Reader
+	interpreter bool
+}
+
+// NewConfig answers the defaults: the compiler where the platform has one, no cache
+// on disk, [DefaultMemoryLimit], the system's clock and random numbers.
+func NewConfig() Config {
+	return Config{memoryLimit: DefaultMemoryLimit, moduleSize: MaxModuleSize, grace: DefaultCancelGrace}
+}
+
+func (c Config) withDefaults() Config {
+	defaults := NewConfig()
+	if c.memoryLimit == 0 {
+		c.memoryLimit = defaults.memoryLimit
+	}
+	if c.moduleSize == 0 {
+		c.moduleSize = defaults.moduleSize
+	}
+	if c.grace == 0 {
+		c.grace = defaults.grace
+	}
+	if c.clock == nil {
+		c.clock = SystemClock()
+	}
+	return c
+}
+
+// WithCacheDir keeps compiled modules in the directory, which is made where it is
+// missing. It holds machine code: it must belong to the user who runs the host, and
+// be writable by no one else.
+func (c Config) WithCacheDir(dir string) Config { c.cacheDir = dir; return c }
+
+// WithMemoryLimit bounds the memory of each instance in bytes, rounded up to pages
+// of 64 KiB, and to 4 GiB at most.
+func (c Config) WithMemoryLimit(bytes uint64) Config { c.memoryLimit = bytes; return c }
+
+// WithModuleSize bounds the size of modules in bytes.
+func (c Config) WithModuleSize(bytes int) Config { c.moduleSize = bytes; return c }
+
+// WithCancelGrace sets how long a guest may go on after its call was cancelled.
+func (c Config) WithCancelGrace(grace time.Duration) Config { c.grace = grace; return c }
+
+// WithClock sets the time that guests see.
+func (c Config) WithClock(clock Clock) Config { c.clock = clock; return c }
+
+// WithRandom sets the random source of guests, for tests. Reads are never concurrent.
+func (c Config) WithRandom(random io.Reader) Config { c.random = random; return c }
+
+// WithInterpreter runs modules in wazero's interpreter, which is some 30 times slower
+// but needs no executable memory.
+func (c Config) WithInterpreter() Config { c.interpreter = true; return c }
+
+// memoryPages is the memory limit in pages of 64 KiB.
+func (c Config) memoryPages() uint32 {
+	const most = 1 << 16 // 4 GiB
+	return uint32(min((c.memoryLimit+wasmPage-1)/wasmPage, most))
+}
+
+// DefaultCacheDir is where the user's cache of compiled modules is.
+func DefaultCacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "husk", "compiled"), nil
+}

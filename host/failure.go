@@ -1,0 +1,68 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+)
+
+// fail makes an error of the host's about a call.
+func (p *Provider) fail(method string, kind abi.ErrorKind, message string) error {
+	who := p.identity.Load()
+	return &abi.Error{
+		Kind: kind, Origin: abi.ErrorOriginHost, Message: printable(message),
+		Provider: who.name, Version: who.version, Method: method,
+	}
+}
+
+// cancelled is the error of a call that was stopped.
+func (p *Provider) cancelled(method string, cause error) error {
+	return p.fail(method, abi.ErrorKindCancelled, fmt.Sprintf("the call was stopped: %s", cause))
+}
+
+// failure makes the error that a caller sees of what a call ended with.
+func (i *instance) failure(r *running, err error) error {
+	p := i.provider
+	if err == nil {
+		return nil
+	}
+	if answered, ok := errors.AsType[*abi.Error](err); ok {
+		return p.answered(r.method, answered)
+	}
+	if r.hard.Err() != nil {
+		return p.cancelled(r.method, context.Cause(r.soft))
+	}
+	broken := i.guest.Broken() != nil || i.exports == nil || r.method == "start"
+	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
+		if !broken {
+			return p.fail(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the provider: "+breach.Error())
+		}
+		return p.fail(r.method, abi.ErrorKindInternal, "the provider's answer is not what the contract asks for: "+breach.Error())
+	}
+	i.spoiled = true
+	return p.fail(r.method, abi.ErrorKindInternal, i.describeTrap(err))
+}
+
+// answered completes an error that the guest answered, and makes its text safe.
+func (p *Provider) answered(method string, answered *abi.Error) error {
+	e := *answered
+	who := p.identity.Load()
+	e.Provider, e.Version, e.Method = who.name, who.version, method
+	e.Message, e.Path = printable(e.Message), printable(e.Path)
+	if e.InitFailure != nil {
+		failure := *e.InitFailure
+		failure.Reasons = make([]string, len(failure.Reasons))
+		for i, reason := range e.InitFailure.Reasons {
+			failure.Reasons[i] = printable(reason)
+		}
+		e.InitFailure = &failure
+	}
+	e.MissingKeys = make([]abi.MissingKey, len(answered.MissingKeys))
+	for i, key := range answered.MissingKeys {
+		e.MissingKeys[i] = abi.MissingKey{Name: printable(key.Name), Description: printable(key.Description)}
+	}
+	return &e
+}

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// Grants are what an operator lets a provider use beside computing, its log, clocks,
+// and random numbers. The zero value grants nothing.
+type Grants struct {
+	FS []FSGrant
+	// Env are the names of environment variables that the provider sees, where they
+	// are set.
+	Env []string
+}
+
+// FSGrant gives a provider a directory and all that is in it. Neither `..` nor
+// symbolic links lead out of it.
+type FSGrant struct {
+	// HostPath is the directory. One that is granted read-write need not exist; the
+	// provider can make it then.
+	HostPath string
+	// GuestPath is where the provider sees it: an absolute, clean path with forward slashes.
+	GuestPath string
+	ReadWrite bool
+}
+
+// ProjectGrant grants a directory as a project file names it: relative to the project's
+// directory, or absolute. The provider then finds it under the same path that the
+// program uses, as its working directory stands for the project's.
+func ProjectGrant(projectDir, dir string, readWrite bool) (FSGrant, error) {
+	projectDir, err := filepath.Abs(projectDir)
+	if err != nil {
+		return FSGrant{}, err
+	}
+	g := FSGrant{ReadWrite: readWrite}
+	if filepath.IsAbs(dir) {
+		g.HostPath = filepath.Clean(dir)
+		g.GuestPath = path.Join("/", filepath.ToSlash(g.HostPath))
+		return g, nil
+	}
+	g.HostPath = filepath.Join(projectDir, dir)
+	g.GuestPath = path.Join(wasi.WorkingDirectory, filepath.ToSlash(dir))
+	return g, nil
+}
+
+// mounts answers the granted directories as the file system takes them.
+func (g Grants) mounts() []wasi.Mount {
+	mounts := make([]wasi.Mount, len(g.FS))
+	for i, grant := range g.FS {
+		mounts[i] = wasi.Mount(grant)
+	}
+	return mounts
+}
+
+// environment answers the environment of a guest.
+func (g Grants) environment() ([]string, error) {
+	var env []string
+	size := 0
+	for _, name := range g.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return nil, fmt.Errorf("%q is not the name of an environment variable", name)
+		}
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+			size += len(name) + len(value) + 2
+		}
+	}
+	if size > maxEnvironment {
+		return nil, fmt.Errorf("the granted environment variables take %d bytes, at most %d are possible", size, maxEnvironment)
+	}
+	if len(g.FS) > 0 {
+		env = append(env, "PWD="+wasi.WorkingDirectory)
+	}
+	return env, nil
+}

@@ -1,0 +1,94 @@
+// Package host runs providers that are WebAssembly modules. It loads, checks, and
+// compiles a module, gives it what its operator grants and nothing else, and hands it
+// out as an [abi.Provider], so that callers need not know that there is a sandbox:
+//
+//	h, err := host.New(ctx, host.NewConfig().WithCacheDir(dir))
+//	module, err := h.Load(ctx, "random.wasm")
+//	provider, err := module.NewProvider(ctx, host.ProviderOptions{Name: "random"})
+//	response, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"})
+//
+// A [Host] has a life of its own: compiled modules live as long as it does. A
+// [Module] is shared; a [Provider] belongs to one configuration of it, and starts
+// instances as they are needed. The caller closes providers, then the host.
+//
+// What a provider answers is distrusted: it is bounded, decoded strictly, and must
+// keep to the contract. A guest that crashes fails one call; the next one runs in a
+// fresh instance. Errors of providers are of type *[abi.Error], and name provider,
+// version, and method.
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// Host runs modules. It is safe for concurrent use.
+type Host struct {
+	config  Config
+	runtime wazero.Runtime
+	cache   *diskCache
+	random  io.Reader
+
+	mu      sync.Mutex
+	modules map[string]*loading // by digest
+	closed  bool
+}
+
+// New makes a host. Close it when no provider of it is needed any more.
+func New(ctx context.Context, config Config) (*Host, error) {
+	config = config.withDefaults()
+	settings := wazero.NewRuntimeConfig()
+	if config.interpreter {
+		settings = wazero.NewRuntimeConfigInterpreter()
+	}
+	settings = settings.WithMemoryLimitPages(config.memoryPages())
+	h := &Host{config: config, modules: make(map[string]*loading), random: rand.Reader}
+	if config.random != nil {
+		h.random = &lockedReader{reader: config.random}
+	}
+	if config.cacheDir != "" {
+		cache, err := openDiskCache(config.cacheDir, config.memoryPages())
+		if err != nil {
+			return nil, fmt.Errorf("opening the cache of compiled modules: %w", err)
+		}
+		h.cache = cache
+		settings = settings.WithCompilationCache(cache.compiled)
+	}
+	h.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
+	if err := errors.Join(wasi.Instantiate(ctx, h.runtime), instantiateImports(ctx, h.runtime)); err != nil {
+		return nil, errors.Join(err, h.Close(ctx))
+	}
+	return h, nil
+}
+
+// Close ends the host and all modules. Providers must be closed before.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	err := h.runtime.Close(ctx)
+	if h.cache != nil {
+		err = errors.Join(err, h.cache.compiled.Close(ctx))
+	}
+	return err
+}
+
+// lockedReader lets instances share a random source.
+type lockedReader struct {
+	mu     sync.Mutex
+	reader io.Reader
+}
+
+func (r *lockedReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reader.Read(p)
+}

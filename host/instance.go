@@ -1,0 +1,150 @@
+package host
+
+import (
+	"context"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// instance is a module's instance in the service of one provider. It serves one call
+// at a time, for which run is its frame. After a trap, or a call that was cancelled,
+// it must not serve again: its memory may be in any state.
+type instance struct {
+	provider *Provider
+	module   api.Module
+	exports  []api.Function // as in canon.ExportTable
+	guest    *canon.Guest
+	system   *wasi.System
+	output   output
+
+	// call and ctx belong to the call that is being served.
+	call    *running
+	ctx     context.Context
+	imports canon.Imports
+
+	// generation and applied tell how far the instance is set up.
+	generation int
+	applied    int
+	spoiled    bool
+}
+
+type instanceKey struct{}
+
+// start makes an instance and initializes it.
+func (p *Provider) start(ctx context.Context) (*instance, error) {
+	p.acquire()
+	i := &instance{provider: p}
+	i.output.init(i)
+	i.system = wasi.New(wasi.Config{
+		Args: []string{p.expected}, Env: p.env, Files: p.files,
+		Clock: p.module.host.config.clock, Random: p.module.host.random,
+		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
+	})
+	i.guest = canon.NewGuest(i, codec{}, MaxAnswerBytes)
+	err := i.run(ctx, "start", func(context.Context) error { return i.initialize() })
+	if err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (i *instance) initialize() error {
+	m := i.provider.module
+	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	module, err := m.host.runtime.InstantiateModule(i.ctx, m.compiled, settings)
+	if err != nil {
+		return err
+	}
+	i.module = module
+	for _, export := range canon.ExportTable() {
+		i.exports = append(i.exports, module.ExportedFunction(export.Name))
+	}
+	if initialize := module.ExportedFunction("_initialize"); initialize != nil {
+		_, err = initialize.Call(i.ctx)
+	}
+	return err
+}
+
+// Call and Memory are how package canon reaches the instance.
+
+// Call calls an export. The context is the instance's own, not the caller's: it is
+// how imported functions find the instance, and it ends later.
+func (i *instance) Call(_ context.Context, export int, stack []uint64) error {
+	if i.exports == nil {
+		return errNotReady
+	}
+	return i.exports[export].CallWithStack(i.ctx, stack)
+}
+
+// Memory is the instance's memory.
+func (i *instance) Memory() canon.LinearMemory { return i.module.Memory() }
+
+// run is the frame of one call: it gives the call its contexts, its imports, and its
+// share of the log, and makes the error that the caller sees.
+func (i *instance) run(ctx context.Context, method string, do func(context.Context) error) error {
+	return i.runAs(ctx, method, false, do)
+}
+
+// replay repeats a step of the setup.
+func (i *instance) replay(ctx context.Context, step setupStep) error {
+	return i.runAs(ctx, step.method, true, func(ctx context.Context) error { return step.do(ctx, i.guest) })
+}
+
+func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {
+	p := i.provider
+	r := begin(ctx, method, p.module.host.config.grace)
+	r.replaying = replaying
+	defer r.finish()
+	if !p.enter(r) {
+		return p.fail(method, abi.ErrorKindUnavailable, errClosed.Error())
+	}
+	defer p.leave(r)
+
+	i.call = r
+	i.ctx = wasi.NewContext(context.WithValue(r.hard, instanceKey{}, i), i.system)
+	i.imports = i.grantedImports()
+	i.output.begin()
+	err := do(r.soft)
+	err = i.failure(r, err)
+	i.output.end()
+	if r.soft.Err() != nil {
+		i.spoiled = true
+	}
+	i.call, i.ctx, i.imports = nil, nil, canon.Imports{}
+	return err
+}
+
+// enter makes a call known, so that Cancel and Close reach it; false after Close.
+func (p *Provider) enter(r *running) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.running[r] = struct{}{}
+	return true
+}
+
+func (p *Provider) leave(r *running) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, r)
+}
+
+func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil }
+
+// close frees what the instance holds.
+func (i *instance) close() {
+	i.system.Close()
+	if i.module != nil {
+		// Closing an instance that runs nothing only frees memory, and cannot fail.
+		_ = i.module.Close(context.Background())
+	}
+	i.provider.release()
+}

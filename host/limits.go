@@ -1,0 +1,54 @@
+package host
+
+import "time"
+
+// Limits on what a module may cost its host. Those with a method in [Config] or a
+// field in [ProviderOptions] are defaults.
+const (
+	// MaxModuleSize is the largest module in bytes. The largest Go providers that are
+	// known come to some 40 MB; a compilation needs about 15 times the module's size.
+	MaxModuleSize = 64 << 20
+
+	// DefaultMemoryLimit bounds the linear memory of one instance, in bytes. A Go
+	// provider works in 10 to 40 MiB, and doubles that with requests of some MiB.
+	DefaultMemoryLimit = 256 << 20
+
+	// MaxRequestBytes bounds the property values of one request to a guest, and
+	// MaxAnswerBytes all that a guest passes in one answer or one call of the host.
+	// Assets as text are the largest values, of 50 MB at most (see property.DefaultSize).
+	MaxRequestBytes = 64 << 20
+	MaxAnswerBytes  = 80 << 20
+
+	// MaxOutputBytes bounds what a guest logs and prints during one call. More is
+	// dropped, with a note.
+	MaxOutputBytes = 1 << 20
+
+	// DefaultInstances is how many calls of one provider run at once, each in an
+	// instance of its own. It is the engine's default parallelism.
+	DefaultInstances = 16
+
+	// MaxStreams is how many streams of one provider may be open. Each keeps an
+	// instance of its own.
+	MaxStreams = 8
+
+	// DefaultCancelGrace is how long a guest may go on after its call was cancelled:
+	// enough to finish a request to a service and to answer what has become of it.
+	DefaultCancelGrace = 5 * time.Second
+
+	// compileWorkers compile one module. With fewer than two, wazero cannot be
+	// interrupted; with more, two modules at once starve the rest of the program.
+	compileWorkers = 2
+	// maxCompileTime ends a compilation. The largest module takes some 15 s.
+	maxCompileTime = 2 * time.Minute
+
+	// maxSetup is how many requests that set an instance up are kept for replay: a
+	// handshake, a configuration, and the parameterizations of extensions.
+	maxSetup = 64
+
+	// maxEnvironment bounds the granted variables in bytes, as operating systems do
+	// for one of them.
+	maxEnvironment = 128 << 10
+
+	// wasmPage is the size of a page of linear memory in bytes.
+	wasmPage = 64 << 10
+)

@@ -1,0 +1,136 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// Module is a checked and compiled module. It is safe for concurrent use, shared by
+// all who load the same bytes, and lives as long as its host.
+type Module struct {
+	Info
+	host     *Host
+	compiled wazero.CompiledModule
+}
+
+// loading is a module that is being compiled; done is closed once the rest is set.
+type loading struct {
+	done   chan struct{}
+	module *Module
+	err    error
+}
+
+func digestOf(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Load loads a module from a file. A failure is a *[LoadError]; the errors inside of
+// it say whether the file or the module is at fault.
+func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
+	wasm, err := readModule(path, h.config.moduleSize)
+	if err == nil {
+		var module *Module
+		if module, err = h.load(ctx, wasm); err == nil {
+			return module, nil
+		}
+	}
+	return nil, &LoadError{Path: path, Err: err}
+}
+
+// LoadBytes loads a module from memory, as Load does.
+func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
+	module, err := h.load(ctx, wasm)
+	if err != nil {
+		return nil, &LoadError{Err: err}
+	}
+	return module, nil
+}
+
+func readModule(path string, limit int) ([]byte, error) {
+	file, err := os.Open(path)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, failure.Err // the path is told by the LoadError
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Size() > int64(limit):
+		return nil, &SizeError{Size: info.Size(), Limit: int64(limit)}
+	}
+	return io.ReadAll(io.LimitReader(file, int64(limit)+1))
+}
+
+func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
+	if len(wasm) > h.config.moduleSize {
+		return nil, &SizeError{Size: int64(len(wasm)), Limit: int64(h.config.moduleSize)}
+	}
+	info, err := admit(wasm, h.config)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, errClosedHost
+	}
+	l, known := h.modules[info.Digest]
+	if !known {
+		l = &loading{done: make(chan struct{})}
+		h.modules[info.Digest] = l
+		go h.compile(context.WithoutCancel(ctx), l, info, wasm)
+	}
+	h.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.module, l.err
+	case <-ctx.Done():
+		// The compilation goes on for others, and for the cache.
+		return nil, context.Cause(ctx)
+	}
+}
+
+var errClosedHost = errors.New("the host is closed")
+
+// compile ends a loading. One that failed is forgotten, so that it can be tried again.
+func (h *Host) compile(ctx context.Context, l *loading, info Info, wasm []byte) {
+	defer close(l.done)
+	ctx, cancel := context.WithTimeoutCause(ctx, maxCompileTime,
+		fmt.Errorf("compiling the module took more than %s", maxCompileTime))
+	defer cancel()
+	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
+	compiled, err := h.runtime.CompileModule(ctx, wasm)
+	if isCacheError(err) && h.cache != nil {
+		if err = h.cache.purge(); err == nil {
+			compiled, err = h.runtime.CompileModule(ctx, wasm)
+		}
+	}
+	switch {
+	case err == nil:
+		l.module = &Module{Info: info, host: h, compiled: compiled}
+		return
+	case ctx.Err() != nil:
+		l.err = context.Cause(ctx)
+	default:
+		l.err = fmt.Errorf("the module is invalid: %w", err)
+	}
+	h.mu.Lock()
+	delete(h.modules, info.Digest)
+	h.mu.Unlock()
+}

@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Handshake asks the module who it is.
+func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	response, err := establish(p, ctx, "handshake", true, request, abi.Provider.Handshake)
+	if err != nil {
+		return response, err
+	}
+	response.Name, response.Version, response.SDK = printable(response.Name), printable(response.Version), printable(response.SDK)
+	if err := p.checkIdentity(response); err != nil {
+		return abi.HandshakeResponse{}, err
+	}
+	if response.Name != "" {
+		p.identity.Store(&identity{response.Name, response.Version})
+	}
+	return response, nil
+}
+
+// Parameterize makes the provider into another package, or extends it.
+func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
+	return establish(p, ctx, "parameterize", !request.Extension, request, abi.Provider.Parameterize)
+}
+
+// Configure configures all instances.
+func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
+	_, err := establish(p, ctx, "configure", true, request, answerless(abi.Provider.Configure))
+	return err
+}
+
+// GetSchema answers the package's schema.
+func (p *Provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	return call(p, ctx, "get-schema", request, abi.Provider.GetSchema)
+}
+
+// GetMapping answers how names of another ecosystem map to this package's.
+func (p *Provider) GetMapping(ctx context.Context, request abi.GetMappingRequest) (abi.GetMappingResponse, error) {
+	return call(p, ctx, "get-mapping", request, abi.Provider.GetMapping)
+}
+
+// GetMappings answers which source providers GetMapping knows.
+func (p *Provider) GetMappings(ctx context.Context, request abi.GetMappingsRequest) (abi.GetMappingsResponse, error) {
+	return call(p, ctx, "get-mappings", request, abi.Provider.GetMappings)
+}
+
+// CheckConfig validates configuration.
+func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	return call(p, ctx, "check-config", request, abi.Provider.CheckConfig)
+}
+
+// DiffConfig tells whether a new configuration can manage what the old one made.
+func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	return call(p, ctx, "diff-config", request, abi.Provider.DiffConfig)
+}
+
+// Check validates the inputs of a resource.
+func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	return call(p, ctx, "check", request, abi.Provider.Check)
+}
+
+// Diff compares state and inputs.
+func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	return call(p, ctx, "diff", request, abi.Provider.Diff)
+}
+
+// Create makes a resource.
+func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	response, err := call(p, ctx, "create", request, abi.Provider.Create)
+	if err != nil || request.Preview {
+		return response, err
+	}
+	return response, p.breach("create", checkCreated(response))
+}
+
+// Read answers a resource as it is now.
+func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
+	response, err := call(p, ctx, "read", request, abi.Provider.Read)
+	if err != nil {
+		return response, err
+	}
+	return response, p.breach("read", checkRead(response))
+}
+
+// Update changes a resource.
+func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
+	response, err := call(p, ctx, "update", request, abi.Provider.Update)
+	if err != nil || request.Preview {
+		return response, err
+	}
+	return response, p.breach("update", checkKnown("state", response.State))
+}
+
+// Delete removes a resource.
+func (p *Provider) Delete(ctx context.Context, request abi.DeleteRequest) error {
+	_, err := call(p, ctx, "delete", request, answerless(abi.Provider.Delete))
+	return err
+}
+
+// List answers one page of the existing resources of a type.
+func (p *Provider) List(ctx context.Context, request abi.ListRequest) (abi.ListResponse, error) {
+	return call(p, ctx, "list", request, abi.Provider.List)
+}
+
+// Invoke calls a function.
+func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	response, err := call(p, ctx, "invoke", request, abi.Provider.Invoke)
+	if err != nil {
+		return response, err
+	}
+	return response, p.breach("invoke", checkKnown("result", response.Result))
+}
+
+// Call calls a method of a component.
+func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallResponse, error) {
+	response, err := call(p, ctx, "call", request, abi.Provider.Call)
+	if err != nil || request.Context.DryRun {
+		return response, err
+	}
+	return response, p.breach("call", checkKnown("result", response.Result))
+}
+
+// Construct makes a component.
+func (p *Provider) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {
+	response, err := call(p, ctx, "construct", request, abi.Provider.Construct)
+	if err != nil || request.Context.DryRun {
+		return response, err
+	}
+	return response, p.breach("construct", checkKnown("state", response.State))
+}
+
+// answerless makes a method without an answer into one with an empty answer.
+func answerless[Q any](do func(abi.Provider, context.Context, Q) error) func(abi.Provider, context.Context, Q) (struct{}, error) {
+	return func(guest abi.Provider, ctx context.Context, request Q) (struct{}, error) {
+		return struct{}{}, do(guest, ctx, request)
+	}
+}

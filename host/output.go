@@ -1,0 +1,130 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// Attributes of the log records that come from guests. Records of what a guest prints
+// have LogStream, of value stdout or stderr, and the level Info.
+const (
+	// LogProvider is the package's name.
+	LogProvider = "provider"
+	// LogMethod is the method that was being served, by its WIT name.
+	LogMethod = "method"
+	// LogURN is the resource that a message is about.
+	LogURN = "urn"
+	// LogStream is the stream that a line was printed to.
+	LogStream = "stream"
+	// LogEphemeral is true for progress that the next such message replaces.
+	LogEphemeral = "ephemeral"
+)
+
+const (
+	// recordCost is what a record counts beside its text, in bytes.
+	recordCost = 64
+	// maxLastWords bounds what is kept of a crash, in bytes.
+	maxLastWords = 8 << 10
+)
+
+// output makes log records of what an instance logs and prints. Each call has its
+// share, MaxOutputBytes.
+type output struct {
+	instance *instance
+	stdout   wasi.Lines
+	stderr   wasi.Lines
+	left     int
+	// lastWords are the lines since a Go guest began to print a panic. They are held
+	// back until it is known whether the guest survived: if not, they are its error.
+	lastWords []string
+	words     int
+}
+
+func (o *output) init(i *instance) {
+	o.instance = i
+	o.stdout.Emit = func(line string) { o.line("stdout", line) }
+	o.stderr.Emit = func(line string) {
+		if len(o.lastWords) == 0 && !beginsCrash(line) {
+			o.line("stderr", line)
+		} else if o.words += len(line) + 1; o.words <= maxLastWords {
+			o.lastWords = append(o.lastWords, line)
+		}
+	}
+}
+
+// beginsCrash recognizes the first line that the Go runtime prints before it exits.
+func beginsCrash(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+}
+
+func (o *output) begin() { o.left = MaxOutputBytes }
+
+// crash takes what the guest printed before it ended.
+func (o *output) crash() string {
+	o.stderr.Flush()
+	words := strings.TrimSpace(strings.Join(o.lastWords, "\n"))
+	o.lastWords, o.words = nil, 0
+	return words
+}
+
+// end emits what is still held back.
+func (o *output) end() {
+	o.stdout.Flush()
+	o.stderr.Flush()
+	words := o.lastWords
+	o.lastWords, o.words = nil, 0
+	for _, line := range words {
+		o.line("stderr", line)
+	}
+}
+
+func (o *output) line(stream, line string) {
+	o.record(slog.LevelInfo, line, slog.String(LogStream, stream))
+}
+
+// record writes a record, as long as the call's share lasts.
+func (o *output) record(level slog.Level, message string, attributes ...slog.Attr) {
+	if o.left < 0 {
+		return
+	}
+	p, r := o.instance.provider, o.instance.call
+	if o.left -= len(message) + recordCost; o.left < 0 {
+		level, message = slog.LevelWarn, "further output of the provider in this call is dropped"
+		attributes = nil
+	}
+	if r.replaying {
+		level = slog.LevelDebug
+	}
+	attributes = append([]slog.Attr{
+		slog.String(LogProvider, p.identity.Load().name),
+		slog.String(LogMethod, r.method),
+	}, attributes...)
+	p.logger.LogAttrs(r.soft, level, printable(message), attributes...)
+}
+
+// guestLog is the import log.
+type guestLog struct{ *instance }
+
+func (l guestLog) Write(_ context.Context, entry abi.LogEntry) {
+	level := slog.LevelError
+	switch entry.Severity {
+	case abi.LogSeverityDebug:
+		level = slog.LevelDebug
+	case abi.LogSeverityInfo:
+		level = slog.LevelInfo
+	case abi.LogSeverityWarning:
+		level = slog.LevelWarn
+	}
+	var attributes []slog.Attr
+	if entry.URN != "" {
+		attributes = append(attributes, slog.String(LogURN, printable(string(entry.URN))))
+	}
+	if entry.Ephemeral {
+		attributes = append(attributes, slog.Bool(LogEphemeral, true))
+	}
+	l.output.record(level, entry.Message, attributes...)
+}

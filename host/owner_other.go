@@ -1,0 +1,9 @@
+//go:build !unix
+
+package host
+
+import "io/fs"
+
+// ownedByUser takes the user's cache directory to be the user's: the permissions of
+// these systems are inherited from the profile.
+func ownedByUser(fs.FileInfo) bool { return true }

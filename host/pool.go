@@ -1,0 +1,82 @@
+package host
+
+import (
+	"context"
+	"sync"
+)
+
+// pool holds the idle instances of a provider, and bounds how many are busy. The
+// instance that was used last is used next, so that its memory is still warm.
+type pool struct {
+	// slots has an element for each call that is running.
+	slots chan struct{}
+	// ended is closed by close.
+	ended chan struct{}
+
+	mu     sync.Mutex
+	idle   []*instance
+	closed bool
+}
+
+func newPool(size int) *pool {
+	return &pool{slots: make(chan struct{}, size), ended: make(chan struct{})}
+}
+
+// take waits until one more call may run, and answers an idle instance for it, nil
+// where there is none. put or leave ends the call.
+func (p *pool) take(ctx context.Context) (*instance, error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-p.ended:
+		return nil, errClosed
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		<-p.slots
+		return nil, errClosed
+	}
+	if len(p.idle) == 0 {
+		return nil, nil
+	}
+	last := len(p.idle) - 1
+	i := p.idle[last]
+	p.idle = p.idle[:last]
+	return i, nil
+}
+
+// put ends a call and keeps the instance. False: the pool is closed, and the call has
+// not ended.
+func (p *pool) put(i *instance) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.idle = append(p.idle, i)
+	<-p.slots
+	return true
+}
+
+// leave ends a call whose instance is gone.
+func (p *pool) leave() { <-p.slots }
+
+// takeIdle answers all idle instances, which are the caller's then.
+func (p *pool) takeIdle() []*instance {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	idle := p.idle
+	p.idle = nil
+	return idle
+}
+
+// close refuses further calls and answers the idle instances.
+func (p *pool) close() []*instance {
+	p.mu.Lock()
+	p.closed = true
+	close(p.ended)
+	p.mu.Unlock()
+	return p.takeIdle()
+}

@@ -1,0 +1,157 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/host"
+)
+
+// scratch is the directory of all tests of the package: the probe, and a cache of
+// compiled modules.
+var scratch string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "husk-host-test")
+	if err != nil {
+		panic(err)
+	}
+	scratch = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// buildProbe builds testdata/probe once.
+var buildProbe = sync.OnceValues(func() (string, error) {
+	file := filepath.Join(scratch, "probe.wasm")
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "./testdata/probe")
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return file, nil
+})
+
+func probe(t *testing.T) string {
+	t.Helper()
+	file, err := buildProbe()
+	require.NoError(t, err)
+	return file
+}
+
+// newHost makes a host that shares the tests' cache.
+func newHost(t *testing.T, config host.Config) *host.Host {
+	t.Helper()
+	h, err := host.New(t.Context(), config.WithCacheDir(filepath.Join(scratch, "cache")))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
+	return h
+}
+
+// provide loads the probe and shakes hands.
+func provide(t *testing.T, h *host.Host, options host.ProviderOptions) *host.Provider {
+	t.Helper()
+	module, err := h.Load(t.Context(), probe(t))
+	require.NoError(t, err)
+	options.Name = "probe"
+	p, err := module.NewProvider(t.Context(), options)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	response, err := p.Handshake(t.Context(), abi.HandshakeRequest{Engine: "test"})
+	require.NoError(t, err)
+	require.Equal(t, "probe", response.Name)
+	require.Equal(t, "1.2.3", response.Version)
+	return p
+}
+
+// done is the answer of the probe's function.
+type done struct {
+	answer, instance string
+	served           float64
+}
+
+// do calls the probe's function.
+func do(ctx context.Context, p abi.Provider, what string, args ...string) (done, error) {
+	list := make([]property.Value, len(args))
+	for i, arg := range args {
+		list[i] = property.String(arg)
+	}
+	response, err := p.Invoke(ctx, abi.InvokeRequest{Token: "probe:index:do", Args: property.MapOf(map[string]property.Value{
+		"what": property.String(what), "args": property.Array(list...),
+	})})
+	if err != nil {
+		return done{}, err
+	}
+	var d done
+	d.answer, _ = response.Result.Get("answer").AsString()
+	d.instance, _ = response.Result.Get("instance").AsString()
+	d.served, _ = response.Result.Get("served").AsNumber()
+	return d, nil
+}
+
+func mustDo(t *testing.T, p abi.Provider, what string, args ...string) done {
+	t.Helper()
+	d, err := do(t.Context(), p, what, args...)
+	require.NoError(t, err)
+	return d
+}
+
+// failure calls the probe's function and answers its error, which must name the probe.
+func failure(t *testing.T, p abi.Provider, what string, args ...string) *abi.Error {
+	t.Helper()
+	_, err := do(t.Context(), p, what, args...)
+	require.Error(t, err)
+	e := err.(*abi.Error)
+	require.Equal(t, "probe", e.Provider)
+	require.Equal(t, "1.2.3", e.Version)
+	require.Equal(t, "invoke", e.Method)
+	return e
+}
+
+// records collects log records as lines of text without their time.
+type records struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (r *records) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.Write(p)
+}
+
+func (r *records) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+func (r *records) lines() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Split(strings.TrimSuffix(r.out.String(), "\n"), "\n")
+}
+
+// stoppedClock stands at one moment.
+type stoppedClock struct{ host.Clock }
+
+func (stoppedClock) Now() time.Time { return time.Date(2020, 2, 2, 2, 2, 2, 0, time.UTC) }

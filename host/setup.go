@@ -1,0 +1,96 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// setup is what sets an instance of a provider up. It only grows, except where a
+// step is done again in another way: then instances of the older generation are of
+// no use any more.
+type setup struct {
+	// changing serializes the calls that change the setup.
+	changing sync.Mutex
+
+	mu    sync.Mutex
+	state setupState
+}
+
+// setupState is the setup at one moment. Its steps are not changed.
+type setupState struct {
+	generation int
+	steps      []setupStep
+}
+
+// setupStep is one call that every instance gets.
+type setupStep struct {
+	method string
+	// once is false for a step that adds to earlier ones of its method.
+	once bool
+	do   func(context.Context, abi.Provider) error
+}
+
+func (s *setup) current() setupState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+func (s *setup) set(state setupState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = state
+}
+
+// with answers the setup with one more step, or with that step in place of an earlier
+// one, and the index of the step.
+func (s setupState) with(step setupStep) (setupState, int) {
+	steps := slices.Clone(s.steps)
+	if step.once {
+		at := slices.IndexFunc(steps, func(other setupStep) bool { return other.once && other.method == step.method })
+		if at >= 0 {
+			steps[at] = step
+			return setupState{s.generation + 1, steps}, at
+		}
+	}
+	return setupState{s.generation, append(steps, step)}, len(steps)
+}
+
+// establish does a step of the setup in one instance and, once it has succeeded,
+// keeps it for all others.
+func establish[Q, R any](p *Provider, ctx context.Context, method string, once bool, request Q,
+	do func(abi.Provider, context.Context, Q) (R, error),
+) (response R, err error) {
+	p.setup.changing.Lock()
+	defer p.setup.changing.Unlock()
+	state, at := p.setup.current().with(setupStep{method, once, func(ctx context.Context, guest abi.Provider) error {
+		_, err := do(guest, ctx, request)
+		return err
+	}})
+	if len(state.steps) > maxSetup {
+		return response, p.fail(method, abi.ErrorKindInvalidArgument,
+			fmt.Sprintf("the provider was set up %d times already", maxSetup))
+	}
+	// The instance gets what came before the step, and nothing else.
+	i, err := p.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
+	if err != nil {
+		return response, err
+	}
+	defer p.put(i)
+	err = i.run(ctx, method, func(ctx context.Context) error {
+		response, err = do(i.guest, ctx, request)
+		return err
+	})
+	if err != nil {
+		i.spoiled = true // it may be set up in part
+		var none R
+		return none, err
+	}
+	i.applied = at + 1
+	p.setup.set(state)
+	return response, nil
+}

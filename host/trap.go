@@ -1,0 +1,153 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// stackMarker is what wazero puts between a trap's reason and the guest's stack.
+const stackMarker = "\nwasm stack trace:\n"
+
+func isTrap(err error) bool { return strings.Contains(err.Error(), stackMarker) }
+
+// nearlyAll of the memory in use makes it the likely reason of a crash.
+const nearlyAll = 0.9
+
+// describeTrap tells people how the guest ended: what it said last, and where it was.
+// The whole of what it said goes to the log.
+func (i *instance) describeTrap(err error) string {
+	reason, stack, _ := strings.Cut(err.Error(), stackMarker)
+	reason = strings.TrimSuffix(strings.TrimPrefix(reason, "wasm error: "), " (recovered by wazero)")
+	where := wasmFrames(stack)
+	words := i.output.crash()
+	if exit, exited := errors.AsType[*wasi.ExitError](err); words != "" {
+		i.output.record(slog.LevelDebug, words)
+		reason = crashReason(words)
+		if frames := goFrames(words); len(frames) > 0 {
+			where = frames
+		}
+	} else if exited {
+		reason = fmt.Sprintf("it exited with code %d", exit.Code)
+	}
+	var b strings.Builder
+	b.WriteString("the provider crashed: " + reason)
+	used, limit := i.memorySize(), uint64(i.provider.module.host.config.memoryPages())*wasmPage
+	if float64(used) > nearlyAll*float64(limit) {
+		fmt.Fprintf(&b, "\nit had used %d of the %d MiB of memory that it may have", used>>20, limit>>20)
+	}
+	for _, frame := range where {
+		b.WriteString("\n  at " + frame)
+	}
+	return b.String()
+}
+
+func (i *instance) memorySize() uint64 {
+	if i.module == nil {
+		return 0
+	}
+	return uint64(i.module.Memory().Size())
+}
+
+const (
+	// maxFrames is how much of a guest's stack is told, innermost first.
+	maxFrames = 8
+	// maxFrameName bounds the name of a function; instantiated ones of Go are long.
+	maxFrameName = 80
+	// maxReasonLines bounds the text of a panic.
+	maxReasonLines = 10
+)
+
+// plumbing begins the names of functions that say nothing about what went wrong: those
+// of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
+var plumbing = []string{
+	"runtime.", "wasm_", wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"github.com/husk-dev/husk/guest-sdk", "github.com/husk-dev/husk/abi/",
+	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
+}
+
+// trace collects the frames of a stack.
+type trace struct{ own, all []string }
+
+func (t *trace) add(function, place string) {
+	frame := function
+	if len(frame) > maxFrameName {
+		frame = strings.ToValidUTF8(frame[:maxFrameName], "") + "…"
+	}
+	if place != "" {
+		frame += " (" + place + ")"
+	}
+	t.all = append(t.all, frame)
+	for _, prefix := range plumbing {
+		if strings.HasPrefix(function, prefix) {
+			return
+		}
+	}
+	t.own = append(t.own, frame)
+}
+
+// frames answers the provider's own frames, or all where there are none.
+func (t *trace) frames() []string {
+	list := t.own
+	if len(list) == 0 {
+		list = t.all
+	}
+	return list[:min(len(list), maxFrames)]
+}
+
+// wazero writes a frame as module.function(parameters) results. Instances have no
+// module name.
+var frameSyntax = regexp.MustCompile(`^\.?(.+?)\([a-z0-9, ]*\)(?: [a-z0-9(), ]+)?$`)
+
+// wasmFrames reads a stack trace of wazero.
+func wasmFrames(stack string) []string {
+	var t trace
+	for line := range strings.SplitSeq(stack, "\n") {
+		if m := frameSyntax.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			t.add(m[1], "")
+		}
+	}
+	return t.frames()
+}
+
+// crashReason is what a Go program says before the stacks of its goroutines.
+func crashReason(words string) string {
+	var reason []string
+	for line := range strings.SplitSeq(words, "\n") {
+		if line == "" || isStackHeader(line) || len(reason) == maxReasonLines {
+			break
+		}
+		reason = append(reason, line)
+	}
+	return strings.Join(reason, "\n")
+}
+
+func isStackHeader(line string) bool {
+	return strings.HasPrefix(line, "goroutine ") || line == "runtime stack:"
+}
+
+// goFrames reads the first stack with functions of the provider from what a Go program
+// prints when it crashes: each function on a line, its place on the next behind a tab.
+func goFrames(words string) []string {
+	var t trace
+	lines := strings.Split(words, "\n")
+	for n, line := range lines {
+		if isStackHeader(line) && len(t.own) > 0 {
+			break
+		}
+		if n+1 == len(lines) || !strings.HasPrefix(lines[n+1], "\t") || strings.HasPrefix(line, "\t") {
+			continue
+		}
+		function, _, _ := strings.Cut(strings.TrimPrefix(line, "created by "), " in goroutine ")
+		if at := strings.LastIndexByte(function, '('); at > 0 && strings.HasSuffix(function, ")") {
+			function = function[:at]
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[n+1]), " ")
+		t.add(function, place[strings.LastIndexByte(place, '/')+1:])
+	}
+	return t.frames()
+}
