@@ -1,0 +1,59 @@
+package propertytest
+
+import (
+	"fmt"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Object and Array are literals of values for Of.
+type (
+	Object map[string]any
+	Array  []any
+)
+
+// Of returns the value of a literal: nil, a bool, an int, a float64, a string, an
+// Array or Object of literals, or a property.Value as it is.
+func Of(literal any) property.Value {
+	switch x := literal.(type) {
+	case nil:
+		return property.Null
+	case bool:
+		return property.Bool(x)
+	case int:
+		return property.Number(float64(x))
+	case float64:
+		return property.Number(x)
+	case string:
+		return property.String(x)
+	case Array:
+		elements := make([]property.Value, len(x))
+		for i, e := range x {
+			elements[i] = Of(e)
+		}
+		return property.Array(elements...)
+	case Object:
+		return property.Object(MapOf(x))
+	case property.Value:
+		return x
+	default:
+		panic(fmt.Sprintf("no literal of a property value: %T", literal))
+	}
+}
+
+// MapOf returns the map of a literal.
+func MapOf(literal Object) property.Map {
+	m := make(map[string]property.Value, len(literal))
+	for k, v := range literal {
+		m[k] = Of(v)
+	}
+	return property.MapOf(m)
+}
+
+// Secret returns the secret of a literal.
+func Secret(literal any) property.Value { return property.Secret(Of(literal)) }
+
+// Output returns the output of a literal with dependencies.
+func Output(literal any, dependencies ...string) property.Value {
+	return property.OutputOf(property.Output{Value: Of(literal), Dependencies: dependencies})
+}
