@@ -6,6 +6,7 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -59,6 +60,13 @@ func (c *Cloud) Calls() []string {
 	out := c.log
 	c.log = nil
 	return out
+}
+
+// IDs returns the IDs of the objects that exist.
+func (c *Cloud) IDs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.objects))
 }
 
 // Objects returns the number of objects that exist.
@@ -220,7 +228,7 @@ func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.objects[req.ID]; !ok {
-		return fmt.Errorf("object %s does not exist", req.ID)
+		return abi.NewError(abi.ErrorKindNotFound, "object "+req.ID+" does not exist")
 	}
 	delete(c.objects, req.ID)
 	return nil

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -60,6 +61,28 @@ func (s *Stack) Open(ctx context.Context) (*state.Stack, error) {
 }
 
 type operation func(context.Context, engine.Deployment) (*engine.Result, error)
+
+// CrashAt runs an operation in a process that dies at its n-th write to the store,
+// before or after that write is done. It reports whether there were so many.
+func (s *Stack) CrashAt(n int, late bool, run operation, program engine.Program) bool {
+	s.t.Helper()
+	ctx := context.Background()
+	crash := &Crash{Store: s.Store, At: n, Late: late}
+	st, err := state.Open(ctx, crash, name, s.keys(), state.Holder{})
+	if err == nil {
+		_, err = run(ctx, engine.Deployment{
+			Project: "proj", Stack: "dev", Config: s.Config, Program: program, Providers: s.Cloud, State: st,
+		})
+		err = errors.Join(err, st.Close(ctx))
+	}
+	if crash.Writes() < n {
+		require.NoError(s.t, err)
+		return false
+	}
+	require.ErrorIs(s.t, err, ErrCrash)
+	require.NoError(s.t, s.Store.Break(ctx, name))
+	return true
+}
 
 // Try runs an operation and returns what it did.
 func (s *Stack) Try(run operation, program engine.Program) (*engine.Result, error) {

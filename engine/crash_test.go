@@ -1,0 +1,104 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Wherever the process is killed, the next run reads the state, knows of every
+// object that was made or may have been made, and brings the stack to its goal.
+func TestKilledAtEachWrite(t *testing.T) {
+	up := func(program enginetest.Program) func(context.Context, engine.Deployment) (*engine.Result, error) {
+		return func(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
+			d.Program = program
+			return engine.Up(ctx, d)
+		}
+	}
+	cases := []struct {
+		name   string
+		before enginetest.Program
+		run    func(context.Context, engine.Deployment) (*engine.Result, error)
+		after  enginetest.Program
+		want   int // objects of the goal
+	}{
+		{"create", empty, up(chain(plain, "1")), chain(plain, "1"), 3},
+		{"update", chain(plain, "1"), up(chain(plain, "2")), chain(plain, "2"), 3},
+		{"replace", chain(strict, "1"), up(chain(strict, "2")), chain(strict, "2"), 3},
+		{"delete before replace", chain(single, "1"), up(chain(single, "2")), chain(single, "2"), 3},
+		{"delete", chain(plain, "1"), up(empty), empty, 0},
+		{"destroy", chain(plain, "1"), engine.Destroy, empty, 0},
+		{"refresh", chain(plain, "1"), drifted, chain(plain, "1"), 3},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, late := range []bool{false, true} {
+				for n := 1; ; n++ {
+					s := enginetest.NewStack(t, newCloud())
+					s.Up(c.before)
+					if !s.CrashAt(n, late, c.run, nil) {
+						require.Greater(t, n, 1, "the operation writes nothing")
+						break
+					}
+					requireKnown(t, s, n, late)
+					// An object whose creation was not recorded is not deleted behind
+					// the user's back; it is the only thing that may be left over.
+					unrecorded := 0
+					for _, op := range s.Snapshot().Operations() {
+						if op.Type == state.OperationCreating {
+							unrecorded++
+						}
+					}
+					if c.name == "refresh" {
+						s.Refresh() // an update alone does not look for what has vanished
+					}
+					s.Up(c.after)
+					if unrecorded > 0 {
+						require.Contains(t, strings.Join(s.Warnings(), "\n"), "cut off while creating")
+					}
+					extra := s.Cloud.Objects() - c.want
+					require.GreaterOrEqual(t, extra, 0, "write %d, late %v: something was lost", n, late)
+					require.LessOrEqual(t, extra, unrecorded, "write %d, late %v: something was left", n, late)
+					require.Zero(t, s.Up(c.after).Total(), "write %d, late %v: the goal was not reached at once", n, late)
+				}
+			}
+		})
+	}
+}
+
+// drifted refreshes after one object has changed and another has vanished.
+func drifted(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
+	cloud := d.Providers.(*enginetest.Cloud)
+	cloud.Change("a-1", func(m property.Map) property.Map { return m.With("key", property.String("changed")) })
+	cloud.Change("c-3", nil)
+	return engine.Refresh(ctx, d)
+}
+
+// requireKnown requires that every object is in the state, or that the state
+// says that its creation or deletion was under way.
+func requireKnown(t *testing.T, s *enginetest.Stack, n int, late bool) {
+	t.Helper()
+	snapshot := s.Snapshot()
+	require.NoError(t, snapshot.Verify())
+	known := make(map[string]bool)
+	for _, res := range snapshot.Resources() {
+		known[res.ID] = true
+	}
+	creating := make(map[string]bool)
+	for _, op := range snapshot.Operations() {
+		if op.Type == state.OperationCreating {
+			creating[op.Resource.URN.Name()] = true
+		}
+	}
+	for _, id := range s.Cloud.IDs() {
+		name, _, _ := strings.Cut(id, "-")
+		require.True(t, known[id] || creating[name], "write %d, late %v: nothing knows of %s", n, late, id)
+	}
+}
