@@ -41,6 +41,9 @@ func NewError(kind ErrorKind, message string) *Error {
 // Reasons of a failed initialization and missing configuration keys follow on
 // lines of their own.
 func (e *Error) Error() string {
+	if e == nil {
+		return "an error without a description" // a provider's mistake, but not worth a crash
+	}
 	var b strings.Builder
 	if e.Provider != "" {
 		b.WriteString(e.Provider)
@@ -77,7 +80,7 @@ func (e *Error) Error() string {
 // Is reports whether target is the sentinel of the error's kind.
 func (e *Error) Is(target error) bool {
 	s, ok := target.(sentinel)
-	return ok && e.Kind == ErrorKind(s)
+	return ok && e != nil && e.Kind == ErrorKind(s)
 }
 
 // sentinel is what errors.Is compares an Error's kind with.

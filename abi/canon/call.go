@@ -30,7 +30,8 @@ type Frame interface {
 // cannot cross is an *Error, anything else is an error of the frame.
 func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byte), lift func(*lifter, []byte)) error {
 	frame := c.Begin(ctx, f)
-	w := lowerer{mem: frame, path: path{root: f.Interface + "." + f.Name}}
+	// What cannot fail has no way to refuse a text.
+	w := lowerer{mem: frame, path: path{root: f.Interface + "." + f.Name}, lossy: !f.fails}
 	record := make([]byte, f.params.size)
 	if lower != nil {
 		lower(&w, record)
@@ -92,13 +93,8 @@ func (f *Function) answer(mem Memory, result uint64, lift func(*lifter, []byte))
 		failed := l.enum(b, 2, "") == 1
 		b = b[f.payload:]
 		if failed {
-			e := new(abi.Error)
 			l.root = "error"
-			liftError(&l, b, e)
-			if l.err == nil && (e.Kind == abi.ErrorKindInitFailed) != (e.InitFailure != nil) {
-				l.fail("init-failure", ErrInitFailure)
-			}
-			return e, l.err
+			return l.failure(b), l.err
 		}
 	}
 	if l.err == nil && lift != nil {

@@ -1174,9 +1174,8 @@ func liftOutcome(l *lifter, b []byte, v *abi.Outcome) {
 		liftMonitorCallResponse(l, b[4:], &v.Called)
 		l.leave()
 	case abi.OutcomeCaseFailed:
-		v.Failed = new(abi.Error)
 		l.enter("failed")
-		liftError(l, b[4:], v.Failed)
+		v.Failed = l.failure(b[4:])
 		l.leave()
 	}
 }
@@ -1202,7 +1201,7 @@ func lowerOutcome(w *lowerer, b []byte, v *abi.Outcome) {
 		w.leave()
 	case abi.OutcomeCaseFailed:
 		w.enter("failed")
-		lowerError(w, b[4:], v.Failed)
+		w.failure(b[4:], v.Failed)
 		w.leave()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 )
 
@@ -133,6 +134,16 @@ func (l *lifter) view(ptr, n uint32) ([]byte, error) {
 		return nil, nil
 	}
 	return l.mem.View(ptr, n)
+}
+
+// failure lifts an error, which is the answer of a function or an operation.
+func (l *lifter) failure(b []byte) *abi.Error {
+	e := new(abi.Error)
+	liftError(l, b, e)
+	if (e.Kind == abi.ErrorKindInitFailed) != (e.InitFailure != nil) {
+		l.fail("init-failure", ErrInitFailure)
+	}
+	return e
 }
 
 // area returns the bytes of a value that lies in memory.

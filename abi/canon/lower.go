@@ -2,9 +2,11 @@ package canon
 
 import (
 	"math"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 )
 
@@ -20,6 +22,8 @@ type lowerer struct {
 	err error
 	// refused tells that err is about a value, so that the memory can be used on.
 	refused bool
+	// lossy replaces invalid UTF-8 where text matters more than its exact bytes.
+	lossy bool
 }
 
 // refuse reports a value that cannot be lowered.
@@ -53,7 +57,11 @@ func (w *lowerer) f64(b []byte, v float64) { putU64(b, math.Float64bits(v)) }
 
 func (w *lowerer) string(b []byte, v string, field string) {
 	if !utf8.ValidString(v) {
-		w.refuse(field, ErrUTF8)
+		if w.lossy {
+			v = strings.ToValidUTF8(v, "\uFFFD")
+		} else {
+			w.refuse(field, ErrUTF8)
+		}
 	}
 	w.bytes(b, unsafe.Slice(unsafe.StringData(v), len(v)), field)
 }
@@ -74,6 +82,24 @@ func (w *lowerer) value(b []byte, v property.Value, field string) {
 		w.refuse(field, err)
 	}
 	w.bytes(b, data, field)
+}
+
+// failure lowers an error. What has no place in the contract is left out: data of a
+// failed initialization with another kind, and the reverse. Text is never refused.
+func (w *lowerer) failure(b []byte, e *abi.Error) {
+	answer := abi.Error{Kind: abi.ErrorKindInternal, Message: "an error without a description"}
+	if e != nil {
+		answer = *e
+	}
+	if answer.Kind != abi.ErrorKindInitFailed {
+		answer.InitFailure = nil
+	} else if answer.InitFailure == nil {
+		answer.Kind = abi.ErrorKindInternal
+	}
+	lossy := w.lossy
+	w.lossy = true
+	lowerError(w, b, &answer)
+	w.lossy = lossy
 }
 
 // list stores the bytes of n elements and writes their address and number.

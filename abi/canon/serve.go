@@ -2,7 +2,6 @@ package canon
 
 import (
 	"context"
-	"strings"
 
 	"github.com/husk-dev/husk/abi"
 )
@@ -23,11 +22,14 @@ func newServer(f *Function, mem Memory, args []uint64) *server {
 	s.mem, s.root = mem, f.Interface+"."+f.Name
 	if f.spilled() {
 		s.params = s.area(uint32(args[0]), f.params)
-		return s
+	} else {
+		var ok bool
+		if s.params, ok = f.params.unflatten(args); !ok {
+			s.fail("", ErrRange)
+		}
 	}
-	var ok bool
-	if s.params, ok = f.params.unflatten(args); !ok {
-		s.fail("", ErrRange)
+	if s.err != nil {
+		s.params = make([]byte, f.params.size) // nothing that is read of it counts
 	}
 	return s
 }
@@ -66,21 +68,9 @@ func (s *server) guarded(call func() error) (err error) {
 
 // answerError lowers an error, without its data where that cannot be lowered.
 func (s *server) answerError(e *abi.Error) {
-	answer := abi.Error{Kind: abi.ErrorKindInternal, Message: "a nil error"}
-	if e != nil {
-		answer = *e
-	}
-	if answer.Kind != abi.ErrorKindInitFailed {
-		answer.InitFailure = nil
-	} else if answer.InitFailure == nil {
-		answer.Kind = abi.ErrorKindInternal
-	}
-	w := s.lowerError(&answer)
+	w := s.lowerError(e)
 	if w.refused {
-		w = s.lowerError(&abi.Error{
-			Kind:    abi.ErrorKindInternal,
-			Message: strings.ToValidUTF8(answer.Message, "\uFFFD") + " (its details are lost: " + strings.ToValidUTF8(w.err.Error(), "\uFFFD") + ")",
-		})
+		w = s.lowerError(abi.NewError(abi.ErrorKindInternal, e.Message+" (its details are lost: "+w.err.Error()+")"))
 	}
 	s.err = w.err
 }
@@ -89,7 +79,7 @@ func (s *server) lowerError(e *abi.Error) *lowerer {
 	clear(s.out)
 	s.out[0] = 1
 	w := s.lowerer("error")
-	lowerError(w, s.out[s.function.payload:], e)
+	w.failure(s.out[s.function.payload:], e)
 	return w
 }
 

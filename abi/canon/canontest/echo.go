@@ -2,6 +2,7 @@ package canontest
 
 import (
 	"context"
+	"reflect"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
@@ -18,33 +19,50 @@ type Host struct {
 	Monitor abi.Monitor
 }
 
-// NewHost returns a host that echoes. It appends what it is called with to calls.
-func NewHost(calls *[]string) Host {
-	e := echo{calls, false}
+// NewHost returns a host that echoes.
+func NewHost(trace *Trace) Host { return host(echo{trace: trace}) }
+
+// DeniedHost returns a host that grants nothing.
+func DeniedHost() Host { return host(echo{denied: true}) }
+
+func host(e echo) Host {
 	return Host{EchoLog{e}, EchoControl{e}, EchoHTTP{e}, EchoTCP{e}, EchoFiles{e}, EchoKV{e}, EchoMonitor{e}}
 }
 
-// DeniedHost returns a host that grants nothing.
-func DeniedHost() Host {
-	var calls []string
-	e := echo{&calls, true}
-	return Host{EchoLog{e}, EchoControl{e}, EchoHTTP{e}, EchoTCP{e}, EchoFiles{e}, EchoKV{e}, EchoMonitor{e}}
+// Trace has the calls of functions in the order in which they end. It may be nil.
+type Trace []Call
+
+// Call is one call of a function, with values as Dump shows them.
+type Call struct {
+	Function string // for example http.send
+	Params   string // separated by spaces
+	Answer   string // the result, or nothing
+	Err      string // of the error, or nothing
+}
+
+func (t *Trace) add(c Call, result any, err error) {
+	if t == nil {
+		return
+	}
+	switch {
+	case err != nil:
+		c.Err = Dump(err)
+	case result != nil:
+		c.Answer = Dump(reflect.ValueOf(result).Elem().Interface())
+	}
+	*t = append(*t, c)
 }
 
 // echo is a host's side of an interface.
 type echo struct {
-	calls  *[]string
+	trace  *Trace
 	denied bool
 }
 
 // answer fills the result, unless it is nil, or returns an error; both follow from
 // the function's name and its parameters.
 func (e echo) answer(name string, result any, params ...any) error {
-	seed := name
-	for _, p := range params {
-		seed += " " + Dump(p)
-	}
-	*e.calls = append(*e.calls, seed)
+	c := Call{Function: name, Params: show(params)}
 	if e.denied {
 		iface, _, _ := strings.Cut(name, ".")
 		return &abi.Error{
@@ -52,7 +70,29 @@ func (e echo) answer(name string, result any, params ...any) error {
 			Message: "the provider is not granted the use of " + iface,
 		}
 	}
-	return answerFrom(Seeded(seed), result)
+	err := answerFrom(Seeded(c.Function+c.Params), result)
+	e.trace.add(c, result, err)
+	return err
+}
+
+// tell is answer for a function that cannot fail.
+func (e echo) tell(name string, result any, params ...any) {
+	if e.denied {
+		return
+	}
+	c := Call{Function: name, Params: show(params)}
+	if result != nil {
+		Fill(Seeded(c.Function+c.Params), result)
+	}
+	e.trace.add(c, result, nil)
+}
+
+func show(params []any) string {
+	texts := make([]string, len(params))
+	for i, p := range params {
+		texts[i] = Dump(p)
+	}
+	return strings.Join(texts, " ")
 }
 
 func answerFrom(draw Draw, result any) error {
@@ -65,23 +105,27 @@ func answerFrom(draw Draw, result any) error {
 	return nil
 }
 
-// EchoProvider is a provider that echoes. Each call makes calls of the host.
-type EchoProvider struct{ Host Host }
+// EchoProvider is a provider that echoes. Each call makes calls of the host, whose
+// results have a part in the answer.
+type EchoProvider struct {
+	Host  Host
+	Trace *Trace
+}
 
 // hostCalls is how many functions of the host a provider's function calls.
 const hostCalls = 4
 
 func (e EchoProvider) answer(ctx context.Context, name string, result any, params ...any) error {
-	seed := name
-	for _, p := range params {
-		seed += " " + Dump(p)
-	}
-	draw := Seeded(seed)
-	for range hostCalls {
-		seed += " " + callHost[draw(len(callHost))](ctx, e.Host, draw)
-	}
-	if strings.Contains(seed, "panic please") {
+	c := Call{Function: name, Params: show(params)}
+	if strings.Contains(c.Params, "panic please") {
 		panic("as you please")
 	}
-	return answerFrom(Seeded(seed), result)
+	seed := c.Function + c.Params
+	draw := Seeded(seed)
+	for range hostCalls {
+		seed += callHost[draw(len(callHost))](ctx, e.Host, draw)
+	}
+	err := answerFrom(Seeded(seed), result)
+	e.Trace.add(c, result, err)
+	return err
 }

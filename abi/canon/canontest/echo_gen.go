@@ -118,14 +118,14 @@ func (e EchoProvider) Cancel(ctx context.Context) error {
 type EchoLog struct{ echo }
 
 func (e EchoLog) Write(ctx context.Context, entry abi.LogEntry) {
-	_ = e.answer("log.write", nil, entry)
+	e.tell("log.write", nil, entry)
 }
 
 // EchoControl is the control of a host that echoes.
 type EchoControl struct{ echo }
 
 func (e EchoControl) Cancelled(ctx context.Context) (v bool) {
-	_ = e.answer("control.cancelled", &v)
+	e.tell("control.cancelled", &v)
 	return v
 }
 
@@ -157,7 +157,7 @@ func (e EchoHTTP) Read(ctx context.Context, exchange abi.HTTPExchange, max uint3
 }
 
 func (e EchoHTTP) Close(ctx context.Context, exchange abi.HTTPExchange) {
-	_ = e.answer("http.close", nil, exchange)
+	e.tell("http.close", nil, exchange)
 }
 
 // EchoTCP is the tcp of a host that echoes.
@@ -183,7 +183,7 @@ func (e EchoTCP) CloseWrite(ctx context.Context, connection abi.TCPConnection) e
 }
 
 func (e EchoTCP) Close(ctx context.Context, connection abi.TCPConnection) {
-	_ = e.answer("tcp.close", nil, connection)
+	e.tell("tcp.close", nil, connection)
 }
 
 // EchoFiles is the files of a host that echoes.

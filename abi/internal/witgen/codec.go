@@ -79,11 +79,10 @@ func (c *contract) liftField(s *source, t wit.Type, offset uintptr, field, dst s
 		return
 	}
 	if name, _ := c.named(t); name == "Error" {
-		s.f("%s = new(abi.Error)", dst)
-	} else {
-		dst = "&" + dst
+		s.f("l.enter(%q)\n%s = l.failure(%s)\nl.leave()", field, dst, at)
+		return
 	}
-	c.liftComposite(s, t, at, field, dst)
+	c.liftComposite(s, t, at, field, "&"+dst)
 }
 
 // composite tells whether t has lift and lower functions of its own.
@@ -178,10 +177,11 @@ func (c *contract) lowerField(s *source, t wit.Type, offset uintptr, field, src 
 		return
 	}
 	if c.composite(t) {
-		if name, _ := c.named(t); name != "Error" {
-			src = "&" + src
+		if name, _ := c.named(t); name == "Error" {
+			s.f("w.enter(%q)\nw.failure(%s, %s)\nw.leave()", field, at, src)
+			return
 		}
-		c.lowerComposite(s, t, at, field, src)
+		c.lowerComposite(s, t, at, field, "&"+src)
 		return
 	}
 	switch name, _ := c.named(t); name {

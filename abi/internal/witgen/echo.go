@@ -19,7 +19,11 @@ func writeEcho(c *contract, s *source) {
 			if f.result != nil {
 				result = "&v"
 			}
-			call := "e.answer(" + strings.Join(append([]string{ctx + `"` + *i.Name + "." + f.Name + `"`, result}, f.params...), ", ") + ")"
+			verb := "answer"
+			if !f.fails {
+				verb = "tell"
+			}
+			call := "e." + verb + "(" + strings.Join(append([]string{ctx + `"` + *i.Name + "." + f.Name + `"`, result}, f.params...), ", ") + ")"
 			s.f("func (e Echo%s) %s%s {", name, f.goName, c.clientSignature(f))
 			switch {
 			case f.result != nil && f.fails:
@@ -27,9 +31,9 @@ func writeEcho(c *contract, s *source) {
 			case f.fails:
 				s.f("return %s", call)
 			case f.result != nil:
-				s.f("_ = %s\nreturn v", call)
+				s.f("%s\nreturn v", call)
 			default:
-				s.f("_ = %s", call)
+				s.f("%s", call)
 			}
 			s.f("}\n")
 		}

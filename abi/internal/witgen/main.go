@@ -51,6 +51,10 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return generateFrom(resolve)
+}
+
+func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 	c, err := newContract(resolve)
 	if err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func TestModule(t *testing.T) {
 // testEcho calls every function with many requests, natively and in the module, and
 // expects the same answers and the same calls of the host.
 func testEcho(t *testing.T, wasm []byte) {
-	var got, want []string
+	var got, want canontest.Trace
 	host := canon.Imports(canontest.NewHost(&got))
 	guest := start(t, wasm, &host)
 	native := canontest.EchoProvider{Host: canontest.NewHost(&want)}
@@ -134,8 +134,7 @@ func testEcho(t *testing.T, wasm []byte) {
 			require.Equal(t, want, got, method)
 			require.NoError(t, guest.Broken())
 			for _, c := range got {
-				name, _, _ := strings.Cut(c, " ")
-				called[name] = true
+				called[c.Function] = true
 			}
 			answered[method] = answered[method] || err == ""
 		}
@@ -160,8 +159,7 @@ func call(p abi.Provider, method string, args []reflect.Value) (answer, err stri
 }
 
 func testPanic(t *testing.T, wasm []byte) {
-	var calls []string
-	host := canon.Imports(canontest.NewHost(&calls))
+	host := canon.Imports(canontest.NewHost(nil))
 	guest := start(t, wasm, &host)
 	_, err := guest.Check(t.Context(), abi.CheckRequest{Name: "panic please"})
 	require.ErrorIs(t, err, abi.ErrInternal)

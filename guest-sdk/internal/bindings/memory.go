@@ -56,9 +56,9 @@ func (f *frame) View(ptr, n uint32) ([]byte, error) { return f.Take(ptr, n) }
 func (f *frame) Take(ptr, n uint32) ([]byte, error) {
 	received.Lock()
 	defer received.Unlock()
-	if block, ok := received.blocks[ptr]; ok && int(n) <= len(block) {
+	if block := received.blocks[ptr]; len(block) == int(n) {
 		delete(received.blocks, ptr)
-		return block[:n:n], nil
+		return block, nil
 	}
 	// The area for an import's result, or a host that passes several values in one
 	// allocation: such a one lives until the call of the export ends, or longer if

@@ -1,0 +1,132 @@
+package canon_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.bytecodealliance.org/wit"
+	"pgregory.net/rapid"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/canon/canontest"
+)
+
+// witFunctions returns the functions of each interface of the contract.
+func witFunctions(t *testing.T) map[string][]*wit.Function {
+	resolve, err := wit.LoadJSON("../../wit/husk-provider.wit.json")
+	require.NoError(t, err)
+	functions := map[string][]*wit.Function{}
+	for _, i := range resolve.Interfaces {
+		for _, f := range i.Functions.All() {
+			functions[*i.Name] = append(functions[*i.Name], f)
+		}
+	}
+	return functions
+}
+
+func echoing(trace *canontest.Trace) func(canontest.Host) abi.Provider {
+	return func(host canontest.Host) abi.Provider { return canontest.EchoProvider{Host: host, Trace: trace} }
+}
+
+// TestCrossing calls every function across a memory, with drawn values, and expects
+// what the same provider answers directly. In between, it reads all arguments and
+// results in the memory by the WIT alone.
+func TestCrossing(t *testing.T) {
+	functions := witFunctions(t)
+	provider := reflect.TypeFor[abi.Provider]()
+	for n := range provider.NumMethod() {
+		method := provider.Method(n)
+		t.Run(method.Name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				args := []reflect.Value{reflect.ValueOf(context.Background())}
+				for p := 1; p < method.Type.NumIn(); p++ {
+					v := reflect.New(method.Type.In(p))
+					canontest.Fill(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "") }, v.Interface())
+					args = append(args, v.Elem())
+				}
+				var direct canontest.Trace
+				reflect.ValueOf(echoing(&direct)(canontest.NewHost(&direct))).MethodByName(method.Name).Call(args)
+
+				var inside, read canontest.Trace
+				f := newFake(canontest.NewHost(&inside), echoing(&inside))
+				var open []canontest.Call
+				f.entered = func(iface string, function int, args []uint64) {
+					w := functions[iface][function]
+					open = append(open, canontest.Call{
+						Function: iface + "." + w.Name,
+						Params:   witReader{f.memory}.params(w, args),
+					})
+				}
+				f.left = func(iface string, function int, result uint64) {
+					c := open[len(open)-1]
+					open = open[:len(open)-1]
+					c.Answer, c.Err = witReader{f.memory}.result(functions[iface][function], result)
+					read = append(read, c)
+				}
+				results := reflect.ValueOf(f.guest).MethodByName(method.Name).Call(args)
+
+				require.Equal(t, direct, inside)
+				require.Equal(t, direct, read)
+				last := direct[len(direct)-1]
+				require.Equal(t, last.Err, errorText(results[len(results)-1]))
+				if last.Err == "" && len(results) == 2 {
+					require.Equal(t, last.Answer, canontest.Dump(results[0].Interface()))
+				}
+				require.NoError(t, f.guest.Broken())
+				require.Equal(t, 1, f.released)
+			})
+		})
+	}
+}
+
+func errorText(err reflect.Value) string {
+	if err.IsNil() {
+		return ""
+	}
+	return canontest.Dump(err.Interface())
+}
+
+// TestGranted tells that a module gets nothing without a grant.
+func TestGranted(t *testing.T) {
+	f := newFake(canontest.Host{}, echoing(nil))
+	host := f.provider.(canontest.EchoProvider).Host
+	ctx := t.Context()
+	_, err := host.HTTP.Send(ctx, abi.HTTPRequest{Method: "GET", URL: "https://example.com/"})
+	require.ErrorIs(t, err, abi.ErrDenied)
+	require.EqualError(t, err, "the provider is not granted the use of http")
+	require.Equal(t, abi.ErrorOriginHost, abi.AsError(err).Origin)
+	_, err = host.Monitor.Wait(ctx)
+	require.ErrorIs(t, err, abi.ErrDenied)
+	require.False(t, host.Control.Cancelled(ctx))
+	host.Log.Write(ctx, abi.LogEntry{Message: "nobody listens"})
+	host.TCP.Close(ctx, 1)
+	require.NoError(t, f.guest.Broken())
+}
+
+// TestAllocations tells that each string and list has an allocation of its own, which
+// other languages free one by one, and that empty ones have none.
+func TestAllocations(t *testing.T) {
+	f := newFake(canontest.Host{}, func(canontest.Host) abi.Provider { return listing{} })
+	_, err := f.guest.GetMappings(t.Context(), abi.GetMappingsRequest{})
+	require.NoError(t, err)
+	// The two names that are not empty, the list, and the record of the result.
+	require.Equal(t, 4, f.allocated)
+	require.Equal(t, 1, f.released)
+
+	canonical := f.allocated
+	_, err = f.guest.GetMappings(t.Context(), abi.GetMappingsRequest{Key: "terraform"})
+	require.NoError(t, err)
+	require.Equal(t, canonical+5, f.allocated)
+}
+
+type listing struct{ abi.Unimplemented }
+
+func (listing) GetMappings(context.Context, abi.GetMappingsRequest) (abi.GetMappingsResponse, error) {
+	return abi.GetMappingsResponse{Providers: []string{"aws", "", "azurerm"}}, nil
+}
+
+var _ canon.Caller = (*fake)(nil)

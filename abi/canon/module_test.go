@@ -1,0 +1,112 @@
+package canon_test
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi/canon"
+)
+
+func provided() map[string]canon.Signature {
+	exports := map[string]canon.Signature{"_initialize": {}}
+	for _, e := range canon.ExportTable() {
+		exports[e.Name] = e.Signature
+	}
+	return exports
+}
+
+func TestCheckExports(t *testing.T) {
+	const check = "husk:provider/provider@0.1.0#check"
+	for name, test := range map[string]struct {
+		change func(exports map[string]canon.Signature)
+		want   string
+	}{
+		"a provider": {func(map[string]canon.Signature) {}, ""},
+		"no provider": {
+			func(e map[string]canon.Signature) { clear(e) },
+			"the module is no provider: it exports no interface husk:provider/provider"},
+		"another version": {
+			func(e map[string]canon.Signature) {
+				clear(e)
+				e["husk:provider/provider@0.2.0#check"] = canon.Signature{}
+			},
+			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0"},
+		"this and another version": {
+			func(e map[string]canon.Signature) { e["husk:provider/provider@0.2.0#check"] = canon.Signature{} }, ""},
+		"a function less": {
+			func(e map[string]canon.Signature) { delete(e, check) },
+			"the module does not export " + check},
+		"no release function": {
+			func(e map[string]canon.Signature) { delete(e, "cabi_post_"+check) },
+			"the module does not export cabi_post_" + check},
+		"no allocator": {
+			func(e map[string]canon.Signature) { delete(e, "cabi_realloc") },
+			"the module does not export cabi_realloc"},
+		"another type": {
+			func(e map[string]canon.Signature) {
+				e[check] = canon.Signature{Params: []canon.ValueType{canon.I64, canon.F64}, Results: []canon.ValueType{canon.I32}}
+			},
+			check + " has the type (i64, f64) -> (i32) in the module, but must have (i32) -> (i32)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			exports := maps.Clone(provided())
+			test.change(exports)
+			err := canon.CheckExports(exports)
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+		})
+	}
+}
+
+func TestCheckImport(t *testing.T) {
+	write := canon.Signature{Params: []canon.ValueType{canon.I32, canon.I32, canon.I32, canon.I32, canon.I32, canon.I32}}
+	for _, test := range []struct {
+		module, name string
+		signature    canon.Signature
+		want         string
+	}{
+		{"husk:provider/log@0.1.0", "write", write, ""},
+		{"husk:provider/log@0.2.0", "write", write,
+			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0"},
+		{"husk:provider/log@0.1.0", "read", write,
+			"the module imports husk:provider/log@0.1.0 read, which is not part of husk:provider 0.1.0"},
+		{"husk:provider/shell@0.1.0", "run", write,
+			"the module imports husk:provider/shell@0.1.0 run, which is not part of husk:provider 0.1.0"},
+		{"husk:provider/provider@0.1.0", "check", write,
+			"the module imports husk:provider/provider@0.1.0 check, which is not part of husk:provider 0.1.0"},
+		{"husk:provider/log@0.1.0", "write", canon.Signature{},
+			"husk:provider/log@0.1.0 write has the type () -> () in the module, but must have (i32, i32, i32, i32, i32, i32) -> ()"},
+	} {
+		err := canon.CheckImport(test.module, test.name, test.signature)
+		if test.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, test.want)
+	}
+}
+
+// TestSignatures compares the core types of all functions with those that the WIT
+// package's own implementation of the canonical ABI derives.
+func TestSignatures(t *testing.T) {
+	exports, imports := provided(), canon.ImportTable()
+	functions := witFunctions(t)
+	count := 0
+	for iface, list := range functions {
+		for _, f := range list {
+			if iface == "provider" {
+				require.Equal(t, coreSignature(f, true).String(), exports["husk:provider/provider@0.1.0#"+f.Name].String(), f.Name)
+				continue
+			}
+			i := importNamed(t, iface, f.Name)
+			require.Equal(t, coreSignature(f, false).String(), i.Signature.String(), iface+"."+f.Name)
+			count++
+		}
+	}
+	require.Len(t, imports, count)
+}

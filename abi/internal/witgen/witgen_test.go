@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.bytecodealliance.org/wit"
+)
+
+const root = "../../.."
+
+// TestGeneratedFilesAreCurrent fails where a file does not follow from the WIT any more.
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	files, err := generate(root)
+	require.NoError(t, err)
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), "%s is not current: run go generate ./abi", name)
+	}
+	// Nothing else claims to be generated.
+	for _, pattern := range []string{"abi/*_gen.go", "abi/canon/*_gen.go", "abi/canon/*/*_gen.go", "guest-sdk/internal/bindings/*_gen.go"} {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		for _, path := range paths {
+			name, err := filepath.Rel(root, path)
+			require.NoError(t, err)
+			require.Contains(t, files, filepath.ToSlash(name))
+		}
+	}
+}
+
+// TestJSON tells that the JSON holds all that the WIT says: the types generated from
+// it are the same.
+func TestJSON(t *testing.T) {
+	want, err := generate(root)
+	require.NoError(t, err)
+	resolve, err := wit.LoadJSON(filepath.Join(root, "wit/husk-provider.wit.json"))
+	require.NoError(t, err)
+	got, err := generateFrom(resolve)
+	require.NoError(t, err)
+	require.Equal(t, len(want), len(got))
+	for name := range want {
+		require.True(t, bytes.Equal(want[name], got[name]), name)
+	}
+}
+
+// TestRefused has contracts that the generator must not pass over in silence.
+func TestRefused(t *testing.T) {
+	for name, test := range map[string]struct{ provider, want string }{
+		"a type that nothing describes": {
+			`record lonely { x: u32 }  f: func() -> result<_, error>;`,
+			"lonely: the type needs a doc comment in the WIT"},
+		"a comment that no Go comment can begin with": {
+			`/// Makes things.
+			 record maker { x: u32 }`,
+			"the WIT comment of Maker should begin with an article or a question word"},
+		"cases that differ when flat": {
+			`/// A choice.
+			 variant choice { a(u64), b(f64) }
+			 f: func(c: choice) -> result<_, error>;`,
+			"a variant whose cases have different flat values at one place cannot be passed flat"},
+		"nine flags": {
+			`/// The flags.
+			 flags many { a, b, c, d, e, f, g, h, i }
+			 f: func(m: many) -> result<_, error>;`,
+			"more than eight flags"},
+		"a list of numbers": {
+			`/// The numbers.
+			 record numbers { all: list<u32> }
+			 f: func(n: numbers) -> result<_, error>;`,
+			"no way to lift a list of wit.U32"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := generateText(test.provider)
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func generateText(provider string) (map[string][]byte, error) {
+	var text strings.Builder
+	text.WriteString("package husk:provider@0.1.0;\n")
+	text.WriteString("interface types {\n/// A failure.\nrecord error { message: string } }\n")
+	text.WriteString("/// What a provider does.\ninterface provider {\nuse types.{error};\n" + provider + "\n}\n")
+	for iface := range interfaceNames {
+		if iface != "types" && iface != "provider" {
+			text.WriteString("/// The " + iface + ".\ninterface " + iface + " {}\n")
+		}
+	}
+	resolve, err := wit.DecodeWIT(strings.NewReader(text.String()))
+	if err != nil {
+		return nil, err
+	}
+	return generateFrom(resolve)
+}
+
+func TestGoName(t *testing.T) {
+	for witName, want := range map[string]string{
+		"urn": "URN", "id": "ID", "timeout-ms": "TimeoutMs", "type": "Type", "parent-urn": "ParentURN",
+		"not-found": "NotFound", "http": "HTTP", "sdk": "SDK", "check-config": "CheckConfig", "identity": "Identity",
+	} {
+		require.Equal(t, want, goName(witName))
+	}
+}
