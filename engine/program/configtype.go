@@ -1,14 +1,12 @@
 package program
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/engine/program/source"
 )
 
 // ConfigKind tells the kinds of configuration values apart.
@@ -162,83 +160,4 @@ func article(t ConfigType) string {
 		return "an " + name
 	}
 	return "a " + t.String()
-}
-
-// parseJSON reads a JSON text into a value.
-func parseJSON(text string) (property.Value, error) {
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return property.Null, err
-	}
-	return fromJSON(v), nil
-}
-
-func fromJSON(v any) property.Value {
-	switch v := v.(type) {
-	case bool:
-		return property.Bool(v)
-	case float64:
-		return property.Number(v)
-	case string:
-		return property.String(v)
-	case []any:
-		elements := make([]property.Value, len(v))
-		for i, e := range v {
-			elements[i] = fromJSON(e)
-		}
-		return property.Array(elements...)
-	case map[string]any:
-		m := make(map[string]property.Value, len(v))
-		for k, e := range v {
-			m[k] = fromJSON(e)
-		}
-		return property.Object(property.MapOf(m))
-	}
-	return property.Null
-}
-
-// configText returns a value as configuration holds it, the inverse of
-// [ConfigType.Parse]. The value holds no wrappers.
-func configText(v property.Value) (string, error) {
-	switch v.Kind() {
-	case property.KindNull:
-		return "", nil
-	case property.KindString:
-		s, _ := v.AsString()
-		return s, nil
-	case property.KindNumber:
-		f, _ := v.AsNumber()
-		return source.FormatNumber(f), nil
-	}
-	data, err := json.Marshal(toJSON(v))
-	return string(data), err
-}
-
-func toJSON(v property.Value) any {
-	switch v = v.Plain(); v.Kind() {
-	case property.KindBool:
-		b, _ := v.AsBool()
-		return b
-	case property.KindNumber:
-		f, _ := v.AsNumber()
-		return json.RawMessage(source.FormatNumber(f))
-	case property.KindString:
-		s, _ := v.AsString()
-		return s
-	case property.KindArray:
-		elements, _ := v.AsArray()
-		out := make([]any, len(elements))
-		for i, e := range elements {
-			out[i] = toJSON(e)
-		}
-		return out
-	case property.KindObject:
-		m, _ := v.AsObject()
-		out := make(map[string]any, m.Len())
-		for k, e := range m.All() {
-			out[k] = toJSON(e)
-		}
-		return out
-	}
-	return nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Expr is an expression: a [*Literal], [*Text], [*Access], [*List], [*Object],
-// [*Call], or [*Invoke].
+// [*Call], [*Invoke], or [*Invalid].
 type Expr interface {
 	// Node is where the expression was read.
 	Node() *yaml.Node
@@ -126,6 +126,9 @@ type Invoke struct {
 	Version string
 }
 
+// Invalid stands for an expression that could not be read. Why was reported.
+type Invalid struct{ written }
+
 // Accesses calls f for every access in an expression, in the order of the file.
 func Accesses(e Expr, f func(*Access)) {
 	Walk(e, func(e Expr) {
@@ -169,3 +172,6 @@ func Walk(e Expr, f func(Expr)) {
 		}
 	}
 }
+
+// WithValue returns a literal in the same place with another value.
+func (l *Literal) WithValue(v property.Value) *Literal { return &Literal{l.written, v} }

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads an expression. What is wrong with it is reported; the result then
-// is a part of it that is sound, at the least a literal null.
+// Parse reads an expression. What is wrong with it is reported, and the part that
+// it is wrong with is [*Invalid].
 func Parse(r *source.Report, n *yaml.Node) Expr {
 	n = source.Resolve(n)
 	switch n.Kind {
@@ -25,7 +25,10 @@ func Parse(r *source.Report, n *yaml.Node) Expr {
 	case yaml.MappingNode:
 		return parseMapping(r, n)
 	}
-	v, _ := r.Scalar(n)
+	v, ok := r.Scalar(n)
+	if !ok {
+		return invalid(n)
+	}
 	if text, ok := v.AsString(); ok {
 		return parseString(r, n, text)
 	}
@@ -47,7 +50,7 @@ func ParseObject(r *source.Report, n *yaml.Node, what string) *Object {
 	return o
 }
 
-func null(n *yaml.Node) Expr { return &Literal{written: written{n}} }
+func invalid(n *yaml.Node) Expr { return &Invalid{written{n}} }
 
 func parseString(r *source.Report, n *yaml.Node, text string) Expr {
 	parts, err := parseText(text)
@@ -55,7 +58,7 @@ func parseString(r *source.Report, n *yaml.Node, text string) Expr {
 		start := strings.LastIndex(text[:min(err.offset+len("${"), len(text))], "${")
 		at := r.File.Within(n, "${", strings.Count(text[:start], "${"), utf8.RuneCountInString(text[start:err.offset]))
 		r.Add(r.File.Errorf(at, "%s", err.message))
-		return null(n)
+		return invalid(n)
 	}
 	for _, p := range parts {
 		if p.Access != nil {
@@ -79,7 +82,7 @@ func parseMapping(r *source.Report, n *yaml.Node) Expr {
 		}
 		if len(fields) > 1 {
 			r.Errorf(f.Key, "%s must stand in a mapping of its own", f.Name)
-			return null(n)
+			return invalid(n)
 		}
 		return parseFunction(r, n, f)
 	}
@@ -105,7 +108,7 @@ func parseFunction(r *source.Report, n *yaml.Node, f source.Field) Expr {
 		d := r.File.Errorf(source.Of(f.Key), "unknown function %q%s", f.Name, source.DidYouMean(f.Name, functionNames()))
 		d.Detail = "a provider's function is called as fn::<package>:<module>:<function>"
 		r.Add(d)
-		return null(n)
+		return invalid(n)
 	}
 	call := &Call{written: written{n}, Function: function}
 	names := signatures[function].args
@@ -118,7 +121,7 @@ func parseFunction(r *source.Report, n *yaml.Node, f source.Field) Expr {
 	}
 	if f.Value.Kind != yaml.SequenceNode || len(f.Value.Content) != len(names) {
 		r.Errorf(f.Value, "%s takes a list of %d: [%s]", function, len(names), strings.Join(names, ", "))
-		return null(n)
+		return invalid(n)
 	}
 	for _, e := range f.Value.Content {
 		call.Args = append(call.Args, Parse(r, e))
@@ -148,12 +151,12 @@ func parseInvoke(r *source.Report, n *yaml.Node, f source.Field) Expr {
 	for _, g := range r.Fields(f.Value, "fn::invoke") {
 		switch strings.ToLower(g.Name) {
 		case "function":
-			call.Token, complete = literalText(r, g.Value, "the function's name")
+			call.Token, complete = LiteralText(r, g.Value, "the function's name")
 			call.TokenNode = g.Value
 		case "arguments":
 			call.Args = parseArgs(r, g.Value)
 		case "return":
-			call.Return, _ = literalText(r, g.Value, "return")
+			call.Return, _ = LiteralText(r, g.Value, "return")
 			call.ReturnNode = g.Value
 		case "options":
 			call.options(r, g.Value)
@@ -165,7 +168,7 @@ func parseInvoke(r *source.Report, n *yaml.Node, f source.Field) Expr {
 		if complete {
 			r.Errorf(f.Key, "fn::invoke has no function: it needs \"function: <package>:<module>:<function>\"")
 		}
-		return null(n)
+		return invalid(n)
 	}
 	return call
 }
@@ -180,7 +183,7 @@ func (call *Invoke) options(r *source.Report, n *yaml.Node) {
 		case "dependsOn":
 			call.DependsOn = Parse(r, f.Value)
 		case "version":
-			call.Version, _ = literalText(r, f.Value, "the version")
+			call.Version, _ = LiteralText(r, f.Value, "the version")
 		case "pluginDownloadURL", "pluginDownloadUrl":
 			r.Warnf(f.Key, "%s is not read: providers are listed in plugins.providers", f.Name)
 		default:
@@ -189,8 +192,8 @@ func (call *Invoke) options(r *source.Report, n *yaml.Node) {
 	}
 }
 
-// literalText reads text that cannot be computed.
-func literalText(r *source.Report, n *yaml.Node, what string) (string, bool) {
+// LiteralText reads text that cannot be computed.
+func LiteralText(r *source.Report, n *yaml.Node, what string) (string, bool) {
 	text, ok := r.Text(n, what)
 	if ok && strings.Contains(text, "${") {
 		r.Errorf(n, "%s must be written out, it cannot be computed", what)

@@ -1,0 +1,106 @@
+package program
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// parseJSON reads a JSON text into a value.
+func parseJSON(text string) (property.Value, error) {
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return property.Null, err
+	}
+	return fromJSON(v), nil
+}
+
+func fromJSON(v any) property.Value {
+	switch v := v.(type) {
+	case bool:
+		return property.Bool(v)
+	case float64:
+		return property.Number(v)
+	case string:
+		return property.String(v)
+	case []any:
+		elements := make([]property.Value, len(v))
+		for i, e := range v {
+			elements[i] = fromJSON(e)
+		}
+		return property.Array(elements...)
+	case map[string]any:
+		m := make(map[string]property.Value, len(v))
+		for k, e := range v {
+			m[k] = fromJSON(e)
+		}
+		return property.Object(property.MapOf(m))
+	}
+	return property.Null
+}
+
+// configText returns a value as configuration holds it, the inverse of
+// [ConfigType.Parse]. The value holds no wrappers.
+func configText(v property.Value) (string, error) {
+	switch v.Kind() {
+	case property.KindNull:
+		return "", nil
+	case property.KindString:
+		s, _ := v.AsString()
+		return s, nil
+	case property.KindNumber:
+		f, _ := v.AsNumber()
+		return source.FormatNumber(f), nil
+	}
+	return JSON(v)
+}
+
+// JSON returns a value without wrappers as JSON, with the keys of objects in
+// alphabetical order and <, >, and & escaped, as Pulumi writes it.
+func JSON(v property.Value) (string, error) {
+	tree, err := toJSON(v)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(tree)
+	return string(data), err
+}
+
+func toJSON(v property.Value) (any, error) {
+	switch v.Kind() {
+	case property.KindNull:
+		return nil, nil
+	case property.KindBool:
+		b, _ := v.AsBool()
+		return b, nil
+	case property.KindNumber:
+		f, _ := v.AsNumber()
+		return f, nil
+	case property.KindString:
+		s, _ := v.AsString()
+		return s, nil
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		out := make([]any, len(elements))
+		for i, e := range elements {
+			var err error
+			if out[i], err = toJSON(e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case property.KindObject:
+		m, _ := v.AsObject()
+		out := make(map[string]any, m.Len())
+		for k, e := range m.All() {
+			var err error
+			if out[k], err = toJSON(e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("what is a %s has no JSON form", v.Kind())
+}

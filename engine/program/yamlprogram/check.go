@@ -1,0 +1,287 @@
+package yamlprogram
+
+import (
+	"context"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// check evaluates the program without a deployment. What the program computes
+// from literals and configuration is computed, the rest is unknown; schemas are
+// held against the result.
+func (c *compilation) check(ctx context.Context) {
+	e := &evaluator{ctx: ctx, c: c, scope: c.static, static: true}
+	for _, i := range c.graph.order {
+		n := c.graph.nodes[i]
+		if n.variable != nil {
+			if v, ok := e.eval(n.variable.value); ok {
+				c.static.set(n.name, v)
+			}
+			continue
+		}
+		c.checkResource(e, n.resource)
+	}
+	for _, o := range c.outputs {
+		e.eval(o.value)
+	}
+}
+
+func (c *compilation) checkResource(e *evaluator, r *resource) {
+	if r.inputs != nil {
+		asText(r.properties, r.inputs)
+	}
+	inputs, ok := e.properties(r.properties)
+	if ok && r.inputs != nil && r.get == nil {
+		var failures []abi.CheckFailure
+		if r.isProvider() {
+			_, failures = r.inputs.CheckConfig(inputs)
+		} else {
+			_, failures = r.inputs.Check(r.constants(inputs))
+		}
+		c.failures(failures, r.properties, r.propertiesKey, func(path string) string {
+			return "property " + quote(path) + " of " + quote(r.name)
+		})
+	}
+	if r.get != nil {
+		if r.get.id != nil {
+			e.eval(r.get.id)
+		}
+		if _, ok := e.properties(r.get.state); ok && r.outputs != nil {
+			c.checkState(r)
+		}
+	}
+	e.resourceOptions(r)
+}
+
+// checkState looks for misspelt names in what is known of a resource that is read.
+func (c *compilation) checkState(r *resource) {
+	for _, entry := range r.get.state.Entries {
+		name, _ := entry.Name()
+		if r.outputs.Property(name) == nil && (r.inputs == nil || r.inputs.Property(name) == nil) {
+			c.report.Errorf(entry.Key.Node(), "property %s of %s: no such property%s",
+				quote(name), quote(r.name), source.DidYouMean(name, r.outputs.Names()))
+		}
+	}
+}
+
+// constants adds the properties that have only one value.
+func (r *resource) constants(inputs property.Map) property.Map {
+	for i := range r.inputs.Properties {
+		if p := &r.inputs.Properties[i]; !p.Const.IsNull() && !inputs.Has(p.Name) {
+			inputs = inputs.With(p.Name, p.Const)
+		}
+	}
+	return inputs
+}
+
+func quote(s string) string { return `"` + s + `"` }
+
+// failures reports refused properties where the program has them.
+func (c *compilation) failures(failures []abi.CheckFailure, object *expr.Object, otherwise *yaml.Node, what func(path string) string) {
+	for _, f := range failures {
+		c.report.Errorf(locate(object, f.Path, otherwise), "%s: %s", what(f.Path), f.Reason)
+	}
+}
+
+// locate returns where the property of a path stands: its key, or as near as the
+// program has it.
+func locate(object *expr.Object, path string, otherwise *yaml.Node) *yaml.Node {
+	at := otherwise
+	parsed, err := property.ParsePath(path)
+	if err != nil {
+		return at
+	}
+	var x expr.Expr = object
+	for _, segment := range parsed {
+		if call, ok := x.(*expr.Call); ok && call.Function == expr.Secret {
+			x = call.Args[0]
+		}
+		switch y := x.(type) {
+		case *expr.Object:
+			key, _ := segment.Key()
+			entry, ok := y.Lookup(key)
+			if !ok {
+				return at
+			}
+			at, x = entry.Key.Node(), entry.Value
+		case *expr.List:
+			i, ok := segment.Index()
+			if !ok || i >= len(y.Elements) {
+				return at
+			}
+			x = y.Elements[i]
+			at = x.Node()
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// asText turns the numbers and truth values that stand where the schema asks for
+// text into what they are written as, so that 1.10 stays 1.10.
+func asText(x *expr.Object, o *schema.Object) {
+	for i, entry := range x.Entries {
+		name, _ := entry.Name()
+		if p := o.Property(name); p != nil {
+			x.Entries[i].Value = valueAsText(entry.Value, p.Type)
+		}
+	}
+}
+
+func valueAsText(x expr.Expr, t *schema.Type) expr.Expr {
+	if t == nil {
+		return x
+	}
+	switch y := x.(type) {
+	case *expr.Literal:
+		if kind := y.Value.Kind(); t.Kind == schema.KindString && (kind == property.KindNumber || kind == property.KindBool) {
+			return y.WithValue(property.String(y.Node().Value))
+		}
+	case *expr.List:
+		for i, e := range y.Elements {
+			y.Elements[i] = valueAsText(e, t.Element)
+		}
+	case *expr.Object:
+		switch {
+		case t.Kind == schema.KindObject && t.Object != nil:
+			asText(y, t.Object)
+		case t.Kind == schema.KindMap:
+			for i, entry := range y.Entries {
+				y.Entries[i].Value = valueAsText(entry.Value, t.Element)
+			}
+		}
+	case *expr.Call:
+		if y.Function == expr.Secret {
+			y.Args[0] = valueAsText(y.Args[0], t)
+		}
+	}
+	return x
+}
+
+// checkAccess reports a path into something that has no such part.
+func (c *compilation) checkAccess(a *expr.Access) bool {
+	if r := c.declared[a.Name]; r != nil {
+		return c.checkPropertyOf(r, a)
+	}
+	i, ok := c.graph.byName[a.Name]
+	if !ok || c.graph.nodes[i].variable == nil {
+		return true
+	}
+	return c.checkPath(c.typeOf(c.graph.nodes[i].variable.value), a, 0)
+}
+
+func (c *compilation) checkPropertyOf(r *resource, a *expr.Access) bool {
+	if len(a.Path) == 0 || r.outputs == nil {
+		return true
+	}
+	name, ok := a.Path[0].Key()
+	switch {
+	case !ok, name == "urn", name == "id" && !r.isComponent():
+		return true
+	}
+	if p := r.outputs.Property(name); p != nil {
+		return c.checkPath(p.Type, a, 1)
+	}
+	names := append(r.outputs.Names(), "urn")
+	if !r.isComponent() {
+		names = append(names, "id")
+	}
+	near := source.DidYouMean(name, names)
+	d := c.report.File.Errorf(a.Position(c.report.File, 1), "%q, %s, has no property %q%s", r.name, r.token, name, near)
+	if near == "" {
+		d.Detail = "it has " + strings.Join(names, ", ")
+	}
+	c.report.Add(d)
+	return false
+}
+
+// checkPath follows a path from its segment on into a type.
+func (c *compilation) checkPath(t *schema.Type, a *expr.Access, from int) bool {
+	for i := from; i < len(a.Path); i++ {
+		if t == nil {
+			return true
+		}
+		key, isKey := a.Path[i].Key()
+		problem := ""
+		switch t.Kind {
+		case schema.KindObject:
+			if t.Object == nil || !isKey {
+				return true
+			}
+			p := t.Object.Property(key)
+			if p == nil {
+				problem = "has no property " + quote(key) + source.DidYouMean(key, t.Object.Names())
+				break
+			}
+			t = p.Type
+		case schema.KindMap:
+			t = t.Element
+		case schema.KindArray:
+			if isKey {
+				problem = "is a list, whose elements have indexes, as in [0]"
+			}
+			t = t.Element
+		case schema.KindBool, schema.KindInteger, schema.KindNumber, schema.KindString:
+			problem = "is a " + t.String() + ", which has no parts"
+		default:
+			return true
+		}
+		if problem != "" {
+			c.report.Add(c.report.File.Errorf(a.Position(c.report.File, i+1), "%s %s", prefix(a, i), problem))
+			return false
+		}
+	}
+	return true
+}
+
+// typeOf returns the type of an expression as far as schemas tell it, else nil.
+func (c *compilation) typeOf(x expr.Expr) *schema.Type {
+	switch x := x.(type) {
+	case *expr.Access:
+		r := c.declared[x.Name]
+		if r == nil || r.outputs == nil || len(x.Path) == 0 {
+			return nil
+		}
+		return walkType(&schema.Type{Kind: schema.KindObject, Object: r.outputs}, x.Path)
+	case *expr.Invoke:
+		f, ok := c.functions[x]
+		if !ok || f.schema == nil {
+			return nil
+		}
+		result := &schema.Type{Kind: schema.KindObject, Object: &f.schema.Result}
+		if x.Return == "" {
+			return result
+		}
+		return walkType(result, property.Path{property.Key(x.Return)})
+	}
+	return nil
+}
+
+// walkType returns the type of what a path leads to, nil where that is not known.
+func walkType(t *schema.Type, path property.Path) *schema.Type {
+	for _, segment := range path {
+		switch {
+		case t == nil:
+			return nil
+		case t.Kind == schema.KindArray || t.Kind == schema.KindMap:
+			t = t.Element
+		case t.Kind == schema.KindObject && t.Object != nil:
+			key, _ := segment.Key()
+			p := t.Object.Property(key)
+			if p == nil {
+				return nil
+			}
+			t = p.Type
+		default:
+			return nil
+		}
+	}
+	return t
+}

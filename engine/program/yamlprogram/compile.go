@@ -1,0 +1,142 @@
+package yamlprogram
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// compilation is a program that was read and checked for one run.
+type compilation struct {
+	*template
+	program *Program
+	run     abi.RunContext
+	config  *config
+	// pulumi is the object of the name pulumi.
+	pulumi property.Value
+	graph  *graph
+	// declared holds the resources by name, static what names stand for in a check.
+	declared map[string]*resource
+	static   *scope
+	packages packages
+	// functions are the provider functions that the program calls; what is missing
+	// could not be resolved.
+	functions map[*expr.Invoke]function
+	// defaults are the default providers of packages, by name.
+	defaults map[string]*resource
+}
+
+// pulumiName is what programs call the deployment by: ${pulumi.stack}.
+const pulumiName = "pulumi"
+
+// compile reads and checks the program.
+func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation, source.Diagnostics, error) {
+	c := &compilation{
+		template: readTemplate(&source.Report{File: p.project.Template.File}, p.project.Template),
+		program:  p, run: run,
+		declared: map[string]*resource{}, static: newScope(),
+		packages:  packages{schemas: p.schemas, loaded: map[packageKey]loadedPackage{}},
+		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
+		pulumi: property.Object(property.NewMap(
+			property.Entry{Key: "project", Value: property.String(run.Project)},
+			property.Entry{Key: "stack", Value: property.String(run.Stack)},
+			property.Entry{Key: "organization", Value: property.String(run.Organization)},
+			property.Entry{Key: "cwd", Value: property.String(p.project.ProgramDir)},
+		)),
+	}
+	if p.project.Runtime != "yaml" {
+		d := p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be run", p.project.Runtime)
+		d.Detail = "set \"runtime: yaml\""
+		c.report.Add(d)
+		return c, c.report.Diagnostics(), nil
+	}
+	var problems source.Diagnostics
+	c.config, problems = readConfig(p.project, run)
+	c.report.Add(problems...)
+	c.names()
+	for _, r := range c.resources {
+		c.resolve(ctx, r)
+	}
+	for _, r := range c.resources {
+		c.defaultProvider(r)
+	}
+	c.graph = newGraph(c)
+	c.check(ctx)
+	return c, c.report.Diagnostics(), ctx.Err()
+}
+
+// names gives each name its meaning, and reports those that have two.
+func (c *compilation) names() {
+	c.static.set(pulumiName, c.pulumi)
+	type first struct {
+		kind string
+		line int
+	}
+	seen := map[string]first{pulumiName: {kind: "name of the deployment itself"}}
+	for _, d := range c.program.project.Config {
+		seen[d.Name] = first{"configuration key", d.Position.Line}
+	}
+	claim := func(kind, name string, at source.Position) bool {
+		earlier, taken := seen[name]
+		if !taken {
+			seen[name] = first{kind, at.Line}
+			return true
+		}
+		where := ""
+		if earlier.line > 0 {
+			where = fmt.Sprintf(" on line %d", earlier.line)
+		}
+		c.report.Add(c.report.File.Errorf(at, "the %s %q has the same name as the %s%s", kind, name, earlier.kind, where))
+		return false
+	}
+	resources, variables := c.resources[:0:0], c.variables[:0:0]
+	for _, r := range c.resources {
+		if !claim("resource", r.name, source.Of(r.key)) {
+			continue
+		}
+		resources = append(resources, r)
+		c.declared[r.name] = r
+		c.static.setInstance(&instance{decl: r, urn: urn.URN("resource:" + r.name)})
+	}
+	for _, v := range c.variables {
+		if !claim("variable", v.name, source.Of(v.key)) {
+			continue
+		}
+		variables = append(variables, v)
+		c.static.set(v.name, property.Unknown)
+	}
+	c.resources, c.variables = resources, variables
+}
+
+// unknownName reports a name that stands for nothing.
+func (c *compilation) unknownName(a *expr.Access) {
+	var known []string
+	for _, r := range c.resources {
+		known = append(known, r.name)
+	}
+	for _, v := range c.variables {
+		known = append(known, v.name)
+	}
+	known = append(known, c.config.names()...)
+	near := source.DidYouMean(a.Name, append(known, pulumiName))
+	c.report.Add(c.report.File.Errorf(a.Position(c.report.File, 0),
+		"there is no resource, variable, or configuration key %q%s", a.Name, near))
+}
+
+// defaultProvider notes a provider that is its package's default.
+func (c *compilation) defaultProvider(r *resource) {
+	switch earlier := c.defaults[r.pkg]; {
+	case !r.defaultProvider:
+	case !r.isProvider():
+		c.report.Errorf(r.key, "defaultProvider is for providers, resources of a type such as %saws", providerPrefix)
+	case earlier != nil:
+		c.report.Errorf(r.key, "the package %q has two default providers; the first is %q", r.pkg, earlier.name)
+	default:
+		c.defaults[r.pkg] = r
+	}
+}

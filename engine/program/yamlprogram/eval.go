@@ -1,0 +1,263 @@
+package yamlprogram
+
+import (
+	"context"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// evaluator gives expressions their values. What goes wrong is reported, and
+// the second result of its methods is false.
+type evaluator struct {
+	ctx     context.Context
+	c       *compilation
+	scope   *scope
+	monitor abi.Monitor
+	// static evaluates without a deployment, to find mistakes: resources are not
+	// known, and provider functions are not called.
+	static bool
+}
+
+func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
+	position := source.Of(at.Node())
+	if a, ok := at.(*expr.Access); ok {
+		position = a.Position(e.c.report.File, 0)
+	}
+	e.c.report.Add(e.c.report.File.Errorf(position, format, args...))
+}
+
+// eval evaluates an expression. In a check, what is wrong is reported, and its
+// value is unknown, so that the rest is checked too.
+func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
+	v, ok := e.evaluate(x)
+	if !ok && e.static {
+		return property.Unknown, true
+	}
+	return v, ok
+}
+
+func (e *evaluator) evaluate(x expr.Expr) (property.Value, bool) {
+	switch x := x.(type) {
+	case *expr.Literal:
+		return x.Value, true
+	case *expr.Text:
+		return e.text(x)
+	case *expr.Access:
+		return e.access(x)
+	case *expr.List:
+		elements, ok := e.all(x.Elements)
+		return property.Array(elements...), ok
+	case *expr.Object:
+		return e.object(x)
+	case *expr.Call:
+		return e.call(x)
+	case *expr.Invoke:
+		return e.invoke(x)
+	}
+	return property.Null, false
+}
+
+// all evaluates every expression, and so finds what is wrong with each.
+func (e *evaluator) all(xs []expr.Expr) ([]property.Value, bool) {
+	values, all := make([]property.Value, len(xs)), true
+	for i, x := range xs {
+		v, ok := e.eval(x)
+		values[i], all = v, all && ok
+	}
+	return values, all
+}
+
+// apply calls f with the plain arguments, and gives its result what they were
+// computed from. Where one of them is not known, neither is the result.
+func (e *evaluator) apply(args []property.Value, f func(plain []property.Value) (property.Value, bool)) (property.Value, bool) {
+	var p provenance
+	plain, known := make([]property.Value, len(args)), true
+	for i, arg := range args {
+		v, k := p.flatten(arg)
+		plain[i], known = v, known && k
+	}
+	if !known {
+		return p.wrap(property.Unknown), true
+	}
+	v, ok := f(plain)
+	return p.wrap(v), ok
+}
+
+func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
+	var args []property.Value
+	all := true
+	for _, part := range x.Parts {
+		if part.Access != nil {
+			v, ok := e.eval(part.Access)
+			args, all = append(args, v), all && ok
+		}
+	}
+	if !all {
+		return property.Null, false
+	}
+	return e.apply(args, func(plain []property.Value) (property.Value, bool) {
+		var b strings.Builder
+		ok := true
+		for _, part := range x.Parts {
+			b.WriteString(part.Text)
+			if part.Access == nil {
+				continue
+			}
+			s, problem := textOf(plain[0])
+			if problem != "" {
+				e.errorf(part.Access, "%s %s", part.Access, problem)
+				ok = false
+			}
+			b.WriteString(s)
+			plain = plain[1:]
+		}
+		return property.String(b.String()), ok
+	})
+}
+
+// textOf returns what a value is as a part of a text.
+func textOf(v property.Value) (text, problem string) {
+	switch v.Kind() {
+	case property.KindString:
+		text, _ = v.AsString()
+	case property.KindNumber:
+		f, _ := v.AsNumber()
+		text = source.FormatNumber(f)
+	case property.KindBool:
+		text = "false"
+		if b, _ := v.AsBool(); b {
+			text = "true"
+		}
+	case property.KindNull:
+		problem = "is null, which has no text"
+	case property.KindResourceReference:
+		problem = "is a resource, which has no text; name one of its properties, such as its id"
+	case property.KindArray, property.KindObject:
+		problem = "is an " + v.Kind().String() + ", which has no text; use fn::toJSON, or fn::join for a list"
+	default:
+		problem = "is an " + v.Kind().String() + ", which has no text"
+	}
+	return text, problem
+}
+
+func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
+	var keys provenance
+	entries := make([]property.Entry, 0, len(x.Entries))
+	all, known := true, true
+	for _, entry := range x.Entries {
+		k, keyOK := e.eval(entry.Key)
+		v, ok := e.eval(entry.Value)
+		if all = all && keyOK && ok; !keyOK || !ok {
+			continue
+		}
+		k = keys.peel(k)
+		if k.IsUnknown() {
+			known = false
+			keys.flatten(v)
+			continue
+		}
+		key, problem := textOf(k)
+		if problem != "" {
+			e.errorf(entry.Key, "%s %s", expr.Describe(entry.Key), problem)
+			all = false
+		}
+		entries = append(entries, property.Entry{Key: key, Value: v})
+	}
+	v := property.Object(property.NewMap(entries...))
+	if !known {
+		keys.flatten(v)
+		v = property.Unknown
+	}
+	return keys.wrap(v), all
+}
+
+// properties evaluates an object whose keys are names.
+func (e *evaluator) properties(x *expr.Object) (property.Map, bool) {
+	v, ok := e.object(x)
+	m, isObject := v.AsObject()
+	return m, ok && isObject
+}
+
+func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
+	v, ok := e.scope.lookup(a.Name)
+	if !ok {
+		v, ok = e.c.configValue(a.Name)
+	}
+	if !ok {
+		e.c.unknownName(a)
+		return property.Null, false
+	}
+	if e.static && !e.c.checkAccess(a) {
+		return property.Null, false
+	}
+	var p provenance
+	for i, segment := range a.Path {
+		v = p.peel(v)
+		if v.IsUnknown() {
+			return p.wrap(v), true
+		}
+		next, problem := e.step(&p, v, segment)
+		if problem != "" {
+			at := a.Position(e.c.report.File, i+1)
+			e.c.report.Add(e.c.report.File.Errorf(at, "%s %s", prefix(a, i), problem))
+			return property.Null, false
+		}
+		v = next
+	}
+	return p.wrap(p.peel(v)), true
+}
+
+// prefix returns an access with the first n segments of its path.
+func prefix(a *expr.Access, n int) string {
+	shorter := *a
+	shorter.Path = a.Path[:n]
+	return shorter.String()
+}
+
+// step goes one segment into a value without wrappers. A key that an object
+// lacks is null.
+func (e *evaluator) step(p *provenance, v property.Value, segment property.Segment) (_ property.Value, problem string) {
+	key, isKey := segment.Key()
+	switch v.Kind() {
+	case property.KindResourceReference:
+		ref, _ := v.AsReference()
+		i := e.scope.instance(ref.URN)
+		switch {
+		case i == nil:
+			return v, "is a resource that the program does not declare, so its properties are not known"
+		case !isKey:
+			return v, "is a resource, which has properties, not elements"
+		}
+		return i.property(key), ""
+	case property.KindObject:
+		m, _ := v.AsObject()
+		if !isKey {
+			return v, "is an object, whose values have keys, not indexes"
+		}
+		return m.Get(key), ""
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		index, ok := segment.Index()
+		switch {
+		case !ok:
+			return v, "is a list, whose elements have indexes, as in [0]"
+		case index >= len(elements):
+			return v, "has " + countElements(len(elements)) + ", so there is no element " + source.FormatNumber(float64(index))
+		}
+		return elements[index], ""
+	case property.KindNull:
+		return v, "is null, so nothing of it can be named"
+	}
+	return v, "is a " + v.Kind().String() + ", which has no parts"
+}
+
+func countElements(n int) string {
+	if n == 1 {
+		return "1 element"
+	}
+	return source.FormatNumber(float64(n)) + " elements"
+}

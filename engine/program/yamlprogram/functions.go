@@ -1,0 +1,206 @@
+package yamlprogram
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/expr"
+)
+
+// call evaluates a built-in function.
+func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
+	args, ok := e.all(c.Args)
+	if !ok {
+		return property.Null, false
+	}
+	switch c.Function {
+	case expr.Secret:
+		p := provenance{secret: true}
+		return p.wrap(p.peel(args[0])), true
+	case expr.Select:
+		return e.selectElement(c, args)
+	}
+	return e.apply(args, func(plain []property.Value) (property.Value, bool) {
+		v, problem := e.builtin(c, plain)
+		if problem != nil {
+			at := c.Args[problem.argument]
+			e.errorf(at, "%s: %s", c.Function, problem.message)
+		}
+		return v, problem == nil
+	})
+}
+
+// argumentError says what is wrong with an argument of a function. It does not
+// tell the argument's value, which may be a secret.
+type argumentError struct {
+	argument int
+	message  string
+}
+
+// builtin calls a function of plain arguments.
+func (e *evaluator) builtin(c *expr.Call, args []property.Value) (property.Value, *argumentError) {
+	switch c.Function {
+	case expr.Join:
+		return join(args[0], args[1])
+	case expr.Split:
+		delimiter, err := textArg(args, 0, "the delimiter")
+		if err != nil {
+			return property.Null, err
+		}
+		text, err := textArg(args, 1, "what is split")
+		if err != nil {
+			return property.Null, err
+		}
+		parts := strings.Split(text, delimiter)
+		elements := make([]property.Value, len(parts))
+		for i, part := range parts {
+			elements[i] = property.String(part)
+		}
+		return property.Array(elements...), nil
+	case expr.ToJSON:
+		text, err := program.JSON(args[0])
+		if err != nil {
+			return property.Null, &argumentError{0, err.Error()}
+		}
+		return property.String(text), nil
+	case expr.AssetArchive:
+		return assetArchive(args[0])
+	}
+	text, err := textArg(args, 0, "the argument")
+	if err != nil {
+		return property.Null, err
+	}
+	switch c.Function {
+	case expr.ToBase64:
+		return property.String(base64.StdEncoding.EncodeToString([]byte(text))), nil
+	case expr.FromBase64:
+		return fromBase64(text)
+	case expr.StringAsset:
+		return property.AssetOf(property.Asset{Source: property.SourceText, Text: text, Hash: hash([]byte(text))}), nil
+	case expr.RemoteAsset, expr.RemoteArchive:
+		return remote(c.Function, text)
+	default: // ReadFile, FileAsset, FileArchive
+		_, constant := c.Args[0].(*expr.Literal)
+		return e.file(c.Function, text, constant)
+	}
+}
+
+func textArg(args []property.Value, i int, what string) (string, *argumentError) {
+	text, ok := args[i].AsString()
+	if !ok {
+		return "", &argumentError{i, what + " must be text, not " + articled(args[i])}
+	}
+	return text, nil
+}
+
+// articled says what a value is.
+func articled(v property.Value) string {
+	switch kind := v.Kind(); kind {
+	case property.KindNull:
+		return "null"
+	case property.KindBool:
+		return "a truth value"
+	case property.KindArray:
+		return "a list"
+	case property.KindObject, property.KindAsset, property.KindArchive:
+		return "an " + kind.String()
+	default:
+		return "a " + kind.String()
+	}
+}
+
+// join joins texts, numbers, and truth values. A delimiter of null is none.
+func join(delimiter, list property.Value) (property.Value, *argumentError) {
+	var between string
+	if !delimiter.IsNull() {
+		var err *argumentError
+		if between, err = textArg([]property.Value{delimiter}, 0, "the delimiter"); err != nil {
+			return property.Null, err
+		}
+	}
+	elements, ok := list.AsArray()
+	if !ok {
+		return property.Null, &argumentError{1, "what is joined must be a list, not " + articled(list)}
+	}
+	parts := make([]string, len(elements))
+	for i, element := range elements {
+		text, problem := textOf(element)
+		if problem != "" {
+			return property.Null, &argumentError{1, "element " + property.Path{property.Index(i)}.String() + " " + problem}
+		}
+		parts[i] = text
+	}
+	return property.String(strings.Join(parts, between)), nil
+}
+
+// selectElement keeps what the other elements were computed from out of the
+// result: only the list itself, the index, and the element count.
+func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property.Value, bool) {
+	var p provenance
+	index, list := p.peel(args[0]), p.peel(args[1])
+	if index.IsUnknown() || list.IsUnknown() {
+		return p.wrap(property.Unknown), true
+	}
+	f, isNumber := index.AsNumber()
+	if !isNumber || !index.IsInteger() || f < 0 {
+		e.errorf(c.Args[0], "%s: the index must be a whole number from 0 on", c.Function)
+		return property.Null, false
+	}
+	elements, isArray := list.AsArray()
+	if !isArray {
+		e.errorf(c.Args[1], "%s: what is selected from must be a list, not %s", c.Function, articled(list))
+		return property.Null, false
+	}
+	if f >= float64(len(elements)) {
+		e.errorf(c.Args[0], "%s: the list has %s, so the index is too large", c.Function, countElements(len(elements)))
+		return property.Null, false
+	}
+	return p.wrap(p.peel(elements[int(f)])), true
+}
+
+func fromBase64(text string) (property.Value, *argumentError) {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return property.Null, &argumentError{0, "the argument is not base64"}
+	}
+	if !utf8.Valid(data) {
+		return property.Null, &argumentError{0, "what the base64 encodes is not UTF-8 text"}
+	}
+	return property.String(string(data)), nil
+}
+
+func remote(f expr.Function, uri string) (property.Value, *argumentError) {
+	scheme, rest, _ := strings.Cut(uri, "://")
+	if rest == "" || (scheme != "http" && scheme != "https" && scheme != "file") {
+		return property.Null, &argumentError{0, "the argument must be an http, https, or file URL"}
+	}
+	if f == expr.RemoteAsset {
+		return property.AssetOf(property.Asset{Source: property.SourceURI, URI: uri}), nil
+	}
+	return property.ArchiveOf(property.Archive{Source: property.SourceURI, URI: uri}), nil
+}
+
+// assetArchive makes an archive of a mapping of paths to assets and archives.
+func assetArchive(v property.Value) (property.Value, *argumentError) {
+	m, ok := v.AsObject()
+	if !ok {
+		return property.Null, &argumentError{0, "the argument must be a mapping of paths to assets and archives, not " + articled(v)}
+	}
+	for _, key := range m.Keys() {
+		if kind := m.Get(key).Kind(); kind != property.KindAsset && kind != property.KindArchive {
+			return property.Null, &argumentError{0, "under " + property.Path{property.Key(key)}.String() + " is " + articled(m.Get(key)) + ", not an asset or archive"}
+		}
+	}
+	return property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: m}), nil
+}
+
+// hash is how assets are told apart: SHA-256 in lower-case hex.
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,127 @@
+package yamlprogram
+
+import (
+	"errors"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// invoke calls a provider's function. The result comes from whatever its
+// arguments come from, and is a secret if one of them is. Where an argument is
+// not known, or comes from a resource that a preview has not created, neither is
+// the result.
+func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
+	f, ok := e.c.functions[x]
+	if e.static {
+		f, ok = e.c.resolveFunction(e.ctx, x)
+		if ok && f.schema != nil {
+			asText(x.Args, &f.schema.Args)
+		}
+	}
+	args, argsOK := e.properties(x.Args)
+	options, provenance, optionsOK := e.functionOptions(x, f)
+	if !ok || !argsOK || !optionsOK {
+		return property.Null, false
+	}
+	_, known := provenance.flatten(property.Object(args))
+	what := func(path string) string { return "argument " + quote(path) + " of " + x.Token }
+	if e.static {
+		return property.Unknown, e.checkInvoke(x, f, args, what)
+	}
+	if !known {
+		return provenance.wrap(property.Unknown), true
+	}
+	for _, u := range options.DependsOn {
+		provenance.add(string(u))
+	}
+	options.DependsOn = provenance.distinct()
+	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: lowerMap(args), Options: options})
+	if err != nil {
+		e.invokeFailed(x, err)
+		return property.Null, false
+	}
+	if len(response.Failures) > 0 {
+		e.c.failures(response.Failures, x.Args, x.TokenNode, what)
+		return property.Null, false
+	}
+	if response.Unknown {
+		return provenance.wrap(property.Unknown), true
+	}
+	if x.Return == "" {
+		return provenance.wrap(property.Object(response.Result)), true
+	}
+	v, ok := response.Result.Lookup(x.Return)
+	if !ok {
+		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, source.DidYouMean(x.Return, response.Result.Keys()))
+		return property.Null, false
+	}
+	return provenance.wrap(provenance.peel(v)), true
+}
+
+// checkInvoke holds a call against the function's schema.
+func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, what func(path string) string) bool {
+	if f.schema == nil {
+		return true
+	}
+	_, failures := f.schema.Args.Check(args)
+	e.c.failures(failures, x.Args, x.TokenNode, what)
+	if x.Return != "" && len(f.schema.Result.Properties) > 0 && f.schema.Result.Property(x.Return) == nil {
+		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, source.DidYouMean(x.Return, f.schema.Result.Names()))
+		return false
+	}
+	return len(failures) == 0
+}
+
+// functionOptions evaluates the options of a call, and what its result comes
+// from because of them.
+func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, p provenance, ok bool) {
+	o := &optionReader{evaluator: e, given: map[string]expr.Expr{}, ok: true}
+	out.Version = x.Version
+	if x.Parent != nil {
+		if parent := o.resourceOf("the option parent", x.Parent); parent != nil {
+			out.Parent = parent.urn
+		}
+	}
+	if x.DependsOn != nil {
+		for _, i := range o.resources("the option dependsOn", x.DependsOn) {
+			out.DependsOn = append(out.DependsOn, i.urn)
+		}
+	}
+	provider := o.provider("provider", x.Provider)
+	if provider == nil && x.Provider == nil && !e.static {
+		provider = e.defaultProvider(f.pkg)
+	}
+	if provider != nil {
+		out.Provider = provider.reference()
+		out.DependsOn = append(out.DependsOn, provider.urn)
+	}
+	return out, p, o.ok
+}
+
+// defaultProvider returns the default provider of a package if it is there by
+// now: what the provider itself is made from does without.
+func (e *evaluator) defaultProvider(pkg string) *instance {
+	r := e.c.defaults[pkg]
+	if r == nil {
+		return nil
+	}
+	v, _ := e.scope.lookup(r.name)
+	var p provenance
+	if ref, ok := p.peel(v).AsReference(); ok {
+		return e.scope.instance(ref.URN)
+	}
+	return nil
+}
+
+func (e *evaluator) invokeFailed(x *expr.Invoke, err error) {
+	at := x.TokenNode
+	if problem, ok := errors.AsType[*abi.Error](err); ok && problem.Path != "" {
+		at = locate(x.Args, problem.Path, x.TokenNode)
+	}
+	d := e.c.report.File.Errorf(source.Of(at), "%s: %v", x.Token, err)
+	d.Cause = err
+	e.c.report.Add(d)
+}

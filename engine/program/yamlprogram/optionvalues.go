@@ -1,0 +1,250 @@
+package yamlprogram
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/program/expr"
+)
+
+// resourceOptions evaluates the options of a resource. parent is its parent's
+// URN, empty for the stack.
+func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, parent urn.URN, ok bool) {
+	o := &optionReader{evaluator: e, given: r.options.given, ok: true}
+	out = abi.ResourceOptions{
+		Protect:                 o.boolean("protect"),
+		DeleteBeforeReplace:     o.boolean("deleteBeforeReplace"),
+		RetainOnDelete:          o.boolean("retainOnDelete"),
+		ImportID:                o.text("import"),
+		IgnoreChanges:           o.paths("ignoreChanges"),
+		ReplaceOnChanges:        o.paths("replaceOnChanges"),
+		HideDiffs:               o.paths("hideDiffs"),
+		AdditionalSecretOutputs: o.texts("additionalSecretOutputs"),
+		Version:                 r.options.version,
+		CustomTimeouts:          r.options.timeouts,
+	}
+	out.Dependencies = o.urns("dependsOn")
+	out.ReplaceWith = o.urns("replaceWith")
+	if with := o.resource("deletedWith"); with != nil {
+		out.DeletedWith = with.urn
+	}
+	if p := o.resource("parent"); p != nil {
+		parent = p.urn
+	}
+	if p := o.provider("provider", r.options.given["provider"]); p != nil {
+		if p.decl.pkg != r.pkg && r.pkg != "" && !r.isComponent() {
+			o.fail(r.options.given["provider"], "the provider %q is one of package %q, but the resource belongs to package %q", p.decl.name, p.decl.pkg, r.pkg)
+		}
+		out.Provider = p.reference()
+	}
+	out.Providers = o.providers()
+	for _, a := range r.options.aliases {
+		if a.parent != nil {
+			if p := o.resourceOf("the parent of an alias", a.parent); p != nil {
+				a.alias.Spec.ParentURN = p.urn
+			}
+		}
+		out.Aliases = append(out.Aliases, a.alias)
+	}
+	return out, parent, o.ok
+}
+
+// optionReader evaluates options, which must be known before the deployment.
+type optionReader struct {
+	*evaluator
+	given map[string]expr.Expr
+	ok    bool
+}
+
+func (o *optionReader) fail(at expr.Expr, format string, args ...any) {
+	o.errorf(at, format, args...)
+	o.ok = false
+}
+
+// value evaluates an option. It is not known in a check, where that is no mistake.
+func (o *optionReader) value(name string) (property.Value, bool) {
+	x := o.given[name]
+	if x == nil {
+		return property.Null, false
+	}
+	v, ok := o.eval(x)
+	if !ok {
+		o.ok = false
+		return property.Null, false
+	}
+	var p provenance
+	v, known := p.flatten(v)
+	if !known && !o.static {
+		o.fail(x, "the option %s must be known before the deployment, but it depends on a resource that is not there yet", name)
+	}
+	return v, known && !v.IsNull()
+}
+
+func (o *optionReader) boolean(name string) *bool {
+	v, ok := o.value(name)
+	if !ok {
+		return nil
+	}
+	b, isBool := v.AsBool()
+	if !isBool {
+		o.fail(o.given[name], "the option %s must be true or false", name)
+	}
+	return &b
+}
+
+func (o *optionReader) text(name string) string {
+	v, ok := o.value(name)
+	if !ok {
+		return ""
+	}
+	s, isString := v.AsString()
+	if !isString {
+		o.fail(o.given[name], "the option %s must be text", name)
+	}
+	return s
+}
+
+func (o *optionReader) texts(name string) []string {
+	v, ok := o.value(name)
+	if !ok {
+		return nil
+	}
+	elements, isArray := v.AsArray()
+	texts := make([]string, 0, len(elements))
+	for _, e := range elements {
+		s, isString := e.AsString()
+		isArray = isArray && isString
+		texts = append(texts, s)
+	}
+	if !isArray {
+		o.fail(o.given[name], "the option %s must be a list of property names", name)
+		return nil
+	}
+	return texts
+}
+
+// paths reads a list of property paths.
+func (o *optionReader) paths(name string) []string {
+	texts := o.texts(name)
+	for i, text := range texts {
+		path, err := property.ParsePath(text)
+		if err != nil {
+			o.fail(o.given[name], "the option %s: %v", name, err)
+			continue
+		}
+		texts[i] = path.String()
+	}
+	return texts
+}
+
+func (o *optionReader) resource(name string) *instance {
+	x := o.given[name]
+	if x == nil {
+		return nil
+	}
+	return o.resourceOf("the option "+name, x)
+}
+
+// resourceOf evaluates an expression that must be a resource.
+func (o *optionReader) resourceOf(what string, x expr.Expr) *instance {
+	v, ok := o.eval(x)
+	if !ok {
+		o.ok = false
+		return nil
+	}
+	var p provenance
+	return o.instance(what, x, p.peel(v))
+}
+
+func (o *optionReader) instance(what string, x expr.Expr, v property.Value) *instance {
+	var p provenance
+	v = p.peel(v)
+	if ref, ok := v.AsReference(); ok {
+		if i := o.scope.instance(ref.URN); i != nil {
+			return i
+		}
+	}
+	if !v.IsUnknown() || !o.static {
+		o.fail(x, "%s must be a resource, as in ${name}", what)
+	}
+	return nil
+}
+
+// resources evaluates an expression that must be a resource or a list of them.
+func (o *optionReader) resources(what string, x expr.Expr) []*instance {
+	v, ok := o.eval(x)
+	if !ok {
+		o.ok = false
+		return nil
+	}
+	var p provenance
+	v = p.peel(v)
+	elements, isArray := v.AsArray()
+	if !isArray {
+		elements = []property.Value{v}
+	}
+	var out []*instance
+	for _, e := range elements {
+		if i := o.instance(what, x, e); i != nil {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (o *optionReader) urns(name string) []urn.URN {
+	x := o.given[name]
+	if x == nil {
+		return nil
+	}
+	var out []urn.URN
+	for _, i := range o.resources("the option "+name, x) {
+		if !slices.Contains(out, i.urn) {
+			out = append(out, i.urn)
+		}
+	}
+	return out
+}
+
+// provider evaluates an expression that must be a provider.
+func (o *optionReader) provider(name string, x expr.Expr) *instance {
+	if x == nil {
+		return nil
+	}
+	i := o.resourceOf("the option "+name, x)
+	if i != nil && !i.decl.isProvider() {
+		o.fail(x, "the option %s must be a provider, a resource of a type such as %saws, but %q is %s", name, providerPrefix, i.decl.name, i.decl.token)
+		return nil
+	}
+	return i
+}
+
+// providers reads the providers that a component hands down: a list, or a
+// mapping of packages to providers.
+func (o *optionReader) providers() []abi.PackageProvider {
+	x := o.given["providers"]
+	if x == nil {
+		return nil
+	}
+	given := []expr.Expr{x}
+	switch x := x.(type) {
+	case *expr.List:
+		given = x.Elements
+	case *expr.Object:
+		given = nil
+		for _, entry := range x.Entries {
+			given = append(given, entry.Value)
+		}
+	}
+	var out []abi.PackageProvider
+	for _, x := range given {
+		if i := o.provider("providers", x); i != nil {
+			out = append(out, abi.PackageProvider{Package: i.decl.pkg, Reference: i.reference()})
+		}
+	}
+	slices.SortFunc(out, func(a, b abi.PackageProvider) int { return strings.Compare(a.Package, b.Package) })
+	return out
+}

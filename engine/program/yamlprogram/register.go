@@ -1,0 +1,182 @@
+package yamlprogram
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// register registers or reads a resource, and gives its name a value.
+func (d *deployment) register(r *resource) status {
+	options, parent, ok := d.resourceOptions(r)
+	if parent == "" {
+		parent = d.stack
+	}
+	d.complete(r, &options)
+	if r.get != nil {
+		return d.read(r, options, parent, ok)
+	}
+	inputs, inputsOK := d.properties(r.properties)
+	if !ok || !inputsOK {
+		return failed
+	}
+	if r.inputs != nil {
+		inputs = r.constants(inputs)
+	}
+	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
+		Type: r.token, Name: r.logicalName, Parent: parent,
+		Custom: !r.isComponent(), Remote: r.isComponent(),
+		Inputs: inputs, PropertyDependencies: dependencies(inputs),
+		Options: options, SourcePosition: d.position(r),
+	})
+	if err != nil {
+		d.refused(r, err)
+		return failed
+	}
+	if response.Result != abi.RegistrationResultSuccess {
+		return skipped
+	}
+	i := &instance{decl: r, urn: response.URN, id: response.ID, state: response.State, dependencies: map[string][]string{}}
+	for _, p := range response.StateDependencies {
+		for _, u := range p.URNs {
+			i.dependencies[p.Key] = append(i.dependencies[p.Key], string(u))
+		}
+	}
+	i.complete = d.isComplete(i)
+	d.scope.setInstance(i)
+	return done
+}
+
+// isComplete reports whether what the state lacks is null. In a preview, what a
+// resource that does not exist yet will have is not known.
+func (d *deployment) isComplete(i *instance) bool {
+	if !d.c.run.DryRun {
+		return true
+	}
+	return !i.state.ContainsUnknowns() && (i.id != "" || i.decl.isComponent())
+}
+
+// complete adds to the options what the program leaves to the schema and to
+// default providers.
+func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
+	if p := d.defaultProvider(r.pkg); p != nil && options.Provider == "" && !r.isProvider() && !r.isComponent() {
+		options.Provider = p.reference()
+		if options.Version == "" {
+			options.Version = p.decl.options.version
+		}
+	}
+	if r.outputs != nil && !r.isProvider() {
+		for i := range r.outputs.Properties {
+			if p := &r.outputs.Properties[i]; p.Secret && !slices.Contains(options.AdditionalSecretOutputs, p.Name) {
+				options.AdditionalSecretOutputs = append(options.AdditionalSecretOutputs, p.Name)
+			}
+		}
+	}
+	if r.schema != nil {
+		for _, typ := range r.schema.Aliases {
+			options.Aliases = append(options.Aliases, abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: typ}})
+		}
+	}
+}
+
+// dependencies returns the resources that each top-level input comes from.
+func dependencies(inputs property.Map) []abi.PropertyDependency {
+	var out []abi.PropertyDependency
+	for _, key := range inputs.Keys() {
+		p := provenance{urns: inputs.Get(key).Dependencies()}
+		if len(p.urns) > 0 {
+			out = append(out, abi.PropertyDependency{Key: key, URNs: p.distinct()})
+		}
+	}
+	return out
+}
+
+// read reads a resource that exists already.
+func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.URN, ok bool) status {
+	id, idOK := d.eval(r.get.id)
+	state, stateOK := d.properties(r.get.state)
+	if !ok || !idOK || !stateOK {
+		return failed
+	}
+	var p provenance
+	id, known := p.flatten(id)
+	if !known {
+		// Only a preview comes here: what is read depends on what is not there yet.
+		u := urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, r.logicalName)
+		d.scope.setInstance(&instance{decl: r, urn: u})
+		return done
+	}
+	text, problem := textOf(id)
+	if problem == "" && text == "" {
+		problem = "is empty"
+	}
+	if problem != "" {
+		d.errorf(r.get.id, "the id of %q %s", r.name, problem)
+		return failed
+	}
+	p.add(state.Dependencies()...)
+	for _, u := range p.distinct() {
+		if !slices.Contains(options.Dependencies, u) {
+			options.Dependencies = append(options.Dependencies, u)
+		}
+	}
+	response, err := d.monitor.ReadResource(d.ctx, abi.ReadResourceRequest{
+		ID: text, Type: r.token, Name: r.logicalName, Parent: parent,
+		Properties: lowerMap(state), Options: options, SourcePosition: d.position(r),
+	})
+	if err != nil {
+		d.refused(r, err)
+		return failed
+	}
+	i := &instance{decl: r, urn: response.URN, id: text, state: response.State}
+	i.complete = d.isComplete(i)
+	d.scope.setInstance(i)
+	return done
+}
+
+// refused reports why a resource could not be registered, where the program
+// says what is at fault.
+func (d *deployment) refused(r *resource, err error) {
+	for _, err := range split(err) {
+		at := r.key
+		if problem, ok := errors.AsType[*abi.Error](err); ok && problem.Path != "" {
+			at = d.locate(r, problem.Path)
+		}
+		text := err.Error()
+		summary, detail, _ := strings.Cut(text, "\n")
+		if !strings.Contains(summary, quote(r.name)) {
+			summary = quote(r.name) + ": " + summary
+		}
+		x := d.c.report.File.Errorf(source.Of(at), "%s", summary)
+		x.Detail, x.Cause = detail, err
+		d.c.report.Add(x)
+	}
+}
+
+// locate returns where a resource has the property of a path.
+func (d *deployment) locate(r *resource, path string) *yaml.Node {
+	if r.get != nil {
+		return locate(r.get.state, path, r.get.key)
+	}
+	return locate(r.properties, path, r.propertiesKey)
+}
+
+// split returns the errors that one was joined from.
+func split(err error) []error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if joined, ok := inner.(interface{ Unwrap() []error }); ok {
+			var out []error
+			for _, e := range joined.Unwrap() {
+				out = append(out, split(e)...)
+			}
+			return out
+		}
+	}
+	return []error{err}
+}

@@ -1,0 +1,172 @@
+package yamlprogram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// Run checks the program, registers its resources with the monitor, and then
+// the stack's outputs. It returns when every registration that it began was
+// answered. After a failure nothing new is begun; the error then is
+// [source.Diagnostics] with everything that went wrong.
+func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
+	c, ds, err := p.compile(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	c.report = &source.Report{File: c.report.File} // the warnings are Check's to tell
+	stack, err := monitor.RegisterResource(ctx, abi.RegisterResourceRequest{
+		Type: urn.RootType, Name: run.Project + "-" + run.Stack,
+	})
+	if err != nil {
+		return fmt.Errorf("register the stack: %w", err)
+	}
+	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor}
+	e.scope.set(pulumiName, c.pulumi)
+	d := &deployment{evaluator: e, stack: stack.URN, status: make([]status, len(c.graph.nodes))}
+	d.runAll()
+	if err := d.problems(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	outputs := d.outputs()
+	if err := d.problems(); err != nil {
+		return err
+	}
+	if err := monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: stack.URN, Outputs: outputs}); err != nil {
+		return fmt.Errorf("register the stack's outputs: %w", err)
+	}
+	return nil
+}
+
+// status is what became of a node.
+type status uint8
+
+const (
+	pending status = iota
+	done
+	// skipped is a resource that failed in a deployment that goes on without it, and
+	// all that uses it.
+	skipped
+	failed
+)
+
+// deployment is one run of a program.
+type deployment struct {
+	*evaluator
+	stack urn.URN
+	// status has an element for each node. Only the goroutine of runAll uses it.
+	status []status
+}
+
+// runAll runs each node when those that it uses are done, as many at once as the
+// run allows.
+func (d *deployment) runAll() {
+	type result struct {
+		node   int
+		status status
+	}
+	g := d.c.graph
+	waiting, users := make([]int, len(g.nodes)), make([][]int, len(g.nodes))
+	for i, n := range g.nodes {
+		waiting[i] = len(n.uses)
+		for _, used := range n.uses {
+			users[used] = append(users[used], i)
+		}
+	}
+	var ready []int
+	for _, i := range g.order {
+		if waiting[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	limit := int(d.c.run.Parallel)
+	results := make(chan result)
+	running, stopped := 0, false
+	finish := func(i int, s status) {
+		d.status[i] = s
+		stopped = stopped || s == failed
+		for _, user := range users[i] {
+			if waiting[user]--; waiting[user] == 0 {
+				ready = append(ready, user)
+			}
+		}
+	}
+	for {
+		for len(ready) > 0 && !stopped && d.ctx.Err() == nil && (limit == 0 || running < limit) {
+			i := ready[0]
+			ready = ready[1:]
+			if d.lacks(g.nodes[i].uses) {
+				finish(i, skipped)
+				continue
+			}
+			running++
+			go func() { results <- result{i, d.runNode(g.nodes[i])} }()
+		}
+		if running == 0 {
+			return
+		}
+		r := <-results
+		running--
+		finish(r.node, r.status)
+	}
+}
+
+// lacks reports whether one of the nodes was skipped.
+func (d *deployment) lacks(nodes []int) bool {
+	return slices.ContainsFunc(nodes, func(i int) bool { return d.status[i] != done })
+}
+
+func (d *deployment) runNode(n *node) status {
+	if n.variable == nil {
+		return d.register(n.resource)
+	}
+	v, ok := d.eval(n.variable.value)
+	if !ok {
+		return failed
+	}
+	d.scope.set(n.name, v)
+	return done
+}
+
+// outputs evaluates the stack's outputs, without those of skipped resources.
+func (d *deployment) outputs() property.Map {
+	var entries []property.Entry
+	for _, o := range d.c.outputs {
+		if d.lacks(d.c.graph.usesOf(o.value)) {
+			continue
+		}
+		if v, ok := d.eval(o.value); ok {
+			entries = append(entries, property.Entry{Key: o.name, Value: lower(v)})
+		}
+	}
+	return property.NewMap(entries...)
+}
+
+// problems returns what went wrong. Registrations that were cancelled because
+// of another problem are left out.
+func (d *deployment) problems() error {
+	ds := d.c.report.Diagnostics()
+	cancelled := func(x source.Diagnostic) bool { return errors.Is(x.Cause, abi.ErrCancelled) }
+	if slices.ContainsFunc(ds, func(x source.Diagnostic) bool { return !cancelled(x) }) {
+		ds = slices.DeleteFunc(ds, cancelled)
+	}
+	return ds.Err()
+}
+
+// position is a place in the program as registrations tell it.
+func (d *deployment) position(x *resource) string {
+	return fmt.Sprintf("%s:%d:%d", d.c.report.File.Name, x.key.Line, x.key.Column)
+}

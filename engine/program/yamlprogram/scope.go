@@ -1,0 +1,104 @@
+package yamlprogram
+
+import (
+	"sync"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// unknownID stands for the ID of a provider that a preview has not created. It
+// is Pulumi's sentinel for an unknown string, which the engine takes for one.
+const unknownID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+
+// instance is a resource as the engine answered it. In a check it is one that
+// nothing is known about.
+type instance struct {
+	decl *resource
+	urn  urn.URN
+	// id is empty for components, and while it is not known.
+	id    string
+	state property.Map
+	// complete says that properties which the state lacks are null. Otherwise they
+	// are not known yet.
+	complete bool
+	// dependencies are what single properties were computed from, beside the
+	// resource itself.
+	dependencies map[string][]string
+}
+
+// value returns the resource itself as a value.
+func (i *instance) value() property.Value {
+	p := provenance{urns: []string{string(i.urn)}}
+	return p.wrap(property.Reference(property.ResourceReference{
+		URN: string(i.urn), HasID: !i.decl.isComponent(), ID: i.id,
+	}))
+}
+
+// property returns a property of the resource; its provenance names the resource.
+func (i *instance) property(name string) property.Value {
+	p := provenance{urns: []string{string(i.urn)}}
+	p.add(i.dependencies[name]...)
+	var v property.Value
+	switch {
+	case name == "urn":
+		v = property.String(string(i.urn))
+	case name == "id" && i.id != "":
+		v = property.String(i.id)
+	case name == "id" && !i.decl.isComponent():
+		v = property.Unknown
+	case i.state.Has(name):
+		v = p.peel(i.state.Get(name))
+	case !i.complete:
+		v = property.Unknown
+	}
+	return p.wrap(v)
+}
+
+// reference returns what options name a provider by: <urn>::<id>.
+func (i *instance) reference() string {
+	id := i.id
+	if id == "" {
+		id = unknownID
+	}
+	return string(i.urn) + "::" + id
+}
+
+// scope holds what the names of a program stand for, as far as that is known.
+// It is safe for concurrent use.
+type scope struct {
+	mu     sync.RWMutex
+	values map[string]property.Value
+	byURN  map[string]*instance
+}
+
+func newScope() *scope {
+	return &scope{values: map[string]property.Value{}, byURN: map[string]*instance{}}
+}
+
+func (s *scope) set(name string, v property.Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[name] = v
+}
+
+func (s *scope) setInstance(i *instance) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[i.decl.name] = i.value()
+	s.byURN[string(i.urn)] = i
+}
+
+func (s *scope) lookup(name string) (property.Value, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	v, ok := s.values[name]
+	return v, ok
+}
+
+// instance returns the resource of a URN, nil where the program has none.
+func (s *scope) instance(urn string) *instance {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.byURN[urn]
+}

@@ -1,0 +1,149 @@
+package yamlprogram
+
+import (
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// template is a program as it was read.
+type template struct {
+	report    *source.Report
+	resources []*resource
+	variables []*variable
+	outputs   []*output
+}
+
+// resource is the declaration of a resource.
+type resource struct {
+	// name is what the program calls it, logicalName what the URN does.
+	name, logicalName string
+	key               *yaml.Node
+	// typ is the type as it is written, empty where it is missing.
+	typ             string
+	typeNode        *yaml.Node
+	defaultProvider bool
+	properties      *expr.Object
+	propertiesKey   *yaml.Node
+	// get reads an existing resource instead of managing one; nil otherwise.
+	get     *get
+	options options
+
+	// What follows is found in the package's schema; see compilation.resolve.
+
+	// token is the full type token.
+	token string
+	pkg   string
+	// schema is nil for providers, and where the package has no schema.
+	schema *schema.Resource
+	// inputs and outputs are nil where nothing is known about them.
+	inputs, outputs *schema.Object
+}
+
+// get is a resource that exists already.
+type get struct {
+	key   *yaml.Node
+	id    expr.Expr
+	state *expr.Object
+}
+
+func (r *resource) isProvider() bool { return providedPackage(r.typ) != "" }
+
+func (r *resource) isComponent() bool { return r.schema != nil && r.schema.Component }
+
+// variable is a named value.
+type variable struct {
+	name  string
+	key   *yaml.Node
+	value expr.Expr
+}
+
+// output is one of the stack's outputs.
+type output struct {
+	name  string
+	key   *yaml.Node
+	value expr.Expr
+}
+
+var resourceKeys = []string{"type", "name", "defaultProvider", "properties", "options", "get"}
+
+// readTemplate reads the parts of a program. What is wrong is reported, and
+// what is sound is read all the same.
+func readTemplate(r *source.Report, t program.Template) *template {
+	out := &template{report: r}
+	if t.Variables != nil {
+		for _, f := range r.Fields(t.Variables, "variables") {
+			out.variables = append(out.variables, &variable{f.Name, f.Key, expr.Parse(r, f.Value)})
+		}
+	}
+	if t.Resources != nil {
+		for _, f := range r.Fields(t.Resources, "resources") {
+			out.resources = append(out.resources, readResource(r, f))
+		}
+	}
+	if t.Outputs != nil {
+		for _, f := range r.Fields(t.Outputs, "outputs") {
+			out.outputs = append(out.outputs, &output{f.Name, f.Key, expr.Parse(r, f.Value)})
+		}
+	}
+	return out
+}
+
+func readResource(r *source.Report, f source.Field) *resource {
+	out := &resource{
+		name: f.Name, logicalName: f.Name, key: f.Key, typeNode: f.Key, propertiesKey: f.Key,
+		properties: &expr.Object{},
+	}
+	typed := false
+	for _, g := range r.Fields(f.Value, "a resource") {
+		switch g.Name {
+		case "type":
+			out.typ, _ = expr.LiteralText(r, g.Value, "the type")
+			out.typeNode, typed = g.Value, true
+		case "name":
+			if name, ok := expr.LiteralText(r, g.Value, "the name"); ok && name != "" {
+				out.logicalName = name
+			}
+		case "defaultProvider":
+			out.defaultProvider, _ = r.Bool(g.Value, "defaultProvider")
+		case "properties":
+			out.properties = expr.ParseObject(r, g.Value, "properties")
+			out.propertiesKey = g.Key
+		case "options":
+			out.options.read(r, g.Value)
+		case "get":
+			out.get = readGet(r, g)
+		default:
+			r.Unknown(g, "a resource", resourceKeys)
+		}
+	}
+	if !typed && f.Value.Kind == yaml.MappingNode {
+		d := r.File.Errorf(source.Of(f.Key), "the resource %q has no type", f.Name)
+		d.Detail = "add a line such as \"type: random:RandomPet\""
+		r.Add(d)
+	}
+	if out.get != nil && len(out.properties.Entries) > 0 {
+		r.Errorf(out.propertiesKey, "a resource that is read with get has no properties; what is known of it belongs in get.state")
+	}
+	return out
+}
+
+func readGet(r *source.Report, f source.Field) *get {
+	out := &get{key: f.Key, state: &expr.Object{}}
+	for _, g := range r.Fields(f.Value, "get") {
+		switch g.Name {
+		case "id":
+			out.id = expr.Parse(r, g.Value)
+		case "state":
+			out.state = expr.ParseObject(r, g.Value, "get.state")
+		default:
+			r.Unknown(g, "get", []string{"id", "state"})
+		}
+	}
+	if out.id == nil {
+		r.Errorf(f.Key, "get has no id: it needs the ID of the resource to read")
+	}
+	return out
+}
