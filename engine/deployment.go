@@ -133,7 +133,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	}
 	outputs := d.stackOutputs()
 	if operation != "destroy" && outputs.Len() > 0 {
-		d.emit(StackOutputs{Outputs: displayOutputs(outputs)})
+		d.emit(StackOutputs{Outputs: DisplayOutputs(outputs)})
 	}
 	summary := Summary{Result: "succeeded", Changes: d.changes, DurationMs: durationMs(start)}
 	if err != nil {

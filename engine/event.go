@@ -171,8 +171,9 @@ func (c *Changes) count(op Op) {
 // durationMs is the whole milliseconds since start.
 func durationMs(start time.Time) int64 { return time.Since(start).Milliseconds() }
 
-// display renders the outputs of a stack as plain JSON values with secrets masked.
-func displayOutputs(outputs property.Map) map[string]any {
+// DisplayOutputs renders the outputs of a stack as plain JSON values, secrets as
+// "[secret]" and what is not known as "[unknown]".
+func DisplayOutputs(outputs property.Map) map[string]any {
 	out := make(map[string]any, outputs.Len())
 	for k, v := range outputs.All() {
 		out[k] = maskedJSON(v)
@@ -206,7 +207,7 @@ func maskedJSON(v property.Value) any {
 		return out
 	case property.KindObject:
 		m, _ := v.AsObject()
-		return displayOutputs(m)
+		return DisplayOutputs(m)
 	default:
 		return property.Display(v)
 	}
