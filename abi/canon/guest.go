@@ -9,7 +9,8 @@ import (
 // Instance is an instantiated module, as a WebAssembly runtime offers it.
 type Instance interface {
 	// Call calls the export with that index in [ExportTable]. stack holds the
-	// arguments and receives the result. It is longer than neither needs.
+	// arguments and then the result; it has room for the longer of the two. While the
+	// call runs, imports may be called, and they call exports in turn.
 	Call(ctx context.Context, export int, stack []uint64) error
 	// Memory returns the module's memory as it is now.
 	Memory() LinearMemory

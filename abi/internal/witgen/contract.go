@@ -40,7 +40,10 @@ func newContract(r *wit.Resolve) (*contract, error) {
 		name := i.Package.Name
 		c.pkg, c.version = name.Namespace+":"+name.Package, name.Version.String()
 	}
-	for _, i := range c.allInterfaces() {
+	for n, i := range c.allInterfaces() {
+		if i == nil {
+			return nil, fmt.Errorf("the WIT lacks an interface: number %d of allInterfaces", n)
+		}
 		for _, t := range i.TypeDefs.All() {
 			if t.Root() != t {
 				continue // a use of another interface's type
@@ -68,7 +71,8 @@ func newContract(r *wit.Resolve) (*contract, error) {
 	return c, nil
 }
 
-// interfaces returns the interfaces of the names, in that order.
+// interfaces returns the interfaces of the names, in that order, nil for one that is
+// missing.
 func (c *contract) interfaces(names ...string) []*wit.Interface {
 	out := make([]*wit.Interface, len(names))
 	for n, name := range names {
