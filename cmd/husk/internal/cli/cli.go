@@ -1,0 +1,166 @@
+// Package cli is the command line of Husk: it reads arguments, asks, prints, and
+// chooses the exit code. What the commands work on is in package workspace, how a
+// deployment looks in package display.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+)
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2 // the command line itself is wrong
+)
+
+// app is one run of the command line.
+type app struct {
+	in, out, errs *os.File
+
+	// The flags that every command has.
+	dir   string
+	stack string
+	json  bool
+}
+
+// Main runs the command line of the process and returns its exit code.
+func Main() int {
+	a := &app{in: os.Stdin, out: os.Stdout, errs: os.Stderr}
+	root := a.root()
+	root.SetArgs(os.Args[1:])
+	err := root.ExecuteContext(context.Background())
+	var shown *shownError
+	if err != nil && !errors.As(err, &shown) {
+		display.WriteErrors(a.errs, display.StyleOf(a.errs), err)
+	}
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "husk",
+		Short: "Deploy infrastructure with providers that run as WebAssembly modules",
+		Long: "Husk deploys what a project file (Husk.yaml) declares, with providers that run as\n" +
+			"WebAssembly modules and may do only what the project grants them.",
+		Example:       "  husk preview           show what an update would do\n  husk up                do it\n  husk stack output      show the results\n  husk destroy           delete everything",
+		SilenceErrors: true, // Main shows them
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.errs)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w: see \"%s --help\"", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.dir, "cwd", "C", ".", "work in this directory, which has the project file")
+	flags.StringVarP(&a.stack, "stack", "s", "", "work on this stack (default: the selected one, else \"dev\")")
+	flags.BoolVar(&a.json, "json", false, "write JSON to standard output, and nothing else")
+	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(),
+		a.stackCommand(), a.configCommand(), a.providerCommand(), a.version())
+	root.CompletionOptions.HiddenDefaultCmd = true
+	return root
+}
+
+// group makes a command that only has subcommands, or a default of its own.
+func group(cmd *cobra.Command, run func(cmd *cobra.Command) error, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return run(cmd)
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	near := ""
+	if names := cmd.SuggestionsFor(name); len(names) > 0 {
+		near = fmt.Sprintf(", did you mean %q?", strings.Join(names, "\" or \""))
+	}
+	return usagef("unknown command %q for %q%s: see \"%s --help\"", name, cmd.CommandPath(), near, cmd.CommandPath())
+}
+
+// arguments takes between least and most arguments, which names describes.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		return usagef("%d arguments given; use it as: %s", len(args), cmd.UseLine())
+	}
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ err error }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// shownError is an error that a display has shown.
+type shownError struct{ err error }
+
+func (e *shownError) Error() string { return e.err.Error() }
+func (e *shownError) Unwrap() error { return e.err }
+
+// say writes a remark for people, which is never part of a result.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.errs, format+"\n", args...)
+}
+
+// printf writes a result.
+func (a *app) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.out, format, args...)
+	return writing(err)
+}
+
+// write writes a result.
+func (a *app) write(data []byte) error {
+	_, err := a.out.Write(data)
+	return writing(err)
+}
+
+func writing(err error) error {
+	if err != nil {
+		return fmt.Errorf("writing to standard output: %w", err)
+	}
+	return nil
+}
+
+// readAll reads text from standard input, without the line end that an editor or
+// echo adds.
+func (a *app) readAll() (string, error) {
+	data, err := io.ReadAll(a.in)
+	if err != nil {
+		return "", fmt.Errorf("reading standard input: %w", err)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/engine"
+)
+
+// deployFlags are those of the commands that run the engine.
+type deployFlags struct {
+	yes, diff, refresh, clearPendingCreates bool
+	parallel                                int
+}
+
+// command is a command that runs the engine.
+type command struct {
+	name string
+	// preview tells what perform would do. perform is nil for the command preview.
+	preview, perform func(context.Context, engine.Deployment) (*engine.Result, error)
+	// program is set where the project's program is run.
+	program bool
+	// question asks for leave to go ahead.
+	question string
+}
+
+func (a *app) up() *cobra.Command {
+	f := &deployFlags{}
+	c := command{name: "up", preview: engine.Preview, perform: engine.Up, program: true, question: "Make these changes?"}
+	cmd := a.deployment(c, f, "Create, update, and delete resources until they are as the program says")
+	f.addRefresh(cmd)
+	return cmd
+}
+
+func (a *app) preview() *cobra.Command {
+	f := &deployFlags{}
+	cmd := a.deployment(command{name: "preview", preview: engine.Preview, program: true}, f, "Show what an update would do, and change nothing")
+	f.addRefresh(cmd)
+	return cmd
+}
+
+func (a *app) refresh() *cobra.Command {
+	f := &deployFlags{}
+	c := command{name: "refresh", preview: engine.PreviewRefresh, perform: engine.Refresh, question: "Record this?"}
+	cmd := a.deployment(c, f, "Read every resource and record how it is")
+	cmd.Flags().BoolVar(&f.clearPendingCreates, "clear-pending-creates", false,
+		"forget creations that an earlier run was cut off in (look for what they made first)")
+	return cmd
+}
+
+func (a *app) destroy() *cobra.Command {
+	f := &deployFlags{}
+	c := command{name: "destroy", preview: engine.PreviewDestroy, perform: engine.Destroy, question: "Delete these resources?"}
+	cmd := a.deployment(c, f, "Delete every resource of the stack")
+	f.addRefresh(cmd)
+	return cmd
+}
+
+func (f *deployFlags) addRefresh(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "read every resource first")
+}
+
+func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: c.name, Short: short, Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.deploy(cmd.Context(), c, f) },
+	}
+	if c.perform != nil {
+		cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking")
+	}
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
+	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+	return cmd
+}
+
+func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
+	s := &session{app: a, flags: f}
+	s.begin()
+	if err := a.checkDeploy(c, f); err != nil {
+		return s.end(err)
+	}
+	ctx, interrupts := watchInterrupts(ctx, s.interrupted)
+	defer interrupts.end()
+	o, err := s.open(ctx, c)
+	if err != nil {
+		return s.end(err)
+	}
+	o.deployment.Stop = interrupts.stop
+	if c.perform == nil || !f.yes {
+		result, err := c.preview(ctx, o.deployment)
+		if c.perform == nil || err != nil {
+			return s.end(errors.Join(err, o.close(ctx)))
+		}
+		_ = s.end(nil) // shows the preview, which went well
+		if result.Changes.Total() > 0 {
+			if err := a.ask(c.question, interrupts.stop); err != nil {
+				return errors.Join(err, o.close(ctx))
+			}
+		}
+		s.begin()
+	}
+	_, err = c.perform(ctx, o.deployment)
+	return s.end(errors.Join(err, o.close(ctx)))
+}
+
+func (a *app) checkDeploy(c command, f *deployFlags) error {
+	if f.parallel < 0 {
+		return usagef("--parallel is %d, and at least one resource must be worked on at a time", f.parallel)
+	}
+	if c.perform == nil || f.yes {
+		return nil
+	}
+	instead := "husk preview shows what would be done"
+	if !c.program {
+		instead = "on a terminal it shows what it would do, and asks"
+	}
+	if a.json {
+		return usagef("husk %s --json asks nothing: add --yes to go ahead (%s)", c.name, instead)
+	}
+	if !display.IsTerminal(a.in) || !display.IsTerminal(a.out) {
+		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead (%s)", c.name, instead)
+	}
+	return nil
+}
+
+// errDeclined says that the user did not want to go on.
+var errDeclined = errors.New("not confirmed: nothing was changed")
+
+// ask asks a question that only "y" or "yes" answers with yes. It ends early when
+// stop is closed.
+func (a *app) ask(question string, stop <-chan struct{}) error {
+	if _, err := fmt.Fprintf(a.out, "%s [y/N] ", display.StyleOf(a.out).Strong(question)); err != nil {
+		return writing(err)
+	}
+	type reply struct {
+		text string
+		err  error
+	}
+	replies := make(chan reply, 1)
+	go func() {
+		text, err := bufio.NewReader(a.in).ReadString('\n')
+		replies <- reply{text, err}
+	}()
+	select {
+	case <-stop:
+		return errDeclined
+	case r := <-replies:
+		if r.err != nil && !errors.Is(r.err, io.EOF) {
+			return fmt.Errorf("reading the answer: %w", r.err)
+		}
+		switch strings.ToLower(strings.TrimSpace(r.text)) {
+		case "y", "yes":
+			return nil
+		default:
+			return errDeclined
+		}
+	}
+}

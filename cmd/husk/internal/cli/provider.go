@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/host"
+)
+
+func (a *app) providerCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "provider", Short: "Build provider modules, and look into them"}
+	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerInspect(), a.providerSchema())
+}
+
+// withPlugins calls do with the providers of a project, nil for none.
+func (a *app) withPlugins(ctx context.Context, project *program.Project, do func(*plugins.Plugins) error) error {
+	cache, err := plugins.CacheDir()
+	if err != nil {
+		return err
+	}
+	p, err := plugins.Open(ctx, project, plugins.Options{Cache: cache, Diagnostics: func(d engine.Diagnostic) {
+		a.say("%s: %s", display.Escape(d.Provider), display.Escape(d.Message))
+	}})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(p), p.Close(context.WithoutCancel(ctx)))
+}
+
+func (a *app) providerBuild() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "build DIR", Short: "Build a provider from Go source into one .wasm file", Args: arguments(1, 1),
+		Long: "Build a provider from Go source into one .wasm file. Unlike go build, it writes the provider's\n" +
+			"name and version into the module, where they can be read without running it.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
+				built, err := p.Build(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if out == "" {
+					out = built.Manifest.Name + ".wasm"
+				}
+				if err := os.WriteFile(out, built.Bytes, 0o644); err != nil {
+					return fmt.Errorf("writing the module: %w", err)
+				}
+				if a.json {
+					return a.writeJSON(map[string]any{
+						"name": built.Manifest.Name, "version": built.Manifest.Version,
+						"path": out, "size": len(built.Bytes), "digest": built.Digest,
+					})
+				}
+				return a.printf("%s %s: %s, %s, %s\n", built.Manifest.Name, built.Manifest.Version, out, megabytes(len(built.Bytes)), built.Digest)
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file (default: the provider's name and .wasm)")
+	return cmd
+}
+
+func megabytes(bytes int) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
+
+// inspection is what inspect tells.
+type inspection struct {
+	Name     string         `json:"name"`
+	Version  string         `json:"version"`
+	SDK      string         `json:"sdk,omitempty"`
+	Digest   string         `json:"digest"`
+	Size     int            `json:"size"`
+	Memory   uint64         `json:"memory"`
+	Manifest *host.Manifest `json:"manifest,omitempty"`
+	Imports  []string       `json:"imports"`
+	Exports  []string       `json:"exports"`
+}
+
+func (a *app) providerInspect() *cobra.Command {
+	return &cobra.Command{
+		Use: "inspect FILE", Short: "Show what a provider module is, and what it could ask of the host", Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
+				m, err := p.Module(cmd.Context(), "", args[0])
+				if err != nil {
+					return err
+				}
+				info := m.Info()
+				shown := inspection{
+					Name: m.Name, Version: m.Version, SDK: m.SDK, Digest: info.Digest, Size: info.Size,
+					Memory: info.Memory, Manifest: info.Manifest, Exports: info.Exports, Imports: []string{},
+				}
+				for _, i := range info.Imports {
+					shown.Imports = append(shown.Imports, i.Module+" "+i.Name)
+				}
+				if a.json {
+					return a.writeJSON(shown)
+				}
+				return a.writeInspection(shown)
+			})
+		},
+	}
+}
+
+func (a *app) writeInspection(i inspection) error {
+	manifest := "none: husk provider build adds one"
+	if i.Manifest != nil {
+		manifest = i.Manifest.Name + " " + i.Manifest.Version
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	row := func(name, value string) { fmt.Fprintf(t, "%s\t%s\n", name, display.Escape(value)) }
+	row("provider", i.Name+" "+i.Version)
+	if i.SDK != "" {
+		row("sdk", i.SDK)
+	}
+	row("manifest", manifest)
+	row("digest", i.Digest)
+	row("size", megabytes(i.Size))
+	row("memory at start", megabytes(int(i.Memory)))
+	for n, name := range i.Imports {
+		row([]string{"imports", ""}[min(n, 1)], name)
+	}
+	for n, name := range i.Exports {
+		row([]string{"exports", ""}[min(n, 1)], name)
+	}
+	return writing(t.Flush())
+}
+
+func (a *app) providerSchema() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema FILE|NAME", Short: "Show the schema of a provider: a module, Go source, or one that the project lists", Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := a.providerPath(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
+				m, err := p.Module(cmd.Context(), "", path)
+				if err != nil {
+					return err
+				}
+				text, err := p.Schema(cmd.Context(), m)
+				if errors.Is(err, abi.ErrUnimplemented) {
+					return fmt.Errorf("the provider %s %s has no schema", m.Name, m.Version)
+				}
+				if err != nil {
+					return err
+				}
+				return a.writeJSON(json.RawMessage(text))
+			})
+		},
+	}
+}
+
+// providerPath returns the path of a provider that is named by its path, or by its
+// name in the project.
+func (a *app) providerPath(name string) (string, error) {
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	project, err := program.LoadProject(a.dir)
+	var none *program.NoProjectError
+	if errors.As(err, &none) {
+		return "", fmt.Errorf("there is no file %s, and no project in %s that could list a provider of that name", name, a.dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	if declared := project.Provider(name); declared != nil {
+		return project.Path(declared.Path), nil
+	}
+	return "", fmt.Errorf("there is neither a file %s nor a provider of that name in %s", name, filepath.Join(a.dir, project.File.Name))
+}

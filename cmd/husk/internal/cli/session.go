@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// session is one deployment command: it shows what goes on in one display after
+// the other, since a preview and what follows it have one each.
+type session struct {
+	app   *app
+	flags *deployFlags
+
+	mu    sync.Mutex
+	shown display.Display // nil between displays
+}
+
+// begin makes the display for what follows.
+func (s *session) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown != nil {
+		return
+	}
+	if s.app.json {
+		s.shown = display.NewJSON(s.app.out)
+		return
+	}
+	s.shown = display.NewText(s.app.out, display.Options{
+		Diff: s.flags.diff, Style: display.StyleOf(s.app.out),
+		Errors: s.app.errs, ErrorsStyle: display.StyleOf(s.app.errs),
+	})
+}
+
+// end shows how it ended and returns the error, marked as shown.
+func (s *session) end(err error) error {
+	s.begin() // an error before the first event is shown in the same way
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown.Close(err)
+	s.shown = nil
+	if err != nil {
+		return &shownError{err}
+	}
+	return nil
+}
+
+// event shows an event. Those that come between displays are of no deployment.
+func (s *session) event(e engine.Event) {
+	s.mu.Lock()
+	shown := s.shown
+	s.mu.Unlock()
+	if shown != nil {
+		shown.Event(e)
+	}
+}
+
+func (s *session) diagnostic(d engine.Diagnostic) { s.event(d) }
+
+// interrupted tells the user that an interrupt was heard.
+func (s *session) interrupted(message string) {
+	s.mu.Lock()
+	text, ok := s.shown.(*display.Text)
+	s.mu.Unlock()
+	if ok {
+		text.Interrupt(message)
+		return
+	}
+	s.app.say("%s", message)
+}
+
+// opened is what a deployment works on. Close releases it.
+type opened struct {
+	deployment engine.Deployment
+	plugins    *plugins.Plugins
+}
+
+// open opens project, stack, and providers, in a way that fits the command.
+func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
+	w, err := s.app.workspace()
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range w.Project.Warnings {
+		s.diagnostic(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
+	}
+	stack, err := w.Stack(s.app.stack)
+	if err != nil {
+		return nil, err
+	}
+	config, err := w.Config(stack)
+	if err != nil {
+		return nil, err
+	}
+	var st *state.Stack
+	switch {
+	case c.perform == nil:
+		st, err = w.Copy(ctx, stack)
+	case c.program:
+		st, err = w.Lease(ctx, stack, c.name)
+	default:
+		st, err = w.LeaseExisting(ctx, stack, c.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{deployment: engine.Deployment{
+		Project: w.Project.Name, Stack: stack, Organization: organization,
+		State: st, Parallel: s.flags.parallel, Events: s.event,
+		RefreshFirst: s.flags.refresh, ClearPendingCreates: s.flags.clearPendingCreates,
+	}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.close(ctx))
+		}
+	}()
+	s.reportRecovery(st.Recovery())
+	// The state comes first: where the default stack was just made, its key can
+	// now open the configuration.
+	if o.deployment.Config, err = config.Entries(ctx); err != nil {
+		return nil, err
+	}
+	cache, err := plugins.CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
+		Cache: cache, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.deployment.Providers = o.plugins
+	if c.program {
+		if err := checkRuntime(w.Project); err != nil {
+			return nil, err
+		}
+		o.deployment.Program = yamlprogram.New(w.Project, o.plugins)
+	}
+	return o, nil
+}
+
+// organization is the fixed one of stacks that no service keeps.
+const organization = "organization"
+
+func checkRuntime(p *program.Project) error {
+	if p.Runtime == program.RuntimeYAML {
+		return nil
+	}
+	d := p.File.Errorf(source.Position{}, "the runtime %q is not supported", p.Runtime)
+	d.Detail = "husk runs programs of the runtime yaml, whose resources stand in the project file"
+	return source.Diagnostics{d}
+}
+
+// reportRecovery tells what an earlier run left behind.
+func (s *session) reportRecovery(r state.Recovery) {
+	if r.Records > 0 {
+		s.diagnostic(engine.Diagnostic{Severity: "warning",
+			Message: fmt.Sprintf("an earlier run was cut off: the %s that it recorded were recovered", plural(r.Records, "change"))})
+	}
+	if d := r.Dropped; d != nil {
+		s.diagnostic(engine.Diagnostic{Severity: "warning", Message: fmt.Sprintf(
+			"an earlier run was cut off while it wrote to %s: the last %d bytes are no whole record and were dropped (%s)", d.File, d.Size, d.Reason)})
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// close saves the state and releases everything. It goes on where the context was
+// cancelled, since what was done must be saved.
+func (o *opened) close(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	err := o.deployment.State.Close(ctx)
+	if o.plugins != nil {
+		err = errors.Join(err, o.plugins.Close(ctx))
+	}
+	return err
+}
+
+// workspace opens the project that the flags name.
+func (a *app) workspace() (*workspace.Workspace, error) {
+	return workspace.Open(a.dir, func(message string) { a.say("%s", message) })
+}

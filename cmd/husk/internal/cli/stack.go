@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+)
+
+func (a *app) stackCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "stack", Short: "Show the selected stack, and work with stacks"}
+	return group(cmd, a.showStack,
+		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(), a.stackRemove())
+}
+
+// stackInfo is what lists tell of a stack.
+type stackInfo struct {
+	Name      string     `json:"name"`
+	Selected  bool       `json:"selected"`
+	Resources int        `json:"resources"`
+	Updated   *time.Time `json:"updated,omitempty"`
+}
+
+func stackInfoOf(ctx context.Context, w *workspace.Workspace, name, selected string) (stackInfo, error) {
+	snapshot, _, err := w.Read(ctx, name, true)
+	if err != nil {
+		return stackInfo{}, err
+	}
+	info := stackInfo{Name: name, Selected: name == selected, Resources: workspace.CountResources(snapshot)}
+	if t := snapshot.Manifest.Time; !t.IsZero() {
+		info.Updated = &t
+	}
+	return info, nil
+}
+
+func (a *app) showStack(cmd *cobra.Command) error {
+	w, stack, err := a.currentStack()
+	if err != nil {
+		return err
+	}
+	info, err := stackInfoOf(cmd.Context(), w, stack, stack)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.writeJSON(info)
+	}
+	return a.printf("%s/%s: %s, kept in %s\n", w.Project.Name, stack, plural(info.Resources, "resource"), w.Place)
+}
+
+// currentStack opens the project and says which stack to work on.
+func (a *app) currentStack() (*workspace.Workspace, string, error) {
+	w, err := a.workspace()
+	if err != nil {
+		return nil, "", err
+	}
+	stack, err := w.Stack(a.stack)
+	return w, stack, err
+}
+
+func (a *app) stackInit() *cobra.Command {
+	return &cobra.Command{
+		Use: "init NAME", Short: "Make a stack and select it", Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.workspace()
+			if err != nil {
+				return err
+			}
+			if err := w.Init(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			if err := w.Select(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			a.say("Made the stack %s and selected it.", args[0])
+			return nil
+		},
+	}
+}
+
+func (a *app) stackList() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List the project's stacks", Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, selected, err := a.currentStack()
+			if err != nil {
+				return err
+			}
+			names, err := w.Stacks(cmd.Context())
+			if err != nil {
+				return err
+			}
+			infos := make([]stackInfo, len(names))
+			for i, name := range names {
+				if infos[i], err = stackInfoOf(cmd.Context(), w, name, selected); err != nil {
+					return err
+				}
+			}
+			if a.json {
+				return a.writeJSON(infos)
+			}
+			return a.writeStacks(infos)
+		},
+	}
+}
+
+func (a *app) writeStacks(infos []stackInfo) error {
+	if len(infos) == 0 {
+		a.say("There are no stacks yet: husk up makes %q, husk stack init makes others.", workspace.DefaultStack)
+		return nil
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  NAME\tRESOURCES\tUPDATED")
+	for _, s := range infos {
+		mark, updated := " ", "never"
+		if s.Selected {
+			mark = "*"
+		}
+		if s.Updated != nil {
+			updated = s.Updated.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(t, "%s %s\t%d\t%s\n", mark, s.Name, s.Resources, updated)
+	}
+	return writing(t.Flush())
+}
+
+func (a *app) stackSelect() *cobra.Command {
+	return &cobra.Command{
+		Use: "select NAME", Short: "Work on another stack from now on", Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.workspace()
+			if err != nil {
+				return err
+			}
+			return w.Select(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *app) stackRemove() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "rm [NAME]", Short: "Remove a stack that has no resources", Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				a.stack = args[0]
+			}
+			w, stack, err := a.currentStack()
+			if err != nil {
+				return err
+			}
+			if err := w.Remove(cmd.Context(), stack, force); err != nil {
+				return err
+			}
+			a.say("Removed the stack %s.", stack)
+			return w.Forget(stack)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "forget resources that the stack still has; they are not deleted")
+	return cmd
+}
+
+// writeJSON writes a result as JSON for programs, readable for people.
+func (a *app) writeJSON(v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return a.write(append(data, '\n'))
+}

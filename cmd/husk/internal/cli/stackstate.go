@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+func (a *app) stackOutput() *cobra.Command {
+	var show bool
+	cmd := &cobra.Command{
+		Use: "output [NAME]", Short: "Show the outputs of the stack, or one of them as it is", Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, stack, err := a.currentStack()
+			if err != nil {
+				return err
+			}
+			snapshot, _, err := w.Read(cmd.Context(), stack, !show)
+			if err != nil {
+				return err
+			}
+			outputs := outputsOf(snapshot)
+			if show {
+				outputs = outputs.Unwrap()
+			}
+			shown := engine.DisplayOutputs(outputs)
+			if len(args) == 1 {
+				return a.writeOutput(shown, args[0], stack)
+			}
+			if a.json {
+				return a.writeJSON(shown)
+			}
+			if len(shown) == 0 {
+				a.say("The stack %s has no outputs.", stack)
+				return nil
+			}
+			return writing(display.WriteOutputs(a.out, display.StyleOf(a.out), shown))
+		},
+	}
+	cmd.Flags().BoolVar(&show, "show-secrets", false, "show secrets in plain text")
+	return cmd
+}
+
+func (a *app) writeOutput(shown map[string]any, name, stack string) error {
+	v, ok := shown[name]
+	if !ok {
+		known := "it has none"
+		if len(shown) > 0 {
+			known = "it has " + strings.Join(slices.Sorted(maps.Keys(shown)), ", ")
+		}
+		return fmt.Errorf("the stack %s has no output %q: %s", stack, name, known)
+	}
+	if text, ok := v.(string); ok && !a.json {
+		return a.write([]byte(text + "\n")) // as it is, for scripts
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return a.write(append(data, '\n'))
+}
+
+// outputsOf returns the outputs of a stack: those of its root resource.
+func outputsOf(s *state.Snapshot) property.Map {
+	for _, r := range s.Resources() {
+		if r.Type == urn.RootType && !r.Delete {
+			return r.Outputs
+		}
+	}
+	return property.Map{}
+}
+
+func (a *app) stackExport() *cobra.Command {
+	var show bool
+	var file string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write the state of the stack as Pulumi's deployment JSON", Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, stack, err := a.currentStack()
+			if err != nil {
+				return err
+			}
+			snapshot, codec, err := w.Read(cmd.Context(), stack, !show)
+			if err != nil {
+				return err
+			}
+			data, err := codec.EncodeExport(cmd.Context(), snapshot, show)
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				return a.write(data)
+			}
+			// It may hold secrets.
+			if err := os.WriteFile(file, data, 0o600); err != nil {
+				return fmt.Errorf("writing the export: %w", err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&show, "show-secrets", false, "write secrets in plain text")
+	cmd.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
+	return cmd
+}
+
+func (a *app) stackImport() *cobra.Command {
+	var file string
+	var force bool
+	cmd := &cobra.Command{
+		Use: "import", Short: "Replace the state of the stack with an export", Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			data, err := a.readImport(file)
+			if err != nil {
+				return err
+			}
+			w, stack, err := a.currentStack()
+			if err != nil {
+				return err
+			}
+			snapshot, err := w.Decode(cmd.Context(), data)
+			if err != nil {
+				return fmt.Errorf("reading the export: %w", err)
+			}
+			if !force {
+				if err := checkImport(snapshot, w.Project.Name, stack); err != nil {
+					return err
+				}
+			}
+			st, err := w.Lease(cmd.Context(), stack, "stack import")
+			if err != nil {
+				return err
+			}
+			err = errors.Join(st.Replace(cmd.Context(), snapshot), st.Close(cmd.Context()))
+			if err == nil {
+				a.say("The stack %s has the imported state now: %s.", stack, plural(snapshot.Len(), "resource"))
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&file, "file", "", "read from this file instead of standard input")
+	cmd.Flags().BoolVar(&force, "force", false, "import a state of another stack, or one that does not hold together")
+	return cmd
+}
+
+func (a *app) readImport(file string) ([]byte, error) {
+	if file == "" {
+		data, err := io.ReadAll(a.in)
+		if err != nil {
+			return nil, fmt.Errorf("reading standard input: %w", err)
+		}
+		return data, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the export: %w", err)
+	}
+	return data, nil
+}
+
+// checkImport refuses a state that the next update would destroy: its resources
+// carry the names of another stack, or it does not hold together.
+func checkImport(s *state.Snapshot, project, stack string) error {
+	for _, r := range s.Resources() {
+		if r.URN.Project() != project || r.URN.Stack() != stack {
+			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced; import it all the same with --force",
+				r.URN.Project(), r.URN.Stack(), project, stack)
+		}
+	}
+	if err := s.Verify(); err != nil {
+		return fmt.Errorf("the export does not hold together: %w\nimport it all the same with --force", err)
+	}
+	return nil
+}

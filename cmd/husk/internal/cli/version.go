@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"encoding/json"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build says what this program was built from.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func thisBuild() build {
+	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Commit = s.Value
+		}
+	}
+	return b
+}
+
+func (a *app) version() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show the version of Husk",
+		Args:  arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			b := thisBuild()
+			if a.json {
+				data, err := json.Marshal(b)
+				if err != nil {
+					return err
+				}
+				return a.write(append(data, '\n'))
+			}
+			commit := ""
+			if b.Commit != "" {
+				commit = ", commit " + b.Commit
+			}
+			return a.printf("husk %s (%s %s%s)\n", b.Version, b.Go, b.Platform, commit)
+		},
+	}
+}

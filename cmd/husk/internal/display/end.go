@@ -1,0 +1,136 @@
+package display
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/engine"
+)
+
+// Close implements [Display].
+func (t *Text) Close(err error) {
+	close(t.stop)
+	t.ticking.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.running)
+	t.status = ""
+	t.screen.print("", nil)
+
+	if t.outputs != nil && err == nil {
+		t.print(outputs(t.options.Style, t.outputs.Outputs))
+	}
+	told := ""
+	for _, f := range failures(err) {
+		text, severity := render(f)
+		told += text + "\n"
+		writeError(t.options.Errors, t.options.ErrorsStyle, text, severity)
+	}
+	// What the error as a whole does not tell is told here, so that each failure
+	// is read exactly once.
+	for _, f := range t.failed {
+		if !strings.Contains(flat(told), flat(f.Error)) {
+			text := subject(f.Step.Resource, f.Step.Name) + ": " + f.Error
+			told += text + "\n"
+			writeError(t.options.Errors, t.options.ErrorsStyle, text, "error")
+		}
+	}
+	if t.summary != nil {
+		t.print(t.conclusion(*t.summary, err) + "\n")
+	}
+}
+
+// flat removes what rendering may change in a message: its line ends and indentation.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// conclusion is the last line.
+func (t *Text) conclusion(s engine.Summary, err error) string {
+	style, took := t.options.Style, milliseconds(s.DurationMs)
+	counts := count(s.Changes, t.started, len(t.failed))
+	switch {
+	case err != nil && counts == "":
+		return style.bad("Failed") + " after " + took + "."
+	case err != nil:
+		return style.bad("Failed") + " after " + took + ": " + counts + "."
+	case t.started.DryRun && s.Changes.Total() == 0:
+		return "Preview done in " + took + ": nothing would change" + unchanged(s.Changes) + "."
+	case t.started.DryRun:
+		return "Preview done in " + took + ": " + counts + "."
+	case s.Changes.Total() == 0:
+		return style.good("Done") + " in " + took + ": nothing changed" + unchanged(s.Changes) + "."
+	default:
+		return style.good("Done") + " in " + took + ": " + counts + "."
+	}
+}
+
+func unchanged(c engine.Changes) string {
+	if c.Same == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d up to date", c.Same)
+}
+
+// count lists the changes in words: 3 created, 1 replaced, 7 unchanged.
+func count(c engine.Changes, started engine.Started, failed int) string {
+	refresh := started.Operation == "refresh"
+	form := func(op engine.Op) string {
+		words := wordsOf(op, refresh)
+		if started.DryRun && !refresh {
+			return "to " + words.planned
+		}
+		return words.done
+	}
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(c.Create, form(engine.OpCreate))
+	add(c.Update, form(engine.OpUpdate))
+	add(c.Replace, form(engine.OpReplace))
+	add(c.Delete, form(engine.OpDelete))
+	add(c.Read, form(engine.OpRead))
+	add(failed, "failed")
+	add(c.Same, "unchanged")
+	return strings.Join(parts, ", ")
+}
+
+// outputs shows the outputs of a stack, sorted by name.
+func outputs(style Style, all map[string]any) string {
+	var b strings.Builder
+	b.WriteString("\n" + style.Strong("Outputs") + "\n")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b.WriteString("  " + style.note(Escape(name)+":") + " " + value(all[name], "    ") + "\n")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// WriteOutputs shows the outputs of a stack to people.
+func WriteOutputs(out io.Writer, style Style, all map[string]any) error {
+	_, err := io.WriteString(out, strings.TrimSpace(strings.TrimPrefix(outputs(style, all), "\n"))+"\n")
+	return err
+}
+
+// value shows one output: text as it is, in a block of its own where it has
+// several lines, and anything else as JSON.
+func value(v any, indent string) string {
+	text, ok := v.(string)
+	if !ok {
+		data, err := json.Marshal(v)
+		if err != nil { // outputs are plain JSON values
+			return Escape(fmt.Sprint(v))
+		}
+		return Escape(string(data))
+	}
+	text = escapeLines(strings.TrimRight(text, "\n"))
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	return "|\n" + indent + strings.ReplaceAll(text, "\n", "\n"+indent)
+}

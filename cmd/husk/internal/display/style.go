@@ -1,0 +1,48 @@
+package display
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Style colours text, or leaves it as it is.
+type Style struct {
+	// Colour is set where ANSI colours are understood and wanted.
+	Colour bool
+}
+
+// StyleOf returns the style for a file: colours on a terminal, unless NO_COLOR is
+// set (https://no-color.org) or TERM is dumb.
+func StyleOf(f *os.File) Style {
+	return Style{Colour: IsTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// IsTerminal reports whether a person reads the file.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// The ANSI codes (SGR) of the colours, which follow the terminal's own palette.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+func (s Style) paint(code, text string) string {
+	if !s.Colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s Style) good(text string) string    { return s.paint(green, text) }
+func (s Style) bad(text string) string     { return s.paint(red, text) }
+func (s Style) warning(text string) string { return s.paint(yellow, text) }
+func (s Style) note(text string) string    { return s.paint(cyan, text) }
+func (s Style) faint(text string) string   { return s.paint(dim, text) }
+
+// Strong makes text stand out.
+func (s Style) Strong(text string) string { return s.paint(bold, text) }

@@ -1,0 +1,249 @@
+package display
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+)
+
+// Options say how text is shown.
+type Options struct {
+	// Diff shows what differs in each resource.
+	Diff bool
+	// Style is that of Out.
+	Style Style
+	// Errors is where the errors at the end go, with their own style.
+	Errors      io.Writer
+	ErrorsStyle Style
+}
+
+// Text shows events to people: a line for each resource that changed, live lines
+// for those at work where there is a terminal, and errors and counts at the end.
+type Text struct {
+	options Options
+
+	mu      sync.Mutex
+	screen  *screen
+	started engine.Started
+	running map[urn.URN]*running
+	status  string // progress that the next replaces
+	failed  []engine.StepFailed
+	outputs *engine.StackOutputs
+	summary *engine.Summary
+	// interrupted is set when the user asked to stop.
+	interrupted string
+
+	stop    chan struct{}
+	ticking sync.WaitGroup
+}
+
+// running is a step at work.
+type running struct {
+	step  engine.StepInfo
+	since time.Time
+	// told is when a line last said that it still runs, for displays without live lines.
+	told time.Time
+}
+
+const (
+	// redrawEvery is the time between drawings of the live lines.
+	redrawEvery = 100 * time.Millisecond
+	// tellEvery is the time between lines that say that a step still runs, where
+	// there are no live lines.
+	tellEvery = 10 * time.Second
+)
+
+// NewText returns a display on a file, usually standard output.
+func NewText(out *os.File, o Options) *Text { return newText(newScreen(out), o) }
+
+func newText(s *screen, o Options) *Text {
+	t := &Text{options: o, screen: s, running: make(map[urn.URN]*running), stop: make(chan struct{})}
+	t.ticking.Go(t.tick)
+	return t
+}
+
+func (t *Text) tick() {
+	ticker := time.NewTicker(redrawEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-t.stop:
+			return
+		case now := <-ticker.C:
+			t.mu.Lock()
+			if t.screen.size != nil {
+				t.screen.refresh(t.live(now))
+			} else {
+				t.tell(now)
+			}
+			t.mu.Unlock()
+		}
+	}
+}
+
+// Event implements [Display].
+func (t *Text) Event(e engine.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e := e.(type) {
+	case engine.Started:
+		t.started = e
+		words := operations[e.Operation]
+		doing := words.doing
+		if e.DryRun {
+			doing = words.previewing
+		}
+		t.print(t.options.Style.Strong(doing+" "+Escape(e.Project+"/"+e.Stack)) + "\n")
+	case engine.StepStarted:
+		if !e.Step.DefaultProvider {
+			now := time.Now()
+			t.running[key(e.Step)] = &running{step: e.Step, since: now, told: now}
+		}
+	case engine.StepDone:
+		t.done(e)
+	case engine.StepFailed:
+		delete(t.running, key(e.Step))
+		t.failed = append(t.failed, e)
+		what := subject(e.Step.Resource, e.Step.Name)
+		t.print("  " + t.options.Style.bad("!  "+pad(what)+" failed") + "\n")
+	case engine.Diagnostic:
+		t.diagnostic(e)
+	case engine.StackOutputs:
+		t.outputs = &e
+	case engine.Summary:
+		t.summary = &e
+	}
+}
+
+// key tells steps of one resource apart: while the deletion of an old copy runs,
+// no other step of the resource does.
+func key(s engine.StepInfo) urn.URN {
+	if s.URN == "" {
+		return urn.URN(s.Resource + " " + s.Name)
+	}
+	return s.URN
+}
+
+// Interrupt shows that the user asked to stop, until the end.
+func (t *Text) Interrupt(message string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.interrupted = message
+	t.print(t.options.Style.warning(message) + "\n")
+}
+
+// print writes lines that stay.
+func (t *Text) print(text string) { t.screen.print(text, t.live(time.Now())) }
+
+func (t *Text) done(e engine.StepDone) {
+	r := t.running[key(e.Step)]
+	delete(t.running, key(e.Step))
+	op := e.Step.Op
+	if e.Step.DefaultProvider || quiet(op) {
+		return
+	}
+	refreshed := r != nil && r.step.Op == engine.OpRefresh
+	words := wordsOf(op, refreshed)
+	what := words.done
+	if t.started.DryRun {
+		what = words.planned
+	}
+	style := t.options.Style
+	line := "  " + words.paint(style, fmt.Sprintf("%-2s ", words.symbol)) + pad(subject(e.Step.Resource, e.Step.Name)) +
+		" " + words.paint(style, what)
+	if why := because(e.Step); why != "" {
+		line += " " + style.faint(why)
+	}
+	if !t.started.DryRun {
+		line += " " + style.faint("("+milliseconds(e.DurationMs)+")")
+	}
+	if t.options.Diff {
+		line += "\n" + differences(style, e.Step)
+	}
+	t.print(strings.TrimRight(line, "\n") + "\n")
+}
+
+// subjectWidth is the width of the column of resources, in characters.
+const subjectWidth = 40
+
+func pad(text string) string { return fmt.Sprintf("%-*s", subjectWidth, text) }
+
+func (t *Text) diagnostic(d engine.Diagnostic) {
+	if d.Ephemeral {
+		t.status = Escape(d.Message)
+		if t.screen.size == nil {
+			t.print("  " + t.status + "\n")
+		}
+		return
+	}
+	style := t.options.Style
+	var label string
+	switch d.Severity {
+	case "debug":
+		return // for programs: the JSON has it
+	case "warning":
+		label = style.warning("warning: ")
+	case "error":
+		label = style.bad("error: ")
+	}
+	switch {
+	case d.URN != "":
+		label += style.Strong(subject(d.URN.Type(), d.URN.Name())) + ": "
+	case d.Provider != "":
+		label += style.Strong(Escape(d.Provider)) + ": "
+	}
+	message := escapeLines(strings.TrimRight(d.Message, "\n"))
+	t.print("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
+}
+
+// live returns the live lines: what runs, the longest first, and the last progress.
+func (t *Text) live(now time.Time) []string {
+	if t.screen.size == nil {
+		return nil
+	}
+	var lines []string
+	for _, r := range t.longest() {
+		lines = append(lines, "  "+t.still(r, now))
+	}
+	if t.status != "" && len(lines) == 0 {
+		lines = append(lines, "  "+t.options.Style.faint(t.status))
+	}
+	return lines
+}
+
+// longest returns the running steps that are worth a line, the longest first.
+func (t *Text) longest() []*running {
+	all := slices.Collect(maps.Values(t.running))
+	slices.SortFunc(all, func(a, b *running) int {
+		if c := a.since.Compare(b.since); c != 0 {
+			return c
+		}
+		return strings.Compare(string(key(a.step)), string(key(b.step)))
+	})
+	return slices.DeleteFunc(all, func(r *running) bool { return r.step.Op == engine.OpSame })
+}
+
+func (t *Text) still(r *running, now time.Time) string {
+	words := wordsOf(r.step.Op, false)
+	style := t.options.Style
+	return words.paint(style, fmt.Sprintf("%-2s ", words.symbol)) + pad(subject(r.step.Resource, r.step.Name)) +
+		" " + words.paint(style, words.running+"…") + " " + style.faint(duration(now.Sub(r.since)))
+}
+
+// tell says which steps still run, where there are no live lines.
+func (t *Text) tell(now time.Time) {
+	for _, r := range t.longest() {
+		if now.Sub(r.told) >= tellEvery {
+			r.told = now
+			t.print("  " + t.still(r, now) + "\n")
+		}
+	}
+}

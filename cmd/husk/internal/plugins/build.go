@@ -1,0 +1,39 @@
+package plugins
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/husk-dev/husk/host"
+)
+
+// Built is a module that says what it is without being run.
+type Built struct {
+	Manifest host.Manifest
+	Bytes    []byte
+	// Digest is "sha256:" and the module's hash in hexadecimal.
+	Digest string
+}
+
+// Build builds a module from a directory of Go source and gives it its manifest.
+// It must load and answer a handshake. Deployments use modules without a manifest
+// just as well, so they do not go to the length of compiling each build twice.
+func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
+	wasm, module, err := p.build(ctx, dir, dir)
+	if err != nil {
+		return nil, err
+	}
+	m, err := identified(ctx, module, dir)
+	if err != nil {
+		return nil, err
+	}
+	manifest := host.Manifest{Name: m.Name, Version: m.Version, SDK: m.SDK}
+	stamped, err := host.AddManifest(wasm, manifest)
+	if err != nil {
+		return nil, fmt.Errorf("writing the manifest into the module: %w", err)
+	}
+	sum := sha256.Sum256(stamped)
+	return &Built{Manifest: manifest, Bytes: stamped, Digest: "sha256:" + hex.EncodeToString(sum[:])}, nil
+}

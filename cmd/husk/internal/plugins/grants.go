@@ -1,0 +1,26 @@
+package plugins
+
+import (
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/host"
+)
+
+// grants turns what a project file grants into what the host understands. An
+// error names the place in the file.
+func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
+	g := host.Grants{Env: declared.Grants.Env}
+	for _, n := range declared.Grants.HTTP {
+		d := p.project.File.Errorf(source.Of(n), "this version of husk cannot grant HTTP requests to providers")
+		d.Detail = "take http out of the grants of " + declared.Name
+		return host.Grants{}, source.Diagnostics{d}
+	}
+	for _, dir := range declared.Grants.FS {
+		grant, err := host.ProjectGrant(p.project.Dir, dir.Path, dir.Writable)
+		if err != nil {
+			return host.Grants{}, err
+		}
+		g.FS = append(g.FS, grant)
+	}
+	return g, nil
+}

@@ -1,0 +1,116 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host"
+)
+
+// Module is a loaded module that said who it is.
+type Module struct {
+	// Name and Version are what the module answered to a handshake.
+	Name, Version string
+	// SDK is what it was made with, empty where it does not say.
+	SDK string
+
+	module *host.Module
+}
+
+// Info tells what is known of the module without running it.
+func (m *Module) Info() host.Info { return m.module.Info }
+
+// Module loads the module at a path, a .wasm file or a directory of Go source,
+// once for all callers. name is the provider's, for messages; it may be empty. The
+// error is os.ErrNotExist where there is nothing at the path.
+func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error) {
+	p.mu.Lock()
+	l, known := p.modules[path]
+	if !known {
+		l = &loading{done: make(chan struct{})}
+		p.modules[path] = l
+	}
+	p.mu.Unlock()
+	if !known {
+		l.module, l.err = p.load(ctx, name, path)
+		if l.err != nil {
+			p.mu.Lock()
+			delete(p.modules, path) // it can be tried again
+			p.mu.Unlock()
+		}
+		close(l.done)
+	}
+	select {
+	case <-l.done:
+		return l.module, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		name = path
+	}
+	var module *host.Module
+	if info.IsDir() {
+		_, module, err = p.build(ctx, name, path)
+	} else {
+		defer p.tellIfSlow(name, "compiling "+name)()
+		module, err = p.host.Load(ctx, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return identified(ctx, module, path)
+}
+
+// build builds the provider in a directory, and loads what came out.
+func (p *Plugins) build(ctx context.Context, name, dir string) ([]byte, *host.Module, error) {
+	over := p.tellIfSlow(name, "building "+name+" from Go source")
+	wasm, err := p.builder.Build(ctx, dir)
+	over()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.tellIfSlow(name, "compiling "+name)()
+	module, err := p.host.LoadBytes(ctx, wasm)
+	var refused *host.LoadError
+	if errors.As(err, &refused) {
+		refused.Path = dir
+	}
+	return wasm, module, err
+}
+
+// identified has the module say who it is, in an instance that may do nothing else.
+func identified(ctx context.Context, module *host.Module, path string) (*Module, error) {
+	m := &Module{module: module}
+	err := m.bare(ctx, func(provider abi.Provider) error {
+		resp, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"})
+		if err != nil {
+			return err
+		}
+		m.Name, m.Version, m.SDK = resp.Name, resp.Version, resp.SDK
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("asking the module %s who it is: %w", path, err)
+	}
+	return m, nil
+}
+
+// bare calls do with a provider that was granted nothing and is not configured.
+func (m *Module) bare(ctx context.Context, do func(abi.Provider) error) error {
+	provider, err := m.module.NewProvider(ctx, host.ProviderOptions{Name: m.Name, Instances: 1})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(provider), provider.Close())
+}

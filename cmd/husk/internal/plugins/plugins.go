@@ -1,0 +1,196 @@
+// Package plugins makes providers out of what a project lists under
+// plugins.providers: it builds those that are Go source, loads modules into one
+// host, and gives each provider the grants that the project wrote down. It serves
+// the engine as its loader, and YAML programs with the schemas of packages.
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/cmd/husk/internal/gobuild"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/host"
+)
+
+// Options say how providers are loaded.
+type Options struct {
+	// Cache is the directory for built and compiled modules; see [CacheDir].
+	Cache string
+	// Instances bounds the calls that one provider serves at once; 0 is the host's default.
+	Instances int
+	// Diagnostics receives what providers log and print, and progress. It may be
+	// called concurrently.
+	Diagnostics func(engine.Diagnostic)
+}
+
+// Plugins are the providers of one project. It is safe for concurrent use. Close
+// it when no provider of it is used any more.
+type Plugins struct {
+	project *program.Project
+	options Options
+	host    *host.Host
+	builder *gobuild.Builder
+
+	mu      sync.Mutex
+	modules map[string]*loading // by path
+}
+
+// loading is a module that is being built, loaded, and asked who it is; done is
+// closed once the rest is set.
+type loading struct {
+	done   chan struct{}
+	module *Module
+	err    error
+}
+
+// Open makes the plugins of a project. project may be nil where only [Plugins.Module] is used.
+func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, error) {
+	if o.Diagnostics == nil {
+		o.Diagnostics = func(engine.Diagnostic) {}
+	}
+	h, err := host.New(ctx, host.NewConfig().WithCacheDir(filepath.Join(o.Cache, "compiled")))
+	if err != nil {
+		return nil, err
+	}
+	return &Plugins{
+		project: project, options: o, host: h,
+		builder: &gobuild.Builder{Dir: filepath.Join(o.Cache, "built")},
+		modules: make(map[string]*loading),
+	}, nil
+}
+
+// CacheDir returns the directory for what can be made again: HUSK_CACHE_DIR, or
+// husk in the user's cache directory.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("HUSK_CACHE_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no directory for caches: set HUSK_CACHE_DIR: %w", err)
+	}
+	return filepath.Join(dir, "husk"), nil
+}
+
+// Close ends the host.
+func (p *Plugins) Close(ctx context.Context) error { return p.host.Close(ctx) }
+
+// UnknownError says that the project lists no provider of the package.
+type UnknownError struct {
+	Package string
+	// Known are the packages that it lists, and File is where.
+	Known []string
+	File  string
+}
+
+// Error says what to add.
+func (e *UnknownError) Error() string {
+	listed := "lists no providers"
+	if len(e.Known) > 0 {
+		listed = "lists only " + strings.Join(e.Known, ", ")
+	}
+	return fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>",
+		e.Package, source.DidYouMean(e.Package, e.Known), e.File, listed, e.Package)
+}
+
+// Is reports that the error is the program's ErrUnknownPackage.
+func (e *UnknownError) Is(target error) bool { return target == yamlprogram.ErrUnknownPackage }
+
+// Load implements [engine.Loader].
+func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	declared, module, err := p.declared(ctx, spec.Name, spec.Version)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := p.grants(declared)
+	if err != nil {
+		return nil, err
+	}
+	return module.module.NewProvider(ctx, host.ProviderOptions{
+		Name: declared.Name, Grants: grants, Instances: p.options.Instances,
+		Logger: slog.New(&records{to: p.options.Diagnostics}),
+	})
+}
+
+// declared returns the provider that the project lists for a package, and its module.
+func (p *Plugins) declared(ctx context.Context, name, version string) (*program.ProviderPlugin, *Module, error) {
+	declared := p.project.Provider(name)
+	if declared == nil {
+		e := &UnknownError{Package: name, File: p.project.File.Name}
+		for _, d := range p.project.Providers {
+			e.Known = append(e.Known, d.Name)
+		}
+		return nil, nil, e
+	}
+	module, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
+	if errors.Is(err, os.ErrNotExist) {
+		d := p.project.File.Errorf(declared.Position, "the provider %q has the path %s, and there is nothing", name, declared.Path)
+		d.Detail = "path names a .wasm file, or a directory of Go source; it begins at the directory of " + p.project.File.Name
+		return nil, nil, source.Diagnostics{d}
+	}
+	if err == nil {
+		err = module.serves(declared, version)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("provider %q: %w", name, err)
+	}
+	return declared, module, nil
+}
+
+// serves reports whether the module is the package that was declared, in a
+// version that the declaration and the caller accept.
+func (m *Module) serves(declared *program.ProviderPlugin, wanted string) error {
+	if m.Name != declared.Name {
+		return fmt.Errorf("its path %s holds a module that implements the package %q: correct the name or the path", declared.Path, m.Name)
+	}
+	if declared.Version != "" && !sameVersion(declared.Version, m.Version) {
+		return fmt.Errorf("the project asks for version %s, and the module at %s is version %s", declared.Version, declared.Path, m.Version)
+	}
+	if wanted != "" && !compatible(wanted, m.Version) {
+		return fmt.Errorf("version %s is wanted, and the module at %s is version %s, which is not compatible with it", wanted, declared.Path, m.Version)
+	}
+	return nil
+}
+
+func sameVersion(a, b string) bool {
+	x, errA := semver.ParseTolerant(a)
+	y, errB := semver.ParseTolerant(b)
+	return errA == nil && errB == nil && x.EQ(y)
+}
+
+// compatible reports whether a provider of version have can stand in for wanted:
+// it is not older, and has the same major version, or minor version below 1.0.
+func compatible(wanted, have string) bool {
+	w, errW := semver.ParseTolerant(wanted)
+	h, errH := semver.ParseTolerant(have)
+	if errW != nil || errH != nil {
+		return false
+	}
+	return h.GE(w) && h.Major == w.Major && (h.Major > 0 || h.Minor == w.Minor)
+}
+
+// slowAfter is how long building or loading takes before the user is told what
+// is being waited for.
+const slowAfter = 500 * time.Millisecond
+
+// tellIfSlow says what goes on if it is not over soon. The caller calls over then.
+func (p *Plugins) tellIfSlow(provider, message string) (over func()) {
+	timer := time.AfterFunc(slowAfter, func() {
+		p.options.Diagnostics(engine.Diagnostic{Severity: "info", Provider: provider, Message: message, Ephemeral: true})
+	})
+	return func() { timer.Stop() }
+}

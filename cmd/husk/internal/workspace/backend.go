@@ -1,0 +1,57 @@
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
+)
+
+// BackendVariable is the environment variable that says where stacks are kept, in
+// place of what the project says.
+const BackendVariable = "HUSK_BACKEND_URL"
+
+// openBackend returns the store of a project's stacks: what the environment says,
+// else what the project says, else the directory .husk beside the project file.
+func openBackend(project *program.Project) (store state.Store, place string, err error) {
+	url, origin, base := os.Getenv(BackendVariable), BackendVariable, "."
+	if url == "" {
+		url, origin, base = project.BackendURL, "backend.url in "+project.File.Name, project.Dir
+	}
+	dir := filepath.Join(project.Dir, dataDir)
+	if url != "" {
+		if dir, err = backendDir(url, origin, base); err != nil {
+			return nil, "", err
+		}
+	}
+	return filestore.New(dir), dir, nil
+}
+
+// backendDir returns the directory of a URL: file:///var/state, file://./state
+// (relative to base), or file://~/state.
+func backendDir(url, origin, base string) (string, error) {
+	path, ok := strings.CutPrefix(url, "file://")
+	if !ok || path == "" {
+		return "", fmt.Errorf("%s is %q, and stacks can only be kept in a directory: write it as file:///path/to/directory", origin, url)
+	}
+	path = filepath.FromSlash(path)
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("%s is %q, and there is no home directory: %w", origin, url, err)
+		}
+		return filepath.Join(home, rest), nil
+	}
+	// On Windows, file:///C:/state has a separator before the drive.
+	if rest := strings.TrimPrefix(path, string(filepath.Separator)); filepath.VolumeName(rest) != "" {
+		path = rest
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(base, path)
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,171 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Config is the configuration of one stack, with what encrypts its secrets.
+//
+// The secrets of a configuration file are encrypted with the key of the stack's
+// state, and the file says which that is, so that it can be read where the state
+// is not: a passphrase's salt is written as Pulumi does (encryptionsalt), another
+// provider as its type (secretsprovider) and its state (encryptionsalt).
+type Config struct {
+	*program.StackConfig
+	w        *Workspace
+	stack    string
+	provider secrets.Provider // nil until it is needed
+}
+
+// Config reads the configuration of a stack.
+func (w *Workspace) Config(stack string) (*Config, error) {
+	c, err := w.Project.StackConfig(stack)
+	if err != nil {
+		return nil, err
+	}
+	return &Config{StackConfig: c, w: w, stack: stack}, nil
+}
+
+// Entries returns the configuration that a deployment runs with, decrypted.
+func (c *Config) Entries(ctx context.Context) ([]abi.ConfigEntry, error) {
+	return c.w.Project.ConfigEntries(c.StackConfig, c.Decrypt(ctx))
+}
+
+// Decrypt returns a function that opens the ciphertexts of the file.
+func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, error) {
+	return func(ciphertext string) (string, error) {
+		p, err := c.secrets(ctx)
+		if err != nil {
+			return "", err
+		}
+		return p.Decrypt(ctx, ciphertext)
+	}
+}
+
+// SetSecret sets a key, given by its full name, to a text that is encrypted first.
+// The stack must exist.
+func (c *Config) SetSecret(ctx context.Context, key, text string) error {
+	p, err := c.secrets(ctx)
+	if err != nil {
+		return err
+	}
+	ciphertext, err := p.Encrypt(ctx, text)
+	if err != nil {
+		return err
+	}
+	if c.EncryptionSalt() == "" {
+		if err := c.name(p); err != nil {
+			return err
+		}
+	}
+	c.Set(key, ciphertext, true)
+	return nil
+}
+
+// name writes down which provider encrypts.
+func (c *Config) name(p secrets.Provider) error {
+	salt := string(p.State())
+	if p.Type() == secrets.TypePassphrase {
+		var state saltState
+		if err := json.Unmarshal(p.State(), &state); err != nil {
+			return fmt.Errorf("reading the state of the secrets provider: %w", err)
+		}
+		salt = state.Salt
+	} else {
+		c.SetSecretsProvider(p.Type())
+	}
+	c.SetEncryptionSalt(salt)
+	return nil
+}
+
+// saltState is the state of a passphrase provider.
+type saltState struct {
+	Salt string `json:"salt"`
+}
+
+// secrets returns the provider that the file names, else that of the stack's state.
+func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
+	if c.provider != nil {
+		return c.provider, nil
+	}
+	p, err := c.named(ctx)
+	if err == nil && p == nil {
+		var snapshot *state.Snapshot
+		if snapshot, _, err = c.w.Read(ctx, c.stack, true); err == nil {
+			p, err = c.w.keys.Open(ctx, snapshot.Secrets.Type, snapshot.Secrets.State)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.provider = p
+	return p, nil
+}
+
+// named returns the provider that the file names, nil where it names none.
+func (c *Config) named(ctx context.Context) (secrets.Provider, error) {
+	typ, salt := c.SecretsProvider(), c.EncryptionSalt()
+	switch {
+	case typ == "" && salt == "":
+		return nil, nil
+	case typ == "" || typ == secrets.TypePassphrase:
+		state, err := json.Marshal(saltState{Salt: salt})
+		if err != nil {
+			return nil, err
+		}
+		return c.w.keys.Open(ctx, secrets.TypePassphrase, state)
+	default:
+		return c.w.keys.Open(ctx, typ, json.RawMessage(salt))
+	}
+}
+
+// keysOf returns the keys for a stack's state. A new state is encrypted with what
+// the configuration file names, so that one passphrase opens both.
+func (w *Workspace) keysOf(stack string) (state.KeySource, error) {
+	c, err := w.Config(stack)
+	if err != nil {
+		return nil, err
+	}
+	return stackKeys{w.keys, c}, nil
+}
+
+// stackKeys are the keys of a stack.
+type stackKeys struct {
+	secrets.Keys
+	config *Config
+}
+
+// New implements [state.KeySource].
+func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
+	p, err := k.config.named(ctx)
+	switch {
+	case errors.Is(err, secrets.ErrUnknownProvider), err == nil && p == nil:
+		return k.Keys.New(ctx)
+	case err != nil:
+		return nil, err
+	}
+	// A key that does not fit is better noticed now than with the first secret.
+	if _, err := p.Encrypt(ctx, ""); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// opened gives a provider that is open already.
+type opened struct{ provider secrets.Provider }
+
+// New implements [state.KeySource].
+func (o opened) New(context.Context) (secrets.Provider, error) { return o.provider, nil }
+
+// Open implements [state.KeySource].
+func (o opened) Open(context.Context, string, json.RawMessage) (secrets.Provider, error) {
+	return o.provider, nil
+}

@@ -1,0 +1,238 @@
+// Package workspace is what commands work on: a project, the stack that is
+// selected, its configuration, and its state in the backend. It finds things and
+// opens them in the right order; it prints and asks nothing.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
+)
+
+// DefaultStack is the stack of those who do not name one. It is made on first use.
+const DefaultStack = "dev"
+
+// dataDir is the directory beside the project file for what is not source: the
+// default backend, and which stack is selected.
+const dataDir = ".husk"
+
+// Workspace is an opened project.
+type Workspace struct {
+	Project *program.Project
+	// Place says where stacks are kept, for messages.
+	Place string
+
+	store state.Store
+	keys  secrets.Keys
+}
+
+// Open opens the project in a directory. remark is told what the user should
+// know, such as that a key was made. The error is that of [program.LoadProject],
+// or about the backend's URL.
+func Open(dir string, remark func(message string)) (*Workspace, error) {
+	project, err := program.LoadProject(dir)
+	if err != nil {
+		return nil, err
+	}
+	store, place, err := openBackend(project)
+	if err != nil {
+		return nil, err
+	}
+	keys := secrets.SystemKeys(func(path string) {
+		remark("Secrets of new stacks are encrypted with a key that was made now: " + path +
+			"\nKeep a copy of it: without it they cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
+	})
+	return &Workspace{Project: project, Place: place, store: store, keys: keys}, nil
+}
+
+// name returns the full name of one of the project's stacks.
+func (w *Workspace) name(stack string) state.StackName {
+	return state.StackName{Project: w.Project.Name, Name: stack}
+}
+
+// Stacks returns the names of the project's stacks, sorted.
+func (w *Workspace) Stacks(ctx context.Context) ([]string, error) {
+	all, err := w.store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range all {
+		if n.Project == w.Project.Name {
+			names = append(names, n.Name)
+		}
+	}
+	return names, nil
+}
+
+// NoStackError says that a stack does not exist.
+type NoStackError struct {
+	Stack, Place string
+	Err          error
+}
+
+// Error says how to make it.
+func (e *NoStackError) Error() string {
+	how := "make it with: husk stack init " + e.Stack
+	if e.Stack == DefaultStack {
+		how = "husk up makes it"
+	}
+	return fmt.Sprintf("there is no stack %q in %s; %s", e.Stack, e.Place, how)
+}
+
+// Unwrap returns the store's error.
+func (e *NoStackError) Unwrap() error { return e.Err }
+
+func (w *Workspace) explain(stack string, err error) error {
+	if errors.Is(err, state.ErrStackNotFound) {
+		return &NoStackError{Stack: stack, Place: w.Place, Err: err}
+	}
+	return err
+}
+
+// Init makes a stack.
+func (w *Workspace) Init(ctx context.Context, stack string) error {
+	if err := program.CheckStackName(stack); err != nil {
+		return err
+	}
+	keys, err := w.keysOf(stack)
+	if err != nil {
+		return err
+	}
+	return state.Create(ctx, w.store, w.name(stack), keys)
+}
+
+// Lease opens the state of a stack for changes. The default stack is made if
+// there is none. command is what runs, for those who find the stack locked.
+func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.Stack, error) {
+	keys, err := w.keysOf(stack)
+	if err != nil {
+		return nil, err
+	}
+	s, err := state.Open(ctx, w.store, w.name(stack), keys, holder(command))
+	if errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack {
+		err = w.Init(ctx, stack)
+		if err == nil || errors.Is(err, state.ErrStackExists) {
+			s, err = state.Open(ctx, w.store, w.name(stack), keys, holder(command))
+		}
+	}
+	return s, w.explain(stack, err)
+}
+
+// LeaseExisting is Lease for a stack that must be there.
+func (w *Workspace) LeaseExisting(ctx context.Context, stack, command string) (*state.Stack, error) {
+	s, err := state.Open(ctx, w.store, w.name(stack), w.keys, holder(command))
+	return s, w.explain(stack, err)
+}
+
+// Read returns the state of a stack as it is now. With secrets left sealed no key
+// is needed, and secrets are unknown.
+func (w *Workspace) Read(ctx context.Context, stack string, sealed bool) (*state.Snapshot, *state.Codec, error) {
+	open := state.OpenSecrets(w.keys.Open)
+	if sealed {
+		open = nil
+	}
+	snapshot, codec, err := state.Load(ctx, w.store, w.name(stack), open)
+	return snapshot, codec, w.explain(stack, err)
+}
+
+// Copy returns a copy of a stack's state in memory, for previews: they need no
+// lock, and leave nothing behind. The default stack is empty if there is none.
+func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error) {
+	keys, err := w.keysOf(stack)
+	if err != nil {
+		return nil, err
+	}
+	var copies memstore.Store
+	snapshot, codec, err := w.Read(ctx, stack, false)
+	switch {
+	case errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack:
+		err = state.Create(ctx, &copies, w.name(stack), keys)
+	case err == nil:
+		if p := codec.Secrets(); p != nil {
+			keys = opened{p} // deriving its key again would take a while
+		}
+		var checkpoint []byte
+		if checkpoint, err = codec.EncodeCheckpoint(ctx, snapshot); err == nil {
+			err = copies.Create(ctx, w.name(stack), checkpoint)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return state.Open(ctx, &copies, w.name(stack), keys, holder("preview"))
+}
+
+// Remove removes a stack's state. Its configuration file stays. Unless forced, a
+// stack that still has resources is kept, and the error is a [*NotEmptyError].
+func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error {
+	lease, err := w.store.Lease(ctx, w.name(stack), holder("stack rm"))
+	if err != nil {
+		return w.explain(stack, err)
+	}
+	err = func() error {
+		if !force {
+			snapshot, _, err := w.Read(ctx, stack, true)
+			if err != nil {
+				return err
+			}
+			if n := CountResources(snapshot); n > 0 {
+				return &NotEmptyError{Stack: stack, Resources: n}
+			}
+		}
+		return lease.Remove(ctx)
+	}()
+	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+}
+
+// NotEmptyError says that a stack has resources, which would be forgotten with it.
+type NotEmptyError struct {
+	Stack     string
+	Resources int
+}
+
+// Error says what to do first.
+func (e *NotEmptyError) Error() string {
+	return fmt.Sprintf("the stack %q still has %d resources: delete them with husk destroy first, or forget them with --force", e.Stack, e.Resources)
+}
+
+// CountResources counts the resources that deployments made, which leaves out the
+// stack itself and providers.
+func CountResources(s *state.Snapshot) int {
+	n := 0
+	for _, r := range s.Resources() {
+		if r.Custom && !r.IsProvider() {
+			n++
+		}
+	}
+	return n
+}
+
+func holder(command string) state.Holder {
+	h := state.Holder{PID: os.Getpid(), Command: "husk " + command, Since: time.Now()}
+	h.Host, _ = os.Hostname() // what is not known is left out
+	if u, err := user.Current(); err == nil {
+		h.User = u.Username
+	}
+	return h
+}
+
+// dataPath returns a path in the project's own directory for data.
+func (w *Workspace) dataPath(name string) string {
+	return filepath.Join(w.Project.Dir, dataDir, name)
+}
+
+// Decode reads the JSON of an export, with its secrets opened.
+func (w *Workspace) Decode(ctx context.Context, data []byte) (*state.Snapshot, error) {
+	snapshot, _, err := state.Decode(ctx, data, w.keys.Open)
+	return snapshot, err
+}

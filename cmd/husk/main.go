@@ -1,0 +1,11 @@
+// Command husk plans and carries out deployments whose providers are
+// WebAssembly modules. Its help says what it does; see also the README.
+package main
+
+import (
+	"os"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+)
+
+func main() { os.Exit(cli.Main()) }
