@@ -3,26 +3,34 @@
 // joined by "$". The grammar is Pulumi's, so that stacks move over unchanged.
 package urn
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // URN is the unique name of a resource in a stack.
 type URN string
 
-const prefix = "urn:pulumi:"
+const (
+	prefix    = "urn:pulumi:"
+	separator = "::"
+	chain     = "$" // between the types of ancestors
+)
 
 // RootType is the type of the resource that is the root of a stack. It is left
 // out of the type chain of its children.
 const RootType = "pulumi:pulumi:Stack"
 
 // New returns the URN of a resource. parent is the URN of its parent, empty
-// where it has none.
+// where it has none. Only name may contain "::"; the caller checks the rest.
 func New(stack, project string, parent URN, typ, name string) URN {
 	if parent != "" {
 		if pt := parent.QualifiedType(); pt != RootType {
-			typ = pt + "$" + typ
+			typ = pt + chain + typ
 		}
 	}
-	return URN(prefix + stack + "::" + project + "::" + typ + "::" + name)
+	return URN(prefix + stack + separator + project + separator + typ + separator + name)
 }
 
 // SyntaxError reports a string that is not a URN, with what is wrong in it.
@@ -35,59 +43,81 @@ func (e *SyntaxError) Error() string {
 	return "invalid URN " + quote(e.Input) + ": " + e.Reason
 }
 
-// Parse checks that s is a URN.
+// Parse checks that s is a URN. A name may be anything, even empty.
 func Parse(s string) (URN, error) {
-	if !strings.HasPrefix(s, prefix) {
+	rest, ok := strings.CutPrefix(s, prefix)
+	if !ok {
 		return "", &SyntaxError{s, `it must start with "urn:pulumi:"`}
 	}
-	parts := strings.SplitN(s[len(prefix):], "::", 4)
-	if len(parts) != 4 {
-		return "", &SyntaxError{s, "it must have the form urn:pulumi:<stack>::<project>::<type>::<name>"}
+	if !utf8.ValidString(s) {
+		return "", &SyntaxError{s, "it is not valid UTF-8"}
 	}
-	for i, what := range [...]string{"stack", "project", "type"} {
-		if parts[i] == "" {
+	for _, what := range [...]string{"stack", "project", "type"} {
+		part, after, ok := strings.Cut(rest, separator)
+		if !ok {
+			return "", &SyntaxError{s, "it must have the form urn:pulumi:<stack>::<project>::<type>::<name>"}
+		}
+		if part == "" {
 			return "", &SyntaxError{s, "its " + what + " is empty"}
 		}
-	}
-	for _, t := range strings.Split(parts[2], "$") {
-		if t == "" {
+		if what == "type" && slices.Contains(strings.Split(part, chain), "") {
 			return "", &SyntaxError{s, "its type chain has an empty type"}
 		}
+		rest = after
 	}
 	return URN(s), nil
 }
 
-// part returns the i-th "::"-separated part; the last one (3) is the rest,
-// since a name may contain "::".
-func (u URN) part(i int) string {
-	s, ok := strings.CutPrefix(string(u), prefix)
-	if !ok {
-		return ""
+// parts returns what the separators separate, empty where u is not a URN. The name
+// is the rest, since it may contain separators.
+func (u URN) parts() (stack, project, qualifiedType, name string) {
+	rest, _ := strings.CutPrefix(string(u), prefix)
+	stack, rest, _ = strings.Cut(rest, separator)
+	project, rest, _ = strings.Cut(rest, separator)
+	qualifiedType, name, ok := strings.Cut(rest, separator)
+	if !ok || !strings.HasPrefix(string(u), prefix) {
+		return "", "", "", ""
 	}
-	parts := strings.SplitN(s, "::", 4)
-	if i >= len(parts) {
-		return ""
-	}
-	return parts[i]
+	return stack, project, qualifiedType, name
 }
 
 // Stack returns the name of the stack.
-func (u URN) Stack() string { return u.part(0) }
+func (u URN) Stack() string {
+	stack, _, _, _ := u.parts()
+	return stack
+}
 
 // Project returns the name of the project.
-func (u URN) Project() string { return u.part(1) }
+func (u URN) Project() string {
+	_, project, _, _ := u.parts()
+	return project
+}
 
-// QualifiedType returns the chain of types, root first: A$B$C.
-func (u URN) QualifiedType() string { return u.part(2) }
+// QualifiedType returns the chain of types, the outermost ancestor's first: A$B$C.
+func (u URN) QualifiedType() string {
+	_, _, qualifiedType, _ := u.parts()
+	return qualifiedType
+}
 
 // Type returns the resource's own type, the last of the chain.
 func (u URN) Type() string {
 	q := u.QualifiedType()
-	return q[strings.LastIndexByte(q, '$')+1:]
+	return q[strings.LastIndex(q, chain)+1:]
 }
 
 // Name returns the resource's name; it may contain "::".
-func (u URN) Name() string { return u.part(3) }
+func (u URN) Name() string {
+	_, _, _, name := u.parts()
+	return name
+}
 
-// quote is strconv.Quote for messages, without linking strconv's tables into guests.
-func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
+// quote quotes s for a message; what would control a terminal is replaced.
+func quote(s string) string {
+	printable := strings.Map(func(r rune) rune {
+		if r < 0x20 || 0x7f <= r && r < 0xa0 {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+	return `"` + strings.ReplaceAll(printable, `"`, `\"`) + `"`
+}
