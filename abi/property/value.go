@@ -205,7 +205,8 @@ func (v Value) IsNull() bool { return v.kind == KindNull }
 // IsUnknown reports whether v itself is unknown; see ContainsUnknowns for its parts.
 func (v Value) IsUnknown() bool { return v.kind == KindUnknown }
 
-// IsSecret reports whether v itself is a secret.
+// IsSecret reports whether v itself is a secret. Outputs can be secret too, see
+// Output.Secret; ContainsSecrets finds both, in parts of v too.
 func (v Value) IsSecret() bool { return v.kind == KindSecret }
 
 // AsBool returns the bool that v holds.
