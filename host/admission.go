@@ -38,10 +38,12 @@ type LoadError struct {
 }
 
 func (e *LoadError) Error() string {
+	// Names from the module are part of some errors: they must not forge lines.
+	reason := strings.ReplaceAll(printable(e.Err.Error()), "\n", " ")
 	if e.Path == "" {
-		return fmt.Sprintf("loading a provider module: %s", e.Err)
+		return "loading a provider module: " + reason
 	}
-	return fmt.Sprintf("loading the provider module %s: %s", e.Path, e.Err)
+	return "loading the provider module " + e.Path + ": " + reason
 }
 
 func (e *LoadError) Unwrap() error { return e.Err }
@@ -61,7 +63,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the module needs %d MiB of memory to start, the limit is %d MiB", e.Needed>>20, e.Limit>>20)
+	return fmt.Sprintf("the module needs %d MiB of memory to start, the limit is %d MiB", (e.Needed+1<<20-1)>>20, e.Limit>>20)
 }
 
 // ImportError is an import that no module may have.
@@ -70,8 +72,8 @@ type ImportError struct {
 }
 
 func (e *ImportError) Error() string {
-	return fmt.Sprintf("the module imports %s %s, which is not allowed: a provider may import functions of %s and %s only",
-		printable(e.Module), printable(e.Name), wasi.ModuleName, canon.Package+" "+canon.Version)
+	return fmt.Sprintf("the module imports %q %q, which is not allowed: a provider may import functions of %s and %s only",
+		e.Module, e.Name, wasi.ModuleName, canon.Package+" "+canon.Version)
 }
 
 // Import is a function that a module imports.

@@ -10,8 +10,11 @@ import (
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
-// stackMarker is what wazero puts between a trap's reason and the guest's stack.
-const stackMarker = "\nwasm stack trace:\n"
+// What wazero puts before a trap's reason, and between it and the guest's stack.
+const (
+	trapMarker  = "wasm error: "
+	stackMarker = "\nwasm stack trace:\n"
+)
 
 func isTrap(err error) bool { return strings.Contains(err.Error(), stackMarker) }
 
@@ -22,7 +25,10 @@ const nearlyAll = 0.9
 // The whole of what it said goes to the log.
 func (i *instance) describeTrap(err error) string {
 	reason, stack, _ := strings.Cut(err.Error(), stackMarker)
-	reason = strings.TrimSuffix(strings.TrimPrefix(reason, "wasm error: "), " (recovered by wazero)")
+	if _, trap, ok := strings.Cut(reason, trapMarker); ok {
+		reason = trap
+	}
+	reason = strings.TrimSuffix(reason, " (recovered by wazero)")
 	where := wasmFrames(stack)
 	words := i.output.crash()
 	if exit, exited := errors.AsType[*wasi.ExitError](err); words != "" {
@@ -65,7 +71,7 @@ const (
 // plumbing begins the names of functions that say nothing about what went wrong: those
 // of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
 var plumbing = []string{
-	"runtime.", "wasm_", wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"runtime.", "wasm_", "husk:provider/", "husk_provider_", wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
 	"github.com/husk-dev/husk/guest-sdk", "github.com/husk-dev/husk/abi/",
 	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
 }
@@ -80,6 +86,9 @@ func (t *trace) add(function, place string) {
 	}
 	if place != "" {
 		frame += " (" + place + ")"
+	}
+	if n := len(t.all); n > 0 && t.all[n-1] == frame {
+		return // recursion
 	}
 	t.all = append(t.all, frame)
 	for _, prefix := range plumbing {

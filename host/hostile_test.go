@@ -1,0 +1,294 @@
+package host_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/host"
+)
+
+// The answers of hand-made modules are at these addresses.
+const (
+	answer   = 1024
+	answer2  = 1152
+	contents = 2048
+)
+
+// returns is the body of a method that answers what lies at the address.
+func returns(address int32) code { return i32Const(address) }
+
+// make an unnamed provider of a hand-made module.
+func assemble(t *testing.T, h *host.Host, a assembly) *host.Provider {
+	t.Helper()
+	module, err := h.LoadBytes(t.Context(), a.wasm())
+	require.NoError(t, err)
+	p, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: "hand"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+func schema(ctx context.Context, p *host.Provider) (string, error) {
+	response, err := p.GetSchema(ctx, abi.GetSchemaRequest{})
+	return response.Schema, err
+}
+
+func TestAnAnswerThatIsNoAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		schema string // the result of get-schema in memory: a case, an address, a length
+		want   string
+	}{
+		"beyond memory":       {words(0, contents, 1<<20), "get-schema-response.schema: the pointer and length lie outside of the memory"},
+		"wraps around":        {words(0, 0xfffffff0, 32), "get-schema-response.schema: the pointer and length lie outside of the memory"},
+		"longer than all":     {words(0, contents, 0xffffffff), "get-schema-response.schema: the values of the call exceed the limit of 83886080 bytes"},
+		"unknown case":        {words(2, contents, 1), "there is no such case"},
+		"not UTF-8":           {words(0, contents, 1), "invalid UTF-8"},
+		"an error of no kind": {words(1, 0xff), "there is no such case"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, host.NewConfig())
+			p := assemble(t, h, assembly{
+				bodies: map[string]code{"get-schema": returns(answer), "get-mappings": count + drop + returns(answer2)},
+				data:   map[uint32]string{answer: c.schema, answer2: words(0, contents, 0), contents: "\xff"},
+			})
+			_, err := schema(t.Context(), p)
+			require.ErrorIs(t, err, abi.ErrInternal)
+			require.ErrorContains(t, err, "hand: get-schema: the provider's answer is not what the contract asks for: ")
+			require.ErrorContains(t, err, c.want)
+			_, err = p.GetMappings(t.Context(), abi.GetMappingsRequest{})
+			require.NoError(t, err, "the next call is in a fresh instance")
+		})
+	}
+	t.Run("beyond memory itself", func(t *testing.T) {
+		p := assemble(t, newHost(t, host.NewConfig()), assembly{bodies: map[string]code{"get-schema": returns(1 << 30)}})
+		_, err := schema(t.Context(), p)
+		require.ErrorContains(t, err, "outside of the memory")
+	})
+	t.Run("misaligned", func(t *testing.T) {
+		p := assemble(t, newHost(t, host.NewConfig()), assembly{bodies: map[string]code{"get-schema": returns(answer + 1)}})
+		_, err := schema(t.Context(), p)
+		require.ErrorContains(t, err, "not aligned")
+	})
+}
+
+func TestATrap(t *testing.T) {
+	h := newHost(t, host.NewConfig())
+	// The first call of an instance answers, later ones trap.
+	p := assemble(t, h, assembly{
+		bodies: map[string]code{"get-schema": count + choose(1, 1, 0) + "\x45\x04\x40\x00\x0b" + returns(answer)},
+		data:   map[uint32]string{answer: words(0, contents, 2), contents: "ok"},
+	})
+	for range 3 {
+		got, err := schema(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, "ok", got)
+		_, err = schema(t.Context(), p)
+		require.ErrorIs(t, err, abi.ErrInternal)
+		require.ErrorContains(t, err, "hand: get-schema: the provider crashed: unreachable\n  at ")
+	}
+}
+
+func TestCodeBesideTheMethodsTraps(t *testing.T) {
+	write := importEntry{"husk:provider/log@0.1.0", "write", importSignature("log", "write")}
+	for name, c := range map[string]struct {
+		module assembly
+		want   string
+	}{
+		"_initialize": {assembly{bodies: map[string]code{"_initialize": unreachable}}, "hand: start: the provider crashed: unreachable"},
+		"start":       {assembly{start: unreachable}, "hand: start: the provider crashed: unreachable"},
+		"start that uses the host": {
+			assembly{imports: []importEntry{write}, start: zeros(len(write.signature.Params)) + callFunc(0)},
+			"the module calls the host before it is initialized",
+		},
+		"allocator":                     {assembly{bodies: map[string]code{"cabi_realloc": unreachable}}, "get-mapping: the provider crashed: unreachable"},
+		"allocator that lies":           {assembly{bodies: map[string]code{"cabi_realloc": i32Const(-16)}}, "outside of the memory"},
+		"allocator that does not align": {assembly{bodies: map[string]code{"cabi_realloc": i32Const(0x7ffffff1)}}, "outside of the memory"},
+		"exit with the code of a timeout": {
+			assembly{
+				imports: []importEntry{{"wasi_snapshot_preview1", "proc_exit", canon.Signature{Params: i32}}},
+				bodies:  map[string]code{"get-mapping": i32Const(-0x10000001) + callFunc(0) + unreachable},
+			},
+			"it exited with code 4026531839",
+		},
+		"memory without end": {
+			assembly{bodies: map[string]code{"get-mapping": "\x03\x40\x41\x10\x40\x00\x41\x00\x4e\x0d\x00\x0b" + unreachable}},
+			"it had used 31 of the 32 MiB",
+		},
+		"recursion": {assembly{bodies: map[string]code{"_initialize": callFunc(len(canon.ExportTable()))}}, "stack overflow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := assemble(t, newHost(t, host.NewConfig().WithMemoryLimit(32<<20)), c.module)
+			for range 2 {
+				_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
+				require.ErrorIs(t, err, abi.ErrInternal)
+				require.ErrorContains(t, err, c.want)
+				require.NotErrorIs(t, err, context.DeadlineExceeded)
+			}
+		})
+	}
+}
+
+// zeros passes zeros as arguments.
+func zeros(n int) (c code) {
+	for range n {
+		c += i32Const(0)
+	}
+	return c
+}
+
+func importSignature(iface, name string) canon.Signature {
+	for _, i := range canon.ImportTable() {
+		if i.Module == "husk:provider/"+iface+"@0.1.0" && i.Name == name {
+			return i.Signature
+		}
+	}
+	panic("no import " + name)
+}
+
+func TestAReleaseThatTrapsLosesNoAnswer(t *testing.T) {
+	// get-schema answers how often the instance was called: always the first time.
+	p := assemble(t, newHost(t, host.NewConfig()), assembly{
+		bodies: map[string]code{
+			"get-schema": count + choose(1, answer, answer2),
+			"cabi_post_husk:provider/provider@0.1.0#get-schema": unreachable,
+		},
+		data: map[uint32]string{
+			answer: words(0, contents, 5), answer2: words(0, contents+5, 5), contents: "first" + "later",
+		},
+	})
+	for range 3 {
+		got, err := schema(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, "first", got)
+	}
+}
+
+func TestAnswersThatBreakTheContract(t *testing.T) {
+	empty := "\xa0"
+	for name, c := range map[string]struct {
+		id, state string
+		want      string
+	}{
+		"no ID":          {"", empty, "hand: create: the provider broke the contract: it created a resource without an ID"},
+		"malformed CBOR": {"x", "\xa1", "hand: create: the provider's answer is not what the contract asks for: create-response.state: "},
+		"duplicate keys": {"x", "\xa2\x61a\x01\x61a\x02", "hand: create: the provider's answer is not what the contract asks for: create-response.state: "},
+		"no object":      {"x", "\x80", "create-response.state: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := assemble(t, newHost(t, host.NewConfig()), assembly{
+				bodies: map[string]code{"create": returns(answer)},
+				data: map[uint32]string{
+					answer:   words(0, contents, uint32(len(c.id)), contents+256, uint32(len(c.state)), 0),
+					contents: c.id, contents + 256: c.state,
+				},
+			})
+			_, err := p.Create(t.Context(), abi.CreateRequest{Name: "x"})
+			require.ErrorIs(t, err, abi.ErrInternal)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestUnknownsAreForPreviewsOnly(t *testing.T) {
+	mixed, err := hostcbor.Marshal(property.MapOf(map[string]property.Value{
+		"known": property.Bool(true),
+		"deep":  property.Array(property.Bool(true), property.Secret(property.Unknown)),
+	}))
+	require.NoError(t, err)
+	state := words(contents, uint32(len(mixed)))
+	p := assemble(t, newHost(t, host.NewConfig()), assembly{
+		bodies: map[string]code{
+			"create": returns(answer), "update": returns(answer + 64), "read": returns(answer2), "invoke": returns(answer + 64),
+		},
+		data: map[uint32]string{
+			answer: words(0, contents+256, 2) + state + words(0), contents + 256: "id",
+			answer + 64: words(0) + state + words(0, 0),
+			answer2:     words(0, contents+256, 2) + state + words(0, 0, 0, 0),
+			contents:    string(mixed),
+		},
+	})
+	ctx := t.Context()
+	_, err = p.Create(ctx, abi.CreateRequest{Preview: true})
+	require.NoError(t, err)
+	_, err = p.Update(ctx, abi.UpdateRequest{Preview: true})
+	require.NoError(t, err)
+
+	// What was created is not lost.
+	_, err = p.Create(ctx, abi.CreateRequest{})
+	require.ErrorIs(t, err, abi.ErrInitFailed)
+	failed := err.(*abi.Error)
+	require.Equal(t, "id", failed.InitFailure.ID)
+	require.True(t, failed.InitFailure.State.Equal(property.MapOf(map[string]property.Value{"known": property.Bool(true)})))
+	require.EqualError(t, err, "hand: create: the provider broke the contract, but the resource exists\n"+
+		"  - the property deep[1] of the state that it answered is unknown, which only a preview allows")
+
+	_, err = p.Update(ctx, abi.UpdateRequest{})
+	require.EqualError(t, err, "hand: update: the provider broke the contract: "+
+		"the property deep[1] of the state that it answered is unknown, which only a preview allows")
+	_, err = p.Read(ctx, abi.ReadRequest{})
+	require.ErrorContains(t, err, "hand: read: the provider broke the contract: the property deep[1]")
+	_, err = p.Invoke(ctx, abi.InvokeRequest{})
+	require.ErrorContains(t, err, "hand: invoke: the provider broke the contract: the property deep[1] of the result")
+}
+
+func TestStreamsKeepTheirInstance(t *testing.T) {
+	// A stream yields two results. The counter of its instance would tell if another
+	// call got in between.
+	p := assemble(t, newHost(t, host.NewConfig()), assembly{
+		bodies: map[string]code{
+			"stream-invoke": returns(answer),
+			"stream-next":   count + choose(2, answer+64, answer2),
+			"stream-close":  returns(answer2 + 64),
+			"get-schema":    count + choose(1, answer2+128, answer2+128),
+		},
+		data: map[uint32]string{
+			answer:       words(0, 0, 7, 0),
+			answer + 64:  words(0, 1, contents, 1),
+			answer2:      words(0, 0, 0, 0),
+			answer2 + 64: words(0), answer2 + 128: words(0, contents, 0),
+			contents: "\xa0",
+		},
+	})
+	ctx := t.Context()
+	var open []abi.StreamHandle
+	for range host.MaxStreams {
+		handle, err := p.StreamInvoke(ctx, abi.InvokeRequest{})
+		require.NoError(t, err)
+		open = append(open, handle)
+	}
+	_, err := p.StreamInvoke(ctx, abi.InvokeRequest{})
+	require.ErrorIs(t, err, abi.ErrUnavailable)
+	require.ErrorContains(t, err, "8 streams of the provider are open already: close one")
+
+	for _, handle := range open[:4] {
+		for range 2 {
+			item, err := p.StreamNext(ctx, handle)
+			require.NoError(t, err)
+			require.NotNil(t, item.Result)
+			_, err = schema(ctx, p)
+			require.NoError(t, err)
+		}
+		item, err := p.StreamNext(ctx, handle)
+		require.NoError(t, err)
+		require.Nil(t, item.Result)
+		_, err = p.StreamNext(ctx, handle)
+		require.ErrorIs(t, err, abi.ErrNotFound)
+		require.NoError(t, p.StreamClose(ctx, handle))
+	}
+	require.NoError(t, p.StreamClose(ctx, open[4]))
+	require.NoError(t, p.StreamClose(ctx, open[4]))
+	_, err = p.StreamNext(ctx, open[4])
+	require.ErrorIs(t, err, abi.ErrNotFound)
+	_, err = p.StreamInvoke(ctx, abi.InvokeRequest{})
+	require.NoError(t, err)
+
+	require.NoError(t, p.Close())
+	_, err = p.StreamNext(ctx, open[5])
+	require.Error(t, err)
+}

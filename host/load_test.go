@@ -1,0 +1,173 @@
+package host_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host"
+)
+
+var i32 = []byte{canon.I32}
+
+func TestModulesThatAreRefused(t *testing.T) {
+	good := assembly{}.wasm()
+	check := "husk:provider/provider@0.1.0#check"
+	nothing := canon.Signature{}
+	for name, c := range map[string]struct {
+		wasm []byte
+		want error  // is what the error wraps
+		text string // is the end of the error
+	}{
+		"empty file": {nil, host.ErrNotWasm, "not a WebAssembly module"},
+		"a script":   {[]byte("#!/bin/sh\nrm -rf /\n"), host.ErrNotWasm, "not a WebAssembly module"},
+		"cut off":    {good[:len(good)-7], host.ErrTruncated, "the module is cut off"},
+		"component":  {[]byte("\x00asm\x0d\x00\x01\x00"), host.ErrComponent, "a WebAssembly component, not a core module"},
+		"no provider": {
+			[]byte("\x00asm\x01\x00\x00\x00"), host.ErrNotProvider,
+			"the module is no provider: it exports no interface husk:provider/provider",
+		},
+		"command": {
+			assembly{bodies: map[string]code{"_start": nop}}.wasm(), host.ErrCommand,
+			"the module is a command, not a provider: build it with `husk provider build`, or with -buildmode=c-shared",
+		},
+		"another version of the contract": {
+			assembly{version: "0.2.0"}.wasm(), &canon.VersionError{Module: "0.2.0", Host: "0.1.0"},
+			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0",
+		},
+		"import of another version": {
+			assembly{imports: []importEntry{{"husk:provider/log@0.2.0", "write", nothing}}}.wasm(), nil,
+			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0",
+		},
+		"unknown import": {
+			assembly{imports: []importEntry{{"env", "socket\n", nothing}}}.wasm(), &host.ImportError{Module: "env", Name: "socket\n"},
+			`the module imports "env" "socket\n", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
+		},
+		"unknown function of WASI": {
+			assembly{imports: []importEntry{{"wasi_snapshot_preview1", "sock_open", nothing}}}.wasm(), nil,
+			`the module imports "wasi_snapshot_preview1" "sock_open", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
+		},
+		"function of WASI with another type": {
+			assembly{imports: []importEntry{{"wasi_snapshot_preview1", "fd_close", nothing}}}.wasm(), nil,
+			"wasi_snapshot_preview1 fd_close has the type () -> () in the module, but must have (i32) -> (i32)",
+		},
+		"unknown function of the contract": {
+			assembly{imports: []importEntry{{"husk:provider/log@0.1.0", "read", nothing}}}.wasm(), nil,
+			"the module imports husk:provider/log@0.1.0 read, which is not part of husk:provider 0.1.0",
+		},
+		"missing export": {
+			assembly{without: []string{check}}.wasm(), nil, "the module does not export " + check,
+		},
+		"export with another type": {
+			assembly{mistyped: check}.wasm(), nil, "", // the contract's type is long
+		},
+		"no memory": {
+			assembly{memory: "ram"}.wasm(), nil, "the module does not export its memory under the name memory",
+		},
+		"too much memory": {
+			assembly{pages: 1025}.wasm(), &host.MemoryError{Needed: 1025 << 16, Limit: 64 << 20},
+			"the module needs 65 MiB of memory to start, the limit is 64 MiB",
+		},
+		"invalid code": {
+			assembly{bodies: map[string]code{"check": "\x6a"}}.wasm(), nil, "",
+		},
+		"too large": {
+			append(good, make([]byte, 64<<10)...), &host.SizeError{Size: int64(len(good) + 64<<10), Limit: 64 << 10}, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, host.NewConfig().WithMemoryLimit(64<<20).WithModuleSize(64<<10))
+			path := filepath.Join(t.TempDir(), "p.wasm")
+			require.NoError(t, os.WriteFile(path, c.wasm, 0o600))
+			_, err := h.Load(t.Context(), path)
+			var refused *host.LoadError
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, path, refused.Path)
+			if c.want != nil {
+				require.Equal(t, c.want, refused.Err)
+			}
+			message := err.Error()
+			require.True(t, strings.HasPrefix(message, "loading the provider module "+path+": "), message)
+			require.NotContains(t, message, "\n")
+			if c.text != "" {
+				require.Equal(t, c.text, refused.Err.Error())
+			}
+			_, again := h.LoadBytes(t.Context(), c.wasm)
+			require.Equal(t, refused.Err.Error(), again.(*host.LoadError).Err.Error())
+		})
+	}
+}
+
+func TestFilesThatCannotBeLoaded(t *testing.T) {
+	h := newHost(t, host.NewConfig())
+	dir := t.TempDir()
+	_, err := h.Load(t.Context(), filepath.Join(dir, "none.wasm"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.EqualError(t, err, "loading the provider module "+dir+"/none.wasm: no such file or directory")
+	_, err = h.Load(t.Context(), dir)
+	require.ErrorContains(t, err, "it is not a regular file")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = h.LoadBytes(ctx, assembly{pages: 3}.wasm())
+	require.ErrorIs(t, err, context.Canceled)
+
+	closed, err := host.New(t.Context(), host.NewConfig())
+	require.NoError(t, err)
+	require.NoError(t, closed.Close(t.Context()))
+	_, err = closed.LoadBytes(t.Context(), assembly{}.wasm())
+	require.ErrorContains(t, err, "the host is closed")
+}
+
+func TestTheCacheIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	require.NoError(t, os.MkdirAll(dir, 0o777))
+	require.NoError(t, os.Chmod(dir, 0o777))
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	require.NoError(t, err)
+	defer h.Close(t.Context())
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	_, err = host.New(t.Context(), host.NewConfig().WithCacheDir(link))
+	require.ErrorContains(t, err, "is not a directory")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = host.New(t.Context(), host.NewConfig().WithCacheDir(file))
+	require.ErrorContains(t, err, file)
+}
+
+func TestADamagedCacheIsRebuilt(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"cut off":     func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":       func([]byte) []byte { return nil },
+		"flipped bit": func(b []byte) []byte { b[len(b)*2/3] ^= 1; return b },
+		"foreign":     func([]byte) []byte { return []byte(strings.Repeat("something else ", 20)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cache")
+			wasm := assembly{bodies: map[string]code{"check": nop + unreachable}}.wasm()
+			for range 2 {
+				h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+				require.NoError(t, err)
+				_, err = h.LoadBytes(t.Context(), wasm)
+				require.NoError(t, err)
+				require.NoError(t, h.Close(t.Context()))
+				entries, err := filepath.Glob(filepath.Join(dir, "*", "wazero-*", "*"))
+				require.NoError(t, err)
+				require.Len(t, entries, 1)
+				content, err := os.ReadFile(entries[0])
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(entries[0], damage(content), 0o600))
+			}
+		})
+	}
+}
