@@ -47,6 +47,8 @@ type Deployment struct {
 	RefreshFirst bool
 	// ClearPendingCreates forgets creations that an earlier run did not finish (Refresh only).
 	ClearPendingCreates bool
+	// Version is the engine's own, for the manifest of the state.
+	Version string
 	// Now is the clock for creation times, nil for the real one.
 	Now func() time.Time
 }
@@ -125,6 +127,9 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if err == nil {
 		err = do(d, ctx)
 	}
+	err = errors.Join(err, d.recorder.sign(ctx, state.Manifest{
+		Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
+	}))
 	// Closing tells providers to cancel, which must reach them also when the
 	// deployment itself was cancelled.
 	err = errors.Join(err, d.registry.close(context.WithoutCancel(ctx)))

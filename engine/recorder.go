@@ -38,6 +38,7 @@ type recorder struct {
 	stack *state.Stack // nil in a preview
 
 	mu      sync.Mutex
+	wrote   bool // something reached the journal
 	serials map[*state.Resource]state.Serial
 	live    map[urn.URN]*state.Resource
 	// providers holds provider resources by reference, those that wait for their
@@ -145,13 +146,31 @@ func (d *deployment) begin(ctx context.Context, kind state.OperationType, res *s
 		return operation{r.nextOp, true}, nil
 	}
 	op := r.stack.NextOp()
-	err := r.stack.Append(context.WithoutCancel(ctx), state.Entry{
-		state.BeginOperation{Op: op, Type: kind, Resource: res},
-	})
+	err := r.append(ctx, state.Entry{state.BeginOperation{Op: op, Type: kind, Resource: res}})
 	if err != nil {
 		return operation{}, fmt.Errorf("nothing was done, since the operation could not be recorded: %w", err)
 	}
 	return operation{op, true}, nil
+}
+
+// append makes an entry durable, also when the deployment is being cancelled:
+// what was done is recorded.
+func (r *recorder) append(ctx context.Context, entry state.Entry) error {
+	r.mu.Lock()
+	r.wrote = true
+	r.mu.Unlock()
+	return r.stack.Append(context.WithoutCancel(ctx), entry)
+}
+
+// sign records who changed the state, if anything changed it.
+func (r *recorder) sign(ctx context.Context, m state.Manifest) error {
+	r.mu.Lock()
+	wrote := r.wrote
+	r.mu.Unlock()
+	if !wrote {
+		return nil
+	}
+	return r.append(ctx, state.Entry{state.SetManifest{Manifest: m}})
 }
 
 // record makes a change durable and then visible to the rest of the deployment.
@@ -164,8 +183,7 @@ func (d *deployment) record(ctx context.Context, c change) error {
 		return err
 	}
 	if r.stack != nil && len(entry) > 0 {
-		// What was done is recorded even when the deployment is being cancelled.
-		err = r.stack.Append(context.WithoutCancel(ctx), entry)
+		err = r.append(ctx, entry)
 	}
 	// The change happened whether or not it could be written: the rest of the
 	// deployment, and the checkpoint at its end, go by what is true.

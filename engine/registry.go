@@ -281,6 +281,21 @@ func (r *registry) lookup(ctx context.Context, ref string) (*live, error) {
 	return l, nil
 }
 
+// plugins lists the packages that were loaded, for the manifest of the state.
+func (r *registry) plugins() []state.Plugin {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []state.Plugin
+	for _, s := range r.all {
+		p := state.Plugin{Name: s.handshake.Name, Type: "resource", Version: s.handshake.Version}
+		if p.Name != "" && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b state.Plugin) int { return strings.Compare(a.Name+a.Version, b.Name+b.Version) })
+	return out
+}
+
 // close closes every provider that was loaded.
 func (r *registry) close(ctx context.Context) error {
 	r.mu.Lock()
