@@ -258,10 +258,10 @@ func (c *checker) bounds(p *Property, v property.Value) {
 		return
 	}
 	if p.Minimum != nil && !(f >= *p.Minimum) {
-		c.fail("must be at least " + strconv.FormatFloat(*p.Minimum, 'g', -1, 64))
+		c.fail("must be at least " + strconv.FormatFloat(*p.Minimum, 'f', -1, 64))
 	}
 	if p.Maximum != nil && !(f <= *p.Maximum) {
-		c.fail("must be at most " + strconv.FormatFloat(*p.Maximum, 'g', -1, 64))
+		c.fail("must be at most " + strconv.FormatFloat(*p.Maximum, 'f', -1, 64))
 	}
 }
 

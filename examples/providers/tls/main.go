@@ -1,0 +1,10 @@
+// Command tls is the provider for private keys and certificates: a WebAssembly
+// module for Husk. What it does is in package provider.
+package main
+
+import (
+	"github.com/husk-dev/husk/examples/providers/tls/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+func main() { guest.Serve(provider.New()) }

@@ -1,0 +1,134 @@
+package provider
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"errors"
+	"math/big"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+// serialSize is the size of a serial number in bytes: RFC 5280, section 4.1.2.2, allows
+// 20, and random ones should have 64 bits or more.
+const serialSize = 16
+
+// terms are what both kinds of certificates are told. The longest validity is what
+// fits into the duration that the standard library counts in nanoseconds, 292 years.
+type terms struct {
+	AllowedUses         []string `husk:"allowedUses,replace" doc:"What the key may be used for, such as digital_signature, key_encipherment, server_auth, client_auth, cert_signing, crl_signing."`
+	ValidityPeriodHours int      `husk:"validityPeriodHours,min=1,max=2562047,replace" doc:"For how many hours the certificate is valid."`
+	EarlyRenewalHours   int      `husk:"earlyRenewalHours,default=0,min=0,max=2562047" doc:"How many hours before its end the certificate is replaced by a new one, should an update run then."`
+	IsCaCertificate     bool     `husk:"isCaCertificate,default=false,replace" doc:"Whether the certificate is that of a certificate authority."`
+	MaxPathLength       *int     `husk:"maxPathLength,min=0,replace" doc:"How many authorities may stand between this one and a certificate. Ignored where isCaCertificate is false."`
+	SetSubjectKeyID     bool     `husk:"setSubjectKeyId,default=false,replace" doc:"Whether the certificate says the hash of its key. Those of authorities always do."`
+}
+
+// issued is what there is of a certificate once it is made.
+type issued struct {
+	CertPem           string `husk:"certPem,stable" doc:"The certificate, in PEM form."`
+	ValidityStartTime string `husk:"validityStartTime,stable" doc:"From when it is valid, in RFC 3339."`
+	ValidityEndTime   string `husk:"validityEndTime,stable" doc:"Until when it is valid, in RFC 3339."`
+	ReadyForRenewal   bool   `husk:"readyForRenewal" doc:"Whether the time has come to replace it, at the time it was made or refreshed."`
+}
+
+// issue completes the template by the terms and signs it. A nil parent stands for the
+// certificate itself. The ID is the serial number.
+func issue(ctx context.Context, t *terms, template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (id string, result issued, err error) {
+	if template.SerialNumber, err = newSerial(); err != nil {
+		return "", issued{}, err
+	}
+	template.NotBefore = guest.Now(ctx).UTC().Truncate(time.Second)
+	template.NotAfter = template.NotBefore.Add(hours(t.ValidityPeriodHours))
+	template.BasicConstraintsValid = true
+	template.IsCA = t.IsCaCertificate
+	if t.IsCaCertificate && t.MaxPathLength != nil {
+		template.MaxPathLen = *t.MaxPathLength
+		template.MaxPathLenZero = *t.MaxPathLength == 0
+	}
+	if t.IsCaCertificate || t.SetSubjectKeyID {
+		if template.SubjectKeyId, err = subjectKeyID(public); err != nil {
+			return "", issued{}, err
+		}
+	}
+	setUses(template, t.AllowedUses)
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
+	if err != nil {
+		return "", issued{}, err
+	}
+	result = issued{
+		CertPem:           encodePEM(blockCertificate, der),
+		ValidityStartTime: template.NotBefore.Format(time.RFC3339),
+		ValidityEndTime:   template.NotAfter.Format(time.RFC3339),
+	}
+	return template.SerialNumber.String(), result, result.update(ctx, t)
+}
+
+// newSerial is a random number above zero.
+func newSerial() (*big.Int, error) {
+	bytes := make([]byte, serialSize)
+	for {
+		if _, err := rand.Read(bytes); err != nil {
+			return nil, err
+		}
+		if serial := new(big.Int).SetBytes(bytes); serial.Sign() > 0 {
+			return serial, nil
+		}
+	}
+}
+
+// subjectKeyID is the SHA-1 of the key's bits: RFC 5280, section 4.2.1.2, method 1.
+func subjectKeyID(key crypto.PublicKey) ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return nil, err
+	}
+	var info struct {
+		Algorithm pkix.AlgorithmIdentifier
+		Key       asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(der, &info); err != nil {
+		return nil, err
+	}
+	sum := sha1.Sum(info.Key.Bytes)
+	return sum[:], nil
+}
+
+func hours(n int) time.Duration { return time.Duration(n) * time.Hour }
+
+// update tells anew whether the certificate should be replaced.
+func (i *issued) update(ctx context.Context, t *terms) error {
+	end, err := time.Parse(time.RFC3339, i.ValidityEndTime)
+	if err != nil {
+		return errors.New("the recorded validityEndTime is not a time: " + err.Error())
+	}
+	i.ReadyForRenewal = !guest.Now(ctx).Before(end.Add(-hours(t.EarlyRenewalHours)))
+	return nil
+}
+
+// renew adds to a diff that the certificate must be replaced, if its time has come by
+// the terms that are asked for now.
+func renew(ctx context.Context, diff guest.DiffResponse, t *terms, i issued) (guest.DiffResponse, error) {
+	if err := i.update(ctx, t); err != nil {
+		return diff, err
+	}
+	if i.ReadyForRenewal {
+		diff.DetailedDiff = append(diff.DetailedDiff, abi.PropertyDiff{Path: "readyForRenewal", Kind: abi.DiffKindUpdateReplace})
+	}
+	return diff, nil
+}
+
+// notImportable is the error of reading a certificate of which nothing is recorded.
+func notImportable() error {
+	return errors.New("a certificate cannot be imported, since its private key is not known; make a new one")
+}

@@ -1,0 +1,23 @@
+package provider
+
+import guest "github.com/husk-dev/husk/guest-sdk"
+
+// failures collects what Check finds.
+type failures []guest.CheckFailure
+
+// add notes what is wrong with the property at the path.
+func (f *failures) add(path, reason string) {
+	*f = append(*f, guest.CheckFailure{Path: path, Reason: reason})
+}
+
+// text checks a property that holds PEM, where it is known.
+func text[T any](f *failures, path, value string, known bool, parse func(string) (T, error)) (parsed T, ok bool) {
+	if !known {
+		return parsed, false
+	}
+	parsed, err := parse(value)
+	if err != nil {
+		f.add(path, err.Error())
+	}
+	return parsed, err == nil
+}

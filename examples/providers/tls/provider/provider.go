@@ -1,0 +1,38 @@
+// Package provider makes private keys, certificate requests, and certificates, under
+// the tokens and property names of the Pulumi tls package. The cryptography is the
+// standard library's; every random byte comes from crypto/rand.
+//
+// Nothing of a resource exists outside of its state: keys and certificates are
+// computed once, when the resource is created.
+package provider
+
+import guest "github.com/husk-dev/husk/guest-sdk"
+
+// New returns the provider, which holds nothing and can be used any number of times.
+func New() guest.Provider {
+	return guest.Provider{
+		Name:        "tls",
+		Version:     "5.0.0",
+		DisplayName: "TLS",
+		Description: "Private keys, certificate requests, and X.509 certificates.",
+		Keywords:    []string{"tls", "x509", "certificate"},
+		License:     "Apache-2.0",
+		Repository:  "https://github.com/husk-dev/husk",
+		Resources: []guest.Resource{
+			guest.ResourceOf("tls:index/privateKey:PrivateKey", PrivateKey{},
+				guest.Doc("A private key, and its public key, in the formats that programs want.")),
+			guest.ResourceOf("tls:index/certRequest:CertRequest", CertRequest{},
+				guest.Doc("A certificate signing request (PKCS #10).")),
+			guest.ResourceOf("tls:index/selfSignedCert:SelfSignedCert", SelfSignedCert{},
+				guest.Doc("A certificate that is signed with its own key, such as that of a certificate authority.")),
+			guest.ResourceOf("tls:index/locallySignedCert:LocallySignedCert", LocallySignedCert{},
+				guest.Doc("A certificate that is made of a signing request and signed with the key of a certificate authority.")),
+		},
+		Functions: []guest.Function{
+			guest.FunctionOf("tls:index/getPublicKey:getPublicKey", getPublicKey,
+				guest.Doc("The public key of a private key.")),
+			guest.FunctionOf("tls:index/getCertificate:getCertificate", getCertificate,
+				guest.Doc("What the certificates in a PEM bundle say.")),
+		},
+	}
+}
