@@ -97,6 +97,10 @@ type Info struct {
 	Memory uint64
 }
 
+// Inspect tells what is known of a module without compiling it. The error is why it
+// would be refused; what could be read until then is there all the same.
+func Inspect(wasm []byte) (Info, error) { return admit(wasm, NewConfig()) }
+
 // admit checks a module before it is compiled.
 func admit(wasm []byte, config Config) (Info, error) {
 	info := Info{Digest: digestOf(wasm), Size: len(wasm)}

@@ -40,6 +40,10 @@ type Host struct {
 	mu      sync.Mutex
 	modules map[string]*loading // by digest
 	closed  bool
+	// compiling are the compilations that run; stop ends them.
+	compiling sync.WaitGroup
+	stop      context.CancelCauseFunc
+	stopped   context.Context
 }
 
 // New makes a host. Close it when no provider of it is needed any more.
@@ -51,6 +55,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	}
 	settings = settings.WithMemoryLimitPages(config.memoryPages())
 	h := &Host{config: config, modules: make(map[string]*loading), random: rand.Reader}
+	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}
 	}
@@ -74,6 +79,8 @@ func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
+	h.stop(errClosedHost)
+	h.compiling.Wait()
 	err := h.runtime.Close(ctx)
 	if h.cache != nil {
 		err = errors.Join(err, h.cache.compiled.Close(ctx))

@@ -94,7 +94,7 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 	if !known {
 		l = &loading{done: make(chan struct{})}
 		h.modules[info.Digest] = l
-		go h.compile(context.WithoutCancel(ctx), l, info, wasm)
+		h.compiling.Go(func() { h.compile(l, info, wasm) })
 	}
 	h.mu.Unlock()
 	select {
@@ -109,9 +109,9 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 var errClosedHost = errors.New("the host is closed")
 
 // compile ends a loading. One that failed is forgotten, so that it can be tried again.
-func (h *Host) compile(ctx context.Context, l *loading, info Info, wasm []byte) {
+func (h *Host) compile(l *loading, info Info, wasm []byte) {
 	defer close(l.done)
-	ctx, cancel := context.WithTimeoutCause(ctx, maxCompileTime,
+	ctx, cancel := context.WithTimeoutCause(h.stopped, maxCompileTime,
 		fmt.Errorf("compiling the module took more than %s", maxCompileTime))
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)

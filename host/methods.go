@@ -8,7 +8,7 @@ import (
 
 // Handshake asks the module who it is.
 func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
-	response, err := establish(p, ctx, "handshake", true, request, abi.Provider.Handshake)
+	response, err := establish(ctx, p, "handshake", true, request, abi.Provider.Handshake)
 	if err != nil {
 		return response, err
 	}
@@ -24,53 +24,53 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 
 // Parameterize makes the provider into another package, or extends it.
 func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
-	return establish(p, ctx, "parameterize", !request.Extension, request, abi.Provider.Parameterize)
+	return establish(ctx, p, "parameterize", !request.Extension, request, abi.Provider.Parameterize)
 }
 
 // Configure configures all instances.
 func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
-	_, err := establish(p, ctx, "configure", true, request, answerless(abi.Provider.Configure))
+	_, err := establish(ctx, p, "configure", true, request, answerless(abi.Provider.Configure))
 	return err
 }
 
 // GetSchema answers the package's schema.
 func (p *Provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
-	return call(p, ctx, "get-schema", request, abi.Provider.GetSchema)
+	return call(ctx, p, "get-schema", request, abi.Provider.GetSchema)
 }
 
 // GetMapping answers how names of another ecosystem map to this package's.
 func (p *Provider) GetMapping(ctx context.Context, request abi.GetMappingRequest) (abi.GetMappingResponse, error) {
-	return call(p, ctx, "get-mapping", request, abi.Provider.GetMapping)
+	return call(ctx, p, "get-mapping", request, abi.Provider.GetMapping)
 }
 
 // GetMappings answers which source providers GetMapping knows.
 func (p *Provider) GetMappings(ctx context.Context, request abi.GetMappingsRequest) (abi.GetMappingsResponse, error) {
-	return call(p, ctx, "get-mappings", request, abi.Provider.GetMappings)
+	return call(ctx, p, "get-mappings", request, abi.Provider.GetMappings)
 }
 
 // CheckConfig validates configuration.
 func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
-	return call(p, ctx, "check-config", request, abi.Provider.CheckConfig)
+	return call(ctx, p, "check-config", request, abi.Provider.CheckConfig)
 }
 
 // DiffConfig tells whether a new configuration can manage what the old one made.
 func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
-	return call(p, ctx, "diff-config", request, abi.Provider.DiffConfig)
+	return call(ctx, p, "diff-config", request, abi.Provider.DiffConfig)
 }
 
 // Check validates the inputs of a resource.
 func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
-	return call(p, ctx, "check", request, abi.Provider.Check)
+	return call(ctx, p, "check", request, abi.Provider.Check)
 }
 
 // Diff compares state and inputs.
 func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
-	return call(p, ctx, "diff", request, abi.Provider.Diff)
+	return call(ctx, p, "diff", request, abi.Provider.Diff)
 }
 
 // Create makes a resource.
 func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
-	response, err := call(p, ctx, "create", request, abi.Provider.Create)
+	response, err := call(ctx, p, "create", request, abi.Provider.Create)
 	if err != nil || request.Preview {
 		return response, err
 	}
@@ -79,7 +79,7 @@ func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 
 // Read answers a resource as it is now.
 func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
-	response, err := call(p, ctx, "read", request, abi.Provider.Read)
+	response, err := call(ctx, p, "read", request, abi.Provider.Read)
 	if err != nil {
 		return response, err
 	}
@@ -88,7 +88,7 @@ func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 
 // Update changes a resource.
 func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
-	response, err := call(p, ctx, "update", request, abi.Provider.Update)
+	response, err := call(ctx, p, "update", request, abi.Provider.Update)
 	if err != nil || request.Preview {
 		return response, err
 	}
@@ -97,18 +97,18 @@ func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 
 // Delete removes a resource.
 func (p *Provider) Delete(ctx context.Context, request abi.DeleteRequest) error {
-	_, err := call(p, ctx, "delete", request, answerless(abi.Provider.Delete))
+	_, err := call(ctx, p, "delete", request, answerless(abi.Provider.Delete))
 	return err
 }
 
 // List answers one page of the existing resources of a type.
 func (p *Provider) List(ctx context.Context, request abi.ListRequest) (abi.ListResponse, error) {
-	return call(p, ctx, "list", request, abi.Provider.List)
+	return call(ctx, p, "list", request, abi.Provider.List)
 }
 
 // Invoke calls a function.
 func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
-	response, err := call(p, ctx, "invoke", request, abi.Provider.Invoke)
+	response, err := call(ctx, p, "invoke", request, abi.Provider.Invoke)
 	if err != nil {
 		return response, err
 	}
@@ -117,7 +117,7 @@ func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.I
 
 // Call calls a method of a component.
 func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallResponse, error) {
-	response, err := call(p, ctx, "call", request, abi.Provider.Call)
+	response, err := call(ctx, p, "call", request, abi.Provider.Call)
 	if err != nil || request.Context.DryRun {
 		return response, err
 	}
@@ -126,7 +126,7 @@ func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallR
 
 // Construct makes a component.
 func (p *Provider) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {
-	response, err := call(p, ctx, "construct", request, abi.Provider.Construct)
+	response, err := call(ctx, p, "construct", request, abi.Provider.Construct)
 	if err != nil || request.Context.DryRun {
 		return response, err
 	}

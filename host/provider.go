@@ -145,7 +145,7 @@ func (p *Provider) release() {
 }
 
 // call runs one method in an instance.
-func call[Q, R any](p *Provider, ctx context.Context, method string, request Q,
+func call[Q, R any](ctx context.Context, p *Provider, method string, request Q,
 	do func(abi.Provider, context.Context, Q) (R, error),
 ) (response R, err error) {
 	i, err := p.take(ctx, method)

@@ -62,7 +62,7 @@ func (s setupState) with(step setupStep) (setupState, int) {
 
 // establish does a step of the setup in one instance and, once it has succeeded,
 // keeps it for all others.
-func establish[Q, R any](p *Provider, ctx context.Context, method string, once bool, request Q,
+func establish[Q, R any](ctx context.Context, p *Provider, method string, once bool, request Q,
 	do func(abi.Provider, context.Context, Q) (R, error),
 ) (response R, err error) {
 	p.setup.changing.Lock()
