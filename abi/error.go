@@ -37,7 +37,9 @@ func NewError(kind ErrorKind, message string) *Error {
 // Error returns the error as people read it:
 //
 //	random 4.16.0: check: length: must be at least 1
+//	random 4.16.0: create (host): the guest trapped
 //
+// An origin that is not named is the guest.
 // Reasons of a failed initialization and missing configuration keys follow on
 // lines of their own.
 func (e *Error) Error() string {
@@ -53,7 +55,11 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	if e.Method != "" {
-		b.WriteString(e.Method + ": ")
+		b.WriteString(e.Method)
+		if e.Origin != ErrorOriginGuest {
+			b.WriteString(" (" + e.Origin.String() + ")")
+		}
+		b.WriteString(": ")
 	}
 	if e.Path != "" {
 		b.WriteString(e.Path + ": ")
