@@ -8,7 +8,9 @@ import (
 )
 
 // writer appends JSON to a buffer. It is here because encoding/json, with the
-// reflection it needs, would make the smallest guest half as large again.
+// reflection it needs, would make the smallest guest half as large again. Its methods
+// are kept out of line for the same reason: each is called from dozens of places, none
+// of which is in a hurry.
 type writer struct {
 	buf []byte
 	// comma says that the next member or element follows another.
@@ -22,23 +24,28 @@ func (w *writer) separate() {
 	w.comma = false
 }
 
+//go:noinline
 func (w *writer) open(bracket byte) {
 	w.separate()
 	w.buf = append(w.buf, bracket)
 }
 
+//go:noinline
 func (w *writer) close(bracket byte) {
 	w.buf = append(w.buf, bracket)
 	w.comma = true
 }
 
 // key begins a member of an object.
+//
+//go:noinline
 func (w *writer) key(name string) {
 	w.separate()
 	w.quote(name)
 	w.buf = append(w.buf, ':')
 }
 
+//go:noinline
 func (w *writer) string(s string) {
 	w.separate()
 	w.quote(s)
@@ -58,6 +65,8 @@ func (w *writer) number(f float64) {
 }
 
 // stringMember writes a member, unless its value is empty.
+//
+//go:noinline
 func (w *writer) stringMember(name, value string) {
 	if value != "" {
 		w.key(name)
@@ -66,6 +75,8 @@ func (w *writer) stringMember(name, value string) {
 }
 
 // boolMember writes a member, unless its value is false.
+//
+//go:noinline
 func (w *writer) boolMember(name string, value bool) {
 	if value {
 		w.key(name)

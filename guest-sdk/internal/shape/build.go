@@ -17,8 +17,8 @@ type Builder struct {
 	Package string
 
 	shapes map[reflect.Type]*Shape
-	// named are the nested structs by their token.
-	named map[string]*Shape
+	// named are the nested structs, sorted by token.
+	named []*Shape
 }
 
 // Inputs returns the shape of a struct that holds what a program gives: the inputs of
@@ -28,9 +28,9 @@ func (b *Builder) Inputs(t reflect.Type) (*Shape, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, errors.New(t.String() + " is not a struct")
 	}
-	s := &Shape{kind: kindStruct, size: t.Size(), goType: t, Object: &schema.Object{}}
+	s := &Shape{kind: kindStruct, size: t.Size(), goType: t, given: true, Object: &schema.Object{}}
 	s.Type = &schema.Type{Kind: schema.KindObject, Object: s.Object}
-	return s, b.structure(s, t)
+	return s, b.fields(s, t, t.Name(), 0)
 }
 
 // Outputs returns the shape of a struct that holds what the provider answers: the
@@ -41,15 +41,25 @@ func (b *Builder) Outputs(t reflect.Type) (*Shape, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.given = false
 	for i := range s.Object.Properties {
 		p := &s.Object.Properties[i]
 		p.Default, p.OneOf, p.Minimum, p.Maximum = property.Null, nil, nil, nil
 		p.Replace, p.Computed = false, false
-		if !s.fields[i].shape.nilable() { // both are sorted by name
+		if !s.fields[i].shape.nilable() {
 			p.Required = true
 		}
 	}
 	return s, nil
+}
+
+// Insert inserts an element. Lists are kept sorted so, few as their elements are,
+// because a sorting algorithm for each type would be a noticeable part of a guest.
+func Insert[T any](list []T, at int, element T) []T {
+	list = append(list, element)
+	copy(list[at+1:], list[at:])
+	list[at] = element
+	return list
 }
 
 // Types returns the nested objects of all shapes, sorted by token.
@@ -58,17 +68,7 @@ func (b *Builder) Types() []*schema.Object {
 	for _, s := range b.named {
 		types = append(types, s.Object)
 	}
-	slices.SortFunc(types, func(a, b *schema.Object) int { return strings.Compare(a.Token, b.Token) })
 	return types
-}
-
-func (b *Builder) structure(s *Shape, t reflect.Type) error {
-	if err := b.fields(s, t, t.Name(), 0); err != nil {
-		return err
-	}
-	slices.SortFunc(s.Object.Properties, func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(s.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
-	return nil
 }
 
 // fields adds the fields of t, which lies at the offset in s. where is the way to
@@ -105,10 +105,11 @@ func (b *Builder) fields(s *Shape, t reflect.Type, where string, offset uintptr)
 }
 
 func (b *Builder) field(s *Shape, f reflect.StructField, tag *tag, offset uintptr) error {
-	for _, other := range s.fields {
-		if other.name == tag.name {
-			return errors.New("the property " + quote(tag.name) + " exists already")
-		}
+	at, exists := slices.BinarySearchFunc(s.fields, tag.name, func(f field, name string) int {
+		return strings.Compare(f.name, name)
+	})
+	if exists {
+		return errors.New("the property " + quote(tag.name) + " exists already")
 	}
 	fs, err := b.shape(f.Type)
 	if err != nil {
@@ -121,8 +122,11 @@ func (b *Builder) field(s *Shape, f reflect.StructField, tag *tag, offset uintpt
 	if err := tag.apply(&p); err != nil {
 		return err
 	}
-	s.Object.Properties = append(s.Object.Properties, p)
-	s.fields = append(s.fields, field{name: tag.name, offset: offset + f.Offset, shape: fs, secret: tag.secret})
+	s.Object.Properties = Insert(s.Object.Properties, at, p)
+	s.fields = Insert(s.fields, at, field{
+		name: tag.name, offset: offset + f.Offset, shape: fs, secret: tag.secret,
+		optional: !p.Required && !p.HasDefault(),
+	})
 	return nil
 }
 
@@ -181,7 +185,7 @@ func (b *Builder) shape(t reflect.Type) (*Shape, error) {
 	}
 	s := &Shape{size: t.Size(), goType: t}
 	if b.shapes == nil {
-		b.shapes, b.named = map[reflect.Type]*Shape{}, map[string]*Shape{}
+		b.shapes = map[reflect.Type]*Shape{}
 	}
 	b.shapes[t] = s // before its parts are looked at: they may contain t
 	if kind, typ, ok := direct(t); ok {
@@ -210,9 +214,6 @@ func (b *Builder) shape(t reflect.Type) (*Shape, error) {
 			return nil, errors.New("the keys of a map must be strings, not " + t.Key().String())
 		}
 		s.kind, s.Type = kindMap, &schema.Type{Kind: schema.KindMap}
-		if t.Elem().Kind() == reflect.String {
-			s.kind = kindStringMap
-		}
 	default:
 		return nil, errors.New("fields of type " + t.String() + " are not supported")
 	}
@@ -221,6 +222,9 @@ func (b *Builder) shape(t reflect.Type) (*Shape, error) {
 		return nil, err
 	}
 	s.element = element
+	if s.kind == kindMap && element.layout() == layoutNone {
+		return nil, errors.New("a map of " + t.Elem().String() + " is not supported; use a map of pointers to it")
+	}
 	if s.kind == kindPointer {
 		*s.Type = *element.Type // in place: a type that contains itself refers to it already
 	} else {
@@ -236,15 +240,18 @@ func (b *Builder) nested(s *Shape, t reflect.Type) error {
 	if name == "" || strings.ContainsAny(name, "[]") {
 		return errors.New("a nested struct needs a name of its own, for it becomes a type of the package")
 	}
-	token := b.Package + ":index/" + strings.ToLower(name[:1]) + name[1:] + ":" + name
-	if other, ok := b.named[token]; ok {
-		return errors.New(t.String() + " and " + other.goType.String() + " would both be the type " + token + "; rename one")
+	token := b.Package + ":index/" + strings.ToLower(name[:1]) + name[1:] + ":" + strings.ToUpper(name[:1]) + name[1:]
+	at, exists := slices.BinarySearchFunc(b.named, token, func(s *Shape, token string) int {
+		return strings.Compare(s.Object.Token, token)
+	})
+	if exists {
+		return errors.New(t.String() + " and " + b.named[at].goType.String() + " would both be the type " + token + "; rename one")
 	}
-	b.named[token] = s
 	s.kind = kindStruct
 	s.Object = &schema.Object{Token: token}
+	b.named = Insert(b.named, at, s)
 	s.Type = &schema.Type{Kind: schema.KindObject, Object: s.Object}
-	if err := b.structure(s, t); err != nil {
+	if err := b.fields(s, t, name, 0); err != nil {
 		return err
 	}
 	if len(s.fields) == 0 {

@@ -76,7 +76,7 @@ func (l *loader) value(s *Shape, v property.Value, target unsafe.Pointer) {
 		if elements, ok = v.AsArray(); ok {
 			l.slice(s, elements, target)
 		}
-	case kindStringMap, kindMap:
+	case kindMap:
 		var m property.Map
 		if m, ok = v.AsObject(); ok {
 			l.dictionary(s, m, target)
@@ -150,29 +150,12 @@ func (l *loader) slice(s *Shape, elements []property.Value, target unsafe.Pointe
 	*(*sliceHeader)(target) = sliceHeader{data, n, n}
 }
 
-func (l *loader) dictionary(s *Shape, m property.Map, target unsafe.Pointer) {
-	if s.kind == kindStringMap {
-		out := make(map[string]string, m.Len())
-		for key, v := range m.All() {
-			var text string
-			l.path = append(l.path, property.Key(key))
-			l.value(s.element, v, unsafe.Pointer(&text))
-			l.path = l.path[:len(l.path)-1]
-			out[key] = text
-		}
-		*(*map[string]string)(target) = out
-		return
-	}
-	out := reflect.MakeMapWithSize(s.goType, m.Len())
-	for key, v := range m.All() {
-		element := reflect.New(s.element.goType)
-		l.path = append(l.path, property.Key(key))
-		l.value(s.element, v, element.UnsafePointer())
-		l.path = l.path[:len(l.path)-1]
-		out.SetMapIndex(reflect.ValueOf(key).Convert(s.goType.Key()), element.Elem())
-	}
-	*(*unsafe.Pointer)(target) = out.UnsafePointer()
-}
+// New returns a pointer to a new zero value of the shape's type.
+func (s *Shape) New() unsafe.Pointer { return addressOf(reflect.New(s.goType).Elem()) }
+
+// addressOf returns the address of a variable. Value.UnsafePointer would do for its
+// pointer, but it brings the code that calls methods by reflection into every guest.
+func addressOf(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }
 
 // allocate returns a pointer to a new zero value.
 func (s *Shape) allocate() unsafe.Pointer {
@@ -182,7 +165,7 @@ func (s *Shape) allocate() unsafe.Pointer {
 	case s.kind == kindString:
 		return unsafe.Pointer(new(string))
 	}
-	return reflect.New(s.goType).UnsafePointer()
+	return s.New()
 }
 
 // allocateArray returns the memory of n zero values, of which slice is the type.
@@ -194,7 +177,10 @@ func (s *Shape) allocateArray(n int, slice reflect.Type) unsafe.Pointer {
 	case s.kind == kindString:
 		return unsafe.Pointer(unsafe.SliceData(make([]string, n)))
 	}
-	return reflect.MakeSlice(slice, n, n).UnsafePointer()
+	if n == 0 {
+		return unsafe.Pointer(new(uint64)) // not nil, which would be a nil slice
+	}
+	return addressOf(reflect.MakeSlice(slice, n, n).Index(0))
 }
 
 // integerLimit is the largest magnitude up to which a double holds every integer.

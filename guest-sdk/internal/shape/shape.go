@@ -1,9 +1,8 @@
 // Package shape says how values of an author's Go types lie in memory, and what
 // they are as properties. A [Builder] looks at the types once, by reflection; the
 // resulting [Shape] then moves values between Go variables and property values by
-// offsets alone. Reflection remains only where the Go runtime must be told a type:
-// to allocate a struct behind a pointer or in a slice, and to use a map of
-// anything but strings.
+// offsets alone. Reflection remains only where memory is allocated that the garbage
+// collector must know the type of: for structs behind pointers and in slices.
 package shape
 
 import (
@@ -26,6 +25,8 @@ type Shape struct {
 	element *Shape
 	// fields are those of a struct and of the structs that it embeds.
 	fields []field
+	// given says that the values are what programs give: see Store.
+	given bool
 	// goType is the type of the values.
 	goType reflect.Type
 }
@@ -35,6 +36,9 @@ type field struct {
 	offset uintptr
 	shape  *Shape
 	secret bool
+	// optional says that an input need not be given and has no default, so that its
+	// zero is as good as nothing.
+	optional bool
 }
 
 type kind uint8
@@ -54,7 +58,6 @@ const (
 	kindString
 	kindPointer
 	kindSlice
-	kindStringMap
 	kindMap
 	kindStruct
 	kindValue
@@ -71,7 +74,7 @@ func (k kind) hasPointers() bool { return k > kindFloat64 }
 // nilable reports whether a value can be left out: its zero is not a value.
 func (s *Shape) nilable() bool {
 	switch s.kind {
-	case kindPointer, kindSlice, kindStringMap, kindMap, kindValue:
+	case kindPointer, kindSlice, kindMap, kindValue:
 		return true
 	}
 	return false

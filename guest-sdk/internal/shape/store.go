@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"reflect"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
@@ -9,11 +8,12 @@ import (
 )
 
 // Store returns the struct at source, whose shape s is, as properties. Nil pointers,
-// slices, and maps, and null values, are left out; any other field has its property,
-// zero or not. What is tagged as secret is one. An integer that a property, which is a
-// double, cannot hold is an error with its path.
+// slices, and maps, and null values, are left out. Any other field of outputs has its
+// property, zero or not; of inputs, those that are optional and zero are left out, as
+// a program would. What is tagged as secret is one. An integer that a property, which
+// is a double, cannot hold is an error with its path.
 func (s *Shape) Store(source unsafe.Pointer) (property.Map, error) {
-	st := storer{}
+	st := storer{given: s.given}
 	m := st.structure(s, source)
 	if st.err != nil {
 		return property.Map{}, st.err
@@ -22,8 +22,9 @@ func (s *Shape) Store(source unsafe.Pointer) (property.Map, error) {
 }
 
 type storer struct {
-	path property.Path
-	err  *abi.Error
+	path  property.Path
+	err   *abi.Error
+	given bool
 }
 
 func (st *storer) structure(s *Shape, source unsafe.Pointer) property.Map {
@@ -33,7 +34,7 @@ func (st *storer) structure(s *Shape, source unsafe.Pointer) property.Map {
 		st.path = append(st.path, property.Key(f.name))
 		v := st.value(f.shape, unsafe.Add(source, f.offset))
 		st.path = st.path[:len(st.path)-1]
-		if v.IsNull() {
+		if v.IsNull() || st.given && f.optional && !f.shape.nilable() && isZero(v) {
 			continue
 		}
 		if f.secret {
@@ -42,6 +43,24 @@ func (st *storer) structure(s *Shape, source unsafe.Pointer) property.Map {
 		entries = append(entries, property.Entry{Key: f.name, Value: v})
 	}
 	return property.NewMap(entries...)
+}
+
+func isZero(v property.Value) bool {
+	switch v.Kind() {
+	case property.KindBool:
+		b, _ := v.AsBool()
+		return !b
+	case property.KindNumber:
+		f, _ := v.AsNumber()
+		return f == 0
+	case property.KindString:
+		s, _ := v.AsString()
+		return s == ""
+	case property.KindObject:
+		m, _ := v.AsObject()
+		return m.Len() == 0
+	}
+	return false
 }
 
 func (st *storer) value(s *Shape, source unsafe.Pointer) property.Value {
@@ -62,16 +81,6 @@ func (st *storer) value(s *Shape, source unsafe.Pointer) property.Value {
 		return property.Number(*(*float64)(source))
 	case kindSlice:
 		return st.slice(s, source)
-	case kindStringMap:
-		m := *(*map[string]string)(source)
-		if m == nil {
-			return property.Null
-		}
-		entries := make([]property.Entry, 0, len(m))
-		for key, text := range m {
-			entries = append(entries, property.Entry{Key: key, Value: property.String(text)})
-		}
-		return property.Object(property.NewMap(entries...))
 	case kindMap:
 		return st.dictionary(s, source)
 	case kindStruct:
@@ -131,21 +140,4 @@ func (st *storer) slice(s *Shape, source unsafe.Pointer) property.Value {
 		st.path = st.path[:len(st.path)-1]
 	}
 	return property.Array(elements...)
-}
-
-func (st *storer) dictionary(s *Shape, source unsafe.Pointer) property.Value {
-	m := reflect.NewAt(s.goType, source).Elem()
-	if m.IsNil() {
-		return property.Null
-	}
-	entries := make([]property.Entry, 0, m.Len())
-	element := reflect.New(s.element.goType)
-	for it := m.MapRange(); it.Next(); {
-		key := it.Key().String()
-		element.Elem().Set(it.Value())
-		st.path = append(st.path, property.Key(key))
-		entries = append(entries, property.Entry{Key: key, Value: st.value(s.element, element.UnsafePointer())})
-		st.path = st.path[:len(st.path)-1]
-	}
-	return property.Object(property.NewMap(entries...))
 }

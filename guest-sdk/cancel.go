@@ -1,0 +1,86 @@
+package guest
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// pollInterval is how often a module that waits for its context asks the host whether
+// the call was cancelled: seldom enough to cost nothing, often enough for a person.
+const pollInterval = 20 * time.Millisecond
+
+// callContext is the context of one call in a module. Nobody can interrupt a module,
+// which has one thread: the context asks the host, whenever its error is looked at,
+// and regularly while somebody waits for its end.
+type callContext struct {
+	context.Context // for its values
+	cancelled       func(context.Context) bool
+	deadline        time.Time // zero for none
+
+	mu   sync.Mutex
+	done chan struct{} // made when somebody waits
+	err  error
+}
+
+// newCallContext returns the context of a call that begins; a timeout of 0 is none.
+func newCallContext(values context.Context, cancelled func(context.Context) bool, timeout time.Duration) *callContext {
+	c := &callContext{Context: values, cancelled: cancelled}
+	if timeout > 0 {
+		c.deadline = time.Now().Add(timeout)
+	}
+	return c
+}
+
+func (c *callContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+
+func (c *callContext) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.err != nil:
+	case c.cancelled(c.Context):
+		c.finish(context.Canceled)
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
+		c.finish(context.DeadlineExceeded)
+	}
+	return c.err
+}
+
+func (c *callContext) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.err != nil {
+			close(c.done)
+		} else {
+			go c.watch()
+		}
+	}
+	return c.done
+}
+
+// end ends the context with its call.
+func (c *callContext) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.finish(context.Canceled)
+	}
+}
+
+// finish is called once, with the lock held.
+func (c *callContext) finish(err error) {
+	c.err = err
+	if c.done != nil {
+		close(c.done)
+	}
+}
+
+// watch runs while the module does, which is only during calls, until the context ends.
+func (c *callContext) watch() {
+	for c.Err() == nil {
+		time.Sleep(pollInterval)
+	}
+}

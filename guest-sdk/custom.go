@@ -1,0 +1,245 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// The methods of resources: what is the same for all of them, around the author's code.
+
+func (s *server) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	r, err := s.resource(request.Type, request.URN)
+	if err != nil {
+		return abi.CheckResponse{}, err
+	}
+	inputs, failures := r.Inputs.Check(request.News)
+	if len(failures) > 0 || s.undecided.Load() {
+		return abi.CheckResponse{Inputs: inputs, Failures: failures}, nil
+	}
+	ctx, leave := s.within(ctx, request.URN, 0)
+	defer leave()
+	inputs, failures, err = r.check(ctx, &request, inputs)
+	return abi.CheckResponse{Inputs: inputs, Failures: failures}, answerError(err)
+}
+
+func (s *server) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	r, err := s.resource(request.Type, request.URN)
+	if err != nil {
+		return abi.DiffResponse{}, err
+	}
+	found, err := r.Resource.Diff(request)
+	if err != nil || s.undecided.Load() || r.SchemaDiff {
+		return found, err
+	}
+	ctx, leave := s.within(ctx, request.URN, 0)
+	defer leave()
+	response, err := r.diff(ctx, &request, found)
+	if err != nil {
+		return abi.DiffResponse{}, answerError(err)
+	}
+	return summarize(response)
+}
+
+// summarize makes the keys of a diff follow from its details.
+func summarize(d abi.DiffResponse) (abi.DiffResponse, error) {
+	d.HasDetailedDiff = true
+	d.Changes = abi.DiffChangesNone
+	d.ChangedKeys, d.ReplaceKeys = nil, nil
+	for _, change := range d.DetailedDiff {
+		path, err := property.ParsePath(change.Path)
+		if err != nil || len(path) == 0 {
+			return d, abi.NewError(abi.ErrorKindInternal, "the provider's Diff answered a path that is none: "+change.Path)
+		}
+		d.Changes = abi.DiffChangesSome
+		key, _ := path[0].Key()
+		if !slices.Contains(d.ChangedKeys, key) {
+			d.ChangedKeys = append(d.ChangedKeys, key)
+		}
+		switch change.Kind {
+		case abi.DiffKindAddReplace, abi.DiffKindDeleteReplace, abi.DiffKindUpdateReplace:
+			if !slices.Contains(d.ReplaceKeys, key) {
+				d.ReplaceKeys = append(d.ReplaceKeys, key)
+			}
+		}
+	}
+	d.StableKeys = slices.DeleteFunc(slices.Clone(d.StableKeys), func(key string) bool {
+		return len(d.ReplaceKeys) > 0 || slices.Contains(d.ChangedKeys, key)
+	})
+	return d, nil
+}
+
+func (s *server) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	r, err := s.resource(request.Type, request.URN)
+	if err != nil {
+		return abi.CreateResponse{}, err
+	}
+	if request.Preview {
+		state, err := s.preview(ctx, r, &abi.UpdateRequest{
+			URN: request.URN, Name: request.Name, Type: request.Type, News: request.Inputs,
+		})
+		return abi.CreateResponse{State: state}, err
+	}
+	if err := s.ready(request.Inputs); err != nil {
+		return abi.CreateResponse{}, err
+	}
+	ctx, leave := s.within(ctx, request.URN, request.Timeout)
+	defer leave()
+	response, err := r.create(ctx, &request)
+	if response.ID == "" {
+		if err == nil {
+			err = abi.NewError(abi.ErrorKindInternal, "the provider's Create answered no ID")
+		}
+		return abi.CreateResponse{}, answerError(err)
+	}
+	response.State = inheritSecrets(response.State, request.Inputs, r.asState(request.Inputs))
+	if err != nil {
+		return abi.CreateResponse{}, unhealthy(err, response.ID, response.State)
+	}
+	return response, nil
+}
+
+func (s *server) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
+	r, err := s.resource(request.Type, request.URN)
+	if err != nil {
+		return abi.UpdateResponse{}, err
+	}
+	if request.Preview {
+		state, err := s.preview(ctx, r, &request)
+		return abi.UpdateResponse{State: state}, err
+	}
+	if err := s.ready(request.News); err != nil {
+		return abi.UpdateResponse{}, err
+	}
+	ctx, leave := s.within(ctx, request.URN, request.Timeout)
+	defer leave()
+	state, err := r.update(ctx, &request)
+	state = inheritSecrets(state, request.News, r.asState(request.News))
+	switch {
+	case err == nil:
+		return abi.UpdateResponse{State: state}, nil
+	case errors.Is(err, abi.ErrInitFailed):
+		return abi.UpdateResponse{}, unhealthy(err, request.ID, state)
+	}
+	return abi.UpdateResponse{}, answerError(err)
+}
+
+func (s *server) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
+	r, err := s.resource(request.Type, request.URN)
+	if err != nil {
+		return abi.ReadResponse{}, err
+	}
+	if err := s.decided(); err != nil {
+		return abi.ReadResponse{}, err
+	}
+	ctx, leave := s.within(ctx, request.URN, request.Timeout)
+	defer leave()
+	response, err := r.read(ctx, &request)
+	if errors.Is(err, abi.ErrNotFound) {
+		return abi.ReadResponse{}, nil // an empty ID says so
+	}
+	if err != nil {
+		return abi.ReadResponse{}, answerError(err)
+	}
+	if request.State != nil {
+		response.State = inheritSecrets(response.State, *request.State, *request.State)
+	}
+	if request.Inputs != nil {
+		response.State = inheritSecrets(response.State, *request.Inputs, r.asState(*request.Inputs))
+	}
+	return response, nil
+}
+
+func (s *server) Delete(ctx context.Context, request abi.DeleteRequest) error {
+	r, err := s.resource(request.Type, request.URN)
+	if err != nil {
+		return err
+	}
+	if err := s.decided(); err != nil {
+		return err
+	}
+	ctx, leave := s.within(ctx, request.URN, request.Timeout)
+	defer leave()
+	if err := r.delete(ctx, &request); err != nil && !errors.Is(err, abi.ErrNotFound) {
+		return answerError(err)
+	}
+	return nil
+}
+
+// ready is an error where the author's code must not run: with a configuration or
+// with inputs that are not known.
+func (s *server) ready(inputs property.Map) error {
+	if err := s.decided(); err != nil {
+		return err
+	}
+	return known("input", inputs)
+}
+
+// unhealthy is the error that says that a resource exists in this state, for the
+// reasons that err gives.
+func unhealthy(err error, id string, state property.Map) error {
+	e := *abi.AsError(err)
+	failure := abi.InitFailure{Reasons: []string{e.Message}}
+	if e.InitFailure != nil {
+		failure = *e.InitFailure
+	} else {
+		e.Message = "the resource exists but is not healthy"
+	}
+	failure.ID, failure.State = id, state
+	e.Kind, e.InitFailure = abi.ErrorKindInitFailed, &failure
+	return &e
+}
+
+// preview answers what Create or Update would give. request.ID is empty for Create.
+func (s *server) preview(ctx context.Context, r *resource, request *abi.UpdateRequest) (property.Map, error) {
+	state := r.foretell(request.News, request.Olds)
+	if s.undecided.Load() || request.News.ContainsUnknowns() {
+		return state, nil
+	}
+	ctx, leave := s.within(ctx, request.URN, request.Timeout)
+	defer leave()
+	told, names, err := r.preview(ctx, request)
+	if err != nil {
+		return property.Map{}, answerError(err)
+	}
+	told = inheritSecrets(told, request.News, r.asState(request.News))
+	for _, name := range names {
+		if r.Outputs.Property(name) == nil {
+			return property.Map{}, abi.NewError(abi.ErrorKindInternal, "the provider's Preview knows a property that the state does not have: "+name)
+		}
+		state = state.With(name, told.Get(name))
+	}
+	return state, nil
+}
+
+// foretell is the state that follows from the inputs alone: outputs with the name and
+// type of an input have its value, stable outputs keep theirs, all others are unknown.
+// Each output is there, because a preview's reader takes an absent one for unknown.
+func (r *resource) foretell(inputs, old property.Map) property.Map {
+	repeated := r.asState(inputs)
+	entries := make([]property.Entry, 0, len(r.Outputs.Properties))
+	for i := range r.Outputs.Properties {
+		p := &r.Outputs.Properties[i]
+		v := property.Unknown
+		in := r.Inputs.Property(p.Name)
+		if in != nil && !in.Type.Equal(p.Type) {
+			in = nil
+		}
+		switch given := inputs.Get(p.Name); {
+		case in != nil && given.ContainsUnknowns():
+			v = given
+		case in != nil && !(in.Computed && given.Plain().IsNull()):
+			v = copyMarks(repeated.Get(p.Name), given)
+		case p.Stable && old.Has(p.Name):
+			v = old.Get(p.Name)
+		}
+		if p.Secret {
+			v = property.Secret(v)
+		}
+		entries = append(entries, property.Entry{Key: p.Name, Value: v})
+	}
+	return property.NewMap(entries...)
+}

@@ -1,0 +1,88 @@
+// Package guest is what the author of a provider imports. A resource is a Go type
+// with a Create method, whose inputs and state are structs with tags:
+//
+//	package main
+//
+//	import (
+//		"context"
+//
+//		guest "github.com/husk-dev/husk/guest-sdk"
+//	)
+//
+//	type GreetingInputs struct {
+//		Name string `husk:"name,replace" doc:"Who is greeted."`
+//		Mark string `husk:"mark,default=!,oneof=!|?|." doc:"What the greeting ends with."`
+//	}
+//
+//	type GreetingState struct {
+//		GreetingInputs
+//		Text string `husk:"text" doc:"The greeting."`
+//	}
+//
+//	type Greeting struct{}
+//
+//	func (Greeting) Create(_ context.Context, r guest.CreateRequest[GreetingInputs]) (guest.CreateResponse[GreetingState], error) {
+//		state := GreetingState{r.Inputs, "Hello, " + r.Inputs.Name + r.Inputs.Mark}
+//		return guest.CreateResponse[GreetingState]{ID: r.Name, State: state}, nil
+//	}
+//
+//	func main() {
+//		guest.Serve(guest.Provider{
+//			Name:      "greet",
+//			Version:   "1.0.0",
+//			Resources: []guest.Resource{guest.ResourceOf("greet:index:Greeting", Greeting{})},
+//		})
+//	}
+//
+// From these types come the package's schema, the validation of inputs with their
+// defaults, and the detailed diff. Further methods, each an interface of this package,
+// say more: [Reader], [Updater], [Deleter], [Checker], [Differ], [Previewer].
+//
+// # Tags
+//
+// The tag husk:"name,..." gives a field's property its name; a field whose tag is
+// husk:"-" is no property. Structs that are embedded without a tag contribute their
+// fields. Behind the name may stand, for inputs,
+//
+//	optional      the property need not be given; so with every pointer
+//	computed      optional, and the provider may choose a value where none is given
+//	default=2     the value of a property that is not given
+//	replace       a change replaces the resource
+//	min=1,max=9   bounds of a number, both inclusive
+//	oneof=a|b     the only values
+//
+// for outputs
+//
+//	stable        an update never changes the property
+//
+// and for both
+//
+//	secret        the property is always sensitive
+//
+// A value with a comma in it stands in single quotes: default=', '. The tag doc:"..."
+// describes the property, deprecated:"..." says what to use instead.
+//
+// # Fields
+//
+// Fields are bools, integers, floats, strings, slices, maps with string keys, structs
+// with a name, pointers to these, or types of package property: Value for a property
+// of any type, Map, Asset, Archive, ResourceReference. Nil pointers, slices, and maps
+// are left out of the state; other fields are always there, zero or not. A secret
+// reaches the provider as what it holds, except in fields of type property.Value.
+//
+// # Previews and unknowns
+//
+// A preview calls none of the methods that change anything. The SDK answers it by
+// itself: an output with the name of an input will have the input's value, any other
+// is unknown, except that [Previewer] may say more. Methods other than Check and Diff
+// never see unknown values; in those two an unknown field is zero, and Known tells.
+//
+// # Building
+//
+// A provider is a WebAssembly module of standard Go:
+//
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o greet.wasm
+//
+// The same provider runs inside a native program: [New] returns it as an
+// abi.Provider, which is how it is tested.
+package guest

@@ -1,0 +1,40 @@
+//go:build !wasip1
+
+package guest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// New returns the provider as an abi.Provider that runs in the calling program, with
+// the same code that serves it as a module. Its methods may be called in parallel.
+//
+// The error says which resource or function, and which field of its Go types, is not as
+// it must be. A provider that is to be configured more than once must be made anew for
+// each configuration, together with what it keeps.
+func New(p Provider) (abi.Provider, error) {
+	s, err := register(p)
+	if err != nil {
+		return nil, errors.New("provider " + p.Name + ": " + err.Error())
+	}
+	s.begin = func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+		if timeout == 0 {
+			return ctx, func() {}
+		}
+		return context.WithTimeout(ctx, timeout)
+	}
+	return s, nil
+}
+
+// Serve serves the provider to the host that runs the module. It is called in main
+// and returns at once. In a program that is not a module there is no host: Serve
+// prints how to build one, and exits with status 2.
+func Serve(p Provider) {
+	os.Stderr.WriteString(usage(p))
+	os.Exit(2)
+}

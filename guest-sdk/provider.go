@@ -1,0 +1,143 @@
+package guest
+
+import (
+	"context"
+	"reflect"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// SDK is the name and version that a provider tells its host, for messages.
+const SDK = "husk guest-sdk 0.1.0"
+
+// Provider is a package of resources and functions: what [Serve] and [New] take.
+type Provider struct {
+	// Name is the package's name, for example random. All tokens begin with it.
+	Name string
+	// Version is the package's semantic version, for example 4.16.0.
+	Version string
+
+	DisplayName string
+	Description string
+	Keywords    []string
+	Homepage    string
+	License     string
+	Repository  string
+	Publisher   string
+
+	// Config is the provider's configuration, see [ConfigOf]; the zero Config is none.
+	Config    Config
+	Resources []Resource
+	Functions []Function
+	// Close releases what the provider holds; nil where it holds nothing.
+	Close func(context.Context) error
+}
+
+// Resource is a type of resource of a provider, see [ResourceOf].
+type Resource struct {
+	token string
+	about about
+	plan  func(*shape.Builder, *about) (*resource, error)
+}
+
+// Function is a function of a provider, see [FunctionOf].
+type Function struct {
+	token string
+	about about
+	plan  func(*shape.Builder) (args, result *shape.Shape, call callFunction, err error)
+}
+
+// Config is the configuration of a provider, see [ConfigOf].
+type Config struct {
+	plan func(*shape.Builder) (*shape.Shape, configureFunction, error)
+}
+
+type (
+	callFunction      func(context.Context, property.Map) (property.Map, error)
+	configureFunction func(context.Context, property.Map) error
+)
+
+// about is what options say of a resource or function.
+type about struct {
+	description         string
+	deprecation         string
+	aliases             []string
+	deleteBeforeReplace bool
+}
+
+// Option says something about a resource or a function.
+type Option func(*about)
+
+// Doc describes the resource or function to its users, in Markdown.
+func Doc(text string) Option { return func(a *about) { a.description = text } }
+
+// Deprecated says what to use instead.
+func Deprecated(message string) Option { return func(a *about) { a.deprecation = message } }
+
+// Alias gives an earlier token of the resource, under which states may hold it.
+func Alias(token string) Option { return func(a *about) { a.aliases = append(a.aliases, token) } }
+
+// DeleteBeforeReplace says that two of the resource cannot exist side by side, so that
+// the old one must be deleted before the new one is created.
+func DeleteBeforeReplace() Option { return func(a *about) { a.deleteBeforeReplace = true } }
+
+func aboutOf(options []Option) about {
+	var a about
+	for _, option := range options {
+		option(&a)
+	}
+	return a
+}
+
+// ConfigOf returns the configuration whose properties are the fields of C. configure
+// is called once, before any method that manages resources, with the checked
+// configuration: it is where clients are made, and where the provider keeps what its
+// resources need. In a preview in which the configuration is not known yet it is not
+// called, and neither are the resources' methods, except for Create's and Update's
+// previews, which the SDK answers.
+//
+// A change of a field that is tagged replace replaces the provider and with it all
+// its resources.
+func ConfigOf[C any](configure func(ctx context.Context, config C) error) Config {
+	return Config{plan: func(b *shape.Builder) (*shape.Shape, configureFunction, error) {
+		s, err := b.Inputs(reflect.TypeFor[C]())
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, func(ctx context.Context, m property.Map) error {
+			var config C
+			if err := s.Load(m, unsafe.Pointer(&config)); err != nil {
+				return err
+			}
+			return configure(ctx, config)
+		}, nil
+	}}
+}
+
+// FunctionOf returns the function with that token, whose arguments and results are the
+// fields of A and R. Results of a call with a secret argument are secret as a whole.
+func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (R, error), options ...Option) Function {
+	return Function{token: token, about: aboutOf(options), plan: func(b *shape.Builder) (*shape.Shape, *shape.Shape, callFunction, error) {
+		args, err := b.Inputs(reflect.TypeFor[A]())
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		result, err := b.Outputs(reflect.TypeFor[R]())
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return args, result, func(ctx context.Context, m property.Map) (property.Map, error) {
+			var a A
+			if err := args.Load(m, unsafe.Pointer(&a)); err != nil {
+				return property.Map{}, err
+			}
+			r, err := call(ctx, a)
+			if err != nil {
+				return property.Map{}, err
+			}
+			return result.Store(unsafe.Pointer(&r))
+		}, nil
+	}}
+}

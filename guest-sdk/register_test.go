@@ -1,0 +1,72 @@
+package guest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+type thingInputs struct {
+	Size int `husk:"size"`
+}
+
+type thingState struct{ thingInputs }
+
+type thing struct{}
+
+func (thing) Create(context.Context, guest.CreateRequest[thingInputs]) (guest.CreateResponse[thingState], error) {
+	return guest.CreateResponse[thingState]{ID: "x"}, nil
+}
+
+// misfit has an Update whose types are not those of its Create.
+type misfit struct{ thing }
+
+func (misfit) Update(context.Context, guest.UpdateRequest[thingInputs, thingInputs]) (guest.UpdateResponse[thingInputs], error) {
+	return guest.UpdateResponse[thingInputs]{}, nil
+}
+
+type namedState struct {
+	ID string `husk:"id"`
+}
+
+type named struct{}
+
+func (named) Create(context.Context, guest.CreateRequest[thingInputs]) (guest.CreateResponse[namedState], error) {
+	return guest.CreateResponse[namedState]{}, nil
+}
+
+func TestNewRefuses(t *testing.T) {
+	provider := func(resources ...guest.Resource) guest.Provider {
+		return guest.Provider{Name: "p", Version: "1.0.0", Resources: resources}
+	}
+	for name, test := range map[string]struct {
+		provider guest.Provider
+		want     string
+	}{
+		"no name":         {guest.Provider{Version: "1.0.0"}, "its name and version must not be empty"},
+		"no version":      {guest.Provider{Name: "p"}, "its name and version must not be empty"},
+		"foreign token":   {provider(guest.ResourceOf("q:index:Thing", thing{})), "resource q:index:Thing: its token must begin with p:"},
+		"no token":        {provider(guest.ResourceOf("Thing", thing{})), "a token has the form <package>:<module>:<name>"},
+		"twice":           {provider(guest.ResourceOf("p:index:Thing", thing{}), guest.ResourceOf("p:index:Thing", thing{})), "resource p:index:Thing: it is declared twice"},
+		"an empty one":    {provider(guest.Resource{}), "it was not made by guest.ResourceOf"},
+		"reserved output": {provider(guest.ResourceOf("p:index:Named", named{})), `its state must not have a property "id"`},
+		"method that does not fit": {provider(guest.ResourceOf("p:index:Misfit", misfit{})),
+			"resource p:index:Misfit: the method Update of guest_test.misfit does not have the types that guest.Updater asks for"},
+		"configuration": {guest.Provider{Name: "p", Version: "1.0.0", Config: guest.ConfigOf(func(context.Context, int) error { return nil })},
+			"provider p: configuration: int is not a struct"},
+		"function": {guest.Provider{Name: "p", Version: "1.0.0", Functions: []guest.Function{
+			guest.FunctionOf("p:index:f", func(context.Context, thingInputs) (struct{ A string }, error) { return struct{ A string }{}, nil })}},
+			"function p:index:f: .A: it has no husk tag"},
+		"function of another package": {guest.Provider{Name: "p", Version: "1.0.0", Functions: []guest.Function{
+			guest.FunctionOf("q:index:f", func(context.Context, thingInputs) (thingInputs, error) { return thingInputs{}, nil })}},
+			"function q:index:f: its token must begin with p:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := guest.New(test.provider)
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}

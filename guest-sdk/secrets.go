@@ -1,0 +1,108 @@
+package guest
+
+import "github.com/husk-dev/husk/abi/property"
+
+// inheritSecrets marks as secret what is secret in the property of the same name of
+// source: the inputs that a state was made from, or what was recorded of it. Where m
+// repeats the source, which it would do in the form of repeated, the marks are as
+// precise as the source's; otherwise the property is secret as a whole.
+func inheritSecrets(m, source, repeated property.Map) property.Map {
+	for name, from := range source.All() {
+		v, ok := m.Lookup(name)
+		if !ok || v.IsSecret() || !from.ContainsSecrets() {
+			continue
+		}
+		if v.EqualContents(repeated.Get(name)) {
+			v = copyMarks(v, from)
+		} else {
+			v = property.Secret(v)
+		}
+		m = m.With(name, v)
+	}
+	return m
+}
+
+// copyMarks marks those parts of v as secret that are so in from, which has the same
+// contents, but for zeros that it may lack.
+func copyMarks(v, from property.Value) property.Value {
+	if v.IsSecret() || !from.ContainsSecrets() {
+		return v
+	}
+	elements, isArray := v.AsArray()
+	fromElements, fromArray := from.AsArray()
+	m, isObject := v.AsObject()
+	fromMap, fromObject := from.AsObject()
+	switch {
+	case isArray && fromArray:
+		marked := make([]property.Value, len(elements))
+		for i := range elements {
+			marked[i] = elements[i]
+			if i < len(fromElements) {
+				marked[i] = copyMarks(elements[i], fromElements[i])
+			}
+		}
+		return property.Array(marked...)
+	case isObject && fromObject:
+		marked := make([]property.Entry, 0, m.Len())
+		for _, e := range m.Entries() {
+			marked = append(marked, property.Entry{Key: e.Key, Value: copyMarks(e.Value, fromMap.Get(e.Key))})
+		}
+		return property.Object(property.NewMap(marked...))
+	}
+	return property.Secret(v)
+}
+
+// allSecret marks every property as secret.
+func allSecret(m property.Map) property.Map {
+	entries := make([]property.Entry, 0, m.Len())
+	for name, v := range m.All() {
+		entries = append(entries, property.Entry{Key: name, Value: property.Secret(v)})
+	}
+	return property.NewMap(entries...)
+}
+
+// merge carries what the author's Check changed in the Go variable, from before to
+// after, over to the inputs it was loaded from, which have unknowns and secrets where
+// the variable has zeros and plain values. What is not known stays so.
+func merge(inputs, before, after property.Map) property.Map {
+	for name := range union(before, after) {
+		old, now := before.Get(name), after.Get(name)
+		if old.EqualContents(now) {
+			continue
+		}
+		given := inputs.Get(name)
+		inner, nested := given.Plain().AsObject()
+		oldInner, wasNested := old.Plain().AsObject()
+		nowInner, isNested := now.Plain().AsObject()
+		switch {
+		case given.Plain().IsUnknown():
+			continue
+		case now.IsNull():
+			inputs = inputs.Without(name)
+			continue
+		case nested && wasNested && isNested:
+			now = property.Object(merge(inner, oldInner, nowInner))
+		}
+		if given.IsSecret() || !nested && given.ContainsSecrets() {
+			now = property.Secret(now.Plain())
+		}
+		inputs = inputs.With(name, now)
+	}
+	return inputs
+}
+
+// union iterates over the names of the properties of both maps.
+func union(a, b property.Map) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for name := range a.All() {
+			if !yield(name) {
+				return
+			}
+		}
+		for name := range b.All() {
+			if !a.Has(name) && !yield(name) {
+				return
+			}
+		}
+	}
+}

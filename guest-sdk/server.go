@@ -1,0 +1,188 @@
+package guest
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// features are those that providers made with this SDK understand.
+const features = abi.FeaturesSecrets | abi.FeaturesAutonaming | abi.FeaturesPreview
+
+var _ abi.Provider = (*server)(nil)
+
+// server is a registered provider. Of its fields only undecided changes.
+type server struct {
+	abi.Unimplemented
+
+	pkg       *schema.Package
+	resources map[string]*resource
+	functions map[string]*function
+	config    *shape.Shape // nil where there is no configuration
+	configure configureFunction
+	close     func(context.Context) error
+	// begin returns the context in which the author's code runs, and what ends it. It
+	// ends after the timeout by itself, unless that is 0.
+	begin func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
+
+	// undecided is true while the configuration holds unknowns, so that the author's
+	// code must not run.
+	undecided atomic.Bool
+}
+
+type function struct {
+	*schema.Function
+	call callFunction
+}
+
+func (s *server) Handshake(_ context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	return abi.HandshakeResponse{
+		Name: s.pkg.Name, Version: s.pkg.Version, SDK: SDK, Features: features & request.Features,
+	}, nil
+}
+
+func (s *server) GetSchema(_ context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	if request.Version != 0 {
+		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "there is only version 0 of the schema format")
+	}
+	if request.SubpackageName != "" {
+		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindNotFound, "there is no package "+request.SubpackageName+" in "+s.pkg.Name)
+	}
+	return abi.GetSchemaResponse{Schema: string(s.pkg.AppendJSON(nil))}, nil
+}
+
+func (s *server) CheckConfig(_ context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	inputs, failures := s.pkg.Config.CheckConfig(request.News)
+	return abi.CheckResponse{Inputs: inputs, Failures: failures}, nil
+}
+
+func (s *server) DiffConfig(_ context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	return s.pkg.DiffConfig(request)
+}
+
+func (s *server) Configure(ctx context.Context, request abi.ConfigureRequest) error {
+	if s.configure == nil {
+		return nil
+	}
+	if missing := s.pkg.Config.Missing(request.Inputs); len(missing) > 0 {
+		e := abi.NewError(abi.ErrorKindInvalidArgument, "the configuration of "+s.pkg.Name+" is not complete")
+		for _, p := range missing {
+			e.MissingKeys = append(e.MissingKeys, abi.MissingKey{Name: p.Name, Description: p.Description})
+		}
+		return e
+	}
+	if request.Inputs.ContainsUnknowns() {
+		s.undecided.Store(true)
+		return nil
+	}
+	s.undecided.Store(false)
+	ctx, leave := s.within(ctx, request.URN, 0)
+	defer leave()
+	return answerError(s.configure(ctx, request.Inputs))
+}
+
+func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	f := s.functions[request.Token]
+	if f == nil {
+		return abi.InvokeResponse{}, s.noSuch("function", request.Token, s.pkg.NearestFunction(request.Token))
+	}
+	if err := s.decided(); err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	args, failures := f.Args.Check(request.Args)
+	if len(failures) > 0 {
+		return abi.InvokeResponse{Failures: failures}, nil
+	}
+	if err := known("argument", args); err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	ctx, leave := s.within(ctx, "", 0)
+	defer leave()
+	result, err := f.call(ctx, args)
+	if err != nil {
+		return abi.InvokeResponse{}, answerError(err)
+	}
+	if args.ContainsSecrets() {
+		result = allSecret(result)
+	}
+	return abi.InvokeResponse{Result: result}, nil
+}
+
+func (s *server) Cancel(ctx context.Context) error {
+	if s.close == nil {
+		return nil
+	}
+	ctx, leave := s.within(ctx, "", 0)
+	defer leave()
+	return answerError(s.close(ctx))
+}
+
+// decided is an error while the configuration is not known.
+func (s *server) decided() error {
+	if s.undecided.Load() {
+		return abi.NewError(abi.ErrorKindUnavailable, "the configuration of "+s.pkg.Name+
+			" is not known in this preview: it depends on a resource that does not exist yet")
+	}
+	return nil
+}
+
+// known is an error if one of the properties is not known, which outside of a preview
+// is a mistake of the caller's.
+func known(what string, m property.Map) error {
+	for name, v := range m.All() {
+		if v.ContainsUnknowns() {
+			e := abi.NewError(abi.ErrorKindInvalidArgument, "the "+what+" is not known")
+			e.Path = property.Path{property.Key(name)}.String()
+			return e
+		}
+	}
+	return nil
+}
+
+func (s *server) resource(token string, u urn.URN) (*resource, error) {
+	if token == "" {
+		token = u.Type()
+	}
+	if r := s.resources[token]; r != nil {
+		return r, nil
+	}
+	for _, r := range s.resources {
+		if slices.Contains(r.Aliases, token) {
+			return r, nil
+		}
+	}
+	return nil, s.noSuch("resource type", token, s.pkg.NearestResource(token))
+}
+
+func (s *server) noSuch(what, token, nearest string) error {
+	message := "the package " + s.pkg.Name + " " + s.pkg.Version + " has no " + what + " " + token
+	if nearest != "" {
+		message += "; did you mean " + nearest + "?"
+	}
+	return abi.NewError(abi.ErrorKindNotFound, message)
+}
+
+// within returns the context in which the author's code handles a resource, and what
+// ends it. A timeout is in seconds, 0 for none.
+func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (context.Context, context.CancelFunc) {
+	if u != "" {
+		ctx = withURN(ctx, u)
+	}
+	return s.begin(ctx, seconds(timeout))
+}
+
+// answerError makes an error what crosses the boundary, so that a provider answers the
+// same in a program and as a module.
+func answerError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return abi.AsError(err)
+}
