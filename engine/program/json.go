@@ -3,6 +3,7 @@ package program
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -102,5 +103,10 @@ func toJSON(v property.Value) (any, error) {
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("what is a %s has no JSON form", v.Kind())
+	kind := v.Kind().String()
+	article := "a"
+	if strings.ContainsRune("aou", rune(kind[0])) {
+		article = "an"
+	}
+	return nil, fmt.Errorf("%s %s has no JSON form", article, kind)
 }

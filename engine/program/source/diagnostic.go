@@ -77,8 +77,8 @@ func (d Diagnostic) Unwrap() error { return d.Cause }
 func (d Diagnostic) Render(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(d.Error() + "\n")
-	if d.file != nil && !d.file.hidden[d.Line] {
-		if text, ok := d.file.Line(d.Line); ok {
+	if d.file != nil {
+		if text, ok := d.file.shown(d.Line); ok {
 			text, column := clip(text, d.Column)
 			fmt.Fprintf(&b, "%5d | %s\n      | %s^\n", d.Line, text, caretIndent(text, column))
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -21,12 +22,13 @@ type Position struct {
 	Line, Column int
 }
 
-// File is the text of one file. Marking lines as hidden is not safe for
-// concurrent use; everything else is.
+// File is the text of one file. It is safe for concurrent use.
 type File struct {
 	// Name is the file's name as messages show it.
-	Name   string
-	lines  []string
+	Name  string
+	lines []string
+
+	mu     sync.Mutex
 	hidden map[int]bool
 }
 
@@ -67,6 +69,8 @@ func (f *File) Hide(key *yaml.Node) {
 	if !ok {
 		return
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.hidden == nil {
 		f.hidden = map[int]bool{}
 	}
@@ -79,6 +83,16 @@ func (f *File) Hide(key *yaml.Node) {
 		}
 		f.hidden[line] = true
 	}
+}
+
+// shown returns the text of a line that may be shown.
+func (f *File) shown(line int) (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hidden[line] {
+		return "", false
+	}
+	return f.Line(line)
 }
 
 // indentation returns the number of spaces before the text of a line.

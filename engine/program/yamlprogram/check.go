@@ -2,6 +2,7 @@ package yamlprogram
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
@@ -44,7 +45,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 		} else {
 			_, failures = r.inputs.Check(r.constants(inputs))
 		}
-		c.failures(failures, r.properties, r.propertiesKey, func(path string) string {
+		c.failures(withoutMeant(failures, r.properties, r.inputs), r.properties, r.propertiesKey, func(path string) string {
 			return "property " + quote(path) + " of " + quote(r.name)
 		})
 	}
@@ -57,6 +58,21 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 		}
 	}
 	e.resourceOptions(r)
+}
+
+// withoutMeant leaves out that a property is missing where it is there, but
+// misspelt, which is a failure of its own.
+func withoutMeant(failures []abi.CheckFailure, given *expr.Object, o *schema.Object) []abi.CheckFailure {
+	meant := map[string]bool{}
+	for _, entry := range given.Entries {
+		if name, _ := entry.Name(); o.Property(name) == nil {
+			meant[schema.Nearest(name, o.Names())] = true
+		}
+	}
+	return slices.DeleteFunc(failures, func(f abi.CheckFailure) bool {
+		_, isGiven := given.Lookup(f.Path)
+		return meant[f.Path] && !isGiven
+	})
 }
 
 // checkState looks for misspelt names in what is known of a resource that is read.
@@ -229,7 +245,7 @@ func (c *compilation) checkPath(t *schema.Type, a *expr.Access, from int) bool {
 			}
 			t = t.Element
 		case schema.KindBool, schema.KindInteger, schema.KindNumber, schema.KindString:
-			problem = "is a " + t.String() + ", which has no parts"
+			problem = "is of type " + t.String() + ", which has no parts"
 		default:
 			return true
 		}

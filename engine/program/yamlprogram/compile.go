@@ -2,11 +2,11 @@ package yamlprogram
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 )
@@ -49,7 +49,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 			property.Entry{Key: "cwd", Value: property.String(p.project.ProgramDir)},
 		)),
 	}
-	if p.project.Runtime != "yaml" {
+	if p.project.Runtime != program.RuntimeYAML {
 		d := p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be run", p.project.Runtime)
 		d.Detail = "set \"runtime: yaml\""
 		c.report.Add(d)
@@ -77,22 +77,21 @@ func (c *compilation) names() {
 		kind string
 		line int
 	}
-	seen := map[string]first{pulumiName: {kind: "name of the deployment itself"}}
+	seen := map[string]first{}
 	for _, d := range c.program.project.Config {
 		seen[d.Name] = first{"configuration key", d.Position.Line}
 	}
 	claim := func(kind, name string, at source.Position) bool {
-		earlier, taken := seen[name]
-		if !taken {
-			seen[name] = first{kind, at.Line}
-			return true
+		if name == pulumiName {
+			c.report.Add(c.report.File.Errorf(at, "a %s cannot have the name %q, which stands for the deployment itself", kind, name))
+			return false
 		}
-		where := ""
-		if earlier.line > 0 {
-			where = fmt.Sprintf(" on line %d", earlier.line)
+		if earlier, taken := seen[name]; taken {
+			c.report.Add(c.report.File.Errorf(at, "the %s %q has the same name as the %s on line %d", kind, name, earlier.kind, earlier.line))
+			return false
 		}
-		c.report.Add(c.report.File.Errorf(at, "the %s %q has the same name as the %s%s", kind, name, earlier.kind, where))
-		return false
+		seen[name] = first{kind, at.Line}
+		return true
 	}
 	resources, variables := c.resources[:0:0], c.variables[:0:0]
 	for _, r := range c.resources {

@@ -87,36 +87,34 @@ func (e *evaluator) apply(args []property.Value, f func(plain []property.Value) 
 	return p.wrap(v), ok
 }
 
+// text evaluates text with accesses in it. Each is looked at, whether the others
+// are known or not.
 func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
-	var args []property.Value
-	all := true
+	var p provenance
+	var b strings.Builder
+	all, known := true, true
 	for _, part := range x.Parts {
-		if part.Access != nil {
-			v, ok := e.eval(part.Access)
-			args, all = append(args, v), all && ok
+		b.WriteString(part.Text)
+		if part.Access == nil {
+			continue
 		}
-	}
-	if !all {
-		return property.Null, false
-	}
-	return e.apply(args, func(plain []property.Value) (property.Value, bool) {
-		var b strings.Builder
-		ok := true
-		for _, part := range x.Parts {
-			b.WriteString(part.Text)
-			if part.Access == nil {
-				continue
-			}
-			s, problem := textOf(plain[0])
-			if problem != "" {
-				e.errorf(part.Access, "%s %s", part.Access, problem)
-				ok = false
-			}
-			b.WriteString(s)
-			plain = plain[1:]
+		v, ok := e.eval(part.Access)
+		all = all && ok
+		if v = p.peel(v); !ok || v.IsUnknown() {
+			known = false
+			continue
 		}
-		return property.String(b.String()), ok
-	})
+		text, problem := textOf(v)
+		if problem != "" {
+			e.errorf(part.Access, "%s %s", part.Access, problem)
+			all = false
+		}
+		b.WriteString(text)
+	}
+	if !known {
+		return p.wrap(property.Unknown), all
+	}
+	return p.wrap(property.String(b.String())), all
 }
 
 // textOf returns what a value is as a part of a text.
@@ -137,9 +135,9 @@ func textOf(v property.Value) (text, problem string) {
 	case property.KindResourceReference:
 		problem = "is a resource, which has no text; name one of its properties, such as its id"
 	case property.KindArray, property.KindObject:
-		problem = "is an " + v.Kind().String() + ", which has no text; use fn::toJSON, or fn::join for a list"
+		problem = "is " + articled(v) + ", which has no text; use fn::toJSON, or fn::join for a list"
 	default:
-		problem = "is an " + v.Kind().String() + ", which has no text"
+		problem = "is " + articled(v) + ", which has no text"
 	}
 	return text, problem
 }
@@ -252,7 +250,7 @@ func (e *evaluator) step(p *provenance, v property.Value, segment property.Segme
 	case property.KindNull:
 		return v, "is null, so nothing of it can be named"
 	}
-	return v, "is a " + v.Kind().String() + ", which has no parts"
+	return v, "is " + articled(v) + ", which has no parts"
 }
 
 func countElements(n int) string {

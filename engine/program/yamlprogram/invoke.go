@@ -67,7 +67,7 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 		return true
 	}
 	_, failures := f.schema.Args.Check(args)
-	e.c.failures(failures, x.Args, x.TokenNode, what)
+	e.c.failures(withoutMeant(failures, x.Args, &f.schema.Args), x.Args, x.TokenNode, what)
 	if x.Return != "" && len(f.schema.Result.Properties) > 0 && f.schema.Result.Property(x.Return) == nil {
 		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, source.DidYouMean(x.Return, f.schema.Result.Names()))
 		return false

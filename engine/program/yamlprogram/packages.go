@@ -53,6 +53,10 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at *yaml.No
 	case errors.Is(err, ErrUnknownPackage):
 		c.report.Add(c.unknownPackage(name, at))
 	case err != nil:
+		if ds, ok := errors.AsType[source.Diagnostics](err); ok {
+			c.report.Add(ds...) // it has a place of its own, in plugins.providers
+			break
+		}
 		d := c.report.File.Errorf(source.Of(at), "the package %q cannot be used: %v", name, err)
 		d.Cause = err
 		c.report.Add(d)
@@ -61,6 +65,9 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at *yaml.No
 }
 
 func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnostic {
+	if name == "pulumi" {
+		return c.report.File.Errorf(source.Of(at), "the types that are built into Pulumi's engine, other than providers, are not supported")
+	}
 	var names []string
 	for _, p := range c.program.project.Providers {
 		names = append(names, p.Name)

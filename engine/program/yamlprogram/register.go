@@ -143,18 +143,17 @@ func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.U
 // refused reports why a resource could not be registered, where the program
 // says what is at fault.
 func (d *deployment) refused(r *resource, err error) {
-	for _, err := range split(err) {
+	for _, reason := range reasons(err) {
 		at := r.key
-		if problem, ok := errors.AsType[*abi.Error](err); ok && problem.Path != "" {
+		if problem, ok := errors.AsType[*abi.Error](reason.err); ok && problem.Path != "" {
 			at = d.locate(r, problem.Path)
 		}
-		text := err.Error()
-		summary, detail, _ := strings.Cut(text, "\n")
+		summary, detail, _ := strings.Cut(reason.err.Error(), "\n")
 		if !strings.Contains(summary, quote(r.name)) {
 			summary = quote(r.name) + ": " + summary
 		}
 		x := d.c.report.File.Errorf(source.Of(at), "%s", summary)
-		x.Detail, x.Cause = detail, err
+		x.Detail, x.Cause = detail, reason.cause
 		d.c.report.Add(x)
 	}
 }
@@ -167,16 +166,30 @@ func (d *deployment) locate(r *resource, path string) *yaml.Node {
 	return locate(r.properties, path, r.propertiesKey)
 }
 
-// split returns the errors that one was joined from.
-func split(err error) []error {
-	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		if joined, ok := inner.(interface{ Unwrap() []error }); ok {
-			var out []error
-			for _, e := range joined.Unwrap() {
-				out = append(out, split(e)...)
+// reason is one of the reasons of an error.
+type reason struct {
+	err error
+	// cause is err, or what err was taken out of, for callers that look for types.
+	cause error
+}
+
+// reasons returns the errors that one was joined from, wherever in it, and the
+// error as it is where there is only one.
+func reasons(err error) []reason {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []reason
+		for _, e := range joined.Unwrap() {
+			out = append(out, reasons(e)...)
+		}
+		return out
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		if out := reasons(inner); len(out) > 1 {
+			for i := range out {
+				out[i].cause = err
 			}
 			return out
 		}
 	}
-	return []error{err}
+	return []reason{{err, err}}
 }

@@ -14,8 +14,9 @@ import (
 
 // Run checks the program, registers its resources with the monitor, and then
 // the stack's outputs. It returns when every registration that it began was
-// answered. After a failure nothing new is begun; the error then is
-// [source.Diagnostics] with everything that went wrong.
+// answered. After a failure nothing new is begun, but a preview goes on with what
+// does not need the failed resource, to tell all that would go wrong. The error
+// then is [source.Diagnostics] with everything that went wrong.
 func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
 	c, ds, err := p.compile(ctx, run)
 	if err != nil {
@@ -58,7 +59,7 @@ const (
 	pending status = iota
 	done
 	// skipped is a resource that failed in a deployment that goes on without it, and
-	// all that uses it.
+	// all that uses what failed.
 	skipped
 	failed
 )
@@ -97,7 +98,7 @@ func (d *deployment) runAll() {
 	running, stopped := 0, false
 	finish := func(i int, s status) {
 		d.status[i] = s
-		stopped = stopped || s == failed
+		stopped = stopped || (s == failed && !d.c.run.DryRun)
 		for _, user := range users[i] {
 			if waiting[user]--; waiting[user] == 0 {
 				ready = append(ready, user)
@@ -124,7 +125,7 @@ func (d *deployment) runAll() {
 	}
 }
 
-// lacks reports whether one of the nodes was skipped.
+// lacks reports whether one of the nodes is not there.
 func (d *deployment) lacks(nodes []int) bool {
 	return slices.ContainsFunc(nodes, func(i int) bool { return d.status[i] != done })
 }
@@ -159,7 +160,9 @@ func (d *deployment) outputs() property.Map {
 // of another problem are left out.
 func (d *deployment) problems() error {
 	ds := d.c.report.Diagnostics()
-	cancelled := func(x source.Diagnostic) bool { return errors.Is(x.Cause, abi.ErrCancelled) }
+	cancelled := func(x source.Diagnostic) bool {
+		return errors.Is(x.Cause, abi.ErrCancelled) || errors.Is(x.Cause, context.Canceled)
+	}
 	if slices.ContainsFunc(ds, func(x source.Diagnostic) bool { return !cancelled(x) }) {
 		ds = slices.DeleteFunc(ds, cancelled)
 	}

@@ -1,6 +1,8 @@
 package yamlprogram
 
 import (
+	"slices"
+
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
@@ -97,7 +99,7 @@ func readResource(r *source.Report, f source.Field) *resource {
 		properties: &expr.Object{},
 	}
 	typed := false
-	for _, g := range r.Fields(f.Value, "a resource") {
+	for _, g := range corrected(r, f.Value) {
 		switch g.Name {
 		case "type":
 			out.typ, _ = expr.LiteralText(r, g.Value, "the type")
@@ -115,8 +117,6 @@ func readResource(r *source.Report, f source.Field) *resource {
 			out.options.read(r, g.Value)
 		case "get":
 			out.get = readGet(r, g)
-		default:
-			r.Unknown(g, "a resource", resourceKeys)
 		}
 	}
 	if !typed && f.Value.Kind == yaml.MappingNode {
@@ -128,6 +128,25 @@ func readResource(r *source.Report, f source.Field) *resource {
 		r.Errorf(out.propertiesKey, "a resource that is read with get has no properties; what is known of it belongs in get.state")
 	}
 	return out
+}
+
+// corrected returns the fields of a resource. A misspelt key is reported, and
+// taken for what it was meant to be, so that it does not look missing as well.
+func corrected(r *source.Report, n *yaml.Node) []source.Field {
+	fields := r.Fields(n, "a resource")
+	given := func(name string) bool {
+		return slices.ContainsFunc(fields, func(f source.Field) bool { return f.Name == name })
+	}
+	for i, f := range fields {
+		if slices.Contains(resourceKeys, f.Name) {
+			continue
+		}
+		r.Unknown(f, "a resource", resourceKeys)
+		if near := schema.Nearest(f.Name, resourceKeys); near != "" && !given(near) {
+			fields[i].Name = near
+		}
+	}
+	return fields
 }
 
 func readGet(r *source.Report, f source.Field) *get {

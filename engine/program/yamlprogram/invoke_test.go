@@ -1,0 +1,122 @@
+package yamlprogram
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/stretchr/testify/require"
+)
+
+func TestInvoke(t *testing.T) {
+	text := `
+resources:
+  a: {type: cloud:Server, properties: {size: 1}}
+  net: {type: "cloud:net:Network"}
+  aws: {type: pulumi:providers:cloud, properties: {region: x}}
+variables:
+  image:
+    fn::invoke:
+      function: cloud:findImage
+      arguments: {name: "${a.address}", latest: true}
+      options: {dependsOn: ["${net}"], parent: "${net}", provider: "${aws}", version: 1.0.0}
+outputs:
+  image: ${image.id}
+`
+	monitor := &fakeMonitor{
+		state: map[string]property.Map{"a": entries("address", property.Secret(property.String("x")))},
+		invoke: func(abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+			return abi.MonitorInvokeResponse{Result: entries("id", "ami")}, nil
+		},
+	}
+	require.NoError(t, load(t, text).Run(t.Context(), runContext(), monitor))
+	net := urn.URN("urn:pulumi:dev::shop::cloud:net/network:Network::net")
+	aws := urn.URN("urn:pulumi:dev::shop::pulumi:providers:cloud::aws")
+	require.Equal(t, []abi.MonitorInvokeRequest{{
+		Token:   "cloud:index/findImage:findImage",
+		Args:    entries("name", property.Secret(property.String("x")), "latest", property.Bool(true)),
+		Options: abi.FunctionOptions{Provider: string(aws) + "::aws-id", Version: "1.0.0", Parent: net, DependsOn: []urn.URN{aURN, net, aws}},
+	}}, monitor.invoked)
+	require.Equal(t, `{image: secret("ami")}`, showMap(*monitor.outputs), "a result of secrets is secret")
+
+	for name, c := range map[string]struct {
+		answer abi.MonitorInvokeResponse
+		err    error
+		want   string
+	}{
+		"refused argument": {
+			answer: abi.MonitorInvokeResponse{Failures: []abi.CheckFailure{{Path: "latest", Reason: "must be false"}}},
+			want:   `Husk.yaml:10:41: argument "latest" of cloud:findImage: must be false`,
+		},
+		"error": {
+			err:  &abi.Error{Kind: abi.ErrorKindNotFound, Message: "no image", Path: "name", Provider: "cloud"},
+			want: `Husk.yaml:10:19: cloud:findImage: cloud: name: no image`,
+		},
+		"error without a path": {
+			err:  errors.New("no image"),
+			want: `Husk.yaml:9:17: cloud:findImage: no image`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			monitor.invoke = func(abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) { return c.answer, c.err }
+			require.ErrorContains(t, load(t, text).Run(t.Context(), runContext(), monitor), c.want)
+		})
+	}
+
+	monitor.invoke = func(abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+		return abi.MonitorInvokeResponse{Unknown: true}, nil
+	}
+	require.NoError(t, load(t, text).Run(t.Context(), runContext(), monitor))
+	require.Equal(t, `{image: secret(?)}`, showMap(*monitor.outputs))
+
+	err := load(t, "variables:\n  x: {fn::invoke: {function: bare:index:f, return: ids}}\n").Run(t.Context(), runContext(), &fakeMonitor{
+		invoke: func(abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+			return abi.MonitorInvokeResponse{Result: entries("id", "x")}, nil
+		},
+	})
+	require.ErrorContains(t, err, `Husk.yaml:3:52: the result of bare:index:f has no property "ids"; did you mean "id"?`)
+}
+
+func TestRead(t *testing.T) {
+	text := `
+resources:
+  a: {type: cloud:Server, properties: {size: 1}}
+  found:
+    type: cloud:Server
+    get:
+      id: ${a.id}
+      state: {image: "${a.address}"}
+    options: {parent: "${a}"}
+outputs:
+  address: ${found.address}
+  id: ${found.id}
+  image: ${found.image}
+`
+	monitor := &fakeMonitor{state: map[string]property.Map{"a": entries("address", "x"), "found": entries("address", "y")}}
+	require.NoError(t, load(t, text).Run(t.Context(), runContext(), monitor))
+	require.Len(t, monitor.read, 1)
+	read := monitor.read[0]
+	require.Equal(t, "a-id", read.ID)
+	require.Equal(t, "cloud:index/server:Server", read.Type)
+	require.Equal(t, urn.URN(aURN), read.Parent)
+	require.Equal(t, `{image: "x"}`, showMap(read.Properties))
+	require.Equal(t, []urn.URN{aURN}, read.Options.Dependencies)
+	require.Equal(t, "Husk.yaml:4:3", read.SourcePosition)
+	require.Equal(t, `{address: "y", id: "a-id", image: null}`, showMap(*monitor.outputs))
+
+	run := runContext()
+	run.DryRun = true
+	monitor = &fakeMonitor{dryRun: true}
+	require.NoError(t, load(t, text).Run(t.Context(), run, monitor))
+	require.Empty(t, monitor.read, "it is not known what to read")
+	require.Equal(t, `{address: ?, id: ?, image: ?}`, showMap(*monitor.outputs))
+
+	problem := abi.NewError(abi.ErrorKindNotFound, "no such server")
+	monitor = &fakeMonitor{fail: map[string]error{"found": problem}, state: map[string]property.Map{"a": entries("address", "x")}}
+	require.ErrorContains(t, load(t, text).Run(t.Context(), runContext(), monitor), `Husk.yaml:4:3: "found": no such server`)
+
+	err := load(t, "resources:\n  found: {type: cloud:Server, get: {id: \"\"}}\n").Run(t.Context(), runContext(), &fakeMonitor{})
+	require.ErrorContains(t, err, `Husk.yaml:3:41: the id of "found" is empty`)
+}

@@ -1,0 +1,314 @@
+package yamlprogram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	stackURN = "urn:pulumi:dev::shop::pulumi:pulumi:Stack::shop-dev"
+	aURN     = "urn:pulumi:dev::shop::cloud:index/server:Server::a"
+)
+
+// chain has resources that need each other in the order a, b, c, and d, which
+// needs none.
+const chain = `
+resources:
+  c:
+    type: cloud:Server
+    properties: {size: 3, image: "${b.address} ${a.id}"}
+  d:
+    type: cloud:Server
+    properties: {size: 4}
+  b:
+    type: cloud:Server
+    properties: {size: "${count}", tags: {x: "${a.address}"}}
+  a:
+    type: cloud:Server
+    properties: {size: 1}
+variables:
+  count: ${a.size}
+outputs:
+  address: ${c.image}
+  secret: {fn::secret: "${d.id}"}
+  nested: [{id: "${d.id}"}]
+  server: ${d}
+`
+
+func TestRun(t *testing.T) {
+	monitor := &fakeMonitor{state: map[string]property.Map{
+		"a": entries("address", "10.0.0.1"), "b": entries("address", property.Secret(property.String("10.0.0.2"))),
+	}}
+	run := runContext()
+	run.Parallel = 1
+	require.NoError(t, load(t, chain).Run(t.Context(), run, monitor))
+
+	require.Equal(t, abi.RegisterResourceRequest{Type: urn.RootType, Name: "shop-dev"}, monitor.registered[0], "the stack comes first")
+	require.Equal(t, []string{"a", "d", "b", "c"}, monitor.names(), "one at a time, each after what it needs")
+
+	b := monitor.request(t, "b")
+	require.Equal(t, "cloud:index/server:Server", b.Type)
+	require.Equal(t, urn.URN(stackURN), b.Parent)
+	require.True(t, b.Custom)
+	require.False(t, b.Remote)
+	require.Equal(t, "Husk.yaml:9:3", b.SourcePosition)
+	require.Equal(t, `{apiVersion: "v1", size: <a>1, tags: {x: <a>"10.0.0.1"}}`, showMap(b.Inputs))
+	require.Equal(t, []abi.PropertyDependency{{Key: "size", URNs: []urn.URN{aURN}}, {Key: "tags", URNs: []urn.URN{aURN}}}, b.PropertyDependencies)
+
+	c := monitor.request(t, "c")
+	require.Equal(t, `<a b>secret("10.0.0.2 a-id")`, show(c.Inputs.Get("image")))
+	require.Equal(t, []string{"password"}, c.Options.AdditionalSecretOutputs, "what the schema calls secret")
+	require.Equal(t, []abi.Alias{{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: "cloud:index:OldServer"}}}, c.Options.Aliases)
+
+	require.Equal(t, `{address: secret("10.0.0.2 a-id"), nested: [{id: "d-id"}], secret: secret("d-id"), server: reference(d d-id)}`,
+		showMap(*monitor.outputs))
+}
+
+// Resources that do not need each other are registered at the same time.
+func TestRunConcurrently(t *testing.T) {
+	const n = 20
+	var b strings.Builder
+	b.WriteString("resources:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  r%d:\n    type: bare:index:Thing\n", i)
+	}
+	b.WriteString("  last:\n    type: bare:index:Thing\n    properties: {all: [")
+	for i := range n {
+		fmt.Fprintf(&b, `"${r%d.id}", `, i)
+	}
+	b.WriteString("]}\n")
+	var all sync.WaitGroup
+	all.Add(n)
+	monitor := &fakeMonitor{wait: func(name string) {
+		if strings.HasPrefix(name, "r") {
+			all.Done()
+			all.Wait() // ends only when all are here
+		}
+	}}
+	require.NoError(t, load(t, b.String()).Run(t.Context(), runContext(), monitor))
+	require.Equal(t, "last", monitor.names()[n])
+	require.Len(t, monitor.request(t, "last").PropertyDependencies[0].URNs, n)
+}
+
+func TestRunFailure(t *testing.T) {
+	problem := abi.NewError(abi.ErrorKindInvalidArgument, "there is no such size")
+	problem.Path = "tags.x"
+	monitor := &fakeMonitor{fail: map[string]error{
+		"b": fmt.Errorf("create b: %w", problem),
+		"d": errors.Join(abi.NewError(abi.ErrorKindUnavailable, "try again"), errors.New("line one\nline two")),
+	}, state: map[string]property.Map{"a": entries("address", "x")}}
+	var once sync.Once
+	both := make(chan struct{})
+	monitor.wait = func(name string) {
+		if name == "d" {
+			<-both // d fails when b is under way
+		}
+		if name == "b" {
+			once.Do(func() { close(both) })
+		}
+	}
+	err := load(t, chain).Run(t.Context(), runContext(), monitor)
+	require.EqualError(t, err, strings.TrimPrefix(`
+Husk.yaml:6:3: "d": line one
+    6 |   d:
+      |   ^
+  line two
+Husk.yaml:6:3: "d": try again
+    6 |   d:
+      |   ^
+Husk.yaml:11:43: "b": create b: tags.x: there is no such size
+   11 |     properties: {size: "${count}", tags: {x: "${a.address}"}}
+      |                                           ^`, "\n"))
+	require.ErrorIs(t, err, abi.ErrInvalidArgument)
+	require.NotContains(t, monitor.names(), "c", "what needs a failed resource is not registered")
+	require.Nil(t, monitor.outputs)
+}
+
+func TestPreviewTellsAllFailures(t *testing.T) {
+	text := `
+resources:
+  a: {type: bare:index:Thing}
+  b: {type: bare:index:Thing, properties: {x: "${a.id}"}}
+  c: {type: bare:index:Thing}
+  d: {type: bare:index:Thing, properties: {x: "${c.id}"}}
+`
+	run := runContext()
+	run.DryRun, run.Parallel = true, 1
+	monitor := &fakeMonitor{dryRun: true, fail: map[string]error{"a": errors.New("no a"), "d": errors.New("no d")}}
+	err := load(t, text).Run(t.Context(), run, monitor)
+	require.Equal(t, []string{"a", "c", "d"}, monitor.names())
+	require.ErrorContains(t, err, "no a")
+	require.ErrorContains(t, err, "no d")
+
+	run.DryRun = false
+	monitor.dryRun, monitor.registered = false, nil
+	require.ErrorContains(t, load(t, text).Run(t.Context(), run, monitor), "no a")
+	require.Equal(t, []string{"a"}, monitor.names())
+}
+
+// Where the monitor goes on after a failure, so does the program, without what
+// needs the failed resource.
+func TestRunContinuesOnError(t *testing.T) {
+	monitor := &fakeMonitor{
+		result: map[string]abi.RegistrationResult{"b": abi.RegistrationResultFailed},
+		state:  map[string]property.Map{"a": entries("address", "x")},
+	}
+	require.NoError(t, load(t, chain).Run(t.Context(), runContext(), monitor))
+	require.ElementsMatch(t, []string{"a", "b", "d"}, monitor.names())
+	require.Equal(t, []string{"nested", "secret", "server"}, monitor.outputs.Keys(), "the outputs that need it are left out")
+}
+
+// A registration that was cancelled because of another failure is not told.
+func TestRunCancelledRegistrations(t *testing.T) {
+	cancelled := abi.NewError(abi.ErrorKindCancelled, "the deployment was stopped")
+	var both sync.WaitGroup
+	both.Add(2)
+	monitor := &fakeMonitor{
+		fail: map[string]error{"a": cancelled, "d": errors.New("failed")},
+		wait: func(name string) {
+			if name == "a" || name == "d" {
+				both.Done()
+				both.Wait()
+			}
+		},
+	}
+	err := load(t, chain).Run(t.Context(), runContext(), monitor)
+	require.ErrorContains(t, err, `"d": failed`)
+	require.NotContains(t, err.Error(), "stopped")
+
+	monitor = &fakeMonitor{fail: map[string]error{"a": cancelled}}
+	err = load(t, chain).Run(t.Context(), runContext(), monitor)
+	require.ErrorIs(t, err, abi.ErrCancelled, "unless there is no other")
+}
+
+func TestRunCancelledContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	monitor := &fakeMonitor{wait: func(name string) {
+		if name == "a" {
+			cancel()
+		}
+	}}
+	err := load(t, chain).Run(ctx, runContext(), monitor)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotContains(t, monitor.names(), "b")
+	require.Nil(t, monitor.outputs)
+}
+
+func TestRunEvaluationErrors(t *testing.T) {
+	monitor := &fakeMonitor{state: map[string]property.Map{
+		"a": entries("addresses", property.Array(property.String("hunter2")), "password", property.Secret(property.String("hunter2"))),
+	}}
+	err := load(t, `
+resources:
+  a:
+    type: cloud:Server
+    properties: {size: 1}
+  b:
+    type: bare:index:Thing
+    properties:
+      first: ${a.addresses[1]}
+      second: {fn::fromBase64: "${a.password}"}
+      third: {fn::readFile: "${a.password}"}
+      fourth: ${a.any.x}
+    options:
+      protect: ${a.password}
+`).Run(t.Context(), runContext(), monitor)
+	require.EqualError(t, err, strings.TrimPrefix(`
+Husk.yaml:9:27: ${a.addresses} has 1 element, so there is no element 1
+    9 |       first: ${a.addresses[1]}
+      |                           ^
+Husk.yaml:10:35: fn::fromBase64: the argument is not base64
+   10 |       second: {fn::fromBase64: "${a.password}"}
+      |                                   ^
+Husk.yaml:11:32: fn::readFile: there is no such file
+   11 |       third: {fn::readFile: "${a.password}"}
+      |                                ^
+Husk.yaml:12:23: ${a.any} is null, so nothing of it can be named
+   12 |       fourth: ${a.any.x}
+      |                       ^
+Husk.yaml:14:18: the option protect must be true or false
+   14 |       protect: ${a.password}
+      |                  ^`, "\n"))
+	require.Equal(t, []string{"a"}, monitor.names())
+}
+
+// State of a remote component may come from the resources inside it.
+func TestComponentDependencies(t *testing.T) {
+	monitor := &componentMonitor{}
+	require.NoError(t, load(t, `
+resources:
+  site: {type: cloud:Site}
+  record: {type: dns:Record, properties: {name: "${site.url}", value: "${site.urn}"}}
+`).Run(t.Context(), runContext(), monitor))
+	record := monitor.request(t, "record")
+	require.Equal(t, `{name: <site inner>"https://x", value: <site>"urn:pulumi:dev::shop::cloud:index:Site::site"}`, showMap(record.Inputs))
+}
+
+type componentMonitor struct{ fakeMonitor }
+
+func (m *componentMonitor) RegisterResource(ctx context.Context, request abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
+	response, err := m.fakeMonitor.RegisterResource(ctx, request)
+	if request.Remote {
+		response.State = entries("url", "https://x")
+		response.StateDependencies = []abi.PropertyDependency{{Key: "url", URNs: []urn.URN{"urn:pulumi:dev::shop::cloud:index:X::inner"}}}
+	}
+	return response, err
+}
+
+// What is written as a secret is not shown, whatever is wrong beside it.
+func TestSecretsAreNotShown(t *testing.T) {
+	monitor := &fakeMonitor{fail: map[string]error{"a": &abi.Error{Kind: abi.ErrorKindInvalidArgument, Message: "too short", Path: "network"}}}
+	err := load(t, `
+resources:
+  a:
+    type: cloud:Server
+    properties:
+      size: 1
+      network: {fn::secret: hunter2}
+`).Run(t.Context(), runContext(), monitor)
+	require.EqualError(t, err, `Husk.yaml:7:7: "a": network: too short`)
+}
+
+func TestConfigProblems(t *testing.T) {
+	text := "config:\n  count: {type: integer}\n  pin: {type: integer, secret: true}\n  list: {type: array, items: {type: string}}\n"
+	err := load(t, text).Run(t.Context(), runContext(
+		abi.ConfigEntry{Key: "shop:count", Value: "many"},
+		abi.ConfigEntry{Key: "shop:pin", Value: "hunter2", Secret: true},
+		abi.ConfigEntry{Key: "shop:list", Value: "[1]"},
+	), &fakeMonitor{})
+	require.EqualError(t, err, strings.TrimPrefix(`
+Husk.yaml:3:3: the value of the configuration key "count" cannot be used: it must be an integer
+    3 |   count: {type: integer}
+      |   ^
+  set another with: husk config set count <value>
+Husk.yaml:4:3: the value of the configuration key "pin" cannot be used: it must be an integer
+  set another with: husk config set --secret pin <value>
+Husk.yaml:5:3: the value of the configuration key "list" cannot be used: element 0: it must be a string
+    5 |   list: {type: array, items: {type: string}}
+      |   ^
+  set another with: husk config set list <value>`, "\n"))
+}
+
+// Check tells warnings too, and a program can be checked and run repeatedly.
+func TestCheckThenRun(t *testing.T) {
+	p := load(t, "resources:\n  a:\n    type: cloud:Server\n    properties: {size: 1, image: 1.10}\n    options: {pluginDownloadURL: x}\n")
+	for range 2 {
+		ds, err := p.Check(t.Context(), runContext())
+		require.NoError(t, err)
+		require.Len(t, ds, 1)
+		require.Equal(t, source.Warning, ds[0].Severity)
+		monitor := &fakeMonitor{}
+		require.NoError(t, p.Run(t.Context(), runContext(), monitor))
+		require.Equal(t, `"1.10"`, show(monitor.request(t, "a").Inputs.Get("image")))
+	}
+}
