@@ -109,6 +109,13 @@ func TestCodeBesideTheMethodsTraps(t *testing.T) {
 		"allocator":                     {assembly{bodies: map[string]code{"cabi_realloc": unreachable}}, "get-mapping: the provider crashed: unreachable"},
 		"allocator that lies":           {assembly{bodies: map[string]code{"cabi_realloc": i32Const(-16)}}, "outside of the memory"},
 		"allocator that does not align": {assembly{bodies: map[string]code{"cabi_realloc": i32Const(0x7ffffff1)}}, "outside of the memory"},
+		"allocator that calls the host, which calls the allocator": {
+			assembly{
+				imports: []importEntry{{"husk:provider/kv@0.1.0", "get", importSignature("kv", "get")}},
+				bodies:  map[string]code{"cabi_realloc": i32Const(contents) + i32Const(0) + i32Const(answer) + callFunc(0) + i32Const(answer2)},
+			},
+			"the module calls the host while the host calls it, without end",
+		},
 		"exit with the code of a timeout": {
 			assembly{
 				imports: []importEntry{{"wasi_snapshot_preview1", "proc_exit", canon.Signature{Params: i32}}},
@@ -149,6 +156,23 @@ func importSignature(iface, name string) canon.Signature {
 		}
 	}
 	panic("no import " + name)
+}
+
+func TestTheAllocatorMayRunInsideOfItself(t *testing.T) {
+	// cabi_realloc asks the host for a key in its first three calls. The refusal is a
+	// text for which the host needs memory again.
+	body := count + i32Const(3) + "\x4d\x04\x40" +
+		i32Const(contents) + i32Const(0) + i32Const(answer2) + callFunc(0) + "\x0b" + bump
+	p := assemble(t, newHost(t, host.NewConfig()), assembly{
+		imports: []importEntry{{"husk:provider/kv@0.1.0", "get", importSignature("kv", "get")}},
+		bodies:  map[string]code{"cabi_realloc": body, "get-mapping": returns(answer)},
+		data:    map[uint32]string{answer: words(0, contents, 8, contents, 8), contents: "terrafor"},
+	})
+	for range 2 {
+		response, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
+		require.NoError(t, err)
+		require.Equal(t, "terrafor", response.Provider)
+	}
 }
 
 func TestAReleaseThatTrapsLosesNoAnswer(t *testing.T) {

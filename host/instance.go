@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -17,7 +18,7 @@ import (
 type instance struct {
 	provider *Provider
 	module   api.Module
-	exports  []api.Function // as in canon.ExportTable
+	exports  []export // as in canon.ExportTable
 	guest    *canon.Guest
 	system   *wasi.System
 	output   output
@@ -31,6 +32,8 @@ type instance struct {
 	generation int
 	applied    int
 	spoiled    bool
+	// nested counts exports that run inside of themselves.
+	nested int
 }
 
 type instanceKey struct{}
@@ -62,8 +65,10 @@ func (i *instance) initialize() error {
 		return err
 	}
 	i.module = module
-	for _, export := range canon.ExportTable() {
-		i.exports = append(i.exports, module.ExportedFunction(export.Name))
+	table := canon.ExportTable()
+	i.exports = make([]export, len(table))
+	for n := range table {
+		i.exports[n].name = table[n].Name
 	}
 	if initialize := module.ExportedFunction("_initialize"); initialize != nil {
 		_, err = initialize.Call(i.ctx)
@@ -71,16 +76,46 @@ func (i *instance) initialize() error {
 	return err
 }
 
-// Call and Memory are how package canon reaches the instance.
+// export is an exported function. It is looked up when it is first used, as wazero
+// allocates a stack for each.
+type export struct {
+	name     string
+	function api.Function
+	active   bool
+}
 
-// Call calls an export. The context is the instance's own, not the caller's: it is
-// how imported functions find the instance, and it ends later.
-func (i *instance) Call(_ context.Context, export int, stack []uint64) error {
+// Call calls an export, for package canon. The context is the instance's own, not the
+// caller's: it is how imported functions find the instance, and it ends later.
+//
+// A guest may call the host in any function, and the host may then need memory in the
+// guest: cabi_realloc may run inside of itself. wazero's functions must not be called
+// while they run, so that the inner call gets another one.
+func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	if i.exports == nil {
 		return errNotReady
 	}
-	return i.exports[export].CallWithStack(i.ctx, stack)
+	e := &i.exports[index]
+	if e.active {
+		if i.nested == maxNested {
+			return errNested
+		}
+		i.nested++
+		defer func() { i.nested-- }()
+		return i.module.ExportedFunction(e.name).CallWithStack(i.ctx, stack)
+	}
+	if e.function == nil {
+		e.function = i.module.ExportedFunction(e.name)
+	}
+	e.active = true
+	defer func() { e.active = false }()
+	return e.function.CallWithStack(i.ctx, stack)
 }
+
+// maxNested is how often exports may run inside of themselves. Goroutines of a guest
+// that wait for the host in each other's way come to two or three.
+const maxNested = 16
+
+var errNested = errors.New("the module calls the host while the host calls it, without end")
 
 // Memory is the instance's memory.
 func (i *instance) Memory() canon.LinearMemory { return i.module.Memory() }
