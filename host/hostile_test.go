@@ -59,7 +59,7 @@ func TestAnAnswerThatIsNoAnswer(t *testing.T) {
 			})
 			_, err := schema(t.Context(), p)
 			require.ErrorIs(t, err, abi.ErrInternal)
-			require.ErrorContains(t, err, "hand: get-schema: the provider's answer is not what the contract asks for: ")
+			require.ErrorContains(t, err, "hand: get-schema (host): the provider's answer is not what the contract asks for: ")
 			require.ErrorContains(t, err, c.want)
 			_, err = p.GetMappings(t.Context(), abi.GetMappingsRequest{})
 			require.NoError(t, err, "the next call is in a fresh instance")
@@ -90,7 +90,7 @@ func TestATrap(t *testing.T) {
 		require.Equal(t, "ok", got)
 		_, err = schema(t.Context(), p)
 		require.ErrorIs(t, err, abi.ErrInternal)
-		require.ErrorContains(t, err, "hand: get-schema: the provider crashed: unreachable\n  at ")
+		require.ErrorContains(t, err, "hand: get-schema (host): the provider crashed: unreachable\n  at ")
 	}
 }
 
@@ -100,13 +100,13 @@ func TestCodeBesideTheMethodsTraps(t *testing.T) {
 		module assembly
 		want   string
 	}{
-		"_initialize": {assembly{bodies: map[string]code{"_initialize": unreachable}}, "hand: start: the provider crashed: unreachable"},
-		"start":       {assembly{start: unreachable}, "hand: start: the provider crashed: unreachable"},
+		"_initialize": {assembly{bodies: map[string]code{"_initialize": unreachable}}, "hand: start (host): the provider crashed: unreachable"},
+		"start":       {assembly{start: unreachable}, "hand: start (host): the provider crashed: unreachable"},
 		"start that uses the host": {
 			assembly{imports: []importEntry{write}, start: zeros(len(write.signature.Params)) + callFunc(0)},
 			"the module calls the host before it is initialized",
 		},
-		"allocator":                     {assembly{bodies: map[string]code{"cabi_realloc": unreachable}}, "get-mapping: the provider crashed: unreachable"},
+		"allocator":                     {assembly{bodies: map[string]code{"cabi_realloc": unreachable}}, "get-mapping (host): the provider crashed: unreachable"},
 		"allocator that lies":           {assembly{bodies: map[string]code{"cabi_realloc": i32Const(-16)}}, "outside of the memory"},
 		"allocator that does not align": {assembly{bodies: map[string]code{"cabi_realloc": i32Const(0x7ffffff1)}}, "outside of the memory"},
 		"allocator that calls the host, which calls the allocator": {
@@ -199,9 +199,9 @@ func TestAnswersThatBreakTheContract(t *testing.T) {
 		id, state string
 		want      string
 	}{
-		"no ID":          {"", empty, "hand: create: the provider broke the contract: it created a resource without an ID"},
-		"malformed CBOR": {"x", "\xa1", "hand: create: the provider's answer is not what the contract asks for: create-response.state: "},
-		"duplicate keys": {"x", "\xa2\x61a\x01\x61a\x02", "hand: create: the provider's answer is not what the contract asks for: create-response.state: "},
+		"no ID":          {"", empty, "hand: create (host): the provider broke the contract: it created a resource without an ID"},
+		"malformed CBOR": {"x", "\xa1", "hand: create (host): the provider's answer is not what the contract asks for: create-response.state: "},
+		"duplicate keys": {"x", "\xa2\x61a\x01\x61a\x02", "hand: create (host): the provider's answer is not what the contract asks for: create-response.state: "},
 		"no object":      {"x", "\x80", "create-response.state: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,16 +249,16 @@ func TestUnknownsAreForPreviewsOnly(t *testing.T) {
 	failed := err.(*abi.Error)
 	require.Equal(t, "id", failed.InitFailure.ID)
 	require.True(t, failed.InitFailure.State.Equal(property.MapOf(map[string]property.Value{"known": property.Bool(true)})))
-	require.EqualError(t, err, "hand: create: the provider broke the contract, but the resource exists\n"+
+	require.EqualError(t, err, "hand: create (host): the provider broke the contract, but the resource exists\n"+
 		"  - the property deep[1] of the state that it answered is unknown, which only a preview allows")
 
 	_, err = p.Update(ctx, abi.UpdateRequest{})
-	require.EqualError(t, err, "hand: update: the provider broke the contract: "+
+	require.EqualError(t, err, "hand: update (host): the provider broke the contract: "+
 		"the property deep[1] of the state that it answered is unknown, which only a preview allows")
 	_, err = p.Read(ctx, abi.ReadRequest{})
-	require.ErrorContains(t, err, "hand: read: the provider broke the contract: the property deep[1]")
+	require.ErrorContains(t, err, "hand: read (host): the provider broke the contract: the property deep[1]")
 	_, err = p.Invoke(ctx, abi.InvokeRequest{})
-	require.ErrorContains(t, err, "hand: invoke: the provider broke the contract: the property deep[1] of the result")
+	require.ErrorContains(t, err, "hand: invoke (host): the provider broke the contract: the property deep[1] of the result")
 }
 
 func TestStreamsKeepTheirInstance(t *testing.T) {

@@ -29,7 +29,7 @@ func TestAManifestIsReadWithoutRunningTheModule(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	_, err = p.GetSchema(t.Context(), abi.GetSchemaRequest{})
-	require.ErrorContains(t, err, "probe 1.2.3: get-schema: ")
+	require.ErrorContains(t, err, "probe 1.2.3: get-schema (host): ")
 }
 
 func TestAManifestMustAgreeWithTheHandshake(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAManifestMustAgreeWithTheHandshake(t *testing.T) {
 	}.wasm()
 	for version, want := range map[string]string{
 		"4.1.0": "",
-		"4.2.0": "random 4.2.0: handshake: the provider broke the contract: its manifest says random 4.2.0, " +
+		"4.2.0": "random 4.2.0: handshake (host): the provider broke the contract: its manifest says random 4.2.0, " +
 			"but it calls itself random 4.1.0: build it again with `husk provider build`",
 	} {
 		wasm, err := host.AddManifest(module, host.Manifest{Name: "random", Version: version})

@@ -175,7 +175,7 @@ func TestACancelledCall(t *testing.T) {
 		defer cancel()
 		_, err := do(ctx, p, "sleep", "1000h")
 		require.ErrorIs(t, err, abi.ErrCancelled)
-		require.EqualError(t, err, "probe 1.2.3: invoke: the call was stopped: the test has enough")
+		require.EqualError(t, err, "probe 1.2.3: invoke (host): the call was stopped: the test has enough")
 		mustDo(t, p, "nothing")
 	})
 	t.Run("is ended where it logs without end", func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestAClosedProviderRefusesCalls(t *testing.T) {
 	require.Error(t, <-ended)
 	_, err := do(t.Context(), p, "nothing")
 	require.ErrorIs(t, err, abi.ErrUnavailable)
-	require.EqualError(t, err, "probe 1.2.3: invoke: the provider is closed")
+	require.EqualError(t, err, "probe 1.2.3: invoke (host): the provider is closed")
 	_, err = p.StreamInvoke(t.Context(), abi.InvokeRequest{})
 	require.ErrorContains(t, err, "closed")
 	require.ErrorContains(t, p.Configure(t.Context(), abi.ConfigureRequest{}), "closed")

@@ -20,7 +20,7 @@ func TestNothingIsThereUnlessGranted(t *testing.T) {
 	require.Contains(t, failure(t, p, "write", "f", "x").Message, "Capabilities insufficient")
 	e := failure(t, p, "mode", "/etc/passwd")
 	require.Equal(t, abi.ErrorKindDenied, e.Kind)
-	require.Equal(t, "/etc/passwd is not inside a granted directory; granted: none; add the directory to the provider's grants: fs", e.Message)
+	require.Contains(t, e.Message, "/etc/passwd is not inside a granted directory; granted: none; add the directory to the provider's grants: fs")
 }
 
 func TestGrantedVariables(t *testing.T) {
