@@ -64,9 +64,7 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	if err != nil {
 		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
 	}
-	return abi.MonitorCallResponse{
-		Result: resp.Result, Failures: resp.Failures, ResultDependencies: resp.ResultDependencies,
-	}, nil
+	return abi.MonitorCallResponse(resp), nil
 }
 
 // callerMonitor is the monitor of one caller: a program, or one call of

@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 )
@@ -212,6 +211,3 @@ func maskedJSON(v property.Value) any {
 		return property.Display(v)
 	}
 }
-
-// severityName is the name of a log severity in events.
-func severityName(s abi.LogSeverity) string { return s.String() }
