@@ -2,7 +2,7 @@
 //
 //	meta.json                          {"version": 1}
 //	stacks/<project>/<name>.json       the checkpoint, which Pulumi reads too
-//	stacks/<project>/<name>.journal    what happened since, while a run goes on
+//	stacks/<project>/<name>.*.journal  what happened since, while a run goes on
 //	backups/<project>/<name>.json      the checkpoint before the last one
 //	locks/<project>/<name>.json        who holds the lease, or held it last
 //
@@ -54,9 +54,9 @@ func NewFS(fsys FS) *Store { return &Store{fsys} }
 type files struct {
 	name state.StackName
 
-	stacks, checkpoint, journal string
-	backups, backup, oldJournal string
-	locks, lock                 string
+	stacks, checkpoint string
+	backups, backup    string
+	locks, lock        string
 }
 
 func filesOf(name state.StackName) files {
@@ -67,11 +67,28 @@ func filesOf(name state.StackName) files {
 		locks:   path.Join("locks", name.Project),
 	}
 	f.checkpoint = path.Join(f.stacks, name.Name+".json")
-	f.journal = path.Join(f.stacks, name.Name+".journal")
 	f.backup = path.Join(f.backups, name.Name+".json")
-	f.oldJournal = path.Join(f.backups, name.Name+".journal")
 	f.lock = path.Join(f.locks, name.Name+".json")
 	return f
+}
+
+// journal is the file of the records that follow the checkpoint with the stamp.
+// Each checkpoint has a journal of its own name: a holder of the lease that was
+// paused while it removed the last one cannot hit that of the next holder.
+func (f files) journal(checkpoint stampValue) string {
+	return fmt.Sprintf("%s/%s.%d-%d%s", f.stacks, f.name.Name, checkpoint.Token, checkpoint.Sequence, journalSuffix)
+}
+
+const journalSuffix = ".journal"
+
+// journalOf returns the stamp of the checkpoint whose journal has the file name.
+func (f files) journalOf(base string) (v stampValue, ok bool) {
+	rest, ok := strings.CutPrefix(base, f.name.Name+".")
+	if !ok {
+		return v, false
+	}
+	n, err := fmt.Sscanf(rest, "%d-%d"+journalSuffix, &v.Token, &v.Sequence)
+	return v, n == 2 && err == nil && path.Base(f.journal(v)) == base
 }
 
 // temporary is the file that the lease with the token writes its checkpoint to.
@@ -140,12 +157,12 @@ func (s *Store) create(f files, checkpoint []byte) error {
 	case there:
 		return &state.StackError{Kind: state.ErrStackExists, Stack: f.name, Place: s.fs.Path("")}
 	}
-	// A crash while a stack of the name was removed may have left its journal.
-	if err := s.remove(f.journal); err != nil {
+	// A token of its own tells the stack from one of the name that was removed.
+	token, err := s.nextToken(f)
+	if err != nil {
 		return err
 	}
-	token, err := s.largestToken(f)
-	if err != nil {
+	if _, err := s.writeLock(f, token, state.Holder{}); err != nil {
 		return err
 	}
 	stamped, err := stamp(checkpoint, stampValue{Sequence: 0, Token: token})
@@ -182,53 +199,89 @@ func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents
 	return contents, err
 }
 
-// read reads a stack's checkpoint and journal. It reads the journal first: a
-// checkpoint that replaces both in between holds all of what was read.
-func (s *Store) read(f files) (*state.Contents, *journal, error) {
-	journalData, err := s.readFile(f.journal)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("reading the stack %s: %w", f.name, err)
+// found is what read finds beside the contents.
+type found struct {
+	checkpoint stampValue
+	journal    *journal
+}
+
+// read reads a stack's checkpoint and journal.
+func (s *Store) read(f files) (*state.Contents, found, error) {
+	for {
+		contents, was, err := s.readCheckpoint(f)
+		if err != nil {
+			return nil, found{}, err
+		}
+		if was.Token == 0 {
+			if err := s.checkForeign(f, contents); err != nil {
+				return nil, found{}, err
+			}
+		}
+		data, err := s.readFile(f.journal(was))
+		if errors.Is(err, fs.ErrNotExist) {
+			// There is no journal yet, or the next checkpoint has replaced it.
+			_, is, err := s.readCheckpoint(f)
+			if err != nil {
+				return nil, found{}, err
+			}
+			if is != was {
+				continue
+			}
+		} else if err != nil {
+			return nil, found{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
+		}
+		j, err := parseJournal(data, was.Sequence)
+		var corrupt *state.CorruptError
+		if errors.As(err, &corrupt) {
+			corrupt.File, corrupt.Remedy = contents.JournalFile, contents.Remedy
+		}
+		if err != nil {
+			return nil, found{}, err
+		}
+		if j.dropped != nil {
+			j.dropped.File = contents.JournalFile
+		}
+		contents.Records, contents.Dropped = j.records, j.dropped
+		return contents, found{checkpoint: was, journal: j}, nil
 	}
+}
+
+// checkForeign refuses a checkpoint that another tool wrote while a journal of
+// changes was waiting, which it does not hold.
+func (s *Store) checkForeign(f files, contents *state.Contents) error {
+	entries, err := s.readDir(f.stacks)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if v, ok := f.journalOf(entry.Name()); ok {
+			return &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
+				Reason: "another tool wrote it while changes were waiting in " + s.fs.Path(f.journal(v)),
+				Remedy: "restore the file, or move the journal away to give its changes up"}
+		}
+	}
+	return nil
+}
+
+// readCheckpoint reads a stack's checkpoint.
+func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 	checkpoint, err := s.readFile(f.checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
+		return nil, stampValue{}, &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the stack %s: %w", f.name, err)
+		return nil, stampValue{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 	}
-	contents := &state.Contents{
-		CheckpointFile: s.fs.Path(f.checkpoint),
-		JournalFile:    s.fs.Path(f.journal),
-		Checkpoint:     checkpoint,
-		Remedy:         s.remedy(f),
-	}
-	st, err := readStamp(checkpoint)
+	contents := &state.Contents{CheckpointFile: s.fs.Path(f.checkpoint), Checkpoint: checkpoint}
+	was, err := readStamp(checkpoint)
 	if err != nil {
-		return nil, nil, &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
-			Reason: "it is not the JSON of a state", Remedy: contents.Remedy, Cause: err}
+		return nil, was, &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
+			Reason: "it is not the JSON of a state", Remedy: s.remedy(f), Cause: err}
 	}
-	if st == nil {
-		if len(journalData) > 0 {
-			return nil, nil, &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
-				Reason: "another tool wrote it while a journal of changes was waiting, which it does not hold",
-				Remedy: "restore the file, or move the journal " + contents.JournalFile + " away to give its changes up"}
-		}
-		st = new(stampValue)
-	}
-	j, err := parseJournal(journalData, st.Sequence)
-	var corrupt *state.CorruptError
-	if errors.As(err, &corrupt) {
-		corrupt.File, corrupt.Remedy = contents.JournalFile, contents.Remedy
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if j.dropped != nil {
-		j.dropped.File = contents.JournalFile
-	}
-	j.token = max(j.token, st.Token)
-	contents.Sequence, contents.Records, contents.Dropped = st.Sequence, j.records, j.dropped
-	return contents, j, nil
+	contents.Sequence = was.Sequence
+	contents.JournalFile = s.fs.Path(f.journal(was))
+	contents.Remedy = s.remedy(f)
+	return contents, was, nil
 }
 
 // remedy says what to do where a stack's files are damaged.
@@ -236,8 +289,8 @@ func (s *Store) remedy(f files) string {
 	if there, err := s.exists(f.backup); !there || err != nil {
 		return "restore it from a backup"
 	}
-	return fmt.Sprintf("restore it from a backup; the checkpoint before the last one is %s (to go back to it, copy it to %s and move %s away)",
-		s.fs.Path(f.backup), s.fs.Path(f.checkpoint), s.fs.Path(f.journal))
+	return fmt.Sprintf("restore it from a backup; the checkpoint before the last one is %s, copy it to %s to go back to it",
+		s.fs.Path(f.backup), s.fs.Path(f.checkpoint))
 }
 
 // prepare checks the name and makes the directories of a stack.
@@ -334,7 +387,7 @@ func (s *Store) writeFile(name string, data []byte) error {
 // remove removes a file that may not be there.
 func (s *Store) remove(name string) error {
 	if err := s.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing %s: %w", s.fs.Path(name), err)
+		return s.writeError(name, err)
 	}
 	return nil
 }

@@ -1,13 +1,317 @@
 package filestore_test
 
 import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/engine/state/filestore/faultfs"
 	"github.com/husk-dev/husk/engine/state/storetest"
 )
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) state.Store { return filestore.New(t.TempDir() + "/.husk") })
+	storetest.Run(t, func(t *testing.T) state.Store { return filestore.New(filepath.Join(t.TempDir(), "a", ".husk")) })
+}
+
+func TestStoreInMemory(t *testing.T) {
+	storetest.Run(t, func(*testing.T) state.Store { return filestore.NewFS(faultfs.New()) })
+}
+
+// openStack makes and opens a stack in a directory of the operating system.
+func openStack(t *testing.T) (dir string, store *filestore.Store, stack *state.Stack) {
+	dir = filepath.Join(t.TempDir(), ".husk")
+	store = filestore.New(dir)
+	require.NoError(t, state.Create(t.Context(), store, stackName, plainKeys{}))
+	return dir, store, reopen(t, store)
+}
+
+func reopen(t *testing.T, store *filestore.Store) *state.Stack {
+	stack, err := state.Open(t.Context(), store, stackName, plainKeys{}, state.Holder{PID: os.Getpid(), Command: "husk up"})
+	require.NoError(t, err)
+	return stack
+}
+
+func put(t *testing.T, stack *state.Stack, name string) {
+	t.Helper()
+	require.NoError(t, stack.Append(t.Context(), state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: component(name)}}))
+}
+
+// filesIn lists the files under a directory.
+func filesIn(t *testing.T, dir string) []string {
+	var out []string
+	require.NoError(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(dir, p)
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return err
+	}))
+	slices.Sort(out)
+	return out
+}
+
+func TestLayout(t *testing.T) {
+	dir, store, stack := openStack(t)
+	put(t, stack, "a")
+	require.Equal(t, []string{
+		"locks/proj/dev.json", "locks/proj/dev.reserve", "meta.json",
+		"stacks/proj/dev.1-0.journal", "stacks/proj/dev.json",
+	}, filesIn(t, dir))
+	require.NoError(t, stack.Close(t.Context()))
+	settled := []string{"backups/proj/dev.json", "locks/proj/dev.json", "meta.json", "stacks/proj/dev.json"}
+	require.Equal(t, settled, filesIn(t, dir))
+
+	before, err := os.ReadFile(filepath.Join(dir, "stacks/proj/dev.json"))
+	require.NoError(t, err)
+	require.NoError(t, reopen(t, store).Close(t.Context()))
+	after, err := os.ReadFile(filepath.Join(dir, "stacks/proj/dev.json"))
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after), "a run that changes nothing writes no checkpoint")
+	require.Equal(t, settled, filesIn(t, dir))
+
+	stack = reopen(t, store)
+	put(t, stack, "b")
+	require.NoError(t, stack.Close(t.Context()))
+	backup, err := os.ReadFile(filepath.Join(dir, "backups/proj/dev.json"))
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(backup), "the checkpoint before is kept")
+
+	if runtime.GOOS != "windows" {
+		for _, name := range filesIn(t, dir) {
+			info, err := os.Stat(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.Equal(t, fs.FileMode(0o600), info.Mode().Perm(), name)
+			info, err = os.Stat(filepath.Dir(filepath.Join(dir, name)))
+			require.NoError(t, err)
+			require.Equal(t, fs.FileMode(0o700), info.Mode().Perm(), name)
+		}
+	}
+}
+
+func TestReadingMakesNoFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".husk")
+	store := filestore.New(dir)
+	_, err := store.List(t.Context())
+	require.NoError(t, err)
+	_, err = store.Load(t.Context(), stackName)
+	require.ErrorIs(t, err, state.ErrStackNotFound)
+	_, err = store.Lease(t.Context(), stackName, state.Holder{})
+	require.ErrorIs(t, err, state.ErrStackNotFound)
+	require.NoDirExists(t, dir)
+}
+
+// journalFile returns the one journal in a store's directory.
+func journalFile(t *testing.T, dir string) string {
+	found, err := filepath.Glob(filepath.Join(dir, "stacks/proj/*.journal"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	return found[0]
+}
+
+// abandoned returns a store whose last run put a and b, and died.
+func abandoned(t *testing.T) (dir string, store *filestore.Store) {
+	dir, store, stack := openStack(t)
+	put(t, stack, "a")
+	put(t, stack, "b")
+	require.NoError(t, store.Break(t.Context(), stackName))
+	return dir, store
+}
+
+func TestTornRecordIsDroppedAndTold(t *testing.T) {
+	dir, store := abandoned(t)
+	journal := journalFile(t, dir)
+	info, err := os.Stat(journal)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(journal, info.Size()-7))
+
+	stack := reopen(t, store)
+	recovery := stack.Recovery()
+	require.Equal(t, 1, recovery.Records)
+	require.Equal(t, journal, recovery.Dropped.File)
+	require.Positive(t, recovery.Dropped.Offset)
+	require.Equal(t, 1, stack.Snapshot().Len())
+	put(t, stack, "c")
+	require.NoError(t, stack.Close(t.Context()))
+	stack = reopen(t, store)
+	require.Equal(t, 2, stack.Snapshot().Len())
+	require.Equal(t, state.Recovery{}, stack.Recovery())
+	require.NoError(t, stack.Close(t.Context()))
+}
+
+func TestDamagedFilesAreToldNotGuessed(t *testing.T) {
+	alter := func(path string, at int) func(t *testing.T, dir string) string {
+		return func(t *testing.T, dir string) string {
+			if path == "journal" {
+				path = journalFile(t, dir)
+			} else {
+				path = filepath.Join(dir, path)
+			}
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			data[at] ^= 1
+			require.NoError(t, os.WriteFile(path, data, 0o600))
+			return path
+		}
+	}
+	write := func(path, contents string) func(t *testing.T, dir string) string {
+		return func(t *testing.T, dir string) string {
+			path := filepath.Join(dir, path)
+			require.NoError(t, os.WriteFile(path, []byte(contents), 0o600))
+			return path
+		}
+	}
+	for name, damage := range map[string]func(t *testing.T, dir string) (file string){
+		"journal":             alter("journal", 50),
+		"checkpoint":          alter("stacks/proj/dev.json", 3),
+		"empty checkpoint":    write("stacks/proj/dev.json", ""),
+		"checkpoint of zeros": write("stacks/proj/dev.json", "\x00\x00\x00\x00"),
+		"half a checkpoint":   write("stacks/proj/dev.json", `{"husk":{"sequence":0,"token":1},"version":3,"checkpoint":{"stack":`),
+		"foreign checkpoint":  write("stacks/proj/dev.json", `{"version":3,"checkpoint":{"stack":"dev"}}`),
+		"meta":                write("meta.json", "{"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, store := abandoned(t)
+			file := damage(t, dir)
+			before := readAll(t, dir)
+			_, _, err := state.Load(t.Context(), store, stackName, plainKeys{}.Open)
+			require.ErrorIs(t, err, state.ErrCorrupt)
+			require.ErrorContains(t, err, file)
+			_, err = state.Open(t.Context(), store, stackName, plainKeys{}, state.Holder{})
+			require.ErrorIs(t, err, state.ErrCorrupt)
+			require.ErrorContains(t, err, file)
+			var corrupt *state.CorruptError
+			require.ErrorAs(t, err, &corrupt)
+			require.NotEmpty(t, corrupt.Remedy)
+			require.Equal(t, before, readAll(t, dir), "nothing was changed")
+		})
+	}
+}
+
+// readAll returns the files of stacks and their contents.
+func readAll(t *testing.T, dir string) map[string]string {
+	out := map[string]string{}
+	for _, name := range filesIn(t, filepath.Join(dir, "stacks")) {
+		data, err := os.ReadFile(filepath.Join(dir, "stacks", name))
+		require.NoError(t, err)
+		out[name] = string(data)
+	}
+	return out
+}
+
+func TestOtherLayoutIsRefused(t *testing.T) {
+	dir, store := abandoned(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "meta.json"), []byte(`{"version":2}`), 0o600))
+	_, err := store.List(t.Context())
+	require.ErrorIs(t, err, state.ErrUnsupported)
+	_, err = store.Load(t.Context(), stackName)
+	require.ErrorIs(t, err, state.ErrUnsupported)
+	require.ErrorIs(t, store.Create(t.Context(), state.StackName{Project: "p", Name: "n"}, []byte(`{}`)), state.ErrUnsupported)
+}
+
+func TestForeignCheckpointIsTakenOver(t *testing.T) {
+	dir, store, stack := openStack(t)
+	require.NoError(t, stack.Close(t.Context()))
+	foreign := `{"version":3,"checkpoint":{"stack":"organization/proj/dev","latest":{"manifest":{"time":"2024-01-01T00:00:00Z","magic":"","version":""},"secrets_providers":{"type":"reversing","state":{}},"resources":[{"urn":"urn:pulumi:dev::proj::a:b:C::x","custom":false,"type":"a:b:C"}]}}}`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "stacks/proj/dev.json"), []byte(foreign), 0o600))
+	stack = reopen(t, store)
+	put(t, stack, "y")
+	require.NoError(t, stack.Close(t.Context()))
+	stack = reopen(t, store)
+	require.Equal(t, 2, stack.Snapshot().Len())
+	require.NoError(t, stack.Close(t.Context()))
+}
+
+func TestLostLockFileIsNoHarm(t *testing.T) {
+	dir, store := abandoned(t)
+	require.NoError(t, os.Remove(filepath.Join(dir, "locks/proj/dev.json")))
+	stack := reopen(t, store)
+	put(t, stack, "c")
+	require.NoError(t, store.Break(t.Context(), stackName))
+	stack = reopen(t, store)
+	require.Equal(t, 3, stack.Snapshot().Len(), "records of the new lease follow those of the old")
+	require.NoError(t, stack.Close(t.Context()))
+}
+
+func TestSymbolicLinksLeadNowhere(t *testing.T) {
+	dir, store, stack := openStack(t)
+	require.NoError(t, stack.Close(t.Context()))
+	outside := filepath.Join(t.TempDir(), "outside")
+	require.NoError(t, os.MkdirAll(outside, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "dev.json"), []byte(`{"version":3}`), 0o600))
+	if err := os.Symlink(outside, filepath.Join(dir, "stacks", "evil")); err != nil {
+		t.Skip("the system has no symbolic links")
+	}
+	_, err := store.Load(t.Context(), state.StackName{Project: "evil", Name: "dev"})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, state.ErrStackNotFound)
+	require.Error(t, store.Create(t.Context(), state.StackName{Project: "evil", Name: "new"}, []byte(`{}`)))
+	require.Equal(t, []string{"dev.json"}, filesIn(t, outside))
+}
+
+// What operations under way have done is saved even when the disk is full; new
+// ones are refused, and the user is told.
+func TestFullDisk(t *testing.T) {
+	ctx := context.Background()
+	fsys := faultfs.New()
+	store := filestore.NewFS(fsys)
+	require.NoError(t, state.Create(ctx, store, stackName, plainKeys{}))
+	stack, err := state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
+	require.NoError(t, err)
+	begin := func(op state.OpID, name string) error {
+		return stack.Append(ctx, state.Entry{state.BeginOperation{Op: op, Type: state.OperationCreating, Resource: component(name)}})
+	}
+	require.NoError(t, begin(0, "a"))
+	require.NoError(t, begin(1, "b"))
+	fsys.SetCapacity(fsys.Used() + 10)
+
+	end := func(op state.OpID, name string) error {
+		return stack.Append(ctx, state.Entry{state.EndOperation{Op: op}, state.PutResource{Serial: state.Serial(op), Resource: component(name)}})
+	}
+	require.NoError(t, end(0, "a"), "the result is saved")
+	err = begin(2, "c")
+	require.ErrorIs(t, err, state.ErrNoSpace)
+	require.ErrorContains(t, err, "free some space")
+	require.NoError(t, end(1, "b"))
+	require.NoError(t, stack.Close(ctx))
+
+	snapshot, _, err := state.Load(ctx, store, stackName, plainKeys{}.Open)
+	require.NoError(t, err)
+	require.Equal(t, 2, snapshot.Len())
+	for range snapshot.Operations() {
+		require.Fail(t, "no operation is pending")
+	}
+}
+
+// A disk with no room at all: each append fails alone, and what there was stays.
+func TestFullDiskWithoutReserve(t *testing.T) {
+	ctx := context.Background()
+	fsys := faultfs.New()
+	store := filestore.NewFS(fsys)
+	require.NoError(t, state.Create(ctx, store, stackName, plainKeys{}))
+	stack, err := state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
+	require.NoError(t, err)
+	put(t, stack, "a")
+	fsys.SetCapacity(1)
+	failed := stack.Append(ctx, state.Entry{state.PutResource{Serial: 9, Resource: component("b")}})
+	require.ErrorIs(t, failed, state.ErrNoSpace)
+	_, exists := stack.Snapshot().Resource(9)
+	require.False(t, exists, "an entry that was not saved has no effect")
+	err = stack.Close(ctx)
+	require.ErrorIs(t, err, state.ErrNoSpace)
+	require.ErrorContains(t, err, "the next run continues from there")
+
+	fsys.SetCapacity(0)
+	stack, err = state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
+	require.NoError(t, err)
+	require.Equal(t, 1, stack.Snapshot().Len())
+	require.Equal(t, 1, stack.Recovery().Records)
+	require.NoError(t, stack.Close(ctx))
 }

@@ -107,10 +107,9 @@ type journal struct {
 // parseJournal reads a journal that follows a checkpoint. The error is a
 // *state.CorruptError without its file.
 //
-// Frames that the checkpoint holds already are passed over: a crash left them
-// behind. So are frames written under an older lease than one before them, or
-// overtaken by a newer lease's frame of the same number: their writer was fenced,
-// and was told so.
+// Frames written under an older lease than one before them are passed over, and
+// so are those that a newer lease's frame of the same number follows: their
+// writer was fenced, and was told so.
 func parseJournal(data []byte, sequence uint64) (*journal, error) {
 	j := new(journal)
 	first := sequence + 1
@@ -127,10 +126,10 @@ func parseJournal(data []byte, sequence uint64) (*journal, error) {
 		}
 		next := first + uint64(len(j.records))
 		switch {
-		case f.sequence < first, f.token < j.token:
+		case f.token < j.token:
 		case f.sequence == next:
 			j.records = append(j.records, f.record)
-		case f.sequence < next && f.token > j.token:
+		case first <= f.sequence && f.sequence < next && f.token > j.token:
 			j.records = append(j.records[:f.sequence-first], f.record)
 		default:
 			return nil, &state.CorruptError{Offset: j.size,

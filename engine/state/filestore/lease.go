@@ -32,6 +32,8 @@ type lease struct {
 
 	// loaded says that sequence and size are known.
 	loaded bool
+	// checkpoint is the stamp of the current checkpoint.
+	checkpoint stampValue
 	// sequence is that of the last record, size where the next frame goes.
 	sequence uint64
 	size     int64
@@ -78,16 +80,11 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	if err := s.mustExist(f); err != nil {
 		return nil, err // it was removed meanwhile
 	}
-	last, err := s.largestToken(f)
-	if err != nil {
+	l := &lease{store: s, files: f, lock: lock}
+	if l.token, err = s.nextToken(f); err != nil {
 		return nil, err
 	}
-	l := &lease{store: s, files: f, lock: lock, token: last + 1}
-	l.contents, err = json.Marshal(lockContents{Token: l.token, ID: rand.Text(), Holder: holder})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.overwrite(f.lock, l.contents); err != nil {
+	if l.contents, err = s.writeLock(f, l.token, holder); err != nil {
 		return nil, err
 	}
 	if err := l.removeTemporary(); err != nil {
@@ -131,21 +128,30 @@ func (s *Store) readLock(f files) (c lockContents, err error) {
 	return c, err
 }
 
-// largestToken returns the largest token of the leases so far. Where the lock
-// file was lost, the checkpoint and the journal still tell.
-func (s *Store) largestToken(f files) (uint64, error) {
+// nextToken returns a token larger than those of all leases so far. Where the
+// lock file was lost, the checkpoint and the journal still tell.
+func (s *Store) nextToken(f files) (uint64, error) {
 	c, err := s.readLock(f)
 	if err != nil {
 		return 0, err
 	}
-	_, j, err := s.read(f)
+	_, at, err := s.read(f)
 	if errors.Is(err, state.ErrStackNotFound) {
-		return c.Token, nil
+		return c.Token + 1, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	return max(c.Token, j.token), nil
+	return max(c.Token, at.checkpoint.Token, at.journal.token) + 1, nil
+}
+
+// writeLock writes the contents of a lock file whose lock is held, and returns them.
+func (s *Store) writeLock(f files, token uint64, holder state.Holder) ([]byte, error) {
+	contents, err := json.Marshal(lockContents{Token: token, ID: rand.Text(), Holder: holder})
+	if err != nil {
+		return nil, err
+	}
+	return contents, s.overwrite(f.lock, contents)
 }
 
 // overwrite replaces the contents of a file and leaves it the same file, whose
@@ -173,7 +179,7 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 		return err
 	}
 	f := filesOf(name)
-	token, err := s.largestToken(f)
+	token, err := s.nextToken(f)
 	if err != nil {
 		return err
 	}
@@ -252,30 +258,52 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	contents, j, err := l.store.read(l.files)
+	contents, at, err := l.store.read(l.files)
 	if err != nil {
 		return nil, err
 	}
-	l.size = j.size
-	if j.dropped != nil {
+	l.checkpoint, l.size = at.checkpoint, at.journal.size
+	if at.journal.dropped != nil {
 		if err := l.openJournal(); err != nil {
 			return nil, err
 		}
 		if err := errors.Join(l.journal.Truncate(l.size), l.journal.Sync()); err != nil {
-			return nil, l.store.writeError(l.files.journal, err)
+			return nil, l.store.writeError(l.journalFile(), err)
 		}
+	}
+	if err := l.removeOldJournals(); err != nil {
+		return nil, err
 	}
 	l.sequence = contents.Sequence + uint64(len(contents.Records))
 	l.loaded = true
 	return contents, nil
 }
 
+func (l *lease) journalFile() string { return l.files.journal(l.checkpoint) }
+
+// removeOldJournals removes the journals of earlier checkpoints, which a crash
+// left behind.
+func (l *lease) removeOldJournals() error {
+	entries, err := l.store.fs.ReadDir(l.files.stacks)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if v, ok := l.files.journalOf(entry.Name()); ok && v.before(l.checkpoint) {
+			if err := l.store.remove(l.files.journal(v)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func (l *lease) openJournal() (err error) {
 	if l.journal == nil {
-		l.journal, err = l.store.fs.OpenFile(l.files.journal, os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
+		l.journal, err = l.store.fs.OpenFile(l.journalFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
 	}
 	if err != nil {
-		return l.store.writeError(l.files.journal, err)
+		return l.store.writeError(l.journalFile(), err)
 	}
 	return nil
 }
@@ -287,9 +315,6 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 	}
 	if len(record) > maxRecordSize {
 		return fmt.Errorf("a journal record of %d bytes is too large, it may have %d", len(record), maxRecordSize)
-	}
-	if err := l.openJournal(); err != nil {
-		return err
 	}
 	data := appendFrame(nil, frame{sequence: sequence, token: l.token, record: record})
 	err := l.write(data)
@@ -320,13 +345,16 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 
 // write appends a frame, or leaves the journal as it is.
 func (l *lease) write(data []byte) error {
+	if err := l.openJournal(); err != nil {
+		return err
+	}
 	_, err := l.journal.Write(data)
 	if err == nil {
 		return nil
 	}
-	err = l.store.writeError(l.files.journal, err)
+	err = l.store.writeError(l.journalFile(), err)
 	if e := l.journal.Truncate(l.size); e != nil {
-		l.ended = errors.Join(fmt.Errorf("the journal %s ends with part of a record: %w", l.store.fs.Path(l.files.journal), e), err)
+		l.ended = errors.Join(fmt.Errorf("the journal %s ends with part of a record: %w", l.store.fs.Path(l.journalFile()), e), err)
 		return l.ended
 	}
 	return err
@@ -339,7 +367,7 @@ func (l *lease) sync() error {
 		err = l.store.fs.SyncDir(l.files.stacks)
 	}
 	if err != nil {
-		return fmt.Errorf("saving %s: the disk did not confirm it: %w", l.store.fs.Path(l.files.journal), err)
+		return fmt.Errorf("saving %s: the disk did not confirm it: %w", l.store.fs.Path(l.journalFile()), err)
 	}
 	return nil
 }
@@ -349,7 +377,8 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	if err := l.writable(ctx, sequence, l.sequence); err != nil {
 		return err
 	}
-	stamped, err := stamp(checkpoint, stampValue{Sequence: sequence, Token: l.token})
+	next := stampValue{Sequence: sequence, Token: l.token}
+	stamped, err := stamp(checkpoint, next)
 	if err != nil {
 		return err
 	}
@@ -364,9 +393,13 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 		return errors.Join(err, l.store.remove(temporary))
 	}
 	if err := l.store.publish(temporary, l.files.checkpoint, l.files.stacks); err != nil {
+		if fenced := l.check(); fenced != nil {
+			return fenced // the next holder removed the file
+		}
 		return err
 	}
-	return l.dropJournal()
+	l.dropJournal(next)
+	return nil
 }
 
 // keepBackup keeps the checkpoint that is about to be replaced.
@@ -386,20 +419,20 @@ func (l *lease) keepBackup() error {
 	return s.writeFile(f.backup, data)
 }
 
-// dropJournal removes the journal, whose records the checkpoint holds. Where a
-// crash prevents it, they are passed over when they are read.
-func (l *lease) dropJournal() error {
+// dropJournal begins the journal of the next checkpoint and removes the last one,
+// whose records the checkpoint holds. Where that fails it is of no effect.
+func (l *lease) dropJournal(next stampValue) {
+	last := l.journalFile()
+	l.checkpoint = next
+	if l.journalFile() == last {
+		return // nothing happened between two checkpoints of one lease
+	}
 	if l.journal != nil {
-		if err := l.journal.Close(); err != nil {
-			return l.store.writeError(l.files.journal, err)
-		}
+		l.journal.Close() // all of it was synced
 		l.journal = nil
 	}
-	if err := l.store.remove(l.files.journal); err != nil {
-		return err
-	}
+	_ = l.store.remove(last)
 	l.size = 0
-	return nil
 }
 
 // Rename implements [state.Lease].
@@ -419,22 +452,12 @@ func (l *lease) Remove(ctx context.Context) error {
 		return err
 	}
 	s, f := l.store, l.files
-	if l.journal != nil {
-		if err := l.journal.Close(); err != nil {
-			return s.writeError(f.journal, err)
-		}
-		l.journal = nil
-	}
 	l.ended = errReleased
 	if err := s.fs.Rename(f.checkpoint, f.backup); err != nil {
 		return fmt.Errorf("removing the stack %s: %w", f.name, err)
 	}
-	if err := s.fs.Rename(f.journal, f.oldJournal); errors.Is(err, fs.ErrNotExist) {
-		err = s.remove(f.oldJournal)
-		if err != nil {
-			return err
-		}
-	} else if err != nil {
+	backup := path.Join(f.backups, path.Base(l.journalFile()))
+	if err := s.fs.Rename(l.journalFile(), backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the journal of the stack %s: %w", f.name, err)
 	}
 	return errors.Join(s.fs.SyncDir(f.backups), s.fs.SyncDir(f.stacks))

@@ -23,6 +23,11 @@ type stampValue struct {
 	Token uint64 `json:"token"`
 }
 
+// before reports whether v is an earlier checkpoint than w.
+func (v stampValue) before(w stampValue) bool {
+	return v.Token < w.Token || v.Token == w.Token && v.Sequence < w.Sequence
+}
+
 // stamp returns the checkpoint, a JSON object, with the stamp as first member.
 func stamp(checkpoint []byte, v stampValue) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(checkpoint, []byte("{"))
@@ -40,38 +45,37 @@ func stamp(checkpoint []byte, v stampValue) ([]byte, error) {
 // maxSequence bounds what a stamp may hold, so that counting on never overflows.
 const maxSequence = 1 << 53
 
-// readStamp returns the stamp of a checkpoint, nil where another tool wrote the
+// readStamp returns the stamp of a checkpoint, zero where another tool wrote the
 // file and left it out. It reads no further than the stamp.
-func readStamp(checkpoint []byte) (*stampValue, error) {
+func readStamp(checkpoint []byte) (v stampValue, err error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(checkpoint))
 	if t, err := dec.ReadToken(); err != nil {
-		return nil, err
+		return v, err
 	} else if t.Kind() != jsontext.KindBeginObject {
-		return nil, errors.New("it is not an object")
+		return v, errors.New("it is not an object")
 	}
 	for dec.PeekKind() != jsontext.KindEndObject {
 		name, err := dec.ReadToken()
 		if err != nil {
-			return nil, err
+			return v, err
 		}
 		if name.String() != stampMember {
 			if err := dec.SkipValue(); err != nil {
-				return nil, err
+				return v, err
 			}
 			continue
 		}
 		value, err := dec.ReadValue()
 		if err != nil {
-			return nil, err
+			return v, err
 		}
-		v := new(stampValue)
-		if err := json.Unmarshal(value, v); err != nil {
-			return nil, err
+		if err := json.Unmarshal(value, &v); err != nil {
+			return v, err
 		}
 		if v.Sequence > maxSequence || v.Token > maxSequence {
-			return nil, errors.New("its sequence number or token is out of range")
+			return v, errors.New("its sequence number or token is out of range")
 		}
 		return v, nil
 	}
-	return nil, nil
+	return v, nil
 }

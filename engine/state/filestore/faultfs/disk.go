@@ -1,0 +1,218 @@
+package faultfs
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state/filestore"
+)
+
+func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
+
+// OpenFile implements filestore.FS.
+func (f *FS) OpenFile(name string, flag int, _ fs.FileMode) (filestore.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.alive(); err != nil {
+		return nil, err
+	}
+	i, err := f.open(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	if flag&os.O_TRUNC != 0 && len(i.data) > 0 {
+		if fault := f.begin("truncate", name); fault.Err != nil {
+			return nil, pathError("open", name, fault.Err)
+		}
+		i.data = nil
+	}
+	return &file{fs: f, name: name, inode: i, append: flag&os.O_APPEND != 0}, nil
+}
+
+func (f *FS) open(name string, flag int) (*inode, error) {
+	if i := f.names[name]; i != nil {
+		return i, nil
+	}
+	if flag&os.O_CREATE == 0 || !f.dirs[path.Dir(name)] {
+		return nil, pathError("open", name, fs.ErrNotExist)
+	}
+	if fault := f.begin("create", name); fault.Err != nil {
+		return nil, pathError("open", name, fault.Err)
+	}
+	if f.names[name] == nil { // it may have been made while that was decided
+		f.names[name] = new(inode)
+	}
+	return f.names[name], nil
+}
+
+// ReadDir implements filestore.FS.
+func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.alive(); err != nil {
+		return nil, err
+	}
+	if !f.dirs[name] {
+		return nil, pathError("open", name, fs.ErrNotExist)
+	}
+	var out []fs.DirEntry
+	for file := range f.names {
+		if path.Dir(file) == name {
+			out = append(out, entry{path.Base(file), false})
+		}
+	}
+	for d := range f.dirs {
+		if d != "." && path.Dir(d) == name {
+			out = append(out, entry{path.Base(d), true})
+		}
+	}
+	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return out, nil
+}
+
+// MkdirAll implements filestore.FS.
+func (f *FS) MkdirAll(name string, _ fs.FileMode) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.alive(); err != nil {
+		return err
+	}
+	if name == "." || f.dirs[name] {
+		return nil
+	}
+	if fault := f.begin("mkdir", name); fault.Err != nil {
+		return pathError("mkdir", name, fault.Err)
+	}
+	for d := name; d != "."; d = path.Dir(d) {
+		f.dirs[d] = true
+	}
+	return nil
+}
+
+// Rename implements filestore.FS.
+func (f *FS) Rename(from, to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fault := f.begin("rename", to); fault.Err != nil {
+		return pathError("rename", to, fault.Err)
+	}
+	i := f.names[from]
+	if i == nil || !f.dirs[path.Dir(to)] {
+		return pathError("rename", from, fs.ErrNotExist)
+	}
+	delete(f.names, from)
+	f.names[to] = i
+	return nil
+}
+
+// Link implements filestore.FS.
+func (f *FS) Link(from, to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fault := f.begin("link", to); fault.Err != nil {
+		return pathError("link", to, fault.Err)
+	}
+	switch {
+	case f.names[from] == nil:
+		return pathError("link", from, fs.ErrNotExist)
+	case f.names[to] != nil:
+		return pathError("link", to, fs.ErrExist)
+	}
+	f.names[to] = f.names[from]
+	return nil
+}
+
+// Remove implements filestore.FS.
+func (f *FS) Remove(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.alive(); err != nil {
+		return err
+	}
+	if f.names[name] == nil {
+		return pathError("remove", name, fs.ErrNotExist)
+	}
+	if fault := f.begin("remove", name); fault.Err != nil {
+		return pathError("remove", name, fault.Err)
+	}
+	delete(f.names, name)
+	return nil
+}
+
+// SyncDir implements filestore.FS.
+func (f *FS) SyncDir(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fault := f.begin("syncdir", name); fault.Err != nil {
+		return pathError("sync", name, fault.Err)
+	}
+	for file := range f.durable {
+		if path.Dir(file) == name {
+			delete(f.durable, file)
+		}
+	}
+	for file, i := range f.names {
+		if path.Dir(file) == name {
+			f.durable[file] = i
+		}
+	}
+	for d := range f.dirs {
+		if path.Dir(d) == name {
+			f.kept[d] = true
+		}
+	}
+	return nil
+}
+
+// Lock implements filestore.FS.
+func (f *FS) Lock(name string) (io.Closer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.alive(); err != nil {
+		return nil, err
+	}
+	i, err := f.open(name, os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	if f.locked[i] {
+		return nil, filestore.ErrHeld
+	}
+	f.locked[i] = true
+	return unlock(func() { f.mu.Lock(); delete(f.locked, i); f.mu.Unlock() }), nil
+}
+
+// Path implements filestore.FS.
+func (f *FS) Path(name string) string { return path.Join("/disk", name) }
+
+type unlock func()
+
+func (u unlock) Close() error { u(); return nil }
+
+// entry is a directory's entry.
+type entry struct {
+	name string
+	dir  bool
+}
+
+func (e entry) Name() string { return e.name }
+func (e entry) IsDir() bool  { return e.dir }
+func (e entry) Type() fs.FileMode {
+	if e.dir {
+		return fs.ModeDir
+	}
+	return 0
+}
+func (e entry) Info() (fs.FileInfo, error) { return info{e}, nil }
+
+type info struct{ entry }
+
+func (i info) Size() int64        { return 0 }
+func (i info) Mode() fs.FileMode  { return i.Type() }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) Sys() any           { return nil }
