@@ -1,0 +1,96 @@
+package provider
+
+import (
+	"encoding/base64"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxContent is the largest content in bytes. It passes through the module, the
+// engine, and the state, in several copies; what is larger belongs elsewhere.
+const maxContent = 8 << 20
+
+// content is what a file holds, told in one of three ways.
+type content struct {
+	Content          *string `husk:"content" doc:"The content, as text."`
+	SensitiveContent *string `husk:"sensitiveContent,secret" doc:"The content, as text that nobody should see."`
+	ContentBase64    *string `husk:"contentBase64" doc:"The content, in base64 (RFC 4648, section 4). Exactly one of the three must be given."`
+}
+
+// bytes are the content, which is checked.
+func (c *content) bytes() []byte {
+	switch {
+	case c.Content != nil:
+		return []byte(*c.Content)
+	case c.SensitiveContent != nil:
+		return []byte(*c.SensitiveContent)
+	case c.ContentBase64 != nil:
+		bytes, _ := base64.StdEncoding.DecodeString(*c.ContentBase64)
+		return bytes
+	}
+	return nil
+}
+
+// check looks at the content; known tells whether an input is known. One that is not
+// is nil, as one that was not given.
+func (c *content) check(f *failures, known func(string) bool) {
+	var given []string
+	for _, property := range []struct {
+		name  string
+		value *string
+	}{{"content", c.Content}, {"sensitiveContent", c.SensitiveContent}, {"contentBase64", c.ContentBase64}} {
+		if property.value != nil || !known(property.name) {
+			given = append(given, property.name)
+		}
+	}
+	const choose = "exactly one of content, sensitiveContent, and contentBase64 must be given"
+	switch len(given) {
+	case 0:
+		f.add("content", choose+`; for an empty file, write content: ""`)
+	case 1:
+		c.checkForm(f, given[0])
+	default:
+		f.add(given[1], choose+"; remove "+given[0]+" or this")
+	}
+}
+
+// checkForm looks at the one that is given, and brings base64 into its one form.
+func (c *content) checkForm(f *failures, name string) {
+	if c.ContentBase64 != nil {
+		bytes, err := base64.StdEncoding.DecodeString(*c.ContentBase64)
+		if err != nil {
+			f.add(name, "is not base64 (RFC 4648, section 4)")
+			return
+		}
+		*c.ContentBase64 = base64.StdEncoding.EncodeToString(bytes)
+	}
+	if size := len(c.bytes()); size > maxContent {
+		f.add(name, "has "+strconv.Itoa(size)+" bytes; a file may have at most "+strconv.Itoa(maxContent))
+	}
+}
+
+// found tells the content that a file turned out to have, in the way it was told
+// before, or else as text if it is that. Where it cannot be told so, a note stands in
+// its place, which differs from what the content should be.
+func (c *content) found(f foundFile) content {
+	text, told := f.text()
+	switch {
+	case c.SensitiveContent != nil:
+		return content{SensitiveContent: &text}
+	case c.Content != nil, c.ContentBase64 == nil && told, f.tooLarge:
+		return content{Content: &text}
+	}
+	encoded := base64.StdEncoding.EncodeToString(f.content)
+	return content{ContentBase64: &encoded}
+}
+
+// text is the content as text, or a note where it is none or too large.
+func (f *foundFile) text() (text string, told bool) {
+	switch {
+	case f.tooLarge:
+		return "(" + strconv.FormatInt(f.size, 10) + " bytes with SHA-256 " + f.digests.ContentSha256 + ")", false
+	case !utf8.Valid(f.content):
+		return "(not text, with SHA-256 " + f.digests.ContentSha256 + ")", false
+	}
+	return string(f.content), true
+}

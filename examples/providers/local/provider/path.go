@@ -1,0 +1,41 @@
+package provider
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// cleanPath returns the shortest form of a path, so that two ways to write one path
+// are no change. reason says what is wrong with it, nothing if it can be used.
+func cleanPath(p string) (cleaned, reason string) {
+	switch {
+	case p == "":
+		return p, "it is empty; expected a path, such as out/site"
+	case strings.IndexByte(p, 0) >= 0:
+		return p, "it holds a zero byte, which no path may"
+	}
+	return path.Clean(p), ""
+}
+
+// cleanFilePath is cleanPath for what must not be a directory.
+func cleanFilePath(p string) (cleaned, reason string) {
+	cleaned, reason = cleanPath(p)
+	if reason != "" {
+		return cleaned, reason
+	}
+	if last := path.Base(cleaned); strings.HasSuffix(p, "/") || last == "." || last == ".." || last == "/" {
+		return cleaned, show(p) + " names a directory, not a file"
+	}
+	return cleaned, ""
+}
+
+// show is a path as messages have it: as it is, or in quotes where it would be
+// misread.
+func show(p string) string {
+	quoted := strconv.Quote(p)
+	if quoted[1:len(quoted)-1] == p && !strings.ContainsAny(p, " ,;:") {
+		return p
+	}
+	return quoted
+}

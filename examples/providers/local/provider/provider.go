@@ -1,0 +1,30 @@
+// Package provider manages files and directories. As a module it reaches the
+// directories that it was granted and nothing else; in a program, any that the
+// program may.
+//
+// Permission bits are set through package files of the SDK, since WASI knows none.
+// Messages are the same in both, so errors of the system are told in words of this
+// package.
+package provider
+
+import guest "github.com/husk-dev/husk/guest-sdk"
+
+// New returns the provider, which holds nothing and can be used any number of times.
+func New() guest.Provider {
+	return guest.Provider{
+		Name:        "local",
+		Version:     "0.1.0",
+		DisplayName: "Local",
+		Description: "Files and directories.",
+		Keywords:    []string{"local", "file", "directory"},
+		License:     "Apache-2.0",
+		Repository:  "https://github.com/husk-dev/husk",
+		Resources: []guest.Resource{
+			guest.ResourceOf("local:index/file:File", File{}, guest.Doc("A file with given content.")),
+			guest.ResourceOf("local:index/directory:Directory", Directory{}, guest.Doc("A directory.")),
+		},
+		Functions: []guest.Function{
+			guest.FunctionOf("local:index/getFile:getFile", getFile, guest.Doc("The content of a file that exists.")),
+		},
+	}
+}

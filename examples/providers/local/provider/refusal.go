@@ -1,0 +1,166 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/husk-dev/husk/abi"
+	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/files"
+)
+
+// What the system has no error for.
+var (
+	errNotRegular   = errors.New("is not a regular file")
+	errIsDirectory  = errors.New("is a directory")
+	errNotDirectory = errors.New("is not a directory")
+)
+
+// access is what was to be done with a path.
+type access struct {
+	path string
+	// property is the one that holds the path.
+	property string
+	// write is false where reading is enough.
+	write bool
+	// directory is the one to grant where the access is refused.
+	directory string
+}
+
+func (a access) refusal(kind abi.ErrorKind, message string) error {
+	e := abi.NewError(kind, message)
+	e.Path = a.property
+	return e
+}
+
+// explain makes of an error of package os one for people: what happened to which path,
+// and what to do.
+func (a access) explain(ctx context.Context, err error) error {
+	name := show(a.path)
+	invalid := func(message string) error { return guest.InvalidArgument(a.property, name+" "+message) }
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, abi.ErrDenied), isNotGranted(err), errors.Is(err, syscall.EROFS):
+		return a.refuse(ctx, err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, abi.ErrNotFound):
+		return guest.NotFound(name + " does not exist")
+	case errors.Is(err, fs.ErrPermission):
+		verb := "read"
+		if a.write {
+			verb = "change"
+		}
+		return a.refusal(abi.ErrorKindDenied, name+": permission denied; the user who runs husk may not "+verb+" it")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return a.refusal(abi.ErrorKindUnavailable, name+" was not written: the disk is full, or the user's quota is; what was there before is unchanged; free some space and run again")
+	case errors.Is(err, errIsDirectory), errors.Is(err, syscall.EISDIR):
+		return invalid("is a directory; choose another path, or move it away")
+	case errors.Is(err, errNotDirectory), errors.Is(err, syscall.ENOTDIR):
+		return guest.InvalidArgument(a.property, name+": it, or a directory above it, is a file; choose another path, or move that away")
+	case errors.Is(err, errNotRegular), errors.Is(err, syscall.ENOTSUP):
+		return invalid("is not a regular file but a device, a pipe, or the like; choose another path, or move it away")
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return invalid("is too long for a path")
+	case errors.Is(err, syscall.ELOOP):
+		return invalid("leads through symbolic links that go in circles")
+	}
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inner.Err // without the name of a temporary file
+	} else if inner, ok := errors.AsType[*os.LinkError](err); ok {
+		err = inner.Err
+	}
+	return a.refusal(abi.ErrorKindInternal, name+": "+err.Error())
+}
+
+// refuse says that a path is in no directory that was granted, or in one that was
+// granted read-only, and how to grant it.
+func (a access) refuse(ctx context.Context, err error) error {
+	reason := show(a.path) + " is on a read-only file system"
+	if told := a.refusalOfHost(ctx, err); told != nil {
+		reason = told.Message
+	} else if !errors.Is(err, syscall.EROFS) {
+		reason = show(a.path) + " is not inside a granted directory"
+	}
+	if link := firstLink(a.path); link != "" && isNotGranted(err) {
+		return a.refusal(abi.ErrorKindDenied, reason+"\n"+show(link)+
+			" is a symbolic link that leads out of the granted directory; use the path that it leads to, and grant that")
+	}
+	mode := "ro"
+	if a.write {
+		mode = "rw"
+	}
+	return a.refusal(abi.ErrorKindDenied, reason+
+		"\nto grant it, add to this provider's entry under plugins.providers in the project file:\n"+
+		"  grants:\n    fs:\n      - path: "+show(a.directory)+"\n        mode: "+mode)
+}
+
+// refusalOfHost asks the host, which lists the grants, for its reason; nil where there
+// is no host, or it has none.
+func (a access) refusalOfHost(ctx context.Context, err error) *abi.Error {
+	if told, ok := errors.AsType[*abi.Error](err); ok && told.Kind == abi.ErrorKindDenied {
+		return told
+	}
+	_, asked := files.Mode(ctx, a.path)
+	if errors.Is(err, syscall.EROFS) {
+		asked = files.SetMode(ctx, a.path, 0o600)
+	}
+	if told, ok := errors.AsType[*abi.Error](asked); ok && told.Kind == abi.ErrorKindDenied {
+		return told
+	}
+	return nil
+}
+
+// firstLink is the first symbolic link on the way to a path.
+func firstLink(p string) string {
+	for i := 1; i <= len(p); i++ {
+		if i < len(p) && p[i] != '/' {
+			continue
+		}
+		if info, err := os.Lstat(p[:i]); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			return p[:i]
+		}
+	}
+	return ""
+}
+
+// fileAccess is access to a file, whose directory must be granted.
+func fileAccess(p string, write bool) access {
+	return access{path: p, property: "path", write: write, directory: path.Dir(p)}
+}
+
+// probe is an error if the path cannot be written for want of a grant. It changes
+// nothing: opening a file for writing, without more, does not.
+func (a access) probe(ctx context.Context) error {
+	if info, err := os.Lstat(a.path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil // opening a pipe would wait for its other end
+	}
+	file, err := os.OpenFile(a.path, os.O_WRONLY, 0)
+	if err == nil {
+		return file.Close()
+	}
+	if isNotGranted(err) || errors.Is(err, syscall.EROFS) {
+		return a.refuse(ctx, err)
+	}
+	return nil
+}
+
+// inTheWay lists some entries of a directory.
+func inTheWay(entries []os.DirEntry) string {
+	const shown = 3
+	var names []string
+	for _, entry := range entries[:min(len(entries), shown)] {
+		names = append(names, show(entry.Name()))
+	}
+	list := strings.Join(names, ", ")
+	if len(entries) > shown {
+		list += ", and more"
+	}
+	return list
+}
