@@ -19,7 +19,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 		return fail(err)
 	}
 	parent := m.parentOf(req.Type, req.Parent)
-	ref, err := m.providerRef(ctx, packageOf(req.Type), req.Options.Version, req.Options.Provider, parent)
+	ref, err := m.providerRef(ctx, wanted{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
 	if err != nil {
 		return fail(err)
 	}
@@ -47,8 +47,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 
 // Call calls a method of a component.
 func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.MonitorCallResponse, error) {
-	ref, err := m.providerRef(ctx, packageOf(req.Token), req.Options.Version, req.Options.Provider,
-		m.parentOf("", req.Options.Parent))
+	ref, err := m.functionProvider(ctx, req.Token, req.Options)
 	if err != nil {
 		return abi.MonitorCallResponse{}, err
 	}
@@ -149,12 +148,6 @@ func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
 	case <-ctx.Done():
 		return abi.Completed{}, ctx.Err()
 	}
-}
-
-// RegisterPackage answers for the packages that modules implement as they are.
-func (m *monitor) RegisterPackage(_ context.Context, req abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {
-	e := abi.NewError(abi.ErrorKindUnimplemented, "package "+req.Name+": parameterized packages are not supported by this engine")
-	return abi.RegisterPackageResponse{}, e
 }
 
 // awaited reports whether one of the resources does not exist yet, so that in a

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -17,7 +16,8 @@ import (
 // registration leaves open (parent, provider, dependencies), hands it to the
 // generator, and answers when its steps are done.
 type monitor struct {
-	d *deployment
+	d        *deployment
+	packages packages
 
 	mu       sync.Mutex
 	root     urn.URN
@@ -67,14 +67,21 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 	gl.inputs, gl.propDep, gl.deps = foldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
 	m.inherit(gl)
 	if gl.custom && !isProviderType(gl.typ) {
-		ref, err := m.providerRef(ctx, packageOf(gl.typ), gl.options.Version, gl.options.Provider, parent)
+		o := gl.options
+		ref, err := m.providerRef(ctx, wanted{gl.typ, o.Version, o.PackageRef, o.Provider, parent})
 		if err != nil {
 			return gl, err
 		}
 		gl.provider = ref
 	}
-	if isProviderType(gl.typ) && gl.options.Version != "" && !gl.inputs.Has(versionKey) {
-		gl.inputs = gl.inputs.With(versionKey, property.String(gl.options.Version))
+	if isProviderType(gl.typ) {
+		spec, err := m.packages.spec(strings.TrimPrefix(gl.typ, providerTypePrefix), gl.options.Version, gl.options.PackageRef)
+		if err != nil {
+			return gl, err
+		}
+		for _, e := range spec.inputs() {
+			gl.inputs = gl.inputs.With(e.Key, e.Value)
+		}
 	}
 	if gl.typ == urn.RootType {
 		m.mu.Lock()
@@ -122,11 +129,26 @@ func (m *monitor) inherit(gl *goal) {
 	}
 }
 
+// wanted is what a resource or function says of its provider.
+type wanted struct {
+	token      string
+	version    string
+	packageRef string
+	reference  string // of the provider itself
+	parent     urn.URN
+}
+
+// functionProvider chooses the provider of a function.
+func (m *monitor) functionProvider(ctx context.Context, token string, o abi.FunctionOptions) (string, error) {
+	return m.providerRef(ctx, wanted{token, o.Version, o.PackageRef, o.Provider, m.parentOf("", o.Parent)})
+}
+
 // providerRef chooses a resource's or function's provider: the one named, the
 // one that an ancestor hands down for the package, or the default one.
-func (m *monitor) providerRef(ctx context.Context, pkg, version, named string, parent urn.URN) (string, error) {
-	if named != "" {
-		u, id, err := splitReference(named)
+func (m *monitor) providerRef(ctx context.Context, w wanted) (string, error) {
+	pkg := packageOf(w.token)
+	if w.reference != "" {
+		u, id, err := splitReference(w.reference)
 		if err != nil {
 			return "", err
 		}
@@ -135,10 +157,14 @@ func (m *monitor) providerRef(ctx context.Context, pkg, version, named string, p
 		}
 		return reference(u, or(id, unknownID)), nil // only a preview knows no ID
 	}
-	if ref := m.d.handedDown(pkg, parent); ref != "" {
+	if ref := m.d.handedDown(pkg, w.parent); ref != "" {
 		return ref, nil
 	}
-	return m.defaultProvider(ctx, PackageSpec{Name: pkg, Version: version})
+	spec, err := m.packages.spec(pkg, w.version, w.packageRef)
+	if err != nil {
+		return "", err
+	}
+	return m.defaultProvider(ctx, spec)
 }
 
 // defaultProvider registers the default provider of a package on first need.
@@ -164,16 +190,19 @@ func (m *monitor) defaultProvider(ctx context.Context, spec PackageSpec) (string
 }
 
 func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string, error) {
-	if err := m.d.defaultsAllowed(spec.Name); err != nil {
+	pkg := spec.Package()
+	if err := m.d.defaultsAllowed(pkg); err != nil {
 		return "", err
 	}
 	name := "default"
-	inputs := m.d.packageConfig(spec.Name)
-	if spec.Version != "" {
-		name += "_" + strings.NewReplacer(".", "_", "-", "_", "+", "_").Replace(spec.Version)
-		inputs = inputs.With(versionKey, property.String(spec.Version))
+	if version := or(spec.Parameter.Version, spec.Version); version != "" {
+		name += "_" + strings.NewReplacer(".", "_", "-", "_", "+", "_").Replace(version)
 	}
-	typ := providerTypePrefix + spec.Name
+	inputs := m.d.packageConfig(pkg)
+	for _, e := range spec.inputs() {
+		inputs = inputs.With(e.Key, e.Value)
+	}
+	typ := providerTypePrefix + pkg
 	gl := &goal{
 		urn: urn.New(m.d.Stack, m.d.Project, "", typ, name), typ: typ, name: name, custom: true, inputs: inputs,
 	}
@@ -222,7 +251,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	if m.d.dryRun && m.d.awaited(deps) {
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
 	}
-	ref, err := m.providerRef(ctx, packageOf(req.Token), req.Options.Version, req.Options.Provider, m.parentOf("", req.Options.Parent))
+	ref, err := m.functionProvider(ctx, req.Token, req.Options)
 	if err != nil {
 		return abi.MonitorInvokeResponse{}, err
 	}

@@ -14,13 +14,30 @@ import (
 
 // PackageSpec says which provider is wanted.
 type PackageSpec struct {
-	// Name is the package's name, for example "random".
+	// Name is the package that the module implements, for example "random".
 	Name string
 	// Version is a semantic version, empty for any.
 	Version string
+	// Parameter makes the provider into another package; the zero Parameter does not.
+	Parameter Parameter
 }
 
-// Loader makes unconfigured providers. A provider that also implements
+// Parameter is what a provider was parameterized with: the package that it
+// became, and the value that makes it so again.
+type Parameter struct {
+	Name    string
+	Version string
+	// Value holds bytes that only the provider understands.
+	Value string
+}
+
+// Package is the name of the package as programs know it.
+func (s PackageSpec) Package() string { return or(s.Parameter.Name, s.Name) }
+
+// module is the spec without its parameter.
+func (s PackageSpec) module() PackageSpec { return PackageSpec{Name: s.Name, Version: s.Version} }
+
+// Loader makes unconfigured providers, not yet parameterized. A provider that also implements
 // [io.Closer] is closed when the deployment no longer needs it. Load is called
 // concurrently; each call returns a provider of its own.
 type Loader interface {

@@ -244,3 +244,55 @@ func TestComponentOfAProvider(t *testing.T) {
 	s.Destroy()
 	require.Zero(t, cloud.Objects())
 }
+
+// Two parameterizations of one module are two packages, each with a default
+// provider; the state alone is enough to destroy what they made.
+func TestParameterizedPackages(t *testing.T) {
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		for _, name := range []string{"cats", "dogs"} {
+			pkg, err := p.Monitor.RegisterPackage(p.Ctx, abi.RegisterPackageRequest{
+				Name: "test", Parameters: &abi.Parameters{Case: abi.ParametersCaseArgs, Args: []string{name, "big"}},
+			})
+			if err != nil {
+				return err
+			}
+			require.Equal(t, name, pkg.Name)
+			ref := func(o *abi.ResourceOptions) { o.PackageRef = pkg.PackageRef }
+			if _, err := p.Custom(name+":index:Pet", name+"-pet", props(), ref); err != nil {
+				return err
+			}
+			prov, err := p.Custom("pulumi:providers:"+name, name+"-mine", props(), ref)
+			if err != nil {
+				return err
+			}
+			if _, err := p.Custom(name+":index:Pet", name+"-other", props(), func(o *abi.ResourceOptions) {
+				o.Provider = prov.Reference()
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s := enginetest.NewStack(t, newCloud())
+	require.Equal(t, engine.Changes{Create: 7}, s.Up(program))
+	require.Equal(t, engine.Changes{Same: 7}, s.Up(program))
+	pet := s.Resource("cats-pet")
+	require.Contains(t, pet.Provider, "pulumi:providers:cats::default_2_0_0::")
+	s.Cloud.Parameters()
+	s.Destroy()
+	require.Zero(t, s.Cloud.Objects())
+	require.Subset(t, []string{`["cats" "big"]`, `["dogs" "big"]`}, s.Cloud.Parameters())
+}
+
+func TestPackageReferenceOfAnotherPackageIsRefused(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+		pkg, err := p.Monitor.RegisterPackage(p.Ctx, abi.RegisterPackageRequest{Name: "test"})
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom("other:index:Thing", "a", props(), func(o *abi.ResourceOptions) { o.PackageRef = pkg.PackageRef })
+		return err
+	}))
+	require.ErrorContains(t, err, `is of package "test", but the token is of package "other"`)
+}

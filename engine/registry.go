@@ -72,13 +72,20 @@ func withEngineKeys(checked, given property.Map) property.Map {
 	return checked
 }
 
-func specOf(typ string, inputs property.Map) PackageSpec {
-	version, _ := inputs.Get(versionKey).Plain().AsString()
-	return PackageSpec{Name: strings.TrimPrefix(typ, providerTypePrefix), Version: version}
+// load makes an unconfigured provider of the package.
+func (r *registry) load(ctx context.Context, spec PackageSpec) (*session, error) {
+	s, err := r.loadModule(ctx, spec.module())
+	if err != nil || spec.Parameter == (Parameter{}) {
+		return s, err
+	}
+	_, err = s.parameterize(ctx, spec.Package(), abi.Parameters{
+		Case:  abi.ParametersCaseValue,
+		Value: abi.ParameterValue{Name: spec.Parameter.Name, Version: spec.Parameter.Version, Value: []byte(spec.Parameter.Value)},
+	})
+	return s, err
 }
 
-// load makes an unconfigured provider.
-func (r *registry) load(ctx context.Context, spec PackageSpec) (*session, error) {
+func (r *registry) loadModule(ctx context.Context, spec PackageSpec) (*session, error) {
 	p, err := r.loader.Load(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -95,7 +102,11 @@ func (r *registry) load(ctx context.Context, spec PackageSpec) (*session, error)
 
 // Check loads the package and checks its configuration.
 func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
-	s, err := r.load(ctx, specOf(req.Type, req.News))
+	spec, err := specOf(req.Type, req.News)
+	if err != nil {
+		return abi.CheckResponse{}, err
+	}
+	s, err := r.load(ctx, spec)
 	if err != nil {
 		return abi.CheckResponse{}, err
 	}
@@ -272,7 +283,12 @@ func (r *registry) lookup(ctx context.Context, ref string) (*live, error) {
 		return l, nil
 	}
 	l.inputs = res.Inputs
-	s, err := r.load(ctx, specOf(res.Type, res.Inputs))
+	spec, err := specOf(res.Type, res.Inputs)
+	if err != nil {
+		l.err = err
+		return l, nil
+	}
+	s, err := r.load(ctx, spec)
 	if err != nil {
 		l.err = err
 		return l, nil

@@ -21,6 +21,8 @@ type Cloud struct {
 	mu      sync.Mutex
 	objects map[string]property.Map // by ID
 	log     []string
+	// parameters are the values that providers were parameterized with.
+	parameters []string
 	next    int
 	// Types tells how resources of each type behave.
 	Types map[string]Type
@@ -69,6 +71,16 @@ func (c *Cloud) IDs() []string {
 	return slices.Sorted(maps.Keys(c.objects))
 }
 
+// Parameters returns the values that providers were parameterized with, and
+// empties the list.
+func (c *Cloud) Parameters() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.parameters
+	c.parameters = nil
+	return out
+}
+
 // Objects returns the number of objects that exist.
 func (c *Cloud) Objects() int {
 	c.mu.Lock()
@@ -115,6 +127,21 @@ func (p *provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.H
 		features &= *p.cloud.Features
 	}
 	return abi.HandshakeResponse{Name: p.name, Version: "1.0.0", Features: features}, nil
+}
+
+// Parameterize makes the provider into the package that the first argument or
+// the value names.
+func (p *provider) Parameterize(_ context.Context, req abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
+	value := req.Parameters.Value
+	if req.Parameters.Case == abi.ParametersCaseArgs {
+		args := req.Parameters.Args
+		value = abi.ParameterValue{Name: args[0], Version: "2.0.0", Value: fmt.Appendf(nil, "%q", args)}
+	}
+	p.cloud.mu.Lock()
+	p.cloud.parameters = append(p.cloud.parameters, string(value.Value))
+	p.cloud.mu.Unlock()
+	p.name = value.Name
+	return abi.ParameterizeResponse{Name: value.Name, Version: value.Version, Value: value.Value}, nil
 }
 
 func (p *provider) CheckConfig(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {

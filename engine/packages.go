@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// packages holds the packages that a program registered, by reference.
+type packages struct {
+	mu    sync.Mutex
+	specs map[string]PackageSpec
+}
+
+// RegisterPackage makes a package known under a reference, which registrations
+// then name. The same package has the same reference.
+func (m *monitor) RegisterPackage(ctx context.Context, req abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {
+	if req.Extension {
+		return abi.RegisterPackageResponse{}, abi.NewError(abi.ErrorKindUnimplemented,
+			"package "+req.Name+": extensions of a provider are not supported; parameterize it instead")
+	}
+	spec := PackageSpec{Name: req.Name, Version: req.Version}
+	version := req.Version
+	if req.Parameters != nil {
+		s, err := m.d.registry.loadModule(ctx, spec)
+		if err != nil {
+			return abi.RegisterPackageResponse{}, err
+		}
+		want := ""
+		if req.Parameters.Case == abi.ParametersCaseValue {
+			want = req.Parameters.Value.Name
+		}
+		p, err := s.parameterize(ctx, want, *req.Parameters)
+		if err != nil {
+			return abi.RegisterPackageResponse{}, err
+		}
+		spec.Parameter = p
+		version = p.Version
+	}
+	ref := m.packages.add(spec)
+	return abi.RegisterPackageResponse{PackageRef: ref, Name: spec.Package(), Version: version}, nil
+}
+
+func (p *packages) add(spec PackageSpec) (ref string) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", spec))
+	ref = hex.EncodeToString(sum[:16])
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.specs == nil {
+		p.specs = make(map[string]PackageSpec)
+	}
+	p.specs[ref] = spec
+	return ref
+}
+
+// spec returns what is wanted of a package: the registered one of the reference,
+// else the module of the package's own name.
+func (p *packages) spec(pkg, version, ref string) (PackageSpec, error) {
+	if ref == "" {
+		return PackageSpec{Name: pkg, Version: version}, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spec, ok := p.specs[ref]
+	switch {
+	case !ok:
+		return PackageSpec{}, fmt.Errorf("package reference %q is not registered", ref)
+	case spec.Package() != pkg:
+		return PackageSpec{}, fmt.Errorf("package reference %q is of package %q, but the token is of package %q", ref, spec.Package(), pkg)
+	}
+	return spec, nil
+}
+
+// parameterize makes the provider into another package, of the name wanted if
+// that is not empty.
+func (s *session) parameterize(ctx context.Context, want string, parameters abi.Parameters) (Parameter, error) {
+	resp, err := s.Parameterize(ctx, abi.ParameterizeRequest{Parameters: parameters})
+	if err != nil {
+		return Parameter{}, err
+	}
+	if resp.Name == "" || want != "" && resp.Name != want {
+		return Parameter{}, fmt.Errorf("provider %s was parameterized as package %q, but answers as %q", s.handshake.Name, want, resp.Name)
+	}
+	value := resp.Value
+	if len(value) == 0 && parameters.Case == abi.ParametersCaseValue {
+		value = parameters.Value.Value
+	}
+	return Parameter{Name: resp.Name, Version: resp.Version, Value: string(value)}, nil
+}
+
+// Keys of a provider resource's __internal input, as Pulumi has them.
+const (
+	internalName             = "name"
+	internalVersion          = "version"
+	internalParameterization = "parameterization"
+)
+
+// inputs returns the inputs by which a provider resource says what package it
+// is, so that a state alone is enough to load it again.
+func (s PackageSpec) inputs() []property.Entry {
+	if s.Parameter == (Parameter{}) {
+		if s.Version == "" {
+			return nil
+		}
+		return []property.Entry{{Key: versionKey, Value: property.String(s.Version)}}
+	}
+	internal := property.NewMap(
+		property.Entry{Key: internalName, Value: property.String(s.Name)},
+		property.Entry{Key: internalVersion, Value: property.String(s.Version)},
+		property.Entry{Key: internalParameterization, Value: property.String(base64.StdEncoding.EncodeToString([]byte(s.Parameter.Value)))},
+	)
+	return []property.Entry{
+		{Key: versionKey, Value: property.String(s.Parameter.Version)},
+		{Key: internalKey, Value: property.Object(internal)},
+	}
+}
+
+// specOf reads from a provider resource what package it is.
+func specOf(typ string, inputs property.Map) (PackageSpec, error) {
+	pkg := strings.TrimPrefix(typ, providerTypePrefix)
+	version, _ := inputs.Get(versionKey).Plain().AsString()
+	internal, ok := inputs.Get(internalKey).Plain().AsObject()
+	if !ok || !internal.Has(internalParameterization) {
+		return PackageSpec{Name: pkg, Version: version}, nil
+	}
+	text := func(key string) string {
+		s, _ := internal.Get(key).Plain().AsString()
+		return s
+	}
+	value, err := base64.StdEncoding.DecodeString(text(internalParameterization))
+	if err != nil {
+		return PackageSpec{}, fmt.Errorf("provider %s: its recorded parameter is damaged: %w", pkg, err)
+	}
+	return PackageSpec{
+		Name: or(text(internalName), pkg), Version: text(internalVersion),
+		Parameter: Parameter{Name: pkg, Version: version, Value: string(value)},
+	}, nil
+}
