@@ -1,0 +1,10 @@
+// Command random is the provider for random values: a WebAssembly module for Husk.
+// What it does is in package provider.
+package main
+
+import (
+	"github.com/husk-dev/husk/examples/providers/random/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+func main() { guest.Serve(provider.New()) }

@@ -1,0 +1,45 @@
+package provider
+
+import (
+	"context"
+	"strings"
+
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+type petInputs struct {
+	keepers
+	Length    int     `husk:"length,default=2,min=1,max=1024" doc:"How many words the name has, without the prefix."`
+	Prefix    *string `husk:"prefix" doc:"What stands before the name."`
+	Separator string  `husk:"separator,default=-" doc:"What stands between the words."`
+}
+
+type petState struct{ petInputs }
+
+// Pet is the resource RandomPet.
+type Pet struct{}
+
+// Create draws the name: an animal, with an adjective before it if there are two words,
+// and adverbs before that if there are more.
+func (Pet) Create(_ context.Context, r guest.CreateRequest[petInputs]) (guest.CreateResponse[petState], error) {
+	in := r.Inputs
+	var words []string
+	if in.Prefix != nil && *in.Prefix != "" {
+		words = append(words, *in.Prefix)
+	}
+	for left := in.Length; left > 0; left-- {
+		list := adverbs
+		switch left {
+		case 1:
+			list = animals
+		case 2:
+			list = adjectives
+		}
+		word, err := pick(strings.Fields(list))
+		if err != nil {
+			return guest.CreateResponse[petState]{}, err
+		}
+		words = append(words, word)
+	}
+	return guest.CreateResponse[petState]{ID: strings.Join(words, in.Separator), State: petState{in}}, nil
+}
