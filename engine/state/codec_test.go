@@ -264,7 +264,9 @@ func TestUnchangedSecretsKeepTheirCiphertext(t *testing.T) {
 
 	ciphertext := func(doc []byte, path ...string) (out string) {
 		var v struct {
-			Deployment struct{ Resources []map[string]map[string]map[string]string }
+			Deployment struct {
+				Resources []map[string]map[string]map[string]string
+			}
 		}
 		_ = json.Unmarshal(doc, &v) // the other members are of other types
 		return v.Deployment.Resources[0][path[0]][path[1]]["ciphertext"]

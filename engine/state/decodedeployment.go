@@ -63,7 +63,7 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 			if checkpoint, err = r.section(); err == nil {
 				deployment, err = s.decodeCheckpoint(checkpoint.reader(), deployment)
 			}
-		case storeMember:
+		case StoreMember:
 			err = r.skip()
 		default:
 			err = keep(r, name, &s.documentUnknown)
@@ -92,9 +92,9 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 	return s, codec, nil
 }
 
-// storeMember is a member of the document that belongs to the store that keeps
-// it, and is no part of the state.
-const storeMember = "husk"
+// StoreMember is a member of a checkpoint's document that belongs to the store
+// that keeps it, and is no part of the state.
+const StoreMember = "husk"
 
 // keep keeps a member that this package does not know.
 func keep(r *reader, name string, in *[]member) error {

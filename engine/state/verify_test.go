@@ -113,7 +113,7 @@ func names(all []*state.Resource) []string {
 func TestSortPutsDependenciesFirst(t *testing.T) {
 	x, y, z := custom("x"), custom("y"), custom("z")
 	old := func(r *state.Resource) *state.Resource {
-		return changed(r, func(r *state.Resource) { r.Delete, r.ID = true, "old " + r.ID })
+		return changed(r, func(r *state.Resource) { r.Delete, r.ID = true, "old "+r.ID })
 	}
 	for name, test := range map[string]struct{ in, want []*state.Resource }{
 		"a sorted list stays": {[]*state.Resource{provider(), z, x, y}, []*state.Resource{provider(), z, x, y}},

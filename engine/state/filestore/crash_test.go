@@ -95,9 +95,9 @@ type script struct {
 	// checkFrom is the operation from which on what is stored is checked after
 	// each step.
 	checkFrom int
-	model *state.Snapshot
-	want  want
-	errs  []error
+	model     *state.Snapshot
+	want      want
+	errs      []error
 }
 
 func play(t *testing.T, fsys *faultfs.FS, checkFrom int) *script {

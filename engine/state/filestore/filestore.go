@@ -14,12 +14,9 @@ package filestore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -49,54 +46,6 @@ func New(directory string) *Store { return &Store{dir(directory)} }
 
 // NewFS returns the store in a file system.
 func NewFS(fsys FS) *Store { return &Store{fsys} }
-
-// files are the paths of a stack's files.
-type files struct {
-	name state.StackName
-
-	stacks, checkpoint string
-	backups, backup    string
-	locks, lock        string
-}
-
-func filesOf(name state.StackName) files {
-	f := files{
-		name:    name,
-		stacks:  path.Join("stacks", name.Project),
-		backups: path.Join("backups", name.Project),
-		locks:   path.Join("locks", name.Project),
-	}
-	f.checkpoint = path.Join(f.stacks, name.Name+".json")
-	f.backup = path.Join(f.backups, name.Name+".json")
-	f.lock = path.Join(f.locks, name.Name+".json")
-	return f
-}
-
-// journal is the file of the records that follow the checkpoint with the stamp.
-// Each checkpoint has a journal of its own name: a holder of the lease that was
-// paused while it removed the last one cannot hit that of the next holder.
-func (f files) journal(checkpoint stampValue) string {
-	return fmt.Sprintf("%s/%s.%d-%d%s", f.stacks, f.name.Name, checkpoint.Token, checkpoint.Sequence, journalSuffix)
-}
-
-const journalSuffix = ".journal"
-
-// journalOf returns the stamp of the checkpoint whose journal has the file name.
-func (f files) journalOf(base string) (v stampValue, ok bool) {
-	rest, ok := strings.CutPrefix(base, f.name.Name+".")
-	if !ok {
-		return v, false
-	}
-	n, err := fmt.Sscanf(rest, "%d-%d"+journalSuffix, &v.Token, &v.Sequence)
-	return v, n == 2 && err == nil && path.Base(f.journal(v)) == base
-}
-
-// temporary is the file that the lease with the token writes its checkpoint to.
-func (f files) temporary(token uint64) string {
-	return fmt.Sprintf("%s%s%d", f.checkpoint, temporaryInfix, token)
-}
-
-const temporaryInfix = ".tmp"
 
 // List implements [state.Store].
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
@@ -142,6 +91,9 @@ func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []b
 		return err
 	}
 	f := filesOf(name)
+	if err := s.mustNotExist(f); err != nil {
+		return err // not that it is locked
+	}
 	lock, err := s.lockOf(f)
 	if err != nil {
 		return err
@@ -151,11 +103,8 @@ func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []b
 
 // create makes a stack. The caller holds its lock.
 func (s *Store) create(f files, checkpoint []byte) error {
-	switch there, err := s.exists(f.checkpoint); {
-	case err != nil:
+	if err := s.mustNotExist(f); err != nil {
 		return err
-	case there:
-		return &state.StackError{Kind: state.ErrStackExists, Stack: f.name, Place: s.fs.Path("")}
 	}
 	// A token of its own tells the stack from one of the name that was removed.
 	token, err := s.nextToken(f)
@@ -174,6 +123,14 @@ func (s *Store) create(f files, checkpoint []byte) error {
 		return err
 	}
 	return s.publish(temporary, f.checkpoint, f.stacks)
+}
+
+func (s *Store) mustNotExist(f files) error {
+	there, err := s.exists(f.checkpoint)
+	if err == nil && there {
+		err = &state.StackError{Kind: state.ErrStackExists, Stack: f.name, Place: s.fs.Path("")}
+	}
+	return err
 }
 
 // publish gives a file that is whole its name.
@@ -291,111 +248,4 @@ func (s *Store) remedy(f files) string {
 	}
 	return fmt.Sprintf("restore it from a backup; the checkpoint before the last one is %s, copy it to %s to go back to it",
 		s.fs.Path(f.backup), s.fs.Path(f.checkpoint))
-}
-
-// prepare checks the name and makes the directories of a stack.
-func (s *Store) prepare(ctx context.Context, name state.StackName) error {
-	if err := name.Validate(); err != nil {
-		return err
-	}
-	if err := s.checkMeta(ctx); err != nil {
-		return err
-	}
-	f := filesOf(name)
-	for _, d := range []string{f.stacks, f.backups, f.locks} {
-		if _, err := s.fs.ReadDir(d); err == nil {
-			continue
-		}
-		if err := s.fs.MkdirAll(d, dirPerm); err != nil {
-			return s.writeError(d, err)
-		}
-		if err := errors.Join(s.fs.SyncDir(path.Dir(d)), s.fs.SyncDir(".")); err != nil {
-			return s.writeError(d, err)
-		}
-	}
-	if there, err := s.exists(metaFile); there || err != nil {
-		return err
-	}
-	meta := fmt.Appendf(nil, "{\"version\":%d}\n", layoutVersion)
-	if err := s.writeFile(metaFile+temporaryInfix, meta); err != nil {
-		return err
-	}
-	return s.publish(metaFile+temporaryInfix, metaFile, ".")
-}
-
-// checkMeta refuses a directory with another layout.
-func (s *Store) checkMeta(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	data, err := s.readFile(metaFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var meta struct{ Version int }
-	if err := json.Unmarshal(data, &meta); err != nil {
-		return &state.CorruptError{File: s.fs.Path(metaFile), Offset: -1, Reason: "it is not JSON",
-			Remedy: fmt.Sprintf(`write {"version":%d} to it`, layoutVersion), Cause: err}
-	}
-	if meta.Version != layoutVersion {
-		return fmt.Errorf("%s has the layout %d and this husk knows %d: use a newer husk: %w",
-			s.fs.Path(""), meta.Version, layoutVersion, state.ErrUnsupported)
-	}
-	return nil
-}
-
-func (s *Store) exists(name string) (bool, error) {
-	f, err := s.fs.OpenFile(name, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, f.Close()
-}
-
-func (s *Store) readFile(name string) ([]byte, error) {
-	f, err := s.fs.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(f)
-	return data, errors.Join(err, f.Close())
-}
-
-// writeFile writes a new file and makes its contents durable, not its name. It
-// leaves no part of one behind.
-func (s *Store) writeFile(name string, data []byte) error {
-	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
-	if err != nil {
-		return s.writeError(name, err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(s.writeError(name, err), s.remove(name))
-	}
-	return nil
-}
-
-// remove removes a file that may not be there.
-func (s *Store) remove(name string) error {
-	if err := s.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.writeError(name, err)
-	}
-	return nil
-}
-
-// writeError returns the error of writing a file.
-func (s *Store) writeError(name string, err error) error {
-	if noSpace(err) {
-		return &state.NoSpaceError{File: s.fs.Path(name), Cause: err}
-	}
-	return fmt.Errorf("writing %s: %w", s.fs.Path(name), err)
 }

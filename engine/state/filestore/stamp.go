@@ -7,13 +7,15 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/husk-dev/husk/engine/state"
 )
 
 // A checkpoint's file has a member that the state in it lacks, so that Pulumi,
 // which passes over unknown members, reads it as one of its own:
 //
 //	{"husk":{"sequence":12,"token":3},"version":3,"checkpoint":{…}}
-const stampMember = "husk"
+const stampMember = state.StoreMember
 
 // stampValue says where a checkpoint stands in the stack's history.
 type stampValue struct {

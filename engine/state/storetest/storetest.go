@@ -135,6 +135,7 @@ func oneLease(t *testing.T, s state.Store) {
 	l := mustLease(t, s)
 	_, err := s.Lease(ctx, name, state.Holder{})
 	require.ErrorIs(t, err, state.ErrLocked)
+	require.ErrorIs(t, s.Create(ctx, name, checkpoint("again")), state.ErrStackExists)
 	var locked *state.LockedError
 	require.ErrorAs(t, err, &locked)
 	require.Equal(t, holder, locked.Holder)

@@ -1,0 +1,64 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+func (s *Store) exists(name string) (bool, error) {
+	f, err := s.fs.OpenFile(name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, f.Close()
+}
+
+func (s *Store) readFile(name string) ([]byte, error) {
+	f, err := s.fs.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(f)
+	return data, errors.Join(err, f.Close())
+}
+
+// writeFile writes a new file and makes its contents durable, not its name. It
+// leaves no part of one behind.
+func (s *Store) writeFile(name string, data []byte) error {
+	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return s.writeError(name, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(s.writeError(name, err), s.remove(name))
+	}
+	return nil
+}
+
+// remove removes a file that may not be there.
+func (s *Store) remove(name string) error {
+	if err := s.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.writeError(name, err)
+	}
+	return nil
+}
+
+// writeError returns the error of writing a file.
+func (s *Store) writeError(name string, err error) error {
+	if noSpace(err) {
+		return &state.NoSpaceError{File: s.fs.Path(name), Cause: err}
+	}
+	return fmt.Errorf("writing %s: %w", s.fs.Path(name), err)
+}

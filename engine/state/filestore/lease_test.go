@@ -1,0 +1,78 @@
+package filestore_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/engine/state/filestore/faultfs"
+)
+
+// failing makes operations of a kind on the journal fail.
+func failing(kinds ...string) func(faultfs.Op) faultfs.Fault {
+	return func(op faultfs.Op) faultfs.Fault {
+		for _, kind := range kinds {
+			if op.Kind == kind && strings.HasSuffix(op.Name, ".journal") {
+				return faultfs.Fault{Err: syscall.EIO, Partial: true}
+			}
+		}
+		return faultfs.Fault{}
+	}
+}
+
+func TestLeaseTakesNoMoreOnceTheJournalIsInDoubt(t *testing.T) {
+	for name, kinds := range map[string][]string{
+		"a sync failed":                      {"sync"},
+		"part of a record cannot be cut off": {"write", "truncate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			fsys := faultfs.New()
+			store := filestore.NewFS(fsys)
+			require.NoError(t, store.Create(ctx, stackName, []byte(`{}`)))
+			lease, err := store.Lease(ctx, stackName, state.Holder{})
+			require.NoError(t, err)
+			_, err = lease.Load(ctx)
+			require.NoError(t, err)
+			require.NoError(t, lease.Append(ctx, 1, []byte("one")))
+
+			fsys.Inject(failing(kinds...))
+			require.ErrorIs(t, lease.Append(ctx, 2, []byte("two")), syscall.EIO)
+			fsys.Inject(nil)
+			require.ErrorIs(t, lease.Append(ctx, 2, []byte("two")), syscall.EIO)
+			require.ErrorIs(t, lease.Checkpoint(ctx, 1, []byte(`{}`)), syscall.EIO)
+			require.NoError(t, lease.Release(ctx))
+
+			contents, err := store.Load(ctx, stackName)
+			require.NoError(t, err)
+			require.Equal(t, "one", string(contents.Records[0]))
+		})
+	}
+}
+
+func TestLeaseGoesOnWhereTheJournalIsAsBefore(t *testing.T) {
+	ctx := t.Context()
+	fsys := faultfs.New()
+	store := filestore.NewFS(fsys)
+	require.NoError(t, store.Create(ctx, stackName, []byte(`{}`)))
+	lease, err := store.Lease(ctx, stackName, state.Holder{})
+	require.NoError(t, err)
+	require.ErrorContains(t, lease.Append(ctx, 1, []byte("one")), "not loaded")
+	_, err = lease.Load(ctx)
+	require.NoError(t, err)
+	fsys.Inject(failing("write"))
+	require.ErrorIs(t, lease.Append(ctx, 1, []byte("one")), syscall.EIO)
+	fsys.Inject(nil)
+	require.NoError(t, lease.Append(ctx, 1, []byte("one")))
+	require.ErrorContains(t, lease.Checkpoint(ctx, 1, []byte(`[]`)), "JSON object")
+	require.NoError(t, lease.Checkpoint(ctx, 1, []byte(`{"a":1}`)))
+	require.NoError(t, lease.Release(ctx))
+	contents, err := store.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Contains(t, string(contents.Checkpoint), `"a":1`)
+	require.EqualValues(t, 1, contents.Sequence)
+}

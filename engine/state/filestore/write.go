@@ -1,0 +1,147 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+func (l *lease) openJournal() (err error) {
+	if l.journal == nil {
+		l.journal, err = l.store.fs.OpenFile(l.journalFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
+	}
+	if err != nil {
+		return l.store.writeError(l.journalFile(), err)
+	}
+	return nil
+}
+
+// Append implements [state.Lease].
+func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
+	if err := l.writable(ctx, sequence, l.sequence+1); err != nil {
+		return err
+	}
+	if len(record) > maxRecordSize {
+		return fmt.Errorf("a journal record of %d bytes is too large, it may have %d", len(record), maxRecordSize)
+	}
+	data := appendFrame(nil, frame{sequence: sequence, token: l.token, record: record})
+	err := l.write(data)
+	var full *state.NoSpaceError
+	if errors.As(err, &full) && l.releaseReserve() {
+		if err := l.write(data); err != nil {
+			return err
+		}
+		full.Saved = true
+	} else if err != nil {
+		return err
+	}
+	if err := l.sync(); err != nil {
+		l.ended = err // what the disk holds is no longer known
+		return err
+	}
+	if err := l.check(); err != nil {
+		l.ended = err
+		return err
+	}
+	l.sequence = sequence
+	l.size += int64(len(data))
+	if full != nil {
+		return full
+	}
+	return nil
+}
+
+// write appends a frame, or leaves the journal as it is.
+func (l *lease) write(data []byte) error {
+	if err := l.openJournal(); err != nil {
+		return err
+	}
+	_, err := l.journal.Write(data)
+	if err == nil {
+		return nil
+	}
+	err = l.store.writeError(l.journalFile(), err)
+	if e := l.journal.Truncate(l.size); e != nil {
+		l.ended = errors.Join(fmt.Errorf("the journal %s ends with part of a record: %w", l.store.fs.Path(l.journalFile()), e), err)
+		return l.ended
+	}
+	return err
+}
+
+// sync makes the last frame durable, and with the first one the journal's name.
+func (l *lease) sync() error {
+	err := l.journal.Sync()
+	if err == nil && l.size == 0 {
+		err = l.store.fs.SyncDir(l.files.stacks)
+	}
+	if err != nil {
+		return fmt.Errorf("saving %s: the disk did not confirm it: %w", l.store.fs.Path(l.journalFile()), err)
+	}
+	return nil
+}
+
+// Checkpoint implements [state.Lease].
+func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
+	if err := l.writable(ctx, sequence, l.sequence); err != nil {
+		return err
+	}
+	next := stampValue{Sequence: sequence, Token: l.token}
+	stamped, err := stamp(checkpoint, next)
+	if err != nil {
+		return err
+	}
+	// The journal grows no more before the checkpoint is there, so the reserve
+	// is of more use to the checkpoint.
+	l.releaseReserve()
+	temporary := l.files.temporary(l.token)
+	if err := l.store.writeFile(temporary, stamped); err != nil {
+		return err
+	}
+	if err := errors.Join(l.keepBackup(), l.check()); err != nil {
+		return errors.Join(err, l.store.remove(temporary))
+	}
+	if err := l.store.publish(temporary, l.files.checkpoint, l.files.stacks); err != nil {
+		if fenced := l.check(); fenced != nil {
+			return fenced // the next holder removed the file
+		}
+		return err
+	}
+	l.dropJournal(next)
+	return nil
+}
+
+// keepBackup keeps the checkpoint that is about to be replaced.
+func (l *lease) keepBackup() error {
+	s, f := l.store, l.files
+	if err := s.remove(f.backup); err != nil {
+		return err
+	}
+	if s.fs.Link(f.checkpoint, f.backup) == nil {
+		return nil
+	}
+	// The file system has no links.
+	data, err := s.readFile(f.checkpoint)
+	if err != nil {
+		return err
+	}
+	return s.writeFile(f.backup, data)
+}
+
+// dropJournal begins the journal of the next checkpoint and removes the last one,
+// whose records the checkpoint holds. Where that fails it is of no effect.
+func (l *lease) dropJournal(next stampValue) {
+	last := l.journalFile()
+	l.checkpoint = next
+	if l.journalFile() == last {
+		return // nothing happened between two checkpoints of one lease
+	}
+	if l.journal != nil {
+		l.journal.Close() // all of it was synced
+		l.journal = nil
+	}
+	_ = l.store.remove(last)
+	l.size = 0
+}
