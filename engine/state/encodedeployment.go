@@ -75,7 +75,7 @@ func (b *builder) end() ([]byte, error) {
 // must know, sorted: those that it uses, and those that the state named when it
 // was read.
 func (c *Codec) deployment(ctx context.Context, s *Snapshot, showSecrets bool) (json []byte, features []string, err error) {
-	b := new(builder)
+	b := &builder{buf: make([]byte, 0, s.sizeHint())}
 	used := featureSet{}
 	used.addAll(s.Features)
 	used.add(featureSnippets, s.Snippets != nil)
@@ -134,6 +134,20 @@ func (c *Codec) deployment(ctx context.Context, s *Snapshot, showSecrets bool) (
 	b.members(s.deploymentUnknown)
 	b.close('}')
 	return b.buf, slices.Sorted(maps.Keys(used)), b.err
+}
+
+// sizeHint is about the size of the deployment's JSON, in bytes.
+func (s *Snapshot) sizeHint() int {
+	const other, resource = 4096, 1024 // guesses: what is not a resource, and one without JSON
+	size := other
+	for _, v := range s.slots {
+		if v.json.text == nil {
+			size += resource
+		} else {
+			size += len(v.json.text) + len(",\n")
+		}
+	}
+	return size
 }
 
 // append appends the resource's JSON: that of the slot where it is right, else a
