@@ -38,7 +38,7 @@ func newProject(t *testing.T) *project {
 		t.Skip("builds and compiles three providers")
 	}
 	home := t.TempDir()
-	p := &project{t: t, husk: filepath.Join(home, "husk"+exe()), dir: filepath.Join(home, "quickstart")}
+	p := &project{t: t, husk: filepath.Join(home, "bin", "husk"+exe()), dir: filepath.Join(home, "quickstart")}
 	p.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
 		value, err := exec.Command("go", "env", name).Output()
