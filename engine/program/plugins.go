@@ -69,7 +69,7 @@ func (d *decoder) provider(n *yaml.Node) {
 		switch f.Name {
 		case "name":
 			p.Name, ok = d.Text(f.Value, "a provider's name")
-			if ok && (p.Name == "" || strings.ContainsAny(p.Name, ": $")) {
+			if ok && !isPackageName(p.Name) {
 				d.Errorf(f.Value, "%q is not the name of a package", p.Name)
 				ok = false
 			}
@@ -77,6 +77,7 @@ func (d *decoder) provider(n *yaml.Node) {
 				d.Errorf(f.Value, "the provider %q is listed twice", p.Name)
 				ok = false
 			}
+			d.listed = append(d.listed, p.Name)
 		case "path":
 			if p.Path, ok = d.Text(f.Value, "a provider's path"); ok && p.Path == "" {
 				d.Errorf(f.Value, "the path is empty")

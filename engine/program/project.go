@@ -43,6 +43,9 @@ type Project struct {
 	Config []ConfigDeclaration
 	// Providers says where each provider comes from.
 	Providers []ProviderPlugin
+	// Packages declares packages that providers become by parameters, or whose
+	// version matters, in the order of the file; see [Project.Package].
+	Packages []Package
 	// Template is the program of a project whose runtime is yaml.
 	Template Template
 	// Warnings are the problems that do not keep the project from being used.
@@ -150,11 +153,11 @@ func (p *Project) Provider(name string) *ProviderPlugin {
 var (
 	projectKeys = []string{
 		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
-		"variables", "resources", "outputs", "stackConfigDir",
+		"packages", "variables", "resources", "outputs", "stackConfigDir",
 	}
 	pulumiKeys = []string{"author", "website", "license", "template", "options"}
 	// unsupportedKeys would change what a program does, so they are not passed over in silence.
-	unsupportedKeys = []string{"components", "packages"}
+	unsupportedKeys = []string{"components"}
 )
 
 // nameSyntax is Pulumi's for project names, which are a part of every URN.
@@ -166,6 +169,9 @@ type decoder struct {
 	project *Project
 	main    *yaml.Node
 	config  []source.Field
+	// listed are the names in plugins.providers, also of what is wrong otherwise.
+	listed           []string
+	declaredPackages []source.Field
 }
 
 func (d *decoder) root(root *yaml.Node) {
@@ -199,6 +205,8 @@ func (d *decoder) root(root *yaml.Node) {
 			d.config = append(d.config, d.Fields(f.Value, f.Name)...)
 		case "plugins":
 			d.plugins(f.Value)
+		case "packages":
+			d.declaredPackages = d.Fields(f.Value, "packages")
 		case "variables":
 			p.Template.Variables = f.Value
 		case "resources":
@@ -215,6 +223,7 @@ func (d *decoder) root(root *yaml.Node) {
 		d.Add(e)
 	}
 	d.declarations() // after the name, which is their namespace
+	d.packages()     // after the providers, which are their sources
 	if d.main != nil && p.Runtime == RuntimeYAML {
 		d.mainFile()
 	}
@@ -251,8 +260,6 @@ func (d *decoder) runtime(n *yaml.Node) {
 func (d *decoder) other(f source.Field) {
 	switch {
 	case slices.Contains(pulumiKeys, f.Name), strings.HasPrefix(f.Name, "x-"):
-	case f.Name == "packages":
-		d.Warnf(f.Key, "packages is not read: providers are listed in plugins.providers")
 	case slices.Contains(unsupportedKeys, f.Name):
 		d.Errorf(f.Key, "%s are not supported in YAML programs", f.Name)
 	default:

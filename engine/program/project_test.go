@@ -112,7 +112,7 @@ Husk.yaml:3:1: unknown key "stackconfigdir" in the project file; did you mean "s
 Husk.yaml:4:1: unknown key "zzz" in the project file
     4 | zzz: 1
       | ^
-  known keys: name, description, runtime, main, backend, config, configuration, plugins, variables, resources, outputs, stackConfigDir`},
+  known keys: name, description, runtime, main, backend, config, configuration, plugins, packages, variables, resources, outputs, stackConfigDir`},
 		"bad names": {"name: my project\nruntime: [yaml]\nbackend: file\ncomponents: {}\n", `
 Husk.yaml:1:7: the project's name "my project" may have letters, digits, and the characters _ . - only, at most 100 of them
     1 | name: my project
@@ -227,7 +227,7 @@ func TestLoadProject(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "theirs", p.Name)
 
-	write("Husk.yaml", "name: ours\nmain: sub\npackages: {}\n")
+	write("Husk.yaml", "name: ours\nmain: sub\nplugins: {languages: []}\n")
 	_, err = LoadProject(dir)
 	require.ErrorContains(t, err, "Husk.yaml:2:7: main names no program")
 

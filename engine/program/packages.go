@@ -1,0 +1,140 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// Package is a package as programs know it, and what it is made of.
+type Package struct {
+	// Name begins the tokens of the package's types and functions.
+	Name string
+	// Source is the provider of the package. Without parameters it has the same name.
+	Source string
+	// Version is a semantic version that the provider must be compatible with,
+	// empty for any.
+	Version string
+	// Parameters make the provider into the package. They are as they are written:
+	// only the provider knows which of them are paths.
+	Parameters []string
+	// Position is where the package is declared, zero where it is not.
+	Position source.Position
+}
+
+// Package returns what a package is made of. One that is not declared is its
+// provider's own.
+func (p *Project) Package(name string) Package {
+	for _, declared := range p.Packages {
+		if declared.Name == name {
+			return declared
+		}
+	}
+	return Package{Name: name, Source: name}
+}
+
+// packages reads declarations by name: {source: ..., version: ..., parameters: [...]},
+// or in short "source@version".
+func (d *decoder) packages() {
+	for _, f := range d.declaredPackages {
+		if !isPackageName(f.Name) || f.Name == "pulumi" {
+			d.Errorf(f.Key, "%q is not a name that a package can have", f.Name)
+			continue
+		}
+		if p, ok := d.pkg(f); ok {
+			d.project.Packages = append(d.project.Packages, p)
+		}
+	}
+}
+
+// pkg reads a declaration, and reports whether it can be used.
+func (d *decoder) pkg(f source.Field) (p Package, ok bool) {
+	p = Package{Name: f.Name, Position: source.Of(f.Key)}
+	at, version := f.Value, (*yaml.Node)(nil)
+	switch {
+	case source.IsNull(f.Value):
+		d.Errorf(f.Key, "the package %q has a source, but here is nothing", p.Name)
+		return p, false
+	case f.Value.Kind == yaml.MappingNode:
+		ok = true
+		for _, g := range d.Fields(f.Value, "a package") {
+			valid := true
+			switch g.Name {
+			case "source":
+				p.Source, valid = d.Text(g.Value, "a package's source")
+				at = g.Value
+			case "version":
+				p.Version, valid = d.Text(g.Value, "a package's version")
+				version = g.Value
+			case "parameters":
+				p.Parameters, valid = d.parameters(g.Value)
+			default:
+				d.Unknown(g, "a package", []string{"source", "version", "parameters"})
+			}
+			ok = ok && valid
+		}
+	case f.Value.Kind == yaml.ScalarNode:
+		ok = true
+		var versioned bool
+		if p.Source, p.Version, versioned = strings.Cut(f.Value.Value, "@"); versioned {
+			version = f.Value
+		}
+	default:
+		d.Errorf(f.Value, "a package is a mapping with a source, or text such as openapi@1.2.3, not %s", source.Describe(f.Value))
+	}
+	if ok && version != nil {
+		if _, err := semver.ParseTolerant(p.Version); err != nil {
+			d.Errorf(version, "%q is not a version such as 4.16.0", p.Version)
+			return p, false
+		}
+		p.Version = strings.TrimPrefix(p.Version, "v")
+	}
+	return p, ok && d.checkSource(at, p)
+}
+
+func (d *decoder) parameters(n *yaml.Node) (parameters []string, ok bool) {
+	if n.Kind != yaml.SequenceNode && !source.IsNull(n) {
+		d.Errorf(n, "parameters must be a list, not %s", source.Describe(n))
+		return nil, false
+	}
+	ok = true
+	for _, e := range d.Elements(n, "parameters") {
+		text, isText := d.Text(e, "a parameter")
+		parameters, ok = append(parameters, text), ok && isText
+	}
+	return parameters, ok
+}
+
+// checkSource reports a source that is no provider of the project, or not this package.
+func (d *decoder) checkSource(at *yaml.Node, p Package) bool {
+	switch {
+	case p.Source == "":
+		e := d.File.Errorf(source.Of(at), "the package %q has no source", p.Name)
+		e.Detail = "source names a provider of plugins.providers"
+		d.Add(e)
+		return false
+	case !slices.Contains(d.listed, p.Source):
+		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, source.DidYouMean(p.Source, d.listed))
+		e.Detail = "source names a provider of plugins.providers"
+		if isPackageName(p.Source) && !strings.Contains(p.Source, "/") { // else it is a path or URL, which Pulumi's tools take
+			e.Detail += fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
+		}
+		d.Add(e)
+		return false
+	case len(p.Parameters) == 0 && p.Source != p.Name:
+		e := d.File.Errorf(source.Of(at), "without parameters, the provider %q is the package %q, not %q", p.Source, p.Source, p.Name)
+		e.Detail = "add the parameters that make it the package, or rename the package"
+		d.Add(e)
+		return false
+	}
+	return true
+}
+
+// isPackageName reports whether a name can begin a token.
+func isPackageName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, ": $")
+}

@@ -1,0 +1,122 @@
+package program
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/stretchr/testify/require"
+)
+
+// Packages may stand before the providers that they are made of.
+func TestPackages(t *testing.T) {
+	p := project(t, `
+name: shop
+packages:
+  petstore:
+    source: openapi
+    version: v1.2.3
+    parameters: [./petstore.yaml, 1.10, true]
+  openapi: openapi@1.2
+  random:
+    source: random
+plugins:
+  providers:
+    - {name: openapi, path: openapi.wasm}
+    - {name: random, path: random.wasm}
+`)
+	require.Equal(t, Package{
+		Name: "petstore", Source: "openapi", Version: "1.2.3",
+		Parameters: []string{"./petstore.yaml", "1.10", "true"}, Position: source.Position{Line: 4, Column: 3},
+	}, p.Package("petstore"))
+	openapi, random := p.Package("openapi"), p.Package("random")
+	require.Equal(t, "1.2", openapi.Version)
+	require.Empty(t, openapi.Parameters)
+	require.Equal(t, "random", random.Source)
+	require.Empty(t, random.Version)
+	require.Equal(t, Package{Name: "other", Source: "other"}, p.Package("other"), "what is not declared")
+	require.Empty(t, project(t, "name: shop\npackages:\n").Packages)
+}
+
+func TestPackageErrors(t *testing.T) {
+	const text = `name: a
+plugins:
+  providers:
+    - {name: openapi, path: x.wasm}
+    - {name: bad}
+packages:
+  petstore: opnapi@1.0.0
+  git: github.com/someone/something@1.0.0
+  nothing:
+  list: [openapi]
+  form: {source: {}, parameters: x.yaml}
+  keys: {source: openapi, parameter: [x], parameters: [[x], ~]}
+  none: {parameters: [x]}
+  versions: {source: openapi, version: new, parameters: [x]}
+  openapi: openapi@
+  other: {source: openapi, parameters: []}
+  bad: bad
+  a:b: {source: openapi, parameters: [x]}
+  pulumi: {source: openapi, parameters: [x]}
+`
+	const want = `
+Husk.yaml:5:7: the provider "bad" has no path
+    5 |     - {name: bad}
+      |       ^
+  path names a .wasm file, or a directory of Go source that is built when it is needed
+Husk.yaml:7:13: there is no provider "opnapi" to make the package "petstore" of; did you mean "openapi"?
+    7 |   petstore: opnapi@1.0.0
+      |             ^
+  source names a provider of plugins.providers; add an entry there:
+    - name: opnapi
+      path: <a .wasm file, or a directory of Go source>
+Husk.yaml:8:8: there is no provider "github.com/someone/something" to make the package "git" of
+    8 |   git: github.com/someone/something@1.0.0
+      |        ^
+  source names a provider of plugins.providers
+Husk.yaml:9:3: the package "nothing" has a source, but here is nothing
+    9 |   nothing:
+      |   ^
+Husk.yaml:10:9: a package is a mapping with a source, or text such as openapi@1.2.3, not a list
+   10 |   list: [openapi]
+      |         ^
+Husk.yaml:11:18: a package's source must be text, not a mapping
+   11 |   form: {source: {}, parameters: x.yaml}
+      |                  ^
+Husk.yaml:11:34: parameters must be a list, not text
+   11 |   form: {source: {}, parameters: x.yaml}
+      |                                  ^
+Husk.yaml:12:27: unknown key "parameter" in a package; did you mean "parameters"?
+   12 |   keys: {source: openapi, parameter: [x], parameters: [[x], ~]}
+      |                           ^
+Husk.yaml:12:56: a parameter must be text, not a list
+   12 |   keys: {source: openapi, parameter: [x], parameters: [[x], ~]}
+      |                                                        ^
+Husk.yaml:12:61: a parameter must be text, not nothing
+   12 |   keys: {source: openapi, parameter: [x], parameters: [[x], ~]}
+      |                                                             ^
+Husk.yaml:13:9: the package "none" has no source
+   13 |   none: {parameters: [x]}
+      |         ^
+  source names a provider of plugins.providers
+Husk.yaml:14:40: "new" is not a version such as 4.16.0
+   14 |   versions: {source: openapi, version: new, parameters: [x]}
+      |                                        ^
+Husk.yaml:15:12: "" is not a version such as 4.16.0
+   15 |   openapi: openapi@
+      |            ^
+Husk.yaml:16:19: without parameters, the provider "openapi" is the package "openapi", not "other"
+   16 |   other: {source: openapi, parameters: []}
+      |                   ^
+  add the parameters that make it the package, or rename the package
+Husk.yaml:18:3: "a:b" is not a name that a package can have
+   18 |   a:b: {source: openapi, parameters: [x]}
+      |   ^
+Husk.yaml:19:3: "pulumi" is not a name that a package can have
+   19 |   pulumi: {source: openapi, parameters: [x]}
+      |   ^
+`
+	_, err := ParseProject("/work", "Husk.yaml", []byte(text))
+	require.Error(t, err)
+	require.Equal(t, strings.TrimPrefix(want, "\n"), err.Error()+"\n")
+}
