@@ -52,7 +52,8 @@ type Lease interface {
 	// records, and drops them from the journal, in one step that a crash cannot
 	// divide. The sequence number is that of the last record, else the error is
 	// ErrSequence. A checkpoint is a JSON object. After an error the old checkpoint
-	// and journal are in place, or the new checkpoint is.
+	// and journal are in place, or the new checkpoint is; where that is not known,
+	// the lease takes no more.
 	Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error
 	// Rename makes a stack of another name with the checkpoint, at sequence 0, and
 	// then removes the leased one. A crash in between leaves both. The error is

@@ -114,7 +114,10 @@ func play(t *testing.T, fsys *faultfs.FS, checkFrom int) *script {
 			continue
 		}
 		s.model = stack.Snapshot()
-		for _, entry := range entries {
+		for i, entry := range entries {
+			if i == 1 { // a checkpoint in the middle of the run, of what there is
+				s.step(s.exported(s.model), func() error { return stack.Replace(ctx, stack.Snapshot()) })
+			}
 			next := s.model.Clone()
 			if next.Apply(entry) != nil {
 				continue // an earlier step failed on which this one builds
@@ -212,6 +215,7 @@ func operations(t *testing.T) []faultfs.Op {
 // the disk, whole or half done, leaves the state before or after the step that
 // was going on, and a store that the next run works with.
 func TestCrashAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	for _, crash := range operations(t) {
 		for _, partial := range []bool{false, true} {
 			if partial && crash.Kind != "write" {
@@ -234,6 +238,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 // An operation that fails once fails its step alone, and the state is that of the
 // steps that succeeded; after a sync that failed, the step may have taken effect.
 func TestErrorAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	ops := operations(t)
 	for _, errno := range []error{syscall.ENOSPC, syscall.EIO} {
 		for _, failing := range ops {
@@ -260,6 +265,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 // writes, and wakes, either was in time, and the other saw what it wrote, or is
 // told that it was fenced. Nothing of the other's is lost.
 func TestPausedWriterAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	entry := func(name string, serial state.Serial) state.Entry {
 		return state.Entry{state.PutResource{Serial: serial, Resource: component(name)}}

@@ -54,6 +54,38 @@ func TestLeaseTakesNoMoreOnceTheJournalIsInDoubt(t *testing.T) {
 	}
 }
 
+// A full disk that leaves part of a record behind, which cannot be cut off, gets
+// no second record.
+func TestPartOfARecordIsTheLast(t *testing.T) {
+	ctx := t.Context()
+	fsys := faultfs.New()
+	store := filestore.NewFS(fsys)
+	require.NoError(t, store.Create(ctx, stackName, []byte(`{}`)))
+	lease, err := store.Lease(ctx, stackName, state.Holder{})
+	require.NoError(t, err)
+	_, err = lease.Load(ctx)
+	require.NoError(t, err)
+	require.NoError(t, lease.Append(ctx, 1, []byte("one")))
+	writes := 0
+	fsys.Inject(func(op faultfs.Op) faultfs.Fault {
+		if op.Kind == "write" {
+			writes++
+			return faultfs.Fault{Err: syscall.ENOSPC, Partial: true}
+		}
+		return failing("truncate")(op)
+	})
+	err = lease.Append(ctx, 2, []byte("two"))
+	require.ErrorIs(t, err, syscall.EIO)
+	require.NotErrorIs(t, err, state.ErrNoSpace)
+	require.Equal(t, 1, writes)
+	fsys.Inject(nil)
+	require.NoError(t, lease.Release(ctx))
+	contents, err := store.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Len(t, contents.Records, 1)
+	require.NotNil(t, contents.Dropped)
+}
+
 func TestLeaseGoesOnWhereTheJournalIsAsBefore(t *testing.T) {
 	ctx := t.Context()
 	fsys := faultfs.New()

@@ -65,7 +65,9 @@ func (l *lease) write(data []byte) error {
 	}
 	err = l.store.writeError(l.journalFile(), err)
 	if e := l.journal.Truncate(l.size); e != nil {
-		l.ended = errors.Join(fmt.Errorf("the journal %s ends with part of a record: %w", l.store.fs.Path(l.journalFile()), e), err)
+		// Another record behind this one would make it one that is damaged, so
+		// not even a disk that has space again is of use (the error is not ErrNoSpace).
+		l.ended = fmt.Errorf("the journal %s ends with part of a record: %w (after %v)", l.store.fs.Path(l.journalFile()), e, err)
 		return l.ended
 	}
 	return err
@@ -93,11 +95,12 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	if err != nil {
 		return err
 	}
-	// The journal grows no more before the checkpoint is there, so the reserve
-	// is of more use to the checkpoint.
-	l.releaseReserve()
 	temporary := l.files.temporary(l.token)
-	if err := l.store.writeFile(temporary, stamped); err != nil {
+	err = l.store.writeFile(temporary, stamped)
+	if errors.Is(err, state.ErrNoSpace) && l.releaseReserve() {
+		err = l.store.writeFile(temporary, stamped)
+	}
+	if err != nil {
 		return err
 	}
 	if err := errors.Join(l.keepBackup(), l.check()); err != nil {
@@ -107,6 +110,7 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 		if fenced := l.check(); fenced != nil {
 			return fenced // the next holder removed the file
 		}
+		l.ended = err // which checkpoint is there, and so which journal counts, is not known
 		return err
 	}
 	l.dropJournal(next)
