@@ -82,6 +82,7 @@ func (a *app) root() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "write JSON to standard output, and nothing else")
 	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(),
 		a.stackCommand(), a.configCommand(), a.providerCommand(), a.version())
+	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
 }
@@ -107,14 +108,28 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef("unknown command %q for %q%s: see \"%s --help\"", name, cmd.CommandPath(), near, cmd.CommandPath())
 }
 
-// arguments takes between least and most arguments, which names describes.
+// arguments takes between least and most arguments.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && len(args) <= most {
 			return nil
 		}
-		return usagef("%d arguments given; use it as: %s", len(args), cmd.UseLine())
+		taken := "no arguments are taken"
+		switch {
+		case least < most:
+			taken = fmt.Sprintf("%d to %d arguments are taken", least, most)
+		case most > 0:
+			taken = plural(most, "argument") + " " + are(most) + " taken"
+		}
+		return usagef("%s, and %d %s given: %s", taken, len(args), are(len(args)), cmd.UseLine())
 	}
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // usageError is a mistake in the command line.

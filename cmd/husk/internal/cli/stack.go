@@ -167,9 +167,8 @@ func (a *app) stackRemove() *cobra.Command {
 
 // writeJSON writes a result as JSON for programs, readable for people.
 func (a *app) writeJSON(v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return a.write(append(data, '\n'))
+	encoder := json.NewEncoder(a.out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return writing(encoder.Encode(v))
 }

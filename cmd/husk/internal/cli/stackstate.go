@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -66,11 +65,7 @@ func (a *app) writeOutput(shown map[string]any, name, stack string) error {
 	if text, ok := v.(string); ok && !a.json {
 		return a.write([]byte(text + "\n")) // as it is, for scripts
 	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return a.write(append(data, '\n'))
+	return a.writeJSON(v)
 }
 
 // outputsOf returns the outputs of a stack: those of its root resource.

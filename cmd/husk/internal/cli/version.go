@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"runtime"
 	"runtime/debug"
 
@@ -41,11 +40,7 @@ func (a *app) version() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			b := thisBuild()
 			if a.json {
-				data, err := json.Marshal(b)
-				if err != nil {
-					return err
-				}
-				return a.write(append(data, '\n'))
+				return a.writeJSON(b)
 			}
 			commit := ""
 			if b.Commit != "" {

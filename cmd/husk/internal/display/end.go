@@ -2,6 +2,7 @@ package display
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,27 +22,36 @@ func (t *Text) Close(err error) {
 	t.status = ""
 	t.screen.print("", nil)
 
-	if t.outputs != nil && err == nil {
+	showOutputs := t.outputs != nil && err == nil
+	if showOutputs {
 		t.print(outputs(t.options.Style, t.outputs.Outputs))
 	}
 	told := ""
 	for _, f := range failures(err) {
-		text, severity := render(f)
-		told += text + "\n"
-		writeError(t.options.Errors, t.options.ErrorsStyle, text, severity)
+		told += writeError(t.options.Errors, t.options.ErrorsStyle, f) + "\n"
 	}
 	// What the error as a whole does not tell is told here, so that each failure
 	// is read exactly once.
 	for _, f := range t.failed {
-		if !strings.Contains(flat(told), flat(f.Error)) {
+		if !tells(told, f.Error) {
 			text := subject(f.Step.Resource, f.Step.Name) + ": " + f.Error
-			told += text + "\n"
-			writeError(t.options.Errors, t.options.ErrorsStyle, text, "error")
+			told += writeError(t.options.Errors, t.options.ErrorsStyle, errors.New(text)) + "\n"
 		}
 	}
 	if t.summary != nil {
-		t.print(t.conclusion(*t.summary, err) + "\n")
+		gap := ""
+		if t.told && !showOutputs {
+			gap = "\n"
+		}
+		t.print(gap + t.conclusion(*t.summary, err) + "\n")
 	}
+}
+
+// tells reports whether a text has the message. Messages of several lines may
+// have been taken apart, into what comes before an excerpt and after it.
+func tells(text, message string) bool {
+	first, _, _ := strings.Cut(message, "\n")
+	return strings.Contains(flat(text), flat(first))
 }
 
 // flat removes what rendering may change in a message: its line ends and indentation.
@@ -122,11 +132,13 @@ func WriteOutputs(out io.Writer, style Style, all map[string]any) error {
 func value(v any, indent string) string {
 	text, ok := v.(string)
 	if !ok {
-		data, err := json.Marshal(v)
-		if err != nil { // outputs are plain JSON values
+		var b strings.Builder
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(v); err != nil { // outputs are plain JSON values
 			return Escape(fmt.Sprint(v))
 		}
-		return Escape(string(data))
+		return Escape(strings.TrimSuffix(b.String(), "\n"))
 	}
 	text = escapeLines(strings.TrimRight(text, "\n"))
 	if !strings.Contains(text, "\n") {

@@ -37,24 +37,29 @@ func render(err error) (text, severity string) {
 // indented.
 func WriteErrors(out io.Writer, style Style, err error) {
 	for _, f := range failures(err) {
-		text, severity := render(f)
-		writeError(out, style, text, severity)
+		writeError(out, style, f)
 	}
 }
 
-func writeError(out io.Writer, style Style, text, severity string) {
-	text = strings.TrimPrefix(text, severity+": ")
-	first, rest, more := strings.Cut(escapeLines(text), "\n")
+func writeError(out io.Writer, style Style, err error) (told string) {
+	told, severity := render(err)
+	text := strings.TrimPrefix(told, severity+": ")
 	label := style.bad(severity + ":")
 	if severity == source.Warning.String() {
 		label = style.warning(severity + ":")
 	}
+	indent := "  "
+	if _, ok := err.(renderer); ok {
+		indent = "" // it has its own
+	}
 	var b strings.Builder
-	b.WriteString(label + " " + first + "\n")
-	if more {
-		for line := range strings.SplitSeq(rest, "\n") {
-			b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	b.WriteString(label + " ")
+	for i, line := range strings.Split(escapeLines(text), "\n") {
+		if i > 0 {
+			line = strings.TrimRight(indent+line, " ")
 		}
+		b.WriteString(line + "\n")
 	}
 	_, _ = io.WriteString(out, b.String()) // there is nowhere left to complain
+	return told
 }

@@ -35,6 +35,7 @@ type Text struct {
 	started engine.Started
 	running map[urn.URN]*running
 	status  string // progress that the next replaces
+	told    bool   // something was shown below the first line
 	failed  []engine.StepFailed
 	outputs *engine.StackOutputs
 	summary *engine.Summary
@@ -56,6 +57,8 @@ type running struct {
 const (
 	// redrawEvery is the time between drawings of the live lines.
 	redrawEvery = 100 * time.Millisecond
+	// worthTelling is the least time of a step that is shown.
+	worthTelling = 100 * time.Millisecond
 	// tellEvery is the time between lines that say that a step still runs, where
 	// there are no live lines.
 	tellEvery = 10 * time.Second
@@ -82,7 +85,7 @@ func (t *Text) tick() {
 			if t.screen.size != nil {
 				t.screen.refresh(t.live(now))
 			} else {
-				t.tell(now)
+				t.remind(now)
 			}
 			t.mu.Unlock()
 		}
@@ -113,7 +116,7 @@ func (t *Text) Event(e engine.Event) {
 		delete(t.running, key(e.Step))
 		t.failed = append(t.failed, e)
 		what := subject(e.Step.Resource, e.Step.Name)
-		t.print("  " + t.options.Style.bad("!  "+pad(what)+" failed") + "\n")
+		t.tell("  " + t.options.Style.bad("!  "+pad(what)+" failed") + "\n")
 	case engine.Diagnostic:
 		t.diagnostic(e)
 	case engine.StackOutputs:
@@ -143,6 +146,12 @@ func (t *Text) Interrupt(message string) {
 // print writes lines that stay.
 func (t *Text) print(text string) { t.screen.print(text, t.live(time.Now())) }
 
+// tell writes lines about the deployment's course.
+func (t *Text) tell(text string) {
+	t.told = true
+	t.print(text)
+}
+
 func (t *Text) done(e engine.StepDone) {
 	r := t.running[key(e.Step)]
 	delete(t.running, key(e.Step))
@@ -162,13 +171,13 @@ func (t *Text) done(e engine.StepDone) {
 	if why := because(e.Step); why != "" {
 		line += " " + style.faint(why)
 	}
-	if !t.started.DryRun {
+	if e.DurationMs >= worthTelling.Milliseconds() {
 		line += " " + style.faint("("+milliseconds(e.DurationMs)+")")
 	}
 	if t.options.Diff {
 		line += "\n" + differences(style, e.Step)
 	}
-	t.print(strings.TrimRight(line, "\n") + "\n")
+	t.tell(strings.TrimRight(line, "\n") + "\n")
 }
 
 // subjectWidth is the width of the column of resources, in characters.
@@ -201,7 +210,7 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 		label += style.Strong(Escape(d.Provider)) + ": "
 	}
 	message := escapeLines(strings.TrimRight(d.Message, "\n"))
-	t.print("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
+	t.tell("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
 }
 
 // live returns the live lines: what runs, the longest first, and the last progress.
@@ -238,12 +247,12 @@ func (t *Text) still(r *running, now time.Time) string {
 		" " + words.paint(style, words.running+"…") + " " + style.faint(duration(now.Sub(r.since)))
 }
 
-// tell says which steps still run, where there are no live lines.
-func (t *Text) tell(now time.Time) {
+// remind says which steps still run, where there are no live lines.
+func (t *Text) remind(now time.Time) {
 	for _, r := range t.longest() {
 		if now.Sub(r.told) >= tellEvery {
 			r.told = now
-			t.print("  " + t.still(r, now) + "\n")
+			t.tell("  " + t.still(r, now) + "\n")
 		}
 	}
 }

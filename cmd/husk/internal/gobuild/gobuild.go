@@ -46,6 +46,9 @@ type Builder struct {
 // the file system.
 func (b *Builder) Build(ctx context.Context, dir string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir) // the go command finds the module by the real path
+	}
 	if err != nil {
 		return nil, err
 	}

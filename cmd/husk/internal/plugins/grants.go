@@ -1,6 +1,8 @@
 package plugins
 
 import (
+	"os"
+
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
@@ -19,6 +21,14 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		grant, err := host.ProjectGrant(p.project.Dir, dir.Path, dir.Writable)
 		if err != nil {
 			return host.Grants{}, err
+		}
+		if info, err := os.Stat(grant.HostPath); !dir.Writable && err != nil || err == nil && !info.IsDir() {
+			d := p.project.File.Errorf(dir.Position, "%s, which %s is granted, is not a directory that can be read", dir.Path, declared.Name)
+			d.Detail = "make it, or grant it for reading and writing (mode: rw), so that the provider can make it"
+			if err == nil {
+				d.Detail = "a grant is of a directory, with all that is in it"
+			}
+			return host.Grants{}, source.Diagnostics{d}
 		}
 		g.FS = append(g.FS, grant)
 	}

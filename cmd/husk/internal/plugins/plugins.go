@@ -6,7 +6,6 @@ package plugins
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -137,16 +136,11 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 		return nil, nil, e
 	}
 	module, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
-	if errors.Is(err, os.ErrNotExist) {
-		d := p.project.File.Errorf(declared.Position, "the provider %q has the path %s, and there is nothing", name, declared.Path)
-		d.Detail = "path names a .wasm file, or a directory of Go source; it begins at the directory of " + p.project.File.Name
-		return nil, nil, source.Diagnostics{d}
-	}
 	if err == nil {
 		err = module.serves(declared, version)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("provider %q: %w", name, err)
+		return nil, nil, p.problem(declared, err)
 	}
 	return declared, module, nil
 }
@@ -155,13 +149,13 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 // version that the declaration and the caller accept.
 func (m *Module) serves(declared *program.ProviderPlugin, wanted string) error {
 	if m.Name != declared.Name {
-		return fmt.Errorf("its path %s holds a module that implements the package %q: correct the name or the path", declared.Path, m.Name)
+		return fmt.Errorf("its path %s holds the provider of the package %q: correct the name or the path", declared.Path, m.Name)
 	}
 	if declared.Version != "" && !sameVersion(declared.Version, m.Version) {
-		return fmt.Errorf("the project asks for version %s, and the module at %s is version %s", declared.Version, declared.Path, m.Version)
+		return fmt.Errorf("the project asks for version %s, and %s holds version %s", declared.Version, declared.Path, m.Version)
 	}
 	if wanted != "" && !compatible(wanted, m.Version) {
-		return fmt.Errorf("version %s is wanted, and the module at %s is version %s, which is not compatible with it", wanted, declared.Path, m.Version)
+		return fmt.Errorf("version %s is wanted, and %s holds version %s, which is not compatible with it", wanted, declared.Path, m.Version)
 	}
 	return nil
 }

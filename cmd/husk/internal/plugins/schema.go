@@ -16,20 +16,23 @@ import (
 // Package implements [yamlprogram.Schemas]: the schema of a package of the
 // project, nil where its provider has none.
 func (p *Plugins) Package(ctx context.Context, name, version string) (*schema.Package, error) {
-	_, module, err := p.declared(ctx, name, version)
+	declared, module, err := p.declared(ctx, name, version)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := p.grants(declared); err != nil {
+		return nil, err // earlier than when a resource needs it
 	}
 	text, err := p.Schema(ctx, module)
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, p.problem(declared, err)
 	}
 	parsed, err := schemajson.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading the schema of %s %s: %w", module.Name, module.Version, err)
+		return nil, p.problem(declared, fmt.Errorf("reading its schema: %w", err))
 	}
 	return parsed, nil
 }

@@ -180,6 +180,9 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 		return w.explain(stack, err)
 	}
 	err = func() error {
+		if _, err := lease.Load(ctx); err != nil { // which leases want before anything else
+			return err
+		}
 		if !force {
 			snapshot, _, err := w.Read(ctx, stack, true)
 			if err != nil {
@@ -202,6 +205,9 @@ type NotEmptyError struct {
 
 // Error says what to do first.
 func (e *NotEmptyError) Error() string {
+	if e.Resources == 1 {
+		return fmt.Sprintf("the stack %q still has 1 resource: delete it with husk destroy first, or forget it with --force", e.Stack)
+	}
 	return fmt.Sprintf("the stack %q still has %d resources: delete them with husk destroy first, or forget them with --force", e.Stack, e.Resources)
 }
 

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/gobuild"
+	"github.com/husk-dev/husk/engine/secrets"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the scripts anew")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"husk": main})
+}
+
+// TestScripts runs testdata/script: each is a session of a user with the real
+// command, real modules, and a directory of its own. Beside the files that it
+// brings along, a script finds
+//
+//	$LAB          the source of the provider for tests, testdata/lab
+//	$PROVIDERS    the directory of the providers in examples
+//	lab.wasm      the lab, built
+//
+// and may use the commands of [commands] beside testscript's own.
+func TestScripts(t *testing.T) {
+	shared := newSharedParts(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               shared.setup,
+		Cmds:                commands,
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+	})
+}
+
+// sharedParts are what all scripts use, so that nothing is built or compiled twice.
+type sharedParts struct {
+	cache string
+	// home is the user's directory, with a key for secrets in it: deriving one from
+	// a passphrase takes long by design.
+	home  string
+	lab   string
+	goEnv []string
+	build func() ([]byte, error)
+}
+
+func newSharedParts(t *testing.T) *sharedParts {
+	lab, err := filepath.Abs("testdata/lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sharedParts{cache: t.TempDir(), home: t.TempDir(), lab: lab}
+	keys := secrets.SystemKeys(func(string) {})
+	keys.LookupEnv = func(string) (string, bool) { return "", false }
+	keys.ConfigDir = func() (string, error) { return configDir(s.home), nil }
+	if _, err := keys.New(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Scripts have no home directory, which is where the go command keeps its caches.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatalf("go env %s: %v", name, err)
+		}
+		s.goEnv = append(s.goEnv, name+"="+strings.TrimSpace(string(value)))
+	}
+	s.build = sync.OnceValues(func() ([]byte, error) {
+		builder := &gobuild.Builder{Dir: filepath.Join(s.cache, "built")}
+		return builder.Build(context.Background(), lab)
+	})
+	return s
+}
+
+// configDir is the user's directory for configuration (see os.UserConfigDir), in the
+// environment of setup.
+func configDir(home string) string {
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return home
+}
+
+func (s *sharedParts) setup(e *testscript.Env) error {
+	providers, err := filepath.Abs("../../examples/providers")
+	if err != nil {
+		return err
+	}
+	e.Vars = append(e.Vars, s.goEnv...)
+	e.Vars = append(e.Vars,
+		"HOME="+s.home, "XDG_CONFIG_HOME="+s.home, "AppData="+s.home,
+		"HUSK_CACHE_DIR="+s.cache, "LAB="+s.lab, "PROVIDERS="+providers, "NO_COLOR=1")
+	module, err := s.build()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), module, 0o644)
+}
+
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	// expand FILE...: replaces $NAME in files by the environment's.
+	"expand": func(ts *testscript.TestScript, _ bool, args []string) {
+		for _, name := range args {
+			text := os.Expand(ts.ReadFile(name), func(key string) string {
+				if value := ts.Getenv(key); value != "" {
+					return value
+				}
+				return "$" + key
+			})
+			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
+		}
+	},
+	// replace OLD NEW FILE: replaces text or bytes in a file, which must have them.
+	"replace": func(ts *testscript.TestScript, _ bool, args []string) {
+		old, path := []byte(args[0]), ts.MkAbs(args[2])
+		data, err := os.ReadFile(path)
+		ts.Check(err)
+		if !bytes.Contains(data, old) {
+			ts.Fatalf("%s does not contain %q", args[2], old)
+		}
+		ts.Check(os.WriteFile(path, bytes.ReplaceAll(data, old, []byte(args[1])), 0o644))
+	},
+	// normalize FROM TO: copies stdout, stderr, or a file without what differs from
+	// run to run.
+	"normalize": func(ts *testscript.TestScript, _ bool, args []string) {
+		text := ts.ReadFile(args[0])
+		for _, n := range []struct{ what, by string }{
+			{`(?m)^(  building|  compiling|\{"type":"diagnostic".*"ephemeral":true\}$).*\n`, ``},
+			{`"durationMs":\d+`, `"durationMs":0`},
+			{` \(\d+(\.\d+)?s\)`, ``},
+			{`\d+(\.\d+)?s\b`, `TIME`},
+			{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, `UUID`},
+			{`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*`, `DATE`},
+			{regexp.QuoteMeta(ts.Getenv("WORK")), `$$WORK`},
+		} {
+			text = regexp.MustCompile(n.what).ReplaceAllString(text, n.by)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+	},
+	// truncate FILE SIZE: cuts a file off after so many bytes.
+	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
+		size, err := strconv.ParseInt(args[1], 10, 64)
+		ts.Check(err)
+		ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
+	},
+	// status CODE COMMAND...: runs a command that must exit with the code.
+	"status": func(ts *testscript.TestScript, _ bool, args []string) {
+		code := 0
+		if err := ts.Exec(args[1], args[2:]...); err != nil {
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) {
+				ts.Fatalf("%v: %v", args[1:], err)
+			}
+			code = exit.ExitCode()
+		}
+		if strconv.Itoa(code) != args[0] {
+			ts.Fatalf("%v exited with %d, not %s", args[1:], code, args[0])
+		}
+	},
+	// await FILE: waits until the file exists.
+	"await": func(ts *testscript.TestScript, _ bool, args []string) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+				return
+			}
+			if time.Now().After(deadline) {
+				ts.Fatalf("%s did not appear", args[0])
+			}
+		}
+	},
+}
