@@ -4,9 +4,6 @@ import (
 	"context"
 	"reflect"
 	"unsafe"
-
-	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
 // SDK is the name and version that a provider tells its host, for messages.
@@ -39,25 +36,28 @@ type Provider struct {
 type Resource struct {
 	token string
 	about about
-	plan  func(*shape.Builder, *about) (*resource, error)
+	// inputs and state are the Go types of both.
+	inputs, state reflect.Type
+	code          implementation
+	can           capabilities
+	// creator is the author's value.
+	creator any
 }
 
 // Function is a function of a provider, see [FunctionOf].
 type Function struct {
 	token string
 	about about
-	plan  func(*shape.Builder) (args, result *shape.Shape, call callFunction, err error)
+	// args and result are the Go types of both.
+	args, result reflect.Type
+	call         func(ctx context.Context, args unsafe.Pointer) (result unsafe.Pointer, err error)
 }
 
 // Config is the configuration of a provider, see [ConfigOf].
 type Config struct {
-	plan func(*shape.Builder) (*shape.Shape, configureFunction, error)
+	typ       reflect.Type
+	configure func(ctx context.Context, config unsafe.Pointer) error
 }
-
-type (
-	callFunction      func(context.Context, property.Map) (property.Map, error)
-	configureFunction func(context.Context, property.Map) error
-)
 
 // about is what options say of a resource or function.
 type about struct {
@@ -101,43 +101,23 @@ func aboutOf(options []Option) about {
 // A change of a field that is tagged replace replaces the provider and with it all
 // its resources.
 func ConfigOf[C any](configure func(ctx context.Context, config C) error) Config {
-	return Config{plan: func(b *shape.Builder) (*shape.Shape, configureFunction, error) {
-		s, err := b.Inputs(reflect.TypeFor[C]())
-		if err != nil {
-			return nil, nil, err
-		}
-		return s, func(ctx context.Context, m property.Map) error {
-			var config C
-			if err := s.Load(m, unsafe.Pointer(&config)); err != nil {
-				return err
-			}
-			return configure(ctx, config)
-		}, nil
+	var zero C
+	return Config{typ: reflect.TypeOf(zero), configure: func(ctx context.Context, config unsafe.Pointer) error {
+		return configure(ctx, *(*C)(config))
 	}}
 }
 
 // FunctionOf returns the function with that token, whose arguments and results are the
 // fields of A and R. Results of a call with a secret argument are secret as a whole.
 func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (R, error), options ...Option) Function {
-	return Function{token: token, about: aboutOf(options), plan: func(b *shape.Builder) (*shape.Shape, *shape.Shape, callFunction, error) {
-		args, err := b.Inputs(reflect.TypeFor[A]())
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		result, err := b.Outputs(reflect.TypeFor[R]())
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		return args, result, func(ctx context.Context, m property.Map) (property.Map, error) {
-			var a A
-			if err := args.Load(m, unsafe.Pointer(&a)); err != nil {
-				return property.Map{}, err
-			}
-			r, err := call(ctx, a)
-			if err != nil {
-				return property.Map{}, err
-			}
-			return result.Store(unsafe.Pointer(&r))
-		}, nil
-	}}
+	var zeroArgs A
+	var zeroResult R
+	return Function{
+		token: token, about: aboutOf(options),
+		args: reflect.TypeOf(zeroArgs), result: reflect.TypeOf(zeroResult),
+		call: func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
+			result, err := call(ctx, *(*A)(args))
+			return unsafe.Pointer(&result), err
+		},
+	}
 }

@@ -24,11 +24,12 @@ func register(p Provider) (*server, error) {
 		close:     p.Close,
 	}
 	b := &shape.Builder{Package: p.Name}
-	if p.Config.plan != nil {
+	if p.Config.configure != nil {
 		var err error
-		if s.config, s.configure, err = p.Config.plan(b); err != nil {
+		if s.config, err = b.Inputs(p.Config.typ); err != nil {
 			return nil, errors.New("configuration: " + err.Error())
 		}
+		s.configure = p.Config.configure
 		s.pkg.Config = *s.config.Object
 	}
 	for i := range p.Resources {
@@ -46,7 +47,7 @@ func register(p Provider) (*server, error) {
 }
 
 func (s *server) addResource(b *shape.Builder, declared *Resource) error {
-	if declared.plan == nil {
+	if declared.code == nil {
 		return errors.New("it was not made by guest.ResourceOf")
 	}
 	if s.resources[declared.token] != nil {
@@ -55,7 +56,7 @@ func (s *server) addResource(b *shape.Builder, declared *Resource) error {
 	if err := checkToken(s.pkg.Name, declared.token); err != nil {
 		return err
 	}
-	r, err := declared.plan(b, &declared.about)
+	r, err := describe(b, declared)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,6 @@ func (s *server) addResource(b *shape.Builder, declared *Resource) error {
 			return errors.New(`its state must not have a property "` + name + `": every resource has one already`)
 		}
 	}
-	r.Token = declared.token
 	at, _ := slices.BinarySearchFunc(s.pkg.Resources, r.Token, func(r *schema.Resource, token string) int {
 		return strings.Compare(r.Token, token)
 	})
@@ -73,8 +73,38 @@ func (s *server) addResource(b *shape.Builder, declared *Resource) error {
 	return nil
 }
 
+// describe makes a resource of its types and of what implements it.
+func describe(b *shape.Builder, declared *Resource) (*resource, error) {
+	can := declared.can
+	if err := checkMethods(declared.creator, can); err != nil {
+		return nil, err
+	}
+	r := &resource{code: declared.code, can: can}
+	var err error
+	if r.inputs, err = b.Inputs(declared.inputs); err != nil {
+		return nil, err
+	}
+	if r.state, err = b.Outputs(declared.state); err != nil {
+		return nil, err
+	}
+	r.Resource = &schema.Resource{
+		Token: declared.token, Description: declared.about.description,
+		Deprecation: declared.about.deprecation, Aliases: declared.about.aliases,
+		Inputs: *r.inputs.Object, Outputs: *r.state.Object,
+		DeleteBeforeReplace: declared.about.deleteBeforeReplace,
+		SchemaCheck:         !can.checks,
+		SchemaDiff:          !can.diffs,
+	}
+	if !can.updates {
+		for i := range r.Inputs.Properties {
+			r.Inputs.Properties[i].Replace = true
+		}
+	}
+	return r, nil
+}
+
 func (s *server) addFunction(b *shape.Builder, declared *Function) error {
-	if declared.plan == nil {
+	if declared.call == nil {
 		return errors.New("it was not made by guest.FunctionOf")
 	}
 	if s.functions[declared.token] != nil {
@@ -83,7 +113,11 @@ func (s *server) addFunction(b *shape.Builder, declared *Function) error {
 	if err := checkToken(s.pkg.Name, declared.token); err != nil {
 		return err
 	}
-	args, result, call, err := declared.plan(b)
+	args, err := b.Inputs(declared.args)
+	if err != nil {
+		return err
+	}
+	result, err := b.Outputs(declared.result)
 	if err != nil {
 		return err
 	}
@@ -95,7 +129,7 @@ func (s *server) addFunction(b *shape.Builder, declared *Function) error {
 		return strings.Compare(f.Token, token)
 	})
 	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, described)
-	s.functions[declared.token] = &function{described, call}
+	s.functions[declared.token] = &function{described, args, result, declared.call}
 	return nil
 }
 

@@ -18,8 +18,12 @@ import (
 //
 // An implementation is shared by all calls; in a native program they run in parallel.
 func ResourceOf[I, S any](token string, implementation Creator[I, S], options ...Option) Resource {
-	return Resource{token: token, about: aboutOf(options), plan: planOf(implementation)}
+	return typedResource(token, implementation, aboutOf(options))
 }
+
+// incomparable keeps the compiler from making functions that compare requests, of which
+// there would be a dozen for each resource.
+type incomparable [0]func()
 
 // Creator is what every resource implements.
 type Creator[I, S any] interface {
@@ -31,6 +35,8 @@ type Creator[I, S any] interface {
 
 // CreateRequest asks for a new resource.
 type CreateRequest[I any] struct {
+	_ incomparable
+
 	URN  urn.URN
 	Name string
 	// Inputs are checked, complete with defaults, and known.
@@ -42,6 +48,8 @@ type CreateRequest[I any] struct {
 
 // CreateResponse is a resource that was created.
 type CreateResponse[S any] struct {
+	_ incomparable
+
 	// ID must not be empty.
 	ID    string
 	State S
@@ -57,6 +65,8 @@ type Reader[I, S any] interface {
 
 // ReadRequest asks for the actual state of a resource.
 type ReadRequest[I, S any] struct {
+	_ incomparable
+
 	URN  urn.URN
 	Name string
 	ID   string
@@ -69,6 +79,8 @@ type ReadRequest[I, S any] struct {
 
 // ReadResponse is the actual state of a resource.
 type ReadResponse[I, S any] struct {
+	_ incomparable
+
 	// ID is the ID to record; empty for the request's own.
 	ID string
 	// Inputs are those that would give this state: what a program would have to say for
@@ -103,6 +115,8 @@ type UpdateRequest[I, S any] struct {
 
 // UpdateResponse is a resource that was changed.
 type UpdateResponse[S any] struct {
+	_ incomparable
+
 	State S
 }
 
@@ -115,6 +129,8 @@ type Deleter[S any] interface {
 
 // DeleteRequest asks to delete a resource.
 type DeleteRequest[S any] struct {
+	_ incomparable
+
 	URN  urn.URN
 	Name string
 	ID   string
@@ -210,6 +226,8 @@ type Previewer[I, S any] interface {
 
 // PreviewRequest asks what a Create or Update would give.
 type PreviewRequest[I, S any] struct {
+	_ incomparable
+
 	URN  urn.URN
 	Name string
 	// ID and State are those of the resource that would be updated; empty and nil where

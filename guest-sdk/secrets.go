@@ -65,7 +65,13 @@ func allSecret(m property.Map) property.Map {
 // after, over to the inputs it was loaded from, which have unknowns and secrets where
 // the variable has zeros and plain values. What is not known stays so.
 func merge(inputs, before, after property.Map) property.Map {
-	for name := range union(before, after) {
+	names := before.Keys()
+	for _, e := range after.Entries() {
+		if !before.Has(e.Key) {
+			names = append(names, e.Key)
+		}
+	}
+	for _, name := range names {
 		old, now := before.Get(name), after.Get(name)
 		if old.EqualContents(now) {
 			continue
@@ -89,20 +95,4 @@ func merge(inputs, before, after property.Map) property.Map {
 		inputs = inputs.With(name, now)
 	}
 	return inputs
-}
-
-// union iterates over the names of the properties of both maps.
-func union(a, b property.Map) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range a.All() {
-			if !yield(name) {
-				return
-			}
-		}
-		for name := range b.All() {
-			if !a.Has(name) && !yield(name) {
-				return
-			}
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -26,7 +27,7 @@ type server struct {
 	resources map[string]*resource
 	functions map[string]*function
 	config    *shape.Shape // nil where there is no configuration
-	configure configureFunction
+	configure func(ctx context.Context, config unsafe.Pointer) error
 	close     func(context.Context) error
 	// begin returns the context in which the author's code runs, and what ends it. It
 	// ends after the timeout by itself, unless that is 0.
@@ -37,9 +38,12 @@ type server struct {
 	undecided atomic.Bool
 }
 
+// function is a registered function.
 type function struct {
 	*schema.Function
-	call callFunction
+	args   *shape.Shape
+	result *shape.Shape
+	call   func(ctx context.Context, args unsafe.Pointer) (result unsafe.Pointer, err error)
 }
 
 func (s *server) Handshake(_ context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
@@ -85,7 +89,11 @@ func (s *server) Configure(ctx context.Context, request abi.ConfigureRequest) er
 	s.undecided.Store(false)
 	ctx, leave := s.within(ctx, request.URN, 0)
 	defer leave()
-	return answerError(s.configure(ctx, request.Inputs))
+	config, err := loaded(s.config, request.Inputs)
+	if err != nil {
+		return err
+	}
+	return answerError(s.configure(ctx, config))
 }
 
 func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
@@ -105,9 +113,17 @@ func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 	}
 	ctx, leave := s.within(ctx, "", 0)
 	defer leave()
-	result, err := f.call(ctx, args)
+	in, err := loaded(f.args, args)
+	if err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	out, err := f.call(ctx, in)
 	if err != nil {
 		return abi.InvokeResponse{}, answerError(err)
+	}
+	result, err := f.result.Store(out)
+	if err != nil {
+		return abi.InvokeResponse{}, err
 	}
 	if args.ContainsSecrets() {
 		result = allSecret(result)

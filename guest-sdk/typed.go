@@ -7,18 +7,14 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
 // implementation is the author's code for a resource without its types: inputs and
 // states are addresses of variables of the types that the resource's shapes know. The
-// compiler makes a copy of typed for each resource, so that its methods do as little as
-// they can: fill in a request, call, and pass on what comes back.
+// compiler makes a copy of typed for each resource, and names each of its functions
+// after all fields and tags of both types: so they are few, and do as little as they
+// can: fill in a request, call, and pass on what comes back.
 type implementation interface {
-	// has reports which of the optional interfaces the author implements.
-	has() capabilities
-
 	create(ctx context.Context, request *abi.CreateRequest, inputs unsafe.Pointer) (id string, state unsafe.Pointer, err error)
 	read(ctx context.Context, request *abi.ReadRequest, inputs, state unsafe.Pointer) (id string, newInputs, newState unsafe.Pointer, err error)
 	update(ctx context.Context, request *abi.UpdateRequest, inputs, oldInputs, state unsafe.Pointer) (newState unsafe.Pointer, err error)
@@ -35,6 +31,8 @@ type capabilities struct {
 
 // typed is the implementation of a resource with inputs I and state S.
 type typed[I, S any] struct {
+	_ incomparable
+
 	creator   Creator[I, S]
 	reader    Reader[I, S]
 	updater   Updater[I, S]
@@ -44,24 +42,20 @@ type typed[I, S any] struct {
 	previewer Previewer[I, S]
 }
 
-// planOf returns what makes a resource of its types when the provider is registered.
-func planOf[I, S any](creator Creator[I, S]) func(*shape.Builder, *about) (*resource, error) {
-	return func(b *shape.Builder, a *about) (*resource, error) {
-		t := &typed[I, S]{creator: creator}
-		t.reader, _ = creator.(Reader[I, S])
-		t.updater, _ = creator.(Updater[I, S])
-		t.deleter, _ = creator.(Deleter[S])
-		t.checker, _ = creator.(Checker[I])
-		t.differ, _ = creator.(Differ[I, S])
-		t.previewer, _ = creator.(Previewer[I, S])
-		return describe(b, a, t, reflect.TypeFor[I](), reflect.TypeFor[S](), creator)
-	}
-}
-
-func (t *typed[I, S]) has() capabilities {
-	return capabilities{
-		reads: t.reader != nil, updates: t.updater != nil, deletes: t.deleter != nil,
-		checks: t.checker != nil, diffs: t.differ != nil, previews: t.previewer != nil,
+func typedResource[I, S any](token string, creator Creator[I, S], a about) Resource {
+	t := &typed[I, S]{creator: creator}
+	var can capabilities
+	t.reader, can.reads = creator.(Reader[I, S])
+	t.updater, can.updates = creator.(Updater[I, S])
+	t.deleter, can.deletes = creator.(Deleter[S])
+	t.checker, can.checks = creator.(Checker[I])
+	t.differ, can.diffs = creator.(Differ[I, S])
+	t.previewer, can.previews = creator.(Previewer[I, S])
+	var inputs I
+	var state S
+	return Resource{
+		token: token, about: a, code: t, can: can, creator: creator,
+		inputs: reflect.TypeOf(inputs), state: reflect.TypeOf(state),
 	}
 }
 
@@ -114,33 +108,4 @@ func (t *typed[I, S]) preview(ctx context.Context, request *abi.UpdateRequest, i
 		URN: request.URN, Name: request.Name, ID: request.ID, Inputs: *(*I)(inputs), State: (*S)(state),
 	})
 	return unsafe.Pointer(&response.State), response.Known, err
-}
-
-// describe makes a resource of its types and what implements it.
-func describe(b *shape.Builder, a *about, code implementation, inputs, state reflect.Type, creator any) (*resource, error) {
-	can := code.has()
-	if err := checkMethods(creator, can); err != nil {
-		return nil, err
-	}
-	r := &resource{code: code, can: can}
-	var err error
-	if r.inputs, err = b.Inputs(inputs); err != nil {
-		return nil, err
-	}
-	if r.state, err = b.Outputs(state); err != nil {
-		return nil, err
-	}
-	r.Resource = &schema.Resource{
-		Description: a.description, Deprecation: a.deprecation, Aliases: a.aliases,
-		Inputs: *r.inputs.Object, Outputs: *r.state.Object,
-		DeleteBeforeReplace: a.deleteBeforeReplace,
-		SchemaCheck:         !can.checks,
-		SchemaDiff:          !can.diffs,
-	}
-	if !can.updates {
-		for i := range r.Inputs.Properties {
-			r.Inputs.Properties[i].Replace = true
-		}
-	}
-	return r, nil
 }

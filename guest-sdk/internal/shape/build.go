@@ -25,6 +25,9 @@ type Builder struct {
 // a resource, the arguments of a function, a configuration. An error names the field
 // that it is about.
 func (b *Builder) Inputs(t reflect.Type) (*Shape, error) {
+	if t == nil {
+		return nil, errors.New("an interface is not a struct")
+	}
 	if t.Kind() != reflect.Struct {
 		return nil, errors.New(t.String() + " is not a struct")
 	}

@@ -72,12 +72,16 @@ func loadMap[E any](l *loader, element *Shape, m property.Map, target unsafe.Poi
 	out := make(map[string]E, m.Len())
 	for _, entry := range m.Entries() {
 		var e E
-		l.path = append(l.path, property.Key(entry.Key))
-		l.value(element, entry.Value, unsafe.Pointer(&e))
-		l.path = l.path[:len(l.path)-1]
+		l.entry(element, entry, unsafe.Pointer(&e))
 		out[entry.Key] = e
 	}
 	*(*map[string]E)(target) = out
+}
+
+func (l *loader) entry(element *Shape, entry property.Entry, target unsafe.Pointer) {
+	l.path = append(l.path, property.Key(entry.Key))
+	l.value(element, entry.Value, target)
+	l.path = l.path[:len(l.path)-1]
 }
 
 func (st *storer) dictionary(s *Shape, source unsafe.Pointer) property.Value {
@@ -110,9 +114,14 @@ func storeMap[E any](st *storer, element *Shape, source unsafe.Pointer) property
 	}
 	entries := make([]property.Entry, 0, len(m))
 	for key, e := range m {
-		st.path = append(st.path, property.Key(key))
-		entries = append(entries, property.Entry{Key: key, Value: st.value(element, unsafe.Pointer(&e))})
-		st.path = st.path[:len(st.path)-1]
+		entries = st.entry(entries, element, key, unsafe.Pointer(&e))
 	}
 	return property.Object(property.NewMap(entries...))
+}
+
+func (st *storer) entry(entries []property.Entry, element *Shape, key string, source unsafe.Pointer) []property.Entry {
+	st.path = append(st.path, property.Key(key))
+	v := st.value(element, source)
+	st.path = st.path[:len(st.path)-1]
+	return append(entries, property.Entry{Key: key, Value: v})
 }

@@ -292,8 +292,9 @@ func TestRefusedTypes(t *testing.T) {
 		value any
 		want  string
 	}{
-		"no struct": {1, "int is not a struct"},
-		"no tag":    {struct{ Name string }{}, `.Name: it has no husk tag: name the property, as in husk:"length", or exclude the field with husk:"-"`},
+		"interface itself": {nil, "an interface is not a struct"},
+		"no struct":        {1, "int is not a struct"},
+		"no tag":           {struct{ Name string }{}, `.Name: it has no husk tag: name the property, as in husk:"length", or exclude the field with husk:"-"`},
 		"no name": {struct {
 			A string `husk:",optional"`
 		}{}, `must begin with the property's name (letters, digits, and "_"), but begins with ""`},
