@@ -123,7 +123,8 @@ type Invoke struct {
 	// Parent, Provider, and DependsOn are resources; nil where not given.
 	Parent, Provider, DependsOn Expr
 	// Version is the version of the package, empty for any.
-	Version string
+	Version     string
+	VersionNode *yaml.Node
 }
 
 // Invalid stands for an expression that could not be read. Why was reported.

@@ -184,6 +184,7 @@ func (call *Invoke) options(r *source.Report, n *yaml.Node) {
 			call.DependsOn = Parse(r, f.Value)
 		case "version":
 			call.Version, _ = LiteralText(r, f.Value, "the version")
+			call.VersionNode = f.Value
 		case "pluginDownloadURL", "pluginDownloadUrl":
 			r.Warnf(f.Key, "%s is not read: providers are listed in plugins.providers", f.Name)
 		default:

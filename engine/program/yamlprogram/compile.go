@@ -40,7 +40,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 		template: readTemplate(&source.Report{File: p.project.Template.File}, p.project.Template),
 		program:  p, run: run,
 		declared: map[string]*resource{}, static: newScope(),
-		packages:  packages{schemas: p.schemas, loaded: map[packageKey]loadedPackage{}},
+		packages:  packages{schemas: p.schemas, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{}},
 		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
 		pulumi: property.Object(property.NewMap(
 			property.Entry{Key: "project", Value: property.String(run.Project)},

@@ -13,7 +13,7 @@ import (
 // noSchemas knows every package, but nothing about any.
 type noSchemas struct{}
 
-func (noSchemas) Package(context.Context, string, string) (*schema.Package, error) { return nil, nil }
+func (noSchemas) Package(context.Context, program.Package) (*schema.Package, error) { return nil, nil }
 
 // A program is checked without running it; the diagnostics are for people.
 func ExampleProgram_Check() {

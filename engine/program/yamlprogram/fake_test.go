@@ -1,6 +1,7 @@
 package yamlprogram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,19 @@ import (
 )
 
 // schemaFiles are the packages of testdata/schemas, and the package "bare",
-// which has no schema, and "broken", which cannot be read.
+// which has no schema, and "broken", which cannot be read. With a parameter, a
+// source becomes the package whose schema file the parameter names.
 type schemaFiles struct{}
 
-func (schemaFiles) Package(_ context.Context, name, version string) (*schema.Package, error) {
+func (schemaFiles) Package(_ context.Context, pkg program.Package) (*schema.Package, error) {
+	name, version := pkg.Source, pkg.Version
+	if len(pkg.Parameters) > 0 {
+		document, err := os.ReadFile(filepath.Join("testdata", "schemas", strings.TrimSuffix(filepath.Base(pkg.Parameters[0]), ".json")+".json"))
+		if err != nil {
+			return nil, fmt.Errorf("parameter 0: %w", err)
+		}
+		return schemajson.Parse(document)
+	}
 	switch name {
 	case "bare":
 		return nil, nil
@@ -60,11 +70,23 @@ type fakeMonitor struct {
 	// invoke answers function calls.
 	invoke func(request abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error)
 
+	// packageName is the name of every package that is registered, "petstore" if empty.
+	packageName string
+
 	mu         sync.Mutex
+	packages   []abi.RegisterPackageRequest
 	registered []abi.RegisterResourceRequest
 	read       []abi.ReadResourceRequest
 	invoked    []abi.MonitorInvokeRequest
 	outputs    *property.Map
+}
+
+func (m *fakeMonitor) RegisterPackage(_ context.Context, request abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {
+	m.packages = append(m.packages, request)
+	if err := m.fail[request.Name]; err != nil {
+		return abi.RegisterPackageResponse{}, err
+	}
+	return abi.RegisterPackageResponse{PackageRef: "ref-1", Name: cmp.Or(m.packageName, "petstore"), Version: "3.0.0"}, nil
 }
 
 func (m *fakeMonitor) RegisterResource(ctx context.Context, request abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {

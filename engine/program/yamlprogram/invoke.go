@@ -38,6 +38,10 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 		provenance.add(string(u))
 	}
 	options.DependsOn = provenance.distinct()
+	options.PackageRef = e.c.packages.refs[f.pkg]
+	if options.Version == "" {
+		options.Version = e.c.versionOf(f.pkg)
+	}
 	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: lowerMap(args), Options: options})
 	if err != nil {
 		e.invokeFailed(x, err)

@@ -13,8 +13,10 @@ import (
 
 // options are a resource's options as they are written; those not given are nil.
 type options struct {
-	given   map[string]expr.Expr
-	version string
+	given map[string]expr.Expr
+	// version is that of the package, empty for any.
+	version     string
+	versionNode *yaml.Node
 	// timeouts are in seconds.
 	timeouts abi.CustomTimeouts
 	aliases  []alias
@@ -41,6 +43,7 @@ func (o *options) read(r *source.Report, n *yaml.Node) {
 		switch f.Name {
 		case "version":
 			o.version, _ = expr.LiteralText(r, f.Value, "the version")
+			o.versionNode = f.Value
 		case "customTimeouts":
 			o.readTimeouts(r, f.Value)
 		case "aliases":

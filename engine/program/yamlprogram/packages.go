@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"go.yaml.in/yaml/v3"
@@ -39,29 +41,95 @@ type loadedPackage struct {
 type packages struct {
 	schemas Schemas
 	loaded  map[packageKey]loadedPackage
+	// refs are what the monitor calls the packages that have parameters, by name.
+	refs map[string]string
 }
 
-func (c *compilation) pkg(ctx context.Context, name, version string, at *yaml.Node) loadedPackage {
-	key := packageKey{name, version}
+// pkg loads the package of a token that stands at a place. version is the one
+// that is wanted there, empty for the one that the project declares.
+func (c *compilation) pkg(ctx context.Context, name, version string, at, versionAt *yaml.Node) loadedPackage {
+	want := c.program.project.Package(name)
+	if version != "" {
+		if len(want.Parameters) > 0 {
+			c.report.Errorf(versionAt, "the package %q is made of the provider %q with parameters, which say its version; take the option version out", name, want.Source)
+		} else {
+			want.Version, want.Position = version, source.Position{}
+		}
+	}
+	key := packageKey{name, want.Version}
 	if p, ok := c.packages.loaded[key]; ok {
 		return p
 	}
-	s, err := c.packages.schemas.Package(ctx, name, version)
+	s, err := c.packages.schemas.Package(ctx, want)
 	p := loadedPackage{schema: s, usable: err == nil}
-	c.packages.loaded[key] = p
 	switch {
 	case errors.Is(err, ErrUnknownPackage):
 		c.report.Add(c.unknownPackage(name, at))
 	case err != nil:
-		if ds, ok := errors.AsType[source.Diagnostics](err); ok {
-			c.report.Add(ds...) // it has a place of its own, in plugins.providers
-			break
-		}
-		d := c.report.File.Errorf(source.Of(at), "the package %q cannot be used: %v", name, err)
-		d.Cause = err
-		c.report.Add(d)
+		c.unusable(want, err, at)
+	case s != nil && len(want.Parameters) > 0 && s.Name != want.Name:
+		c.report.Add(c.misnamed(want, s.Name))
+		p = loadedPackage{}
 	}
+	c.packages.loaded[key] = p
 	return p
+}
+
+// unusable reports that a package cannot be used: where it is declared, or else
+// where it is used.
+func (c *compilation) unusable(pkg program.Package, err error, at *yaml.Node) {
+	if ds, ok := errors.AsType[source.Diagnostics](err); ok {
+		c.report.Add(ds...) // it has a place of its own, in plugins.providers
+		return
+	}
+	file, position := c.report.File, source.Of(at)
+	if pkg.Position != (source.Position{}) {
+		file, position = c.program.project.File, pkg.Position
+	}
+	summary, detail, _ := strings.Cut(err.Error(), "\n")
+	d := file.Errorf(position, "the package %q cannot be used: %s", pkg.Name, summary)
+	d.Detail, d.Cause = detail, err
+	c.report.Add(d)
+}
+
+// misnamed says that a provider became another package than the declared one.
+func (c *compilation) misnamed(pkg program.Package, answered string) source.Diagnostic {
+	d := c.program.project.File.Errorf(pkg.Position, "with these parameters, the provider %q is the package %q, not %q", pkg.Source, answered, pkg.Name)
+	d.Detail = "declare the package by that name, or correct its parameters"
+	return d
+}
+
+// registerPackages makes the packages with parameters that the program uses known
+// to the monitor, and keeps what it calls them.
+func (c *compilation) registerPackages(ctx context.Context, monitor abi.Monitor) error {
+	for _, pkg := range c.program.project.Packages {
+		if _, used := c.packages.loaded[packageKey{pkg.Name, pkg.Version}]; !used || len(pkg.Parameters) == 0 {
+			continue
+		}
+		response, err := monitor.RegisterPackage(ctx, abi.RegisterPackageRequest{
+			Name: pkg.Source, Version: pkg.Version,
+			Parameters: &abi.Parameters{Case: abi.ParametersCaseArgs, Args: pkg.Parameters},
+		})
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			c.unusable(pkg, err, nil)
+		case response.Name != pkg.Name:
+			c.report.Add(c.misnamed(pkg, response.Name))
+		default:
+			c.packages.refs[pkg.Name] = response.PackageRef
+		}
+	}
+	return c.report.Diagnostics().Err()
+}
+
+// versionOf returns the version of a package where what uses it gives none.
+func (c *compilation) versionOf(pkg string) string {
+	if declared := c.program.project.Package(pkg); len(declared.Parameters) == 0 {
+		return declared.Version
+	}
+	return "" // its reference says it
 }
 
 func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnostic {
@@ -73,7 +141,11 @@ func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnost
 		names = append(names, p.Name)
 	}
 	slices.Sort(names)
-	d := c.report.File.Errorf(source.Of(at), "there is no provider for the package %q%s", name, source.DidYouMean(name, names))
+	known := slices.Clone(names)
+	for _, p := range c.program.project.Packages {
+		known = append(known, p.Name)
+	}
+	d := c.report.File.Errorf(source.Of(at), "there is no provider for the package %q%s", name, source.DidYouMean(name, known))
 	listed := "lists no providers"
 	if len(names) > 0 {
 		listed = "lists only " + strings.Join(names, ", ")
@@ -97,7 +169,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 	}
 	if r.pkg = providedPackage(r.typ); r.pkg != "" {
 		r.token = r.typ
-		if p := c.pkg(ctx, r.pkg, r.options.version, r.typeNode); p.schema != nil {
+		if p := c.pkg(ctx, r.pkg, r.options.version, r.typeNode, r.options.versionNode); p.schema != nil {
 			r.inputs, r.outputs = &p.schema.Config, &p.schema.Config
 		}
 		return
@@ -108,7 +180,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 		return
 	}
 	r.pkg = pkg
-	p := c.pkg(ctx, pkg, r.options.version, r.typeNode)
+	p := c.pkg(ctx, pkg, r.options.version, r.typeNode, r.options.versionNode)
 	if p.schema == nil {
 		r.token = expand(r.typ)
 		return
@@ -171,7 +243,7 @@ func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (func
 		c.report.Errorf(x.TokenNode, "%q is not a function: it must have the form <package>:<name> or <package>:<module>:<name>", x.Token)
 		return f, false
 	}
-	p := c.pkg(ctx, pkg, x.Version, x.TokenNode)
+	p := c.pkg(ctx, pkg, x.Version, x.TokenNode, x.VersionNode)
 	switch {
 	case !p.usable:
 		return f, false

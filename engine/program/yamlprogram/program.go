@@ -13,9 +13,10 @@ import (
 // Schemas says what packages offer. It is called by one goroutine at a time.
 type Schemas interface {
 	// Package returns the schema of a package, nil for a package that has none:
-	// programs may then use it, but are not checked. version is a semantic version,
-	// empty for any. The error is [ErrUnknownPackage] where no provider has the name.
-	Package(ctx context.Context, name, version string) (*schema.Package, error)
+	// programs may then use it, but are not checked. The schema of a package with
+	// parameters is that of what its source becomes by them. The error is
+	// [ErrUnknownPackage] where no provider has the name of the source.
+	Package(ctx context.Context, pkg program.Package) (*schema.Package, error)
 }
 
 // ErrUnknownPackage says that there is no provider for a package.

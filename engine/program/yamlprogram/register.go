@@ -71,6 +71,10 @@ func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
 			options.Version = p.decl.options.version
 		}
 	}
+	options.PackageRef = d.c.packages.refs[r.pkg]
+	if options.Version == "" {
+		options.Version = d.c.versionOf(r.pkg)
+	}
 	if r.outputs != nil && !r.isProvider() {
 		for i := range r.outputs.Properties {
 			if p := &r.outputs.Properties[i]; p.Secret && !slices.Contains(options.AdditionalSecretOutputs, p.Name) {

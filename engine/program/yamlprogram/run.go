@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Run checks the program, registers its resources with the monitor, and then
-// the stack's outputs. It returns when every registration that it began was
+// Run checks the program, registers its packages and resources with the monitor,
+// and then the stack's outputs. It returns when every registration that it began was
 // answered. After a failure nothing new is begun, but a preview goes on with what
 // does not need the failed resource, to tell all that would go wrong. The error
 // then is [source.Diagnostics] with everything that went wrong.
@@ -26,6 +26,9 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 		return err
 	}
 	c.report = &source.Report{File: c.report.File} // the warnings are Check's to tell
+	if err := c.registerPackages(ctx, monitor); err != nil {
+		return err
+	}
 	stack, err := monitor.RegisterResource(ctx, abi.RegisterResourceRequest{
 		Type: urn.RootType, Name: run.Project + "-" + run.Stack,
 	})

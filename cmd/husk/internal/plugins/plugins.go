@@ -115,6 +115,11 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 	if err != nil {
 		return nil, err
 	}
+	return p.granted(ctx, declared, module)
+}
+
+// granted makes a provider that has what the project grants it.
+func (p *Plugins) granted(ctx context.Context, declared *program.ProviderPlugin, module *Module) (*host.Provider, error) {
 	grants, err := p.grants(declared)
 	if err != nil {
 		return nil, err

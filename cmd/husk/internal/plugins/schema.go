@@ -11,30 +11,72 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/engine/program"
 )
 
 // Package implements [yamlprogram.Schemas]: the schema of a package of the
 // project, nil where its provider has none.
-func (p *Plugins) Package(ctx context.Context, name, version string) (*schema.Package, error) {
-	declared, module, err := p.declared(ctx, name, version)
+func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
+	declared, module, err := p.declared(ctx, pkg.Source, pkg.Version)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.grants(declared); err != nil {
 		return nil, err // earlier than when a resource needs it
 	}
-	text, err := p.Schema(ctx, module)
+	problem := func(err error) error { return p.problem(declared, err) }
+	var text []byte
+	if len(pkg.Parameters) > 0 {
+		problem = func(err error) error { return err } // it is the declaration's, which has a place of its own
+		text, err = p.parameterized(ctx, pkg, declared, module)
+	} else {
+		text, err = p.Schema(ctx, module)
+	}
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, p.problem(declared, err)
+		return nil, problem(err)
 	}
 	parsed, err := schemajson.Parse(text)
 	if err != nil {
-		return nil, p.problem(declared, fmt.Errorf("reading its schema: %w", err))
+		return nil, problem(fmt.Errorf("reading its schema: %w", err))
 	}
 	return parsed, nil
+}
+
+// PackageSchema returns the JSON of the schema of a package that the project
+// declares with parameters. The error is abi.ErrUnimplemented where it has none.
+func (p *Plugins) PackageSchema(ctx context.Context, pkg program.Package) ([]byte, error) {
+	declared, module, err := p.declared(ctx, pkg.Source, pkg.Version)
+	if err != nil {
+		return nil, err
+	}
+	return p.parameterized(ctx, pkg, declared, module)
+}
+
+// parameterized asks for the schema of what a provider becomes by parameters. They
+// may name files, which the provider reads by its grants; so the answer is not kept.
+func (p *Plugins) parameterized(ctx context.Context, pkg program.Package, declared *program.ProviderPlugin, module *Module) (text []byte, err error) {
+	provider, err := p.granted(ctx, declared, module)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, provider.Close()) }()
+	if _, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"}); err != nil {
+		return nil, err
+	}
+	_, err = provider.Parameterize(ctx, abi.ParameterizeRequest{
+		Parameters: abi.Parameters{Case: abi.ParametersCaseArgs, Args: pkg.Parameters},
+	})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return nil, fmt.Errorf("its provider %q takes no parameters", declared.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp, err := provider.GetSchema(ctx, abi.GetSchemaRequest{})
+	return []byte(resp.Schema), err
 }
 
 // Schema returns the JSON of a module's schema. The error is abi.ErrUnimplemented
