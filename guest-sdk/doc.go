@@ -64,11 +64,12 @@
 //
 // # Fields
 //
-// Fields are bools, integers, floats, strings, slices, maps with string keys, structs
-// with a name, pointers to these, or types of package property: Value for a property
-// of any type, Map, Asset, Archive, ResourceReference. Nil pointers, slices, and maps
-// are left out of the state; other fields are always there, zero or not. A secret
-// reaches the provider as what it holds, except in fields of type property.Value.
+// Fields are bools, integers, floats, strings, slices, maps with string keys (whose
+// structs stand behind pointers), structs with a name, pointers to these, or types of
+// package property: Value for a property of any type, Map, Asset, Archive,
+// ResourceReference. Nil pointers, slices, and maps are left out of the state; other
+// fields are always there, zero or not. A secret reaches the provider as what it
+// holds, except in fields of type property.Value.
 //
 // # Previews and unknowns
 //
