@@ -23,7 +23,7 @@ type Cloud struct {
 	log     []string
 	// parameters are the values that providers were parameterized with.
 	parameters []string
-	next    int
+	next       int
 	// Types tells how resources of each type behave.
 	Types map[string]Type
 	// Hook, if set, is called before each mutating call, with "create name", "update name" ...
@@ -62,6 +62,13 @@ func (c *Cloud) Calls() []string {
 	out := c.log
 	c.log = nil
 	return out
+}
+
+// Snapshot returns the objects that exist, by ID.
+func (c *Cloud) Snapshot() map[string]property.Map {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.objects)
 }
 
 // IDs returns the IDs of the objects that exist.
