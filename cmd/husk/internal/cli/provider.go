@@ -138,20 +138,16 @@ func (a *app) writeInspection(i inspection) error {
 
 func (a *app) providerSchema() *cobra.Command {
 	return &cobra.Command{
-		Use: "schema FILE|NAME", Short: "Show the schema of a provider: a module, Go source, or one that the project lists", Args: arguments(1, 1),
+		Use: "schema FILE|NAME", Short: "Show the schema of a module, of Go source, or of a provider or package of the project", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := a.providerPath(args[0])
+			project, err := a.projectOf(args[0])
 			if err != nil {
 				return err
 			}
-			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
-				m, err := p.Module(cmd.Context(), "", path)
-				if err != nil {
-					return err
-				}
-				text, err := p.Schema(cmd.Context(), m)
+			return a.withPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
+				text, err := a.schemaOf(cmd.Context(), p, project, args[0])
 				if errors.Is(err, abi.ErrUnimplemented) {
-					return fmt.Errorf("the provider %s %s has no schema", m.Name, m.Version)
+					return fmt.Errorf("%s has no schema", args[0])
 				}
 				if err != nil {
 					return err
@@ -162,22 +158,41 @@ func (a *app) providerSchema() *cobra.Command {
 	}
 }
 
-// providerPath returns the path of a provider that is named by its path, or by its
-// name in the project.
-func (a *app) providerPath(name string) (string, error) {
+// projectOf returns the project that says what a name stands for, nil where it is
+// the path of a module.
+func (a *app) projectOf(name string) (*program.Project, error) {
 	if _, err := os.Stat(name); err == nil {
-		return name, nil
+		return nil, nil
 	}
 	project, err := program.LoadProject(a.dir)
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
-		return "", fmt.Errorf("there is no file %s, and no project in %s that could list a provider of that name", name, a.dir)
+		return nil, fmt.Errorf("there is no file %s, and no project in %s that could list a provider of that name", name, a.dir)
 	}
+	return project, err
+}
+
+// schemaOf returns the schema of a provider or package of a project, or of the
+// module at a path where there is no project.
+func (a *app) schemaOf(ctx context.Context, p *plugins.Plugins, project *program.Project, name string) ([]byte, error) {
+	path := name
+	if project != nil {
+		if pkg := project.Package(name); len(pkg.Parameters) > 0 {
+			text, err := p.PackageSchema(ctx, pkg)
+			if err != nil {
+				return nil, fmt.Errorf("the package %q cannot be used: %w", name, err)
+			}
+			return text, nil
+		}
+		declared := project.Provider(name)
+		if declared == nil {
+			return nil, fmt.Errorf("there is neither a file %s nor a provider or package of that name in %s", name, filepath.Join(a.dir, project.File.Name))
+		}
+		path = project.Path(declared.Path)
+	}
+	m, err := p.Module(ctx, "", path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if declared := project.Provider(name); declared != nil {
-		return project.Path(declared.Path), nil
-	}
-	return "", fmt.Errorf("there is neither a file %s nor a provider of that name in %s", name, filepath.Join(a.dir, project.File.Name))
+	return p.Schema(ctx, m)
 }

@@ -61,11 +61,15 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 func (t *Text) conclusion(s engine.Summary, err error) string {
 	style, took := t.options.Style, milliseconds(s.DurationMs)
 	counts := count(s.Changes, t.started, len(t.failed))
+	failed := style.bad("Failed")
+	if len(t.failed) == 0 && errors.Is(err, engine.ErrStopped) {
+		failed = style.warning("Stopped")
+	}
 	switch {
 	case err != nil && counts == "":
-		return style.bad("Failed") + " after " + took + "."
+		return failed + " after " + took + "."
 	case err != nil:
-		return style.bad("Failed") + " after " + took + ": " + counts + "."
+		return failed + " after " + took + ": " + counts + "."
 	case t.started.DryRun && s.Changes.Total() == 0:
 		return "Preview done in " + took + ": nothing would change" + unchanged(s.Changes) + "."
 	case t.started.DryRun:

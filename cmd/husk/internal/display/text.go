@@ -39,8 +39,6 @@ type Text struct {
 	failed  []engine.StepFailed
 	outputs *engine.StackOutputs
 	summary *engine.Summary
-	// interrupted is set when the user asked to stop.
-	interrupted string
 
 	stop    chan struct{}
 	ticking sync.WaitGroup
@@ -65,12 +63,14 @@ const (
 )
 
 // NewText returns a display on a file, usually standard output.
-func NewText(out *os.File, o Options) *Text { return newText(newScreen(out), o) }
-
-func newText(s *screen, o Options) *Text {
-	t := &Text{options: o, screen: s, running: make(map[urn.URN]*running), stop: make(chan struct{})}
+func NewText(out *os.File, o Options) *Text {
+	t := newText(newScreen(out), o)
 	t.ticking.Go(t.tick)
 	return t
+}
+
+func newText(s *screen, o Options) *Text {
+	return &Text{options: o, screen: s, running: make(map[urn.URN]*running), stop: make(chan struct{})}
 }
 
 func (t *Text) tick() {
@@ -81,14 +81,19 @@ func (t *Text) tick() {
 		case <-t.stop:
 			return
 		case now := <-ticker.C:
-			t.mu.Lock()
-			if t.screen.size != nil {
-				t.screen.refresh(t.live(now))
-			} else {
-				t.remind(now)
-			}
-			t.mu.Unlock()
+			t.at(now)
 		}
+	}
+}
+
+// at shows how long what runs has been running.
+func (t *Text) at(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.screen.size != nil {
+		t.screen.refresh(t.live(now))
+	} else {
+		t.remind(now)
 	}
 }
 
@@ -106,6 +111,7 @@ func (t *Text) Event(e engine.Event) {
 		}
 		t.print(t.options.Style.Strong(doing+" "+Escape(e.Project+"/"+e.Stack)) + "\n")
 	case engine.StepStarted:
+		t.status = ""
 		if !e.Step.DefaultProvider {
 			now := time.Now()
 			t.running[key(e.Step)] = &running{step: e.Step, since: now, told: now}
@@ -139,7 +145,6 @@ func key(s engine.StepInfo) urn.URN {
 func (t *Text) Interrupt(message string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.interrupted = message
 	t.print(t.options.Style.warning(message) + "\n")
 }
 

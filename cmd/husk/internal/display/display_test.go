@@ -1,0 +1,184 @@
+package display
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+func step(op engine.Op, name string) engine.StepInfo {
+	const typ = "lab:index/thing:Thing"
+	return engine.StepInfo{Op: op, URN: urn.New("dev", "demo", "", typ, name), Resource: typ, Name: name, Custom: true}
+}
+
+var started = engine.Started{Operation: "up", Project: "demo", Stack: "dev"}
+
+// shown is a display whose output can be looked at.
+type shown struct {
+	*Text
+	out, errs bytes.Buffer
+}
+
+func newShown(size func() (columns, rows int), events ...engine.Event) *shown {
+	s := &shown{}
+	s.Text = newText(&screen{out: &s.out, size: size}, Options{Errors: &s.errs})
+	for _, e := range events {
+		s.Event(e)
+	}
+	return s
+}
+
+func TestLiveLinesStayBelowWhatIsDone(t *testing.T) {
+	s := newShown(func() (int, int) { return 80, 24 },
+		started,
+		engine.StepStarted{Step: step(engine.OpCreate, "one")},
+		engine.StepStarted{Step: step(engine.OpUpdate, "two")},
+		engine.StepStarted{Step: step(engine.OpSame, "three")})
+	s.at(time.Now().Add(72 * time.Second))
+	require.Equal(t, `Updating demo/dev
+  +  lab:Thing one                            creating… 1m12s
+  ~  lab:Thing two                            updating… 1m12s
+`, onTerminal(t, s.out.String()))
+
+	s.Event(engine.StepDone{Step: step(engine.OpUpdate, "two"), DurationMs: 72_000})
+	s.Event(engine.Diagnostic{Severity: "warning", Provider: "lab", Message: "mind\nthe paint"})
+	s.at(time.Now().Add(73 * time.Second))
+	require.Equal(t, `Updating demo/dev
+  ~  lab:Thing two                            updated (1m12s)
+  warning: lab: mind
+    the paint
+  +  lab:Thing one                            creating… 1m13s
+`, onTerminal(t, s.out.String()))
+
+	s.Event(engine.StepDone{Step: step(engine.OpCreate, "one"), DurationMs: 80_000})
+	s.Event(engine.Summary{Result: "succeeded", Changes: engine.Changes{Create: 1, Update: 1, Same: 1}, DurationMs: 80_400})
+	s.Close(nil)
+	require.Equal(t, `Updating demo/dev
+  ~  lab:Thing two                            updated (1m12s)
+  warning: lab: mind
+    the paint
+  +  lab:Thing one                            created (1m20s)
+
+Done in 1m20s: 1 created, 1 updated, 1 unchanged.
+`, onTerminal(t, s.out.String()))
+}
+
+func TestLiveLinesLeaveRoomOnSmallTerminals(t *testing.T) {
+	s := newShown(func() (int, int) { return 80, 6 }, started)
+	for i := range 10 {
+		s.Event(engine.StepStarted{Step: step(engine.OpCreate, fmt.Sprintf("thing%d", i))})
+	}
+	s.at(time.Now().Add(time.Second))
+	require.Equal(t, 5, strings.Count(onTerminal(t, s.out.String()), "\n"))
+	require.Contains(t, onTerminal(t, s.out.String()), "  … and 7 more\n")
+	s.Close(nil)
+}
+
+func TestWithoutTerminalLongStepsAreMentioned(t *testing.T) {
+	s := newShown(nil, started, engine.StepStarted{Step: step(engine.OpDelete, "one")})
+	now := time.Now()
+	for _, after := range []int{5, 11, 15, 22} {
+		s.at(now.Add(time.Duration(after) * time.Second))
+	}
+	require.Equal(t, `Updating demo/dev
+  -  lab:Thing one                            deleting… 11s
+  -  lab:Thing one                            deleting… 22s
+`, s.out.String())
+	s.Close(nil)
+}
+
+func TestFailuresAreReadOnce(t *testing.T) {
+	file := source.NewFile("Husk.yaml", []byte("resources:\n  one: 1\n"))
+	placed := file.Errorf(source.Position{Line: 2, Column: 3}, "create lab:index:Thing %q: it is closed", "one")
+	placed.Detail = "come back tomorrow"
+	s := newShown(nil, started,
+		engine.StepFailed{Step: step(engine.OpCreate, "one"), Error: "create lab:index:Thing \"one\": it is closed\ncome back tomorrow"},
+		engine.StepFailed{Step: step(engine.OpCreate, "two"), Error: "the program never heard of this"},
+		engine.Summary{Result: "failed", DurationMs: 1000})
+	s.Close(errors.Join(source.Diagnostics{placed}, engine.ErrStopped, errors.New("first line\nsecond line")))
+	require.Equal(t, `error: Husk.yaml:2:3: create lab:index:Thing "one": it is closed
+    2 |   one: 1
+      |   ^
+  come back tomorrow
+error: first line
+  second line
+error: lab:Thing two: the program never heard of this
+`, s.errs.String())
+	require.Contains(t, s.out.String(), "Failed after 1.0s: 2 failed.\n")
+}
+
+func TestStrangersCannotWriteOnTheTerminal(t *testing.T) {
+	evil := "a\x1b[2J\x9b31m\r\u202eb\u2028\x00\xff"
+	s := newShown(nil, started,
+		engine.StepDone{Step: engine.StepInfo{Op: engine.OpCreate, Resource: "lab:index:" + evil, Name: evil, Reason: evil,
+			Inputs: []engine.PropertyChange{{Path: evil, Kind: "add", New: evil}}}},
+		engine.StepFailed{Step: step(engine.OpCreate, evil), Error: evil},
+		engine.Diagnostic{Severity: "info", Provider: evil, Message: evil},
+		engine.Diagnostic{Severity: "info", Message: evil, Ephemeral: true},
+		engine.StackOutputs{Outputs: map[string]any{evil: evil, "list": []any{evil}}},
+		engine.Summary{})
+	s.options.Diff = true
+	s.Event(engine.StepDone{Step: engine.StepInfo{Op: engine.OpUpdate, Name: "x", Diff: []engine.PropertyChange{{Path: evil, Old: evil, New: evil}}}})
+	s.Close(nil)
+	s2 := newShown(nil)
+	s2.Close(errors.New(evil))
+	for _, r := range s.out.String() + s.errs.String() + s2.errs.String() {
+		require.False(t, unsafe(r) && r != '\n', "%q was written", r)
+	}
+	require.Contains(t, s.out.String(), `a\x1b[2J`)
+}
+
+func TestOutputsAreReadable(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, WriteOutputs(&out, Style{}, map[string]any{
+		"pem": "-----BEGIN-----\nMIIB\n-----END-----\n", "n": 3.0, "on": true, "list": []any{"<a>", nil}, "text": "a b",
+	}))
+	require.Equal(t, `Outputs
+  list: ["<a>",null]
+  n: 3
+  on: true
+  pem: |
+    -----BEGIN-----
+    MIIB
+    -----END-----
+  text: a b
+`, out.String())
+}
+
+func TestShortTypes(t *testing.T) {
+	for typ, want := range map[string]string{
+		"random:index/randomPet:RandomPet": "random:RandomPet",
+		"lab:index:Thing":                  "lab:Thing",
+		"aws:s3/bucket:Bucket":             "aws:s3:Bucket",
+		"aws:s3/other:Bucket":              "aws:s3/other:Bucket",
+		"pulumi:providers:aws":             "pulumi:providers:aws",
+		"pulumi:pulumi:Stack":              "stack",
+		"odd":                              "odd",
+		"a:b:":                             "a:b:",
+	} {
+		require.Equal(t, want, shortType(typ), typ)
+	}
+}
+
+func TestJSONEndsWithTheSummary(t *testing.T) {
+	var out bytes.Buffer
+	j := NewJSON(&out)
+	j.Event(started)
+	j.Event(engine.Summary{Result: "succeeded", DurationMs: 7, Changes: engine.Changes{Create: 1}})
+	j.Event(engine.Diagnostic{Severity: "info", Message: "<late>"})
+	j.Close(errors.New("the state could not be saved"))
+	require.Equal(t, `{"type":"started","operation":"up","project":"demo","stack":"dev","dryRun":false}
+{"type":"diagnostic","severity":"info","message":"<late>"}
+{"type":"diagnostic","severity":"error","message":"the state could not be saved"}
+{"type":"summary","result":"failed","changes":{"create":1,"update":0,"replace":0,"delete":0,"same":0,"read":0},"durationMs":7}
+`, out.String())
+}

@@ -1,0 +1,44 @@
+package display
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// onTerminal returns what a person sees after text with terminal commands was
+// written. It knows the commands that a screen writes.
+func onTerminal(t *testing.T, written string) string {
+	t.Helper()
+	lines, row := []string{""}, 0
+	for len(written) > 0 {
+		if command, ok := strings.CutPrefix(written, "\x1b["); ok {
+			end := strings.IndexAny(command, "AJhl")
+			require.GreaterOrEqual(t, end, 0, "unknown command %q", command)
+			switch command[end] {
+			case 'A':
+				up, err := strconv.Atoi(command[:end])
+				require.NoError(t, err)
+				row -= up
+				require.GreaterOrEqual(t, row, 0, "the cursor is above the first line")
+			case 'J':
+				lines = append(lines[:row], "")
+			}
+			written = command[end+1:]
+			continue
+		}
+		switch written[0] {
+		case '\r':
+		case '\n':
+			if row++; row == len(lines) {
+				lines = append(lines, "")
+			}
+		default:
+			lines[row] += written[:1]
+		}
+		written = written[1:]
+	}
+	return strings.Join(lines, "\n")
+}
