@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -212,10 +213,11 @@ func TestModel(t *testing.T) {
 			fmt.Fprintf(&m.history, "operation %d\n%s", operation, describe(program))
 			switch operation {
 			case 0: // a provider's call fails
-				n := rapid.IntRange(1, 8).Draw(rt, "failing call")
+				var calls atomic.Int32
+				failing := rapid.Int32Range(1, 8).Draw(rt, "failing call")
 				order := m.Cloud.Hook
 				m.Cloud.Hook = func(call string) error {
-					if n--; n == 0 {
+					if calls.Add(1) == failing {
 						return errors.New("the cloud refuses")
 					}
 					return order(call)
