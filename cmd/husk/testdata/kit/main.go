@@ -49,6 +49,10 @@ func (k *kit) Create(_ context.Context, r abi.CreateRequest) (abi.CreateResponse
 	return abi.CreateResponse{ID: "made-of-" + r.URN.Name(), State: r.Inputs}, nil
 }
 
+func (k *kit) Update(_ context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
+	return abi.UpdateResponse{State: r.News}, nil
+}
+
 func (k *kit) Delete(context.Context, abi.DeleteRequest) error {
 	if k.schema == nil {
 		return abi.NewError(abi.ErrorKindInternal, "the kit is no package")
