@@ -72,6 +72,9 @@ func (d Directory) Update(ctx context.Context, r guest.UpdateRequest[DirectoryIn
 }
 
 func (Directory) ensure(ctx context.Context, in DirectoryInputs) error {
+	if err := usable(in.Path); err != nil {
+		return err
+	}
 	mode := permission(in.DirectoryPermission)
 	created, err := makeDirectory(ctx, in.Path, mode)
 	if err == nil && !created {
@@ -90,6 +93,9 @@ func (Directory) Read(ctx context.Context, r guest.ReadRequest[DirectoryInputs, 
 		return response, guest.InvalidArgument("id", "the ID of a directory is its path, and "+reason)
 	} else {
 		in.Path, response.ID = cleaned, cleaned
+	}
+	if err := usable(in.Path); err != nil {
+		return response, err
 	}
 	reading := in.access()
 	reading.write = false
@@ -113,6 +119,9 @@ func (Directory) Read(ctx context.Context, r guest.ReadRequest[DirectoryInputs, 
 // a directory is not the directory.
 func (Directory) Delete(ctx context.Context, r guest.DeleteRequest[DirectoryState]) error {
 	in := r.State.DirectoryInputs
+	if err := usable(in.Path); err != nil {
+		return err
+	}
 	info, err := os.Lstat(in.Path)
 	if err == nil && !info.IsDir() {
 		err = fs.ErrNotExist

@@ -69,6 +69,9 @@ func (f File) Update(ctx context.Context, r guest.UpdateRequest[FileInputs, File
 }
 
 func (File) write(ctx context.Context, in FileInputs) error {
+	if err := usable(in.Path); err != nil {
+		return err
+	}
 	_, err := makeDirectory(ctx, path.Dir(in.Path), permission(in.DirectoryPermission))
 	if err == nil {
 		err = writeFile(ctx, in.Path, in.bytes(), permission(in.FilePermission))
@@ -92,6 +95,9 @@ func (File) Read(ctx context.Context, r guest.ReadRequest[FileInputs, FileState]
 	} else {
 		in.Path, response.ID = cleaned, cleaned
 	}
+	if err := usable(in.Path); err != nil {
+		return response, err
+	}
 	found, err := readFile(ctx, in.Path)
 	if errors.Is(err, errNotRegular) {
 		err = fs.ErrNotExist
@@ -108,6 +114,9 @@ func (File) Read(ctx context.Context, r guest.ReadRequest[FileInputs, FileState]
 
 // Delete removes the file, but no directory.
 func (File) Delete(ctx context.Context, r guest.DeleteRequest[FileState]) error {
+	if err := usable(r.State.Path); err != nil {
+		return err
+	}
 	info, err := os.Lstat(r.State.Path)
 	if err == nil && info.IsDir() {
 		err = fs.ErrNotExist // the file is gone; what is there now is not its

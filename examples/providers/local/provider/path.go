@@ -4,6 +4,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
 // cleanPath returns the shortest form of a path, so that two ways to write one path
@@ -16,6 +18,15 @@ func cleanPath(p string) (cleaned, reason string) {
 		return p, "it holds a zero byte, which no path may"
 	}
 	return path.Clean(p), ""
+}
+
+// usable is an error for a path that has not come through Check. Systems differ in what
+// they make of it.
+func usable(p string) error {
+	if _, reason := cleanPath(p); reason != "" {
+		return guest.InvalidArgument("path", reason)
+	}
+	return nil
 }
 
 // cleanFilePath is cleanPath for what must not be a directory.

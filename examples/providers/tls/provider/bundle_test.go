@@ -43,7 +43,7 @@ func TestWhatIsNoBundle(t *testing.T) {
 	for content, reason := range map[string]string{
 		"":                            "content: is empty; expected certificates in PEM form",
 		"hello":                       "content: holds no PEM block (-----BEGIN ...); expected certificates in PEM form",
-		ecKey(p).Text("publicKeyPem"): "content: holds PUBLIC KEY; expected certificates in PEM form",
+		ecKey(p).Text("publicKeyPem"): `content: holds "PUBLIC KEY"; expected certificates in PEM form`,
 		"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n": "content: certificate 1 is damaged: ",
 	} {
 		_, err := p.TryInvoke(getCertificate, pt.Object{"content": content})

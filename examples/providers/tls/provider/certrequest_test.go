@@ -71,14 +71,14 @@ func TestWhatARequestMustBe(t *testing.T) {
 		failure string
 	}{
 		{pt.Object{"dnsNames": []string{"a", ""}}, "dnsNames[1]: is empty; expected a host name, such as www.example.org"},
-		{pt.Object{"dnsNames": []string{"bücher.example"}}, "dnsNames[0]: must be ASCII; write bücher.example as punycode (xn--...)"},
-		{pt.Object{"dnsNames": []string{"https://a.example"}}, "dnsNames[0]: expected a host name, such as www.example.org, not the URL https://a.example"},
+		{pt.Object{"dnsNames": []string{"bücher.example"}}, `dnsNames[0]: must be ASCII; write "bücher.example" as punycode (xn--...)`},
+		{pt.Object{"dnsNames": []string{"https://a.example"}}, `dnsNames[0]: expected a host name, such as www.example.org, not the URL "https://a.example"`},
 		{pt.Object{"dnsNames": []string{"a..b"}}, `dnsNames[0]: expected a host name, such as www.example.org, not "a..b"`},
 		{pt.Object{"dnsNames": []string{"a.example:443"}}, `dnsNames[0]: expected a host name, such as www.example.org, not "a.example:443"`},
-		{pt.Object{"dnsNames": []string{"::1"}}, "dnsNames[0]: ::1 is an IP address; list it in ipAddresses"},
+		{pt.Object{"dnsNames": []string{"::1"}}, `dnsNames[0]: "::1" is an IP address; list it in ipAddresses`},
 		{pt.Object{"ipAddresses": []string{"localhost"}}, `ipAddresses[0]: expected an IP address, such as 127.0.0.1 or ::1, not "localhost"`},
 		{pt.Object{"ipAddresses": []string{"256.0.0.1"}}, `ipAddresses[0]: expected an IP address, such as 127.0.0.1 or ::1, not "256.0.0.1"`},
-		{pt.Object{"ipAddresses": []string{"10.0.0.0/8"}}, "ipAddresses[0]: expected an IP address, such as 127.0.0.1 or ::1, not the network 10.0.0.0/8"},
+		{pt.Object{"ipAddresses": []string{"10.0.0.0/8"}}, `ipAddresses[0]: expected an IP address, such as 127.0.0.1 or ::1, not the network "10.0.0.0/8"`},
 		{pt.Object{"uris": []string{"/path"}}, `uris[0]: expected a URI with its scheme, such as spiffe://example.org/service, not "/path"`},
 		{pt.Object{"uris": []string{"http://bücher.example"}}, "uris[0]: must be ASCII"},
 		{pt.Object{"subject": pt.Object{"emailAddress": "a@bücher.example"}}, "subject.emailAddress: must be ASCII"},

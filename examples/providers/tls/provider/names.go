@@ -71,12 +71,12 @@ func checkDNSName(name string) string {
 	case len(name) > maxDNSName:
 		return "is longer than the " + strconv.Itoa(maxDNSName) + " bytes that a host name may have"
 	case !isASCII(name):
-		return "must be ASCII; write " + name + " as punycode (xn--...)"
+		return "must be ASCII; write " + strconv.Quote(name) + " as punycode (xn--...)"
 	case strings.Contains(name, "://"):
-		return "expected a host name, such as www.example.org, not the URL " + name
+		return "expected a host name, such as www.example.org, not the URL " + strconv.Quote(name)
 	}
 	if _, err := netip.ParseAddr(name); err == nil {
-		return name + " is an IP address; list it in ipAddresses"
+		return strconv.Quote(name) + " is an IP address; list it in ipAddresses"
 	}
 	for label := range strings.SplitSeq(strings.TrimSuffix(name, "."), ".") {
 		if label == "" || strings.ContainsAny(label, " \t\r\n/:@") {
@@ -91,7 +91,7 @@ func checkIPAddress(text string) string {
 		return ""
 	}
 	if _, _, err := net.ParseCIDR(text); err == nil {
-		return "expected an IP address, such as 127.0.0.1 or ::1, not the network " + text
+		return "expected an IP address, such as 127.0.0.1 or ::1, not the network " + strconv.Quote(text)
 	}
 	return "expected an IP address, such as 127.0.0.1 or ::1, not " + strconv.Quote(text)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -50,7 +51,7 @@ func findBlock(text, expected string, types ...string) (*pem.Block, error) {
 			}
 		}
 		if len(found) < 3 {
-			found = append(found, strings.ToValidUTF8(block.Type[:min(len(block.Type), 40)], "?"))
+			found = append(found, strconv.Quote(block.Type[:min(len(block.Type), 40)]))
 		}
 	}
 	switch {

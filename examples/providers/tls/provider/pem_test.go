@@ -33,7 +33,7 @@ func TestWhatIsNoPrivateKey(t *testing.T) {
 	for _, test := range []struct{ name, text, reason string }{
 		{"nothing", " \n", "is empty; expected a private key in PEM form (PRIVATE KEY, RSA PRIVATE KEY, or EC PRIVATE KEY), such as the privateKeyPem of a tls:PrivateKey"},
 		{"no PEM", "hunter2", "holds no PEM block (-----BEGIN ...); expected a private key in PEM form"},
-		{"public key", key.Text("publicKeyPem"), "holds PUBLIC KEY; expected a private key in PEM form"},
+		{"public key", key.Text("publicKeyPem"), `holds "PUBLIC KEY"; expected a private key in PEM form`},
 		{"damaged", block("PRIVATE KEY", "hunter2"), "holds a damaged PRIVATE KEY: "},
 		{"cut off", strings.Replace(key.Text("privateKeyPem"), "END", "", 1), "holds no PEM block"},
 		{"encrypted", block("ENCRYPTED PRIVATE KEY", "hunter2"), "is encrypted; decrypt it first, as with: openssl pkey -in key.pem"},
@@ -54,7 +54,7 @@ func TestWhatIsNoPrivateKey(t *testing.T) {
 	_, err = p.TryInvoke(getPublicKey, pt.Object{"privateKeyOpenssh": string(pem.EncodeToMemory(locked))})
 	require.ErrorContains(t, err, "privateKeyOpenssh: is encrypted; decrypt it first, as with: ssh-keygen")
 	_, err = p.TryInvoke(getPublicKey, pt.Object{"privateKeyOpenssh": key.Text("privateKeyPem")})
-	require.ErrorContains(t, err, "privateKeyOpenssh: holds EC PRIVATE KEY; expected an unencrypted OPENSSH PRIVATE KEY")
+	require.ErrorContains(t, err, `privateKeyOpenssh: holds "EC PRIVATE KEY"; expected an unencrypted OPENSSH PRIVATE KEY`)
 	for _, args := range []pt.Object{{}, {"privateKeyPem": "", "privateKeyOpenssh": ""}} {
 		_, err = p.TryInvoke(getPublicKey, args)
 		require.ErrorContains(t, err, "exactly one of privateKeyPem and privateKeyOpenssh must be given")
