@@ -13,37 +13,6 @@ func (r refusals) because(message string) error {
 	return &abi.Error{Kind: abi.ErrorKindDenied, Origin: abi.ErrorOriginHost, Message: message}
 }
 
-type deniedHTTP struct{ refusals }
-
-func (d deniedHTTP) refuse(request abi.HTTPRequest) error {
-	return d.because("the provider may not send " + printable(request.Method) + " " + printable(request.URL) +
-		": nothing under its grants: http allows it")
-}
-
-func (d deniedHTTP) Send(_ context.Context, r abi.HTTPRequest) (abi.HTTPResponse, error) {
-	return abi.HTTPResponse{}, d.refuse(r)
-}
-
-func (d deniedHTTP) Open(_ context.Context, r abi.HTTPRequest) (abi.HTTPExchange, error) {
-	return 0, d.refuse(r)
-}
-
-func (d deniedHTTP) Write(context.Context, abi.HTTPExchange, []byte) error { return d.noExchange() }
-
-func (d deniedHTTP) Finish(context.Context, abi.HTTPExchange) (abi.HTTPResponseHead, error) {
-	return abi.HTTPResponseHead{}, d.noExchange()
-}
-
-func (d deniedHTTP) Read(context.Context, abi.HTTPExchange, uint32) (abi.HTTPChunk, error) {
-	return abi.HTTPChunk{}, d.noExchange()
-}
-
-func (deniedHTTP) Close(context.Context, abi.HTTPExchange) {}
-
-func (d deniedHTTP) noExchange() error {
-	return d.because("there is no HTTP exchange: nothing under the provider's grants: http allows one")
-}
-
 type deniedTCP struct{ refusals }
 
 func (d deniedTCP) Connect(_ context.Context, r abi.TCPConnectRequest) (abi.TCPConnection, error) {

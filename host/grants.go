@@ -17,6 +17,8 @@ type Grants struct {
 	// Env are the names of environment variables that the provider sees, where they
 	// are set.
 	Env []string
+	// HTTP are the services that the provider may send requests to.
+	HTTP []HTTPGrant
 }
 
 // FSGrant gives a provider a directory and all that is in it. Neither `..` nor

@@ -61,7 +61,7 @@ func (i *instance) grantedImports() canon.Imports {
 		Log:     guestLog{i},
 		Control: guestControl{i},
 		Files:   guestFiles{i.provider},
-		HTTP:    deniedHTTP{refused},
+		HTTP:    &guestHTTP{client: i.provider.http},
 		TCP:     deniedTCP{refused},
 		KV:      deniedKV{refused},
 		Monitor: i.call.monitor,

@@ -39,6 +39,7 @@ type Provider struct {
 	module    *Module
 	logger    *slog.Logger
 	files     *wasi.FileSystem
+	http      *httpClient
 	env       []string
 	expected  string
 	identity  atomic.Pointer[identity]
@@ -49,7 +50,8 @@ type Provider struct {
 	mu      sync.Mutex
 	running map[*running]struct{}
 	closed  bool
-	// open counts what still needs the files: the provider itself, and its instances.
+	// open counts what still needs the files and connections: the provider itself, and
+	// its instances.
 	open int
 }
 
@@ -86,6 +88,7 @@ func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Pro
 	}
 	p := &Provider{
 		module: m, logger: options.Logger, files: files, env: env, expected: options.Name,
+		http:    newHTTPClient(options.Grants.HTTP, nil),
 		running: make(map[*running]struct{}), open: 1,
 	}
 	p.instances = newPool(options.Instances)
@@ -127,7 +130,7 @@ func (p *Provider) isClosed() bool {
 	return p.closed
 }
 
-// acquire and release count what uses the files.
+// acquire and release count what uses the files and connections.
 func (p *Provider) acquire() {
 	p.mu.Lock()
 	p.open++
@@ -141,6 +144,7 @@ func (p *Provider) release() {
 	p.mu.Unlock()
 	if last {
 		p.files.Close()
+		p.http.close()
 	}
 }
 

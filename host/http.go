@@ -1,0 +1,98 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// guestHTTP is the way out over HTTP for one call of a provider. The host does all of
+// it: names, connections, TLS. What the call leaves open ends with its context.
+type guestHTTP struct {
+	client *httpClient
+	last   abi.HTTPExchange
+	open   map[abi.HTTPExchange]*httpExchange
+}
+
+var _ abi.HTTP = (*guestHTTP)(nil)
+
+// Send does a whole exchange.
+func (h *guestHTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPResponse, error) {
+	x, err := h.client.begin(ctx, r)
+	if err != nil {
+		return abi.HTTPResponse{}, err
+	}
+	defer x.close()
+	head, err := x.finish()
+	if err != nil {
+		return abi.HTTPResponse{}, err
+	}
+	body, err := x.readAll()
+	if err != nil {
+		return abi.HTTPResponse{}, err
+	}
+	return abi.HTTPResponse{
+		Status: head.Status, Headers: head.Headers, Body: body, Trailers: headerList(x.response.Trailer),
+	}, nil
+}
+
+// Open begins an exchange in parts.
+func (h *guestHTTP) Open(ctx context.Context, r abi.HTTPRequest) (abi.HTTPExchange, error) {
+	if len(h.open) >= MaxHTTPExchanges {
+		return 0, hostError(abi.ErrorKindUnavailable,
+			fmt.Sprintf("%d HTTP exchanges of the call are open already: close one, which reading a response to its end does not do", MaxHTTPExchanges))
+	}
+	x, err := h.client.begin(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	if h.open == nil {
+		h.open = make(map[abi.HTTPExchange]*httpExchange)
+	}
+	h.last++
+	h.open[h.last] = x
+	return h.last, nil
+}
+
+func (h *guestHTTP) exchange(handle abi.HTTPExchange) (*httpExchange, error) {
+	if x := h.open[handle]; x != nil {
+		return x, nil
+	}
+	return nil, hostError(abi.ErrorKindNotFound, "there is no such HTTP exchange: it was closed, or ended with the call that opened it")
+}
+
+// Write sends a part of a request's body.
+func (h *guestHTTP) Write(_ context.Context, handle abi.HTTPExchange, data []byte) error {
+	x, err := h.exchange(handle)
+	if err != nil {
+		return err
+	}
+	return x.write(data)
+}
+
+// Finish ends a request.
+func (h *guestHTTP) Finish(_ context.Context, handle abi.HTTPExchange) (abi.HTTPResponseHead, error) {
+	x, err := h.exchange(handle)
+	if err != nil {
+		return abi.HTTPResponseHead{}, err
+	}
+	return x.finish()
+}
+
+// Read answers a part of a response's body.
+func (h *guestHTTP) Read(_ context.Context, handle abi.HTTPExchange, most uint32) (abi.HTTPChunk, error) {
+	x, err := h.exchange(handle)
+	if err != nil {
+		return abi.HTTPChunk{}, err
+	}
+	return x.read(most)
+}
+
+// Close gives an exchange up.
+func (h *guestHTTP) Close(_ context.Context, handle abi.HTTPExchange) {
+	if x, err := h.exchange(handle); err == nil {
+		x.close()
+		delete(h.open, handle)
+	}
+}

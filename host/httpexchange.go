@@ -1,0 +1,241 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// httpExchange is one request and its response. It ends with the call that began it,
+// whose context it has.
+type httpExchange struct {
+	client  *httpClient
+	target  *httpTarget
+	request *http.Request
+
+	// call is the context of the provider's call, ctx the exchange's own.
+	call, ctx context.Context
+	cancel    context.CancelFunc
+	timeout   time.Duration
+
+	// first is the part of the body that came with the request.
+	first []byte
+	// body takes the further parts; nil where there are none.
+	body *io.PipeWriter
+	// done is closed once response or err is set.
+	done     chan struct{}
+	response *http.Response
+	err      error
+
+	finished bool
+	sent     int64
+	received int64
+}
+
+// begin checks a request. Nothing is sent yet.
+func (c *httpClient) begin(call context.Context, r abi.HTTPRequest) (*httpExchange, error) {
+	invalid := func(err error) error {
+		return hostError(abi.ErrorKindInvalidArgument, "the HTTP request: "+err.Error())
+	}
+	target, err := parseHTTPTarget(r.URL)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	if !isToken(r.Method) || r.Method == http.MethodConnect {
+		return nil, invalid(fmt.Errorf("%q is not a method that can be sent", r.Method))
+	}
+	if err := c.admit(r.Method, target); err != nil {
+		return nil, err
+	}
+	if len(r.Body) > MaxHTTPBody {
+		return nil, invalid(fmt.Errorf("the body has %d bytes, at most %d can be sent as a whole; send it in parts", len(r.Body), MaxHTTPBody))
+	}
+	x := &httpExchange{client: c, target: target, call: call, first: r.Body, sent: int64(len(r.Body)), done: make(chan struct{})}
+	x.timeout = DefaultHTTPTimeout
+	if r.TimeoutMs > 0 {
+		x.timeout = time.Duration(min(r.TimeoutMs, uint64(MaxHTTPTimeout/time.Millisecond))) * time.Millisecond
+	}
+	x.ctx, x.cancel = context.WithTimeout(call, x.timeout)
+	x.request = (&http.Request{
+		Method: r.Method, URL: target.url, Host: target.url.Host, Header: make(http.Header),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
+	}).WithContext(x.ctx)
+	if err := x.setHeaders(r.Headers); err != nil {
+		x.cancel()
+		return nil, invalid(err)
+	}
+	return x, nil
+}
+
+// setHeaders takes over a guest's headers, except for those by which a request could
+// become another one than was checked.
+func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
+	if len(headers) > MaxHTTPHeaders {
+		return fmt.Errorf("it has %d headers, at most %d are possible", len(headers), MaxHTTPHeaders)
+	}
+	size := 0
+	for _, h := range headers {
+		if size += len(h.Name) + len(h.Value); size > MaxHTTPHeaderBytes {
+			return fmt.Errorf("its headers have more than %d bytes", MaxHTTPHeaderBytes)
+		}
+		if !isToken(h.Name) {
+			return fmt.Errorf("%q is not the name of a header", h.Name)
+		}
+		value := string(h.Value)
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return fmt.Errorf("the header %s has a control character in it", h.Name)
+		}
+		switch name := http.CanonicalHeaderKey(h.Name); name {
+		case "Host":
+			if host, err := parseHTTPTarget(x.target.url.Scheme + "://" + value); err != nil || host.url.Host != x.target.url.Host {
+				return fmt.Errorf("the header Host is %q, but the URL's host is %s", value, x.target.url.Host)
+			}
+		case "Content-Length":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return fmt.Errorf("%q is not a Content-Length", value)
+			}
+			x.request.ContentLength = n
+		case "Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+			return fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
+		default:
+			x.request.Header.Add(name, value)
+		}
+	}
+	if _, ok := x.request.Header["User-Agent"]; !ok {
+		x.request.Header.Set("User-Agent", "husk")
+	}
+	return nil
+}
+
+// write sends a part of the body. A server that has answered already does not want it.
+func (x *httpExchange) write(data []byte) error {
+	if x.finished {
+		return hostError(abi.ErrorKindInvalidArgument, "the request's body was ended before")
+	}
+	if x.sent += int64(len(data)); x.sent > MaxHTTPStream {
+		return hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the request's body has more than %d bytes", int64(MaxHTTPStream)))
+	}
+	if x.body == nil {
+		var rest *io.PipeReader
+		rest, x.body = io.Pipe()
+		context.AfterFunc(x.ctx, func() { rest.CloseWithError(x.ctx.Err()) })
+		x.request.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(x.first), rest), rest}
+		go x.send()
+	}
+	if _, err := x.body.Write(data); err == nil {
+		return nil
+	}
+	<-x.done // nobody reads the body any more: there is an answer, or there will be none
+	if x.err != nil {
+		return x.failed(x.err)
+	}
+	return nil
+}
+
+// send does the exchange up to the response's head.
+func (x *httpExchange) send() {
+	defer close(x.done)
+	x.response, x.err = x.client.transport.RoundTrip(x.request)
+}
+
+// finish ends the request's body and waits for the response's head.
+func (x *httpExchange) finish() (abi.HTTPResponseHead, error) {
+	if x.finished {
+		return abi.HTTPResponseHead{}, hostError(abi.ErrorKindInvalidArgument, "the request was finished before")
+	}
+	x.finished = true
+	if x.body != nil {
+		x.body.Close()
+		<-x.done
+	} else {
+		x.request.Body = http.NoBody
+		if declared := x.request.ContentLength; declared >= 0 && declared != int64(len(x.first)) {
+			return abi.HTTPResponseHead{}, hostError(abi.ErrorKindInvalidArgument,
+				fmt.Sprintf("the request's Content-Length is %d, but its body has %d bytes", declared, len(x.first)))
+		}
+		if x.request.ContentLength = int64(len(x.first)); len(x.first) > 0 {
+			x.request.Body = io.NopCloser(bytes.NewReader(x.first))
+			x.request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.first)), nil }
+		}
+		x.send()
+	}
+	if x.err != nil {
+		return abi.HTTPResponseHead{}, x.failed(x.err)
+	}
+	return abi.HTTPResponseHead{Status: uint16(x.response.StatusCode), Headers: headerList(x.response.Header)}, nil
+}
+
+// read answers a part of the response's body, an empty one at its end.
+func (x *httpExchange) read(most uint32) (abi.HTTPChunk, error) {
+	if x.response == nil || !x.finished {
+		return abi.HTTPChunk{}, hostError(abi.ErrorKindInvalidArgument, "there is no response yet: finish the request first")
+	}
+	data := make([]byte, max(1, min(most, MaxHTTPChunk)))
+	for {
+		n, err := x.response.Body.Read(data)
+		if x.received += int64(n); x.received > MaxHTTPStream {
+			return abi.HTTPChunk{}, x.tooLarge(MaxHTTPStream)
+		}
+		switch {
+		case n > 0: // an error comes again
+			return abi.HTTPChunk{Data: data[:n]}, nil
+		case errors.Is(err, io.EOF):
+			return abi.HTTPChunk{Trailers: headerList(x.response.Trailer)}, nil
+		case err != nil:
+			return abi.HTTPChunk{}, x.failed(err)
+		}
+	}
+}
+
+// readAll answers a response's whole body.
+func (x *httpExchange) readAll() ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(x.response.Body, MaxHTTPBody+1))
+	switch {
+	case err != nil:
+		return nil, x.failed(err)
+	case len(body) > MaxHTTPBody:
+		return nil, x.tooLarge(MaxHTTPBody)
+	}
+	return body, nil
+}
+
+func (x *httpExchange) tooLarge(limit int64) error {
+	return hostError(abi.ErrorKindInternal, fmt.Sprintf("%s %s: the response has more than %d bytes", x.request.Method, x.target, limit))
+}
+
+// close gives the exchange up.
+func (x *httpExchange) close() {
+	x.cancel()
+	if x.body != nil {
+		<-x.done
+	}
+	if x.response != nil {
+		x.response.Body.Close()
+	}
+}
+
+// headerList orders headers by name, so that a guest sees them the same each time.
+func headerList(headers http.Header) []abi.HTTPHeader {
+	var list []abi.HTTPHeader
+	for name, values := range headers {
+		for _, value := range values {
+			list = append(list, abi.HTTPHeader{Name: name, Value: []byte(value)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b abi.HTTPHeader) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}

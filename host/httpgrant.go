@@ -1,0 +1,199 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// HTTPGrant lets a provider send requests to one service.
+type HTTPGrant struct {
+	// Scheme is http or https.
+	Scheme string
+	// Host is a name in lower case, or an IP address. *.example.org stands for every
+	// name that ends with .example.org; example.org is not among them.
+	Host string
+	Port uint16
+	// Path is what the path of a request begins with, in whole segments and without a
+	// slash at the end: /v1 grants /v1 and /v1/pets, but not /v10. Empty grants all paths.
+	Path string
+	// Methods are the granted methods, in upper case; none grants all methods.
+	Methods []string
+}
+
+// ParseHTTPGrant reads a grant as a project file has it: a URL such as
+// https://api.example.org/v1 or https://*.example.org, and the granted methods, if not
+// all are.
+func ParseHTTPGrant(text string, methods ...string) (HTTPGrant, error) {
+	const form = "a grant is a URL such as https://api.example.org/v1"
+	rest, wildcard := text, false
+	if scheme, host, ok := strings.Cut(text, "://*."); ok {
+		rest, wildcard = scheme+"://"+host, true
+	}
+	target, err := parseHTTPTarget(rest)
+	if err != nil {
+		return HTTPGrant{}, fmt.Errorf("%s: %w", form, err)
+	}
+	_, err = netip.ParseAddr(target.host)
+	switch {
+	case wildcard && err == nil:
+		return HTTPGrant{}, errors.New("a * stands for names, not for addresses")
+	case target.url.RawQuery != "" || target.url.ForceQuery:
+		return HTTPGrant{}, errors.New(form + ", without a query: what is granted is a path with all that is below it")
+	}
+	g := HTTPGrant{Scheme: target.url.Scheme, Host: target.host, Port: target.port}
+	if wildcard {
+		g.Host = "*." + g.Host
+	}
+	if path := strings.TrimRight(target.url.EscapedPath(), "/"); path != "" {
+		if _, err := pathSegments(path); err != nil {
+			return HTTPGrant{}, fmt.Errorf("%s: %w", form, err)
+		}
+		g.Path = path
+	}
+	for _, method := range methods {
+		if !isToken(method) || method != strings.ToUpper(method) {
+			return HTTPGrant{}, fmt.Errorf("%q is not a method such as GET or POST", method)
+		}
+		g.Methods = append(g.Methods, method)
+	}
+	return g, nil
+}
+
+// String is the grant's URL.
+func (g HTTPGrant) String() string { return origin(g.Scheme, g.Host, g.Port) + g.Path }
+
+// covers reports whether the grant is of the service and path of a request.
+func (g HTTPGrant) covers(t *httpTarget) bool {
+	if g.Scheme != t.url.Scheme || g.Port != t.port || !g.names(t.host) {
+		return false
+	}
+	if g.Path == "" {
+		return true
+	}
+	granted, err := pathSegments(g.Path)
+	if err != nil {
+		return false
+	}
+	asked, err := pathSegments(t.url.EscapedPath())
+	return err == nil && len(asked) >= len(granted) && slices.Equal(asked[:len(granted)], granted)
+}
+
+func (g HTTPGrant) names(host string) bool {
+	if suffix, ok := strings.CutPrefix(g.Host, "*"); ok {
+		return len(host) > len(suffix) && strings.HasSuffix(host, suffix)
+	}
+	return g.Host == host
+}
+
+func (g HTTPGrant) allows(method string) bool {
+	return len(g.Methods) == 0 || slices.Contains(g.Methods, method)
+}
+
+// httpTarget is where a request goes.
+type httpTarget struct {
+	// url has the host and port that were checked.
+	url  *url.URL
+	host string
+	port uint16
+}
+
+// parseHTTPTarget reads an absolute URL. The names of hosts are compared as text, so
+// that each must have one form only.
+func parseHTTPTarget(text string) (*httpTarget, error) {
+	if len(text) > MaxHTTPURL {
+		return nil, fmt.Errorf("the URL has %d bytes, at most %d are possible", len(text), MaxHTTPURL)
+	}
+	u, err := url.Parse(text)
+	if failure, ok := errors.AsType[*url.Error](err); ok {
+		return nil, failure.Err // the URL may hold a secret
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &httpTarget{url: u}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("the URL does not begin with https:// or http://")
+	case u.Opaque != "" || u.Hostname() == "":
+		return nil, errors.New("the URL has no host")
+	case u.User != nil:
+		return nil, errors.New("the URL has a user in it; credentials belong into the Authorization header")
+	}
+	if t.host, err = canonicalHost(u.Hostname()); err != nil {
+		return nil, err
+	}
+	t.port = 80
+	if u.Scheme == "https" {
+		t.port = 443
+	}
+	if text := u.Port(); text != "" {
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || port == 0 {
+			return nil, fmt.Errorf("%s is not a port", text)
+		}
+		t.port = uint16(port)
+	}
+	u.Host = strings.TrimPrefix(origin(u.Scheme, t.host, t.port), u.Scheme+"://")
+	u.Fragment, u.RawFragment = "", ""
+	return t, nil
+}
+
+// canonicalHost is a host in the one form in which hosts are compared.
+func canonicalHost(host string) (string, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Zone() != "" {
+			return "", errors.New("an address with a zone cannot be granted")
+		}
+		return addr.Unmap().String(), nil
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, label := range strings.Split(host, ".") {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		}) {
+			return "", fmt.Errorf("%q is not the name of a host (in ASCII: a name of other letters begins with xn--)", host)
+		}
+	}
+	return host, nil
+}
+
+// origin is a scheme, host, and port as a URL has them.
+func origin(scheme, host string, port uint16) string {
+	text := net.JoinHostPort(host, strconv.Itoa(int(port)))
+	if scheme == "http" && port == 80 || scheme == "https" && port == 443 {
+		text = text[:strings.LastIndexByte(text, ':')]
+	}
+	return scheme + "://" + text
+}
+
+// pathSegments splits a path as it is written in a URL. Servers do not agree on what
+// dot segments mean when parts of them are escaped, so that they are refused.
+func pathSegments(escaped string) ([]string, error) {
+	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
+	for i, segment := range segments {
+		text, err := url.PathUnescape(segment)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if name, _, _ := strings.Cut(part, ";"); name == "." || name == ".." {
+				return nil, errors.New("the path has a dot segment in it")
+			}
+		}
+		segments[i] = text
+	}
+	return segments, nil
+}
+
+// isToken reports whether text can be a method or the name of a header (RFC 9110, 5.6.2).
+func isToken(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}

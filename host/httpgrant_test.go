@@ -1,0 +1,136 @@
+package host
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseHTTPGrant(t *testing.T) {
+	for text, want := range map[string]HTTPGrant{
+		"https://api.example.org":         {Scheme: "https", Host: "api.example.org", Port: 443},
+		"https://API.Example.org./":       {Scheme: "https", Host: "api.example.org", Port: 443},
+		"http://127.0.0.1:8080":           {Scheme: "http", Host: "127.0.0.1", Port: 8080},
+		"http://[::ffff:127.0.0.1]:8080/": {Scheme: "http", Host: "127.0.0.1", Port: 8080},
+		"https://[2001:DB8::1]/v1/":       {Scheme: "https", Host: "2001:db8::1", Port: 443, Path: "/v1"},
+		"https://*.example.org:8443/a/b":  {Scheme: "https", Host: "*.example.org", Port: 8443, Path: "/a/b"},
+	} {
+		got, err := ParseHTTPGrant(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+		again, err := ParseHTTPGrant(got.String())
+		require.NoError(t, err)
+		require.Equal(t, got, again, "a grant can be read as it is shown")
+	}
+	got, err := ParseHTTPGrant("https://example.org", "GET", "POST")
+	require.NoError(t, err)
+	require.Equal(t, []string{"GET", "POST"}, got.Methods)
+}
+
+func TestParseHTTPGrantRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "does not begin with https:// or http://",
+		"api.example.org":              "does not begin with https:// or http://",
+		"ftp://example.org":            "does not begin with https:// or http://",
+		"https:example.org":            "the URL has no host",
+		"https://":                     "the URL has no host",
+		"https://*":                    `"*" is not the name of a host`,
+		"https://*.10.0.0.1":           "a * stands for names, not for addresses",
+		"https://a.*.example.org":      `"a.*.example.org" is not the name of a host`,
+		"https://exämple.org":          "begins with xn--",
+		"https://u:secret@example.org": "credentials belong into the Authorization header",
+		"https://example.org:0":        "0 is not a port",
+		"https://example.org:70000":    "70000 is not a port",
+		"https://[fe80::1%25eth0]":     "an address with a zone",
+		"https://example.org/?a=b":     "without a query",
+		"https://example.org/a/../b":   "a dot segment",
+		"https://example.org/%zz":      "invalid URL escape",
+		"https://a" + strings.Repeat("x", MaxHTTPURL): "at most 16384 are possible",
+	} {
+		_, err := ParseHTTPGrant(text)
+		require.ErrorContains(t, err, want, text)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	for _, method := range []string{"", "get", "GET POST"} {
+		_, err := ParseHTTPGrant("https://example.org", method)
+		require.ErrorContains(t, err, "is not a method such as GET or POST")
+	}
+}
+
+func TestHTTPGrantCovers(t *testing.T) {
+	for grant, urls := range map[string]struct{ yes, no []string }{
+		"https://example.org": {
+			yes: []string{"https://example.org", "https://EXAMPLE.org:443/a/b?c#d", "https://example.org./"},
+			no:  []string{"http://example.org", "https://example.org:8443", "https://www.example.org", "https://example.org.evil.net", "https://evilexample.org"},
+		},
+		"https://example.org/v1": {
+			yes: []string{"https://example.org/v1", "https://example.org/v1/", "https://example.org/v1/a/b", "https://example.org/v1?a=/../b",
+				"https://example.org/%76%31/a", "https://example.org/v1/group%2Fname", "https://example.org/v1/a..b/..."},
+			no: []string{"https://example.org/", "https://example.org/v10", "https://example.org/V1", "https://example.org//v1", "https://example.org/v1%2Fa",
+				"https://example.org/v1/../admin", "https://example.org/v1/%2e%2E/admin", "https://example.org/v1/..%2fadmin",
+				"https://example.org/v1/a%5c..%5cadmin", "https://example.org/v1/..;x=y/admin", "https://example.org/v1/./a"},
+		},
+		"http://*.example.org": {
+			yes: []string{"http://a.example.org", "http://a.b.example.org/c"},
+			no:  []string{"http://example.org", "http://.example.org", "http://aexample.org", "http://a.example.org.net"},
+		},
+		"http://127.0.0.1:8080": {
+			yes: []string{"http://127.0.0.1:8080/a", "http://[::ffff:7f00:1]:8080"},
+			no:  []string{"http://127.0.0.1", "http://localhost:8080", "http://127.1:8080", "http://2130706433:8080", "http://0x7f.1:8080"},
+		},
+	} {
+		g, err := ParseHTTPGrant(grant)
+		require.NoError(t, err)
+		for _, covered := range []bool{true, false} {
+			list := urls.no
+			if covered {
+				list = urls.yes
+			}
+			for _, text := range list {
+				target, err := parseHTTPTarget(text)
+				require.Equal(t, covered, err == nil && g.covers(target), "%s of %s", text, grant)
+			}
+		}
+	}
+}
+
+func TestAddressesOfTheInside(t *testing.T) {
+	client := func(grants ...string) *httpClient {
+		c := &httpClient{}
+		for _, text := range grants {
+			g, err := ParseHTTPGrant(text)
+			require.NoError(t, err)
+			c.grants = append(c.grants, g)
+		}
+		return c
+	}
+	byName := client("http://example.org", "http://*.example.org")
+	for addr, what := range map[string]string{
+		"93.184.216.34": "", "2606:2800:220:1::1": "", "172.32.0.1": "", "100.128.0.1": "",
+		"127.0.0.1": "this machine", "127.9.9.9": "this machine", "::1": "this machine", "0.0.0.0": "this machine", "::": "this machine",
+		"::ffff:127.0.0.1": "this machine", "10.1.2.3": "private", "172.31.255.255": "private", "192.168.0.1": "private", "100.64.0.1": "private", "fd00::1": "private",
+		"169.254.169.254": "link-local", "fe80::1": "link-local", "224.0.0.1": "not of one machine", "ff02::1": "not of one machine",
+		"255.255.255.255": "reserved", "64:ff9b::7f00:1": "translated", "2002:7f00:1::": "translated",
+	} {
+		err := byName.checkAddress("example.org", netip.MustParseAddr(addr), 80)
+		if what == "" {
+			require.NoError(t, err, addr)
+			continue
+		}
+		require.ErrorContains(t, err, what, addr)
+		require.ErrorContains(t, err, "example.org leads to ")
+	}
+
+	loopback, private := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("10.0.0.1")
+	byAddress := client("https://inside.example.org", "https://10.0.0.1")
+	require.NoError(t, byAddress.checkAddress("inside.example.org", private, 443), "the address is granted, too")
+	require.Error(t, byAddress.checkAddress("inside.example.org", private, 80), "but not that port")
+	require.Error(t, byAddress.checkAddress("inside.example.org", loopback, 443))
+	local := client("http://localhost:8080")
+	require.NoError(t, local.checkAddress("localhost", loopback, 8080))
+	require.NoError(t, local.checkAddress("localhost", netip.MustParseAddr("::1"), 8080))
+	require.Error(t, local.checkAddress("localhost", private, 8080))
+	require.Error(t, local.checkAddress("other.example.org", loopback, 8080))
+}

@@ -1,0 +1,34 @@
+package host
+
+import "time"
+
+// Limits on what a provider may do over HTTP.
+const (
+	// MaxHTTPURL bounds a URL in bytes, as many servers do.
+	MaxHTTPURL = 16 << 10
+	// MaxHTTPHeaders and MaxHTTPHeaderBytes bound the headers of a request, and the
+	// latter also those of a response. Servers refuse more than some 8 to 64 KiB.
+	MaxHTTPHeaders     = 256
+	MaxHTTPHeaderBytes = 256 << 10
+	// MaxHTTPBody bounds a body in bytes that is passed as a whole.
+	MaxHTTPBody = 32 << 20
+	// MaxHTTPStream bounds a body in bytes that is passed in parts: twice the size of
+	// the images that are uploaded to clouds.
+	MaxHTTPStream = 16 << 30
+	// MaxHTTPChunk bounds a part of a response's body in bytes.
+	MaxHTTPChunk = 1 << 20
+	// MaxHTTPExchanges is how many exchanges one call may have open.
+	MaxHTTPExchanges = 16
+
+	// DefaultHTTPTimeout bounds an exchange whose request says nothing, and
+	// MaxHTTPTimeout one whose request does.
+	DefaultHTTPTimeout = 2 * time.Minute
+	MaxHTTPTimeout     = 6 * time.Hour
+
+	httpDialTimeout = 30 * time.Second
+	httpTLSTimeout  = 15 * time.Second
+	// httpIdleTimeout and httpIdleConns bound what is kept of connections that nobody
+	// uses, for each provider.
+	httpIdleTimeout = 30 * time.Second
+	httpIdleConns   = 8
+)
