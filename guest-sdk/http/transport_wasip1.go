@@ -1,0 +1,19 @@
+package http
+
+import (
+	"net/http"
+
+	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
+)
+
+// A module is a process of its own, so that the way out of it is as global as its
+// network would be, if it had one.
+func init() { http.DefaultTransport = Transport{} }
+
+// Transport sends requests through the host. The zero value is ready to use.
+type Transport struct{}
+
+// RoundTrip does one exchange, as [http.RoundTripper] has it.
+func (Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	return roundTrip(bindings.HTTP(), request)
+}
