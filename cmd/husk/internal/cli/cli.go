@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 // The exit codes.
@@ -26,6 +27,8 @@ const (
 // app is one run of the command line.
 type app struct {
 	in, out, errs *os.File
+	// store opens the store in a directory; nil is that of files.
+	store func(directory string) state.Store
 
 	// The flags that every command has.
 	dir   string
@@ -35,9 +38,13 @@ type app struct {
 
 // Main runs the command line of the process and returns its exit code.
 func Main() int {
-	a := &app{in: os.Stdin, out: os.Stdout, errs: os.Stderr}
+	return (&app{in: os.Stdin, out: os.Stdout, errs: os.Stderr}).run(os.Args[1:])
+}
+
+// run runs a command line and returns its exit code.
+func (a *app) run(args []string) int {
 	root := a.root()
-	root.SetArgs(os.Args[1:])
+	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
 	var shown *shownError
 	if err != nil && !errors.As(err, &shown) {

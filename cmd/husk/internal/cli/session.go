@@ -71,13 +71,16 @@ func (s *session) diagnostic(d engine.Diagnostic) { s.event(d) }
 // interrupted tells the user that an interrupt was heard.
 func (s *session) interrupted(message string) {
 	s.mu.Lock()
-	text, ok := s.shown.(*display.Text)
+	shown := s.shown
 	s.mu.Unlock()
-	if ok {
-		text.Interrupt(message)
-		return
+	switch shown := shown.(type) {
+	case *display.Text:
+		shown.Interrupt(message)
+	case nil:
+		s.app.say("") // while a question waits for its answer, which ends it
+	default:
+		s.app.say("%s", message)
 	}
-	s.app.say("%s", message)
 }
 
 // opened is what a deployment works on. Close releases it.
@@ -195,5 +198,8 @@ func (o *opened) close(ctx context.Context) error {
 
 // workspace opens the project that the flags name.
 func (a *app) workspace() (*workspace.Workspace, error) {
-	return workspace.Open(a.dir, func(message string) { a.say("%s", message) })
+	return workspace.Open(a.dir, workspace.Options{
+		Remark: func(message string) { a.say("%s", message) },
+		Store:  a.store,
+	})
 }

@@ -7,28 +7,22 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/filestore"
 )
 
 // BackendVariable is the environment variable that says where stacks are kept, in
 // place of what the project says.
 const BackendVariable = "HUSK_BACKEND_URL"
 
-// openBackend returns the store of a project's stacks: what the environment says,
-// else what the project says, else the directory .husk beside the project file.
-func openBackend(project *program.Project) (store state.Store, place string, err error) {
-	url, origin, base := os.Getenv(BackendVariable), BackendVariable, "."
-	if url == "" {
-		url, origin, base = project.BackendURL, "backend.url in "+project.File.Name, project.Dir
+// backendPlace returns the directory of a project's stacks: what the environment
+// says, else what the project says, else .husk beside the project file.
+func backendPlace(project *program.Project) (string, error) {
+	if url := os.Getenv(BackendVariable); url != "" {
+		return backendDir(url, BackendVariable, ".")
 	}
-	dir := filepath.Join(project.Dir, dataDir)
-	if url != "" {
-		if dir, err = backendDir(url, origin, base); err != nil {
-			return nil, "", err
-		}
+	if url := project.BackendURL; url != "" {
+		return backendDir(url, "backend.url in "+project.File.Name, project.Dir)
 	}
-	return filestore.New(dir), dir, nil
+	return filepath.Join(project.Dir, dataDir), nil
 }
 
 // backendDir returns the directory of a URL: file:///var/state, file://./state

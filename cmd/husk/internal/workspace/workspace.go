@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/engine/state/memstore"
 )
 
@@ -35,23 +36,33 @@ type Workspace struct {
 	keys  secrets.Keys
 }
 
-// Open opens the project in a directory. remark is told what the user should
-// know, such as that a key was made. The error is that of [program.LoadProject],
-// or about the backend's URL.
-func Open(dir string, remark func(message string)) (*Workspace, error) {
+// Options say how a project is opened.
+type Options struct {
+	// Remark is told what the user should know, such as that a key was made.
+	Remark func(message string)
+	// Store opens the store in a directory; nil is that of files, [filestore.New].
+	Store func(directory string) state.Store
+}
+
+// Open opens the project in a directory. The error is that of
+// [program.LoadProject], or about the backend's URL.
+func Open(dir string, o Options) (*Workspace, error) {
 	project, err := program.LoadProject(dir)
 	if err != nil {
 		return nil, err
 	}
-	store, place, err := openBackend(project)
+	place, err := backendPlace(project)
 	if err != nil {
 		return nil, err
 	}
+	if o.Store == nil {
+		o.Store = func(directory string) state.Store { return filestore.New(directory) }
+	}
 	keys := secrets.SystemKeys(func(path string) {
-		remark("Secrets of new stacks are encrypted with a key that was made now: " + path +
+		o.Remark("Secrets of new stacks are encrypted with a key that was made now: " + path +
 			"\nKeep a copy of it: without it they cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
 	})
-	return &Workspace{Project: project, Place: place, store: store, keys: keys}, nil
+	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: keys}, nil
 }
 
 // name returns the full name of one of the project's stacks.
