@@ -18,8 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/gobuild"
 	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")

@@ -17,12 +17,12 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/cmd/husk/internal/gobuild"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 // Options say how providers are loaded.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 // sources writes files and returns their directory.

@@ -1,0 +1,168 @@
+// Command call measures what the sandbox costs a call: Check and Diff by the same
+// provider code, run natively and as a WebAssembly module through the host, in
+// turn within one run.
+//
+//	go run ./bench/call [-n rounds] [-json]
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	random "github.com/husk-dev/husk/examples/providers/random/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/gobuild"
+)
+
+func main() {
+	rounds := flag.Int("n", 100, "rounds; each runs every variant in turn")
+	asJSON := flag.Bool("json", false, "print the figures as JSON")
+	flag.Parse()
+	figures, err := measure(context.Background(), *rounds)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "call:", err)
+		os.Exit(1)
+	}
+	if *asJSON {
+		_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"figures": figures})
+		return
+	}
+	for _, f := range figures {
+		fmt.Printf("%-32s %9.1f %s\n", f.Name, f.Value, f.Unit)
+	}
+}
+
+// figure is one number of the report.
+type figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Goal is the largest value that is wanted; 0 where nothing is asked.
+	Goal float64 `json:"goal"`
+	Met  bool    `json:"met"`
+}
+
+// callsPerRound is how often a variant is called in one of its turns: enough that
+// the clock's resolution and the switch between variants do not count.
+const callsPerRound = 10
+
+func measure(ctx context.Context, rounds int) ([]figure, error) {
+	native, err := guest.New(random.New())
+	if err != nil {
+		return nil, err
+	}
+	sandboxed, closeHost, err := load(ctx, "examples/providers/random")
+	if err != nil {
+		return nil, err
+	}
+	defer closeHost()
+
+	variants := []abi.Provider{native, sandboxed}
+	var figures []figure
+	for _, kilobytes := range []int{1, 10, 100} {
+		inputs := inputsOf(kilobytes << 10)
+		taken := make([][]time.Duration, len(variants))
+		for round := range rounds + 1 {
+			for i, provider := range variants {
+				d, err := checkAndDiff(ctx, provider, inputs)
+				if err != nil {
+					return nil, err
+				}
+				if round > 0 { // the first round warms up
+					taken[i] = append(taken[i], d)
+				}
+			}
+		}
+		name := fmt.Sprintf("check + diff, %d KB", kilobytes)
+		n, w := median(taken[0]), median(taken[1])
+		figures = append(figures,
+			figure{Name: name + ", native", Value: micros(n), Unit: "µs", Met: true},
+			figure{Name: name + ", wasm", Value: micros(w), Unit: "µs", Met: true},
+			figure{Name: name + ", wasm/native", Value: float64(w) / float64(n), Unit: "x", Met: true},
+		)
+	}
+	return figures, nil
+}
+
+// load builds the provider's module and starts it with nothing granted.
+func load(ctx context.Context, dir string) (provider abi.Provider, closeHost func(), err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	wasm, err := (&gobuild.Builder{Dir: cache + "/husk/bench"}).Build(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := host.New(ctx, host.NewConfig())
+	if err != nil {
+		return nil, nil, err
+	}
+	module, err := h.LoadBytes(ctx, wasm)
+	if err != nil {
+		return nil, nil, errors.Join(err, h.Close(ctx))
+	}
+	p, err := module.NewProvider(ctx, host.ProviderOptions{})
+	if err != nil {
+		return nil, nil, errors.Join(err, h.Close(ctx))
+	}
+	return p, func() { _, _ = p.Close(), h.Close(ctx) }, nil
+}
+
+const resourceType = "random:index/randomPet:RandomPet"
+
+// inputsOf returns inputs of about so many bytes, most of them in keepers of 100
+// bytes each.
+func inputsOf(size int) property.Map {
+	var keepers []property.Entry
+	for i := range size / 100 {
+		key := fmt.Sprintf("keeper%03d", i)
+		keepers = append(keepers, property.Entry{Key: key, Value: property.String(strings.Repeat("x", 90))})
+	}
+	return property.NewMap(
+		property.Entry{Key: "length", Value: property.Number(3)},
+		property.Entry{Key: "keepers", Value: property.Object(property.NewMap(keepers...))},
+	)
+}
+
+// checkAndDiff returns the time of one Check and one Diff of unchanged inputs.
+func checkAndDiff(ctx context.Context, p abi.Provider, inputs property.Map) (time.Duration, error) {
+	u := urn.New("bench", "call", "", resourceType, "pet")
+	state := inputs.With("id", property.String("a-b-c")).With("separator", property.String("-"))
+	start := time.Now()
+	for range callsPerRound {
+		checked, err := p.Check(ctx, abi.CheckRequest{URN: u, Name: "pet", Type: resourceType, Olds: &inputs, News: inputs})
+		if err != nil {
+			return 0, err
+		}
+		if len(checked.Failures) > 0 {
+			return 0, fmt.Errorf("%s: %s", checked.Failures[0].Path, checked.Failures[0].Reason)
+		}
+		_, err = p.Diff(ctx, abi.DiffRequest{
+			URN: u, Name: "pet", Type: resourceType, ID: "a-b-c",
+			Olds: state, News: checked.Inputs, OldInputs: checked.Inputs,
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start) / callsPerRound, nil
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
