@@ -27,8 +27,8 @@ type ProviderPlugin struct {
 type Grants struct {
 	FS  []FSGrant
 	Env []string
-	// HTTP are the grants as they are written: what they mean is the host's matter.
-	HTTP []*yaml.Node
+	// HTTP are the services that it may send requests to.
+	HTTP []HTTPGrant
 }
 
 // FSGrant gives a provider a directory.
@@ -36,6 +36,15 @@ type FSGrant struct {
 	// Path is the directory as it is written; see [Project.Path].
 	Path     string
 	Writable bool
+	Position source.Position
+}
+
+// HTTPGrant lets a provider send requests. What the URL may be is the host's matter.
+type HTTPGrant struct {
+	// URL is the beginning of the URLs, as it is written.
+	URL string
+	// Methods are the HTTP methods; none for all.
+	Methods  []string
 	Position source.Position
 }
 
@@ -135,7 +144,11 @@ func (d *decoder) grants(n *yaml.Node) Grants {
 				}
 			}
 		case "http":
-			g.HTTP = d.Elements(f.Value, "grants.http")
+			for _, e := range d.Elements(f.Value, "grants.http") {
+				if http, ok := d.httpGrant(e); ok {
+					g.HTTP = append(g.HTTP, http)
+				}
+			}
 		default:
 			d.Unknown(f, "grants", []string{"fs", "env", "http"})
 		}
@@ -179,6 +192,45 @@ func (d *decoder) fsGrant(n *yaml.Node) (FSGrant, bool) {
 	}
 	if g.Path == "" {
 		d.Errorf(n, "the granted directory has no path")
+		return g, false
+	}
+	return g, true
+}
+
+// httpGrant reads {url: https://example.org/v1, methods: [GET]} or its short form, the
+// URL alone, which grants all methods.
+func (d *decoder) httpGrant(n *yaml.Node) (g HTTPGrant, ok bool) {
+	const service = "a service that may be used over HTTP"
+	g.Position = source.Of(n)
+	if n.Kind != yaml.MappingNode {
+		g.URL, ok = d.Text(n, service)
+		return g, ok
+	}
+	for _, f := range d.Fields(n, service) {
+		switch f.Name {
+		case "url":
+			if g.URL, ok = d.Text(f.Value, "the URL of "+service); !ok {
+				return g, false
+			}
+		case "methods":
+			for _, e := range d.Elements(f.Value, "methods") {
+				method, ok := d.Text(e, "an HTTP method")
+				if !ok {
+					return g, false
+				}
+				g.Methods = append(g.Methods, method)
+			}
+			if g.Methods == nil {
+				d.Errorf(f.Value, "no method is listed; leave methods out to grant all")
+				return g, false
+			}
+		default:
+			d.Unknown(f, service, []string{"url", "methods"})
+			return g, false
+		}
+	}
+	if g.URL == "" {
+		d.Errorf(n, "%s has no url", service)
 		return g, false
 	}
 	return g, true

@@ -45,7 +45,9 @@ plugins:
           - plain
         env: [HOME]
         http:
-          - host: example.com
+          - https://api.example.com/v1
+          - url: http://127.0.0.1:8080
+            methods: [GET, HEAD]
 config:
   replicas: {type: integer, default: 2}
   domain: {type: string, description: Where it is served}
@@ -76,7 +78,11 @@ resources:
 		require.Equal(t, want.Writable, local.Grants.FS[i].Writable)
 	}
 	require.Equal(t, []string{"HOME"}, local.Grants.Env)
-	require.Len(t, local.Grants.HTTP, 1)
+	require.Len(t, local.Grants.HTTP, 2)
+	require.Equal(t, "https://api.example.com/v1", local.Grants.HTTP[0].URL)
+	require.Empty(t, local.Grants.HTTP[0].Methods)
+	require.Equal(t, "http://127.0.0.1:8080", local.Grants.HTTP[1].URL)
+	require.Equal(t, []string{"GET", "HEAD"}, local.Grants.HTTP[1].Methods)
 	require.Nil(t, p.Provider("tls"))
 
 	types := map[string]string{}
@@ -140,6 +146,7 @@ plugins:
       grants:
         fs: [{path: d, mode: wr}, {mode: rw}]
         env: [A=B]
+        http: [{url: a, method: GET}, {methods: []}, {methods: [GET]}, []]
 `, `
 Husk.yaml:5:13: the path is empty
     5 |       path: ""
@@ -168,7 +175,19 @@ Husk.yaml:13:35: the granted directory has no path
       |                                   ^
 Husk.yaml:14:15: "A=B" is not the name of an environment variable
    14 |         env: [A=B]
-      |               ^`},
+      |               ^
+Husk.yaml:15:25: unknown key "method" in a service that may be used over HTTP; did you mean "methods"?
+   15 |         http: [{url: a, method: GET}, {methods: []}, {methods: [GET]}, []]
+      |                         ^
+Husk.yaml:15:49: no method is listed; leave methods out to grant all
+   15 |         http: [{url: a, method: GET}, {methods: []}, {methods: [GET]}, []]
+      |                                                 ^
+Husk.yaml:15:54: a service that may be used over HTTP has no url
+   15 |         http: [{url: a, method: GET}, {methods: []}, {methods: [GET]}, []]
+      |                                                      ^
+Husk.yaml:15:72: a service that may be used over HTTP must be text, not a list
+   15 |         http: [{url: a, method: GET}, {methods: []}, {methods: [GET]}, []]
+      |                                                                        ^`},
 		"config": {`name: a
 config:
   one: {type: strng}

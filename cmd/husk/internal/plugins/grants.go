@@ -12,10 +12,14 @@ import (
 // error names the place in the file.
 func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
 	g := host.Grants{Env: declared.Grants.Env}
-	for _, n := range declared.Grants.HTTP {
-		d := p.project.File.Errorf(source.Of(n), "this version of husk cannot grant HTTP requests to providers")
-		d.Detail = "take http out of the grants of " + declared.Name
-		return host.Grants{}, source.Diagnostics{d}
+	for _, service := range declared.Grants.HTTP {
+		grant, err := host.ParseHTTPGrant(service.URL, service.Methods...)
+		if err != nil {
+			d := p.project.File.Errorf(service.Position, "%s cannot be granted to %s", service.URL, declared.Name)
+			d.Detail = err.Error()
+			return host.Grants{}, source.Diagnostics{d}
+		}
+		g.HTTP = append(g.HTTP, grant)
 	}
 	for _, dir := range declared.Grants.FS {
 		grant, err := host.ProjectGrant(p.project.Dir, dir.Path, dir.Writable)
