@@ -24,25 +24,29 @@ func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Pac
 	if _, err := p.grants(declared); err != nil {
 		return nil, err // earlier than when a resource needs it
 	}
-	problem := func(err error) error { return p.problem(declared, err) }
-	var text []byte
 	if len(pkg.Parameters) > 0 {
-		problem = func(err error) error { return err } // it is the declaration's, which has a place of its own
-		text, err = p.parameterized(ctx, pkg, declared, module)
-	} else {
-		text, err = p.Schema(ctx, module)
+		return parsed(p.parameterized(ctx, pkg, declared, module)) // the declaration is the place of its errors
 	}
+	out, err := parsed(p.Schema(ctx, module))
+	if err != nil {
+		return nil, p.problem(declared, err)
+	}
+	return out, nil
+}
+
+// parsed reads a schema, nil where the provider has none.
+func parsed(text []byte, err error) (*schema.Package, error) {
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, problem(err)
+		return nil, err
 	}
-	parsed, err := schemajson.Parse(text)
+	out, err := schemajson.Parse(text)
 	if err != nil {
-		return nil, problem(fmt.Errorf("reading its schema: %w", err))
+		return nil, fmt.Errorf("reading its schema: %w", err)
 	}
-	return parsed, nil
+	return out, nil
 }
 
 // PackageSchema returns the JSON of the schema of a package that the project
