@@ -111,5 +111,5 @@ func TestModesAreSetInsideGrantsOnly(t *testing.T) {
 	}
 	require.Error(t, files.SetMode("out/f", os.ModeSetuid|0o755))
 	require.EqualError(t, files.SetMode("/etc/passwd", 0o600), "/etc/passwd is not inside a granted directory; "+
-		"granted: /project/out (read-write), /data (read-only); add the directory to the provider's grants: fs")
+		"granted: out (read-write), /data (read-only); add the directory to the provider's grants: fs")
 }

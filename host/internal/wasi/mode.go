@@ -24,9 +24,9 @@ func (e *PathError) Error() string {
 	}
 	granted := make([]string, len(e.Granted))
 	for i, m := range e.Granted {
-		granted[i] = m.GuestPath + " (read-only)"
+		granted[i] = written(m.GuestPath) + " (read-only)"
 		if m.ReadWrite {
-			granted[i] = m.GuestPath + " (read-write)"
+			granted[i] = written(m.GuestPath) + " (read-write)"
 		}
 	}
 	what := "none"
@@ -38,6 +38,18 @@ func (e *PathError) Error() string {
 		problem = "is in a directory that is granted read-only"
 	}
 	return fmt.Sprintf("%s %s; granted: %s; add the directory to the provider's grants: fs", e.Path, problem, what)
+}
+
+// written is a path as a project file has it: relative to the working directory where
+// it lies in it.
+func written(guestPath string) string {
+	if rel, ok := strings.CutPrefix(guestPath, WorkingDirectory+"/"); ok {
+		return rel
+	}
+	if guestPath == WorkingDirectory {
+		return "."
+	}
+	return guestPath
 }
 
 // Denied tells that a grant is missing, rather than a file.

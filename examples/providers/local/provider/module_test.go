@@ -97,11 +97,11 @@ func TestModule(t *testing.T) {
 			path    string
 			message string
 		}{
-			{"etc/f", "etc/f is not inside a granted directory; granted: /project/out (read-write); add the directory to the provider's grants: fs" + add + "etc\n        mode: rw"},
-			{"f", "f is not inside a granted directory; granted: /project/out (read-write); add the directory to the provider's grants: fs" + add + ".\n        mode: rw"},
-			{"/etc/passwd", "/etc/passwd is not inside a granted directory; granted: /project/out (read-write); add the directory to the provider's grants: fs" + add + "/etc\n        mode: rw"},
-			{"out/../../secret", "../secret is not inside a granted directory; granted: /project/out (read-write); add the directory to the provider's grants: fs" + add + "..\n        mode: rw"},
-			{"out-side/f", "out-side/f is not inside a granted directory; granted: /project/out (read-write); add the directory to the provider's grants: fs" + add + "out-side\n        mode: rw"},
+			{"etc/f", "etc/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "etc\n        mode: rw"},
+			{"f", "f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + ".\n        mode: rw"},
+			{"/etc/passwd", "/etc/passwd is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "/etc\n        mode: rw"},
+			{"out/../../secret", "../secret is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "..\n        mode: rw"},
+			{"out-side/f", "out-side/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "out-side\n        mode: rw"},
 		} {
 			p := inProject(t, module, out)
 			_, err := p.TryCreate(file, pt.Object{"path": test.path, "content": "x"})
@@ -136,7 +136,7 @@ func TestModule(t *testing.T) {
 		for _, path := range []string{"out/link/f", "out/link/g"} {
 			_, err := p.TryCreate(file, pt.Object{"path": path, "content": "x"})
 			require.ErrorIs(t, err, abi.ErrDenied)
-			require.ErrorContains(t, err, path+" is not inside a granted directory; granted: /project/out (read-write)")
+			require.ErrorContains(t, err, path+" is not inside a granted directory; granted: out (read-write)")
 			require.ErrorContains(t, err, link)
 			_, err = p.TryInvoke(getFile, pt.Object{"path": path})
 			require.ErrorIs(t, err, abi.ErrDenied)
@@ -158,7 +158,7 @@ func TestModule(t *testing.T) {
 		p := inProject(t, module, grant{"in", false}, out)
 		require.NoError(t, os.WriteFile("in/f", []byte("given"), 0o644))
 		require.Equal(t, property.String("given"), p.Invoke(getFile, pt.Object{"path": "in/f"}).Get("content"))
-		message := " is in a directory that is granted read-only; granted: /project/in (read-only), /project/out (read-write); "
+		message := " is in a directory that is granted read-only; granted: in (read-only), out (read-write); "
 		for path, inputs := range map[string]pt.Object{"in/f": {"content": "x"}, "in/g": {"content": "x"}, "in/sub/g": {"content": "x"}} {
 			_, err := p.TryCreate(file, pt.With(inputs, pt.Object{"path": path}))
 			require.ErrorIs(t, err, abi.ErrDenied)
