@@ -15,7 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/local/provider"
 )
 

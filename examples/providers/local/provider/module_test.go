@@ -12,8 +12,8 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/examples/providers/internal/moduletest"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	"github.com/husk-dev/husk/examples/internal/moduletest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/property"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 )
 
 func TestABundleIsRead(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 )
 
 var noon = time.Date(2030, time.January, 1, 12, 0, 0, 5e8, time.FixedZone("", 3600))

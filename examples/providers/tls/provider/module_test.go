@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/examples/providers/internal/moduletest"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	"github.com/husk-dev/husk/examples/internal/moduletest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
 )
 

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"pgregory.net/rapid"
 
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 )
 
 func TestWhatIsNoPrivateKey(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/tls/provider"
 	guest "github.com/husk-dev/husk/guest-sdk"
 )

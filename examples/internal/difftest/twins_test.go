@@ -14,7 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon/canontest"
-	"github.com/husk-dev/husk/examples/providers/internal/moduletest"
+	"github.com/husk-dev/husk/examples/internal/moduletest"
 	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/host"
 )

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/husk-dev/husk/abi/property"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	random "github.com/husk-dev/husk/examples/providers/random/provider"
 	"github.com/husk-dev/husk/host"
 )
 
 func TestRandom(t *testing.T) {
-	w := newWorld(t, random.New(), "../../random", host.Grants{})
+	w := newWorld(t, random.New(), "../../providers/random", host.Grants{})
 	w.words = map[string][]any{
 		"length": {1, 2, 8, 24, 200}, "byteLength": {1, 8, 33}, "min": {-5, 0, 7}, "max": {7, 9, 1 << 40},
 		"minLower": {0, 1, 3}, "minUpper": {0, 2}, "minNumeric": {0, 1}, "minSpecial": {0, 1, 300},

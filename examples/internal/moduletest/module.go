@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/examples/providers/internal/providertest"
+	"github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
 )
 

@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	tls "github.com/husk-dev/husk/examples/providers/tls/provider"
 	"github.com/husk-dev/husk/host"
 )
 
 func TestTLS(t *testing.T) {
-	w := newWorld(t, tls.New(), "../../tls", host.Grants{})
+	w := newWorld(t, tls.New(), "../../providers/tls", host.Grants{})
 
 	// What certificates are made of: for each kind of key an authority and a request.
 	cryptotest.SetGlobalRandom(t, 1)

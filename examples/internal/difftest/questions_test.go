@@ -7,7 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 )
 
 // questions generates inputs from a schema: mostly such as a user might give, sometimes

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	pt "github.com/husk-dev/husk/examples/providers/internal/providertest"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	local "github.com/husk-dev/husk/examples/providers/local/provider"
 	"github.com/husk-dev/husk/host"
 )
@@ -20,7 +20,7 @@ import (
 // same there all the time. All paths are inside of what the module was granted:
 // elsewhere the two must differ.
 func TestLocal(t *testing.T) {
-	build, err := filepath.Abs("../../local")
+	build, err := filepath.Abs("../../providers/local")
 	require.NoError(t, err)
 	native, module := t.TempDir(), t.TempDir()
 	t.Chdir(native)
