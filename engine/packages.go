@@ -85,7 +85,10 @@ func (s *session) parameterize(ctx context.Context, want string, parameters abi.
 	if err != nil {
 		return Parameter{}, err
 	}
-	if resp.Name == "" || want != "" && resp.Name != want {
+	switch {
+	case resp.Name == "":
+		return Parameter{}, fmt.Errorf("provider %s was parameterized, but does not say as what package", s.handshake.Name)
+	case want != "" && resp.Name != want:
 		return Parameter{}, fmt.Errorf("provider %s was parameterized as package %q, but answers as %q", s.handshake.Name, want, resp.Name)
 	}
 	value := resp.Value
@@ -100,7 +103,27 @@ const (
 	internalName             = "name"
 	internalVersion          = "version"
 	internalParameterization = "parameterization"
+	// internalDigest is Husk's own: the digest of the module.
+	internalDigest = "digest"
 )
+
+// withDigest records the digest of the provider's module in the inputs of its
+// resource.
+func withDigest(inputs property.Map, p abi.Provider) property.Map {
+	d, ok := p.(Digester)
+	if !ok {
+		return inputs
+	}
+	internal, _ := inputs.Get(internalKey).Plain().AsObject()
+	return inputs.With(internalKey, property.Object(internal.With(internalDigest, property.String(d.Digest()))))
+}
+
+// digestOf is the recorded digest of a provider's module, empty where none is.
+func digestOf(inputs property.Map) string {
+	internal, _ := inputs.Get(internalKey).Plain().AsObject()
+	digest, _ := internal.Get(internalDigest).Plain().AsString()
+	return digest
+}
 
 // inputs returns the inputs by which a provider resource says what package it
 // is, so that a state alone is enough to load it again.
@@ -122,7 +145,8 @@ func (s PackageSpec) inputs() []property.Entry {
 	}
 }
 
-// specOf reads from a provider resource what package it is.
+// specOf reads from a provider resource what package it is. Its digest counts
+// only for what is recorded, see recordedSpec.
 func specOf(typ string, inputs property.Map) (PackageSpec, error) {
 	pkg := strings.TrimPrefix(typ, providerTypePrefix)
 	version, _ := inputs.Get(versionKey).Plain().AsString()
@@ -142,4 +166,12 @@ func specOf(typ string, inputs property.Map) (PackageSpec, error) {
 		Name: or(text(internalName), pkg), Version: text(internalVersion),
 		Parameter: Parameter{Name: pkg, Version: version, Value: string(value)},
 	}, nil
+}
+
+// recordedSpec is specOf for a provider resource of the state, which is served by
+// the module that it was made with.
+func recordedSpec(typ string, inputs property.Map) (PackageSpec, error) {
+	spec, err := specOf(typ, inputs)
+	spec.Digest = digestOf(inputs)
+	return spec, err
 }

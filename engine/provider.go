@@ -18,6 +18,9 @@ type PackageSpec struct {
 	Name string
 	// Version is a semantic version, empty for any.
 	Version string
+	// Digest is that of the module which a state names; empty for the module that
+	// is installed now.
+	Digest string
 	// Parameter makes the provider into another package; the zero Parameter does not.
 	Parameter Parameter
 }
@@ -35,13 +38,23 @@ type Parameter struct {
 func (s PackageSpec) Package() string { return or(s.Parameter.Name, s.Name) }
 
 // module is the spec without its parameter.
-func (s PackageSpec) module() PackageSpec { return PackageSpec{Name: s.Name, Version: s.Version} }
+func (s PackageSpec) module() PackageSpec {
+	s.Parameter = Parameter{}
+	return s
+}
 
 // Loader makes unconfigured providers, not yet parameterized. A provider that also implements
 // [io.Closer] is closed when the deployment no longer needs it. Load is called
 // concurrently; each call returns a provider of its own.
 type Loader interface {
 	Load(ctx context.Context, spec PackageSpec) (abi.Provider, error)
+}
+
+// Digester is implemented by providers whose code has a digest: modules. The
+// digest is recorded with the provider resource, so that what a module made can
+// be refreshed and destroyed by that module, whatever is installed then.
+type Digester interface {
+	Digest() string
 }
 
 // providerTypePrefix begins the types of provider resources.

@@ -296,3 +296,30 @@ func TestPackageReferenceOfAnotherPackageIsRefused(t *testing.T) {
 	}))
 	require.ErrorContains(t, err, `is of package "test", but the token is of package "other"`)
 }
+
+// A provider resource records the digest of its module: what the module made is
+// refreshed and destroyed by it, and an update moves to the module installed now.
+func TestModulesAreKeptByDigest(t *testing.T) {
+	cloud := newCloud()
+	cloud.Digest = "sha256:one"
+	s := enginetest.NewStack(t, cloud)
+	s.Up(withProvider(property.String("north")))
+	require.Equal(t, engine.Changes{Same: 3}, s.Up(withProvider(property.String("north"))))
+
+	cloud.Digest = "sha256:two"
+	cloud.Loaded()
+	s.Refresh()
+	require.Equal(t, []string{"sha256:one"}, cloud.Loaded())
+
+	require.Equal(t, engine.Changes{Same: 2, Update: 1}, s.Up(withProvider(property.String("north"))))
+	for _, e := range s.Events() {
+		if done, ok := e.(engine.StepDone); ok && done.Step.Op == engine.OpUpdate {
+			require.Equal(t, []engine.PropertyChange{{
+				Path: "__internal.digest", Kind: "update", Old: `"sha256:one"`, New: `"sha256:two"`,
+			}}, done.Step.Diff)
+		}
+	}
+	cloud.Loaded()
+	s.Destroy()
+	require.Equal(t, []string{"sha256:two"}, cloud.Loaded())
+}

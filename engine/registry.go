@@ -114,7 +114,7 @@ func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckRe
 	r.pending[req.URN] = s
 	r.mu.Unlock()
 
-	given := req.News
+	given := withDigest(req.News, s.Provider)
 	req.News = ownInputs(given)
 	if req.Olds != nil {
 		olds := ownInputs(*req.Olds)
@@ -135,7 +135,15 @@ func (r *registry) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffRespo
 	if err != nil {
 		return abi.DiffResponse{}, err
 	}
-	return diffConfig(ctx, s, req)
+	resp, err := diffConfig(ctx, s, req)
+	if err == nil && resp.Changes != abi.DiffChangesUnknown && digestOf(req.OldInputs) != digestOf(req.News) {
+		resp.Changes = abi.DiffChangesSome
+		resp.DetailedDiff = append(slices.Clip(resp.DetailedDiff), abi.PropertyDiff{
+			Path: property.Path{property.Key(internalKey), property.Key(internalDigest)}.String(),
+			Kind: abi.DiffKindUpdate, InputDiff: true,
+		})
+	}
+	return resp, err
 }
 
 // diffConfig calls DiffConfig. A provider without it can always go on with a
@@ -283,7 +291,7 @@ func (r *registry) lookup(ctx context.Context, ref string) (*live, error) {
 		return l, nil
 	}
 	l.inputs = res.Inputs
-	spec, err := specOf(res.Type, res.Inputs)
+	spec, err := recordedSpec(res.Type, res.Inputs)
 	if err != nil {
 		l.err = err
 		return l, nil

@@ -99,6 +99,9 @@ func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Pro
 	return p, nil
 }
 
+// Digest is the SHA-256 of the provider's module.
+func (p *Provider) Digest() string { return p.module.Digest }
+
 // Module is the module that the provider is a configuration of.
 func (p *Provider) Module() *Module { return p.module }
 

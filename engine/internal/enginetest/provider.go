@@ -23,9 +23,12 @@ type Cloud struct {
 	log     []string
 	// parameters are the values that providers were parameterized with.
 	parameters []string
+	loaded     []string
 	next       int
 	// Types tells how resources of each type behave.
 	Types map[string]Type
+	// Digest is that of the module that is installed.
+	Digest string
 	// Hook, if set, is called before each mutating call, with "create name", "update name" ...
 	Hook func(call string) error
 	// Features are those that the provider claims; nil for all.
@@ -108,8 +111,30 @@ func (c *Cloud) Change(id string, f func(property.Map) property.Map) {
 
 // Load implements engine.Loader.
 func (c *Cloud) Load(_ context.Context, spec engine.PackageSpec) (abi.Provider, error) {
-	return &provider{cloud: c, name: spec.Name}, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loaded = append(c.loaded, spec.Digest)
+	return &provider{cloud: c, name: spec.Name, digest: or(spec.Digest, c.Digest)}, nil
 }
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// Loaded returns the digests that providers were asked for by, and empties the list.
+func (c *Cloud) Loaded() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.loaded
+	c.loaded = nil
+	return out
+}
+
+// Digest implements engine.Digester.
+func (p *provider) Digest() string { return p.digest }
 
 func (c *Cloud) begin(call string) error {
 	c.mu.Lock()
@@ -124,8 +149,9 @@ func (c *Cloud) begin(call string) error {
 
 type provider struct {
 	abi.Unimplemented
-	cloud *Cloud
-	name  string
+	cloud  *Cloud
+	name   string
+	digest string
 }
 
 func (p *provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.HandshakeResponse, error) {
