@@ -94,7 +94,8 @@ func (a *app) configSet() *cobra.Command {
 		Short: "Set a configuration key",
 		Long: "Set a configuration key to a value, which is read from standard input if it is not given.\n" +
 			"KEY is the project's own, or another namespace's: aws:region. Values of declared keys are\n" +
-			"checked against their type; lists and objects are written as JSON.",
+			"checked against their type; lists and objects are written as JSON. A value that begins with\n" +
+			"a dash comes after two of them: husk config set offset -- -5",
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, c, stack, err := a.openConfig()

@@ -98,6 +98,11 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	for _, warning := range w.Project.Warnings {
 		s.diagnostic(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
 	}
+	if c.program {
+		if err := checkRuntime(w.Project); err != nil {
+			return nil, err
+		}
+	}
 	stack, err := w.Stack(s.app.stack)
 	if err != nil {
 		return nil, err
@@ -146,9 +151,6 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	o.deployment.Providers = o.plugins
 	if c.program {
-		if err := checkRuntime(w.Project); err != nil {
-			return nil, err
-		}
 		o.deployment.Program = yamlprogram.New(w.Project, o.plugins)
 	}
 	return o, nil

@@ -63,7 +63,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	}
 	h, err := host.New(ctx, host.NewConfig().WithCacheDir(filepath.Join(o.Cache, "compiled")))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (HUSK_CACHE_DIR names another directory for caches)", err)
 	}
 	return &Plugins{
 		project: project, options: o, host: h,

@@ -1,0 +1,138 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
+)
+
+func TestBackendDir(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are written otherwise")
+	}
+	t.Setenv("HOME", "/home/me")
+	for url, want := range map[string]string{
+		"file:///var/state":     "/var/state",
+		"file://state":          "/project/state",
+		"file://./state/../two": "/project/two",
+		"file://~":              "/home/me",
+		"file://~/state":        "/home/me/state",
+		"file://~other":         "/project/~other",
+	} {
+		got, err := backendDir(url, "backend.url", "/project")
+		require.NoError(t, err, url)
+		require.Equal(t, want, got, url)
+	}
+	for _, url := range []string{"s3://bucket", "https://api.pulumi.com", "/var/state", "file://", "file:/var"} {
+		_, err := backendDir(url, "backend.url in Husk.yaml", "/project")
+		require.ErrorContains(t, err, "backend.url in Husk.yaml is \""+url+"\"")
+	}
+}
+
+// open opens a project whose stacks are in memory, with a passphrase.
+func open(t *testing.T, passphrase string, files map[string]string) *Workspace {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", passphrase)
+	t.Setenv(BackendVariable, "")
+	store := new(memstore.Store)
+	w, err := Open(dir, Options{Store: func(string) state.Store { return store }})
+	require.NoError(t, err)
+	return w
+}
+
+// pulumiConfig was written by Pulumi: its passphrase is "password".
+const pulumiConfig = "encryptionsalt: v1:fozI5u6B030=:v1:F+6ZduKKd8G0/V7L:PGMFeIzwobWRKmEAzUdaQHqC5mMRIQ==\n"
+
+func TestOnePassphraseOpensConfigurationAndState(t *testing.T) {
+	w := open(t, "password", map[string]string{"Pulumi.yaml": "name: demo\n", "Pulumi.dev.yaml": pulumiConfig})
+	require.NoError(t, w.Init(t.Context(), "dev"))
+	snapshot, _, err := w.Read(t.Context(), "dev", true)
+	require.NoError(t, err)
+	require.Contains(t, string(snapshot.Secrets.State), "fozI5u6B030=", "the state is encrypted with the configuration's salt")
+
+	c, err := w.Config("dev")
+	require.NoError(t, err)
+	require.NoError(t, c.SetSecret(t.Context(), "demo:key", "hunter2"))
+	require.NoError(t, c.Save())
+	text, err := os.ReadFile(filepath.Join(w.Project.Dir, "Pulumi.dev.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), pulumiConfig)
+	require.NotContains(t, string(text), "hunter2")
+	entries, err := c.Entries(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "hunter2", entries[0].Value)
+	require.True(t, entries[0].Secret)
+
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "guess")
+	require.NoError(t, w.Init(t.Context(), "prod"), "a stack of its own has a key of its own")
+	c, err = w.Config("dev")
+	require.NoError(t, err)
+	_, err = c.Entries(t.Context())
+	require.ErrorIs(t, err, secrets.ErrWrongKey)
+}
+
+func TestNewStateIsNotMadeWithAWrongPassphrase(t *testing.T) {
+	w := open(t, "guess", map[string]string{"Pulumi.yaml": "name: demo\n", "Pulumi.dev.yaml": pulumiConfig})
+	require.ErrorIs(t, w.Init(t.Context(), "dev"), secrets.ErrWrongKey)
+	_, err := w.Lease(t.Context(), "dev", "up")
+	require.ErrorIs(t, err, secrets.ErrWrongKey)
+	stacks, err := w.Stacks(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stacks)
+}
+
+func TestSelection(t *testing.T) {
+	w := open(t, "", map[string]string{"Husk.yaml": "name: demo\n"})
+	stack := func() string {
+		s, err := w.Stack("")
+		require.NoError(t, err)
+		return s
+	}
+	require.Equal(t, DefaultStack, stack())
+	require.ErrorIs(t, w.Select(t.Context(), "prod"), state.ErrStackNotFound)
+	require.NoError(t, w.Init(t.Context(), "prod"))
+	require.NoError(t, w.Select(t.Context(), "prod"))
+	require.Equal(t, "prod", stack())
+	require.NoError(t, w.Forget("other"))
+	require.Equal(t, "prod", stack())
+	require.NoError(t, w.Forget("prod"))
+	require.Equal(t, DefaultStack, stack())
+
+	require.NoError(t, os.WriteFile(w.dataPath(selectionFile), []byte(`{"stack": "../x"}`), 0o644))
+	_, err := w.Stack("")
+	require.ErrorContains(t, err, "select one with husk stack select")
+	_, err = w.Stack("a/b")
+	require.Error(t, err)
+}
+
+func TestCopyLeavesNothingBehind(t *testing.T) {
+	w := open(t, "", map[string]string{"Husk.yaml": "name: demo\n"})
+	s, err := w.Copy(t.Context(), DefaultStack)
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+	_, err = w.Copy(t.Context(), "prod")
+	require.ErrorIs(t, err, state.ErrStackNotFound)
+	stacks, err := w.Stacks(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stacks)
+
+	// A copy can be taken while another run holds the stack.
+	held, err := w.Lease(t.Context(), DefaultStack, "up")
+	require.NoError(t, err)
+	s, err = w.Copy(t.Context(), DefaultStack)
+	require.NoError(t, err)
+	require.NoError(t, s.Close(t.Context()))
+	require.NoError(t, held.Close(t.Context()))
+	require.NoDirExists(t, filepath.Join(w.Project.Dir, ".husk"))
+}
