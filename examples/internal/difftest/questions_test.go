@@ -28,6 +28,11 @@ type questions struct {
 // rarely is true once in sixteen times.
 func (questions) rarely(t *rapid.T) bool { return rapid.IntRange(0, 15).Draw(t, "rarely") == 15 }
 
+// hardlyEver is true once in 256 times.
+func (questions) hardlyEver(t *rapid.T) bool {
+	return rapid.IntRange(0, 255).Draw(t, "hardly ever") == 255
+}
+
 // inputs are those of a resource or function: near to what is right, or any.
 func (q *questions) inputs(t *rapid.T, token string, o *schema.Object) property.Map {
 	if rapid.Bool().Draw(t, "near") {
@@ -84,7 +89,7 @@ func (q *questions) object(t *rapid.T, o *schema.Object) property.Map {
 		}
 	}
 	m := property.NewMap(entries...)
-	if q.rarely(t) && q.rarely(t) {
+	if q.hardlyEver(t) {
 		m = m.With(rapid.StringMatching(`[a-zA-Z]{1,8}`).Draw(t, "name"), q.anything(t, 2))
 	}
 	return m
@@ -105,7 +110,7 @@ func (q *questions) property(t *rapid.T, p *schema.Property) property.Value {
 }
 
 func (q *questions) value(t *rapid.T, p *schema.Property) property.Value {
-	if q.rarely(t) && q.rarely(t) {
+	if q.hardlyEver(t) {
 		return q.anything(t, 2)
 	}
 	if words := q.words[p.Name]; len(words) > 0 && !q.rarely(t) {
