@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -83,6 +84,7 @@ func drawProgram(t *rapid.T) modelProgram {
 // model drives one stack through random operations.
 type model struct {
 	*enginetest.Stack
+	rapid *rapid.T
 	// retained are objects that were left behind on purpose.
 	retained map[string]bool
 
@@ -102,7 +104,7 @@ func newModel(t *rapid.T, tb testing.TB) *model {
 		}
 		cloud.Types[typ] = about
 	}
-	m := &model{Stack: enginetest.NewStack(checked{tb, t}, cloud), retained: make(map[string]bool)}
+	m := &model{rapid: t, Stack: enginetest.NewStack(checked{tb, t}, cloud), retained: make(map[string]bool)}
 	return m
 }
 
@@ -124,8 +126,14 @@ func (m *model) watchOrder(program modelProgram) {
 		ahead[r.Name] = r.DeleteFirst || r.Type == single
 	}
 	recorded, orphans := make(map[string]bool), make(map[string]bool)
-	for _, res := range m.Snapshot().Resources() {
+	resources := slices.Collect(maps.Values(maps.Collect(m.Snapshot().Resources())))
+	resources, err := state.Sort(resources)
+	require.NoError(m.rapid, err)
+	for _, res := range resources {
 		recorded[res.ID] = true
+		for _, dep := range res.Dependencies {
+			ahead[res.URN.Name()] = ahead[res.URN.Name()] || ahead[dep.Name()]
+		}
 	}
 	for _, id := range m.Cloud.IDs() {
 		orphans[id] = !recorded[id] // a crash came between its creation and the record of it
