@@ -18,17 +18,18 @@ import (
 // it must be. A provider that is to be configured more than once must be made anew for
 // each configuration, together with what it keeps.
 func New(p Provider) (abi.Provider, error) {
-	s, err := register(p)
+	served, err := provide(p, begin)
 	if err != nil {
 		return nil, errors.New("provider " + p.Name + ": " + err.Error())
 	}
-	s.begin = func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-		if timeout == 0 {
-			return ctx, func() {}
-		}
-		return context.WithTimeout(ctx, timeout)
+	return served, nil
+}
+
+func begin(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout == 0 {
+		return ctx, func() {}
 	}
-	return s, nil
+	return context.WithTimeout(ctx, timeout)
 }
 
 // Serve serves the provider to the host that runs the module. It is called in main

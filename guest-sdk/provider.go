@@ -4,6 +4,8 @@ import (
 	"context"
 	"reflect"
 	"unsafe"
+
+	"github.com/husk-dev/husk/abi/schema"
 )
 
 // SDK is the name and version that a provider tells its host, for messages.
@@ -28,6 +30,13 @@ type Provider struct {
 	Config    Config
 	Resources []Resource
 	Functions []Function
+	// Types are the objects that the properties of [ResourceFrom], [FunctionFrom], and
+	// [ConfigFrom] refer to.
+	Types []*schema.Object
+	// Parameterize makes another package of the provider. It is called once, before the
+	// provider is configured; nil where the provider has no parameters. An error says
+	// what about the parameters is wrong.
+	Parameterize func(ctx context.Context, parameters Parameters) (Parameterized, error)
 	// Close releases what the provider holds; nil where it holds nothing.
 	Close func(context.Context) error
 }
@@ -42,6 +51,8 @@ type Resource struct {
 	can           capabilities
 	// creator is the author's value.
 	creator any
+	// described takes the place of the Go types for [ResourceFrom].
+	described *schema.Resource
 }
 
 // Function is a function of a provider, see [FunctionOf].
@@ -50,12 +61,14 @@ type Function struct {
 	about about
 	// args and result are the Go types of both.
 	args, result reflect.Type
+	described    *schema.Function // in place of the Go types
 	call         func(ctx context.Context, args unsafe.Pointer) (result unsafe.Pointer, err error)
 }
 
 // Config is the configuration of a provider, see [ConfigOf].
 type Config struct {
 	typ       reflect.Type
+	described *schema.Object // in place of the Go type
 	configure func(ctx context.Context, config unsafe.Pointer) error
 }
 

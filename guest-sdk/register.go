@@ -19,14 +19,20 @@ func register(p Provider) (*server, error) {
 			Keywords: p.Keywords, Homepage: p.Homepage, License: p.License, Repository: p.Repository,
 			Publisher: p.Publisher,
 		},
-		resources: map[string]*resource{},
-		functions: map[string]*function{},
-		close:     p.Close,
+		resources:    map[string]*resource{},
+		functions:    map[string]*function{},
+		close:        p.Close,
+		parameterize: p.Parameterize,
 	}
 	b := &shape.Builder{Package: p.Name}
 	if p.Config.configure != nil {
 		var err error
-		if s.config, err = b.Inputs(p.Config.typ); err != nil {
+		if described := p.Config.described; described != nil {
+			s.config, err = describedShape(described)
+		} else {
+			s.config, err = b.Inputs(p.Config.typ)
+		}
+		if err != nil {
 			return nil, errors.New("configuration: " + err.Error())
 		}
 		s.configure = p.Config.configure
@@ -43,12 +49,21 @@ func register(p Provider) (*server, error) {
 		}
 	}
 	s.pkg.Types = b.Types()
+	for _, t := range p.Types {
+		at, exists := slices.BinarySearchFunc(s.pkg.Types, t.Token, func(t *schema.Object, token string) int {
+			return strings.Compare(t.Token, token)
+		})
+		if exists {
+			return nil, errors.New("type " + t.Token + ": it is declared twice")
+		}
+		s.pkg.Types = shape.Insert(s.pkg.Types, at, t)
+	}
 	return s, nil
 }
 
 func (s *server) addResource(b *shape.Builder, declared *Resource) error {
 	if declared.code == nil {
-		return errors.New("it was not made by guest.ResourceOf")
+		return errors.New("it was not made by guest.ResourceOf or guest.ResourceFrom")
 	}
 	if s.resources[declared.token] != nil {
 		return errors.New("it is declared twice")
@@ -80,21 +95,20 @@ func describe(b *shape.Builder, declared *Resource) (*resource, error) {
 		return nil, err
 	}
 	r := &resource{code: declared.code, can: can}
-	var err error
-	if r.inputs, err = b.Inputs(declared.inputs); err != nil {
+	inputs, outputs, err := shapes(b, declared)
+	if err != nil {
 		return nil, err
 	}
-	if r.state, err = b.Outputs(declared.state); err != nil {
-		return nil, err
+	r.inputs, r.state = inputs, outputs
+	if r.Resource = declared.described; r.Resource == nil {
+		r.Resource = &schema.Resource{
+			Token: declared.token, Description: declared.about.description,
+			Deprecation: declared.about.deprecation, Aliases: declared.about.aliases,
+			Inputs: *inputs.Object, Outputs: *outputs.Object,
+			DeleteBeforeReplace: declared.about.deleteBeforeReplace,
+		}
 	}
-	r.Resource = &schema.Resource{
-		Token: declared.token, Description: declared.about.description,
-		Deprecation: declared.about.deprecation, Aliases: declared.about.aliases,
-		Inputs: *r.inputs.Object, Outputs: *r.state.Object,
-		DeleteBeforeReplace: declared.about.deleteBeforeReplace,
-		SchemaCheck:         !can.checks,
-		SchemaDiff:          !can.diffs,
-	}
+	r.SchemaCheck, r.SchemaDiff = !can.checks, !can.diffs
 	if !can.updates {
 		for i := range r.Inputs.Properties {
 			r.Inputs.Properties[i].Replace = true
@@ -103,9 +117,21 @@ func describe(b *shape.Builder, declared *Resource) (*resource, error) {
 	return r, nil
 }
 
+// shapes are those of a resource's inputs and state.
+func shapes(b *shape.Builder, declared *Resource) (inputs, state *shape.Shape, err error) {
+	if d := declared.described; d != nil {
+		if inputs, err = describedShape(&d.Inputs); err == nil {
+			state, err = describedShape(&d.Outputs)
+		}
+	} else if inputs, err = b.Inputs(declared.inputs); err == nil {
+		state, err = b.Outputs(declared.state)
+	}
+	return inputs, state, err
+}
+
 func (s *server) addFunction(b *shape.Builder, declared *Function) error {
 	if declared.call == nil {
-		return errors.New("it was not made by guest.FunctionOf")
+		return errors.New("it was not made by guest.FunctionOf or guest.FunctionFrom")
 	}
 	if s.functions[declared.token] != nil {
 		return errors.New("it is declared twice")
@@ -113,17 +139,16 @@ func (s *server) addFunction(b *shape.Builder, declared *Function) error {
 	if err := checkToken(s.pkg.Name, declared.token); err != nil {
 		return err
 	}
-	args, err := b.Inputs(declared.args)
+	args, result, err := functionShapes(b, declared)
 	if err != nil {
 		return err
 	}
-	result, err := b.Outputs(declared.result)
-	if err != nil {
-		return err
-	}
-	described := &schema.Function{
-		Token: declared.token, Description: declared.about.description, Deprecation: declared.about.deprecation,
-		Args: *args.Object, Result: *result.Object,
+	described := declared.described
+	if described == nil {
+		described = &schema.Function{
+			Token: declared.token, Description: declared.about.description, Deprecation: declared.about.deprecation,
+			Args: *args.Object, Result: *result.Object,
+		}
 	}
 	at, _ := slices.BinarySearchFunc(s.pkg.Functions, described.Token, func(f *schema.Function, token string) int {
 		return strings.Compare(f.Token, token)
@@ -131,6 +156,18 @@ func (s *server) addFunction(b *shape.Builder, declared *Function) error {
 	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, described)
 	s.functions[declared.token] = &function{described, args, result, declared.call}
 	return nil
+}
+
+// functionShapes are those of a function's arguments and result.
+func functionShapes(b *shape.Builder, declared *Function) (args, result *shape.Shape, err error) {
+	if d := declared.described; d != nil {
+		if args, err = describedShape(&d.Args); err == nil {
+			result, err = describedShape(&d.Result)
+		}
+	} else if args, err = b.Inputs(declared.args); err == nil {
+		result, err = b.Outputs(declared.result)
+	}
+	return args, result, err
 }
 
 func checkToken(pkg, token string) error {

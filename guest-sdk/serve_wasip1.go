@@ -35,17 +35,15 @@ func Serve(p Provider) {
 		print(usage(p))
 		return
 	}
-	s, err := register(p)
-	if err != nil {
-		bindings.Serve(refused{err: abi.NewError(abi.ErrorKindInternal, "provider "+p.Name+": "+err.Error())})
-		return
-	}
 	log, control := bindings.Log(), bindings.Control()
-	s.begin = func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	served, err := provide(p, func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 		call := newCallContext(WithLog(ctx, log), control.Cancelled, timeout)
 		return call, call.end
+	})
+	if err != nil {
+		served = refused{err: abi.NewError(abi.ErrorKindInternal, "provider "+p.Name+": "+err.Error())}
 	}
-	bindings.Serve(s)
+	bindings.Serve(served)
 }
 
 // refused answers in place of a provider that could not be registered.

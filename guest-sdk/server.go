@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
@@ -29,9 +28,11 @@ type server struct {
 	config    *shape.Shape // nil where there is no configuration
 	configure func(ctx context.Context, config unsafe.Pointer) error
 	close     func(context.Context) error
+	// parameterize is nil where the provider has no parameters.
+	parameterize func(context.Context, Parameters) (Parameterized, error)
 	// begin returns the context in which the author's code runs, and what ends it. It
 	// ends after the timeout by itself, unless that is 0.
-	begin func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
+	begin beginFunction
 
 	// undecided is true while the configuration holds unknowns, so that the author's
 	// code must not run.

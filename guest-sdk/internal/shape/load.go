@@ -13,6 +13,10 @@ import (
 // are passed over; secrets are unwrapped. A value of another type is an error of
 // kind invalid-argument with its path.
 func (s *Shape) Load(m property.Map, target unsafe.Pointer) error {
+	if s.kind == kindProperties {
+		*(*property.Map)(target) = m
+		return nil
+	}
 	l := loader{}
 	l.structure(s, m, target)
 	if l.err == nil {

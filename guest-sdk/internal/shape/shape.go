@@ -8,6 +8,7 @@ package shape
 import (
 	"reflect"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 )
 
@@ -29,6 +30,13 @@ type Shape struct {
 	given bool
 	// goType is the type of the values.
 	goType reflect.Type
+}
+
+// Properties returns the shape of a property.Map that holds the properties of an object
+// as they are.
+func Properties(o *schema.Object) *Shape {
+	t := reflect.TypeOf(property.Map{})
+	return &Shape{kind: kindProperties, goType: t, size: t.Size(), Object: o, Type: &schema.Type{Kind: schema.KindObject, Object: o}}
 }
 
 type field struct {

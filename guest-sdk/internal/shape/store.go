@@ -13,6 +13,9 @@ import (
 // a program would. What is tagged as secret is one. An integer that a property, which
 // is a double, cannot hold is an error with its path.
 func (s *Shape) Store(source unsafe.Pointer) (property.Map, error) {
+	if s.kind == kindProperties {
+		return *(*property.Map)(source), nil
+	}
 	st := storer{given: s.given}
 	m := st.structure(s, source)
 	if st.err != nil {
