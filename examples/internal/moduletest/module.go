@@ -20,7 +20,7 @@ import (
 // host that lives as long as the test.
 func Load(t *testing.T, dir string, config host.Config) *host.Module {
 	t.Helper()
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		t.Skip("builds and compiles a module")
 	}
 	file := filepath.Join(t.TempDir(), "provider.wasm")
