@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 // packages holds the packages that a program registered, by reference.
@@ -143,6 +144,17 @@ func (s PackageSpec) inputs() []property.Entry {
 		{Key: versionKey, Value: property.String(s.Parameter.Version)},
 		{Key: internalKey, Value: property.Object(internal)},
 	}
+}
+
+// Modules returns the digests of the modules that the state names.
+func Modules(s *state.Snapshot) []string {
+	var out []string
+	for _, res := range s.Resources() {
+		if d := digestOf(res.Inputs); res.IsProvider() && d != "" {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // specOf reads from a provider resource what package it is. Its digest counts

@@ -16,8 +16,8 @@ import (
 
 // deployFlags are those of the commands that run the engine.
 type deployFlags struct {
-	yes, diff, refresh, clearPendingCreates bool
-	parallel                                int
+	yes, diff, refresh, clearPendingCreates, installed bool
+	parallel                                           int
 }
 
 // command is a command that runs the engine.
@@ -52,6 +52,7 @@ func (a *app) refresh() *cobra.Command {
 	cmd := a.deployment(c, f, "Read every resource and record how it is")
 	cmd.Flags().BoolVar(&f.clearPendingCreates, "clear-pending-creates", false,
 		"forget creations that an earlier run was cut off in (look for what they made first)")
+	f.addInstalled(cmd)
 	return cmd
 }
 
@@ -60,11 +61,17 @@ func (a *app) destroy() *cobra.Command {
 	c := command{name: "destroy", preview: engine.PreviewDestroy, perform: engine.Destroy, question: "Delete these resources?"}
 	cmd := a.deployment(c, f, "Delete every resource of the stack")
 	f.addRefresh(cmd)
+	f.addInstalled(cmd)
 	return cmd
 }
 
 func (f *deployFlags) addRefresh(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "read every resource first")
+}
+
+func (f *deployFlags) addInstalled(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.installed, "installed", false,
+		"use the providers that the project lists, instead of the modules that made the resources")
 }
 
 func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {
@@ -106,7 +113,12 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		}
 		s.begin()
 	}
+	o.plugins.KeepModules()
 	_, err = c.perform(ctx, o.deployment)
+	if err == nil {
+		inUse := func() (map[string]bool, error) { return o.workspace.ModulesInUse(ctx) }
+		err = o.plugins.CollectModules(c.name == "destroy", inUse)
+	}
 	return s.end(errors.Join(err, o.close(ctx)))
 }
 

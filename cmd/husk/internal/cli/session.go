@@ -85,6 +85,7 @@ func (s *session) interrupted(message string) {
 
 // opened is what a deployment works on. Close releases it.
 type opened struct {
+	workspace  *workspace.Workspace
 	deployment engine.Deployment
 	plugins    *plugins.Plugins
 }
@@ -123,7 +124,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{deployment: engine.Deployment{
+	o := &opened{workspace: w, deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: organization,
 		State: st, Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
 		RefreshFirst: s.flags.refresh, ClearPendingCreates: s.flags.clearPendingCreates,
@@ -145,6 +146,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
 		Cache: cache, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
+		Modules: w.ModulesDir(), Installed: s.flags.installed,
 	})
 	if err != nil {
 		return nil, err

@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 )
 
@@ -158,7 +160,8 @@ func (a *app) stackRemove() *cobra.Command {
 				return err
 			}
 			a.say("Removed the stack %s.", stack)
-			return w.Forget(stack)
+			inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context()) }
+			return errors.Join(w.Forget(stack), plugins.CollectModules(w.ModulesDir(), inUse))
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "forget resources that the stack still has; they are not deleted")

@@ -18,6 +18,8 @@ type Module struct {
 	SDK string
 
 	module *host.Module
+	// wasm returns the module's bytes.
+	wasm func() ([]byte, error)
 }
 
 // Info tells what is known of the module without running it.
@@ -60,8 +62,11 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 		name = path
 	}
 	var module *host.Module
+	wasm := func() ([]byte, error) { return os.ReadFile(path) }
 	if info.IsDir() {
-		_, module, err = p.build(ctx, name, path)
+		var built []byte
+		built, module, err = p.build(ctx, name, path)
+		wasm = func() ([]byte, error) { return built, nil }
 	} else {
 		defer p.tellIfSlow(name, "compiling "+name)()
 		module, err = p.host.Load(ctx, path)
@@ -69,7 +74,11 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 	if err != nil {
 		return nil, err
 	}
-	return identified(ctx, module, path)
+	m, err := identified(ctx, module, path)
+	if err == nil {
+		m.wasm = wasm
+	}
+	return m, err
 }
 
 // build builds the provider in a directory, and loads what came out.

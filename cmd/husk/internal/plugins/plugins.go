@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/blang/semver/v4"
@@ -31,6 +32,11 @@ type Options struct {
 	Cache string
 	// Instances bounds the calls that one provider serves at once; 0 is the host's default.
 	Instances int
+	// Modules is the directory of the modules that resources were made with, empty for
+	// none.
+	Modules string
+	// Installed says to use the modules that the project lists even for what others made.
+	Installed bool
 	// Diagnostics receives what providers log and print, and progress. It may be
 	// called concurrently.
 	Diagnostics func(engine.Diagnostic)
@@ -43,6 +49,8 @@ type Plugins struct {
 	options Options
 	host    *host.Host
 	builder *gobuild.Builder
+
+	keep, kept atomic.Bool // see KeepModules
 
 	mu      sync.Mutex
 	modules map[string]*loading // by path
@@ -111,9 +119,20 @@ func (e *UnknownError) Is(target error) bool { return target == yamlprogram.ErrU
 
 // Load implements [engine.Loader].
 func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	if spec.Digest != "" {
+		provider, err := p.recorded(ctx, spec)
+		if err != nil || provider != nil {
+			return provider, err
+		}
+	}
 	declared, module, err := p.declared(ctx, spec.Name, spec.Version)
 	if err != nil {
 		return nil, err
+	}
+	if p.keep.Load() {
+		if err := p.keepModule(module); err != nil {
+			return nil, fmt.Errorf("keeping the module of provider %s beside the state: %w", declared.Name, err)
+		}
 	}
 	return p.granted(ctx, declared, module)
 }
