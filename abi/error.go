@@ -102,6 +102,7 @@ const (
 	ErrInitFailed      = sentinel(ErrorKindInitFailed)
 	ErrDenied          = sentinel(ErrorKindDenied)
 	ErrInternal        = sentinel(ErrorKindInternal)
+	ErrCrashed         = sentinel(ErrorKindCrashed)
 )
 
 // Error returns the name of the kind in words, such as "not found".

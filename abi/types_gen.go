@@ -27,6 +27,8 @@ const (
 	ErrorKindDenied
 	// Anything else.
 	ErrorKindInternal
+	// The provider's code crashed: whether the call had its effect is not known.
+	ErrorKindCrashed
 )
 
 var errorKindNames = [...]string{
@@ -38,6 +40,7 @@ var errorKindNames = [...]string{
 	"init-failed",
 	"denied",
 	"internal",
+	"crashed",
 }
 
 // String returns the name that the contract gives the case.

@@ -251,7 +251,7 @@ func outcomeUnknown(err error) bool {
 		return true
 	}
 	var e *abi.Error
-	return errors.As(err, &e) && (e.Origin == abi.ErrorOriginHost ||
+	return errors.As(err, &e) && (e.Origin == abi.ErrorOriginHost || e.Kind == abi.ErrorKindCrashed ||
 		e.Kind == abi.ErrorKindUnavailable || e.Kind == abi.ErrorKindCancelled)
 }
 

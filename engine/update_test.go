@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 var props = enginetest.Props
@@ -414,4 +415,17 @@ func TestStackOutputsOfAFailedRunAreKept(t *testing.T) {
 	_, err := s.Try(engine.Up, chain(plain, "2"))
 	require.Error(t, err)
 	require.True(t, s.Resource("proj-dev").Outputs.Has("made"))
+}
+
+func TestACrashDuringACreationStaysPending(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Cloud.Hook = func(string) error { return abi.NewError(abi.ErrorKindCrashed, "panic: nil map") }
+	_, err := s.Try(engine.Up, chain(plain, "1"))
+	require.ErrorContains(t, err, "nil map")
+	n := 0
+	for _, op := range s.Snapshot().Operations() {
+		require.Equal(t, state.OperationCreating, op.Type)
+		n++
+	}
+	require.Equal(t, 1, n, "the provider may have created it before it crashed")
 }

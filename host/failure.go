@@ -43,7 +43,7 @@ func (i *instance) failure(r *running, err error) error {
 		return p.fail(r.method, abi.ErrorKindInternal, "the provider's answer is not what the contract asks for: "+breach.Error())
 	}
 	i.spoiled = true
-	return p.fail(r.method, abi.ErrorKindInternal, i.describeTrap(err))
+	return p.fail(r.method, abi.ErrorKindCrashed, i.describeTrap(err))
 }
 
 // answered completes an error that the guest answered, and makes its text safe.

@@ -121,7 +121,7 @@ func TestACrashFailsOneCall(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			before := mustDo(t, p, "nothing")
 			e := failure(t, p, what, c.args...)
-			require.Equal(t, abi.ErrorKindInternal, e.Kind)
+			require.Equal(t, abi.ErrorKindCrashed, e.Kind)
 			require.Equal(t, abi.ErrorOriginHost, e.Origin)
 			for _, want := range c.want {
 				require.Contains(t, e.Message, want)
@@ -146,7 +146,7 @@ func TestAnExitCannotPassForATimeout(t *testing.T) {
 	p := provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
 	for _, code := range []string{"0xefffffff", "0xffffffff", "0"} {
 		e := failure(t, p, "exit", code)
-		require.Equal(t, abi.ErrorKindInternal, e.Kind)
+		require.Equal(t, abi.ErrorKindCrashed, e.Kind)
 		require.Contains(t, e.Message, "exited with code")
 	}
 }

@@ -39,7 +39,7 @@ func lowerMissingKey(w *lowerer, b []byte, v *abi.MissingKey) {
 }
 
 func liftError(l *lifter, b []byte, v *abi.Error) {
-	v.Kind = abi.ErrorKind(l.enum(b, 8, "kind"))
+	v.Kind = abi.ErrorKind(l.enum(b, 9, "kind"))
 	v.Origin = abi.ErrorOrigin(l.enum(b[1:], 4, "origin"))
 	v.Message = l.string(b[4:], "message")
 	v.Path = l.string(b[12:], "path")
@@ -53,7 +53,7 @@ func liftError(l *lifter, b []byte, v *abi.Error) {
 }
 
 func lowerError(w *lowerer, b []byte, v *abi.Error) {
-	w.enum(b, uint8(v.Kind), 8, "kind")
+	w.enum(b, uint8(v.Kind), 9, "kind")
 	w.enum(b[1:], uint8(v.Origin), 4, "origin")
 	w.string(b[4:], v.Message, "message")
 	w.string(b[12:], v.Path, "path")

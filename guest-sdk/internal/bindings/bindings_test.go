@@ -162,11 +162,11 @@ func testPanic(t *testing.T, wasm []byte) {
 	host := canon.Imports(canontest.NewHost(nil))
 	guest := start(t, wasm, &host)
 	_, err := guest.Check(t.Context(), abi.CheckRequest{Name: "panic please"})
-	require.ErrorIs(t, err, abi.ErrInternal)
+	require.ErrorIs(t, err, abi.ErrCrashed)
 	require.ErrorContains(t, err, "panic: as you please")
 	require.NoError(t, guest.Broken())
 	_, err = guest.Check(t.Context(), abi.CheckRequest{Name: "the instance lives on"})
-	require.NotErrorIs(t, err, abi.ErrInternal)
+	require.NotErrorIs(t, err, abi.ErrCrashed)
 }
 
 // testNothingGranted expects that the provider sees refusals instead of results. The

@@ -60,7 +60,7 @@ func recovered(p any) error {
 	text := panicText(p)
 	stack := make([]byte, maxStack)
 	print("panic: ", text, "\n", string(stack[:runtime.Stack(stack, false)]))
-	return abi.NewError(abi.ErrorKindInternal, "panic: "+text)
+	return abi.NewError(abi.ErrorKindCrashed, "panic: "+text)
 }
 
 func panicText(p any) string {
