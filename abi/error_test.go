@@ -39,6 +39,7 @@ func TestErrorKinds(t *testing.T) {
 		abi.ErrorKindInitFailed:      abi.ErrInitFailed,
 		abi.ErrorKindDenied:          abi.ErrDenied,
 		abi.ErrorKindInternal:        abi.ErrInternal,
+		abi.ErrorKindCrashed:         abi.ErrCrashed,
 	}
 	for kind := abi.ErrorKind(0); kind.String() != "invalid"; kind++ {
 		wrapped := fmt.Errorf("creating it: %w", abi.NewError(kind, "text"))

@@ -113,7 +113,7 @@ func TestBreach(t *testing.T) {
 			func(m memoryWriter, r uint64) { m.u8(r+4+24, 1<<5) },
 			"handshake-response.features: an unknown flag is set", canon.ErrFlags},
 		{"unknown error kind", failing,
-			func(m memoryWriter, r uint64) { m.u8(r+4, 8) },
+			func(m memoryWriter, r uint64) { m.u8(r+4, 9) },
 			"error.kind: there is no such case", canon.ErrCase},
 		{"init-failed without its data", failing,
 			func(m memoryWriter, r uint64) { m.u8(r+4, byte(abi.ErrorKindInitFailed)) },
