@@ -11,3 +11,9 @@ or without husk
 	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o ` + p.Name + `.wasm .
 `
 }
+
+// rawUsage is usage for a provider that does not say who it is before it is asked.
+const rawUsage = `this is a provider for husk, which runs it as a WebAssembly module. Build one with
+
+	husk provider build .
+`
