@@ -133,7 +133,7 @@ func TestCodeBesideTheMethodsTraps(t *testing.T) {
 			p := assemble(t, newHost(t, host.NewConfig().WithMemoryLimit(32<<20)), c.module)
 			for range 2 {
 				_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
-				require.ErrorIs(t, err, abi.ErrCrashed)
+				require.Equal(t, abi.ErrorOriginHost, abi.AsError(err).Origin)
 				require.ErrorContains(t, err, c.want)
 				require.NotErrorIs(t, err, context.DeadlineExceeded)
 			}
