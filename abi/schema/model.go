@@ -53,12 +53,21 @@ type Resource struct {
 	Aliases []string
 	// Component marks a resource that is made of others and has no state of its own.
 	Component bool
+	// Methods are what programs can call on the resource, sorted by name.
+	Methods []Method
 	// DeleteBeforeReplace says that two of the resource cannot exist side by side.
 	DeleteBeforeReplace bool
 	// SchemaCheck and SchemaDiff say that the provider's Check or Diff does what this
 	// schema says and nothing else, so that a host may answer without asking it.
 	SchemaCheck bool
 	SchemaDiff  bool
+}
+
+// Method is a method of a resource: a function whose argument __self__ is the resource.
+type Method struct {
+	Name string
+	// Function is the function's token.
+	Function string
 }
 
 // Function is a function that programs can invoke.
@@ -68,6 +77,8 @@ type Function struct {
 	Deprecation string
 	Args        Object
 	Result      Object
+	// Streams says that the results come one by one, each as Result describes.
+	Streams bool
 }
 
 // Object is a set of named properties.

@@ -86,6 +86,14 @@ func (w *writer) resource(r *Resource) {
 		w.close(']')
 	}
 	w.boolMember("isComponent", r.Component)
+	if len(r.Methods) > 0 {
+		w.key("methods")
+		w.open('{')
+		for i := range r.Methods {
+			w.stringMember(r.Methods[i].Name, r.Methods[i].Function)
+		}
+		w.close('}')
+	}
 	if r.DeleteBeforeReplace || r.SchemaCheck || r.SchemaDiff {
 		w.beginExtension()
 		w.boolMember("deleteBeforeReplace", r.DeleteBeforeReplace)
@@ -104,6 +112,11 @@ func (w *writer) function(f *Function) {
 	w.object(&f.Args)
 	w.key("outputs")
 	w.object(&f.Result)
+	if f.Streams {
+		w.beginExtension()
+		w.boolMember("streams", true)
+		w.endExtension()
+	}
 	w.close('}')
 }
 

@@ -147,6 +147,9 @@ func (p *parser) resource(token string, spec resourceSpec) (*schema.Resource, er
 			r.Aliases = append(r.Aliases, alias.Type)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Methods)) {
+		r.Methods = append(r.Methods, schema.Method{Name: name, Function: spec.Methods[name]})
+	}
 	return r, nil
 }
 
@@ -156,6 +159,7 @@ func (p *parser) function(token string, spec *functionSpec) (*schema.Function, e
 		return f, nil
 	}
 	f.Description, f.Deprecation = spec.Description, spec.DeprecationMessage
+	f.Streams = spec.Language.Husk.Streams
 	var err error
 	if spec.Inputs != nil {
 		if f.Args, err = p.object(spec.Inputs.Properties, spec.Inputs.Required); err != nil {

@@ -35,7 +35,9 @@ func full() *schema.Package {
 			{Name: "token", Type: str, Secret: true},
 		}},
 		Resources: []*schema.Resource{
-			{Token: "zoo:index/pair:Pair", Component: true},
+			{Token: "zoo:index/pair:Pair", Component: true, Methods: []schema.Method{
+				{Name: "feed", Function: "zoo:index/pair:Pair/feed"}, {Name: "part", Function: "zoo:index/pair:Pair/part"},
+			}},
 			{
 				Token: "zoo:index/pet:Pet", Description: "A pet.", Deprecation: "Get a plant.", Aliases: []string{"zoo:old:Pet"},
 				DeleteBeforeReplace: true, SchemaCheck: true, SchemaDiff: true,
@@ -62,6 +64,14 @@ func full() *schema.Package {
 			Token: "zoo:index/count:count", Description: "Counts.",
 			Args:   schema.Object{Properties: []schema.Property{{Name: "of", Type: str, Required: true}}},
 			Result: schema.Object{Properties: []schema.Property{{Name: "n", Type: &schema.Type{Kind: schema.KindInteger}, Required: true}}},
+		}, {
+			Token: "zoo:index/pair:Pair/feed",
+			Args: schema.Object{Properties: []schema.Property{
+				{Name: "__self__", Type: &schema.Type{Kind: schema.KindResource, Token: "zoo:index/pair:Pair"}, Required: true},
+			}},
+		}, {
+			Token: "zoo:index/watch:watch", Streams: true,
+			Result: schema.Object{Properties: []schema.Property{{Name: "seen", Type: str, Required: true}}},
 		}},
 		Types: []*schema.Object{node},
 		Enums: []*schema.Type{colour},

@@ -52,6 +52,7 @@ type resourceSpec struct {
 	DeprecationMessage string                  `json:"deprecationMessage"`
 	IsComponent        bool                    `json:"isComponent"`
 	Aliases            []aliasSpec             `json:"aliases"`
+	Methods            map[string]string       `json:"methods"`
 	Language           struct {
 		Husk struct {
 			DeleteBeforeReplace bool `json:"deleteBeforeReplace"`
@@ -72,6 +73,11 @@ type functionSpec struct {
 	Outputs            *objectSpec `json:"outputs"`
 	// ReturnType describes the result where Outputs does not: an object, or any other type.
 	ReturnType json.RawMessage `json:"returnType"`
+	Language   struct {
+		Husk struct {
+			Streams bool `json:"streams"`
+		} `json:"husk"`
+	} `json:"language"`
 }
 
 type typeSpec struct {
