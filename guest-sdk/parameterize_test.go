@@ -83,7 +83,7 @@ func TestParameterize(t *testing.T) {
 	require.Equal(t, abi.ParameterizeResponse{Name: "tax", Version: "2.0.0", Value: []byte("a,b")}, made)
 	again, err := guest.New(forms())
 	require.NoError(t, err)
-	value := abi.ParameterValue{Name: made.Name, Version: made.Version, Value: made.Value}
+	value := abi.ParameterValue(made)
 	require.Equal(t, made, parameterize(t, again, abi.Parameters{Case: abi.ParametersCaseValue, Value: value}))
 
 	for _, p := range []abi.Provider{p, again} {

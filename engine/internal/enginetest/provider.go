@@ -174,7 +174,7 @@ func (p *provider) Parameterize(_ context.Context, req abi.ParameterizeRequest) 
 	p.cloud.parameters = append(p.cloud.parameters, string(value.Value))
 	p.cloud.mu.Unlock()
 	p.name = value.Name
-	return abi.ParameterizeResponse{Name: value.Name, Version: value.Version, Value: value.Value}, nil
+	return abi.ParameterizeResponse(value), nil
 }
 
 func (p *provider) CheckConfig(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
