@@ -78,6 +78,33 @@
 // is unknown, except that [Previewer] may say more. Methods other than Check and Diff
 // never see unknown values; in those two an unknown field is zero, and Known tells.
 //
+// # Components
+//
+// A component is a resource that is made of others, of any package. Its type has a
+// Construct method that declares them with a [Deployment]; see [ComponentOf]. Nothing
+// waits there: what a child will have is an [Out], which is passed on to the inputs of
+// other children and to the component's outputs, and is unknown in a preview. The SDK
+// registers the component and its outputs, and makes children in parallel that do not
+// depend on each other:
+//
+//	func (Site) Construct(_ context.Context, r guest.ConstructRequest[SiteInputs], d *guest.Deployment) (SiteOutputs, error) {
+//		key := d.Resource(guest.Declaration{
+//			Type: "tls:index/privateKey:PrivateKey", Name: r.Name + "-key",
+//			Inputs: guest.Props{"algorithm": "ED25519"},
+//		})
+//		file := d.Resource(guest.Declaration{
+//			Type: "local:index/file:File", Name: r.Name + "-file",
+//			Inputs: guest.Props{
+//				"path":    guest.Concat(r.Inputs.Directory, "/key.pub"),
+//				"content": guest.Field[string](key, "publicKeyPem"),
+//			},
+//		})
+//		return SiteOutputs{Path: guest.Field[string](file, "path")}, nil
+//	}
+//
+// Fields of a component's inputs that are no Outs are for what decides which children
+// there are. They must be known, and must not be secret.
+//
 // # Building
 //
 // A provider is a WebAssembly module of standard Go:

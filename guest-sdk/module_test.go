@@ -71,6 +71,20 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 			return p.Create(ctx, abi.CreateRequest{Type: animal, Name: "n", Inputs: in, Preview: preview, Timeout: timeout})
 		}
 	}
+	stream := func(args property.Map) question {
+		return func(ctx context.Context, p abi.Provider) (any, error) {
+			handle, err := p.StreamInvoke(ctx, abi.InvokeRequest{Token: "zoo:index/parade:parade", Args: args})
+			var all []property.Map
+			for err == nil {
+				var item abi.StreamItem
+				if item, err = p.StreamNext(ctx, handle); item.Result == nil {
+					break
+				}
+				all = append(all, *item.Result)
+			}
+			return all, err
+		}
+	}
 	named := func(name string) property.Map { return obj("name", name, "legs", 2, "handle", "h") }
 	for _, test := range []struct {
 		name string
@@ -130,6 +144,11 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 		{"invoke fails", func(ctx context.Context, p abi.Provider) (any, error) {
 			return p.Invoke(ctx, abi.InvokeRequest{Token: "zoo:index/greet:greet", Args: obj("name", "nobody")})
 		}},
+		{"stream", stream(obj("length", 3))},
+		{"stream with a secret", stream(obj("length", 2, "banner", "b"))},
+		{"stream that fails", stream(obj("length", 3, "lost", 1))},
+		{"stream of nothing", stream(obj("length", 0))},
+		{"stream refuses", stream(obj("length", "x"))},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			want, wantErr := test.ask(t.Context(), native)
@@ -141,6 +160,18 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 		})
 	}
 
+	t.Run("a stream that is closed early", func(t *testing.T) {
+		handle, err := wasm.StreamInvoke(t.Context(), abi.InvokeRequest{Token: "zoo:index/parade:parade", Args: obj("length", 1_000_000_000)})
+		require.NoError(t, err)
+		for i := range 3 {
+			item, err := wasm.StreamNext(t.Context(), handle)
+			require.NoError(t, err)
+			require.Equal(t, val(i), item.Result.Get("number"))
+		}
+		require.NoError(t, wasm.StreamClose(t.Context(), handle))
+		_, err = wasm.StreamNext(t.Context(), handle)
+		require.ErrorIs(t, err, abi.ErrNotFound)
+	})
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()

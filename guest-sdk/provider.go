@@ -30,6 +30,9 @@ type Provider struct {
 	Config    Config
 	Resources []Resource
 	Functions []Function
+	// Streams are functions whose results come one by one.
+	Streams    []Stream
+	Components []Component
 	// Types are the objects that the properties of [ResourceFrom], [FunctionFrom], and
 	// [ConfigFrom] refer to.
 	Types []*schema.Object

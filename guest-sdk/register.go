@@ -48,6 +48,9 @@ func register(p Provider) (*server, error) {
 			return nil, errors.New("function " + p.Functions[i].token + ": " + err.Error())
 		}
 	}
+	if err := s.addOthers(b, &p); err != nil {
+		return nil, err
+	}
 	s.pkg.Types = b.Types()
 	for _, t := range p.Types {
 		at, exists := slices.BinarySearchFunc(s.pkg.Types, t.Token, func(t *schema.Object, token string) int {

@@ -28,6 +28,10 @@ type server struct {
 	config    *shape.Shape // nil where there is no configuration
 	configure func(ctx context.Context, config unsafe.Pointer) error
 	close     func(context.Context) error
+	// composer and streams are nil where there are no components, and no functions that
+	// stream.
+	composer composer
+	streams  streamer
 	// parameterize is nil where the provider has no parameters.
 	parameterize func(context.Context, Parameters) (Parameterized, error)
 	// begin returns the context in which the author's code runs, and what ends it. It

@@ -199,6 +199,14 @@ func (b *Builder) shape(t reflect.Type) (*Shape, error) {
 		s.kind, s.Type = kind, &schema.Type{Kind: typ}
 		return s, nil
 	}
+	if of := eventualType(t); of != nil {
+		known, err := b.shape(of)
+		if err != nil {
+			return nil, err
+		}
+		s.kind, s.Type = kindEventual, known.Type
+		return s, nil
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		return s, b.nested(s, t)

@@ -28,6 +28,8 @@ func (s *Shape) Load(m property.Map, target unsafe.Pointer) error {
 type loader struct {
 	path property.Path
 	err  *abi.Error // the first mismatch
+	// around are the dependencies of what the value at the path lies in.
+	around []string
 }
 
 func (l *loader) fail(message string) {
@@ -53,6 +55,10 @@ func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
 func (l *loader) value(s *Shape, v property.Value, target unsafe.Pointer) {
 	if s.kind == kindValue {
 		*(*property.Value)(target) = v // with its secrets and unknowns
+		return
+	}
+	if s.kind == kindEventual || v.Kind() == property.KindOutput {
+		l.output(s, v, target)
 		return
 	}
 	v = v.Plain()

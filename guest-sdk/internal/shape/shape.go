@@ -73,6 +73,7 @@ const (
 	kindAsset
 	kindArchive
 	kindReference
+	kindEventual
 )
 
 // hasPointers reports whether the collector must see the values: only a chunk of
@@ -82,7 +83,7 @@ func (k kind) hasPointers() bool { return k > kindFloat64 }
 // nilable reports whether a value can be left out: its zero is not a value.
 func (s *Shape) nilable() bool {
 	switch s.kind {
-	case kindPointer, kindSlice, kindMap, kindValue:
+	case kindPointer, kindSlice, kindMap, kindValue, kindEventual:
 		return true
 	}
 	return false

@@ -5,6 +5,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
 // Store returns the struct at source, whose shape s is, as properties. Nil pointers,
@@ -98,6 +99,8 @@ func (st *storer) value(s *Shape, source unsafe.Pointer) property.Value {
 		return property.ArchiveOf(*(*property.Archive)(source))
 	case kindReference:
 		return property.Reference(*(*property.ResourceReference)(source))
+	case kindEventual:
+		return st.eventual(*(**eventual.Cell)(source))
 	}
 	return st.integer(s, source)
 }

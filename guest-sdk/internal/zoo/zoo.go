@@ -5,6 +5,7 @@ package zoo
 import (
 	"context"
 	"errors"
+	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -209,6 +210,33 @@ type GreetResult struct {
 	Region string `husk:"region"`
 }
 
+// ParadeArgs are the arguments of parade.
+type ParadeArgs struct {
+	Length int    `husk:"length"`
+	Lost   int    `husk:"lost,default=-1" doc:"The animal at which it fails."`
+	Banner string `husk:"banner,optional,secret"`
+}
+
+// Marching is one result of parade.
+type Marching struct {
+	Number int    `husk:"number"`
+	Banner string `husk:"banner"`
+}
+
+func parade(_ context.Context, args ParadeArgs) iter.Seq2[Marching, error] {
+	return func(yield func(Marching, error) bool) {
+		for i := range args.Length {
+			if i == args.Lost {
+				yield(Marching{}, guest.NotFound("animal "+strconv.Itoa(i)+" has run away"))
+				return
+			}
+			if !yield(Marching{i, args.Banner}, nil) {
+				return
+			}
+		}
+	}
+}
+
 // Provider returns the provider, with state of its own.
 func Provider() guest.Provider {
 	var config Config
@@ -233,6 +261,9 @@ func Provider() guest.Provider {
 				}
 				return GreetResult{Text: strings.Repeat("Hello, "+args.Name+"! ", args.Times), Region: config.Region}, nil
 			}, guest.Doc("Greets.")),
+		},
+		Streams: []guest.Stream{
+			guest.StreamOf("zoo:index/parade:parade", parade, guest.Doc("The animals, one by one.")),
 		},
 	}
 }

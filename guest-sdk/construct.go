@@ -1,0 +1,183 @@
+package guest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// construct registers a component, lets its author declare the children, waits for
+// them, and registers the outputs.
+func (all *composite) construct(ctx context.Context, s *server, request *abi.ConstructRequest) (abi.ConstructResponse, error) {
+	none := abi.ConstructResponse{}
+	c := all.components[request.Type]
+	if c == nil {
+		return none, s.noSuch("component", request.Type, s.pkg.NearestResource(request.Type))
+	}
+	monitor, err := monitorOf(ctx)
+	if err != nil {
+		return none, err
+	}
+	inputs, failures := c.Inputs.Check(request.Inputs)
+	if len(failures) > 0 {
+		return none, refusal(failures)
+	}
+	inputs = dependent(inputs, request.InputDependencies)
+	open, err := s.takes(c.inputs, inputs)
+	if err != nil {
+		return none, err
+	}
+	in, err := loaded(c.inputs, inputs)
+	if err != nil {
+		return none, err
+	}
+
+	ctx, leave := s.within(ctx, "", 0)
+	defer leave()
+	own, err := monitor.RegisterResource(ctx, abi.RegisterResourceRequest{
+		Type: request.Type, Name: request.Name, Parent: request.Parent, Inputs: inputs,
+		PropertyDependencies: request.InputDependencies, Options: s.ownOptions(request.Options),
+	})
+	if err != nil {
+		return none, err
+	}
+	ctx = withURN(ctx, own.URN)
+
+	var outputs property.Map
+	if open {
+		d := newDeployment(ctx, monitor, &request.Context, own.URN)
+		out, err := c.construct(ctx, request, own.URN, in, d)
+		if err == nil {
+			outputs, err = d.outputs(func() (property.Map, error) { return c.state.Store(out) })
+		}
+		if err = d.end(err); err != nil {
+			return none, err
+		}
+	} else {
+		Log(ctx).Warning("what " + request.Name + " is made of is not known in this preview, for some of its inputs are not")
+		for i := range c.Outputs.Properties {
+			outputs = outputs.With(c.Outputs.Properties[i].Name, property.Unknown)
+		}
+	}
+	if err := monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: own.URN, Outputs: outputs}); err != nil {
+		return none, err
+	}
+	return abi.ConstructResponse{
+		URN: own.URN, State: withoutDependencies(outputs), StateDependencies: dependenciesOf(outputs),
+	}, nil
+}
+
+// monitorOf returns the monitor of a call.
+func monitorOf(ctx context.Context) (abi.Monitor, error) {
+	if m := callersMonitor(ctx); m != nil {
+		return m, nil
+	}
+	return nil, abi.NewError(abi.ErrorKindInvalidArgument, "a component needs a monitor to make its children with, and the caller has none")
+}
+
+// takes reports whether variables of the shape hold all of the properties: an unknown
+// may not be in a field of an ordinary type, and a secret must not be, because what the
+// author makes of it would not be one.
+func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
+	if path, found := inputs.Secret(m); found {
+		return false, InvalidArgument(path.String(), "the provider cannot keep this input secret: its field would have to be a guest.Out")
+	}
+	if s.undecided.Load() {
+		return false, nil
+	}
+	_, found := inputs.Unknown(m)
+	return !found, nil
+}
+
+// ownOptions are the options of the component itself. What chose its provider is
+// handed down, so that resources of the same package are managed by it.
+func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
+	named := slices.ContainsFunc(o.Providers, func(p abi.PackageProvider) bool { return p.Package == s.pkg.Name })
+	if o.Provider != "" && !named {
+		o.Providers = append(slices.Clone(o.Providers), abi.PackageProvider{Package: s.pkg.Name, Reference: o.Provider})
+	}
+	o.Provider, o.Version, o.PackageRef = "", "", ""
+	return o
+}
+
+// outputs returns what store does once all children are made. What is stored may have
+// declared more of them.
+func (d *Deployment) outputs(store func() (property.Map, error)) (property.Map, error) {
+	for {
+		if err := d.finish(); err != nil {
+			return property.Map{}, err
+		}
+		m, err := store()
+		if err != nil || len(d.running)+len(d.waiting) == 0 {
+			return m, err
+		}
+	}
+}
+
+// end waits for what still runs after a failure, so that it is recorded, and returns
+// the error.
+func (d *Deployment) end(err error) error {
+	if err == nil {
+		return nil
+	}
+	if d.failure == nil {
+		d.failure = err
+	}
+	_ = d.finish() // answers a failure, or that waiting was cancelled
+	return d.failure
+}
+
+// refusal is the error that says why inputs or arguments are refused.
+func refusal(failures []abi.CheckFailure) error {
+	if len(failures) == 1 {
+		return InvalidArgument(failures[0].Path, failures[0].Reason)
+	}
+	reasons := make([]string, len(failures))
+	for i, f := range failures {
+		reasons[i] = f.Path + ": " + f.Reason
+	}
+	return InvalidArgument("", strings.Join(reasons, "\n"))
+}
+
+// dependent gives properties the dependencies that the caller names.
+func dependent(m property.Map, dependencies []abi.PropertyDependency) property.Map {
+	for _, d := range dependencies {
+		if v, ok := m.Lookup(d.Key); ok {
+			m = m.With(d.Key, withDependencies(v, d.URNs))
+		}
+	}
+	return m
+}
+
+func withDependencies(v property.Value, urns []urn.URN) property.Value {
+	if len(urns) == 0 {
+		return v
+	}
+	o := property.Output{Value: v}
+	for _, u := range urns {
+		o.Dependencies = append(o.Dependencies, string(u))
+	}
+	return property.OutputOf(o)
+}
+
+// withoutDependencies replaces outputs by their values. Who gets the properties is told
+// of the dependencies apart from them.
+func withoutDependencies(m property.Map) property.Map {
+	return m.Transform(plainOutput)
+}
+
+func plainOutput(v property.Value) property.Value {
+	o, ok := v.AsOutput()
+	if !ok {
+		return v
+	}
+	if o.Secret {
+		return property.Secret(o.Value)
+	}
+	return o.Value
+}

@@ -1,0 +1,267 @@
+package guest
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
+)
+
+// Deployment is where a component declares its children. Declaring returns at once:
+// each child is made as soon as what its inputs and options refer to is there, so that
+// independent ones are made in parallel, in the order in which they were declared. The
+// component ends when all of them are made. Once one fails no other is begun, and the
+// component fails with its error.
+//
+// A Deployment is used during the call that it was passed to, and by its goroutine
+// alone: there is no need for others.
+type Deployment struct {
+	ctx     context.Context
+	monitor abi.Monitor
+	context *abi.RunContext
+	preview bool
+	// parent is the component.
+	parent     urn.URN
+	transforms []func(*Declaration)
+
+	// waiting are operations whose sources are not there yet, in order of declaration.
+	waiting []*operation
+	running map[abi.OperationHandle]*operation
+	failure error
+}
+
+// operation is one that the monitor is asked to do.
+type operation struct {
+	// sources must be there before it can start.
+	sources []*eventual.Cell
+	request func([]property.Value) abi.Operation
+	// done takes what came out of it.
+	done func(*abi.Outcome) error
+	cell *eventual.Cell
+	// fatal says that its failure is the component's.
+	fatal bool
+	// what it is, for messages.
+	what string
+}
+
+func newDeployment(ctx context.Context, m abi.Monitor, run *abi.RunContext, parent urn.URN) *Deployment {
+	return &Deployment{
+		ctx: ctx, monitor: m, context: run, preview: run.DryRun, parent: parent,
+		running: map[abi.OperationHandle]*operation{},
+	}
+}
+
+// Preview reports whether nothing is made, only what would be is looked at. Values that
+// would come to be are unknown then.
+func (d *Deployment) Preview() bool { return d.preview }
+
+// Context is the deployment that the component is part of.
+func (d *Deployment) Context() abi.RunContext { return *d.context }
+
+// Transform has change look at, and change, each declaration from now on, before it
+// counts.
+func (d *Deployment) Transform(change func(*Declaration)) {
+	d.transforms = append(d.transforms, change)
+}
+
+// Resource declares a resource.
+func (d *Deployment) Resource(declared Declaration) *Child { return d.declare(declared, true, false) }
+
+// Component declares a component that a provider makes: this one or another.
+func (d *Deployment) Component(declared Declaration) *Child { return d.declare(declared, false, true) }
+
+// Group declares a component that nobody else makes: the parent of others in their
+// options, under which people see them.
+func (d *Deployment) Group(declared Declaration) *Child { return d.declare(declared, false, false) }
+
+func (d *Deployment) declare(declared Declaration, custom, remote bool) *Child {
+	for _, change := range d.transforms {
+		change(&declared)
+	}
+	o := declared.Options
+	child := &Child{d: d, typ: declared.Type, name: declared.Name, custom: custom, cell: eventual.Pending()}
+	d.begin(&operation{
+		what: declared.Type + " " + declared.Name, fatal: true, cell: child.cell,
+		sources: sourcesOf(&o, declared.Inputs),
+		request: func(values []property.Value) abi.Operation {
+			inputs, _ := values[0].AsObject()
+			return abi.Operation{Case: abi.OperationCaseRegisterResource, RegisterResource: abi.RegisterResourceRequest{
+				Type: declared.Type, Name: declared.Name, Parent: d.parentOf(o.Parent), Custom: custom, Remote: remote,
+				Inputs: inputs, PropertyDependencies: dependenciesOf(inputs), Options: o.resolve(values[1]),
+			}}
+		},
+		done: func(out *abi.Outcome) error {
+			r := &out.Registered
+			switch r.Result {
+			case abi.RegistrationResultFailed:
+				return abi.NewError(abi.ErrorKindInternal, "it failed")
+			case abi.RegistrationResultSkipped:
+				return abi.NewError(abi.ErrorKindInternal, "it was left out, because something that it depends on failed")
+			}
+			child.made = made{r.URN, r.ID, r.State, r.StateDependencies}
+			return nil
+		},
+	})
+	return child
+}
+
+// Read looks up a resource that exists and that nobody here manages. The declaration's
+// inputs help to find it, where its ID alone does not.
+func (d *Deployment) Read(declared Declaration, id Out[string]) *Child {
+	for _, change := range d.transforms {
+		change(&declared)
+	}
+	o := declared.Options
+	child := &Child{d: d, typ: declared.Type, name: declared.Name, custom: true, cell: eventual.Pending()}
+	d.begin(&operation{
+		what: declared.Type + " " + declared.Name, fatal: true, cell: child.cell,
+		sources: append(sourcesOf(&o, declared.Inputs), id.cell),
+		request: func(values []property.Value) abi.Operation {
+			inputs, _ := values[0].AsObject()
+			id := values[len(values)-1]
+			child.made.id, _ = id.Plain().AsString() // unknown in a preview: the engine is told so
+			options := o.resolve(values[1])
+			for _, u := range id.Dependencies() {
+				options.Dependencies = append(options.Dependencies, urn.URN(u))
+			}
+			return abi.Operation{Case: abi.OperationCaseReadResource, ReadResource: abi.ReadResourceRequest{
+				ID: child.made.id, Type: declared.Type, Name: declared.Name, Parent: d.parentOf(o.Parent),
+				Properties: inputs, Options: options,
+			}}
+		},
+		done: func(out *abi.Outcome) error {
+			child.made.urn, child.made.state = out.ResourceRead.URN, out.ResourceRead.State
+			return nil
+		},
+	})
+	return child
+}
+
+// Invoke returns the result of a function of a package. Of the options, the parent,
+// provider, version, package, and dependencies count. A failure is that of whoever uses
+// the result.
+func (d *Deployment) Invoke(token string, args Props, o Options) Out[property.Value] {
+	return d.call(token, args, &o, func(args property.Map, options abi.FunctionOptions) abi.Operation {
+		return abi.Operation{Case: abi.OperationCaseInvoke, Invoke: abi.MonitorInvokeRequest{
+			Token: token, Args: args, Options: options,
+		}}
+	})
+}
+
+// Call returns the result of a method of a component, for example site:index:Site/check
+// of a child that is a site:index:Site. Of the options, the same count as for Invoke.
+func (d *Deployment) Call(of *Child, token string, args Props, o Options) Out[property.Value] {
+	all := Props{self: of}
+	for name, v := range args {
+		all[name] = v
+	}
+	return d.call(token, all, &o, func(args property.Map, options abi.FunctionOptions) abi.Operation {
+		return abi.Operation{Case: abi.OperationCaseCall, Call: abi.MonitorCallRequest{
+			Token: token, Args: args, ArgDependencies: dependenciesOf(args), Options: options,
+		}}
+	})
+}
+
+func (d *Deployment) call(token string, args Props, o *Options, request func(property.Map, abi.FunctionOptions) abi.Operation) Out[property.Value] {
+	result := eventual.Pending()
+	var answer *eventual.Cell
+	cell := eventual.Computed([]*eventual.Cell{result}, func([]property.Value) (*eventual.Cell, error) { return answer, nil })
+	var from property.Value
+	d.begin(&operation{
+		what: token, cell: result, sources: sourcesOf(o, args),
+		request: func(values []property.Value) abi.Operation {
+			m, _ := values[0].AsObject()
+			from = values[0]
+			options := o.resolve(property.Null)
+			return request(m, abi.FunctionOptions{
+				Provider: options.Provider, Version: options.Version, PackageRef: options.PackageRef,
+				Parent: d.parentOf(o.Parent), DependsOn: options.Dependencies,
+			})
+		},
+		done: func(out *abi.Outcome) error {
+			var v property.Value
+			var failures []abi.CheckFailure
+			if out.Case == abi.OutcomeCaseCalled {
+				failures = out.Called.Failures
+				v = called(out.Called)
+			} else {
+				failures = out.Invoked.Failures
+				v = property.Object(out.Invoked.Result)
+				if out.Invoked.Unknown {
+					v = property.Unknown
+				}
+			}
+			if len(failures) > 0 {
+				return refusal(failures)
+			}
+			answer = eventual.Of(marked(v, from))
+			return nil
+		},
+	})
+	return Out[property.Value]{cell: cell}
+}
+
+// called is the result of a method, of which each property has its dependencies.
+func called(r abi.MonitorCallResponse) property.Value {
+	m := r.Result
+	for _, d := range r.ResultDependencies {
+		m = m.With(d.Key, withDependencies(m.Get(d.Key), d.URNs))
+	}
+	return property.Object(m)
+}
+
+// Package makes a package known that another one becomes by parameters. The answer goes
+// into [Options.Package].
+func (d *Deployment) Package(request abi.RegisterPackageRequest) (string, error) {
+	response, err := d.monitor.RegisterPackage(d.ctx, request)
+	return response.PackageRef, err
+}
+
+// Await waits for a value whose content decides what else to declare. In a preview it
+// may not be known. What is secret in it is so no longer. See [Apply] for the types.
+func Await[T any](d *Deployment, o Out[T]) (v T, known bool, err error) {
+	value, err := d.await(o.cell)
+	if err != nil || value.ContainsUnknowns() {
+		return v, false, err
+	}
+	err = decode(value, &v)
+	return v, err == nil, err
+}
+
+// sourcesOf returns the inputs, the replacement trigger, and the children that the
+// options refer to.
+func sourcesOf(o *Options, inputs Props) []*eventual.Cell {
+	sources := []*eventual.Cell{object(inputs), cellOf(o.ReplacementTrigger)}
+	for _, c := range o.children() {
+		if c != nil {
+			sources = append(sources, c.cell)
+		}
+	}
+	return sources
+}
+
+func (d *Deployment) parentOf(c *Child) urn.URN {
+	if c == nil {
+		return d.parent
+	}
+	return c.made.urn
+}
+
+// dependenciesOf lists the resources that each top-level property comes from.
+func dependenciesOf(m property.Map) []abi.PropertyDependency {
+	var list []abi.PropertyDependency
+	for name, v := range m.All() {
+		dependencies := v.Dependencies()
+		if len(dependencies) == 0 {
+			continue
+		}
+		urns := make([]urn.URN, len(dependencies))
+		for i, u := range dependencies {
+			urns[i] = urn.URN(u)
+		}
+		list = append(list, abi.PropertyDependency{Key: name, URNs: urns})
+	}
+	return list
+}

@@ -1,0 +1,160 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// Method is a method of a component, see [MethodOf].
+type Method struct {
+	name string
+	// add registers the method of the component with that token. Its types are such that
+	// modules without components do not have those of components.
+	add func(s *server, b *shape.Builder, token string) error
+}
+
+// MethodRequest asks a component for something.
+type MethodRequest[A any] struct {
+	_ incomparable
+
+	// Self is the component. Children that the method declares lie under it.
+	Self urn.URN
+	Args A
+}
+
+// MethodOf returns a method of a component, whose arguments and results are the fields
+// of A and R, as those of [ComponentOf]. Programs call it by the component's token and
+// its name: site:index:Site/check.
+func MethodOf[A, R any](name string, call func(ctx context.Context, request MethodRequest[A], d *Deployment) (R, error), options ...Option) Method {
+	about := aboutOf(options)
+	return Method{name: name, add: func(s *server, b *shape.Builder, token string) error {
+		var args A
+		var result R
+		m := &method{call: func(ctx context.Context, self urn.URN, args unsafe.Pointer, d *Deployment) (unsafe.Pointer, error) {
+			result, err := call(ctx, MethodRequest[A]{Self: self, Args: *(*A)(args)}, d)
+			return unsafe.Pointer(&result), err
+		}}
+		all, _ := s.composer.(*composite)
+		return s.addMethod(all, b, all.components[token], name, &about, m, reflect.TypeOf(args), reflect.TypeOf(result))
+	}}
+}
+
+// self is the argument that holds the component a method is called on.
+const self = "__self__"
+
+type method struct {
+	*schema.Function
+	args, result *shape.Shape
+	call         func(ctx context.Context, self urn.URN, args unsafe.Pointer, d *Deployment) (unsafe.Pointer, error)
+}
+
+func (s *server) addMethod(all *composite, b *shape.Builder, c *component, name string, about *about, m *method, args, result reflect.Type) error {
+	token := c.Token + "/" + name
+	if name == "" || strings.ContainsAny(name, ":/") {
+		return errors.New("it needs a name without : and /")
+	}
+	if all.methods[token] != nil {
+		return errors.New("it is declared twice")
+	}
+	var err error
+	if m.args, err = b.Inputs(args); err != nil {
+		return err
+	}
+	if m.result, err = b.Outputs(result); err != nil {
+		return err
+	}
+	m.Function = &schema.Function{
+		Token: token, Description: about.description, Deprecation: about.deprecation,
+		Args: *m.args.Object, Result: *m.result.Object,
+	}
+	at, exists := slices.BinarySearchFunc(m.Args.Properties, self, func(p schema.Property, name string) int {
+		return strings.Compare(p.Name, name)
+	})
+	if exists {
+		return errors.New("the argument " + self + " is the component itself, and not declared")
+	}
+	m.Args.Properties = shape.Insert(slices.Clone(m.Args.Properties), at, schema.Property{
+		Name: self, Type: &schema.Type{Kind: schema.KindResource, Token: c.Token}, Required: true,
+	})
+	s.addDescription(m.Function)
+	at, _ = slices.BinarySearchFunc(c.Methods, name, func(m schema.Method, name string) int {
+		return strings.Compare(m.Name, name)
+	})
+	c.Methods = shape.Insert(c.Methods, at, schema.Method{Name: name, Function: token})
+	all.methods[token] = m
+	return nil
+}
+
+// addDescription adds a function to the schema.
+func (s *server) addDescription(f *schema.Function) {
+	at, _ := slices.BinarySearchFunc(s.pkg.Functions, f.Token, func(f *schema.Function, token string) int {
+		return strings.Compare(f.Token, token)
+	})
+	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, f)
+}
+
+// componentOf returns the URN that a reference to a component has, or is, where the
+// caller makes references plainer.
+func componentOf(v property.Value) urn.URN {
+	v = v.Plain()
+	if r, ok := v.AsReference(); ok {
+		return urn.URN(r.URN)
+	}
+	u, _ := v.AsString()
+	return urn.URN(u)
+}
+
+func (all *composite) call(ctx context.Context, s *server, request *abi.CallRequest) (abi.CallResponse, error) {
+	none := abi.CallResponse{}
+	m := all.methods[request.Token]
+	if m == nil {
+		return none, s.noSuch("method", request.Token, s.pkg.NearestFunction(request.Token))
+	}
+	monitor, err := monitorOf(ctx)
+	if err != nil {
+		return none, err
+	}
+	args, failures := m.Args.Check(request.Args)
+	if len(failures) > 0 {
+		return abi.CallResponse{Failures: failures}, nil
+	}
+	of := componentOf(args.Get(self))
+	args = dependent(args.Without(self), request.ArgDependencies)
+	open, err := s.takes(m.args, args)
+	if err != nil {
+		return none, err
+	}
+	if !open {
+		var unknown property.Map
+		for i := range m.Result.Properties {
+			unknown = unknown.With(m.Result.Properties[i].Name, property.Unknown)
+		}
+		return abi.CallResponse{Result: unknown}, nil
+	}
+	in, err := loaded(m.args, args)
+	if err != nil {
+		return none, err
+	}
+	ctx, leave := s.within(ctx, of, 0)
+	defer leave()
+	d := newDeployment(ctx, monitor, &request.Context, of)
+	out, err := m.call(ctx, of, in, d)
+	var result property.Map
+	if err == nil {
+		result, err = d.outputs(func() (property.Map, error) { return m.result.Store(out) })
+	}
+	if err = d.end(err); err != nil {
+		return none, err
+	}
+	return abi.CallResponse{Result: withoutDependencies(result), ResultDependencies: dependenciesOf(result)}, nil
+}

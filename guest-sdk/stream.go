@@ -1,0 +1,253 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"reflect"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// Stream is a function of a provider whose results come one by one, see [StreamOf].
+type Stream struct {
+	token string
+	add   func(s *server, b *shape.Builder) error
+}
+
+// StreamOf returns the function with that token, whose arguments are the fields of A,
+// and each of whose results are those of R. Nothing is computed before it is asked for:
+// the sequence stands still between two results, and is told to stop where nobody wants
+// more. An error ends it. The context is that of the whole sequence.
+//
+// Results of a call with a secret argument are secret as a whole.
+func StreamOf[A, R any](token string, call func(ctx context.Context, args A) iter.Seq2[R, error], options ...Option) Stream {
+	about := aboutOf(options)
+	return Stream{token: token, add: func(s *server, b *shape.Builder) error {
+		var args A
+		var result R
+		f := &streaming{begin: func(ctx context.Context, args unsafe.Pointer) (func() (unsafe.Pointer, error), func()) {
+			next, stop := iter.Pull2(call(ctx, *(*A)(args)))
+			return func() (unsafe.Pointer, error) {
+				result, err, ok := next()
+				if !ok || err != nil {
+					return nil, err
+				}
+				return unsafe.Pointer(&result), nil
+			}, stop
+		}}
+		return s.addStream(b, token, &about, f, reflect.TypeOf(args), reflect.TypeOf(result))
+	}}
+}
+
+// streaming is a registered function that streams. What begin answers gives the next
+// result, nil after the last, and ends the stream.
+type streaming struct {
+	*schema.Function
+	args, result *shape.Shape
+	begin        func(ctx context.Context, args unsafe.Pointer) (next func() (unsafe.Pointer, error), stop func())
+}
+
+// streams are the functions that stream, and what they have begun.
+type streams struct {
+	functions map[string]*streaming
+
+	mu   sync.Mutex
+	last abi.StreamHandle
+	open map[abi.StreamHandle]*openStream
+}
+
+// maxOpenStreams bounds the streams that a provider has open at once, each of which has
+// a stack and what its author's function holds: more than callers need, few enough to
+// notice one that forgets to close them.
+const maxOpenStreams = 64
+
+// openStream is one stream. Its lock is held while a result is computed.
+type openStream struct {
+	mu     sync.Mutex
+	next   func() (unsafe.Pointer, error)
+	stop   func()
+	cancel context.CancelFunc
+	result *shape.Shape
+	secret bool
+	closed bool
+}
+
+func (s *server) addStream(b *shape.Builder, token string, about *about, f *streaming, args, result reflect.Type) error {
+	all, _ := s.streams.(*streams)
+	if all == nil {
+		all = &streams{functions: map[string]*streaming{}, open: map[abi.StreamHandle]*openStream{}}
+		s.streams = all
+	}
+	if all.functions[token] != nil || s.functions[token] != nil {
+		return errors.New("it is declared twice")
+	}
+	if err := checkToken(s.pkg.Name, token); err != nil {
+		return err
+	}
+	var err error
+	if f.args, err = b.Inputs(args); err != nil {
+		return err
+	}
+	if f.result, err = b.Outputs(result); err != nil {
+		return err
+	}
+	f.Function = &schema.Function{
+		Token: token, Description: about.description, Deprecation: about.deprecation,
+		Args: *f.args.Object, Result: *f.result.Object, Streams: true,
+	}
+	s.addDescription(f.Function)
+	all.functions[token] = f
+	return nil
+}
+
+// streamer is what a provider with functions that stream has more than others: behind an
+// interface, so that others do not have its code.
+type streamer interface {
+	begin(ctx context.Context, s *server, request *abi.InvokeRequest) (abi.StreamHandle, error)
+	next(ctx context.Context, handle abi.StreamHandle) (*property.Map, error)
+	end(handle abi.StreamHandle)
+}
+
+func (s *server) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
+	if s.streams == nil {
+		return s.Unimplemented.StreamInvoke(ctx, request)
+	}
+	handle, err := s.streams.begin(ctx, s, &request)
+	return handle, answerError(err)
+}
+
+func (s *server) StreamNext(ctx context.Context, handle abi.StreamHandle) (abi.StreamItem, error) {
+	if s.streams == nil {
+		return s.Unimplemented.StreamNext(ctx, handle)
+	}
+	result, err := s.streams.next(ctx, handle)
+	return abi.StreamItem{Result: result}, answerError(err)
+}
+
+func (s *server) StreamClose(ctx context.Context, handle abi.StreamHandle) error {
+	if s.streams == nil {
+		return s.Unimplemented.StreamClose(ctx, handle)
+	}
+	s.streams.end(handle)
+	return nil
+}
+
+func (all *streams) begin(ctx context.Context, s *server, request *abi.InvokeRequest) (abi.StreamHandle, error) {
+	f := all.functions[request.Token]
+	if f == nil {
+		return 0, s.noSuch("function that streams", request.Token, s.pkg.NearestFunction(request.Token))
+	}
+	if err := s.decided(); err != nil {
+		return 0, err
+	}
+	args, failures := f.Args.Check(request.Args)
+	if len(failures) > 0 {
+		return 0, refusal(failures)
+	}
+	if err := known("argument", args); err != nil {
+		return 0, err
+	}
+	in, err := loaded(f.args, args)
+	if err != nil {
+		return 0, err
+	}
+	// The stream outlives the call that begins it.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, leave := s.within(ctx, "", 0)
+	o := &openStream{result: f.result, secret: args.ContainsSecrets(), cancel: func() { cancel(); leave() }}
+	o.next, o.stop = f.begin(ctx, in)
+	handle, ok := all.add(o)
+	if !ok {
+		o.close()
+		return 0, abi.NewError(abi.ErrorKindUnavailable, strconv.Itoa(maxOpenStreams)+" streams are open already: close one")
+	}
+	return handle, nil
+}
+
+func (all *streams) next(ctx context.Context, handle abi.StreamHandle) (*property.Map, error) {
+	o := all.get(handle)
+	if o == nil {
+		return nil, abi.NewError(abi.ErrorKindNotFound, "there is no such stream, or it has ended")
+	}
+	if ctx.Err() != nil {
+		o.cancel()
+	}
+	forget := context.AfterFunc(ctx, o.cancel)
+	result, err := o.pull()
+	forget()
+	if err != nil || result == nil {
+		all.remove(handle)
+		o.close()
+	}
+	return result, err
+}
+
+func (all *streams) end(handle abi.StreamHandle) {
+	if o := all.get(handle); o != nil {
+		all.remove(handle)
+		o.close()
+	}
+}
+
+func (all *streams) add(o *openStream) (abi.StreamHandle, bool) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.open) >= maxOpenStreams {
+		return 0, false
+	}
+	all.last++
+	all.open[all.last] = o
+	return all.last, true
+}
+
+func (all *streams) get(handle abi.StreamHandle) *openStream {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.open[handle]
+}
+
+func (all *streams) remove(handle abi.StreamHandle) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.open, handle)
+}
+
+// pull computes the next result, nil after the last.
+func (o *openStream) pull() (*property.Map, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return nil, abi.NewError(abi.ErrorKindNotFound, "the stream was closed")
+	}
+	p, err := o.next()
+	if p == nil || err != nil {
+		return nil, err
+	}
+	result, err := o.result.Store(p)
+	if err != nil {
+		return nil, err
+	}
+	if o.secret {
+		result = allSecret(result)
+	}
+	return &result, nil
+}
+
+// close lets the author's function end. A result that is being computed is waited for,
+// with its context at an end.
+func (o *openStream) close() {
+	o.cancel()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.closed = true
+		o.stop()
+	}
+}
