@@ -1,0 +1,10 @@
+// Command site is a provider of components: a WebAssembly module for Husk. What it does
+// is in package provider.
+package main
+
+import (
+	"github.com/husk-dev/husk/examples/providers/site/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+func main() { guest.Serve(provider.New()) }

@@ -1,0 +1,52 @@
+package provider
+
+import (
+	"context"
+
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+// CertificateInputs are the inputs of a certificate.
+type CertificateInputs struct {
+	Host  guest.Out[string]  `husk:"host" doc:"The host name that the certificate is for."`
+	Hours guest.Out[float64] `husk:"hours,optional" doc:"How long it is valid; a year where nothing is said."`
+}
+
+// CertificateOutputs are the outputs of a certificate.
+type CertificateOutputs struct {
+	Certificate guest.Out[string] `husk:"certificate" doc:"The certificate, in PEM form."`
+	Key         guest.Out[string] `husk:"key,secret" doc:"The private key, in PEM form."`
+}
+
+// Certificate is a key and a certificate that is signed with it.
+type Certificate struct{}
+
+const hoursOfYear = 365 * 24
+
+// Construct declares the key and the certificate.
+func (Certificate) Construct(_ context.Context, r guest.ConstructRequest[CertificateInputs], d *guest.Deployment) (CertificateOutputs, error) {
+	hours := guest.Apply(r.Inputs.Hours, func(hours float64) (float64, error) {
+		if hours == 0 {
+			hours = hoursOfYear
+		}
+		return hours, nil
+	})
+	key := d.Resource(guest.Declaration{
+		Type: "tls:index/privateKey:PrivateKey", Name: r.Name + "-key",
+		Inputs: guest.Props{"algorithm": "ECDSA", "ecdsaCurve": "P256"},
+	})
+	certificate := d.Resource(guest.Declaration{
+		Type: "tls:index/selfSignedCert:SelfSignedCert", Name: r.Name + "-cert",
+		Inputs: guest.Props{
+			"privateKeyPem":       guest.Field[string](key, "privateKeyPem"),
+			"subject":             guest.Props{"commonName": r.Inputs.Host},
+			"dnsNames":            []any{r.Inputs.Host},
+			"allowedUses":         []string{"digital_signature", "server_auth"},
+			"validityPeriodHours": hours,
+		},
+	})
+	return CertificateOutputs{
+		Certificate: guest.Field[string](certificate, "certPem"),
+		Key:         guest.Field[string](key, "privateKeyPem"),
+	}, nil
+}
