@@ -1,0 +1,11 @@
+// Command openapi is the provider for the services that OpenAPI documents describe: a
+// WebAssembly module for Husk. What it does is in package provider.
+package main
+
+import (
+	"github.com/husk-dev/husk/examples/providers/openapi/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+	_ "github.com/husk-dev/husk/guest-sdk/http" // by which the host sends requests
+)
+
+func main() { guest.Serve(provider.New()) }

@@ -1,0 +1,290 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+const (
+	// maxBody bounds a response in bytes.
+	maxBody = 16 << 20
+	// maxRedirects is how often a service may send a request elsewhere in itself.
+	maxRedirects = 5
+
+	// A request is sent again after firstDelay, then after twice that, and so on up to
+	// maxDelay, unless the service says when; it may ask for maxRetryAfter.
+	defaultRetries  = 5
+	maxRetriesLimit = 20
+	firstDelay      = 250 * time.Millisecond
+	maxDelay        = 30 * time.Second
+	maxRetryAfter   = 5 * time.Minute
+)
+
+// client sends the operations of a service. It is configured once, before it is used.
+type client struct {
+	pkg     string
+	auth    *auth
+	base    *url.URL
+	headers http.Header
+	retries int
+}
+
+// message is what an operation sends.
+type message struct {
+	// path are the values in the path, in its order.
+	path   []string
+	query  url.Values
+	header http.Header
+	// body is sent as JSON; nothing is where it is nil.
+	body map[string]any
+	// page is the URL to send a GET to in place of the operation's own.
+	page *url.URL
+}
+
+// answer is what a service said to an operation that succeeded.
+type answer struct {
+	url    *url.URL
+	header http.Header
+	// body is null where there was none.
+	body property.Value
+}
+
+// send does an operation. Errors tell method, URL, status, and what the service says;
+// one of kind not-found is a status 404 or 410.
+func (c *client) send(ctx context.Context, o *operation, m message) (*answer, error) {
+	if c.base == nil {
+		return nil, abi.NewError(abi.ErrorKindInternal, "the provider is used before it is configured")
+	}
+	u, err := c.url(o, m)
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	if m.body != nil {
+		if body, err = json.Marshal(m.body); err != nil {
+			return nil, guest.InvalidArgument("", o.method+" "+o.path+": "+err.Error())
+		}
+	}
+	for attempt := 0; ; attempt++ {
+		request, err := http.NewRequestWithContext(ctx, o.method, u.String(), bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		if m.body == nil {
+			request.Body, request.ContentLength, request.GetBody = http.NoBody, 0, nil
+		} else {
+			request.Header.Set("Content-Type", o.mediaType)
+		}
+		request.Header.Set("Accept", "application/json, */*;q=0.5")
+		for name, values := range m.header {
+			request.Header[name] = values
+		}
+		for name, values := range c.headers {
+			request.Header[name] = values
+		}
+		if err := c.authorize(request, o); err != nil {
+			return nil, err
+		}
+		x := &exchange{method: o.method, url: u}
+		got, err := x.do(request)
+		if err != nil {
+			return nil, err
+		}
+		if got != nil {
+			return got, nil
+		}
+		if attempt == c.retries {
+			return nil, x.refused(" after " + strconv.Itoa(attempt+1) + " attempts")
+		}
+		if err := x.wait(ctx, attempt); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// url is where an operation is sent to. What is in the path is escaped, and must not
+// lead to another one.
+func (c *client) url(o *operation, m message) (*url.URL, error) {
+	if m.page != nil {
+		return m.page, nil
+	}
+	path := o.path
+	for _, value := range m.path {
+		begin, end := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
+		if begin < 0 || end < begin {
+			break
+		}
+		if value == "" || value == "." || value == ".." {
+			return nil, guest.InvalidArgument("", o.method+" "+o.path+": \""+value+"\" cannot stand in a path")
+		}
+		// A brace in the value is escaped, and not taken for a parameter.
+		path = path[:begin] + url.PathEscape(value) + path[end+1:]
+	}
+	u, err := url.Parse(c.base.String() + path)
+	if err != nil {
+		return nil, guest.InvalidArgument("", o.method+" "+o.path+": "+err.Error())
+	}
+	u.RawQuery = m.query.Encode()
+	return u, nil
+}
+
+// exchange is one attempt of an operation.
+type exchange struct {
+	method   string
+	url      *url.URL
+	response *http.Response
+	said     string
+}
+
+// inside follows the redirects of a GET that stay with the service: credentials are for
+// nobody else.
+func inside(request *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) > maxRedirects || first.Method != http.MethodGet || request.URL.Scheme != first.URL.Scheme || request.URL.Host != first.URL.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// do sends the request. Without an answer and an error, the service wants it to be sent
+// again later.
+func (x *exchange) do(request *http.Request) (*answer, error) {
+	client := http.Client{CheckRedirect: inside}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, x.fail(err)
+	}
+	defer response.Body.Close()
+	x.response = response
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, x.fail(err)
+	case len(body) > maxBody:
+		return nil, x.failure(abi.ErrorKindInternal, response.Status+", but the answer has more than "+strconv.Itoa(maxBody)+" bytes")
+	}
+	switch status := response.StatusCode; {
+	case status >= 200 && status < 300:
+		got := &answer{url: response.Request.URL, header: response.Header}
+		if len(bytes.TrimSpace(body)) > 0 {
+			if got.body, err = decodeJSON(body); err != nil {
+				return nil, x.failure(abi.ErrorKindInternal, response.Status+", but the answer is not JSON: "+err.Error())
+			}
+		}
+		return got, nil
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		x.said = messageOf(body)
+		return nil, nil
+	case status >= 300 && status < 400:
+		return nil, x.failure(abi.ErrorKindInvalidArgument, response.Status+" to "+response.Header.Get("Location")+"; is "+keyBaseURL+" right?")
+	}
+	x.said = messageOf(body)
+	return nil, x.refused("")
+}
+
+// refused is the error of a status that is none of success; circumstances come behind it.
+func (x *exchange) refused(circumstances string) error {
+	kind := abi.ErrorKindInvalidArgument
+	switch status := x.response.StatusCode; {
+	case status == http.StatusNotFound || status == http.StatusGone:
+		kind = abi.ErrorKindNotFound
+	case status == http.StatusTooManyRequests || status >= 500:
+		kind = abi.ErrorKindUnavailable
+	}
+	text := x.response.Status + circumstances
+	if said := strings.TrimPrefix(x.said, http.StatusText(x.response.StatusCode)); said != "" {
+		text += ": " + strings.TrimPrefix(said, ": ")
+	}
+	return x.failure(kind, text)
+}
+
+// failure is an error about the exchange. The URL is without its query, which may hold a
+// key.
+func (x *exchange) failure(kind abi.ErrorKind, text string) error {
+	u := *x.url
+	u.RawQuery, u.User = "", nil
+	e := abi.NewError(kind, x.method+" "+u.String()+": "+text)
+	e.Origin = abi.ErrorOriginRemote
+	return e
+}
+
+// fail is the error of a request that had no answer.
+func (x *exchange) fail(err error) error {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err // it has the URL in it
+	}
+	told, byHost := errors.AsType[*abi.Error](err)
+	done := ""
+	if x.method != http.MethodGet {
+		done = "; whether it was done is not known"
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return x.failure(abi.ErrorKindCancelled, "no answer in the time that is allowed"+done)
+	case errors.Is(err, context.Canceled):
+		return x.failure(abi.ErrorKindCancelled, "cancelled"+done)
+	case byHost:
+		return told // which names the request
+	}
+	return x.failure(abi.ErrorKindUnavailable, err.Error())
+}
+
+// wait waits until the request may be sent again.
+func (x *exchange) wait(ctx context.Context, attempt int) error {
+	delay, asked := retryAfter(x.response.Header.Get("Retry-After"), guest.Now(ctx))
+	if !asked {
+		delay = min(firstDelay<<attempt, maxDelay)
+		delay = delay/2 + random(delay/2)
+	}
+	if deadline, ok := ctx.Deadline(); delay > maxRetryAfter || ok && guest.Now(ctx).Add(delay).After(deadline) {
+		return x.refused("; it asks to be left alone for " + delay.Round(time.Millisecond).String())
+	}
+	guest.Log(ctx).Status(x.method + " " + x.url.Path + ": " + x.response.Status + "; trying again in " + delay.Round(time.Millisecond).String())
+	return sleep(ctx, delay)
+}
+
+func sleep(ctx context.Context, delay time.Duration) error {
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// retryAfter reads the header Retry-After (RFC 9110, 10.2.3).
+func retryAfter(text string, now time.Time) (delay time.Duration, ok bool) {
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now)), true
+	}
+	return 0, false
+}
+
+// random is a duration below the limit, so that those who were refused together do not
+// come back together.
+func random(limit time.Duration) time.Duration {
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(limit)+1))
+	if err != nil {
+		return limit
+	}
+	return time.Duration(n.Int64())
+}

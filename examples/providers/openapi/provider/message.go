@@ -1,0 +1,73 @@
+package provider
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// maxMessage is how much of what a service says is told, in bytes.
+const maxMessage = 500
+
+// messageOf is what a service says for people in the body of an error: the problem
+// details of RFC 9457, or what is customary elsewhere; else the body as it is.
+func messageOf(body []byte) string {
+	text := strings.TrimSpace(string(body))
+	if v, err := decodeJSON(body); err == nil {
+		if said := said(v, 0); said != "" {
+			text = said
+		}
+	} else if strings.HasPrefix(text, "<") {
+		return "" // a page for a browser
+	}
+	if text == "null" || text == "{}" || text == "[]" {
+		return ""
+	}
+	if len(text) > maxMessage {
+		text = text[:maxMessage]
+		for !utf8.ValidString(text) {
+			text = text[:len(text)-1]
+		}
+		text += "..."
+	}
+	return text
+}
+
+// maxNested is how deep a message may be inside of others.
+const maxNested = 4
+
+func said(v property.Value, depth int) string {
+	if depth > maxNested {
+		return ""
+	}
+	if text, ok := v.AsString(); ok {
+		return text
+	}
+	if list, ok := v.AsArray(); ok {
+		var parts []string
+		for _, e := range list {
+			if part := said(e, depth+1); part != "" {
+				parts = append(parts, part)
+			}
+		}
+		return strings.Join(parts, "; ")
+	}
+	m, ok := v.AsObject()
+	if !ok {
+		return ""
+	}
+	var parts []string
+	add := func(part string) {
+		if part != "" && !strings.Contains(strings.Join(parts, ": "), part) {
+			parts = append(parts, part)
+		}
+	}
+	for _, name := range [...]string{"title", "message", "error", "error_description", "detail", "details", "reason", "errors"} {
+		add(said(m.Get(name), depth+1))
+	}
+	if where, ok := m.Get("field").AsString(); ok && len(parts) > 0 {
+		return where + ": " + strings.Join(parts, ": ")
+	}
+	return strings.Join(parts, ": ")
+}

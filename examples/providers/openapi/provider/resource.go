@@ -1,0 +1,350 @@
+package provider
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+)
+
+// resource is a type of resource: a collection whose members are created, read, and
+// deleted, or a path that something can be put at.
+type resource struct {
+	client    *client
+	name      string
+	described schema.Resource
+
+	create, read, remove *operation
+	// update is nil where the resource can only be replaced.
+	update *operation
+	// parents are the properties that hold the values in the path, in its order, except
+	// for the last.
+	parents []string
+	// last is the name of the path's last parameter.
+	last string
+	// chosen is the property that holds the last value in the path where the program
+	// chooses it; empty where the service does.
+	chosen string
+	// idField is the field of an answer that holds the last value in the path; empty
+	// where there is none, and the header Location tells.
+	idField string
+	// envelope is the field of answers that the resource is in; empty for none.
+	envelope string
+	// fields are the names in JSON of the properties that have others there.
+	fields map[string]string
+	// created and updated are the properties that the operations' bodies have.
+	created, updated map[string]bool
+	// asked are the parameters in queries and headers that operations require.
+	asked []*openapi3.Parameter
+}
+
+// field is the name of a property in JSON.
+func (r *resource) field(property string) string {
+	if name, ok := r.fields[property]; ok {
+		return name
+	}
+	return property
+}
+
+// deriveResources finds the resources, and answers the operations that read them.
+func (a *api) deriveResources(all paths) (read map[*operation]bool) {
+	read = map[*operation]bool{}
+	byShape := map[string]string{}
+	for path := range all {
+		byShape[pathShape(path)] = path
+	}
+	taken := names{}
+	items := slices.Collect(maps.Keys(all))
+	// Shorter paths have the better claim to a name.
+	slices.SortFunc(items, func(a, b string) int {
+		if d := strings.Count(a, "/") - strings.Count(b, "/"); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for _, item := range items {
+		prefix, last, ok := cutLast(item)
+		if !ok {
+			continue
+		}
+		r := &resource{client: a.client, read: all[item][http.MethodGet], remove: all[item][http.MethodDelete], last: last, fields: map[string]string{}}
+		put, patch := all[item][http.MethodPut], all[item][http.MethodPatch]
+		if r.create = all[byShape[pathShape(prefix)]][http.MethodPost]; r.create == nil || r.create.body == nil {
+			r.create = put
+		}
+		switch {
+		case hasBody(patch):
+			r.update = patch
+		case hasBody(put):
+			r.update = put
+		}
+		if r.read == nil || r.remove == nil || !hasBody(r.create) || r.read.response == nil || !merge(r.create.body.Value).isObject() {
+			continue
+		}
+		if r.envelope = envelope(r.read.response); !merge(r.inside(r.read.response).Value).isObject() {
+			continue
+		}
+		r.name = taken.take(resourceName(item, false), resourceName(item, true))
+		if r.name == "" {
+			continue
+		}
+		read[r.read] = true
+		a.describe(r)
+		a.resources = append(a.resources, r)
+	}
+	return read
+}
+
+func hasBody(o *operation) bool { return o != nil && o.body != nil && o.body.Value != nil }
+
+// pathShape is a path without the names of its parameters, and without a slash at the end.
+func pathShape(path string) string {
+	segments := strings.Split(strings.TrimRight(path, "/"), "/")
+	for i, segment := range segments {
+		if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+			segments[i] = "{}"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// cutLast splits a path whose last segment is a parameter.
+func cutLast(path string) (prefix, parameter string, ok bool) {
+	path = strings.TrimRight(path, "/")
+	at := strings.LastIndexByte(path, '/')
+	if at < 0 {
+		return "", "", false
+	}
+	prefix, segment := path[:at], path[at+1:]
+	if len(segment) < 3 || segment[0] != '{' || strings.IndexByte(segment, '}') != len(segment)-1 {
+		return "", "", false
+	}
+	return prefix, segment[1 : len(segment)-1], prefix != ""
+}
+
+// pathParameters are the names of the parameters in a path, with the word that stands
+// before each.
+func pathParameters(path string) (list []struct{ name, before string }) {
+	before := ""
+	for segment := range strings.SplitSeq(path, "/") {
+		begin, end := strings.IndexByte(segment, '{'), strings.IndexByte(segment, '}')
+		if begin >= 0 && end > begin {
+			list = append(list, struct{ name, before string }{segment[begin+1 : end], before})
+		} else if words := wordsOf(segment); len(words) > 0 {
+			words[len(words)-1] = singular(words[len(words)-1])
+			before = lowerCamel(words)
+		}
+	}
+	return list
+}
+
+// envelope is the name of the one property of an answer, if it holds an object: many
+// services answer {"pet": {...}}.
+func envelope(ref *openapi3.SchemaRef) string {
+	m := merge(ref.Value)
+	if len(m.properties) != 1 {
+		return ""
+	}
+	for name, inner := range m.properties {
+		if merge(inner.Value).isObject() && len(merge(inner.Value).properties) > 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// inside is the schema in the envelope.
+func (r *resource) inside(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
+	if inner := merge(ref.Value).properties[r.envelope]; r.envelope != "" && inner != nil {
+		return inner
+	}
+	return ref
+}
+
+// describe makes the description of a resource of its operations.
+func (a *api) describe(r *resource) {
+	answer := r.inside(r.read.response)
+	outputs := a.objectProperties(answer, answered, r.name)
+	inputs := a.objectProperties(r.create.body, given, r.name)
+	r.created = nameSet(inputs)
+	r.updated = map[string]bool{}
+	if r.update != nil {
+		updates := a.objectProperties(r.update.body, given, r.name)
+		r.updated = nameSet(updates)
+		for _, p := range updates {
+			if !r.created[p.Name] {
+				p.Required, p.Default = false, property.Null // creating the resource works without
+				inputs = append(inputs, p)
+			}
+		}
+	}
+	r.idField = idField(outputs, r.last, r.name)
+	for i := range inputs {
+		p := &inputs[i]
+		p.Replace = r.update != nil && !r.updated[p.Name] || p.Name == r.idField
+		p.Computed = !p.Required && !p.HasDefault() && slices.ContainsFunc(outputs, func(o schema.Property) bool { return o.Name == p.Name })
+	}
+	for i := range outputs {
+		outputs[i].Stable = outputs[i].Name == r.idField
+	}
+	r.renameReserved(inputs, outputs)
+
+	add := func(name string, p *openapi3.Parameter) string {
+		for _, list := range []*[]schema.Property{&inputs, &outputs} {
+			if at := slices.IndexFunc(*list, func(p schema.Property) bool { return p.Name == name }); at >= 0 {
+				if list == &inputs {
+					inputs[at].Required, inputs[at].Computed, inputs[at].Replace = true, false, true
+				}
+				continue
+			}
+			described := a.parameterProperty(name, p)
+			described.Required, described.Replace, described.Stable = true, list == &inputs, list == &outputs
+			*list = append(*list, described)
+		}
+		return name
+	}
+	parameters := pathParameters(r.read.path)
+	for i, q := range parameters {
+		name := q.name
+		if i < len(parameters)-1 {
+			if reserved(name) {
+				name = q.before + upperCamel(wordsOf(name))
+			}
+			r.parents = append(r.parents, add(name, r.read.parameter(openapi3.ParameterInPath, q.name)))
+		} else if r.create.method == http.MethodPut {
+			if reserved(name) {
+				name = r.named(name)
+			}
+			r.chosen = add(name, r.read.parameter(openapi3.ParameterInPath, q.name))
+		}
+	}
+	for _, o := range []*operation{r.create, r.read, r.update, r.remove} {
+		if o == nil {
+			continue
+		}
+		for _, p := range o.parameters {
+			if p.Required && p.In != openapi3.ParameterInPath && !reserved(p.Name) && !ownHeader(p) {
+				r.asked = append(r.asked, p)
+				add(p.Name, p)
+			}
+		}
+	}
+	byName := func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(inputs, byName)
+	slices.SortFunc(outputs, byName)
+	described := r.create.Description
+	if described == "" {
+		described = r.create.Summary
+	}
+	r.described = schema.Resource{
+		Token: a.name + ":index:" + r.name, Description: described,
+		Inputs: schema.Object{Properties: inputs}, Outputs: schema.Object{Properties: outputs},
+	}
+	if r.create.Deprecated {
+		r.described.Deprecation = "the service deprecates it"
+	}
+}
+
+// objectProperties are the properties of an object that is a resource, or the result of a
+// function.
+func (a *api) objectProperties(ref *openapi3.SchemaRef, way direction, hint string) []schema.Property {
+	return a.types.properties(merge(ref.Value), way, hint)
+}
+
+func nameSet(list []schema.Property) map[string]bool {
+	set := map[string]bool{}
+	for _, p := range list {
+		set[p.Name] = true
+	}
+	return set
+}
+
+// reserved reports whether a property must not have the name, which every resource has
+// already.
+func reserved(name string) bool { return name == "id" || name == "urn" }
+
+// renameReserved gives properties with such a name the resource's name, too: petId.
+func (r *resource) renameReserved(inputs, outputs []schema.Property) {
+	for _, old := range []string{"id", "urn"} {
+		renamed := r.named(old)
+		for nameSet(inputs)[renamed] || nameSet(outputs)[renamed] {
+			renamed += "_"
+		}
+		for _, list := range [][]schema.Property{inputs, outputs} {
+			for i := range list {
+				if list[i].Name == old {
+					list[i].Name = renamed
+					r.fields[renamed] = old
+				}
+			}
+		}
+		for _, set := range []map[string]bool{r.created, r.updated} {
+			if set[old] {
+				delete(set, old)
+				set[renamed] = true
+			}
+		}
+	}
+}
+
+// named is a name with the resource's own before it.
+func (r *resource) named(name string) string { return lowerCamel(append(wordsOf(r.name), name)) }
+
+// idField finds the field of an answer that holds the value of the path's last
+// parameter: petId, or id, or for petName name.
+func idField(fields []schema.Property, parameter, resource string) string {
+	matches := func(same func(name string) bool) string {
+		for _, f := range fields {
+			if f.Type.Kind != schema.KindObject && f.Type.Kind != schema.KindArray && f.Type.Kind != schema.KindMap && same(f.Name) {
+				return f.Name
+			}
+		}
+		return ""
+	}
+	words := wordsOf(resource)
+	for _, same := range []func(string) bool{
+		func(name string) bool { return name == parameter },
+		func(name string) bool { return sameName(name, parameter) },
+		func(name string) bool { return sameName(words[len(words)-1]+" "+name, parameter) },
+		func(name string) bool { return name == "id" },
+	} {
+		if name := matches(same); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// parameterProperty is a parameter as a property. Where it is an integer, text will do,
+// too: the ID of another resource is one.
+func (a *api) parameterProperty(name string, p *openapi3.Parameter) schema.Property {
+	ref := &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeString}}}
+	described := ""
+	if p != nil {
+		described = p.Description
+		if p.Schema != nil && p.Schema.Value != nil {
+			ref = p.Schema
+		}
+	}
+	property := a.types.property(name, ref, given, upperCamel(wordsOf(name)))
+	if property.Description == "" {
+		property.Description = described
+	}
+	if property.Type.Kind == schema.KindInteger && len(property.OneOf) == 0 {
+		property.Type = &schema.Type{Kind: schema.KindUnion, OneOf: []*schema.Type{property.Type, {Kind: schema.KindString}}}
+		property.Minimum, property.Maximum = nil, nil
+	}
+	return property
+}
+
+// ownHeader reports whether a parameter is a header that the client sets by itself
+// (OpenAPI ignores such parameters, too).
+func ownHeader(p *openapi3.Parameter) bool {
+	return p.In == openapi3.ParameterInCookie || p.In == openapi3.ParameterInHeader &&
+		slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name))
+}
