@@ -36,7 +36,7 @@ func derive(doc *document, name string) (*api, error) {
 	spec := doc.spec
 	a := &api{
 		name: name, version: semanticVersion(spec.Info.Version), info: spec.Info,
-		types: &types{pkg: name, objects: map[objectKey]*schema.Object{}, tokens: names{}},
+		types: &types{pkg: name, objects: map[objectKey]*schema.Object{}, tokens: names{}, open: map[*openapi3.Schema]bool{}},
 	}
 	if len(spec.Servers) > 0 && strings.Contains(spec.Servers[0].URL, "://") {
 		a.server = strings.TrimRight(spec.Servers[0].URL, "/")

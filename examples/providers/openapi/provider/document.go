@@ -46,12 +46,7 @@ func load(ctx context.Context, source string) (*document, error) {
 	}
 	loader := openapi3.NewLoader()
 	loader.Context = ctx
-	loader.ReadFromURIFunc = func(_ *openapi3.Loader, other *url.URL) ([]byte, error) {
-		if at.Scheme != "" && other.Scheme == "" {
-			return nil, errors.New("a document on the network cannot refer to the file " + other.Path)
-		}
-		return fetch(ctx, other)
-	}
+	loader.ReadFromURIFunc = readFrom(ctx, at)
 	spec, err := read(loader, data, at)
 	if err != nil {
 		return nil, fail(err)
@@ -66,6 +61,16 @@ func load(ctx context.Context, source string) (*document, error) {
 		return nil, fail(err)
 	}
 	return &document{spec, normal}, nil
+}
+
+// readFrom reads what the document at a place refers to. The network gets no files.
+func readFrom(ctx context.Context, at *url.URL) openapi3.ReadFromURIFunc {
+	return func(_ *openapi3.Loader, other *url.URL) ([]byte, error) {
+		if isFile := other.Scheme != "http" && other.Scheme != "https"; isFile && at.Scheme != "" {
+			return nil, errors.New("a document on the network cannot refer to the file " + other.Path)
+		}
+		return fetch(ctx, other)
+	}
 }
 
 // parse reads a document in its normal form.

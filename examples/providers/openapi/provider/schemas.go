@@ -27,6 +27,8 @@ type types struct {
 	pkg     string
 	objects map[objectKey]*schema.Object
 	tokens  names
+	// open are the schemas that are being translated.
+	open map[*openapi3.Schema]bool
 }
 
 type objectKey struct {
@@ -51,22 +53,20 @@ type merged struct {
 	types   []string
 }
 
-// maxAllOf bounds how deep schemas are composed of others: one that is composed of itself
-// has no values.
-const maxAllOf = 32
-
 func merge(s *openapi3.Schema) *merged {
 	m := &merged{Schema: s, properties: map[string]*openapi3.SchemaRef{}, required: map[string]bool{}}
-	m.add(s, 0)
+	m.add(s, map[*openapi3.Schema]bool{})
 	return m
 }
 
-func (m *merged) add(s *openapi3.Schema, depth int) {
-	if s == nil || depth > maxAllOf {
+// add adds a schema, once: one may be composed of itself.
+func (m *merged) add(s *openapi3.Schema, seen map[*openapi3.Schema]bool) {
+	if s == nil || seen[s] {
 		return
 	}
+	seen[s] = true
 	for _, part := range s.AllOf {
-		m.add(part.Value, depth+1)
+		m.add(part.Value, seen)
 	}
 	for name, p := range s.Properties {
 		if p != nil && p.Value != nil {
@@ -104,6 +104,12 @@ func (t *types) typ(ref *openapi3.SchemaRef, way direction, hint string) *schema
 		hint = upperCamel(wordsOf(name))
 	}
 	m := merge(ref.Value)
+	isObject := m.isObject() && m.further == nil && len(m.properties) > 0
+	if !isObject && t.open[ref.Value] {
+		return &schema.Type{} // a list of itself, for example; only objects have names to be told by
+	}
+	t.open[ref.Value] = true
+	defer delete(t.open, ref.Value)
 	if alternatives := slices.Concat(m.OneOf, m.AnyOf); len(alternatives) > 0 && len(m.properties) == 0 {
 		return t.union(alternatives, way, hint)
 	}
@@ -123,12 +129,12 @@ func (t *types) typ(ref *openapi3.SchemaRef, way direction, hint string) *schema
 		return &schema.Type{Kind: schema.KindArray, Element: t.typ(m.Items, way, hint+"Item")}
 	case openapi3.TypeObject:
 		switch {
+		case isObject:
+			return &schema.Type{Kind: schema.KindObject, Object: t.object(m, way, hint)}
 		case m.further != nil && len(m.properties) == 0:
 			return &schema.Type{Kind: schema.KindMap, Element: t.typ(m.further, way, hint+"Value")}
-		case m.further != nil || len(m.properties) == 0:
-			return &schema.Type{Kind: schema.KindMap, Element: &schema.Type{}}
 		}
-		return &schema.Type{Kind: schema.KindObject, Object: t.object(m, way, hint)}
+		return &schema.Type{Kind: schema.KindMap, Element: &schema.Type{}}
 	}
 	return &schema.Type{}
 }
