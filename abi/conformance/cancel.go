@@ -1,0 +1,125 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// testCancelled tests what becomes of calls that are cancelled.
+func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
+	l := &life{subject: s, f: f}
+	var outcome error
+	if l.c, l.checked, outcome = s.prepare(ctx, c); outcome != nil {
+		f.rest(outcome, rulesOf(groupCancel)...)
+		return
+	}
+	if f.failed(ruleCreate) {
+		f.rest(errors.New("create does not answer what it must"), rulesOf(groupCancel)...)
+		return
+	}
+	if s.run.options.ReadOnly {
+		f.rest(errors.New("nothing is to be created"), rulesOf(groupCancel)...)
+		return
+	}
+	if f.wants(ruleCancelledBefore) {
+		f.report(ruleCancelledBefore, l.cancelledBefore(ctx))
+	}
+	if f.wants(ruleCancelledCreate) {
+		f.report(ruleCancelledCreate, l.cancelledCreate(ctx))
+	}
+}
+
+// cancelledBefore calls with a context that has ended.
+func (l *life) cancelledBefore(ctx context.Context) error {
+	ended, end := context.WithCancel(ctx)
+	end()
+	response, err := ask(ended, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
+	switch {
+	case err == nil:
+		l.id, l.state = response.ID, response.State
+		l.cleanUp(ctx)
+		return errors.New("a create that was cancelled before it began succeeds")
+	case isFault(err):
+		return fmt.Errorf("a create that was cancelled before it began: %w", err)
+	case !errors.Is(err, abi.ErrCancelled) && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("a create that was cancelled before it began answers no error of kind cancelled: %s", reason(err))
+	}
+	if _, err := l.check(ctx, l.main, l.c.Inputs, nil, seed); err != nil {
+		return mistake(err, "check after a call that was cancelled")
+	}
+	return nil
+}
+
+// cancelAfter is how long a create runs before it is cancelled: enough to have begun.
+const cancelAfter = 10 * time.Millisecond
+
+// cancelledCreate cancels a create that runs. One that is done before, or does not
+// mind, is as good as one that answers cancelled.
+func (l *life) cancelledCreate(ctx context.Context) error {
+	running, end := context.WithCancel(ctx)
+	defer end()
+	var cancelled time.Time
+	timer := time.AfterFunc(cancelAfter, func() {
+		cancelled = time.Now()
+		end()
+	})
+	response, err := ask(running, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
+	late := time.Duration(0)
+	if !timer.Stop() {
+		<-running.Done()
+		late = time.Since(cancelled)
+	}
+	l.id, l.state = response.ID, response.State
+	if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
+		l.id, l.state = e.InitFailure.ID, e.InitFailure.State
+	}
+	l.cleanUp(ctx)
+	if isFault(err) {
+		return fmt.Errorf("a create that was cancelled: %w", err)
+	}
+	if late > l.run.options.Promptness {
+		return fmt.Errorf("create was cancelled, and did not answer within %s: %s", l.run.options.Promptness, ended(err))
+	}
+	if _, err := l.check(ctx, l.main, l.c.Inputs, nil, seed); err != nil {
+		return mistake(err, "check after a create that was cancelled")
+	}
+	return nil
+}
+
+func ended(err error) string {
+	if err == nil {
+		return "it succeeded in the end"
+	}
+	return "in the end it said: " + reason(err)
+}
+
+// testCancel cancels a provider that is used no more.
+func (r *run) testCancel(ctx context.Context) error {
+	f := newFindings(Package, KindPackage, r.options.Only)
+	if r.options.CasesOnly && len(r.options.Only) == 0 || !f.wants(ruleCancel) {
+		return nil
+	}
+	f.begin(nil)
+	s, outcome, err := r.ready(ctx)
+	if err != nil {
+		return err
+	}
+	if outcome == nil {
+		_, outcome = ask(ctx, s, func(p abi.Provider, ctx context.Context, _ struct{}) (struct{}, error) {
+			return struct{}{}, p.Cancel(ctx)
+		}, struct{}{})
+		if errors.Is(outcome, abi.ErrUnimplemented) {
+			outcome = nil
+		}
+		if outcome != nil {
+			outcome = fmt.Errorf("cancel: %s", reason(outcome))
+		}
+	}
+	f.report(ruleCancel, outcome)
+	f.addTo(r.report)
+	return nil
+}

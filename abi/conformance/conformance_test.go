@@ -1,0 +1,254 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/testdata/notes"
+)
+
+// opened is an Open of notes in one folder, which wrong may make into something else.
+func opened(t *testing.T, wrong func(*notes.Provider) abi.Provider) conformance.Open {
+	folder := t.TempDir()
+	return func(context.Context) (abi.Provider, error) {
+		return wrong(&notes.Provider{Folder: folder}), nil
+	}
+}
+
+func right(p *notes.Provider) abi.Provider { return p }
+
+func run(t *testing.T, open conformance.Open, options conformance.Options) *conformance.Report {
+	t.Helper()
+	report, err := conformance.Run(t.Context(), open, options)
+	require.NoError(t, err)
+	return report
+}
+
+func TestRightProvider(t *testing.T) {
+	for seed := range uint64(20) {
+		report := run(t, opened(t, right), conformance.Options{Seed: seed})
+		require.Empty(t, outcomes(report))
+		require.Zero(t, report.Count(conformance.Skipped), "everything can be tried on notes")
+	}
+}
+
+func TestSameSeedSameReport(t *testing.T) {
+	encoded := func(seed uint64) string {
+		data, err := json.Marshal(run(t, opened(t, forgetful), conformance.Options{Seed: seed}))
+		require.NoError(t, err)
+		return string(data)
+	}
+	require.Equal(t, encoded(1), encoded(1))
+	require.NotEqual(t, encoded(1), encoded(2))
+}
+
+// forgetful drops lines that are secret.
+func forgetful(p *notes.Provider) abi.Provider { return forgetfulProvider{p} }
+
+type forgetfulProvider struct{ *notes.Provider }
+
+func (p forgetfulProvider) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	response, err := p.Provider.Check(ctx, request)
+	if lines, ok := response.Inputs.Lookup("lines"); ok {
+		response.Inputs = response.Inputs.With("lines", lines.Plain())
+	}
+	return response, err
+}
+
+// A failure comes with a case that shows it, without what it does not take, and that
+// does so again once it was written to a file and read.
+func TestFailuresCanBeRunAgain(t *testing.T) {
+	open := opened(t, forgetful)
+	report := run(t, open, conformance.Options{Seed: 1})
+	const message = "lines[0] was given as a secret, and check answers it in plain"
+	require.Equal(t, map[string]string{"check-secrets": message}, outcomes(report))
+
+	failure := report.Failures()[0]
+	require.Equal(t, []string{"lines", "text", "title"}, failure.Case.Inputs.Keys(), "lines, and what is required")
+	data, err := json.Marshal(report.Rerun(failure).Document())
+	require.NoError(t, err)
+	again := run(t, open, conformance.Options{Cases: readCases(t, string(data)), CasesOnly: true})
+	require.Equal(t, map[string]string{"check-secrets": message}, outcomes(again))
+	require.Empty(t, outcomes(run(t, opened(t, right), conformance.Options{Cases: readCases(t, string(data)), CasesOnly: true})))
+}
+
+func readCases(t *testing.T, text string) *conformance.Cases {
+	t.Helper()
+	var document any
+	require.NoError(t, json.Unmarshal([]byte(text), &document))
+	cases, err := conformance.ReadCases(document)
+	require.NoError(t, err)
+	return cases
+}
+
+// native are providers that no host would let be so wrong.
+var native = []struct {
+	name  string
+	wrong func(*notes.Provider) abi.Provider
+	fails map[string]string
+}{
+	{"creates what is cancelled", func(p *notes.Provider) abi.Provider { return headless{p} }, map[string]string{
+		"cancelled-before": "a create that was cancelled before it began succeeds",
+	}},
+	{"panics", func(p *notes.Provider) abi.Provider { return panicking{p} }, map[string]string{
+		"list": "list: the provider panicked: no list",
+	}},
+	{"hangs", func(p *notes.Provider) abi.Provider { return hanging{p} }, map[string]string{
+		"invoke": "invoke: the call did not answer, not even 200ms after its end",
+	}},
+	{"takes too long", func(p *notes.Provider) abi.Provider { return slow{p} }, map[string]string{
+		"invoke": "invoke: the call was not done after 200ms",
+	}},
+}
+
+type headless struct{ *notes.Provider }
+
+func (p headless) Create(_ context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	return p.Provider.Create(context.Background(), request)
+}
+
+type panicking struct{ *notes.Provider }
+
+func (panicking) List(context.Context, abi.ListRequest) (abi.ListResponse, error) { panic("no list") }
+
+type hanging struct{ *notes.Provider }
+
+func (hanging) Invoke(context.Context, abi.InvokeRequest) (abi.InvokeResponse, error) { select {} }
+
+type slow struct{ *notes.Provider }
+
+func (slow) Invoke(ctx context.Context, _ abi.InvokeRequest) (abi.InvokeResponse, error) {
+	<-ctx.Done()
+	return abi.InvokeResponse{}, ctx.Err()
+}
+
+func TestWrongProviders(t *testing.T) {
+	for _, test := range native {
+		t.Run(test.name, func(t *testing.T) {
+			options := conformance.Options{Seed: 1}
+			if test.name == "hangs" || test.name == "takes too long" {
+				options.Timeout, options.Promptness = 200*time.Millisecond, 50*time.Millisecond
+				options.Only = []string{"invoke"}
+			}
+			require.Equal(t, test.fails, outcomes(run(t, opened(t, test.wrong), options)))
+		})
+	}
+}
+
+// A provider that cannot do what is asked, for want of something outside, is not wrong.
+func TestWhatIsRefusedIsSkipped(t *testing.T) {
+	open := opened(t, func(p *notes.Provider) abi.Provider { return &notes.Provider{Folder: p.Folder + "/missing"} })
+	report := run(t, open, conformance.Options{})
+	require.Empty(t, outcomes(report))
+	require.NotZero(t, report.Count(conformance.Skipped))
+	for _, r := range report.Results {
+		if r.Check == "create" {
+			require.Equal(t, conformance.Skipped, r.Status)
+			require.Contains(t, r.Message, "no such file or directory")
+		}
+	}
+}
+
+func TestReadOnlyCreatesNothing(t *testing.T) {
+	p := &counting{}
+	open := opened(t, func(n *notes.Provider) abi.Provider { p.Provider = n; return p })
+	report := run(t, open, conformance.Options{ReadOnly: true})
+	require.Empty(t, outcomes(report))
+	require.Zero(t, p.changes)
+	require.NotZero(t, report.Count(conformance.OK))
+}
+
+// counting counts what changes the world.
+type counting struct {
+	*notes.Provider
+	changes int
+}
+
+func (p *counting) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	if !request.Preview {
+		p.changes++
+	}
+	return p.Provider.Create(ctx, request)
+}
+
+func (p *counting) Delete(ctx context.Context, request abi.DeleteRequest) error {
+	if request.Type == notes.Note {
+		p.changes++
+	}
+	return p.Provider.Delete(ctx, request)
+}
+
+// Whatever fails, nothing is left behind.
+func TestNothingIsLeftBehind(t *testing.T) {
+	for _, check := range []string{"read", "update", "preview-effects", "cancelled-create"} {
+		folder := t.TempDir()
+		open := func(context.Context) (abi.Provider, error) {
+			return misreading{&notes.Provider{Folder: folder}}, nil
+		}
+		run(t, open, conformance.Options{Only: []string{check}})
+		left, err := contents(folder)
+		require.NoError(t, err)
+		require.Empty(t, left, check)
+	}
+}
+
+type misreading struct{ *notes.Provider }
+
+func (p misreading) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
+	response, err := p.Provider.Read(ctx, request)
+	response.State = response.State.With("words", property.Number(-1))
+	return response, err
+}
+
+func TestParameters(t *testing.T) {
+	open := opened(t, func(p *notes.Provider) abi.Provider { return parameterized{p} })
+	cases := readCases(t, `{"parameters": ["notes", "1.0.0"]}`)
+	require.Empty(t, outcomes(run(t, open, conformance.Options{Cases: cases})))
+	require.Equal(t, map[string]string{"schema": `the schema is of the package "notes", and the handshake is of "blank"`},
+		outcomes(run(t, open, conformance.Options{})))
+}
+
+// parameterized is no package before it is made into one.
+type parameterized struct{ *notes.Provider }
+
+func (p parameterized) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	response, err := p.Provider.Handshake(ctx, request)
+	response.Name = "blank"
+	return response, err
+}
+
+func (parameterized) Parameterize(_ context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
+	args := request.Parameters.Args
+	return abi.ParameterizeResponse{Name: args[0], Version: args[1]}, nil
+}
+
+func TestErrorsOfTheTestItself(t *testing.T) {
+	t.Run("a check that does not exist", func(t *testing.T) {
+		_, err := conformance.Run(t.Context(), opened(t, right), conformance.Options{Only: []string{"spelling"}})
+		require.EqualError(t, err, `there is no check "spelling"`)
+	})
+	t.Run("a provider that cannot be opened", func(t *testing.T) {
+		none := func(context.Context) (abi.Provider, error) { return nil, errors.New("no such file") }
+		_, err := conformance.Run(t.Context(), none, conformance.Options{})
+		require.EqualError(t, err, "opening the provider: no such file")
+	})
+	t.Run("cases of another package", func(t *testing.T) {
+		cases := readCases(t, `{"resources": {"notes:index:Mote": []}}`)
+		_, err := conformance.Run(t.Context(), opened(t, right), conformance.Options{Cases: cases})
+		require.EqualError(t, err, "cases: the package notes has no notes:index:Mote; did you mean notes:index:Note?")
+	})
+	t.Run("a context that ends", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := conformance.Run(ctx, opened(t, right), conformance.Options{})
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}

@@ -1,0 +1,260 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+)
+
+// Package is the subject of what concerns the package as a whole, and Configuration
+// that of its provider's configuration.
+const (
+	Package       = "package"
+	Configuration = "configuration"
+)
+
+// run is one run of the checks.
+type run struct {
+	options Options
+	open    Open
+	opened  []*session
+	report  *Report
+
+	who    abi.HandshakeResponse
+	schema *schema.Package
+	// first and second answer what needs no configuration.
+	first, second *session
+	// config is the configuration that main and other have been given.
+	config      property.Map
+	configured  bool
+	main, other *session
+}
+
+// allFeatures are offered to the provider, which takes what it understands.
+const allFeatures = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
+	abi.FeaturesAutonaming | abi.FeaturesPreview
+
+func (r *run) takes(f abi.Features) bool { return r.who.Features&f != 0 }
+
+// start opens a provider that is not introduced.
+func (r *run) start(ctx context.Context) (*session, error) {
+	p, err := r.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening the provider: %w", err)
+	}
+	s := &session{provider: p, timeout: r.options.Timeout, abandon: abandonAfter * r.options.Promptness}
+	r.opened = append(r.opened, s)
+	return s, nil
+}
+
+func shake(ctx context.Context, s *session) (abi.HandshakeResponse, error) {
+	return ask(ctx, s, abi.Provider.Handshake, abi.HandshakeRequest{Engine: "husk provider test", Features: allFeatures})
+}
+
+// introduce tests what a provider says of itself. ready says whether there is a
+// schema, without which nothing else can be tested.
+func (r *run) introduce(ctx context.Context) (ready bool, err error) {
+	f := newFindings(Package, KindPackage, nil) // whatever is asked for needs these two
+	f.begin(nil)
+	if r.first, err = r.start(ctx); err != nil {
+		return false, err
+	}
+	if r.second, err = r.start(ctx); err != nil {
+		return false, err
+	}
+	r.who, err = shake(ctx, r.first)
+	if err == nil {
+		r.report.Name, r.report.Version, r.report.SDK = r.who.Name, r.who.Version, r.who.SDK
+	}
+	outcome := r.handshakeOutcome(ctx, err)
+	f.report(ruleHandshake, outcome)
+	if outcome == nil {
+		if outcome = errors.Join(r.parameterize(ctx, r.first), r.parameterize(ctx, r.second)); outcome == nil {
+			r.schema, outcome = r.readSchema(ctx, r.first)
+		}
+		f.report(ruleSchema, outcome)
+	}
+	f.rest(errors.New("the provider could not be introduced"), ruleSchema)
+	r.keep(f)
+	return outcome == nil, nil
+}
+
+// keep adds findings about the package that were asked for, or say why there are no
+// others.
+func (r *run) keep(f *findings) {
+	for name, result := range f.results {
+		if only := r.options.Only; len(only) > 0 && !slices.Contains(only, name) && result.Status == OK {
+			delete(f.results, name)
+		}
+	}
+	f.addTo(r.report)
+}
+
+func (r *run) handshakeOutcome(ctx context.Context, err error) error {
+	if err != nil {
+		return fmt.Errorf("handshake: %s", reason(err))
+	}
+	if r.who.Name == "" {
+		return errors.New("it answers no name")
+	}
+	if _, err := semver.Parse(r.who.Version); err != nil {
+		return fmt.Errorf("its version %q is not a semantic version: %w", r.who.Version, err)
+	}
+	if extra := r.who.Features &^ allFeatures; extra != 0 {
+		return fmt.Errorf("it answers features that were not offered (bits %#x)", uint32(extra))
+	}
+	second, err := shake(ctx, r.second)
+	if err != nil {
+		return fmt.Errorf("handshake of a second instance: %s", reason(err))
+	}
+	if second != r.who {
+		return fmt.Errorf("two instances answer different handshakes: %s %s (features %#x), and %s %s (features %#x)",
+			r.who.Name, r.who.Version, uint32(r.who.Features), second.Name, second.Version, uint32(second.Features))
+	}
+	return nil
+}
+
+// parameterize makes the provider into the package that the options ask for.
+func (r *run) parameterize(ctx context.Context, s *session) error {
+	if r.options.Parameters == nil {
+		return nil
+	}
+	response, err := ask(ctx, s, abi.Provider.Parameterize, abi.ParameterizeRequest{Parameters: *r.options.Parameters})
+	if err != nil {
+		return fmt.Errorf("parameterize: %s", reason(err))
+	}
+	r.who.Name, r.who.Version = response.Name, response.Version
+	r.report.Name, r.report.Version = response.Name, response.Version
+	return nil
+}
+
+func (r *run) readSchema(ctx context.Context, s *session) (*schema.Package, error) {
+	response, err := ask(ctx, s, abi.Provider.GetSchema, abi.GetSchemaRequest{})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return nil, skipf("the provider has no schema, from which the other checks are made")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get-schema: %s", reason(err))
+	}
+	pkg, err := schemajson.Parse([]byte(response.Schema))
+	if err != nil {
+		return nil, err
+	}
+	if pkg.Name != r.who.Name {
+		return pkg, fmt.Errorf("the schema is of the package %q, and the handshake is of %q", pkg.Name, r.who.Name)
+	}
+	if pkg.Version != "" && pkg.Version != r.who.Version {
+		return pkg, fmt.Errorf("the schema is of version %s, and the handshake is of %s", pkg.Version, r.who.Version)
+	}
+	for _, token := range tokensOf(pkg) {
+		parts := strings.Split(token, ":")
+		if len(parts) != 3 || parts[0] != pkg.Name || slices.Contains(parts, "") {
+			return pkg, fmt.Errorf("the token %q is not of the form %s:<module>:<name>", token, pkg.Name)
+		}
+	}
+	return pkg, nil
+}
+
+// tokensOf returns all tokens that a schema declares.
+func tokensOf(pkg *schema.Package) []string {
+	var tokens []string
+	for _, r := range pkg.Resources {
+		tokens = append(tokens, r.Token)
+	}
+	for _, f := range pkg.Functions {
+		tokens = append(tokens, f.Token)
+	}
+	for _, t := range pkg.Types {
+		tokens = append(tokens, t.Token)
+	}
+	for _, t := range pkg.Enums {
+		tokens = append(tokens, t.Token)
+	}
+	return tokens
+}
+
+// configure opens the two providers that all further checks use, and configures them.
+func (r *run) configure(ctx context.Context) error {
+	f := newFindings(Package, KindPackage, nil)
+	f.begin(nil)
+	config, outcome := r.chooseConfig(ctx)
+	if outcome == nil {
+		r.config = config
+		var err error
+		if r.main, outcome, err = r.ready(ctx); err != nil {
+			return err
+		}
+		if outcome == nil {
+			if r.other, outcome, err = r.ready(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	f.report(ruleConfigure, outcome)
+	r.configured = outcome == nil
+	r.keep(f)
+	return nil
+}
+
+// ready opens a provider that is introduced and configured. outcome is what is wrong
+// with the provider, err with the test.
+func (r *run) ready(ctx context.Context) (s *session, outcome, err error) {
+	if s, err = r.start(ctx); err != nil {
+		return nil, nil, err
+	}
+	if _, outcome = shake(ctx, s); outcome != nil {
+		return nil, fmt.Errorf("handshake: %s", reason(outcome)), nil
+	}
+	if outcome = r.parameterize(ctx, s); outcome != nil {
+		return nil, outcome, nil
+	}
+	_, outcome = ask(ctx, s, answerless(abi.Provider.Configure), abi.ConfigureRequest{
+		URN: r.providerURN(), Name: "default", Type: r.providerType(), ID: "husk-provider-test", Inputs: r.config,
+	})
+	if errors.Is(outcome, abi.ErrUnimplemented) {
+		outcome = nil
+	}
+	if outcome != nil {
+		if isFault(outcome) {
+			return nil, fmt.Errorf("configure: %w", outcome), nil
+		}
+		return nil, skipf("configure: %s; give the provider a configuration that it can use", reason(outcome)), nil
+	}
+	return s, nil, nil
+}
+
+// chooseConfig checks the configuration of the options, completed where something
+// required is missing.
+func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
+	config := r.options.Config
+	for key, value := range r.options.Cases.Config.All() {
+		if !config.Has(key) {
+			config = config.With(key, value)
+		}
+	}
+	g := r.generator(Configuration, 0)
+	for _, p := range r.schema.Config.Missing(config) {
+		config = config.With(p.Name, g.property(p))
+	}
+	response, err := ask(ctx, r.first, abi.Provider.CheckConfig, r.checkRequest(Configuration, r.providerType(), config, nil, seed))
+	switch {
+	case errors.Is(err, abi.ErrUnimplemented):
+		return config, nil
+	case err != nil:
+		return config, mistake(err, "check-config")
+	case len(response.Failures) > 0:
+		return config, skipf("check-config refuses the configuration: %s; give the provider one that it can use", failuresText(response.Failures))
+	}
+	return response.Inputs, nil
+}
+
+func (r *run) providerType() string { return "pulumi:providers:" + r.who.Name }

@@ -1,0 +1,214 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+)
+
+// life takes one resource from its creation to its end.
+type life struct {
+	*subject
+	resource *schema.Resource
+	f        *findings
+	c        Case
+
+	checked property.Map
+	// id is that of the resource, empty while there is none.
+	id    string
+	state property.Map
+	// first are the inputs that the resource is created with, made is the state that came
+	// of it, nil for none.
+	first property.Map
+	made  *property.Map
+	// gone is the ID of the resource once it was deleted and cannot be read any more.
+	gone string
+}
+
+// testLife tests the methods of a resource with one case.
+func (s *subject) testLife(ctx context.Context, f *findings, resource *schema.Resource, c Case) {
+	l := &life{subject: s, resource: resource, f: f}
+	why := l.live(ctx, c)
+	if why == nil {
+		why = errors.New("nothing made it possible")
+	}
+	names := rulesOf(groupLife)
+	if c.Expect == nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == ruleExpectations })
+	}
+	f.rest(why, names...)
+}
+
+// live is the life. why says why it ended early.
+func (l *life) live(ctx context.Context, c Case) (why error) {
+	if c.Expect != nil && len(c.Expect.Refused) > 0 {
+		l.f.report(ruleExpectations, l.refusalOutcome(ctx, c))
+		return errors.New("the inputs are to be refused")
+	}
+	var outcome error
+	if l.c, l.checked, outcome = l.prepare(ctx, c); outcome != nil {
+		return outcome
+	}
+	l.f.current.Inputs, l.first = l.c.Inputs, l.checked
+	if l.run.options.ReadOnly {
+		l.previews(ctx)
+		return errors.New("nothing is to be created")
+	}
+	if why = l.create(ctx); why != nil {
+		l.previews(ctx)
+		return why
+	}
+	defer l.cleanUp(ctx)
+	made := l.state
+	l.made = &made
+	l.f.report(ruleSecrets, l.secretsKept(l.state, "create"))
+	l.diffs(ctx)
+	if l.read(ctx) {
+		l.updates(ctx)
+	}
+	l.list(ctx)
+	l.end(ctx)
+	l.previews(ctx)
+	return nil
+}
+
+// refusalOutcome holds that a case that is to be refused is, at the paths that it says.
+func (l *life) refusalOutcome(ctx context.Context, c Case) error {
+	response, err := l.check(ctx, l.main, c.Inputs, nil, seed)
+	if err != nil {
+		return mistake(err, "check")
+	}
+	for _, path := range c.Expect.Refused {
+		if !slices.ContainsFunc(response.Failures, func(f abi.CheckFailure) bool { return f.Path == path }) {
+			return fmt.Errorf("check is to refuse %q, and says: %s", path, orNothing(failuresText(response.Failures)))
+		}
+	}
+	return nil
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+func (l *life) createRequest(inputs property.Map, preview bool) abi.CreateRequest {
+	return abi.CreateRequest{URN: urnOf(l.token), Name: resourceName, Type: l.token, Inputs: inputs, Preview: preview}
+}
+
+// create makes the resource. why is not nil where there is none to go on with.
+func (l *life) create(ctx context.Context) (why error) {
+	response, err := ask(ctx, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
+	l.id, l.state = response.ID, response.State
+	expected := ""
+	if l.c.Expect != nil {
+		expected = l.c.Expect.Error
+	}
+	if err != nil {
+		if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
+			l.id, l.state = e.InitFailure.ID, e.InitFailure.State
+		}
+		if l.id != "" {
+			defer l.cleanUp(ctx)
+		}
+		if expected != "" {
+			l.f.report(ruleExpectations, kindOutcome(err, expected))
+			return errors.New("the creation is to fail")
+		}
+		outcome := refusal(err, "create")
+		if l.c.written {
+			outcome = fmt.Errorf("create: %s", reason(err))
+		}
+		l.f.report(ruleCreate, outcome)
+		return fmt.Errorf("create: %s", reason(err))
+	}
+	if expected != "" {
+		l.f.report(ruleExpectations, fmt.Errorf("create is to answer the error %s, and succeeds", expected))
+	}
+	outcome := l.createdOutcome(response)
+	l.f.report(ruleCreate, outcome)
+	if outcome != nil {
+		l.cleanUp(ctx)
+		return errors.New("create does not answer what it must")
+	}
+	if l.c.Expect != nil && expected == "" {
+		l.f.report(ruleExpectations, outputsOutcome(l.c.Expect.Outputs, l.state))
+	}
+	return nil
+}
+
+func kindOutcome(err error, expected string) error {
+	if got := abi.AsError(err).Kind.String(); got != expected {
+		return fmt.Errorf("the error is to be of kind %s, and is of kind %s: %s", expected, got, reason(err))
+	}
+	return nil
+}
+
+// outputsOutcome holds that outputs have at least the expected values.
+func outputsOutcome(expected, got property.Map) error {
+	for name, v := range expected.All() {
+		if w := got.Get(name); !w.EqualContents(v) {
+			return fmt.Errorf("%s is to be %s, and is %s", name, v, w)
+		}
+	}
+	return nil
+}
+
+func (l *life) createdOutcome(response abi.CreateResponse) error {
+	if response.ID == "" {
+		return errors.New("create answers no ID")
+	}
+	return outputsFit(&l.resource.Outputs, response.State, "the state that create answers")
+}
+
+// outputsFit holds that a state or a result is known, complete, and as the schema says.
+func outputsFit(outputs *schema.Object, m property.Map, what string) error {
+	for name, v := range m.All() {
+		if v.ContainsUnknowns() {
+			return fmt.Errorf("%s has %s as %s, and nothing may be unknown outside of a preview", what, name, v)
+		}
+	}
+	if _, failures := outputs.Check(ownOnly(m).Without("id", "urn")); len(failures) > 0 {
+		return fmt.Errorf("%s does not fit the schema: %s", what, failuresText(failures))
+	}
+	return nil
+}
+
+// list looks for the resource in the provider's list.
+func (l *life) list(ctx context.Context) {
+	if !l.f.wants(ruleList) {
+		return
+	}
+	if l.f.failed(ruleUpdate) {
+		l.f.report(ruleList, skipf("update does not work"))
+		return
+	}
+	l.f.report(ruleList, l.listOutcome(ctx))
+}
+
+// maxPages bounds how much of a list is read.
+const maxPages = 100
+
+func (l *life) listOutcome(ctx context.Context) error {
+	request := abi.ListRequest{Token: l.token, PageSize: 50}
+	for range maxPages {
+		response, err := ask(ctx, l.main, abi.Provider.List, request)
+		if err != nil {
+			return refusal(err, "list")
+		}
+		if slices.ContainsFunc(response.Resources, func(r abi.ListedResource) bool { return r.ID == l.id }) {
+			return nil
+		}
+		if response.ContinuationToken == "" {
+			return fmt.Errorf("the list does not have the resource with the ID %q that was created", l.id)
+		}
+		request.ContinuationToken = response.ContinuationToken
+	}
+	return skipf("the list has more than %d pages", maxPages)
+}

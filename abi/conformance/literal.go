@@ -1,0 +1,266 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// In files of cases, values are written as JSON or YAML have them. What these lack is
+// an object with one member:
+//
+//	{"fn::secret": VALUE}
+//	{"fn::unknown": true}
+//	{"fn::number": "NaN"}                 Infinity, -Infinity, -0
+//	{"fn::asset": {"text": TEXT}}         or path, or uri; with or without hash
+//	{"fn::archive": {"assets": {...}}}    or path, or uri; with or without hash
+//	{"fn::resource": {"urn": URN, "id": ID, "version": VERSION}}
+//	{"fn::output": {"value": VALUE, "secret": true, "dependencies": [URN]}}
+//	{"fn::object": {...}}                 an object whose only member looks like these
+const functionPrefix = "fn::"
+
+// literal is a value as a tree that JSON and YAML can hold.
+func literal(v property.Value) any {
+	switch v.Kind() {
+	case property.KindBool:
+		b, _ := v.AsBool()
+		return b
+	case property.KindNumber:
+		return numberLiteral(v)
+	case property.KindString:
+		s, _ := v.AsString()
+		return s
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		out := make([]any, len(elements))
+		for i, e := range elements {
+			out[i] = literal(e)
+		}
+		return out
+	case property.KindObject:
+		m, _ := v.AsObject()
+		out := mapLiteral(m)
+		if keys := m.Keys(); len(keys) == 1 && strings.HasPrefix(keys[0], functionPrefix) {
+			return map[string]any{"fn::object": out}
+		}
+		return out
+	case property.KindAsset:
+		a, _ := v.AsAsset()
+		return map[string]any{"fn::asset": sourceLiteral(a.Source, a.Hash, a.Text, a.Path, a.URI, property.Map{})}
+	case property.KindArchive:
+		a, _ := v.AsArchive()
+		return map[string]any{"fn::archive": sourceLiteral(a.Source, a.Hash, "", a.Path, a.URI, a.Assets)}
+	case property.KindResourceReference:
+		r, _ := v.AsReference()
+		out := map[string]any{"urn": r.URN}
+		if r.HasID {
+			out["id"] = r.ID
+		}
+		if r.PackageVersion != "" {
+			out["version"] = r.PackageVersion
+		}
+		return map[string]any{"fn::resource": out}
+	case property.KindUnknown:
+		return map[string]any{"fn::unknown": true}
+	case property.KindSecret:
+		inner, _ := v.AsSecret()
+		return map[string]any{"fn::secret": literal(inner)}
+	case property.KindOutput:
+		o, _ := v.AsOutput()
+		return map[string]any{"fn::output": map[string]any{"value": literal(o.Value), "secret": o.Secret, "dependencies": anys(o.Dependencies)}}
+	}
+	return nil
+}
+
+func mapLiteral(m property.Map) map[string]any {
+	out := make(map[string]any, m.Len())
+	for key, v := range m.All() {
+		out[key] = literal(v)
+	}
+	return out
+}
+
+func numberLiteral(v property.Value) any {
+	f, _ := v.AsNumber()
+	switch {
+	case math.IsNaN(f):
+		return map[string]any{"fn::number": "NaN"}
+	case math.IsInf(f, 1):
+		return map[string]any{"fn::number": "Infinity"}
+	case math.IsInf(f, -1):
+		return map[string]any{"fn::number": "-Infinity"}
+	case f == 0 && math.Signbit(f):
+		return map[string]any{"fn::number": "-0"}
+	}
+	return f
+}
+
+func sourceLiteral(source property.AssetSource, hash, text, path, uri string, assets property.Map) map[string]any {
+	out := map[string]any{}
+	if hash != "" {
+		out["hash"] = hash
+	}
+	switch source {
+	case property.SourceText:
+		out["text"] = text
+	case property.SourcePath:
+		out["path"] = path
+	case property.SourceURI:
+		out["uri"] = uri
+	case property.SourceAssets:
+		out["assets"] = mapLiteral(assets)
+	}
+	return out
+}
+
+// valueOf reads what literal wrote, or a person.
+func valueOf(tree any) (property.Value, error) {
+	switch x := tree.(type) {
+	case nil:
+		return property.Null, nil
+	case bool:
+		return property.Bool(x), nil
+	case int:
+		return property.Number(float64(x)), nil
+	case int64:
+		return property.Number(float64(x)), nil
+	case uint64:
+		return property.Number(float64(x)), nil
+	case float64:
+		return property.Number(x), nil
+	case string:
+		return property.String(x), nil
+	case []any:
+		elements := make([]property.Value, len(x))
+		for i, e := range x {
+			var err error
+			if elements[i], err = valueOf(e); err != nil {
+				return property.Null, fmt.Errorf("[%d]: %w", i, err)
+			}
+		}
+		return property.Array(elements...), nil
+	case map[string]any:
+		if len(x) == 1 {
+			for name, argument := range x {
+				if strings.HasPrefix(name, functionPrefix) {
+					v, err := call(name, argument)
+					if err != nil {
+						return v, fmt.Errorf("%s: %w", name, err)
+					}
+					return v, nil
+				}
+			}
+		}
+		m, err := mapOf(x)
+		return property.Object(m), err
+	}
+	return property.Null, fmt.Errorf("%T is no value of a property", tree)
+}
+
+func mapOf(tree map[string]any) (property.Map, error) {
+	entries := make([]property.Entry, 0, len(tree))
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		v, err := valueOf(tree[key])
+		if err != nil {
+			return property.Map{}, fmt.Errorf("%s: %w", key, err)
+		}
+		entries = append(entries, property.Entry{Key: key, Value: v})
+	}
+	return property.NewMap(entries...), nil
+}
+
+// call reads a value that JSON lacks.
+func call(name string, argument any) (property.Value, error) {
+	switch name {
+	case "fn::secret":
+		v, err := valueOf(argument)
+		return property.Secret(v), err
+	case "fn::unknown":
+		return property.Unknown, nil
+	case "fn::number":
+		text, _ := argument.(string)
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return property.Null, fmt.Errorf("%q is no number", text)
+		}
+		return property.Number(f), nil
+	}
+	if !slices.Contains([]string{"fn::object", "fn::asset", "fn::archive", "fn::resource", "fn::output"}, name) {
+		return property.Null, fmt.Errorf("there is no such function; there are fn::secret, fn::unknown, fn::number, fn::asset, fn::archive, fn::resource, fn::output, and fn::object")
+	}
+	members, ok := argument.(map[string]any)
+	if !ok {
+		return property.Null, fmt.Errorf("it takes an object")
+	}
+	switch name {
+	case "fn::object":
+		m, err := mapOf(members)
+		return property.Object(m), err
+	case "fn::asset":
+		return assetOf(members)
+	case "fn::archive":
+		return archiveOf(members)
+	case "fn::resource":
+		r := property.ResourceReference{URN: text(members, "urn"), ID: text(members, "id"), PackageVersion: text(members, "version")}
+		_, r.HasID = members["id"]
+		return property.Reference(r), nil
+	default:
+		v, err := valueOf(members["value"])
+		o := property.Output{Value: v}
+		o.Secret, _ = members["secret"].(bool)
+		list, _ := members["dependencies"].([]any)
+		for _, e := range list {
+			if s, ok := e.(string); ok {
+				o.Dependencies = append(o.Dependencies, s)
+			}
+		}
+		return property.OutputOf(o), err
+	}
+}
+
+// text is a member that is text, empty where there is none.
+func text(members map[string]any, name string) string {
+	s, _ := members[name].(string)
+	return s
+}
+
+func assetOf(members map[string]any) (property.Value, error) {
+	a := property.Asset{Hash: text(members, "hash"), Text: text(members, "text"), Path: text(members, "path"), URI: text(members, "uri")}
+	for name, source := range map[string]property.AssetSource{
+		"text": property.SourceText, "path": property.SourcePath, "uri": property.SourceURI,
+	} {
+		if _, given := members[name]; given {
+			if a.Source != property.SourceNone {
+				return property.Null, fmt.Errorf("an asset has one of text, path, and uri")
+			}
+			a.Source = source
+		}
+	}
+	if a.Source == property.SourceText && a.Hash == "" {
+		a = textAsset(a.Text)
+	}
+	return property.AssetOf(a), nil
+}
+
+func archiveOf(members map[string]any) (property.Value, error) {
+	a := property.Archive{Hash: text(members, "hash"), Path: text(members, "path"), URI: text(members, "uri")}
+	for name, source := range map[string]property.AssetSource{
+		"assets": property.SourceAssets, "path": property.SourcePath, "uri": property.SourceURI,
+	} {
+		if _, given := members[name]; given {
+			if a.Source != property.SourceNone {
+				return property.Null, fmt.Errorf("an archive has one of assets, path, and uri")
+			}
+			a.Source = source
+		}
+	}
+	assets, _ := members["assets"].(map[string]any)
+	var err error
+	a.Assets, err = mapOf(assets)
+	return property.ArchiveOf(a), err
+}

@@ -1,0 +1,172 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+func (l *life) readRequest(state, inputs *property.Map) abi.ReadRequest {
+	return abi.ReadRequest{URN: urnOf(l.token), Name: resourceName, Type: l.token, ID: l.id, State: state, Inputs: inputs}
+}
+
+// read reads what was created: as a refresh does, as an import does, and from another
+// instance. readable says whether the first of these works.
+func (l *life) read(ctx context.Context) (readable bool) {
+	outcome := l.readOutcome(ctx, l.main, "create")
+	l.f.report(ruleRead, outcome)
+	if isSkip(outcome) {
+		l.f.rest(outcome, ruleReadImport, ruleStateless)
+		return true // updates can be tested without
+	}
+	if outcome != nil {
+		l.f.rest(errors.New("read does not work"), ruleReadImport, ruleStateless)
+		return false
+	}
+	if l.f.wants(ruleReadImport) {
+		l.f.report(ruleReadImport, l.importOutcome(ctx))
+	}
+	if l.f.wants(ruleStateless) {
+		l.f.report(ruleStateless, l.readOutcome(ctx, l.other, "create"))
+	}
+	return true
+}
+
+// readOutcome holds that a refresh finds the state as another method answered it.
+func (l *life) readOutcome(ctx context.Context, at *session, method string) error {
+	response, err := ask(ctx, at, abi.Provider.Read, l.readRequest(&l.state, &l.checked))
+	if err != nil {
+		return mistake(err, "read")
+	}
+	if response.ID == "" {
+		return fmt.Errorf("read does not find the resource with the ID %q that %s answered", l.id, method)
+	}
+	if response.ID != l.id {
+		return fmt.Errorf("read answers the ID %q, and %s answered %q", response.ID, method, l.id)
+	}
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers"); err != nil {
+		return err
+	}
+	err = differences(property.DiffContents(l.state, response.State), l.state, response.State, "the answer of "+method, "that of read")
+	if err != nil {
+		return err
+	}
+	if response.Inputs != nil {
+		return differences(property.DiffContents(l.checked, *response.Inputs), l.checked, *response.Inputs, "the inputs", "those that read answers")
+	}
+	return nil
+}
+
+// importOutcome holds that an import, where the provider can do one, finds the state.
+func (l *life) importOutcome(ctx context.Context) error {
+	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(nil, nil))
+	if err != nil {
+		return refusal(err, "read by the ID alone")
+	}
+	if response.ID == "" {
+		return skipf("the resource cannot be imported: read by the ID alone does not find it")
+	}
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers"); err != nil {
+		return err
+	}
+	if response.Inputs == nil {
+		return errors.New("read by the ID alone answers no inputs, without which nothing can be imported")
+	}
+	checked, err := l.check(ctx, l.main, *response.Inputs, nil, seed)
+	if err != nil {
+		return mistake(err, "checking the inputs that read answers")
+	}
+	if len(checked.Failures) > 0 {
+		return fmt.Errorf("check refuses the inputs that read answers: %s", failuresText(checked.Failures))
+	}
+	if l.f.failed(ruleDiffSelf) || l.f.failed(ruleCheckIdempotent) {
+		return nil
+	}
+	request := l.diffRequest(checked.Inputs)
+	request.Olds, request.OldInputs = response.State, *response.Inputs
+	return l.sameOutcome(ctx, request, "the inputs that read answers")
+}
+
+func (l *life) deleteRequest() abi.DeleteRequest {
+	return abi.DeleteRequest{URN: urnOf(l.token), Name: resourceName, Type: l.token, ID: l.id, State: l.state, OldInputs: l.checked}
+}
+
+// end deletes the resource, and holds that it is gone.
+func (l *life) end(ctx context.Context) {
+	if _, err := ask(ctx, l.main, answerless(abi.Provider.Delete), l.deleteRequest()); err != nil {
+		l.f.report(ruleDelete, mistake(err, "delete"))
+		return
+	}
+	gone := l.goneOutcome(ctx)
+	l.f.report(ruleDelete, gone)
+	_, err := ask(ctx, l.main, answerless(abi.Provider.Delete), l.deleteRequest())
+	if errors.Is(err, abi.ErrNotFound) {
+		err = nil
+	}
+	l.f.report(ruleDeleteTwice, mistake(err, "deleting again"))
+	if gone == nil {
+		l.gone = l.id
+	}
+	l.id = "" // there is nothing to clean up
+}
+
+// goneOutcome holds that read does not find the resource. A provider that cannot tell
+// reads what is recorded.
+func (l *life) goneOutcome(ctx context.Context) error {
+	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(&l.state, &l.checked))
+	switch {
+	case errors.Is(err, abi.ErrNotFound):
+		return nil
+	case err != nil:
+		return mistake(err, "reading what was deleted")
+	case response.ID == "":
+		return nil
+	}
+	if l.makesUp(ctx) {
+		return skipf("the provider cannot tell whether the resource exists: read finds what never did")
+	}
+	return fmt.Errorf("read finds the resource with the ID %q that was deleted", l.id)
+}
+
+// makesUp reports whether read answers what is recorded, or finds something for an ID
+// that looks like this one and that nobody has created.
+func (l *life) makesUp(ctx context.Context) bool {
+	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(nil, nil))
+	if err != nil || response.ID == "" {
+		return !isFault(err)
+	}
+	request := l.readRequest(nil, nil)
+	request.ID = neighbour(l.id)
+	response, err = ask(ctx, l.main, abi.Provider.Read, request)
+	return err == nil && response.ID != ""
+}
+
+// neighbour is an ID of the same form: with another last letter or digit.
+func neighbour(id string) string {
+	b := []byte(id)
+	for i := len(b) - 1; i >= 0; i-- {
+		switch c := b[i]; {
+		case '0' <= c && c < '9', 'a' <= c && c < 'f', 'g' <= c && c < 'z', 'A' <= c && c < 'F', 'G' <= c && c < 'Z':
+			b[i]++
+		case c == '9', c == 'f', c == 'z', c == 'F', c == 'Z':
+			b[i]--
+		default:
+			continue
+		}
+		return string(b)
+	}
+	return id + "x"
+}
+
+// cleanUp deletes what a failure left behind.
+func (l *life) cleanUp(ctx context.Context) {
+	if l.id == "" {
+		return
+	}
+	// The failure is reported already, and this one would say no more.
+	_, _ = ask(context.WithoutCancel(ctx), l.main, answerless(abi.Provider.Delete), l.deleteRequest())
+	l.id = ""
+}

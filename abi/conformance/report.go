@@ -1,0 +1,230 @@
+package conformance
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Status is the outcome of a check.
+type Status string
+
+// The statuses.
+const (
+	// OK says that the provider kept to the rule in every case that could be tried.
+	OK Status = "ok"
+	// Failed says that it broke the rule in at least one.
+	Failed Status = "failed"
+	// Skipped says that no case could be tried.
+	Skipped Status = "skipped"
+	// NotApplicable says that the rule is about something that the subject does not have.
+	NotApplicable Status = "not-applicable"
+)
+
+// Report is what a run found.
+type Report struct {
+	// Name, Version, and SDK are those of the handshake.
+	Name    string
+	Version string
+	SDK     string
+	// Seed is that of the generated inputs.
+	Seed uint64
+	// Results are sorted by subject, the package first, and then as the checks are.
+	Results []Result
+
+	// given are the cases of the run.
+	given *Cases
+}
+
+// Result is the outcome of one check for one subject.
+type Result struct {
+	// Subject is a resource type, a function, [Package], or [Configuration].
+	Subject string
+	Kind    SubjectKind
+	Check   string
+	Rule    string
+	Status  Status
+	// Tried is in how many cases the rule was put to the test.
+	Tried int
+	// Message says what failed, or why the check was skipped.
+	Message string
+	// Case is the one that failed, made smaller where that was possible; nil where the
+	// failure is none of a case's.
+	Case *Case
+}
+
+// SubjectKind tells the subjects apart.
+type SubjectKind string
+
+// The kinds of subjects.
+const (
+	KindPackage       SubjectKind = "package"
+	KindConfiguration SubjectKind = "configuration"
+	KindResource      SubjectKind = "resource"
+	KindFunction      SubjectKind = "function"
+)
+
+// Count returns how many results have the status.
+func (r *Report) Count(s Status) int {
+	n := 0
+	for _, result := range r.Results {
+		if result.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Failures returns the results that failed.
+func (r *Report) Failures() []Result {
+	var failed []Result
+	for _, result := range r.Results {
+		if result.Status == Failed {
+			failed = append(failed, result)
+		}
+	}
+	return failed
+}
+
+// Rerun returns the cases that make a run do the failed check again, and nothing else.
+func (r *Report) Rerun(failed Result) *Cases {
+	seed := r.Seed
+	c := &Cases{Provider: r.Name + " " + r.Version, Checks: []string{failed.Check}, Seed: &seed}
+	if r.given != nil {
+		c.Parameters, c.Config = r.given.Parameters, r.given.Config
+	}
+	if failed.Case == nil {
+		return c
+	}
+	one := []Case{*failed.Case}
+	switch failed.Kind {
+	case KindConfiguration:
+		c.Configurations = one
+	case KindResource:
+		c.Resources = map[string][]Case{failed.Subject: one}
+	case KindFunction:
+		c.Functions = map[string][]Case{failed.Subject: one}
+	}
+	return c
+}
+
+// skip is an outcome: the rule could not be put to the test, or, where it does not
+// apply, there is nothing to test.
+type skip struct {
+	reason       string
+	inapplicable bool
+}
+
+func (s *skip) Error() string { return s.reason }
+
+func skipf(format string, args ...any) error { return &skip{reason: fmt.Sprintf(format, args...)} }
+
+func inapplicable(reason string) error { return &skip{reason, true} }
+
+func isSkip(err error) bool {
+	_, ok := errors.AsType[*skip](err)
+	return ok
+}
+
+// asSkip is a skip for the reason that an error says.
+func asSkip(why error) error {
+	if s, ok := errors.AsType[*skip](why); ok {
+		return s
+	}
+	return &skip{reason: why.Error()}
+}
+
+// findings collects the outcomes for one subject.
+type findings struct {
+	subject string
+	kind    SubjectKind
+	only    []string
+	results map[string]*Result
+	// during holds the checks that have an outcome in the case at hand.
+	during map[string]bool
+	// current is that case.
+	current *Case
+}
+
+func newFindings(subject string, kind SubjectKind, only []string) *findings {
+	return &findings{subject: subject, kind: kind, only: only, results: map[string]*Result{}}
+}
+
+// begin begins a case; nil for none.
+func (f *findings) begin(c *Case) { f.during, f.current = map[string]bool{}, c }
+
+// wants reports whether one of the checks is to be done.
+func (f *findings) wants(names ...string) bool {
+	return len(f.only) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(f.only, name) })
+}
+
+// report notes the outcome of a check: nil is ok, a *skip is one, any other error is
+// a failure. The first failure stays.
+func (f *findings) report(name string, outcome error) {
+	if !f.wants(name) {
+		return
+	}
+	f.during[name] = true
+	result := f.results[name]
+	if result == nil {
+		result = &Result{Subject: f.subject, Kind: f.kind, Check: name, Rule: ruleOf(name), Status: NotApplicable}
+		f.results[name] = result
+	}
+	untried := result.Status == Skipped || result.Status == NotApplicable
+	skipped, isSkip := errors.AsType[*skip](outcome)
+	switch {
+	case isSkip:
+		// What could be done in another case is told rather than what does not apply.
+		if untried && (result.Message == "" || result.Status == NotApplicable && !skipped.inapplicable) {
+			result.Message = skipped.reason
+			if !skipped.inapplicable {
+				result.Status = Skipped
+			}
+		}
+		return
+	case outcome == nil && untried:
+		result.Status, result.Message = OK, ""
+	case outcome != nil && result.Status != Failed:
+		result.Status, result.Message, result.Case = Failed, outcome.Error(), f.current
+	}
+	result.Tried++
+}
+
+// failed reports whether a check has failed.
+func (f *findings) failed(name string) bool {
+	return f.results[name] != nil && f.results[name].Status == Failed
+}
+
+// rest skips those of the checks that have no outcome in the case at hand.
+func (f *findings) rest(why error, names ...string) {
+	for _, name := range names {
+		if !f.during[name] {
+			f.report(name, asSkip(why))
+		}
+	}
+}
+
+// addTo adds the outcomes to a report.
+func (f *findings) addTo(r *Report) {
+	for _, result := range f.results {
+		r.Results = append(r.Results, *result)
+	}
+}
+
+// sort puts the package first, and the checks of each subject in their order.
+func (r *Report) sort() {
+	subjects := []string{Package, Configuration}
+	for _, result := range r.Results {
+		if !slices.Contains(subjects, result.Subject) {
+			subjects = append(subjects, result.Subject)
+		}
+	}
+	slices.SortStableFunc(r.Results, func(a, b Result) int {
+		return cmp.Or(slices.Index(subjects, a.Subject)-slices.Index(subjects, b.Subject), position(a.Check)-position(b.Check))
+	})
+}
+
+func position(name string) int {
+	return slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
+}

@@ -1,0 +1,91 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// resourceName is the name of all resources of a run: each is gone before the next one.
+const resourceName = "conformance"
+
+func urnOf(token string) urn.URN { return urn.New("test", "conformance", "", token, resourceName) }
+
+func (r *run) providerURN() urn.URN { return urnOf(r.providerType()) }
+
+// checkRequest is for check and check-config.
+func (r *run) checkRequest(subject, token string, news property.Map, olds *property.Map, seed []byte) abi.CheckRequest {
+	request := abi.CheckRequest{URN: urnOf(token), Name: resourceName, Type: token, News: news, Olds: olds, RandomSeed: seed}
+	if subject == Configuration {
+		request.Name = "default"
+	}
+	return request
+}
+
+// failuresText renders failures on one line.
+func failuresText(failures []abi.CheckFailure) string {
+	texts := make([]string, 0, len(failures))
+	for i, f := range failures {
+		if i == maxListed {
+			texts = append(texts, fmt.Sprintf("and %d more", len(failures)-i))
+			break
+		}
+		if f.Path == "" {
+			texts = append(texts, f.Reason)
+		} else {
+			texts = append(texts, f.Path+": "+f.Reason)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// maxListed is how many failures or differences a message lists: nobody reads more.
+const maxListed = 4
+
+// refusedAt reports whether one of the failures is about a property or a part of it.
+func refusedAt(failures []abi.CheckFailure, name string) bool {
+	for _, f := range failures {
+		if startsWith(f.Path, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// startsWith reports whether the text of a path leads to a property or a part of it.
+func startsWith(text, name string) bool {
+	return name != "" && firstKey(text) == name
+}
+
+// differences lists what differs between two maps, as messages show it; nil where
+// nothing does.
+func differences(changes []property.Change, was, is property.Map, wasName, isName string) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	texts := make([]string, 0, maxListed)
+	for i, c := range changes {
+		if i == maxListed {
+			texts = append(texts, fmt.Sprintf("and %d more", len(changes)-i))
+			break
+		}
+		before, after := at(was, c.Path), at(is, c.Path)
+		if before == after {
+			after = "another " + after // secrets, and long values, look alike
+		}
+		texts = append(texts, fmt.Sprintf("%s is %s in %s and %s in %s", c.Path, before, wasName, after, isName))
+	}
+	return fmt.Errorf("%s", strings.Join(texts, "; "))
+}
+
+// at shows the part of a map at a path.
+func at(m property.Map, path property.Path) string {
+	v, ok := path.Get(property.Object(m))
+	if !ok {
+		return "absent"
+	}
+	return property.Display(v)
+}

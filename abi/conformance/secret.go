@@ -1,0 +1,129 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+)
+
+// secretsKept holds that a state keeps secrets: properties that repeat a secret input,
+// those that the schema declares, and whatever else holds what was a secret.
+func (l *life) secretsKept(state property.Map, method string) error {
+	if !l.run.takes(abi.FeaturesSecrets) {
+		return skipf("the provider does not take secrets; the host marks them")
+	}
+	tried := false
+	for i := range l.resource.Outputs.Properties {
+		p := &l.resource.Outputs.Properties[i]
+		if !p.Secret && !l.checked.Get(p.Name).IsSecret() {
+			continue
+		}
+		tried = true
+		path, found := exposed(state.Get(p.Name), property.Path{property.Key(p.Name)})
+		switch {
+		case found && p.Secret:
+			return fmt.Errorf("%s is a secret by the schema, and %s answers it in plain", path, method)
+		case found:
+			return fmt.Errorf("%s was given as a secret, and %s answers it in plain", path, method)
+		}
+	}
+	words := secretWords(&l.resource.Inputs, l.c.Inputs, l.checked)
+	if err := leakOutcome(state, words, method); err != nil {
+		return err
+	}
+	if !tried && len(words) == 0 {
+		return inapplicable("nothing is secret")
+	}
+	return nil
+}
+
+// secretWord is a text that was given as a secret.
+type secretWord struct {
+	text string
+	// input is the property that it was given for.
+	input string
+	// declared says that the schema makes it a secret, not only who gave it.
+	declared bool
+}
+
+// minSecretWord is the length, in bytes, from which a text is looked for in outputs:
+// shorter ones are in many places by accident.
+const minSecretWord = 8
+
+// secretWords are the texts that are secret in checked inputs, apart from those that
+// anybody can read in the schema.
+func secretWords(o *schema.Object, given, checked property.Map) []secretWord {
+	var words []secretWord
+	for _, name := range checked.Keys() {
+		p := o.Property(name)
+		if p == nil || len(p.OneOf) > 0 || p.Type.Kind == schema.KindEnum || !p.Const.IsNull() {
+			continue
+		}
+		v := checked.Get(name)
+		if p.HasDefault() && v.EqualContents(p.Default) {
+			continue
+		}
+		declared := p.Secret || !given.Get(name).ContainsSecrets()
+		v.Transform(func(part property.Value) property.Value {
+			if inner, ok := part.AsSecret(); ok {
+				for _, text := range textsOf(inner) {
+					words = append(words, secretWord{text, name, declared})
+				}
+			}
+			return part
+		})
+	}
+	return words
+}
+
+// textsOf returns the longer texts in a value.
+func textsOf(v property.Value) []string {
+	var texts []string
+	v.Transform(func(part property.Value) property.Value {
+		if s, ok := part.AsString(); ok && len(s) >= minSecretWord {
+			texts = append(texts, s)
+		}
+		return part
+	})
+	return texts
+}
+
+// leakOutcome holds that secret words are not in plain anywhere in outputs: one that
+// is a secret by the schema not even within a text; one that is a secret because the
+// caller said so, as the name of a thing may be, not by itself.
+func leakOutcome(outputs property.Map, words []secretWord, method string) error {
+	for _, name := range outputs.Keys() {
+		if path, word := leaked(outputs.Get(name), property.Path{property.Key(name)}, words); word != nil {
+			return fmt.Errorf("%s answers %s in plain, and it holds what was given as the secret %s", method, path, word.input)
+		}
+	}
+	return nil
+}
+
+func leaked(v property.Value, at property.Path, words []secretWord) (property.Path, *secretWord) {
+	if s, ok := v.AsString(); ok {
+		for i, w := range words {
+			if s == w.text || w.declared && strings.Contains(s, w.text) {
+				return at, &words[i]
+			}
+		}
+	}
+	if elements, ok := v.AsArray(); ok {
+		for i, e := range elements {
+			if path, word := leaked(e, at.Append(property.Index(i)), words); word != nil {
+				return path, word
+			}
+		}
+	}
+	if m, ok := v.AsObject(); ok {
+		for _, key := range m.Keys() {
+			if path, word := leaked(m.Get(key), at.Append(property.Key(key)), words); word != nil {
+				return path, word
+			}
+		}
+	}
+	return nil, nil // secrets are no way in
+}

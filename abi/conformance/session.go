@@ -1,0 +1,163 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// session is one provider that was opened.
+type session struct {
+	provider abi.Provider
+	timeout  time.Duration
+	// abandon is how long after the end of its context a call may still answer.
+	abandon time.Duration
+	// gone is set once a call did not answer: there is no use in asking again.
+	gone error
+}
+
+// abandonAfter is how many times as long as a prompt provider a call may take that was
+// cancelled, before nobody waits for it any more. A host has ended a guest by then.
+const abandonAfter = 4
+
+// fault is an outcome that no request excuses: a crash, an answer that is none, or no
+// answer.
+type fault struct{ message string }
+
+func (f *fault) Error() string { return f.message }
+
+// ask calls a method. It comes back whatever the provider does: a panic, and an answer
+// that does not come, are a *fault.
+func ask[Q, R any](ctx context.Context, s *session, do func(abi.Provider, context.Context, Q) (R, error), request Q) (R, error) {
+	var none R
+	if s.gone != nil {
+		return none, s.gone
+	}
+	call, end := context.WithTimeout(ctx, s.timeout)
+	defer end()
+	type answer struct {
+		response R
+		err      error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a = answer{err: &fault{fmt.Sprintf("the provider panicked: %v", p)}}
+			}
+			answers <- a
+		}()
+		a.response, a.err = do(s.provider, call, request)
+	}()
+	var late <-chan time.Time
+	ended := call.Done()
+	for {
+		select {
+		case a := <-answers:
+			return a.response, judged(ctx, call, s.timeout, a.err)
+		case <-ended:
+			timer := time.NewTimer(s.abandon)
+			defer timer.Stop()
+			late, ended = timer.C, nil
+		case <-late:
+			s.gone = skipf("the provider did not answer an earlier call")
+			return none, &fault{fmt.Sprintf("the call did not answer, not even %s after its end", s.abandon)}
+		}
+	}
+}
+
+// judged makes a fault of an error that is one.
+func judged(ctx, call context.Context, timeout time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*fault](err); ok {
+		return err
+	}
+	if ctx.Err() == nil && errors.Is(call.Err(), context.DeadlineExceeded) {
+		return &fault{fmt.Sprintf("the call was not done after %s", timeout)}
+	}
+	e := abi.AsError(err)
+	// Of its own accord a host says only that an answer was none.
+	fromHost := e.Origin == abi.ErrorOriginHost && (e.Kind == abi.ErrorKindInternal || e.Kind == abi.ErrorKindInitFailed)
+	if fromHost || e.Kind == abi.ErrorKindCrashed {
+		return &fault{reason(e)}
+	}
+	return err
+}
+
+// answerless makes a method without an answer into one with an empty answer.
+func answerless[Q any](do func(abi.Provider, context.Context, Q) error) func(abi.Provider, context.Context, Q) (struct{}, error) {
+	return func(p abi.Provider, ctx context.Context, request Q) (struct{}, error) {
+		return struct{}{}, do(p, ctx, request)
+	}
+}
+
+func isFault(err error) bool {
+	_, ok := errors.AsType[*fault](err)
+	return ok
+}
+
+// refusal is the outcome where a call failed on inputs that it need not take: a fault
+// is a failure, anything else a skip.
+func refusal(err error, what string) error {
+	if isFault(err) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if isSkip(err) {
+		return asSkip(err)
+	}
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return inapplicable(what + ": not implemented by the provider")
+	}
+	return skipf("%s: %s", what, reason(err))
+}
+
+// mistake is the outcome where a call failed that must not: an error in any case,
+// unless the provider lacks the method or the world.
+func mistake(err error, what string) error {
+	if err == nil {
+		return nil
+	}
+	if isSkip(err) {
+		return asSkip(err)
+	}
+	e := abi.AsError(err)
+	switch {
+	case isFault(err):
+		return fmt.Errorf("%s: %w", what, err)
+	case e.Kind == abi.ErrorKindUnimplemented:
+		return inapplicable(what + ": not implemented by the provider")
+	case e.Kind == abi.ErrorKindUnavailable, e.Kind == abi.ErrorKindDenied,
+		e.Origin == abi.ErrorOriginRemote, e.Origin == abi.ErrorOriginPolicy:
+		return skipf("%s: %s", what, reason(err))
+	}
+	return fmt.Errorf("%s: %s", what, reason(err))
+}
+
+// reason is an error without the names of provider and method, which reports have anyway.
+func reason(err error) string {
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	short := *e
+	short.Provider, short.Version, short.Method = "", "", ""
+	text := strings.ReplaceAll(short.Error(), "\n  - ", "; ")
+	if e.Kind != abi.ErrorKindInternal && e.Origin != abi.ErrorOriginHost {
+		text += " (" + e.Kind.String() + ")"
+	}
+	return text
+}
+
+// Two seeds for defaults that a provider draws at random.
+var (
+	seed      = bytes.Repeat([]byte{7}, 32)
+	otherSeed = bytes.Repeat([]byte{201}, 32)
+)

@@ -1,0 +1,109 @@
+package conformance
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Text says how a report is written for people.
+type Text struct {
+	// Good, Bad, and Faint paint text; nil leaves it as it is.
+	Good, Bad, Faint func(string) string
+	// All lists the checks that succeeded, and those that do not apply, too.
+	All bool
+	// Rerun says how to do a failed check again; nil says nothing.
+	Rerun func(Result) string
+}
+
+// WriteText writes the report for people: each subject on a line with what was found,
+// the reasons for what was skipped, and what failed.
+func (r *Report) WriteText(w io.Writer, t Text) error {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s %s", r.Name, r.Version)
+	if r.SDK != "" {
+		fmt.Fprintf(b, " (%s)", r.SDK)
+	}
+	fmt.Fprintf(b, ", seed %d\n\n", r.Seed)
+	for i := 0; i < len(r.Results); {
+		end := i
+		for end < len(r.Results) && r.Results[end].Subject == r.Results[i].Subject {
+			end++
+		}
+		t.subject(b, r.Results[i:end])
+		i = end
+	}
+	t.failures(b, r.Failures())
+	fmt.Fprintf(b, "%d checks ok, %s, %d skipped, %d not applicable\n",
+		r.Count(OK), t.failedCount(r.Count(Failed)), r.Count(Skipped), r.Count(NotApplicable))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func paint(f func(string) string, text string) string {
+	if f == nil {
+		return text
+	}
+	return f(text)
+}
+
+func (t Text) failedCount(n int) string {
+	text := fmt.Sprintf("%d failed", n)
+	if n == 0 {
+		return text
+	}
+	return paint(t.Bad, text)
+}
+
+// subject writes the results of one subject. Checks that were skipped for the same
+// reason share a line.
+func (t Text) subject(b *strings.Builder, results []Result) {
+	ok, apply, tried := 0, 0, 0
+	for _, r := range results {
+		if r.Status == OK {
+			ok++
+		}
+		if r.Status != NotApplicable {
+			apply++
+		}
+		tried += r.Tried
+	}
+	fmt.Fprintf(b, "%s: %d of %d checks ok, in %d trials\n", results[0].Subject, ok, apply, tried)
+	var reasons []string
+	skipped := map[string][]string{}
+	for _, r := range results {
+		switch {
+		case r.Status == Failed:
+			fmt.Fprintf(b, "  %s %s\n", paint(t.Bad, "failed "), r.Check)
+		case r.Status == Skipped, r.Status == NotApplicable && t.All:
+			if len(skipped[r.Message]) == 0 {
+				reasons = append(reasons, r.Message)
+			}
+			skipped[r.Message] = append(skipped[r.Message], r.Check)
+		case t.All:
+			fmt.Fprintf(b, "  %s %s: %s\n", paint(t.Good, "ok     "), r.Check, r.Rule)
+		}
+	}
+	for _, reason := range reasons {
+		names := strings.Join(skipped[reason], ", ")
+		if n := len(skipped[reason]); n > maxListed {
+			names = fmt.Sprintf("%d checks", n)
+		}
+		fmt.Fprintf(b, "  %s %s: %s\n", paint(t.Faint, "skipped"), names, paint(t.Faint, reason))
+	}
+	b.WriteByte('\n')
+}
+
+// failures writes what failed, with the case that shows it.
+func (t Text) failures(b *strings.Builder, failed []Result) {
+	for _, r := range failed {
+		fmt.Fprintf(b, "%s: %s of %s\n  the rule: %s\n  found: %s\n", paint(t.Bad, "failed"), r.Check, r.Subject, r.Rule, r.Message)
+		if r.Case != nil {
+			fmt.Fprintf(b, "  with: %s (%s)\n", r.Case.Inputs, r.Case.Name)
+		}
+		if t.Rerun != nil {
+			fmt.Fprintf(b, "  again: %s\n", t.Rerun(r))
+		}
+		b.WriteByte('\n')
+	}
+}

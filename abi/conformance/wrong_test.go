@@ -1,0 +1,107 @@
+package conformance_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi/conformance"
+)
+
+// wrongModules are the modules in testdata/wrong, each with the one check that fails
+// and what is said of it.
+var wrongModules = []struct {
+	module, check, message string
+}{
+	{"handshake", "handshake", `its version "one" is not a semantic version: No Major.Minor.Patch elements found`},
+	{"schema", "schema", `the token "memos:index:Note" is not of the form notes:<module>:<name>`},
+	{"configure", "configure", "configure: panic: no reader (crashed)"},
+	{"unknown-tokens", "unknown-tokens", "check answers to notes:index:NoSuchThing, which the schema does not have"},
+	{"cancel", "cancel", "cancel: not now"},
+
+	{"check-answers", "check-answers", "the inputs that check answers do not fit the schema: copies: expected integer, got string"},
+	{"check-idempotent", "check-idempotent", `text is "cviuwgay." in the first answer and "cviuwgay.." in the second`},
+	{"check-deterministic", "check-deterministic", `tags.number is "2" in one answer and "3" in the next`},
+	{"check-olds", "check-olds", `tags.number is "7" in the old inputs and "201" in the new`},
+	{"check-defaults", "check-defaults", "copies is not given; its default is 1, and check answers null"},
+	{"check-unknowns", "check-unknowns", `text is not known, and check answers ""`},
+	{"check-secrets", "check-secrets", "text was given as a secret, and check answers it in plain"},
+	{"check-unknown-property", "check-unknown-property", "check accepts noSuchProperty, which the schema does not have"},
+	{"check-wrong-type", "check-wrong-type", "check accepts lines, true where the schema asks for array of string"},
+	{"check-range", "check-range", "check accepts copies, 10, which the schema does not allow"},
+	{"check-missing", "check-missing", "check accepts title, which is required and missing"},
+
+	{"preview-effects", "preview-effects", "after a preview of create, read finds the resource that was deleted before"},
+	{"preview-effects-update", "preview-effects", "the preview of update changed note-qjwvgxwo"},
+	{"preview-unknowns", "preview-unknowns", `the input text is not known, and the preview of create answers the output as ""`},
+	{"preview-agrees", "preview-agrees", "words is 0 in the preview and 1 in the state"},
+	{"create", "create", "create: the provider broke the contract: it created a resource without an ID"},
+	{"create-incomplete", "create", "the state that create answers does not fit the schema: words: required property is missing; expected integer"},
+	{"create-undeclared", "create", "the state that create answers does not fit the schema: letters: no such property; there are colour, copies, label, lines, pin, style, tags, text, title, words"},
+	{"create-unknown", "create", "create: the provider broke the contract, but the resource exists; the property words of the state that it answered is unknown, which only a preview allows"},
+	{"secrets", "secrets", "pin is a secret by the schema, and create answers it in plain"},
+	{"secrets-derived", "secrets", "create answers label in plain, and it holds what was given as the secret pin"},
+	{"diff-self", "diff-self", "diff finds that the resource differs from the inputs that it was made from: changes some, text update"},
+	{"diff-change", "diff-change", "copies was 1 and is now 2, and diff says: changes none"},
+	{"diff-replace", "diff-replace", `title was "qjwvgxwo" and is now "qjwvgxwox", which by the schema replaces the resource, and diff says: changes some, title update`},
+	{"diff-consistent", "diff-consistent", "the path copies is there twice"},
+	{"diff-deterministic", "diff-deterministic", "one answer is changes some, copies update, the next changes some, copies update"},
+	{"diff-unknowns", "diff-unknowns", "copies was 1 and is not known now, and diff says: changes none"},
+	{"diff-ignore-changes", "diff-ignore-changes", "copies is to be ignored, and diff says: changes some, copies update"},
+	{"read", "read", "words is 1 in the answer of create and 1000 in that of read"},
+	{"read-import", "read-import", "read by the ID alone answers no inputs, without which nothing can be imported"},
+	{"stateless", "stateless", `read does not find the resource with the ID "note-qjwvgxwo" that create answered`},
+	{"update", "update", `after the update read answers the ID "" in place of "note-qjwvgxwo": an update keeps the ID`},
+	{"update-read", "update-read", `copies is 2 in the answer of update and 1 in that of read; text is "cviuwgayx" in the answer of update and "cviuwgay" in that of read`},
+	{"update-settles", "update-settles", "diff finds that the resource differs from the inputs that it was updated to: changes some, text update"},
+	{"list", "list", `the list does not have the resource with the ID "note-qjwvgxwo" that was created`},
+	{"delete", "delete", `read finds the resource with the ID "note-qjwvgxwo" that was deleted`},
+	{"delete-twice", "delete-twice", "deleting again: there is no note note-qjwvgxwo"},
+	{"cancelled-create", "cancelled-create", "create was cancelled, and did not answer within 20ms: it succeeded in the end"},
+
+	{"invoke", "invoke", "the result that invoke answers does not fit the schema: words: required property is missing; expected integer"},
+	{"invoke-arguments", "invoke-arguments", `invoke accepts noSuchProperty as "x"`},
+	{"invoke-preview", "invoke-preview", "in a preview invoke answers an error: there are no previews (unavailable)"},
+	{"invoke-secrets", "invoke-secrets", "invoke answers text in plain, and it holds what was given as the secret text"},
+
+	{"hostile-inputs", "hostile-inputs", "diff with {copies: null, text: null, title: null}: panic: copies is no number (crashed)"},
+}
+
+// Each wrong module fails the check that it is for, with a message that says what is
+// wrong, and no other.
+func TestWrongModules(t *testing.T) {
+	for _, wrong := range wrongModules {
+		t.Run(wrong.module, func(t *testing.T) {
+			options := conformance.Options{Seed: 1, Generated: 2}
+			for _, check := range conformance.Checks() {
+				// Hostile inputs are many, and take as long as all else together.
+				if check.Name != "hostile-inputs" || wrong.check == check.Name {
+					options.Only = append(options.Only, check.Name)
+				}
+			}
+			if wrong.check == "cancelled-create" {
+				// The module takes 300 ms: this is less, and no other module needs it.
+				options.Promptness = 20 * time.Millisecond
+			}
+			report := testModule(t, "../../testdata/wrong/"+wrong.module, options)
+			require.Equal(t, map[string]string{wrong.check: wrong.message}, outcomes(report))
+		})
+	}
+}
+
+// Every check has a wrong module, or a wrong provider in this package's own tests where
+// the host would not let a module be wrong.
+func TestEveryCheckCanFail(t *testing.T) {
+	failing := map[string]bool{"cancelled-before": true, "expectations": true}
+	for _, wrong := range wrongModules {
+		failing[wrong.check] = true
+	}
+	for _, check := range conformance.Checks() {
+		require.True(t, failing[check.Name], "no module is wrong in what %s looks at", check.Name)
+	}
+	entries, err := os.ReadDir("../../testdata/wrong")
+	require.NoError(t, err)
+	require.Len(t, wrongModules, len(entries))
+}

@@ -1,0 +1,21 @@
+// Command create-undeclared is a provider of notes that breaks one rule. Its state has what the schema lacks.
+package main
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/testdata/notes"
+)
+
+type provider struct{ *notes.Provider }
+
+func (p provider) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	response, err := p.Provider.Create(ctx, request)
+	response.State = response.State.With("letters", property.Number(3))
+	return response, err
+}
+
+func main() { guest.ServeProvider(provider{Provider: notes.New()}) }

@@ -1,0 +1,21 @@
+// Command diff-change is a provider of notes that breaks one rule. Its Diff does not look at a property.
+package main
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/testdata/notes"
+)
+
+type provider struct{ *notes.Provider }
+
+func (p provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	if copies := request.News.Get("copies"); !copies.ContainsUnknowns() {
+		request.News = request.News.With("copies", request.Olds.Get("copies"))
+	}
+	return p.Provider.Diff(ctx, request)
+}
+
+func main() { guest.ServeProvider(provider{Provider: notes.New()}) }
