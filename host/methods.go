@@ -24,7 +24,11 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 
 // Parameterize makes the provider into another package, or extends it.
 func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
-	return establish(ctx, p, "parameterize", !request.Extension, request, abi.Provider.Parameterize)
+	response, err := establish(ctx, p, "parameterize", !request.Extension, request, abi.Provider.Parameterize)
+	if err == nil && !request.Extension && response.Name != "" {
+		p.identity.Store(&identity{printable(response.Name), printable(response.Version)})
+	}
+	return response, err
 }
 
 // Configure configures all instances.

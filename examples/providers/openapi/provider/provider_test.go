@@ -79,7 +79,7 @@ func testDenials(t *testing.T, module *host.Module) {
 	require.NoError(t, configure(p, pt.Object{"baseUrl": s.URL + "/v2", "token": "t0ken"}))
 	_, err := p.TryCreate(pet, pt.Object{"name": "Rex", "kind": "dog"})
 	require.ErrorIs(t, err, abi.ErrDenied)
-	require.ErrorContains(t, err, "the provider may not send POST "+s.URL+"/v2/pets: nothing under its grants: http allows it")
+	require.ErrorContains(t, err, "petstore 2.1.0: create: the provider may not send POST "+s.URL+"/v2/pets: nothing under its grants: http allows it")
 }
 
 func parameterize(t *testing.T, p *pt.Provider, parameters abi.Parameters) abi.ParameterizeResponse {
