@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -139,56 +135,6 @@ func (l lasting) Read(ctx context.Context, request guest.ReadRequest[property.Ma
 	return guest.ReadResponse[property.Map, property.Map]{State: state, Inputs: r.inputsFor(state, inputs, request.Inputs == nil)}, nil
 }
 
-// inputsFor are the inputs that would give a state: of an import, all that differ from
-// their defaults; else those that were given.
-func (r *resource) inputsFor(state, old property.Map, imported bool) property.Map {
-	inputs := old
-	for i := range r.described.Inputs.Properties {
-		p := &r.described.Inputs.Properties[i]
-		now := state.Get(p.Name)
-		switch given := old.Get(p.Name); {
-		case now.Plain().IsNull():
-			if r.described.Outputs.Property(p.Name) != nil {
-				inputs = inputs.Without(p.Name)
-			}
-		case !given.Plain().IsNull():
-			inputs = inputs.With(p.Name, project(given, fitProperty(p, now)))
-		case imported && !(p.HasDefault() && now.Plain().Equal(p.Default)):
-			inputs = inputs.With(p.Name, fitProperty(p, now))
-		}
-	}
-	return inputs
-}
-
-// project takes of a value the parts that were given; the rest the service has chosen.
-// What was secret is so.
-func project(given, now property.Value) property.Value {
-	if inner, ok := given.AsSecret(); ok {
-		return property.Secret(project(inner, now.Plain()))
-	}
-	if m, ok := given.AsObject(); ok {
-		if actual, ok := now.Plain().AsObject(); ok {
-			parts := property.Map{}
-			for name, part := range m.All() {
-				if v, ok := actual.Lookup(name); ok {
-					parts = parts.With(name, project(part, v))
-				}
-			}
-			return property.Object(parts)
-		}
-	}
-	if list, ok := given.AsArray(); ok {
-		if actual, ok := now.Plain().AsArray(); ok && len(actual) == len(list) {
-			elements := make([]property.Value, len(list))
-			for i := range list {
-				elements[i] = project(list[i], actual[i])
-			}
-			return property.Array(elements...)
-		}
-	}
-	return now
-}
-
 // Delete deletes a resource.
 func (l lasting) Delete(ctx context.Context, request guest.DeleteRequest[property.Map]) error {
 	values, err := l.valuesOf(request.ID)
@@ -233,8 +179,8 @@ func (r *resource) changes(request guest.UpdateRequest[property.Map, property.Ma
 	for name := range r.updated {
 		now, before := request.Inputs.Get(name), request.OldInputs.Get(name)
 		same := now.EqualContents(before) || now.Plain().IsNull() && before.Plain().IsNull()
-		if actual, ok := request.State.Lookup(name); ok && !now.Plain().IsNull() {
-			same = same && project(now, actual).EqualContents(now)
+		if r.described.Outputs.Property(name) != nil && !now.Plain().IsNull() {
+			same = same && project(now, request.State.Get(name)).EqualContents(now)
 		}
 		if !same {
 			changed[name] = true
@@ -281,16 +227,6 @@ func (r *resource) change(ctx context.Context, values []string, inputs property.
 	return err
 }
 
-// overlay is a state with the inputs of an update that has happened.
-func (r *resource) overlay(state, inputs property.Map) property.Map {
-	for name, v := range inputs.All() {
-		if r.updated[name] && r.described.Outputs.Property(name) != nil {
-			state = state.With(name, v)
-		}
-	}
-	return state
-}
-
 // get reads a resource's state; known are values of what the answer does not repeat.
 func (r *resource) get(ctx context.Context, values []string, known property.Map) (property.Map, error) {
 	m, err := r.message(r.read, values, known)
@@ -305,141 +241,4 @@ func (r *resource) get(ctx context.Context, values []string, known property.Map)
 		return property.Map{}, abi.NewError(abi.ErrorKindInternal, r.read.method+" "+got.url.Path+": the answer is not an object, as the document says, but "+got.body.Kind().String())
 	}
 	return r.state(got.body, known), nil
-}
-
-// open takes a resource out of its envelope.
-func (r *resource) open(body property.Value) property.Value {
-	if m, ok := body.AsObject(); ok && r.envelope != "" {
-		if inner, ok := m.Lookup(r.envelope); ok {
-			return inner
-		}
-	}
-	return body
-}
-
-// state is what an answer says of a resource. What is known already fills in what it
-// does not repeat: values in the path, and parameters.
-func (r *resource) state(body property.Value, known property.Map) property.Map {
-	answered, _ := r.open(body).AsObject()
-	var entries []property.Entry
-	for i := range r.described.Outputs.Properties {
-		p := &r.described.Outputs.Properties[i]
-		v := answered.Get(r.field(p.Name))
-		if v.IsNull() && p.Stable {
-			v = known.Get(p.Name)
-		}
-		if !v.Plain().IsNull() {
-			entries = append(entries, property.Entry{Key: p.Name, Value: fitProperty(p, v)})
-		}
-	}
-	return property.NewMap(entries...)
-}
-
-// message is an operation's message without a body.
-func (r *resource) message(o *operation, values []string, known property.Map) (message, error) {
-	m := message{path: values, query: url.Values{}, header: http.Header{}}
-	for _, p := range r.asked {
-		if o.parameter(p.In, p.Name) == nil {
-			continue
-		}
-		text, ok := textOf(known.Get(p.Name))
-		switch {
-		case !ok:
-			return m, guest.InvalidArgument(p.Name, o.method+" "+o.path+" needs it, and it is not known")
-		case p.In == openapi3.ParameterInQuery:
-			m.query.Set(p.Name, text)
-		default:
-			m.header.Set(p.Name, text)
-		}
-	}
-	return m, nil
-}
-
-// body is the JSON of those of the named properties that have a value.
-func (r *resource) body(names map[string]bool, inputs property.Map) (map[string]any, error) {
-	body := map[string]any{}
-	for name := range names {
-		v := inputs.Get(name)
-		if v.Plain().IsNull() {
-			continue
-		}
-		value, err := jsonOf(v)
-		if err != nil {
-			return nil, guest.InvalidArgument(name, err.Error())
-		}
-		body[r.field(name)] = value
-	}
-	return body, nil
-}
-
-// pathValues are the values in the path that a program gives.
-func (r *resource) pathValues(inputs property.Map) ([]string, error) {
-	names := r.parents
-	if r.chosen != "" {
-		names = append(names[:len(names):len(names)], r.chosen)
-	}
-	var values []string
-	for _, name := range names {
-		text, ok := textOf(inputs.Get(name))
-		if !ok || text == "" {
-			return nil, guest.InvalidArgument(name, "it is part of the path, and must not be empty")
-		}
-		values = append(values, text)
-	}
-	return values, nil
-}
-
-// lastValue is the last value in the path of what was created: in the answer, in the
-// header Location, or given by the program; empty where none of them has it.
-func (r *resource) lastValue(made *answer, inputs property.Map) string {
-	if m, ok := r.open(made.body).AsObject(); ok && r.idField != "" {
-		if text, ok := textOf(m.Get(r.idField)); ok && text != "" {
-			return text
-		}
-	}
-	if location, err := url.Parse(made.header.Get("Location")); err == nil && location.Path != "" {
-		path := strings.TrimRight(location.EscapedPath(), "/")
-		if text, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:]); err == nil && text != "" {
-			return text
-		}
-	}
-	text, _ := textOf(inputs.Get(r.idField))
-	return text
-}
-
-// idOf is the ID of the resource with these values in its path. Of several, each is
-// escaped as in a path.
-func idOf(values []string) string {
-	if len(values) == 1 {
-		return values[0]
-	}
-	escaped := make([]string, len(values))
-	for i, v := range values {
-		escaped[i] = url.PathEscape(v)
-	}
-	return strings.Join(escaped, "/")
-}
-
-// valuesOf are the values in the path of the resource with the ID.
-func (r *resource) valuesOf(id string) ([]string, error) {
-	if len(r.parents) == 0 {
-		return []string{id}, nil
-	}
-	values := strings.Split(id, "/")
-	names := make([]string, 0, len(r.parents)+1)
-	for _, name := range r.parents {
-		names = append(names, "<"+name+">")
-	}
-	names = append(names, "<"+r.last+">")
-	if len(values) != len(names) {
-		return nil, guest.InvalidArgument("", "the ID of a "+r.described.Token+" is "+strings.Join(names, "/")+", not \""+id+"\"")
-	}
-	for i := range values {
-		text, err := url.PathUnescape(values[i])
-		if err != nil {
-			return nil, guest.InvalidArgument("", "the ID \""+id+"\": "+err.Error())
-		}
-		values[i] = text
-	}
-	return values, nil
 }

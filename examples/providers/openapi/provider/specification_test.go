@@ -320,7 +320,13 @@ func testPartialFailure(t *testing.T, in world) {
 	s.fail("PATCH /pets/103", fault{status: 422, body: `{"message": "too young"}`})
 	_, err = p.TryCreate(pet, pt.With(inputs, pt.Object{"adopted": true}))
 	require.ErrorIs(t, err, abi.ErrInitFailed)
-	require.Equal(t, "103", abi.AsError(err).InitFailure.ID)
+	failure = abi.AsError(err).InitFailure
+	require.Equal(t, "103", failure.ID)
+	inputs["adopted"] = true
+	s.requests()
+	r = p.Update(pt.Resource{Token: pet, ID: failure.ID, State: failure.State, Inputs: p.Check(pet, inputs)}, inputs)
+	require.Equal(t, []string{`PATCH /pets/103 {"adopted":true}`, "GET /pets/103"}, s.requests(), "the next deployment goes on from there")
+	require.Equal(t, property.Bool(true), r.State.Get("adopted"))
 }
 
 func testSlow(t *testing.T, in world) {
@@ -360,7 +366,7 @@ func testValue(t *testing.T, in world) {
 	require.Equal(t, "2.1.0", made.Version)
 	require.NotContains(t, string(made.Value), "Problem", "what is not needed is not kept")
 	require.NotContains(t, string(made.Value), "testdata")
-	value := abi.ParameterValue{Name: made.Name, Version: made.Version, Value: made.Value}
+	value := abi.ParameterValue(made)
 	require.Equal(t, made, parameterize(t, again, abi.Parameters{Case: abi.ParametersCaseValue, Value: value}))
 	require.Equal(t, schemaOf(t, first), schemaOf(t, again))
 }
