@@ -102,7 +102,7 @@ var native = []struct {
 		"list": "list: the provider panicked: no list",
 	}},
 	{"hangs", func(p *notes.Provider) abi.Provider { return hanging{p} }, map[string]string{
-		"invoke": "invoke: the call did not answer, not even 200ms after its end",
+		"invoke": "invoke: the call did not answer, not even 2s after its end",
 	}},
 	{"takes too long", func(p *notes.Provider) abi.Provider { return slow{p} }, map[string]string{
 		"invoke": "invoke: the call was not done after 200ms",
@@ -135,7 +135,7 @@ func TestWrongProviders(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			options := conformance.Options{Seed: 1}
 			if test.name == "hangs" || test.name == "takes too long" {
-				options.Timeout, options.Promptness = 200*time.Millisecond, 50*time.Millisecond
+				options.Timeout, options.Promptness = 200*time.Millisecond, 500*time.Millisecond
 				options.Only = []string{"invoke"}
 			}
 			require.Equal(t, test.fails, outcomes(run(t, opened(t, test.wrong), options)))

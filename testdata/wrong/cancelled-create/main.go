@@ -11,7 +11,7 @@ import (
 )
 
 // pause is how long a note takes to write.
-const pause = 300 * time.Millisecond
+const pause = time.Second
 
 type provider struct{ *notes.Provider }
 
