@@ -16,12 +16,13 @@ type Check struct {
 type group uint8
 
 const (
-	groupPackage  group = iota
-	groupInputs         // check of a resource or of the configuration
-	groupLife           // of a resource
-	groupCancel         // of a creation
-	groupHostile        // of a resource or a function
-	groupFunction       // of a function
+	groupPackage   group = iota
+	groupInputs          // check of a resource or of the configuration
+	groupLife            // of a resource
+	groupCancel          // of a creation
+	groupHostile         // of a resource or a function
+	groupFunction        // of a function
+	groupComponent       // of a component
 )
 
 // The names of the checks.
@@ -74,6 +75,13 @@ const (
 	ruleInvokeArguments = "invoke-arguments"
 	ruleInvokePreview   = "invoke-preview"
 	ruleInvokeSecrets   = "invoke-secrets"
+	ruleStream          = "stream"
+
+	ruleConstruct         = "construct"
+	ruleConstructSame     = "construct-deterministic"
+	ruleConstructUnknowns = "construct-unknowns"
+	ruleConstructSecrets  = "construct-secrets"
+	ruleConstructInputs   = "construct-inputs"
 
 	ruleHostile = "hostile-inputs"
 )
@@ -128,6 +136,13 @@ var checks = []Check{
 	{ruleInvokeArguments, "arguments that are unheard of, missing, or of another type are refused, at their paths", groupFunction},
 	{ruleInvokePreview, "a function answers in previews too, and changes nothing", groupFunction},
 	{ruleInvokeSecrets, "what was passed as a secret is not in the results in plain", groupFunction},
+	{ruleStream, "a stream can be closed early and again, and does not get in the way of another one", groupFunction},
+
+	{ruleConstruct, "construct registers the component once, all else below it, and its outputs, and answers the same", groupComponent},
+	{ruleConstructSame, "the same inputs make the same resources, from another instance too", groupComponent},
+	{ruleConstructUnknowns, "a component can be previewed with inputs that are not known yet", groupComponent},
+	{ruleConstructSecrets, "what was given as a secret is not in the outputs, nor in the inputs of children, in plain", groupComponent},
+	{ruleConstructInputs, "inputs that are unheard of, missing, or of another type are refused, at their paths", groupComponent},
 
 	{ruleHostile, "inputs of any shape crash nothing", groupHostile},
 }

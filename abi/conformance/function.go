@@ -2,9 +2,7 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/husk-dev/husk/abi"
@@ -12,10 +10,26 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// functionTest tests one function.
+// functionTest tests one function: one that answers a result, one whose results come
+// one by one, or a method of a component.
 type functionTest struct {
 	run *run
 	*schema.Function
+	kind functionKind
+}
+
+type functionKind uint8
+
+const (
+	plainFunction functionKind = iota
+	streamFunction
+	methodFunction
+)
+
+// answer is what a function answers.
+type answer struct {
+	results  []property.Map
+	failures []abi.CheckFailure
 }
 
 // testFunction tests a function.
@@ -26,25 +40,45 @@ func (r *run) testFunction(ctx context.Context, function *schema.Function) {
 		return
 	}
 	t := &functionTest{run: r, Function: function}
+	switch {
+	case function.Streams:
+		t.kind = streamFunction
+	case function.Args.Property(self) != nil:
+		t.kind = methodFunction
+	}
 	r.tested(ctx, f, &function.Args, rulesOf(groupFunction), cases, attemptsInputs, t.test)
 	r.tested(ctx, f, &function.Args, rulesOf(groupHostile), r.hostileCases(&function.Args, cases), attemptsInputs, t.testHostile)
 	f.addTo(r.report)
 }
 
-func (t *functionTest) invoke(ctx context.Context, args property.Map, preview bool) (abi.InvokeResponse, error) {
-	return ask(ctx, t.run.main, abi.Provider.Invoke, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
+// call calls the function. Methods are called in previews only: outside of one their
+// component would have to exist.
+func (t *functionTest) call(ctx context.Context, args property.Map, preview bool) (answer, error) {
+	switch t.kind {
+	case streamFunction:
+		results, err := t.stream(ctx, args, preview, maxResults)
+		return answer{results: results}, err
+	case methodFunction:
+		monitor := newRecorder()
+		response, err := ask(abi.WithMonitor(ctx, monitor), t.run.main, abi.Provider.Call, abi.CallRequest{
+			Token: t.Token, Args: args, Context: previewContext,
+		})
+		return answer{[]property.Map{response.Result}, response.Failures}, err
+	}
+	response, err := ask(ctx, t.run.main, abi.Provider.Invoke, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
+	return answer{[]property.Map{response.Result}, response.Failures}, err
 }
 
 func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
-	c, response, err := t.prepare(ctx, c)
+	c, got, err := t.prepare(ctx, c)
 	f.current.Inputs = c.Inputs
 	if c.Expect != nil {
-		f.report(ruleExpectations, t.expectedOutcome(c.Expect, response, err))
+		f.report(ruleExpectations, t.expectedOutcome(c.Expect, got, err))
 		if c.Expect.Error != "" || len(c.Expect.Refused) > 0 {
 			return
 		}
 	}
-	outcome := t.answerOutcome(c, response, err)
+	outcome := t.answerOutcome(c, got, err)
 	f.report(ruleInvoke, outcome)
 	if f.wants(ruleInvokeArguments) {
 		f.report(ruleInvokeArguments, t.refusesArguments(ctx, c.Inputs))
@@ -52,6 +86,9 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 	if outcome != nil {
 		f.rest(outcome, rulesOf(groupFunction)...)
 		return
+	}
+	if f.wants(ruleStream) && t.kind == streamFunction {
+		f.report(ruleStream, t.streamOutcome(ctx, c.Inputs))
 	}
 	if f.wants(ruleInvokePreview) {
 		f.report(ruleInvokePreview, t.previewOutcome(ctx, c))
@@ -62,30 +99,30 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 }
 
 // prepare calls the function, with repaired arguments where it refuses generated ones.
-func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, response abi.InvokeResponse, err error) {
+func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got answer, err error) {
 	fix := t.run.repairer(t.Token, &t.Args, c)
 	repaired = c
 	for {
-		answer, failed := t.invoke(ctx, repaired.Inputs, false)
+		next, failed := t.call(ctx, repaired.Inputs, false)
 		if repaired.Inputs.Equal(c.Inputs) {
-			response, err = answer, failed
+			got, err = next, failed
 		}
-		paths := pathsOf(answer.Failures)
-		if e, ok := errors.AsType[*abi.Error](failed); ok && e.Kind == abi.ErrorKindInvalidArgument && !isFault(failed) {
-			paths = []string{e.Path}
+		paths := pathsOf(next.failures)
+		if path, refused := refusedPath(failed); refused {
+			paths = []string{path}
 		}
 		if c.written || len(paths) == 0 {
-			return repaired, answer, failed
+			return repaired, next, failed
 		}
 		var ok bool
 		if repaired.Inputs, ok = fix.next(repaired.Inputs, paths); !ok {
-			return c, response, err // as it was before all attempts
+			return c, got, err // as it was before all attempts
 		}
 	}
 }
 
 // expectedOutcome holds what a case's author expects.
-func (t *functionTest) expectedOutcome(expect *Expectation, response abi.InvokeResponse, err error) error {
+func (t *functionTest) expectedOutcome(expect *Expectation, got answer, err error) error {
 	if expect.Error != "" {
 		if err == nil {
 			return fmt.Errorf("invoke is to answer the error %s, and succeeds", expect.Error)
@@ -96,109 +133,132 @@ func (t *functionTest) expectedOutcome(expect *Expectation, response abi.InvokeR
 		return mistake(err, "invoke")
 	}
 	for _, path := range expect.Refused {
-		if !slices.ContainsFunc(response.Failures, func(f abi.CheckFailure) bool { return f.Path == path }) {
-			return fmt.Errorf("invoke is to refuse %q, and says: %s", path, orNothing(failuresText(response.Failures)))
+		if !slices.ContainsFunc(got.failures, func(f abi.CheckFailure) bool { return f.Path == path }) {
+			return fmt.Errorf("invoke is to refuse %q, and says: %s", path, orNothing(failuresText(got.failures)))
 		}
 	}
-	return outputsOutcome(expect.Outputs, response.Result)
+	if len(got.results) == 0 {
+		return outputsOutcome(expect.Outputs, property.Map{})
+	}
+	return outputsOutcome(expect.Outputs, got.results[0])
 }
 
-// answerOutcome holds that a result is as the schema says.
-func (t *functionTest) answerOutcome(c Case, response abi.InvokeResponse, err error) error {
+// answerOutcome holds that results are as the schema says.
+func (t *functionTest) answerOutcome(c Case, got answer, err error) error {
 	switch {
 	case err != nil && c.written:
 		return fmt.Errorf("invoke: %s", reason(err))
 	case err != nil:
 		return refusal(err, "invoke")
-	case len(response.Failures) > 0 && c.written:
-		return fmt.Errorf("the arguments are refused: %s", failuresText(response.Failures))
-	case len(response.Failures) > 0:
-		return skipf("invoke refuses %s: %s; %s", c.Inputs, failuresText(response.Failures), giveCases)
+	case len(got.failures) > 0 && c.written:
+		return fmt.Errorf("the arguments are refused: %s", failuresText(got.failures))
+	case len(got.failures) > 0:
+		return skipf("invoke refuses %s: %s; %s", c.Inputs, failuresText(got.failures), giveCases)
 	}
-	return outputsFit(&t.Result, response.Result, "the result that invoke answers")
-}
-
-func (t *functionTest) previewOutcome(ctx context.Context, c Case) error {
-	var response abi.InvokeResponse
-	var err error
-	effects := t.run.observed(ctx, func() { response, err = t.invoke(ctx, c.Inputs, true) })
-	if effects != nil {
-		return fmt.Errorf("in a preview invoke %w", effects)
-	}
-	if err != nil {
-		return fmt.Errorf("in a preview invoke answers an error: %s", reason(err))
-	}
-	return t.answerOutcome(c, response, nil)
-}
-
-func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) error {
-	if !t.run.takes(abi.FeaturesSecrets) {
-		return skipf("the provider does not take secrets; the host marks them")
-	}
-	secret := allSecret(args)
-	words := secretWords(&t.Args, args, secret)
-	if len(words) == 0 {
-		return inapplicable("there are no texts among the arguments")
-	}
-	response, err := t.invoke(ctx, secret, false)
-	if err != nil {
-		return mistake(err, "invoke with secret arguments")
-	}
-	if len(response.Failures) > 0 {
-		return fmt.Errorf("the arguments are refused when they are secret: %s", failuresText(response.Failures))
-	}
-	return leakOutcome(response.Result, words, "invoke")
-}
-
-// refusesArguments holds that wrong arguments are refused.
-func (t *functionTest) refusesArguments(ctx context.Context, args property.Map) error {
-	wrong := map[string]property.Map{unheardOf(&t.Args): args.With(unheardOf(&t.Args), property.String("x"))}
-	for i := range t.Args.Properties {
-		p := &t.Args.Properties[i]
-		if v, ok := wrongFor(p.Type); ok {
-			wrong[p.Name] = args.With(p.Name, v)
-		}
-		if p.Required && !p.HasDefault() {
-			if err := t.mustRefuse(ctx, args.Without(p.Name), p.Name); err != nil {
-				return err
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(wrong)) {
-		if err := t.mustRefuse(ctx, wrong[name], name); err != nil {
+	for _, result := range got.results {
+		if err := outputsFit(&t.Result, result, "the result that invoke answers", t.kind == methodFunction); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *functionTest) mustRefuse(ctx context.Context, args property.Map, name string) error {
-	what := fmt.Sprintf("%s as %s", name, args.Get(name))
-	if !args.Has(name) {
-		what = "required " + name + " missing"
+func (t *functionTest) previewOutcome(ctx context.Context, c Case) error {
+	if t.kind == methodFunction {
+		return inapplicable("methods are tested in previews only")
 	}
-	response, err := t.invoke(ctx, args, false)
-	if e, ok := errors.AsType[*abi.Error](err); ok && e.Kind == abi.ErrorKindInvalidArgument && !isFault(err) {
-		if startsWith(e.Path, name) {
-			return nil
-		}
-		return fmt.Errorf("invoke with %s answers an error at the path %q: %s", what, e.Path, reason(err))
+	var got answer
+	var err error
+	effects := t.run.observed(ctx, func() { got, err = t.call(ctx, c.Inputs, true) })
+	if effects != nil {
+		return fmt.Errorf("in a preview invoke %w", effects)
 	}
 	if err != nil {
-		return mistake(err, "invoke with "+what)
+		return fmt.Errorf("in a preview invoke answers an error: %s", reason(err))
 	}
-	if len(response.Failures) == 0 {
-		return fmt.Errorf("invoke accepts %s", what)
+	return t.answerOutcome(c, got, nil)
+}
+
+func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) error {
+	if !t.run.takes(abi.FeaturesSecrets) {
+		return inapplicable("the provider does not take secrets; the host marks them")
 	}
-	if !refusedAt(response.Failures, name) {
-		return fmt.Errorf("invoke with %s is refused, but for another reason: %s", what, failuresText(response.Failures))
+	secret := allSecret(args.Without(self))
+	words := secretWords(&t.Args, args, secret)
+	if len(words) == 0 {
+		return inapplicable("there are no texts among the arguments")
+	}
+	if v, ok := args.Lookup(self); ok {
+		secret = secret.With(self, v)
+	}
+	got, err := t.call(ctx, secret, false)
+	if _, refused := refusedPath(err); refused && t.kind == methodFunction {
+		return skipf("the method refuses secrets: %s", reason(err))
+	}
+	if err != nil {
+		return mistake(err, "invoke with secret arguments")
+	}
+	if len(got.failures) > 0 {
+		return fmt.Errorf("the arguments are refused when they are secret: %s", failuresText(got.failures))
+	}
+	for _, result := range got.results {
+		if err := leakOutcome(result, words, "invoke answers"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// self is the argument that is the component of a method.
+const self = "__self__"
+
+// refusesArguments holds that wrong arguments are refused.
+func (t *functionTest) refusesArguments(ctx context.Context, args property.Map) error {
+	return wrongOnes(&t.Args, args, func(m property.Map, name, what string) error {
+		got, err := t.call(ctx, m, false)
+		path, refused := refusedPath(err)
+		switch {
+		case refused && startsWith(path, name):
+			return nil
+		case refused:
+			return fmt.Errorf("invoke with %s answers an error at the path %q: %s", what, path, reason(err))
+		case err != nil:
+			return mistake(err, "invoke with "+what)
+		case len(got.failures) == 0:
+			return fmt.Errorf("invoke accepts %s", what)
+		case !refusedAt(got.failures, name):
+			return fmt.Errorf("invoke with %s is refused, but for another reason: %s", what, failuresText(got.failures))
+		}
+		return nil
+	})
+}
+
+// wrongOnes calls do with maps that have something wrong with one property, until it
+// answers an error.
+func wrongOnes(o *schema.Object, m property.Map, do func(wrong property.Map, name, what string) error) error {
+	name, v := unheardOf(o), property.String("x")
+	if err := do(m.With(name, v), name, fmt.Sprintf("%s as %s", name, v)); err != nil {
+		return err
+	}
+	for i := range o.Properties {
+		p := &o.Properties[i]
+		if p.Required && !p.HasDefault() {
+			if err := do(m.Without(p.Name), p.Name, "required "+p.Name+" missing"); err != nil {
+				return err
+			}
+		}
+		if v, ok := wrongFor(p.Type); ok {
+			if err := do(m.With(p.Name, v), p.Name, fmt.Sprintf("%s as %s", p.Name, v)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
 // testHostile calls the function with the arguments as they are, in a preview.
 func (t *functionTest) testHostile(ctx context.Context, f *findings, c Case) {
-	_, err := t.invoke(ctx, c.Inputs, true)
+	_, err := t.call(ctx, c.Inputs, true)
 	if isFault(err) {
 		f.report(ruleHostile, fmt.Errorf("invoke with %s: %w", c.Inputs, err))
 		return

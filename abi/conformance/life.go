@@ -164,13 +164,14 @@ func (l *life) createdOutcome(response abi.CreateResponse) error {
 	if response.ID == "" {
 		return errors.New("create answers no ID")
 	}
-	return outputsFit(&l.resource.Outputs, response.State, "the state that create answers")
+	return outputsFit(&l.resource.Outputs, response.State, "the state that create answers", false)
 }
 
-// outputsFit holds that a state or a result is known, complete, and as the schema says.
-func outputsFit(outputs *schema.Object, m property.Map, what string) error {
+// outputsFit holds that a state or a result is complete, as the schema says, and, unless
+// it is of a preview, known.
+func outputsFit(outputs *schema.Object, m property.Map, what string, preview bool) error {
 	for name, v := range m.All() {
-		if v.ContainsUnknowns() {
+		if v.ContainsUnknowns() && !preview {
 			return fmt.Errorf("%s has %s as %s, and nothing may be unknown outside of a preview", what, name, v)
 		}
 	}

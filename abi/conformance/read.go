@@ -47,7 +47,7 @@ func (l *life) readOutcome(ctx context.Context, at *session, method string) erro
 	if response.ID != l.id {
 		return fmt.Errorf("read answers the ID %q, and %s answered %q", response.ID, method, l.id)
 	}
-	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers"); err != nil {
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers", false); err != nil {
 		return err
 	}
 	err = differences(property.DiffContents(l.state, response.State), l.state, response.State, "the answer of "+method, "that of read")
@@ -69,7 +69,7 @@ func (l *life) importOutcome(ctx context.Context) error {
 	if response.ID == "" {
 		return skipf("the resource cannot be imported: read by the ID alone does not find it")
 	}
-	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers"); err != nil {
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers", false); err != nil {
 		return err
 	}
 	if response.Inputs == nil {

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -121,8 +120,7 @@ func (r *run) testResource(ctx context.Context, resource *schema.Resource) {
 		return
 	}
 	if resource.Component {
-		f.begin(nil)
-		f.rest(errors.New("a component is made of other resources, which takes an engine"), ruleCreate)
+		r.testComponent(ctx, f, resource, cases)
 		return
 	}
 	r.tested(ctx, f, s.inputs, rulesOf(groupInputs), cases, attemptsInputs, s.testInputs)

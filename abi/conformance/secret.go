@@ -31,7 +31,7 @@ func (l *life) secretsKept(state property.Map, method string) error {
 		}
 	}
 	words := secretWords(&l.resource.Inputs, l.c.Inputs, l.checked)
-	if err := leakOutcome(state, words, method); err != nil {
+	if err := leakOutcome(state, words, method+" answers"); err != nil {
 		return err
 	}
 	if !tried && len(words) == 0 {
@@ -93,11 +93,12 @@ func textsOf(v property.Value) []string {
 
 // leakOutcome holds that secret words are not in plain anywhere in outputs: one that
 // is a secret by the schema not even within a text; one that is a secret because the
-// caller said so, as the name of a thing may be, not by itself.
-func leakOutcome(outputs property.Map, words []secretWord, method string) error {
+// caller said so, as the name of a thing may be, not by itself. what begins the message:
+// create answers, for example.
+func leakOutcome(outputs property.Map, words []secretWord, what string) error {
 	for _, name := range outputs.Keys() {
 		if path, word := leaked(outputs.Get(name), property.Path{property.Key(name)}, words); word != nil {
-			return fmt.Errorf("%s answers %s in plain, and it holds what was given as the secret %s", method, path, word.input)
+			return fmt.Errorf("%s %s in plain, and it holds what was given as the secret %s", what, path, word.input)
 		}
 	}
 	return nil

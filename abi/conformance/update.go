@@ -132,7 +132,7 @@ func (l *life) update(ctx context.Context, news property.Map) {
 }
 
 func (l *life) updatedOutcome(ctx context.Context, response abi.UpdateResponse) error {
-	if err := outputsFit(&l.resource.Outputs, response.State, "the state that update answers"); err != nil {
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that update answers", false); err != nil {
 		return err
 	}
 	r, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(&l.state, &l.checked))

@@ -65,6 +65,13 @@ var wrongModules = []struct {
 	{"invoke-arguments", "invoke-arguments", `invoke accepts noSuchProperty as "x"`},
 	{"invoke-preview", "invoke-preview", "in a preview invoke answers an error: there are no previews (unavailable)"},
 	{"invoke-secrets", "invoke-secrets", "invoke answers text in plain, and it holds what was given as the secret text"},
+	{"stream", "stream", "closing a stream before its first result: there is no such stream (not-found)"},
+
+	{"construct", "construct", "construct registers urn:pulumi:test::conformance::notes:index:Note::conformance-1, which is not below the component"},
+	{"construct-deterministic", "construct-deterministic", `construct registers urn:pulumi:test::conformance::notes:index:Pad$notes:index:Note::conformance-1-1 of {text: "page 1", title: "tjtcewdy"}, and urn:pulumi:test::conformance::notes:index:Pad$notes:index:Note::conformance-1-3 of {text: "page 1", title: "tjtcewdy"} the next time`},
+	{"construct-unknowns", "construct-unknowns", "construct with title not known: a pad needs a title (invalid-argument)"},
+	{"construct-secrets", "construct-secrets", "construct gives itself an input title in plain, and it holds what was given as the secret title"},
+	{"construct-inputs", "construct-inputs", `construct accepts noSuchProperty as "x"`},
 
 	{"hostile-inputs", "hostile-inputs", "diff with {copies: null, text: null, title: null}: panic: copies is no number (crashed)"},
 }

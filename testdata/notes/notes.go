@@ -23,7 +23,10 @@ import (
 // The package's tokens.
 const (
 	Note  = "notes:index:Note"
+	Pad   = "notes:index:Pad"
+	Page  = "notes:index:Pad/page"
 	Count = "notes:index:count"
+	Words = "notes:index:words"
 )
 
 // DefaultFolder is where a module finds the directory that it must be granted.
@@ -36,6 +39,8 @@ type Provider struct {
 	Folder string
 	// State makes the state of a note of its inputs; nil is [State].
 	State func(inputs property.Map) property.Map
+
+	streams map[abi.StreamHandle][]property.Map
 }
 
 // New returns a provider of notes in [DefaultFolder].
@@ -178,28 +183,12 @@ func (p *Provider) List(_ context.Context, request abi.ListRequest) (abi.ListRes
 	return response, nil
 }
 
-// Invoke counts words.
-func (p *Provider) Invoke(_ context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
-	f := Schema.Function(request.Token)
-	if f == nil {
-		return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindNotFound, "there is no function "+request.Token)
-	}
-	args, failures := f.Args.Check(request.Args)
-	if len(failures) > 0 || args.ContainsUnknowns() {
-		return abi.InvokeResponse{Failures: failures}, nil
-	}
-	return abi.InvokeResponse{Result: property.NewMap(
-		property.Entry{Key: "text", Value: args.Get("text")},
-		property.Entry{Key: "words", Value: words(args.Get("text"))},
-	)}, nil
-}
-
 // Cancel has nothing to release.
 func (p *Provider) Cancel(context.Context) error { return nil }
 
 // Resource returns the resource type of a token.
 func (p *Provider) Resource(token string) (*schema.Resource, error) {
-	if r := Schema.Resource(token); r != nil {
+	if r := Schema.Resource(token); r != nil && !r.Component {
 		return r, nil
 	}
 	return nil, abi.NewError(abi.ErrorKindNotFound, "there is no resource type "+token)

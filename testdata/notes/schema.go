@@ -53,8 +53,29 @@ var Schema = &schema.Package{
 		Token:   Note,
 		Inputs:  schema.Object{Properties: note()},
 		Outputs: schema.Object{Properties: outputs()},
+	}, {
+		Token:     Pad,
+		Component: true,
+		Inputs: schema.Object{Properties: []schema.Property{
+			{Name: "pages", Type: typ(schema.KindInteger), Minimum: ref(0.0), Maximum: ref(9.0), Default: property.Number(2)},
+			{Name: "title", Type: typ(schema.KindString), Required: true},
+		}},
+		Outputs: schema.Object{Properties: []schema.Property{
+			{Name: "pages", Type: typ(schema.KindInteger), Required: true},
+			{Name: "titles", Type: &schema.Type{Kind: schema.KindArray, Element: typ(schema.KindString)}, Required: true},
+		}},
+		Methods: []schema.Method{{Name: "page", Function: Page}},
 	}},
 	Functions: []*schema.Function{{
+		Token: Page,
+		Args: schema.Object{Properties: []schema.Property{
+			{Name: "__self__", Type: &schema.Type{Kind: schema.KindResource, Token: Pad}, Required: true},
+			{Name: "number", Type: typ(schema.KindInteger), Required: true, Minimum: ref(1.0)},
+		}},
+		Result: schema.Object{Properties: []schema.Property{
+			{Name: "name", Type: typ(schema.KindString), Required: true},
+		}},
+	}, {
 		Token: Count,
 		Args: schema.Object{Properties: []schema.Property{
 			{Name: "text", Type: typ(schema.KindString), Required: true},
@@ -62,6 +83,15 @@ var Schema = &schema.Package{
 		Result: schema.Object{Properties: []schema.Property{
 			{Name: "text", Type: typ(schema.KindString), Required: true},
 			{Name: "words", Type: typ(schema.KindInteger), Required: true},
+		}},
+	}, {
+		Token:   Words,
+		Streams: true,
+		Args: schema.Object{Properties: []schema.Property{
+			{Name: "text", Type: typ(schema.KindString), Required: true},
+		}},
+		Result: schema.Object{Properties: []schema.Property{
+			{Name: "word", Type: typ(schema.KindString), Required: true},
 		}},
 	}},
 }

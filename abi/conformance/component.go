@@ -1,0 +1,231 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+)
+
+// componentTest tests one type of component.
+type componentTest struct {
+	run *run
+	*schema.Resource
+}
+
+// testComponent tests a type of component, in previews: its children, which may be of
+// any package, need not exist then.
+func (r *run) testComponent(ctx context.Context, f *findings, resource *schema.Resource, cases []Case) {
+	t := &componentTest{run: r, Resource: resource}
+	r.tested(ctx, f, &resource.Inputs, rulesOf(groupComponent), cases, attemptsInputs, t.test)
+	r.tested(ctx, f, &resource.Inputs, rulesOf(groupHostile), r.hostileCases(&resource.Inputs, cases), attemptsInputs, t.testHostile)
+}
+
+func (t *componentTest) construct(ctx context.Context, at *session, inputs property.Map) (*recorder, abi.ConstructResponse, error) {
+	monitor := newRecorder()
+	response, err := ask(abi.WithMonitor(ctx, monitor), at, abi.Provider.Construct, abi.ConstructRequest{
+		Type: t.Token, Name: resourceName, Inputs: inputs, Context: previewContext,
+	})
+	return monitor, response, err
+}
+
+func (t *componentTest) test(ctx context.Context, f *findings, c Case) {
+	c, monitor, response, err := t.prepare(ctx, c)
+	f.current.Inputs = c.Inputs
+	names := rulesOf(groupComponent)
+	if err != nil {
+		outcome := refusal(err, "construct")
+		if c.written {
+			outcome = fmt.Errorf("construct: %s", reason(err))
+		}
+		f.report(ruleConstruct, outcome)
+		f.rest(outcome, names...)
+		return
+	}
+	outcome := t.constructedOutcome(monitor, response)
+	f.report(ruleConstruct, outcome)
+	if outcome != nil {
+		f.rest(errors.New("construct does not answer what it must"), names...)
+		return
+	}
+	if f.wants(ruleConstructSame) {
+		f.report(ruleConstructSame, t.sameOutcome(ctx, c.Inputs, monitor))
+	}
+	if f.wants(ruleConstructUnknowns) {
+		f.report(ruleConstructUnknowns, t.unknownsOutcome(ctx, c.Inputs))
+	}
+	if f.wants(ruleConstructSecrets) {
+		f.report(ruleConstructSecrets, t.secretsOutcome(ctx, c.Inputs))
+	}
+	if f.wants(ruleConstructInputs) {
+		f.report(ruleConstructInputs, t.refusesOutcome(ctx, c.Inputs))
+	}
+}
+
+// prepare constructs the component, of repaired inputs where it refuses generated ones.
+func (t *componentTest) prepare(ctx context.Context, c Case) (repaired Case, monitor *recorder, response abi.ConstructResponse, err error) {
+	fix := t.run.repairer(t.Token, &t.Inputs, c)
+	repaired = c
+	for {
+		monitor, response, failed := t.construct(ctx, t.run.main, repaired.Inputs)
+		if err == nil {
+			err = failed // the first one
+		}
+		path, refused := refusedPath(failed)
+		if c.written || !refused {
+			return repaired, monitor, response, failed
+		}
+		var ok bool
+		if repaired.Inputs, ok = fix.next(repaired.Inputs, []string{path}); !ok {
+			return c, monitor, response, err
+		}
+	}
+}
+
+// refusedPath is the path of an error that refuses an input.
+func refusedPath(err error) (path string, refused bool) {
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok || e.Kind != abi.ErrorKindInvalidArgument || isFault(err) {
+		return "", false
+	}
+	return e.Path, true
+}
+
+// constructedOutcome holds that a component was registered as it must be.
+func (t *componentTest) constructedOutcome(m *recorder, response abi.ConstructResponse) error {
+	own := registeredURN(abi.RegisterResourceRequest{Type: t.Token, Name: resourceName})
+	found := false
+	for _, r := range m.registered {
+		u := registeredURN(r)
+		switch {
+		case u == own && (r.Custom || r.Remote):
+			return errors.New("construct registers the component as a resource that a provider manages")
+		case u == own && found:
+			return errors.New("construct registers the component twice")
+		case u == own:
+			found = true
+		case r.Parent == "" || !strings.HasPrefix(u.QualifiedType(), t.Token+"$"):
+			return fmt.Errorf("construct registers %s, which is not below the component", u)
+		}
+	}
+	if !found {
+		return fmt.Errorf("construct does not register %s", own)
+	}
+	if response.URN != own {
+		return fmt.Errorf("construct answers the URN %s, and registered %s", response.URN, own)
+	}
+	i := slices.IndexFunc(m.outputs, func(o abi.RegisterOutputsRequest) bool { return o.URN == own })
+	if i < 0 {
+		return errors.New("construct does not register the outputs of the component")
+	}
+	if registered := m.outputs[i].Outputs; !registered.EqualContents(response.State) {
+		return differences(property.DiffContents(registered, response.State), registered, response.State, "the registered outputs", "those that construct answers")
+	}
+	return outputsFit(&t.Outputs, response.State, "the state that construct answers", true)
+}
+
+// sameOutcome holds that another instance registers the same.
+func (t *componentTest) sameOutcome(ctx context.Context, inputs property.Map, first *recorder) error {
+	for _, at := range []*session{t.run.main, t.run.other} {
+		monitor, _, err := t.construct(ctx, at, inputs)
+		if err != nil {
+			return mistake(err, "constructing again")
+		}
+		before, after := first.texts(), monitor.texts()
+		for i := range max(len(before), len(after)) {
+			if i >= len(before) || i >= len(after) {
+				return fmt.Errorf("construct registers %d resources, and %d the next time", len(before), len(after))
+			}
+			if before[i] != after[i] {
+				return fmt.Errorf("construct registers %s, and %s the next time", before[i], after[i])
+			}
+		}
+	}
+	return nil
+}
+
+func (t *componentTest) unknownsOutcome(ctx context.Context, inputs property.Map) error {
+	if inputs.Len() == 0 {
+		return inapplicable("there are no inputs")
+	}
+	for _, name := range inputs.Keys() {
+		m, response, err := t.construct(ctx, t.run.main, inputs.With(name, property.Unknown))
+		if err != nil {
+			return mistake(err, fmt.Sprintf("construct with %s not known", name))
+		}
+		if err := t.constructedOutcome(m, response); err != nil {
+			return fmt.Errorf("with %s not known: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// secretsOutcome holds that secrets are passed on as such, to children and outputs.
+func (t *componentTest) secretsOutcome(ctx context.Context, inputs property.Map) error {
+	if !t.run.takes(abi.FeaturesSecrets) {
+		return inapplicable("the provider does not take secrets; the host marks them")
+	}
+	tried := false
+	for _, name := range inputs.Keys() {
+		secret := inputs.With(name, property.Secret(inputs.Get(name)))
+		words := secretWords(&t.Inputs, inputs, secret)
+		if len(words) == 0 {
+			continue
+		}
+		monitor, response, err := t.construct(ctx, t.run.main, secret)
+		if _, refused := refusedPath(err); refused {
+			continue // better than to leak it
+		}
+		if err != nil {
+			return mistake(err, fmt.Sprintf("construct with %s in secret", name))
+		}
+		tried = true
+		for _, r := range monitor.registered {
+			if r.Type == t.Token {
+				r.Name = "itself" // which is where an engine would store the input
+			}
+			if err := leakOutcome(r.Inputs, words, fmt.Sprintf("construct gives %s an input", r.Name)); err != nil {
+				return err
+			}
+		}
+		if err := leakOutcome(response.State, words, "construct answers"); err != nil {
+			return err
+		}
+	}
+	if !tried {
+		return inapplicable("no input is a text that could be secret")
+	}
+	return nil
+}
+
+// refusesOutcome holds that wrong inputs are refused.
+func (t *componentTest) refusesOutcome(ctx context.Context, inputs property.Map) error {
+	return wrongOnes(&t.Inputs, inputs, func(m property.Map, name, what string) error {
+		_, _, err := t.construct(ctx, t.run.main, m)
+		path, refused := refusedPath(err)
+		switch {
+		case err == nil:
+			return fmt.Errorf("construct accepts %s", what)
+		case !refused:
+			return mistake(err, "construct with "+what)
+		case !startsWith(path, name):
+			return fmt.Errorf("construct refuses %s, but at the path %q: %s", what, path, reason(err))
+		}
+		return nil
+	})
+}
+
+// testHostile constructs with inputs of any shape.
+func (t *componentTest) testHostile(ctx context.Context, f *findings, c Case) {
+	_, _, err := t.construct(ctx, t.run.main, c.Inputs)
+	if isFault(err) {
+		f.report(ruleHostile, fmt.Errorf("construct with %s: %w", c.Inputs, err))
+		return
+	}
+	f.report(ruleHostile, nil)
+}

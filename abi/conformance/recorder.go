@@ -1,0 +1,128 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// previewContext is the deployment of components and methods under test. Only in a
+// preview can resources of other packages be registered without there being any.
+var previewContext = abi.RunContext{Project: "conformance", Stack: "test", Organization: "organization", DryRun: true}
+
+// recorder is a monitor that answers as an engine does in a preview: what is registered
+// has its inputs for outputs, and anything else about it is not known.
+type recorder struct {
+	mu         sync.Mutex
+	registered []abi.RegisterResourceRequest
+	outputs    []abi.RegisterOutputsRequest
+	last       abi.OperationHandle
+	completed  []abi.Completed
+}
+
+var _ abi.Monitor = (*recorder)(nil)
+
+func newRecorder() *recorder { return &recorder{} }
+
+// URN of what a request registers.
+func registeredURN(request abi.RegisterResourceRequest) urn.URN {
+	return urn.New("test", "conformance", request.Parent, request.Type, request.Name)
+}
+
+func (m *recorder) RegisterResource(_ context.Context, request abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.registered = append(m.registered, request)
+	response := abi.RegisterResourceResponse{URN: registeredURN(request)}
+	if request.Custom {
+		response.State = request.Inputs
+	}
+	return response, nil
+}
+
+func (m *recorder) RegisterOutputs(_ context.Context, request abi.RegisterOutputsRequest) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.outputs = append(m.outputs, request)
+	return nil
+}
+
+func (m *recorder) ReadResource(_ context.Context, request abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
+	return abi.ReadResourceResponse{
+		URN:   urn.New("test", "conformance", request.Parent, request.Type, request.Name),
+		State: request.Properties,
+	}, nil
+}
+
+func (m *recorder) Invoke(context.Context, abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	return abi.MonitorInvokeResponse{Unknown: true}, nil
+}
+
+func (m *recorder) Call(context.Context, abi.MonitorCallRequest) (abi.MonitorCallResponse, error) {
+	return abi.MonitorCallResponse{}, nil
+}
+
+func (m *recorder) RegisterPackage(_ context.Context, request abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {
+	return abi.RegisterPackageResponse{PackageRef: request.Name + "@" + request.Version, Name: request.Name, Version: request.Version}, nil
+}
+
+// Start does the operation at once; Wait tells of it.
+func (m *recorder) Start(ctx context.Context, o abi.Operation) (abi.OperationHandle, error) {
+	outcome := abi.Outcome{}
+	var err error
+	switch o.Case {
+	case abi.OperationCaseRegisterResource:
+		outcome.Case = abi.OutcomeCaseRegistered
+		outcome.Registered, err = m.RegisterResource(ctx, o.RegisterResource)
+	case abi.OperationCaseRegisterOutputs:
+		outcome.Case = abi.OutcomeCaseOutputsRegistered
+		err = m.RegisterOutputs(ctx, o.RegisterOutputs)
+	case abi.OperationCaseReadResource:
+		outcome.Case = abi.OutcomeCaseResourceRead
+		outcome.ResourceRead, err = m.ReadResource(ctx, o.ReadResource)
+	case abi.OperationCaseInvoke:
+		outcome.Case = abi.OutcomeCaseInvoked
+		outcome.Invoked, err = m.Invoke(ctx, o.Invoke)
+	case abi.OperationCaseCall:
+		outcome.Case = abi.OutcomeCaseCalled
+		outcome.Called, err = m.Call(ctx, o.Call)
+	}
+	if err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last++
+	m.completed = append(m.completed, abi.Completed{Handle: m.last, Outcome: outcome})
+	return m.last, nil
+}
+
+func (m *recorder) Wait(context.Context) (abi.Completed, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.completed) == 0 {
+		return abi.Completed{}, abi.NewError(abi.ErrorKindInvalidArgument, "no operation was started that could end")
+	}
+	next := m.completed[0]
+	m.completed = m.completed[1:]
+	return next, nil
+}
+
+// texts are what was registered, in an order that does not depend on which of several
+// independent ones came first.
+func (m *recorder) texts() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	texts := make([]string, len(m.registered))
+	for i, r := range m.registered {
+		texts[i] = fmt.Sprintf("%s of %s", registeredURN(r), property.Object(r.Inputs))
+	}
+	slices.SortFunc(texts, strings.Compare)
+	return texts
+}
