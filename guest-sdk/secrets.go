@@ -1,6 +1,10 @@
 package guest
 
-import "github.com/husk-dev/husk/abi/property"
+import (
+	"slices"
+
+	"github.com/husk-dev/husk/abi/property"
+)
 
 // inheritSecrets marks as secret what is secret in the property of the same name of
 // source: the inputs that a state was made from, or what was recorded of it. Where m
@@ -19,7 +23,47 @@ func inheritSecrets(m, source, repeated property.Map) property.Map {
 		}
 		m = m.With(name, v)
 	}
-	return m
+	return hideTexts(m, secretTexts(source))
+}
+
+// minSecretText is the length, in bytes, from which a text that is found elsewhere is
+// taken for the secret that it repeats: shorter ones are there by accident.
+const minSecretText = 8
+
+// secretTexts returns the texts that are secret in m.
+func secretTexts(m property.Map) []string {
+	var texts []string
+	for _, v := range m.All() {
+		if !v.ContainsSecrets() {
+			continue
+		}
+		v.Transform(func(v property.Value) property.Value {
+			if inner, ok := v.AsSecret(); ok {
+				inner.Transform(func(v property.Value) property.Value {
+					if s, ok := v.AsString(); ok && len(s) >= minSecretText {
+						texts = append(texts, s)
+					}
+					return v
+				})
+			}
+			return v
+		})
+	}
+	return texts
+}
+
+// hideTexts marks as secret what is one of the texts: a provider's code does not see
+// what is secret, and may answer it under another name.
+func hideTexts(m property.Map, texts []string) property.Map {
+	if len(texts) == 0 {
+		return m
+	}
+	return m.Transform(func(v property.Value) property.Value {
+		if s, ok := v.AsString(); ok && slices.Contains(texts, s) {
+			return property.Secret(v)
+		}
+		return v
+	})
 }
 
 // copyMarks marks those parts of v as secret that are so in from, which has the same
