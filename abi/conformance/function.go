@@ -78,6 +78,9 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 			return
 		}
 	}
+	if t.kind != streamFunction {
+		f.report(ruleStream, inapplicable("the function answers one result"))
+	}
 	outcome := t.answerOutcome(c, got, err)
 	f.report(ruleInvoke, outcome)
 	if f.wants(ruleInvokeArguments) {

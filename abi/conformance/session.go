@@ -149,7 +149,7 @@ func reason(err error) string {
 	}
 	short := *e
 	short.Provider, short.Version, short.Method = "", "", ""
-	text := strings.ReplaceAll(short.Error(), "\n  - ", "; ")
+	text := strings.ReplaceAll(strings.ReplaceAll(short.Error(), "\n  - ", "; "), "\n", " ")
 	if e.Kind != abi.ErrorKindInternal && e.Origin != abi.ErrorOriginHost {
 		text += " (" + e.Kind.String() + ")"
 	}

@@ -10,6 +10,8 @@ import (
 type Text struct {
 	// Good, Bad, and Faint paint text; nil leaves it as it is.
 	Good, Bad, Faint func(string) string
+	// Escape makes text of the provider safe to show; nil leaves it as it is.
+	Escape func(string) string
 	// All lists the checks that succeeded, and those that do not apply, too.
 	All bool
 	// Rerun says how to do a failed check again; nil says nothing.
@@ -20,9 +22,9 @@ type Text struct {
 // the reasons for what was skipped, and what failed.
 func (r *Report) WriteText(w io.Writer, t Text) error {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s %s", r.Name, r.Version)
+	b.WriteString(paint(t.Escape, r.Name+" "+r.Version))
 	if r.SDK != "" {
-		fmt.Fprintf(b, " (%s)", r.SDK)
+		fmt.Fprintf(b, " (%s)", paint(t.Escape, r.SDK))
 	}
 	fmt.Fprintf(b, ", seed %d\n\n", r.Seed)
 	for i := 0; i < len(r.Results); {
@@ -68,7 +70,7 @@ func (t Text) subject(b *strings.Builder, results []Result) {
 		}
 		tried += r.Tried
 	}
-	fmt.Fprintf(b, "%s: %d of %d checks ok, in %d trials\n", results[0].Subject, ok, apply, tried)
+	fmt.Fprintf(b, "%s: %d of %d checks ok, in %d trials\n", paint(t.Escape, results[0].Subject), ok, apply, tried)
 	var reasons []string
 	skipped := map[string][]string{}
 	for _, r := range results {
@@ -89,7 +91,7 @@ func (t Text) subject(b *strings.Builder, results []Result) {
 		if n := len(skipped[reason]); n > maxListed {
 			names = fmt.Sprintf("%d checks", n)
 		}
-		fmt.Fprintf(b, "  %s %s: %s\n", paint(t.Faint, "skipped"), names, paint(t.Faint, reason))
+		fmt.Fprintf(b, "  %s %s: %s\n", paint(t.Faint, "skipped"), names, paint(t.Faint, paint(t.Escape, reason)))
 	}
 	b.WriteByte('\n')
 }
@@ -97,7 +99,7 @@ func (t Text) subject(b *strings.Builder, results []Result) {
 // failures writes what failed, with the case that shows it.
 func (t Text) failures(b *strings.Builder, failed []Result) {
 	for _, r := range failed {
-		fmt.Fprintf(b, "%s: %s of %s\n  the rule: %s\n  found: %s\n", paint(t.Bad, "failed"), r.Check, r.Subject, r.Rule, r.Message)
+		fmt.Fprintf(b, "%s: %s of %s\n  the rule: %s\n  found: %s\n", paint(t.Bad, "failed"), r.Check, paint(t.Escape, r.Subject), r.Rule, paint(t.Escape, r.Message))
 		if r.Case != nil {
 			fmt.Fprintf(b, "  with: %s (%s)\n", r.Case.Inputs, r.Case.Name)
 		}

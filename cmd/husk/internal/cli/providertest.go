@@ -1,0 +1,383 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/host"
+)
+
+// providerTestFlags are those of husk provider test.
+type providerTestFlags struct {
+	cases, rerun              string
+	seed                      string
+	generated                 int
+	only, grants              []string
+	config, parameters        []string
+	readOnly, all, list, logs bool
+	failures                  string
+}
+
+func (a *app) providerTest() *cobra.Command {
+	var f providerTestFlags
+	cmd := &cobra.Command{
+		Use: "test FILE|DIR", Short: "Test whether a provider keeps to the contract", Args: arguments(0, 1),
+		Long: "Test whether a provider, a module or a directory of Go source, keeps to the contract: what any\n" +
+			"program may rely on, such as that previews change nothing and secrets stay secret. Inputs are made\n" +
+			"up from the provider's schema, or come from a file of cases.\n\n" +
+			"The test creates, changes, and deletes resources. It can do so only where --grant lets the provider.\n" +
+			"What the provider refuses, because a made-up input is no PEM file, say, is skipped and reported;\n" +
+			"a file of cases can give better inputs. It is YAML or JSON:\n\n" +
+			"  resources:\n" +
+			"    random:RandomInteger:\n" +
+			"      - inputs: {min: 1, max: 9}\n" +
+			"        updates:\n" +
+			"          - {inputs: {min: 1, max: 8}, expect: replace}   # or none, or update\n" +
+			"        expect: {outputs: {max: 9}}                       # or refused: [max], or error: not-found\n" +
+			"  functions:\n" +
+			"    tls:getPublicKey:\n" +
+			"      - args: {privateKeyPem: {fn::secret: \"-----BEGIN ...\"}}\n",
+		Example: "  husk provider test random.wasm\n" +
+			"  husk provider test ./local --grant fs=scratch:rw\n" +
+			"  husk provider test tls.wasm --cases tls.yaml --only secrets",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.list {
+				return a.listChecks()
+			}
+			if len(args) == 0 {
+				return usagef("no provider given; use it as: %s", cmd.UseLine())
+			}
+			return a.testProvider(cmd.Context(), args[0], &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.cases, "cases", "", "use the cases in this file, in place of generated inputs where it has any")
+	flags.StringVar(&f.rerun, "case", "", "test with what is in this file alone, which an earlier test wrote")
+	flags.StringVar(&f.seed, "seed", "", "make up the same inputs as the test that reported this seed")
+	flags.IntVar(&f.generated, "generated", 0, "make up so many inputs for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
+	flags.StringArrayVar(&f.only, "only", nil, "do this check only; can be repeated")
+	flags.StringArrayVar(&f.grants, "grant", nil, "grant fs=DIR:rw, fs=DIR, env=NAME, or http=URL; can be repeated")
+	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
+	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
+	flags.BoolVar(&f.readOnly, "read-only", false, "leave out what creates, changes, or deletes resources")
+	flags.BoolVar(&f.all, "all", false, "show the checks that succeed, and those that do not apply, too")
+	flags.BoolVar(&f.logs, "logs", false, "show what the provider logs and prints")
+	flags.BoolVar(&f.list, "list", false, "show all checks, and test nothing")
+	flags.StringVar(&f.failures, "failures", "husk-provider-test", "write failing cases to this directory")
+	return cmd
+}
+
+func (a *app) listChecks() error {
+	checks := conformance.Checks()
+	if a.json {
+		list := make([]map[string]string, len(checks))
+		for i, c := range checks {
+			list[i] = map[string]string{"name": c.Name, "rule": c.Rule}
+		}
+		return a.writeJSON(list)
+	}
+	for _, c := range checks {
+		if err := a.printf("%-24s %s\n", c.Name, c.Rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlags) error {
+	options, err := f.options()
+	if err != nil {
+		return err
+	}
+	grants, err := parseGrants(f.grants)
+	if err != nil {
+		return err
+	}
+	options.Observe = observerOf(grants)
+	// What was created is deleted before the command ends.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return a.withPlugins(ctx, nil, func(p *plugins.Plugins) error {
+		m, err := p.Module(ctx, "", path)
+		if err != nil {
+			return err
+		}
+		report, err := conformance.Run(ctx, func(ctx context.Context) (abi.Provider, error) {
+			return p.Granted(ctx, m, grants, f.logs)
+		}, options)
+		if err != nil {
+			return fmt.Errorf("testing %s: %w", path, err)
+		}
+		return a.reportTest(report, path, f)
+	})
+}
+
+// reportTest writes the report, and a file for each failure.
+func (a *app) reportTest(report *conformance.Report, path string, f *providerTestFlags) error {
+	files, err := writeFailures(report, f.failures)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.writeJSON(report)
+	} else {
+		err = display.WriteReport(a.out, display.StyleOf(a.out), report, f.all, func(r conformance.Result) string {
+			return fmt.Sprintf("husk provider test %s --case %s%s", path, files[[2]string{r.Subject, r.Check}], f.repeated())
+		})
+	}
+	if err != nil {
+		return writing(err)
+	}
+	if n := report.Count(conformance.Failed); n > 0 {
+		return &shownError{fmt.Errorf("%s failed", plural(n, "check"))}
+	}
+	return nil
+}
+
+// repeated are the flags that a test needs as much the next time.
+func (f *providerTestFlags) repeated() string {
+	var b strings.Builder
+	for _, flag := range []struct {
+		name   string
+		values []string
+	}{{"grant", f.grants}, {"config", f.config}, {"parameter", f.parameters}} {
+		for _, v := range flag.values {
+			fmt.Fprintf(&b, " --%s %s", flag.name, shellWord(v))
+		}
+	}
+	return b.String()
+}
+
+// shellWord quotes a word where a shell would not take it as it is.
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("=:/._-+,@%", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// writeFailures writes a file of cases for each failed check, and returns their paths.
+func writeFailures(report *conformance.Report, dir string) (map[[2]string]string, error) {
+	files := map[[2]string]string{}
+	for _, r := range report.Failures() {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("making the directory for failing cases: %w", err)
+		}
+		data, err := json.MarshalIndent(report.Rerun(r).Document(), "", "  ")
+		if err != nil {
+			return nil, fmt.Errorf("writing a failing case: %w", err)
+		}
+		file := filepath.Join(dir, fileName(r.Subject+"-"+r.Check)+".json")
+		// Cases may hold secrets that somebody wrote into theirs.
+		if err := os.WriteFile(file, append(data, '\n'), 0o600); err != nil {
+			return nil, fmt.Errorf("writing a failing case: %w", err)
+		}
+		files[[2]string{r.Subject, r.Check}] = file
+	}
+	return files, nil
+}
+
+// fileName makes a name that every file system takes.
+func fileName(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+			return r
+		}
+		return '_'
+	}, text)
+}
+
+// options makes options of the flags.
+func (f *providerTestFlags) options() (conformance.Options, error) {
+	o := conformance.Options{Generated: f.generated, Only: f.only, ReadOnly: f.readOnly}
+	file := f.cases
+	if f.rerun != "" {
+		if f.cases != "" {
+			return o, usagef("--cases and --case exclude each other")
+		}
+		file, o.CasesOnly = f.rerun, true
+	}
+	var err error
+	if file != "" {
+		if o.Cases, err = readCases(file); err != nil {
+			return o, err
+		}
+	}
+	switch {
+	case f.seed != "":
+		if o.Seed, err = strconv.ParseUint(f.seed, 10, 32); err != nil {
+			return o, usagef("--seed %s: it is to be a number of at most %d", f.seed, uint32(1<<32-1))
+		}
+	case o.Cases == nil || o.Cases.Seed == nil:
+		o.Seed = uint64(rand.Uint32())
+	}
+	if o.Config, err = parseConfig(f.config); err != nil {
+		return o, err
+	}
+	if len(f.parameters) > 0 {
+		o.Parameters = &abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}
+	}
+	for _, name := range f.only {
+		if !isCheck(name) {
+			return o, usagef("%w: --list shows them", &conformance.UnknownCheckError{Name: name})
+		}
+	}
+	return o, nil
+}
+
+func isCheck(name string) bool {
+	for _, c := range conformance.Checks() {
+		if c.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// readCases reads a file of cases. JSON is YAML, too.
+func readCases(file string) (*conformance.Cases, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the cases: %w", err)
+	}
+	var document any
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("reading the cases in %s: %w", file, err)
+	}
+	cases, err := conformance.ReadCases(document)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return cases, nil
+}
+
+// parseConfig reads NAME=VALUE. Text is what a provider gets from a stack's
+// configuration as well: it makes numbers and bools of it itself.
+func parseConfig(pairs []string) (property.Map, error) {
+	var m property.Map
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return m, usagef("--config %s: it is to be NAME=VALUE", pair)
+		}
+		value := property.String(text)
+		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+			cases, err := conformance.ReadCases(map[string]any{"config": map[string]any{name: jsonOf(text)}})
+			if err != nil {
+				return m, usagef("--config %s: %w", pair, err)
+			}
+			value = cases.Config.Get(name)
+		}
+		m = m.With(name, value)
+	}
+	return m, nil
+}
+
+// jsonOf decodes JSON; what is none stays text.
+func jsonOf(text string) any {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
+	}
+	return v
+}
+
+// parseGrants reads KIND=WHAT.
+func parseGrants(texts []string) (host.Grants, error) {
+	var g host.Grants
+	for _, text := range texts {
+		kind, what, ok := strings.Cut(text, "=")
+		if !ok || what == "" {
+			return g, usagef("--grant %s: it is to be fs=DIR:rw, fs=DIR, env=NAME, or http=URL", text)
+		}
+		switch kind {
+		case "fs":
+			dir, writable := strings.CutSuffix(what, ":rw")
+			if !writable {
+				dir = strings.TrimSuffix(what, ":ro")
+			}
+			grant, err := host.ProjectGrant(".", dir, writable)
+			if err != nil {
+				return g, fmt.Errorf("--grant %s: %w", text, err)
+			}
+			g.FS = append(g.FS, grant)
+		case "env":
+			g.Env = append(g.Env, what)
+		case "http":
+			grant, err := host.ParseHTTPGrant(what)
+			if err != nil {
+				return g, usagef("--grant %s: %w", text, err)
+			}
+			g.HTTP = append(g.HTTP, grant)
+		default:
+			return g, usagef("--grant %s: there is no capability %q; there are fs, env, and http", text, kind)
+		}
+	}
+	return g, nil
+}
+
+// observerOf watches the directories that a provider may write to; nil where there are
+// none.
+func observerOf(g host.Grants) func(context.Context) (map[string]string, error) {
+	var dirs []string
+	for _, grant := range g.FS {
+		if grant.ReadWrite {
+			dirs = append(dirs, grant.HostPath)
+		}
+	}
+	if len(dirs) == 0 {
+		return nil
+	}
+	return func(ctx context.Context) (map[string]string, error) {
+		seen := map[string]string{}
+		for _, dir := range dirs {
+			if err := observe(ctx, dir, seen); err != nil {
+				return nil, err
+			}
+		}
+		return seen, nil
+	}
+}
+
+// observe notes what is in a directory and its directories.
+func observe(ctx context.Context, dir string, seen map[string]string) error {
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		state := info.Mode().String()
+		if info.Mode().IsRegular() {
+			state += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
+		}
+		seen[path] = state
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // not made yet, or gone while it was being read
+	}
+	return err
+}

@@ -1,0 +1,20 @@
+package plugins
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host"
+)
+
+// Granted opens a provider of a module that no project lists, with these grants. Each
+// is a configuration of its own, in fresh instances. It is closed with its Close method.
+// What it logs and prints becomes diagnostics where logs is set, and is lost elsewhere.
+func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, logs bool) (abi.Provider, error) {
+	options := host.ProviderOptions{Name: m.Name, Grants: grants, Instances: p.options.Instances}
+	if logs {
+		options.Logger = slog.New(&records{to: p.options.Diagnostics})
+	}
+	return m.module.NewProvider(ctx, options)
+}
