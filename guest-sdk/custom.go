@@ -83,7 +83,7 @@ func (s *server) Create(ctx context.Context, request abi.CreateRequest) (abi.Cre
 		})
 		return abi.CreateResponse{State: state}, err
 	}
-	if err := s.ready(request.Inputs); err != nil {
+	if err := s.ready(ctx, request.Inputs); err != nil {
 		return abi.CreateResponse{}, err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
@@ -111,7 +111,7 @@ func (s *server) Update(ctx context.Context, request abi.UpdateRequest) (abi.Upd
 		state, err := s.preview(ctx, r, &request)
 		return abi.UpdateResponse{State: state}, err
 	}
-	if err := s.ready(request.News); err != nil {
+	if err := s.ready(ctx, request.News); err != nil {
 		return abi.UpdateResponse{}, err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
@@ -132,7 +132,7 @@ func (s *server) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadRes
 	if err != nil {
 		return abi.ReadResponse{}, err
 	}
-	if err := s.decided(); err != nil {
+	if err := s.decided(ctx); err != nil {
 		return abi.ReadResponse{}, err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
@@ -158,7 +158,7 @@ func (s *server) Delete(ctx context.Context, request abi.DeleteRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := s.decided(); err != nil {
+	if err := s.decided(ctx); err != nil {
 		return err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
@@ -171,8 +171,8 @@ func (s *server) Delete(ctx context.Context, request abi.DeleteRequest) error {
 
 // ready is an error where the author's code must not run: with a configuration or
 // with inputs that are not known.
-func (s *server) ready(inputs property.Map) error {
-	if err := s.decided(); err != nil {
+func (s *server) ready(ctx context.Context, inputs property.Map) error {
+	if err := s.decided(ctx); err != nil {
 		return err
 	}
 	return known("input", inputs)

@@ -177,6 +177,17 @@ func TestCreate(t *testing.T) {
 		"sound", "grrgrr", "number", 1, "chip", secret("chip-Rex")), response.State)
 }
 
+// awaited is a context that ends once somebody waits for its end.
+type awaited struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+func (c *awaited) Done() <-chan struct{} {
+	c.cancel()
+	return c.Context.Done()
+}
+
 func TestCreateFailures(t *testing.T) {
 	p := configured(t)
 	create := func(t *testing.T, name string) *abi.Error {
@@ -218,10 +229,15 @@ func TestCreateFailures(t *testing.T) {
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := p.Create(ctx, abi.CreateRequest{Type: animal, Inputs: obj("name", "wait", "legs", 0, "handle", "h")})
+		_, err := p.Create(&awaited{ctx, cancel}, abi.CreateRequest{Type: animal, Inputs: obj("name", "wait", "legs", 0, "handle", "h")})
 		require.ErrorIs(t, err, abi.ErrInitFailed)
 		require.Equal(t, "animal-wait", abi.AsError(err).InitFailure.ID)
+	})
+	t.Run("cancelled before it began", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := p.Create(ctx, abi.CreateRequest{Type: animal, Inputs: obj("name", "Rex", "legs", 0, "handle", "h")})
+		require.ErrorIs(t, err, abi.ErrCancelled)
 	})
 	t.Run("unknown input", func(t *testing.T) {
 		_, err := p.Create(t.Context(), abi.CreateRequest{Type: animal, Inputs: obj("name", property.Unknown)})

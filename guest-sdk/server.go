@@ -106,7 +106,7 @@ func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 	if f == nil {
 		return abi.InvokeResponse{}, s.noSuch("function", request.Token, s.pkg.NearestFunction(request.Token))
 	}
-	if err := s.decided(); err != nil {
+	if err := s.decided(ctx); err != nil {
 		return abi.InvokeResponse{}, err
 	}
 	args, failures := f.Args.Check(request.Args)
@@ -146,7 +146,10 @@ func (s *server) Cancel(ctx context.Context) error {
 }
 
 // decided is an error while the configuration is not known.
-func (s *server) decided() error {
+func (s *server) decided(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return answerError(err) // a module is not called then
+	}
 	if s.undecided.Load() {
 		return abi.NewError(abi.ErrorKindUnavailable, "the configuration of "+s.pkg.Name+
 			" is not known in this preview: it depends on a resource that does not exist yet")

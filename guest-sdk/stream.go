@@ -144,7 +144,7 @@ func (all *streams) begin(ctx context.Context, s *server, request *abi.InvokeReq
 	if f == nil {
 		return 0, s.noSuch("function that streams", request.Token, s.pkg.NearestFunction(request.Token))
 	}
-	if err := s.decided(); err != nil {
+	if err := s.decided(ctx); err != nil {
 		return 0, err
 	}
 	args, failures := f.Args.Check(request.Args)
