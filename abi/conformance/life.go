@@ -175,7 +175,13 @@ func outputsFit(outputs *schema.Object, m property.Map, what string, preview boo
 			return fmt.Errorf("%s has %s as %s, and nothing may be unknown outside of a preview", what, name, v)
 		}
 	}
-	if _, failures := outputs.Check(ownOnly(m).Without("id", "urn")); len(failures) > 0 {
+	m = ownOnly(m)
+	for _, name := range [...]string{"id", "urn"} {
+		if outputs.Property(name) == nil {
+			m = m.Without(name) // every resource has these
+		}
+	}
+	if _, failures := outputs.Check(m); len(failures) > 0 {
 		return fmt.Errorf("%s does not fit the schema: %s", what, failuresText(failures))
 	}
 	return nil

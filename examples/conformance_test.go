@@ -1,0 +1,155 @@
+// Package examples_test tests all example providers alike.
+package examples_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/abi/property"
+	local "github.com/husk-dev/husk/examples/providers/local/provider"
+	random "github.com/husk-dev/husk/examples/providers/random/provider"
+	site "github.com/husk-dev/husk/examples/providers/site/provider"
+	tls "github.com/husk-dev/husk/examples/providers/tls/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+// Every example keeps to the contract, and is not let off more than is said here: what
+// is skipped begins with one of these reasons.
+func TestConformance(t *testing.T) {
+	for _, example := range []struct {
+		name    string
+		new     func() guest.Provider
+		cases   func(*testing.T) *conformance.Cases
+		skipped []string
+	}{
+		{"random", random.New, nil, []string{
+			"the provider cannot tell whether the resource exists",
+			"nobody can see",
+			"read by the ID alone: the ID to import must be",
+		}},
+		{"local", local.New, localCases, nil},
+		{"tls", tls.New, tlsCases, []string{
+			"the provider cannot tell whether the resource exists",
+			"nobody can see",
+			"read by the ID alone: a certificate cannot be imported",
+		}},
+		{"site", site.New, nil, nil},
+	} {
+		t.Run(example.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for seed := range uint64(3) {
+				options := conformance.Options{Seed: seed}
+				if example.cases != nil {
+					options.Cases = example.cases(t)
+				}
+				report, err := conformance.Run(t.Context(), func(context.Context) (abi.Provider, error) {
+					return guest.New(example.new())
+				}, options)
+				require.NoError(t, err)
+				for _, result := range report.Results {
+					require.NotEqual(t, conformance.Failed, result.Status, "%s of %s: %s", result.Check, result.Subject, result.Message)
+					if result.Status == conformance.Skipped {
+						require.True(t, begins(result.Message, example.skipped), "%s of %s: %s", result.Check, result.Subject, result.Message)
+					}
+				}
+			}
+		})
+	}
+}
+
+func begins(text string, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func object(pairs ...any) property.Map {
+	var entries []property.Entry
+	for i := 0; i < len(pairs); i += 2 {
+		entries = append(entries, property.Entry{Key: pairs[i].(string), Value: value(pairs[i+1])})
+	}
+	return property.NewMap(entries...)
+}
+
+func value(v any) property.Value {
+	switch v := v.(type) {
+	case string:
+		return property.String(v)
+	case int:
+		return property.Number(float64(v))
+	case bool:
+		return property.Bool(v)
+	case []string:
+		elements := make([]property.Value, len(v))
+		for i, s := range v {
+			elements[i] = property.String(s)
+		}
+		return property.Array(elements...)
+	}
+	return v.(property.Value)
+}
+
+// localCases has a file to be found, which generated names are not.
+func localCases(t *testing.T) *conformance.Cases {
+	require.NoError(t, os.WriteFile("greeting", []byte("good morning"), 0o600))
+	return &conformance.Cases{Functions: map[string][]conformance.Case{
+		"local:getFile": {{Inputs: object("path", "greeting")}},
+	}}
+}
+
+// tlsCases have keys and certificates, which generated texts are not.
+func tlsCases(t *testing.T) *conformance.Cases {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(t, err)
+	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	encoded, err = x509.CreateCertificate(rand.Reader, authority, authority, public, private)
+	require.NoError(t, err)
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: encoded}))
+	encoded, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: []string{"example.org"}}, private)
+	require.NoError(t, err)
+	request := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: encoded}))
+
+	uses := []string{"digital_signature", "server_auth"}
+	return &conformance.Cases{
+		Resources: map[string][]conformance.Case{
+			"tls:CertRequest": {
+				{Inputs: object("privateKeyPem", key)},
+				{Inputs: object("privateKeyPem", key, "dnsNames", []string{"example.org"}, "ipAddresses", []string{"192.0.2.1"})},
+			},
+			"tls:SelfSignedCert": {
+				{Inputs: object("privateKeyPem", key, "allowedUses", uses, "validityPeriodHours", 24, "earlyRenewalHours", 1)},
+				{Inputs: object("privateKeyPem", key, "allowedUses", uses, "validityPeriodHours", 24, "isCaCertificate", true, "setSubjectKeyId", true,
+					"subject", property.Object(object("commonName", "authority")))},
+			},
+			"tls:LocallySignedCert": {
+				{Inputs: object("certRequestPem", request, "caPrivateKeyPem", key, "caCertPem", certificate, "allowedUses", uses, "validityPeriodHours", 1)},
+			},
+		},
+		Functions: map[string][]conformance.Case{
+			"tls:getPublicKey":   {{Inputs: object("privateKeyPem", key)}},
+			"tls:getCertificate": {{Inputs: object("content", certificate)}},
+		},
+	}
+}
