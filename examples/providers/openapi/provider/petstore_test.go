@@ -199,7 +199,9 @@ func (s *store) createPet(w http.ResponseWriter, _ *http.Request, body object) {
 	id := s.id()
 	body["id"], body["created"], body["adopted"], body["further"] = id, "2026-01-01", false, "not in the document"
 	if home, ok := body["home"].(object); ok {
-		home["cleaned"] = true
+		if _, given := home["cleaned"]; !given {
+			home["cleaned"] = true
+		}
 	}
 	delete(body, "code")
 	s.pets[strconv.Itoa(id)] = body
