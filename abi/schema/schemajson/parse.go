@@ -148,6 +148,9 @@ func (p *parser) resource(token string, spec resourceSpec) (*schema.Resource, er
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Methods)) {
+		if name == "" || spec.Methods[name] == "" {
+			return nil, fmt.Errorf("methods: %q: a method has a name and the token of its function", name)
+		}
 		r.Methods = append(r.Methods, schema.Method{Name: name, Function: spec.Methods[name]})
 	}
 	return r, nil

@@ -147,6 +147,7 @@ func TestParseRefuses(t *testing.T) {
 		"no type":         {`{"name":"x","types":{"x:i:T":{"properties":{"p":{}}}}}`, `type x:i:T: property "p": it has no type`},
 		"dangling type":   {`{"name":"x","config":{"variables":{"p":{"$ref":"#/types/x:i:T"}}}}`, `config: property "p": reference to "#/types/x:i:T", which the schema does not declare`},
 		"strange builtin": {`{"name":"x","config":{"variables":{"p":{"$ref":"pulumi.json#/Blob"}}}}`, `unknown type "pulumi.json#/Blob"`},
+		"no function":     {`{"name":"x","resources":{"x:i:R":{"methods":{"reset":""}}}}`, `resource x:i:R: methods: "reset": a method has a name and the token of its function`},
 		"undeclared":      {`{"name":"x","functions":{"x:i:f":{"inputs":{"required":["q"]}}}}`, `function x:i:f: inputs: property "q" is required but not declared`},
 	} {
 		t.Run(name, func(t *testing.T) {
