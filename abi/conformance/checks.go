@@ -30,6 +30,7 @@ const (
 	ruleHandshake     = "handshake"
 	ruleSchema        = "schema"
 	ruleConfigure     = "configure"
+	ruleConfigUnknown = "configure-unknowns"
 	ruleUnknownTokens = "unknown-tokens"
 	ruleCancel        = "cancel"
 
@@ -91,6 +92,7 @@ var checks = []Check{
 	{ruleHandshake, "the handshake answers a name, a semantic version, and only features that were offered; the same each time", groupPackage},
 	{ruleSchema, "the schema can be read, is of the name and version of the handshake, and its tokens belong to the package", groupPackage},
 	{ruleConfigure, "a configuration that check-config accepts can be applied", groupPackage},
+	{ruleConfigUnknown, "a configuration that is not known yet can be applied, for previews", groupPackage},
 	{ruleUnknownTokens, "a resource type or function that does not exist is an error of kind not-found or invalid-argument that names it", groupPackage},
 	{ruleCancel, "cancel succeeds, or is not implemented", groupPackage},
 

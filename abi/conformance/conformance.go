@@ -142,6 +142,9 @@ func (r *run) everything(ctx context.Context) error {
 	if !r.configured {
 		return nil
 	}
+	if err := r.configureUnknown(ctx); err != nil {
+		return err
+	}
 	r.testUnknownTokens(ctx)
 	for _, resource := range r.schema.Resources {
 		r.testResource(ctx, resource)
@@ -155,9 +158,15 @@ func (r *run) everything(ctx context.Context) error {
 // closeAll closes the providers that were opened.
 func (r *run) closeAll() {
 	for _, s := range r.opened {
-		if c, ok := s.provider.(io.Closer); ok && s.gone == nil {
-			// What closing it says is no part of the contract.
-			_ = c.Close()
-		}
+		r.close(s)
 	}
+}
+
+// close closes one provider, unless it was.
+func (r *run) close(s *session) {
+	if c, ok := s.provider.(io.Closer); ok && s.gone == nil {
+		// What closing it says is no part of the contract.
+		_ = c.Close()
+	}
+	s.gone = skipf("the provider was closed")
 }

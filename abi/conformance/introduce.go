@@ -199,15 +199,54 @@ func (r *run) configure(ctx context.Context) error {
 			}
 		}
 	}
+	if refused, ok := errors.AsType[*configRefused](outcome); ok {
+		outcome = skipf("%s; give the provider a configuration that it can use", refused)
+	}
 	f.report(ruleConfigure, outcome)
 	r.configured = outcome == nil
 	r.keep(f)
 	return nil
 }
 
+// configRefused is a configuration that check-config accepts and configure does not:
+// its values may be of the right types, and name nothing that exists.
+type configRefused struct{ reason string }
+
+func (e *configRefused) Error() string { return "configure: " + e.reason }
+
+// configureUnknown configures further providers with one property each that is not
+// known yet, as happens in previews.
+func (r *run) configureUnknown(ctx context.Context) error {
+	f := newFindings(Package, KindPackage, r.options.Only)
+	if !f.wants(ruleConfigUnknown) || r.options.CasesOnly && len(r.options.Only) == 0 {
+		return nil
+	}
+	f.begin(nil)
+	outcome := inapplicable("there is nothing to configure")
+	for i := range r.schema.Config.Properties {
+		name := r.schema.Config.Properties[i].Name
+		s, found, err := r.readyWith(ctx, r.config.With(name, property.Unknown))
+		if err != nil {
+			return err
+		}
+		if outcome = nil; found != nil {
+			outcome = fmt.Errorf("with %s not known: %w", name, found)
+			break
+		}
+		r.close(s)
+	}
+	f.report(ruleConfigUnknown, outcome)
+	f.addTo(r.report)
+	return nil
+}
+
 // ready opens a provider that is introduced and configured. outcome is what is wrong
 // with the provider, err with the test.
 func (r *run) ready(ctx context.Context) (s *session, outcome, err error) {
+	return r.readyWith(ctx, r.config)
+}
+
+func (r *run) readyWith(ctx context.Context, config property.Map) (s *session, outcome, err error) {
 	if s, err = r.start(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -218,7 +257,7 @@ func (r *run) ready(ctx context.Context) (s *session, outcome, err error) {
 		return nil, outcome, nil
 	}
 	_, outcome = ask(ctx, s, answerless(abi.Provider.Configure), abi.ConfigureRequest{
-		URN: r.providerURN(), Name: "default", Type: r.providerType(), ID: "husk-provider-test", Inputs: r.config,
+		URN: r.providerURN(), Name: "default", Type: r.providerType(), ID: "husk-provider-test", Inputs: config,
 	})
 	if errors.Is(outcome, abi.ErrUnimplemented) {
 		outcome = nil
@@ -227,7 +266,7 @@ func (r *run) ready(ctx context.Context) (s *session, outcome, err error) {
 		if isFault(outcome) {
 			return nil, fmt.Errorf("configure: %w", outcome), nil
 		}
-		return nil, skipf("configure: %s; give the provider a configuration that it can use", reason(outcome)), nil
+		return nil, &configRefused{reason(outcome)}, nil
 	}
 	return s, nil, nil
 }

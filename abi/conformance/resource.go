@@ -83,7 +83,23 @@ func (r *run) testConfiguration(ctx context.Context) {
 	f := newFindings(Configuration, KindConfiguration, r.options.Only)
 	r.tested(ctx, f, s.inputs, rulesOf(groupInputs), cases, attemptsInputs, s.testInputs)
 	r.tested(ctx, f, s.inputs, []string{ruleDiffSelf}, cases, attemptsInputs, s.testDiffConfig)
+	r.tested(ctx, f, s.inputs, rulesOf(groupHostile), r.hostileCases(s.inputs, cases), attemptsInputs, s.testHostileConfig)
 	f.addTo(r.report)
+}
+
+// testHostileConfig checks and compares configurations of any shape.
+func (s *subject) testHostileConfig(ctx context.Context, f *findings, c Case) {
+	_, err := s.check(ctx, s.main, c.Inputs, &c.Inputs, nil)
+	if !isFault(err) {
+		_, err = ask(ctx, s.main, abi.Provider.DiffConfig, abi.DiffRequest{
+			URN: urnOf(s.token), Type: s.token, Olds: c.Inputs, OldInputs: c.Inputs, News: c.Inputs, IgnoreChanges: []string{"*"},
+		})
+	}
+	if isFault(err) {
+		f.report(ruleHostile, fmt.Errorf("checking and comparing the configuration %s: %w", c.Inputs, err))
+		return
+	}
+	f.report(ruleHostile, nil)
 }
 
 // testDiffConfig holds that a configuration does not differ from itself.

@@ -22,9 +22,9 @@ type Text struct {
 // the reasons for what was skipped, and what failed.
 func (r *Report) WriteText(w io.Writer, t Text) error {
 	b := &strings.Builder{}
-	b.WriteString(paint(t.Escape, r.Name+" "+r.Version))
+	b.WriteString(apply(t.Escape, r.Name+" "+r.Version))
 	if r.SDK != "" {
-		fmt.Fprintf(b, " (%s)", paint(t.Escape, r.SDK))
+		fmt.Fprintf(b, " (%s)", apply(t.Escape, r.SDK))
 	}
 	fmt.Fprintf(b, ", seed %d\n\n", r.Seed)
 	for i := 0; i < len(r.Results); {
@@ -42,7 +42,7 @@ func (r *Report) WriteText(w io.Writer, t Text) error {
 	return err
 }
 
-func paint(f func(string) string, text string) string {
+func apply(f func(string) string, text string) string {
 	if f == nil {
 		return text
 	}
@@ -54,36 +54,36 @@ func (t Text) failedCount(n int) string {
 	if n == 0 {
 		return text
 	}
-	return paint(t.Bad, text)
+	return apply(t.Bad, text)
 }
 
 // subject writes the results of one subject. Checks that were skipped for the same
 // reason share a line.
 func (t Text) subject(b *strings.Builder, results []Result) {
-	ok, apply, tried := 0, 0, 0
+	ok, applicable, tried := 0, 0, 0
 	for _, r := range results {
 		if r.Status == OK {
 			ok++
 		}
 		if r.Status != NotApplicable {
-			apply++
+			applicable++
 		}
 		tried += r.Tried
 	}
-	fmt.Fprintf(b, "%s: %d of %d checks ok, in %d trials\n", paint(t.Escape, results[0].Subject), ok, apply, tried)
+	fmt.Fprintf(b, "%s: %d of %d checks ok, in %d trials\n", apply(t.Escape, results[0].Subject), ok, applicable, tried)
 	var reasons []string
 	skipped := map[string][]string{}
 	for _, r := range results {
 		switch {
 		case r.Status == Failed:
-			fmt.Fprintf(b, "  %s %s\n", paint(t.Bad, "failed "), r.Check)
+			fmt.Fprintf(b, "  %s %s\n", apply(t.Bad, "failed "), r.Check)
 		case r.Status == Skipped, r.Status == NotApplicable && t.All:
 			if len(skipped[r.Message]) == 0 {
 				reasons = append(reasons, r.Message)
 			}
 			skipped[r.Message] = append(skipped[r.Message], r.Check)
 		case t.All:
-			fmt.Fprintf(b, "  %s %s: %s\n", paint(t.Good, "ok     "), r.Check, r.Rule)
+			fmt.Fprintf(b, "  %s %s: %s\n", apply(t.Good, "ok     "), r.Check, r.Rule)
 		}
 	}
 	for _, reason := range reasons {
@@ -91,7 +91,7 @@ func (t Text) subject(b *strings.Builder, results []Result) {
 		if n := len(skipped[reason]); n > maxListed {
 			names = fmt.Sprintf("%d checks", n)
 		}
-		fmt.Fprintf(b, "  %s %s: %s\n", paint(t.Faint, "skipped"), names, paint(t.Faint, paint(t.Escape, reason)))
+		fmt.Fprintf(b, "  %s %s: %s\n", apply(t.Faint, "skipped"), names, apply(t.Faint, apply(t.Escape, reason)))
 	}
 	b.WriteByte('\n')
 }
@@ -99,7 +99,7 @@ func (t Text) subject(b *strings.Builder, results []Result) {
 // failures writes what failed, with the case that shows it.
 func (t Text) failures(b *strings.Builder, failed []Result) {
 	for _, r := range failed {
-		fmt.Fprintf(b, "%s: %s of %s\n  the rule: %s\n  found: %s\n", paint(t.Bad, "failed"), r.Check, paint(t.Escape, r.Subject), r.Rule, paint(t.Escape, r.Message))
+		fmt.Fprintf(b, "%s: %s of %s\n  the rule: %s\n  found: %s\n", apply(t.Bad, "failed"), r.Check, apply(t.Escape, r.Subject), r.Rule, apply(t.Escape, r.Message))
 		if r.Case != nil {
 			fmt.Fprintf(b, "  with: %s (%s)\n", r.Case.Inputs, r.Case.Name)
 		}

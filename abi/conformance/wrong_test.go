@@ -18,6 +18,7 @@ var wrongModules = []struct {
 	{"handshake", "handshake", `its version "one" is not a semantic version: No Major.Minor.Patch elements found`},
 	{"schema", "schema", `the token "memos:index:Note" is not of the form notes:<module>:<name>`},
 	{"configure", "configure", "configure: panic: no reader (crashed)"},
+	{"configure-unknowns", "configure-unknowns", "with reader not known: configure: who reads the notes? (invalid-argument)"},
 	{"unknown-tokens", "unknown-tokens", "check answers to notes:index:NoSuchThing, which the schema does not have"},
 	{"cancel", "cancel", "cancel: not now"},
 
