@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -12,30 +11,37 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/conformance"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/gobuild"
 	"github.com/husk-dev/husk/testdata/notes"
 )
 
-// testModule builds the module of a package of Go source and tests it, with a
-// directory for its notes.
-func testModule(t *testing.T, source string, options conformance.Options) *conformance.Report {
+// rule is the environment variable that makes the module break a rule.
+const rule = "NOTES_BREAK"
+
+// loadModule builds and compiles testdata/wrong, which takes most of the time of its tests.
+func loadModule(t *testing.T) *host.Module {
 	t.Helper()
 	if testing.Short() || raceDetector {
-		t.Skip("builds modules")
+		t.Skip("builds a module")
 	}
-	out := filepath.Join(t.TempDir(), "module.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, source)
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, string(said))
-	// The interpreter runs what each module does in less time than a compilation takes.
-	h, err := host.New(t.Context(), host.NewConfig().WithInterpreter())
+	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../../testdata/wrong")
 	require.NoError(t, err)
-	defer func() { require.NoError(t, h.Close(context.Background())) }()
-	module, err := h.Load(t.Context(), out)
+	h, err := host.New(t.Context(), host.NewConfig())
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
+	module, err := h.LoadBytes(t.Context(), data)
+	require.NoError(t, err)
+	return module
+}
 
+// testModule tests a module, with a directory for its notes.
+func testModule(t *testing.T, module *host.Module, options conformance.Options) *conformance.Report {
+	t.Helper()
 	folder := t.TempDir()
-	grants := host.Grants{FS: []host.FSGrant{{HostPath: folder, GuestPath: notes.DefaultFolder, ReadWrite: true}}}
+	grants := host.Grants{
+		Env: []string{rule},
+		FS:  []host.FSGrant{{HostPath: folder, GuestPath: notes.DefaultFolder, ReadWrite: true}},
+	}
 	options.Observe = func(context.Context) (map[string]string, error) { return contents(folder) }
 	report, err := conformance.Run(t.Context(), func(ctx context.Context) (abi.Provider, error) {
 		return module.NewProvider(ctx, host.ProviderOptions{Name: "notes", Grants: grants})
@@ -65,9 +71,4 @@ func outcomes(report *conformance.Report) map[string]string {
 		failed[r.Check] = r.Message
 	}
 	return failed
-}
-
-func TestRightModule(t *testing.T) {
-	report := testModule(t, "../../testdata/notes/module", conformance.Options{Seed: 1})
-	require.Empty(t, outcomes(report))
 }
