@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -36,6 +37,8 @@ type Deployment struct {
 	Program   Program
 	Providers Loader
 	State     *state.Stack
+	// Stacks are those whose outputs the program can refer to; the zero Stacks has none.
+	Stacks builtin.Stacks
 	// Parallel bounds the steps that run at once; 0 is four for each processor.
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
@@ -117,7 +120,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		stack = nil
 	}
 	d.recorder = newRecorder(stack, snapshot)
-	d.registry = newRegistry(in.Providers, dryRun, d.recorder.provider)
+	d.registry = newRegistry(builtins{in.Providers, d}, dryRun, d.recorder.provider)
 	d.gen = newGenerator(d)
 	d.exec = newExecutor(d, in.Parallel)
 	d.monitor = newMonitor(d)
@@ -277,8 +280,11 @@ func (d *deployment) handedDown(pkg string, parent urn.URN) string {
 }
 
 // defaultsAllowed honours the configuration pulumi:disable-default-providers,
-// a JSON list of package names or "*".
+// a JSON list of package names or "*". The engine's own package is always there.
 func (d *deployment) defaultsAllowed(pkg string) error {
+	if pkg == builtin.Package {
+		return nil
+	}
 	for _, c := range d.Config {
 		if c.Key != "pulumi:disable-default-providers" {
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
@@ -27,6 +28,7 @@ type Stack struct {
 	// Edit, if set, changes each deployment before it runs.
 	Edit func(*engine.Deployment)
 
+	name   state.StackName
 	keyDir string
 
 	mu     sync.Mutex
@@ -35,12 +37,20 @@ type Stack struct {
 
 // NewStack returns an empty stack over the cloud.
 func NewStack(t testing.TB, cloud *Cloud) *Stack {
-	s := &Stack{t: t, Cloud: cloud, Store: new(memstore.Store)}
-	require.NoError(t, state.Create(context.Background(), s.Store, name, s.keys()))
+	s := &Stack{t: t, Cloud: cloud, Store: new(memstore.Store), name: state.StackName{Project: "proj", Name: "dev"}}
+	require.NoError(t, state.Create(context.Background(), s.Store, s.name, s.keys()))
 	return s
 }
 
-var name = state.StackName{Project: "proj", Name: "dev"}
+// Beside returns the stack of that name in the same store, which is made if there is none.
+func (s *Stack) Beside(name string) *Stack {
+	other := &Stack{t: s.t, Cloud: s.Cloud, Store: s.Store, keyDir: s.keyDir, name: state.StackName{Project: s.name.Project, Name: name}}
+	err := state.Create(context.Background(), s.Store, other.name, s.keys())
+	if !errors.Is(err, state.ErrStackExists) {
+		require.NoError(s.t, err)
+	}
+	return other
+}
 
 // keys encrypts secrets with a user key that lives as long as the test.
 func (s *Stack) keys() secrets.Keys {
@@ -57,7 +67,7 @@ func (s *Stack) keys() secrets.Keys {
 
 // Open leases the stack's state.
 func (s *Stack) Open(ctx context.Context) (*state.Stack, error) {
-	return state.Open(ctx, s.Store, name, s.keys(), state.Holder{})
+	return state.Open(ctx, s.Store, s.name, s.keys(), state.Holder{})
 }
 
 type operation func(context.Context, engine.Deployment) (*engine.Result, error)
@@ -68,10 +78,10 @@ func (s *Stack) CrashAt(n int, late bool, run operation, program engine.Program)
 	s.t.Helper()
 	ctx := context.Background()
 	crash := &Crash{Store: s.Store, At: n, Late: late}
-	st, err := state.Open(ctx, crash, name, s.keys(), state.Holder{})
+	st, err := state.Open(ctx, crash, s.name, s.keys(), state.Holder{})
 	if err == nil {
 		_, err = run(ctx, engine.Deployment{
-			Project: "proj", Stack: "dev", Config: s.Config, Program: program, Providers: s.Cloud, State: st,
+			Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Program: program, Providers: s.Cloud, State: st,
 		})
 		err = errors.Join(err, st.Close(ctx))
 	}
@@ -80,7 +90,7 @@ func (s *Stack) CrashAt(n int, late bool, run operation, program engine.Program)
 		return false
 	}
 	require.ErrorIs(s.t, err, ErrCrash)
-	require.NoError(s.t, s.Store.Break(ctx, name))
+	require.NoError(s.t, s.Store.Break(ctx, s.name))
 	return true
 }
 
@@ -96,7 +106,8 @@ func (s *Stack) Try(run operation, program engine.Program) (*engine.Result, erro
 	}()
 	s.events = nil
 	d := engine.Deployment{
-		Project: "proj", Stack: "dev", Config: s.Config, Program: program, Providers: s.Cloud, State: st,
+		Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Program: program, Providers: s.Cloud, State: st,
+		Stacks: builtin.Stacks{Store: s.Store, Open: s.keys().Open},
 		Events: func(e engine.Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -174,7 +185,7 @@ func (s *Stack) Warnings() []string {
 // Snapshot reads the state.
 func (s *Stack) Snapshot() *state.Snapshot {
 	s.t.Helper()
-	snapshot, _, err := state.Load(context.Background(), s.Store, name, s.keys().Open)
+	snapshot, _, err := state.Load(context.Background(), s.Store, s.name, s.keys().Open)
 	require.NoError(s.t, err)
 	return snapshot
 }

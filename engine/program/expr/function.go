@@ -21,6 +21,7 @@ const (
 	FileArchive
 	RemoteArchive
 	AssetArchive
+	StackReference
 )
 
 // signature says how a function is written.
@@ -32,20 +33,21 @@ type signature struct {
 }
 
 var signatures = [...]signature{
-	Join:          {"fn::join", []string{"delimiter", "list"}},
-	Split:         {"fn::split", []string{"delimiter", "text"}},
-	Select:        {"fn::select", []string{"index", "list"}},
-	ToJSON:        {name: "fn::toJSON"},
-	ToBase64:      {name: "fn::toBase64"},
-	FromBase64:    {name: "fn::fromBase64"},
-	Secret:        {name: "fn::secret"},
-	ReadFile:      {name: "fn::readFile"},
-	StringAsset:   {name: "fn::stringAsset"},
-	FileAsset:     {name: "fn::fileAsset"},
-	RemoteAsset:   {name: "fn::remoteAsset"},
-	FileArchive:   {name: "fn::fileArchive"},
-	RemoteArchive: {name: "fn::remoteArchive"},
-	AssetArchive:  {name: "fn::assetArchive"},
+	Join:           {"fn::join", []string{"delimiter", "list"}},
+	Split:          {"fn::split", []string{"delimiter", "text"}},
+	Select:         {"fn::select", []string{"index", "list"}},
+	ToJSON:         {name: "fn::toJSON"},
+	ToBase64:       {name: "fn::toBase64"},
+	FromBase64:     {name: "fn::fromBase64"},
+	Secret:         {name: "fn::secret"},
+	ReadFile:       {name: "fn::readFile"},
+	StringAsset:    {name: "fn::stringAsset"},
+	FileAsset:      {name: "fn::fileAsset"},
+	RemoteAsset:    {name: "fn::remoteAsset"},
+	FileArchive:    {name: "fn::fileArchive"},
+	RemoteArchive:  {name: "fn::remoteArchive"},
+	AssetArchive:   {name: "fn::assetArchive"},
+	StackReference: {"fn::stackReference", []string{"stack", "output"}},
 }
 
 // String returns the function's name as programs write it: fn::join.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -24,6 +26,8 @@ type compilation struct {
 	declared map[string]*resource
 	static   *scope
 	packages packages
+	// builtins is the schema of the package that the engine itself implements.
+	builtins *schema.Package
 	// functions are the provider functions that the program calls; what is missing
 	// could not be resolved.
 	functions map[*expr.Invoke]function
@@ -41,6 +45,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 		program:  p, run: run,
 		declared: map[string]*resource{}, static: newScope(),
 		packages:  packages{schemas: p.schemas, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{}},
+		builtins:  builtin.Schema(),
 		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
 		pulumi: property.Object(property.NewMap(
 			property.Entry{Key: "project", Value: property.String(run.Project)},

@@ -24,6 +24,8 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 		return p.wrap(p.peel(args[0])), true
 	case expr.Select:
 		return e.selectElement(c, args)
+	case expr.StackReference:
+		return e.stackReference(c, args)
 	}
 	return e.apply(args, func(plain []property.Value) (property.Value, bool) {
 		v, problem := e.builtin(c, plain)

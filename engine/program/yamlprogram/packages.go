@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -48,6 +49,9 @@ type packages struct {
 // pkg loads the package of a token that stands at a place. version is the one
 // that is wanted there, empty for the one that the project declares.
 func (c *compilation) pkg(ctx context.Context, name, version string, at, versionAt *yaml.Node) loadedPackage {
+	if name == builtin.Package {
+		return loadedPackage{schema: c.builtins, usable: true}
+	}
 	want := c.program.project.Package(name)
 	if version != "" {
 		if len(want.Parameters) > 0 {
@@ -133,9 +137,6 @@ func (c *compilation) versionOf(pkg string) string {
 }
 
 func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnostic {
-	if name == "pulumi" {
-		return c.report.File.Errorf(source.Of(at), "the types that are built into Pulumi's engine, other than providers, are not supported")
-	}
 	var names []string
 	for _, p := range c.program.project.Providers {
 		names = append(names, p.Name)

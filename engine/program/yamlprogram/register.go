@@ -8,6 +8,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"go.yaml.in/yaml/v3"
 )
@@ -25,6 +27,10 @@ func (d *deployment) register(r *resource) status {
 	inputs, inputsOK := d.properties(r.properties)
 	if !ok || !inputsOK {
 		return failed
+	}
+	if r.token == builtin.StackReference {
+		name, _ := r.properties.Lookup("name")
+		return d.readAs(r, name.Value, inputs.Get("name"), inputs, options, parent)
 	}
 	if r.inputs != nil {
 		inputs = r.constants(inputs)
@@ -108,6 +114,12 @@ func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.U
 	if !ok || !idOK || !stateOK {
 		return failed
 	}
+	return d.readAs(r, r.get.id, id, state, options, parent)
+}
+
+// readAs reads a resource whose ID is the value of an expression. So stack references
+// are read, whose ID is the other stack's name: they are never out of date.
+func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state property.Map, options abi.ResourceOptions, parent urn.URN) status {
 	var p provenance
 	id, known := p.flatten(id)
 	if !known {
@@ -121,7 +133,7 @@ func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.U
 		problem = "is empty"
 	}
 	if problem != "" {
-		d.errorf(r.get.id, "the id of %q %s", r.name, problem)
+		d.errorf(x, "the id of %q %s", r.name, problem)
 		return failed
 	}
 	p.add(state.Dependencies()...)

@@ -126,7 +126,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	o := &opened{workspace: w, deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: organization,
-		State: st, Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
+		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
 		RefreshFirst: s.flags.refresh, ClearPendingCreates: s.flags.clearPendingCreates,
 	}}
 	defer func() {
