@@ -157,7 +157,8 @@ func (r *run) readSchema(ctx context.Context, s *session) (*schema.Package, erro
 	}
 	for _, token := range tokensOf(pkg) {
 		parts := strings.Split(token, ":")
-		if len(parts) != 3 || parts[0] != pkg.Name || slices.Contains(parts, "") {
+		mine := parts[0] == pkg.Name || slices.Contains(pkg.AllowedPackageNames, parts[0])
+		if len(parts) != 3 || !mine || slices.Contains(parts, "") {
 			return pkg, fmt.Errorf("the token %q is not of the form %s:<module>:<name>", token, pkg.Name)
 		}
 	}

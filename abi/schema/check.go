@@ -16,6 +16,10 @@ const (
 	maxFailures = 100
 	// maxListedNames bounds the names that a failure lists where none is near.
 	maxListedNames = 12
+	// maxTrials bounds how often one check compares a value with an alternative of a
+	// union. Unions within unions multiply, and a hostile provider answers both the schema
+	// and the value.
+	maxTrials = 10_000
 )
 
 // Check validates inputs and applies defaults. The answer's inputs have a value for
@@ -51,6 +55,10 @@ type checker struct {
 	path     property.Path
 	failures []abi.CheckFailure
 	coerce   bool
+	// answered says that the values are a provider's: see CheckAnswer.
+	answered bool
+	// trials counts comparisons with alternatives of unions.
+	trials int
 }
 
 func (c *checker) run(o *Object, inputs property.Map) (property.Map, []abi.CheckFailure) {
@@ -73,6 +81,8 @@ func (c *checker) object(o *Object, given property.Map) property.Map {
 		p := o.Property(name)
 		c.enter(property.Key(name))
 		switch {
+		case p == nil && c.answered && reserved(name):
+			checked = append(checked, property.Entry{Key: name, Value: value})
 		case p == nil:
 			c.fail(o.noSuchProperty(name))
 		case value.Plain().IsNull():
@@ -93,7 +103,7 @@ func (c *checker) object(o *Object, given property.Map) property.Map {
 				value = property.Secret(value)
 			}
 			checked = append(checked, property.Entry{Key: p.Name, Value: value})
-		} else if p.Required {
+		} else if p.Required && !c.answered {
 			c.enter(property.Key(p.Name))
 			c.fail("required property is missing; expected " + p.Type.String())
 			c.leave()
@@ -104,7 +114,9 @@ func (c *checker) object(o *Object, given property.Map) property.Map {
 
 func (c *checker) property(p *Property, value property.Value) property.Value {
 	value = c.value(p.Type, value)
-	c.bounds(p, value.Plain())
+	if !c.answered {
+		c.bounds(p, value.Plain())
+	}
 	if p.Secret && !value.IsSecret() {
 		value = property.Secret(unwrapOutput(value))
 	}
@@ -134,6 +146,9 @@ func (c *checker) value(t *Type, v property.Value) property.Value {
 		o.Value = c.value(t, o.Value)
 		return property.OutputOf(o)
 	}
+	if c.answered && v.IsNull() {
+		return v
+	}
 	if c.coerce {
 		v = coerce(t, v)
 	}
@@ -162,6 +177,9 @@ func (c *checker) value(t *Type, v property.Value) property.Value {
 		}
 		return c.mismatch(t, v)
 	case KindEnum:
+		if c.answered && len(t.Values) > 0 {
+			return c.kind(t, v, t.Values[0].Kind())
+		}
 		return c.member(t.Values, v)
 	case KindAsset:
 		if v.Kind() == property.KindArchive {
@@ -221,15 +239,64 @@ func (c *checker) dictionary(t *Type, v property.Value) property.Value {
 	return property.Object(property.NewMap(checked...))
 }
 
-// union takes the first alternative that the value fits.
+// union takes the first alternative that the value fits. Where it fits none, and was
+// plainly meant for one, the failures are those of that one.
 func (c *checker) union(t *Type, v property.Value) property.Value {
 	for _, alternative := range t.OneOf {
-		trial := checker{path: slices.Clone(c.path), coerce: c.coerce}
-		if checked := trial.value(alternative, v); len(trial.failures) == 0 {
+		if c.trials++; c.trials > maxTrials {
+			c.fail("it has too many unions within unions to be checked")
+			return v
+		}
+		trial := checker{path: slices.Clone(c.path), coerce: c.coerce, answered: c.answered, trials: c.trials}
+		checked := trial.value(alternative, v)
+		c.trials = trial.trials
+		if len(trial.failures) == 0 {
 			return checked
 		}
 	}
+	if alternative := t.meant(v); alternative != nil {
+		return c.value(alternative, v)
+	}
 	return c.mismatch(t, v)
+}
+
+// meant returns the only alternative of a union that is an object, for a value that is
+// one. Of several, it is the one whose constants the value has.
+func (t *Type) meant(v property.Value) *Type {
+	m, ok := v.AsObject()
+	if !ok {
+		return nil
+	}
+	var objects, constant []*Type
+	for _, alternative := range t.OneOf {
+		if alternative.Kind == KindObject {
+			objects = append(objects, alternative)
+			if alternative.Object.marks(m) {
+				constant = append(constant, alternative)
+			}
+		}
+	}
+	switch {
+	case len(objects) == 1:
+		return objects[0]
+	case len(constant) == 1:
+		return constant[0]
+	}
+	return nil
+}
+
+// marks reports whether m has the constants of o, of which there are some.
+func (o *Object) marks(m property.Map) bool {
+	found := false
+	for i := range o.Properties {
+		if p := &o.Properties[i]; !p.Const.IsNull() {
+			if !sameScalar(p.Const, m.Get(p.Name).Plain()) {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 func (c *checker) member(allowed []property.Value, v property.Value) property.Value {

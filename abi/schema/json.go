@@ -132,6 +132,30 @@ func (w *writer) value(v property.Value) {
 	}
 }
 
+const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+// base64 writes bytes as a string of RFC 4648's base64, with padding.
+func (w *writer) base64(data []byte) {
+	w.separate()
+	b := append(w.buf, '"')
+	for len(data) > 0 {
+		n := min(len(data), 3)
+		var group [3]byte
+		copy(group[:], data)
+		data = data[n:]
+		bits := uint(group[0])<<16 | uint(group[1])<<8 | uint(group[2])
+		for i := range 4 {
+			if i > n {
+				b = append(b, '=')
+			} else {
+				b = append(b, base64Digits[bits>>(18-6*i)&63])
+			}
+		}
+	}
+	w.buf = append(b, '"')
+	w.comma = true
+}
+
 const hexDigits = "0123456789abcdef"
 
 // quote appends s as a JSON string; bytes that are not UTF-8 become U+FFFD.

@@ -29,6 +29,11 @@ type Package struct {
 	License     string
 	Repository  string
 	Publisher   string
+	// AllowedPackageNames are what tokens may begin with beside Name.
+	AllowedPackageNames []string
+	// Parameterization says how the package comes of another one by parameters; nil
+	// where it does not.
+	Parameterization *Parameterization
 
 	// Config describes the configuration of the package's provider.
 	Config Object
@@ -38,6 +43,15 @@ type Package struct {
 	// Types are the objects that properties refer to by token, Enums the enumerations.
 	Types []*Object
 	Enums []*Type
+}
+
+// Parameterization tells what makes a package of a provider.
+type Parameterization struct {
+	// Name and Version are those of the provider's own package.
+	Name    string
+	Version string
+	// Parameter is the value that the provider takes, which only it understands.
+	Parameter []byte
 }
 
 // Resource is a type of resource.
@@ -76,7 +90,11 @@ type Function struct {
 	Description string
 	Deprecation string
 	Args        Object
-	Result      Object
+	// Result describes the properties of the result.
+	Result Object
+	// Returns is the type of a result that has no named properties, such as a string or
+	// a map; nil where Result describes it.
+	Returns *Type
 	// Streams says that the results come one by one, each as Result describes.
 	Streams bool
 }

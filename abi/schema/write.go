@@ -20,6 +20,19 @@ func (p *Package) AppendJSON(buf []byte) []byte {
 	w.stringMember("license", p.License)
 	w.stringMember("repository", p.Repository)
 	w.stringMember("publisher", p.Publisher)
+	w.stringsMember("allowedPackageNames", p.AllowedPackageNames)
+	if b := p.Parameterization; b != nil {
+		w.key("parameterization")
+		w.open('{')
+		w.key("baseProvider")
+		w.open('{')
+		w.stringMember("name", b.Name)
+		w.stringMember("version", b.Version)
+		w.close('}')
+		w.key("parameter")
+		w.base64(b.Parameter)
+		w.close('}')
+	}
 
 	w.key("config")
 	w.open('{')
@@ -111,7 +124,13 @@ func (w *writer) function(f *Function) {
 	w.key("inputs")
 	w.object(&f.Args)
 	w.key("outputs")
-	w.object(&f.Result)
+	if f.Returns != nil {
+		w.open('{')
+		w.typeMembers(f.Returns)
+		w.close('}')
+	} else {
+		w.object(&f.Result)
+	}
 	if f.Streams {
 		w.beginExtension()
 		w.boolMember("streams", true)

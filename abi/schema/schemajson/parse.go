@@ -17,9 +17,15 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// Parse reads a package schema. Members that the model has no place for, such as the
-// settings of SDK generators, are passed over. References to the types of other
-// packages become any value or any resource, since their schemas are not at hand.
+// Parse reads a package schema. References to the types of other packages become any
+// value or any resource, since their schemas are not at hand.
+//
+// Members that the model has no place for are passed over. Those are the settings of
+// generators of SDKs (language, meta, isOverlay, plain, multiArgumentInputs) and what only
+// a catalogue shows. Three more are left out on purpose: defaultInfo, because a default
+// from the environment would give a provider variables that nobody granted it; the
+// discriminator of a union, whose alternatives tell themselves apart by their constants;
+// and stateInputs, because the whole state may be given to read a resource.
 func Parse(document []byte) (*schema.Package, error) {
 	var spec packageSpec
 	if err := json.Unmarshal(document, &spec); err != nil {
@@ -33,9 +39,15 @@ func Parse(document []byte) (*schema.Package, error) {
 			Name: spec.Name, Version: spec.Version, DisplayName: spec.DisplayName,
 			Description: spec.Description, Keywords: spec.Keywords, Homepage: spec.Homepage,
 			License: spec.License, Repository: spec.Repository, Publisher: spec.Publisher,
+			AllowedPackageNames: spec.AllowedPackageNames,
 		},
 		objects: map[string]*schema.Object{},
 		enums:   map[string]*schema.Type{},
+	}
+	if b := spec.Parameterization; b != nil {
+		p.out.Parameterization = &schema.Parameterization{
+			Name: b.BaseProvider.Name, Version: b.BaseProvider.Version, Parameter: b.Parameter,
+		}
 	}
 	if err := p.parse(&spec); err != nil {
 		return nil, fmt.Errorf("package schema of %s: %w", spec.Name, err)
@@ -170,19 +182,25 @@ func (p *parser) function(token string, spec *functionSpec) (*schema.Function, e
 		}
 	}
 	outputs := spec.Outputs
-	if outputs == nil && len(spec.ReturnType) > 0 {
-		// A return type that is not an object has no properties; the model has none either.
-		outputs = new(objectSpec)
-		if err := json.Unmarshal(spec.ReturnType, outputs); err != nil {
-			return nil, fmt.Errorf("return type: %w", err)
-		}
+	if outputs == nil {
+		outputs = spec.ReturnType
 	}
-	if outputs != nil {
-		if f.Result, err = p.object(outputs.Properties, outputs.Required); err != nil {
-			return nil, fmt.Errorf("outputs: %w", err)
-		}
+	switch {
+	case outputs == nil:
+	case outputs.isObject():
+		f.Result, err = p.object(outputs.Properties, outputs.Required)
+	default:
+		f.Returns, err = p.typ(&outputs.typeSpec)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("outputs: %w", err)
 	}
 	return f, nil
+}
+
+// isObject reports whether named properties are described, if only that there are none.
+func (s *resultSpec) isObject() bool {
+	return (s.Type == "" || s.Type == "object") && s.Ref == "" && len(s.OneOf) == 0 && s.AdditionalProperties == nil
 }
 
 func (p *parser) object(specs map[string]propertySpec, required []string) (schema.Object, error) {

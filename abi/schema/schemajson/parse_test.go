@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -30,6 +31,8 @@ func full() *schema.Package {
 	return &schema.Package{
 		Name: "zoo", Version: "1.2.3", DisplayName: "Zoo", Description: "Animals <&> \u2028 more.\nYes.",
 		Keywords: []string{"a", "b"}, Homepage: "https://h", License: "Apache-2.0", Repository: "https://r", Publisher: "P",
+		AllowedPackageNames: []string{"ark"},
+		Parameterization:    &schema.Parameterization{Name: "base", Version: "0.1.0", Parameter: []byte{0, 255, 'x', 62}},
 		Config: schema.Object{Properties: []schema.Property{
 			{Name: "region", Type: str, Required: true, Replace: true},
 			{Name: "token", Type: str, Secret: true},
@@ -70,6 +73,8 @@ func full() *schema.Package {
 				{Name: "__self__", Type: &schema.Type{Kind: schema.KindResource, Token: "zoo:index/pair:Pair"}, Required: true},
 			}},
 		}, {
+			Token: "zoo:index/tags:tags", Returns: &schema.Type{Kind: schema.KindMap, Element: str},
+		}, {
 			Token: "zoo:index/watch:watch", Streams: true,
 			Result: schema.Object{Properties: []schema.Property{{Name: "seen", Type: str, Required: true}}},
 		}},
@@ -80,7 +85,7 @@ func full() *schema.Package {
 
 func TestRoundTrip(t *testing.T) {
 	document := full().AppendJSON(nil)
-	require.True(t, json.Valid(document))
+	require.NoError(t, metaschema.Validate(document))
 	parsed, err := schemajson.Parse(document)
 	require.NoError(t, err)
 	require.Equal(t, full(), parsed)
@@ -119,7 +124,8 @@ func TestParseForeign(t *testing.T) {
 				"t": {"$ref": "#/types/x:index/t:T"}},
 			"aliases": [{"name": "old"}, {"type": "x:old:R"}]}},
 		"functions": {"x:index:none": {}, "x:index:old": {"outputs": {"properties": {"y": {"type": "number"}}}},
-		              "x:index:new": {"returnType": {"type": "object", "properties": {"y": {"type": "number"}}}}}
+		              "x:index:new": {"returnType": {"type": "object", "properties": {"y": {"type": "number"}}}},
+		              "x:index:plain": {"returnType": {"type": "string"}}, "x:index:named": {"outputs": {"$ref": "#/types/x:index/t:T"}}}
 	}`))
 	require.NoError(t, err)
 	require.Equal(t, []string{"b"}, p.Config.Names())
@@ -136,6 +142,8 @@ func TestParseForeign(t *testing.T) {
 	require.Empty(t, p.Function("x:index:none").Args.Properties)
 	require.Equal(t, []string{"y"}, p.Function("x:index:old").Result.Names())
 	require.Equal(t, []string{"y"}, p.Function("x:index:new").Result.Names())
+	require.Equal(t, "string", p.Function("x:index:plain").Returns.String())
+	require.Equal(t, "object x:index/t:T", p.Function("x:index:named").Returns.String())
 }
 
 func TestParseRefuses(t *testing.T) {

@@ -6,20 +6,30 @@ import "encoding/json"
 // has a place for what they say.
 
 type packageSpec struct {
-	Name        string                   `json:"name"`
-	Version     string                   `json:"version"`
-	DisplayName string                   `json:"displayName"`
-	Description string                   `json:"description"`
-	Keywords    []string                 `json:"keywords"`
-	Homepage    string                   `json:"homepage"`
-	License     string                   `json:"license"`
-	Repository  string                   `json:"repository"`
-	Publisher   string                   `json:"publisher"`
-	Config      configSpec               `json:"config"`
-	Provider    resourceSpec             `json:"provider"`
-	Types       map[string]complexSpec   `json:"types"`
-	Resources   map[string]resourceSpec  `json:"resources"`
-	Functions   map[string]*functionSpec `json:"functions"`
+	Name                string                   `json:"name"`
+	Version             string                   `json:"version"`
+	DisplayName         string                   `json:"displayName"`
+	Description         string                   `json:"description"`
+	Keywords            []string                 `json:"keywords"`
+	Homepage            string                   `json:"homepage"`
+	License             string                   `json:"license"`
+	Repository          string                   `json:"repository"`
+	Publisher           string                   `json:"publisher"`
+	AllowedPackageNames []string                 `json:"allowedPackageNames"`
+	Parameterization    *parameterizationSpec    `json:"parameterization"`
+	Config              configSpec               `json:"config"`
+	Provider            resourceSpec             `json:"provider"`
+	Types               map[string]complexSpec   `json:"types"`
+	Resources           map[string]resourceSpec  `json:"resources"`
+	Functions           map[string]*functionSpec `json:"functions"`
+}
+
+type parameterizationSpec struct {
+	BaseProvider struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	} `json:"baseProvider"`
+	Parameter []byte `json:"parameter"` // base64
 }
 
 type configSpec struct {
@@ -70,14 +80,21 @@ type functionSpec struct {
 	Description        string      `json:"description"`
 	DeprecationMessage string      `json:"deprecationMessage"`
 	Inputs             *objectSpec `json:"inputs"`
-	Outputs            *objectSpec `json:"outputs"`
-	// ReturnType describes the result where Outputs does not: an object, or any other type.
-	ReturnType json.RawMessage `json:"returnType"`
+	// Outputs and ReturnType, an older name for it, describe the result: an object, or any
+	// other type.
+	Outputs    *resultSpec `json:"outputs"`
+	ReturnType *resultSpec `json:"returnType"`
 	Language   struct {
 		Husk struct {
 			Streams bool `json:"streams"`
 		} `json:"husk"`
 	} `json:"language"`
+}
+
+// resultSpec is what a function answers: the properties of an object, or a type.
+type resultSpec struct {
+	objectSpec
+	typeSpec
 }
 
 type typeSpec struct {
