@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/host/internal/wasi"
@@ -19,6 +20,15 @@ type Grants struct {
 	Env []string
 	// HTTP are the services that the provider may send requests to.
 	HTTP []HTTPGrant
+}
+
+// With returns the grants and more.
+func (g Grants) With(more Grants) Grants {
+	return Grants{
+		FS:   slices.Concat(g.FS, more.FS),
+		Env:  slices.Concat(g.Env, more.Env),
+		HTTP: slices.Concat(g.HTTP, more.HTTP),
+	}
 }
 
 // FSGrant gives a provider a directory and all that is in it. Neither `..` nor

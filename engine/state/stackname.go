@@ -18,9 +18,12 @@ const maxNameLength = 100
 // String returns project/name.
 func (n StackName) String() string { return n.Project + "/" + n.Name }
 
-// Qualified returns the name as a checkpoint has it: organization/project/name,
-// with the fixed organization of Pulumi's own file backend.
-func (n StackName) Qualified() string { return "organization/" + n.String() }
+// Organization is that of every stack that no service keeps, as in Pulumi's own file
+// backend.
+const Organization = "organization"
+
+// Qualified returns the name as a checkpoint has it: organization/project/name.
+func (n StackName) Qualified() string { return Organization + "/" + n.String() }
 
 // A StackNameError says why a name cannot be a stack's. It is ErrStackName.
 type StackNameError struct {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,8 +28,8 @@ func (a *app) configCommand() *cobra.Command {
 }
 
 // openConfig opens the configuration of the stack to work on.
-func (a *app) openConfig() (*workspace.Workspace, *workspace.Config, string, error) {
-	w, stack, err := a.currentStack()
+func (a *app) openConfig(ctx context.Context) (*workspace.Workspace, *workspace.Config, string, error) {
+	w, stack, err := a.currentStack(ctx)
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -46,7 +47,7 @@ type configValue struct {
 }
 
 func (a *app) configList(cmd *cobra.Command, show bool) error {
-	w, c, stack, err := a.openConfig()
+	w, c, stack, err := a.openConfig(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (a *app) configSet() *cobra.Command {
 			"a dash comes after two of them: husk config set offset -- -5",
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, c, stack, err := a.openConfig()
+			w, c, stack, err := a.openConfig(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -181,7 +182,7 @@ func (a *app) configGet() *cobra.Command {
 	return &cobra.Command{
 		Use: "get KEY", Short: "Show the value of a configuration key, decrypted", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, c, stack, err := a.openConfig()
+			w, c, stack, err := a.openConfig(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -225,8 +226,8 @@ func lookupConfig(cmd *cobra.Command, p *program.Project, c *workspace.Config, k
 func (a *app) configRemove() *cobra.Command {
 	return &cobra.Command{
 		Use: "rm KEY", Short: "Remove a configuration key", Args: arguments(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			w, c, stack, err := a.openConfig()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, c, stack, err := a.openConfig(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 type deployFlags struct {
 	yes, diff, refresh, clearPendingCreates, installed bool
 	parallel                                           int
+	grants                                             []string
 }
 
 // command is a command that runs the engine.
@@ -72,6 +73,8 @@ func (f *deployFlags) addRefresh(cmd *cobra.Command) {
 func (f *deployFlags) addInstalled(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.installed, "installed", false,
 		"use the providers that the project lists, instead of the modules that made the resources")
+	cmd.Flags().StringArrayVar(&f.grants, "grant", nil,
+		"grant a provider more than the project does: PROVIDER:fs=DIR:rw, PROVIDER:env=NAME, or PROVIDER:http=URL; can be repeated")
 }
 
 func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {

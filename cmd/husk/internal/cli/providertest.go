@@ -106,7 +106,7 @@ func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlag
 	if err != nil {
 		return err
 	}
-	grants, err := parseGrants(f.grants)
+	grants, err := parseGrants(".", f.grants)
 	if err != nil {
 		return err
 	}
@@ -300,40 +300,6 @@ func jsonOf(text string) any {
 		return text
 	}
 	return v
-}
-
-// parseGrants reads KIND=WHAT.
-func parseGrants(texts []string) (host.Grants, error) {
-	var g host.Grants
-	for _, text := range texts {
-		kind, what, ok := strings.Cut(text, "=")
-		if !ok || what == "" {
-			return g, usagef("--grant %s: it is to be fs=DIR:rw, fs=DIR, env=NAME, or http=URL", text)
-		}
-		switch kind {
-		case "fs":
-			dir, writable := strings.CutSuffix(what, ":rw")
-			if !writable {
-				dir = strings.TrimSuffix(what, ":ro")
-			}
-			grant, err := host.ProjectGrant(".", dir, writable)
-			if err != nil {
-				return g, fmt.Errorf("--grant %s: %w", text, err)
-			}
-			g.FS = append(g.FS, grant)
-		case "env":
-			g.Env = append(g.Env, what)
-		case "http":
-			grant, err := host.ParseHTTPGrant(what)
-			if err != nil {
-				return g, usagef("--grant %s: %w", text, err)
-			}
-			g.HTTP = append(g.HTTP, grant)
-		default:
-			return g, usagef("--grant %s: there is no capability %q; there are fs, env, and http", text, kind)
-		}
-	}
-	return g, nil
 }
 
 // observerOf watches the directories that a provider may write to; nil where there are

@@ -92,9 +92,20 @@ type opened struct {
 
 // open opens project, stack, and providers, in a way that fits the command.
 func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
-	w, err := s.app.workspace()
+	w, err := s.app.workspace(ctx)
 	if err != nil {
 		return nil, err
+	}
+	grants, err := s.flags.grantsIn(w)
+	if err != nil {
+		return nil, err
+	}
+	if w.Detached != nil {
+		if c.program {
+			return nil, w.Detached
+		}
+		s.diagnostic(engine.Diagnostic{Severity: "info", Message: fmt.Sprintf(
+			"there is no project file here: working from the state in %s, with providers that may do only what --grant says", w.Place)})
 	}
 	for _, warning := range w.Project.Warnings {
 		s.diagnostic(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
@@ -125,7 +136,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		return nil, err
 	}
 	o := &opened{workspace: w, deployment: engine.Deployment{
-		Project: w.Project.Name, Stack: stack, Organization: organization,
+		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
 		RefreshFirst: s.flags.refresh, ClearPendingCreates: s.flags.clearPendingCreates,
 	}}
@@ -146,7 +157,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
 		Cache: cache, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
-		Modules: w.ModulesDir(), Installed: s.flags.installed,
+		Modules: w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
 	})
 	if err != nil {
 		return nil, err
@@ -157,9 +168,6 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	return o, nil
 }
-
-// organization is the fixed one of stacks that no service keeps.
-const organization = "organization"
 
 func checkRuntime(p *program.Project) error {
 	if p.Runtime == program.RuntimeYAML {
@@ -201,8 +209,9 @@ func (o *opened) close(ctx context.Context) error {
 }
 
 // workspace opens the project that the flags name.
-func (a *app) workspace() (*workspace.Workspace, error) {
-	return workspace.Open(a.dir, workspace.Options{
+func (a *app) workspace(ctx context.Context) (*workspace.Workspace, error) {
+	return workspace.Open(ctx, a.dir, workspace.Options{
+		Stack:  a.stack,
 		Remark: func(message string) { a.say("%s", message) },
 		Store:  a.store,
 	})

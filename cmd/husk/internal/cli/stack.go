@@ -41,7 +41,7 @@ func stackInfoOf(ctx context.Context, w *workspace.Workspace, name, selected str
 }
 
 func (a *app) showStack(cmd *cobra.Command) error {
-	w, stack, err := a.currentStack()
+	w, stack, err := a.currentStack(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (a *app) showStack(cmd *cobra.Command) error {
 }
 
 // currentStack opens the project and says which stack to work on.
-func (a *app) currentStack() (*workspace.Workspace, string, error) {
-	w, err := a.workspace()
+func (a *app) currentStack(ctx context.Context) (*workspace.Workspace, string, error) {
+	w, err := a.workspace(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -69,7 +69,7 @@ func (a *app) stackInit() *cobra.Command {
 	return &cobra.Command{
 		Use: "init NAME", Short: "Make a stack and select it", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.workspace()
+			w, err := a.workspace(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (a *app) stackList() *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the project's stacks", Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, selected, err := a.currentStack()
+			w, selected, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func (a *app) stackSelect() *cobra.Command {
 	return &cobra.Command{
 		Use: "select NAME", Short: "Work on another stack from now on", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.workspace()
+			w, err := a.workspace(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func (a *app) stackRemove() *cobra.Command {
 			if len(args) == 1 {
 				a.stack = args[0]
 			}
-			w, stack, err := a.currentStack()
+			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func (a *app) stackOutput() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "output [NAME]", Short: "Show the outputs of the stack, or one of them as it is", Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, stack, err := a.currentStack()
+			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (a *app) stackExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write the state of the stack as Pulumi's deployment JSON", Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, stack, err := a.currentStack()
+			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (a *app) stackImport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w, stack, err := a.currentStack()
+			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}

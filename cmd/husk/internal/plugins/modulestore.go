@@ -150,6 +150,10 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 	if err != nil {
 		return nil, err
 	}
+	if !store.has(spec.Digest) && p.project.Provider(spec.Name) == nil {
+		return nil, fmt.Errorf("the module that made these resources is not kept beside the state, and no project lists the provider %s: bring it there as %s",
+			spec.Name, file)
+	}
 	if !store.has(spec.Digest) {
 		p.options.Diagnostics(engine.Diagnostic{Severity: "warning", Provider: spec.Name,
 			Message: "the module that made these resources (" + spec.Digest + ") was not kept: using the one that the project lists"})

@@ -37,6 +37,8 @@ type Options struct {
 	Modules string
 	// Installed says to use the modules that the project lists even for what others made.
 	Installed bool
+	// Grants are what providers may do beside what the project grants them, by name.
+	Grants map[string]host.Grants
 	// Diagnostics receives what providers log and print, and progress. It may be
 	// called concurrently.
 	Diagnostics func(engine.Diagnostic)
@@ -144,7 +146,7 @@ func (p *Plugins) granted(ctx context.Context, declared *program.ProviderPlugin,
 		return nil, err
 	}
 	return module.module.NewProvider(ctx, host.ProviderOptions{
-		Name: declared.Name, Grants: grants, Instances: p.options.Instances,
+		Name: declared.Name, Grants: grants.With(p.options.Grants[declared.Name]), Instances: p.options.Instances,
 		Logger: slog.New(&records{to: p.options.Diagnostics}),
 	})
 }

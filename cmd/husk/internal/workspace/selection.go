@@ -20,11 +20,16 @@ type selection struct {
 
 const selectionFile = "selection.json"
 
-// Stack returns the stack to work on: the one given, else the selected one, else
-// the default. Whether it exists is for the caller to find out.
+// Stack returns the stack to work on: the one given, as [[organization/]project/]stack,
+// else the selected one, else the default. Whether it exists is for the caller to find
+// out.
 func (w *Workspace) Stack(given string) (string, error) {
 	if given != "" {
-		return given, program.CheckStackName(given)
+		project, stack := splitStack(given)
+		if project != "" && project != w.Project.Name {
+			return "", fmt.Errorf("the stack %s is of another project: this is %s", given, w.Project.Name)
+		}
+		return stack, program.CheckStackName(stack)
 	}
 	path := w.dataPath(selectionFile)
 	data, err := os.ReadFile(path)

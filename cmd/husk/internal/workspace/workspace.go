@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/engine/program"
@@ -31,6 +32,9 @@ type Workspace struct {
 	Project *program.Project
 	// Place says where stacks are kept, for messages.
 	Place string
+	// Detached is set where there is no project file: the state alone says what the
+	// project's name is, and no program can be run.
+	Detached *program.NoProjectError
 
 	store state.Store
 	keys  secrets.Keys
@@ -42,12 +46,23 @@ type Options struct {
 	Remark func(message string)
 	// Store opens the store in a directory; nil is that of files, [filestore.New].
 	Store func(directory string) state.Store
+	// Stack is the stack that the user named, if any. Where there is no project file it
+	// may say which project is meant.
+	Stack string
 }
 
-// Open opens the project in a directory. The error is that of
-// [program.LoadProject], or about the backend's URL.
-func Open(dir string, o Options) (*Workspace, error) {
+// Open opens the project in a directory, or its state where the project file is gone
+// (see [Workspace.Detached]). The error is that of [program.LoadProject], or about the
+// backend's URL.
+func Open(ctx context.Context, dir string, o Options) (*Workspace, error) {
+	if o.Store == nil {
+		o.Store = func(directory string) state.Store { return filestore.New(directory) }
+	}
 	project, err := program.LoadProject(dir)
+	var none *program.NoProjectError
+	if errors.As(err, &none) {
+		return openDetached(ctx, none, o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +70,15 @@ func Open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Store == nil {
-		o.Store = func(directory string) state.Store { return filestore.New(directory) }
-	}
+	return newWorkspace(project, place, o), nil
+}
+
+func newWorkspace(project *program.Project, place string, o Options) *Workspace {
 	keys := secrets.SystemKeys(func(path string) {
 		o.Remark("Secrets of new stacks are encrypted with a key that was made now: " + path +
 			"\nKeep a copy of it: without it they cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
 	})
-	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: keys}, nil
+	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: keys}
 }
 
 // name returns the full name of one of the project's stacks.
@@ -88,13 +104,18 @@ func (w *Workspace) Stacks(ctx context.Context) ([]string, error) {
 // NoStackError says that a stack does not exist.
 type NoStackError struct {
 	Stack, Place string
-	Err          error
+	// Others are the stacks that there are, where one of them must be meant.
+	Others []string
+	Err    error
 }
 
 // Error says how to make it.
 func (e *NoStackError) Error() string {
 	how := "make it with: husk stack init " + e.Stack
-	if e.Stack == DefaultStack {
+	switch {
+	case len(e.Others) > 0:
+		how = "it has " + strings.Join(e.Others, ", ")
+	case e.Stack == DefaultStack:
 		how = "husk up makes it"
 	}
 	return fmt.Sprintf("there is no stack %q in %s; %s", e.Stack, e.Place, how)

@@ -46,7 +46,7 @@ func open(t *testing.T, passphrase string, files map[string]string) *Workspace {
 	t.Setenv("HUSK_CONFIG_PASSPHRASE", passphrase)
 	t.Setenv(BackendVariable, "")
 	store := new(memstore.Store)
-	w, err := Open(dir, Options{Store: func(string) state.Store { return store }})
+	w, err := Open(t.Context(), dir, Options{Store: func(string) state.Store { return store }})
 	require.NoError(t, err)
 	return w
 }

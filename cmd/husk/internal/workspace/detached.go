@@ -1,0 +1,85 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// openDetached opens the state of a stack whose project is gone: that of the
+// directory that [BackendVariable] names, else of .husk where the project file would be. The project has the
+// name that the state has for it, and nothing else. none is returned where there is no
+// state either.
+func openDetached(ctx context.Context, none *program.NoProjectError, o Options) (*Workspace, error) {
+	place := filepath.Join(none.Dir, dataDir)
+	if url := os.Getenv(BackendVariable); url != "" {
+		var err error
+		if place, err = backendDir(url, BackendVariable, "."); err != nil {
+			return nil, err
+		}
+	} else if info, err := os.Stat(place); err != nil || !info.IsDir() {
+		return nil, none
+	}
+	store := o.Store(place)
+	stacks, err := store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(stacks) == 0 {
+		return nil, none
+	}
+	project, stack := splitStack(o.Stack)
+	if project == "" {
+		if project, err = onlyProject(stacks, stack, place); err != nil {
+			return nil, err
+		}
+	}
+	w := newWorkspace(&program.Project{
+		Name: project, Dir: none.Dir, ProgramDir: none.Dir, StackConfigDir: none.Dir,
+		File: source.NewFile("Husk.yaml", nil),
+	}, place, o)
+	w.Detached = none
+	return w, nil
+}
+
+// splitStack parts what a user calls a stack: [[organization/]project/]stack.
+func splitStack(given string) (project, stack string) {
+	parts := strings.Split(given, "/")
+	if len(parts) == 3 && parts[0] == state.Organization {
+		parts = parts[1:]
+	}
+	if len(parts) == 2 {
+		return parts[0], parts[1]
+	}
+	return "", given
+}
+
+// onlyProject returns the one project that has a stack of the name, or of any name
+// where that is empty.
+func onlyProject(stacks []state.StackName, stack, place string) (string, error) {
+	var names, projects []string
+	for _, n := range stacks {
+		if stack == "" || n.Name == stack {
+			names = append(names, n.String())
+			projects = append(projects, n.Project)
+		}
+	}
+	projects = slices.Compact(projects)
+	switch len(projects) {
+	case 1:
+		return projects[0], nil
+	case 0:
+		for _, n := range stacks {
+			names = append(names, n.String())
+		}
+		return "", &NoStackError{Stack: stack, Place: place, Others: names, Err: state.ErrStackNotFound}
+	}
+	return "", fmt.Errorf("%s has stacks of several projects, and there is no project here: say which with --stack: %s", place, strings.Join(names, ", "))
+}
