@@ -124,10 +124,14 @@ type MonitorCallResponse struct {
 // RegisterPackageRequest is the request of [Monitor.RegisterPackage].
 type RegisterPackageRequest struct {
 	// The module's package.
-	Name       string
-	Version    string
+	Name    string
+	Version string
+	// What the provider is made into another package with; none for its own.
 	Parameters *Parameters
-	Extension  bool
+	// What makes that package's provider serve the registered package beside its own;
+	// none where it is the registered one. Resources of an extension have the provider
+	// of the package that is extended.
+	Extension *Parameters
 }
 
 // RegisterPackageResponse is the answer of [Monitor.RegisterPackage].
@@ -231,7 +235,8 @@ type Monitor interface {
 	// Call a method of a component.
 	Call(ctx context.Context, request MonitorCallRequest) (MonitorCallResponse, error)
 
-	// Make a parameterized package known; the answer's reference goes into options.
+	// Make a parameterized package known; the answer's reference goes into options. The
+	// same package has the same reference.
 	RegisterPackage(ctx context.Context, request RegisterPackageRequest) (RegisterPackageResponse, error)
 
 	// Begin an operation. Independent operations run in parallel.

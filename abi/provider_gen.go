@@ -86,7 +86,10 @@ func (v ParametersCase) String() string { return caseName(parametersCaseNames[:]
 type ParameterizeRequest struct {
 	Parameters Parameters
 	// False: the provider becomes the package that it answers with, once, before
-	// anything else. True: it serves the package beside its own, any number of times.
+	// anything else. True: it serves the package beside its own. That may come any
+	// number of times, after `configure` as well, and never changes what was served
+	// before; the configuration is that of the provider. Types and functions of the
+	// package are told by their tokens, which begin with its name.
 	Extension bool
 }
 

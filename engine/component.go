@@ -19,16 +19,16 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 		return fail(err)
 	}
 	parent := m.parentOf(req.Type, req.Parent)
-	ref, err := m.providerRef(ctx, wanted{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
+	by, err := m.servedBy(ctx, wanted{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
 	if err != nil {
 		return fail(err)
 	}
-	provider, err := m.d.registry.get(ctx, ref)
+	provider, err := m.d.serving(ctx, by)
 	if err != nil {
 		return fail(err)
 	}
 	options := req.Options
-	options.Provider = ref
+	options.Provider = by.provider
 	child := newCallerMonitor(m)
 	defer child.drain()
 	resp, err := provider.Construct(abi.WithMonitor(ctx, child), abi.ConstructRequest{
@@ -47,11 +47,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 
 // Call calls a method of a component.
 func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.MonitorCallResponse, error) {
-	ref, err := m.functionProvider(ctx, req.Token, req.Options)
-	if err != nil {
-		return abi.MonitorCallResponse{}, err
-	}
-	provider, err := m.d.registry.get(ctx, ref)
+	provider, err := m.functionProvider(ctx, req.Token, req.Options)
 	if err != nil {
 		return abi.MonitorCallResponse{}, err
 	}

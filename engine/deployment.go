@@ -245,12 +245,17 @@ func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error
 }
 
 // providerFor returns what manages resources of a type: the registry for
-// providers, else the configured provider of the reference.
-func (d *deployment) providerFor(ctx context.Context, typ, ref string) (abi.Provider, error) {
+// providers, else the configured provider.
+func (d *deployment) providerFor(ctx context.Context, typ string, by served) (abi.Provider, error) {
 	if isProviderType(typ) {
 		return d.registry, nil
 	}
-	return d.registry.get(ctx, ref)
+	return d.serving(ctx, by)
+}
+
+// providerOf returns what manages a recorded resource.
+func (d *deployment) providerOf(ctx context.Context, res *state.Resource) (abi.Provider, error) {
+	return d.providerFor(ctx, res.Type, served{res.Provider, res.ExtensionRef})
 }
 
 // deletionProvider returns the provider that deletes res, nil where none is needed.
@@ -258,10 +263,11 @@ func (d *deployment) deletionProvider(ctx context.Context, res *state.Resource) 
 	if !res.Custom || res.External || res.RetainOnDelete || res.PendingReplacement {
 		return nil, nil
 	}
-	return d.providerFor(ctx, res.Type, res.Provider)
+	return d.providerOf(ctx, res)
 }
 
-// handedDown returns the provider that an ancestor has for the package.
+// handedDown returns the provider that an ancestor has for the package, which is that
+// of providers: the one that is extended, for an extension.
 func (d *deployment) handedDown(pkg string, parent urn.URN) string {
 	for parent != "" {
 		p := d.gen.goalOf(parent)
@@ -271,7 +277,7 @@ func (d *deployment) handedDown(pkg string, parent urn.URN) string {
 		if ref := d.gen.providersOf(parent)[pkg]; ref != "" {
 			return ref
 		}
-		if p.Custom && packageOf(p.Type) == pkg {
+		if p.Custom && packageOfProvider(p.Provider) == pkg {
 			return p.Provider
 		}
 		parent = p.Parent

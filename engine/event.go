@@ -25,6 +25,7 @@ const (
 	OpRefresh              Op = "refresh"
 	OpImport               Op = "import"
 	OpRemovePendingReplace Op = "remove-pending-replace"
+	OpExtendParameterize   Op = "extend-parameterize" // a provider serves another package beside its own
 )
 
 // Event is one thing that happened in a deployment. Events never hold the

@@ -162,7 +162,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	}
 	var provider abi.Provider
 	if gl.custom {
-		if provider, err = g.d.providerFor(ctx, gl.typ, gl.provider); err != nil {
+		if provider, err = g.d.providerFor(ctx, gl.typ, gl.by); err != nil {
 			return nil, err
 		}
 	}
@@ -381,7 +381,7 @@ func (g *generator) mustGo(ctx context.Context, res *state.Resource, gone map[ur
 	if !affected {
 		return false, nil
 	}
-	provider, err := g.d.providerFor(ctx, res.Type, res.Provider)
+	provider, err := g.d.providerOf(ctx, res)
 	if err != nil {
 		return false, err
 	}

@@ -21,8 +21,8 @@ type goal struct {
 	inputs  property.Map
 	deps    []urn.URN            // all dependencies, sorted
 	propDep map[string][]urn.URN // by top-level input
-	// provider is the reference of the resource's provider, empty for components.
-	provider string
+	// by is what manages the resource, zero for components.
+	by       served
 	options  abi.ResourceOptions
 	position string
 }
@@ -45,7 +45,8 @@ func (g *goal) state(inputs property.Map) *state.Resource {
 		Protect:                 o.Protect != nil && *o.Protect,
 		Dependencies:            g.deps,
 		PropertyDependencies:    g.propDep,
-		Provider:                g.provider,
+		Provider:                g.by.provider,
+		ExtensionRef:            g.by.extension,
 		AdditionalSecretOutputs: o.AdditionalSecretOutputs,
 		CustomTimeouts:          timeoutsOf(o.CustomTimeouts),
 		RetainOnDelete:          o.RetainOnDelete != nil && *o.RetainOnDelete,

@@ -68,16 +68,20 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 	m.inherit(gl)
 	if gl.custom && !isProviderType(gl.typ) {
 		o := gl.options
-		ref, err := m.providerRef(ctx, wanted{gl.typ, o.Version, o.PackageRef, o.Provider, parent})
+		by, err := m.servedBy(ctx, wanted{gl.typ, o.Version, o.PackageRef, o.Provider, parent})
 		if err != nil {
 			return gl, err
 		}
-		gl.provider = ref
+		gl.by = by
 	}
 	if isProviderType(gl.typ) {
 		spec, err := m.packages.spec(strings.TrimPrefix(gl.typ, providerTypePrefix), gl.options.Version, gl.options.PackageRef)
 		if err != nil {
 			return gl, err
+		}
+		if spec.Extension != (Parameter{}) {
+			return gl, fmt.Errorf("the package %q has no provider of its own: it extends %q, whose providers serve it: use the type %s%[2]s",
+				spec.Package(), spec.provided(), providerTypePrefix)
 		}
 		for _, e := range spec.inputs() {
 			gl.inputs = gl.inputs.With(e.Key, e.Value)
@@ -138,33 +142,42 @@ type wanted struct {
 	parent     urn.URN
 }
 
-// functionProvider chooses the provider of a function.
-func (m *monitor) functionProvider(ctx context.Context, token string, o abi.FunctionOptions) (string, error) {
-	return m.providerRef(ctx, wanted{token, o.Version, o.PackageRef, o.Provider, m.parentOf("", o.Parent)})
+// functionProvider returns the provider of a function.
+func (m *monitor) functionProvider(ctx context.Context, token string, o abi.FunctionOptions) (abi.Provider, error) {
+	by, err := m.servedBy(ctx, wanted{token, o.Version, o.PackageRef, o.Provider, m.parentOf("", o.Parent)})
+	if err != nil {
+		return nil, err
+	}
+	return m.d.serving(ctx, by)
 }
 
-// providerRef chooses a resource's or function's provider: the one named, the
-// one that an ancestor hands down for the package, or the default one.
-func (m *monitor) providerRef(ctx context.Context, w wanted) (string, error) {
-	pkg := packageOf(w.token)
+// servedBy chooses a resource's or function's provider: the one named, the one that an
+// ancestor hands down for the package, or the default one. A package that extends
+// another one is served by the providers of that.
+func (m *monitor) servedBy(ctx context.Context, w wanted) (by served, err error) {
+	spec, err := m.packages.spec(packageOf(w.token), w.version, w.packageRef)
+	if err != nil {
+		return by, err
+	}
+	if spec.Extension != (Parameter{}) {
+		by.extension = w.packageRef
+	}
+	pkg := spec.provided()
 	if w.reference != "" {
 		u, id, err := splitReference(w.reference)
 		if err != nil {
-			return "", err
+			return by, err
 		}
 		if got := strings.TrimPrefix(u.Type(), providerTypePrefix); got != pkg {
-			return "", fmt.Errorf("provider %s is for package %q, but the resource belongs to package %q", u, got, pkg)
+			return by, fmt.Errorf("provider %s is for package %q, but the resource belongs to package %q", u, got, pkg)
 		}
-		return reference(u, or(id, unknownID)), nil // only a preview knows no ID
+		by.provider = reference(u, or(id, unknownID)) // only a preview knows no ID
+		return by, nil
 	}
-	if ref := m.d.handedDown(pkg, w.parent); ref != "" {
-		return ref, nil
+	if by.provider = m.d.handedDown(pkg, w.parent); by.provider == "" {
+		by.provider, err = m.defaultProvider(ctx, spec.extended())
 	}
-	spec, err := m.packages.spec(pkg, w.version, w.packageRef)
-	if err != nil {
-		return "", err
-	}
-	return m.defaultProvider(ctx, spec)
+	return by, err
 }
 
 // defaultProvider registers the default provider of a package on first need.
@@ -251,11 +264,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	if m.d.dryRun && m.d.awaited(deps) {
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
 	}
-	ref, err := m.functionProvider(ctx, req.Token, req.Options)
-	if err != nil {
-		return abi.MonitorInvokeResponse{}, err
-	}
-	provider, err := m.d.registry.get(ctx, ref)
+	provider, err := m.functionProvider(ctx, req.Token, req.Options)
 	if err != nil {
 		return abi.MonitorInvokeResponse{}, err
 	}

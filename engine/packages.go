@@ -23,34 +23,52 @@ type packages struct {
 // RegisterPackage makes a package known under a reference, which registrations
 // then name. The same package has the same reference.
 func (m *monitor) RegisterPackage(ctx context.Context, req abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {
-	if req.Extension {
-		return abi.RegisterPackageResponse{}, abi.NewError(abi.ErrorKindUnimplemented,
-			"package "+req.Name+": extensions of a provider are not supported; parameterize it instead")
-	}
 	spec := PackageSpec{Name: req.Name, Version: req.Version}
 	version := req.Version
-	if req.Parameters != nil {
+	if req.Parameters != nil || req.Extension != nil {
 		s, err := m.d.registry.loadModule(ctx, spec)
 		if err != nil {
 			return abi.RegisterPackageResponse{}, err
 		}
-		want := ""
-		if req.Parameters.Case == abi.ParametersCaseValue {
-			want = req.Parameters.Value.Name
+		if req.Parameters != nil {
+			if spec.Parameter, err = s.parameterize(ctx, wantedName(*req.Parameters), false, *req.Parameters); err != nil {
+				return abi.RegisterPackageResponse{}, err
+			}
+			version = spec.Parameter.Version
 		}
-		p, err := s.parameterize(ctx, want, *req.Parameters)
-		if err != nil {
-			return abi.RegisterPackageResponse{}, err
+		if req.Extension != nil {
+			if spec.Extension, err = s.parameterize(ctx, wantedName(*req.Extension), true, *req.Extension); err != nil {
+				return abi.RegisterPackageResponse{}, err
+			}
+			version = spec.Extension.Version
 		}
-		spec.Parameter = p
-		version = p.Version
+		if spec.Extension.Name == spec.provided() {
+			return abi.RegisterPackageResponse{}, fmt.Errorf("provider %s was extended with the package %q, which it is itself", req.Name, spec.Extension.Name)
+		}
 	}
 	ref := m.packages.add(spec)
+	if e := spec.Extension; e != (Parameter{}) {
+		m.d.recorder.extensions.declare(ref, state.Extension{Name: e.Name, Version: e.Version, Value: []byte(e.Value)})
+	}
 	return abi.RegisterPackageResponse{PackageRef: ref, Name: spec.Package(), Version: version}, nil
 }
 
+// wantedName is the package that a value was made for; empty for words.
+func wantedName(p abi.Parameters) string {
+	if p.Case == abi.ParametersCaseValue {
+		return p.Value.Name
+	}
+	return ""
+}
+
+// add makes a package known by a reference that follows from what it is, since the
+// references of extensions are kept in states.
 func (p *packages) add(spec PackageSpec) (ref string) {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", spec))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
+		spec.Name, spec.Version,
+		spec.Parameter.Name, spec.Parameter.Version, spec.Parameter.Value,
+		spec.Extension.Name, spec.Extension.Version, spec.Extension.Value,
+	}))
 	ref = hex.EncodeToString(sum[:16])
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,10 +97,10 @@ func (p *packages) spec(pkg, version, ref string) (PackageSpec, error) {
 	return spec, nil
 }
 
-// parameterize makes the provider into another package, of the name wanted if
-// that is not empty.
-func (s *session) parameterize(ctx context.Context, want string, parameters abi.Parameters) (Parameter, error) {
-	resp, err := s.Parameterize(ctx, abi.ParameterizeRequest{Parameters: parameters})
+// parameterize makes the provider into another package, or has it serve one beside its
+// own, of the name wanted if that is not empty.
+func (s *session) parameterize(ctx context.Context, want string, extension bool, parameters abi.Parameters) (Parameter, error) {
+	resp, err := s.Parameterize(ctx, abi.ParameterizeRequest{Parameters: parameters, Extension: extension})
 	if err != nil {
 		return Parameter{}, err
 	}

@@ -14,26 +14,31 @@ import (
 // schemas holds the package schemas that previews needed.
 type schemas struct {
 	mu        sync.Mutex
-	byPackage map[string]*schema.Package
+	byPackage map[schemaKey]*schema.Package
 }
 
-// of returns the schema of a provider's package, nil where it has none that can be read.
-func (s *schemas) of(ctx context.Context, pkg string, provider abi.Provider) *schema.Package {
+// schemaKey is a package; its version is that of an extension, empty for others.
+type schemaKey struct{ name, version string }
+
+// of returns the schema of a provider's package, or of an extension's, nil where it has
+// none that can be read.
+func (s *schemas) of(ctx context.Context, pkg string, extension state.Extension, provider abi.Provider) *schema.Package {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p, ok := s.byPackage[pkg]; ok {
+	key := schemaKey{pkg, extension.Version}
+	if p, ok := s.byPackage[key]; ok {
 		return p
 	}
 	if s.byPackage == nil {
-		s.byPackage = make(map[string]*schema.Package)
+		s.byPackage = make(map[schemaKey]*schema.Package)
 	}
 	var parsed *schema.Package
-	if resp, err := provider.GetSchema(ctx, abi.GetSchemaRequest{}); err == nil {
+	if resp, err := provider.GetSchema(ctx, abi.GetSchemaRequest{SubpackageName: extension.Name, SubpackageVersion: extension.Version}); err == nil {
 		if p, err := schemajson.Parse([]byte(resp.Schema)); err == nil {
 			parsed = p
 		}
 	}
-	s.byPackage[pkg] = parsed
+	s.byPackage[key] = parsed
 	return parsed
 }
 
@@ -45,11 +50,17 @@ func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outp
 	if isProviderType(n.Type) {
 		return outputs
 	}
-	provider, err := d.registry.get(ctx, n.Provider)
+	provider, err := d.providerOf(ctx, n)
 	if err != nil {
 		return outputs
 	}
-	pkg := d.schemas.of(ctx, packageOf(n.Type), provider)
+	var extension state.Extension
+	if n.ExtensionRef != "" {
+		if extension, err = d.recorder.extensions.get(n.ExtensionRef); err != nil {
+			return outputs
+		}
+	}
+	pkg := d.schemas.of(ctx, packageOf(n.Type), extension, provider)
 	if pkg == nil {
 		return outputs
 	}

@@ -23,10 +23,13 @@ type PackageSpec struct {
 	Digest string
 	// Parameter makes the provider into another package; the zero Parameter does not.
 	Parameter Parameter
+	// Extension makes that package's provider serve another one beside it, which is the
+	// one that is wanted; the zero Parameter does not.
+	Extension Parameter
 }
 
 // Parameter is what a provider was parameterized with: the package that it
-// became, and the value that makes it so again.
+// became or serves beside its own, and the value that makes it so again.
 type Parameter struct {
 	Name    string
 	Version string
@@ -35,11 +38,21 @@ type Parameter struct {
 }
 
 // Package is the name of the package as programs know it.
-func (s PackageSpec) Package() string { return or(s.Parameter.Name, s.Name) }
+func (s PackageSpec) Package() string { return or(s.Extension.Name, s.provided()) }
 
-// module is the spec without its parameter.
+// provided is the package that providers of the spec are configured as: the one that
+// is extended, for an extension.
+func (s PackageSpec) provided() string { return or(s.Parameter.Name, s.Name) }
+
+// extended is the spec without its extension.
+func (s PackageSpec) extended() PackageSpec {
+	s.Extension = Parameter{}
+	return s
+}
+
+// module is the spec without its parameters.
 func (s PackageSpec) module() PackageSpec {
-	s.Parameter = Parameter{}
+	s.Parameter, s.Extension = Parameter{}, Parameter{}
 	return s
 }
 
@@ -76,6 +89,15 @@ func isDefaultProvider(u urn.URN) bool {
 func packageOf(token string) string {
 	pkg, _, _ := strings.Cut(token, ":")
 	return pkg
+}
+
+// packageOfProvider is the package of a provider reference, empty for none.
+func packageOfProvider(ref string) string {
+	u, _, err := splitReference(ref)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(u.Type(), providerTypePrefix)
 }
 
 // reference joins a provider resource's URN and ID.

@@ -24,7 +24,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if err != nil {
 		return nil, err
 	}
-	provider, err := d.providerFor(ctx, gl.typ, gl.provider)
+	provider, err := d.providerFor(ctx, gl.typ, gl.by)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 		if !res.Custom || res.Delete || res.PendingReplacement || isProviderType(res.Type) {
 			continue
 		}
-		provider, err := d.registry.get(ctx, res.Provider)
+		provider, err := d.providerOf(ctx, res)
 		if err != nil {
 			return fmt.Errorf("refresh %s: %w", res.URN, err)
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,7 +36,8 @@ type operation struct {
 // journal, or in memory only for a preview. Recorded resources are immutable;
 // a change puts another in their place.
 type recorder struct {
-	stack *state.Stack // nil in a preview
+	stack      *state.Stack // nil in a preview
+	extensions extensions
 
 	mu      sync.Mutex
 	wrote   bool // something reached the journal
@@ -54,6 +56,7 @@ func newRecorder(stack *state.Stack, snapshot *state.Snapshot) *recorder {
 		stack: stack, serials: make(map[*state.Resource]state.Serial), live: make(map[urn.URN]*state.Resource),
 		providers: make(map[string]*state.Resource),
 	}
+	r.extensions.read(snapshot.Extensions)
 	for serial, res := range snapshot.Resources() {
 		r.put(serial, res)
 		r.next = serial + 1
@@ -146,7 +149,10 @@ func (d *deployment) begin(ctx context.Context, kind state.OperationType, res *s
 		return operation{r.nextOp, true}, nil
 	}
 	op := r.stack.NextOp()
-	err := r.append(ctx, state.Entry{state.BeginOperation{Op: op, Type: kind, Resource: res}})
+	err := r.keepExtension(ctx, res)
+	if err == nil {
+		err = r.append(ctx, state.Entry{state.BeginOperation{Op: op, Type: kind, Resource: res}})
+	}
 	if err != nil {
 		return operation{}, fmt.Errorf("nothing was done, since the operation could not be recorded: %w", err)
 	}
@@ -170,12 +176,20 @@ func (r *recorder) sign(ctx context.Context, m state.Manifest) error {
 	if !wrote {
 		return nil
 	}
-	return r.append(ctx, state.Entry{state.SetManifest{Manifest: m}})
+	entry, err := r.unusedExtensions()
+	return errors.Join(err, r.append(ctx, append(entry, state.SetManifest{Manifest: m})))
 }
 
 // record makes a change durable and then visible to the rest of the deployment.
 func (d *deployment) record(ctx context.Context, c change) error {
 	r := d.recorder
+	err := r.keepExtension(ctx, c.add)
+	for _, pair := range c.replace {
+		err = errors.Join(err, r.keepExtension(ctx, pair[1]))
+	}
+	if err != nil {
+		return err
+	}
 	r.mu.Lock()
 	entry, serial, err := r.entry(c)
 	r.mu.Unlock()

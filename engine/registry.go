@@ -44,6 +44,12 @@ type live struct {
 	session abi.Provider
 	inputs  property.Map
 	err     error
+
+	mu sync.Mutex
+	// extensions holds those that the provider was told of, and those on their way, by
+	// reference; names holds the references by the names that the session knows.
+	extensions map[string]*extending
+	names      map[string]string
 }
 
 func newRegistry(loader Loader, dryRun bool, stored func(ref string) *state.Resource) *registry {
@@ -78,7 +84,7 @@ func (r *registry) load(ctx context.Context, spec PackageSpec) (*session, error)
 	if err != nil || spec.Parameter == (Parameter{}) {
 		return s, err
 	}
-	_, err = s.parameterize(ctx, spec.Package(), abi.Parameters{
+	_, err = s.parameterize(ctx, spec.Package(), false, abi.Parameters{
 		Case:  abi.ParametersCaseValue,
 		Value: abi.ParameterValue{Name: spec.Parameter.Name, Version: spec.Parameter.Version, Value: []byte(spec.Parameter.Value)},
 	})

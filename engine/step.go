@@ -65,6 +65,8 @@ func verb(op Op) string {
 		return "create replacement of"
 	case OpDeleteReplaced:
 		return "delete replaced"
+	case OpExtendParameterize:
+		return "extend"
 	default:
 		return string(op)
 	}
@@ -129,7 +131,7 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 // durablyDifferent reports whether something worth a write changed between two
 // states of a resource whose inputs are the same to its provider.
 func durablyDifferent(old, new *state.Resource) bool {
-	return old.URN != new.URN || old.Parent != new.Parent || old.Provider != new.Provider ||
+	return old.URN != new.URN || old.Parent != new.Parent || old.Provider != new.Provider || old.ExtensionRef != new.ExtensionRef ||
 		old.Protect != new.Protect || old.RetainOnDelete != new.RetainOnDelete ||
 		old.DeletedWith != new.DeletedWith || old.External != new.External ||
 		timeouts(old) != timeouts(new) ||

@@ -7,21 +7,22 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Parameters say what a provider is to become: see [Provider.Parameterize].
+// Parameters say what a provider is to become, or to serve beside its own package: see
+// [Provider.Parameterize] and [Provider.Extend].
 type Parameters struct {
 	// Args are words as a user gives them. There are none where there is a Value.
 	Args []string
-	// Name, Version, and Value are what an earlier Parameterize answered, in another
+	// Name, Version, and Value are what an earlier call answered, in another
 	// instance of the provider or on another machine.
 	Name    string
 	Version string
 	Value   []byte
 }
 
-// Parameterized is what a provider became.
+// Parameterized is what a provider became, or is extended with.
 type Parameterized struct {
 	// Provider is the package, with a name of its own. It is served in place of the
-	// provider that was parameterized.
+	// provider that was parameterized, or beside it.
 	Provider Provider
 	// Value gives the same provider again without the Args, and without what they refer
 	// to: it is kept in states, so that what was made can be destroyed. At most
@@ -52,36 +53,61 @@ func provide(p Provider, begin beginFunction) (abi.Provider, error) {
 		return nil, err
 	}
 	s.begin = begin
-	if s.parameterize == nil {
-		return s, nil
-	}
-	return &parameterizable{Provider: s, own: s}, nil
+	return s.answering(), nil
 }
 
-func (p *parameterizable) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
-	own := p.own.pkg.Name
-	if request.Extension {
-		return abi.ParameterizeResponse{}, abi.NewError(abi.ErrorKindUnimplemented,
-			own+" becomes another package by its parameters, but serves none beside its own")
+// answering returns what answers for a registered provider.
+func (s *server) answering() (served abi.Provider) {
+	served = s
+	if s.extend != nil {
+		served = &extensible{server: s}
 	}
+	if s.parameterize != nil {
+		served = &parameterizable{Provider: served, own: s}
+	}
+	return served
+}
+
+// Parameterize answers for a provider that is no other package, and serves no other.
+func (s *server) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
+	if request.Extension {
+		return abi.ParameterizeResponse{}, abi.NewError(abi.ErrorKindUnimplemented, s.pkg.Name+" serves no packages beside its own")
+	}
+	return s.Unimplemented.Parameterize(ctx, request)
+}
+
+// told calls the author's function with what a request says.
+func (s *server) told(ctx context.Context, become func(context.Context, Parameters) (Parameterized, error), request abi.ParameterizeRequest) (Parameterized, error) {
 	parameters := Parameters{Args: request.Parameters.Args}
 	if request.Parameters.Case == abi.ParametersCaseValue {
 		v := request.Parameters.Value
 		parameters = Parameters{Name: v.Name, Version: v.Version, Value: v.Value}
 	}
-	ctx, leave := p.own.within(ctx, "", 0)
+	ctx, leave := s.within(ctx, "", 0)
 	defer leave()
-	became, err := p.own.parameterize(ctx, parameters)
+	became, err := become(ctx, parameters)
 	if err != nil {
-		return abi.ParameterizeResponse{}, answerError(err)
+		return became, answerError(err)
 	}
 	if len(became.Value) > MaxParameter {
-		return abi.ParameterizeResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "the parameters of "+own+" are too large to be kept in a state")
+		return became, abi.NewError(abi.ErrorKindInvalidArgument, "the parameters of "+s.pkg.Name+" are too large to be kept in a state")
 	}
-	next, err := provide(became.Provider, p.own.begin)
+	return became, nil
+}
+
+func (p *parameterizable) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
+	if request.Extension {
+		return p.Provider.Parameterize(ctx, request)
+	}
+	became, err := p.own.told(ctx, p.own.parameterize, request)
+	if err != nil {
+		return abi.ParameterizeResponse{}, err
+	}
+	next, err := register(became.Provider)
 	if err != nil {
 		return abi.ParameterizeResponse{}, abi.NewError(abi.ErrorKindInternal, "package "+became.Provider.Name+": "+err.Error())
 	}
-	p.Provider = next
+	next.begin = p.own.begin
+	p.Provider = next.answering()
 	return abi.ParameterizeResponse{Name: became.Provider.Name, Version: became.Provider.Version, Value: became.Value}, nil
 }

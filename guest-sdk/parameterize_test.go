@@ -151,7 +151,7 @@ func TestParameterizeRefuses(t *testing.T) {
 		"package x: resource x:index:Form: its properties are not sorted by name": args("x", "b", "a"),
 		"package x: resource x:index:Form: its state must not have a property":    args("x", "id"),
 		"the parameters of forms are too large to be kept in a state":             args("x", strings.Repeat("a", guest.MaxParameter+1)),
-		"forms becomes another package by its parameters, but serves none beside": extension,
+		"forms serves no packages beside its own":                                 extension,
 	} {
 		p, err := guest.New(forms())
 		require.NoError(t, err)

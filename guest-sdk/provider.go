@@ -40,6 +40,11 @@ type Provider struct {
 	// provider is configured; nil where the provider has no parameters. An error says
 	// what about the parameters is wrong.
 	Parameterize func(ctx context.Context, parameters Parameters) (Parameterized, error)
+	// Extend makes a package that the provider serves beside its own, with its own
+	// configuration. It is called any number of times, before the provider is configured
+	// and after; nil where there are no such packages. The package has a name of its own,
+	// with which its tokens begin, and neither a configuration nor parameters.
+	Extend func(ctx context.Context, parameters Parameters) (Parameterized, error)
 	// Close releases what the provider holds; nil where it holds nothing.
 	Close func(context.Context) error
 }

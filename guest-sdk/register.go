@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
@@ -23,6 +24,8 @@ func register(p Provider) (*server, error) {
 		functions:    map[string]*function{},
 		close:        p.Close,
 		parameterize: p.Parameterize,
+		extend:       p.Extend,
+		undecided:    &atomic.Bool{},
 	}
 	b := &shape.Builder{Package: p.Name}
 	if p.Config.configure != nil {

@@ -34,13 +34,16 @@ type server struct {
 	streams  streamer
 	// parameterize is nil where the provider has no parameters.
 	parameterize func(context.Context, Parameters) (Parameterized, error)
+	// extend is nil where the provider serves no packages beside its own.
+	extend func(context.Context, Parameters) (Parameterized, error)
 	// begin returns the context in which the author's code runs, and what ends it. It
 	// ends after the timeout by itself, unless that is 0.
 	begin beginFunction
 
 	// undecided is true while the configuration holds unknowns, so that the author's
 	// code must not run.
-	undecided atomic.Bool
+	// It is one for all packages that are configured together.
+	undecided *atomic.Bool
 }
 
 // function is a registered function.

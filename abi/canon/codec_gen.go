@@ -1075,7 +1075,12 @@ func liftRegisterPackageRequest(l *lifter, b []byte, v *abi.RegisterPackageReque
 		liftParameters(l, b[20:], v.Parameters)
 		l.leave()
 	}
-	v.Extension = l.bool(b[48:], "extension")
+	if l.some(b[48:], "extension") {
+		v.Extension = new(abi.Parameters)
+		l.enter("extension")
+		liftParameters(l, b[52:], v.Extension)
+		l.leave()
+	}
 }
 
 func lowerRegisterPackageRequest(w *lowerer, b []byte, v *abi.RegisterPackageRequest) {
@@ -1087,7 +1092,12 @@ func lowerRegisterPackageRequest(w *lowerer, b []byte, v *abi.RegisterPackageReq
 		lowerParameters(w, b[20:], v.Parameters)
 		w.leave()
 	}
-	w.bool(b[48:], v.Extension)
+	if v.Extension != nil {
+		b[48] = 1
+		w.enter("extension")
+		lowerParameters(w, b[52:], v.Extension)
+		w.leave()
+	}
 }
 
 func liftRegisterPackageResponse(l *lifter, b []byte, v *abi.RegisterPackageResponse) {

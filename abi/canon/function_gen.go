@@ -317,7 +317,7 @@ var monitorCall = Function{
 
 var monitorRegisterPackage = Function{
 	Interface: "monitor", Name: "register-package", Index: 5,
-	params: layout{size: 52, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat8}, {20, flat8}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat8}}},
+	params: layout{size: 80, align: 4},
 	result: layout{size: 76, align: 4},
 	fails:  true, payload: 4,
 }

@@ -20,6 +20,7 @@ const (
 	ProblemNoID             ProblemKind = "no-id"             // a custom resource has no ID
 	ProblemNoProvider       ProblemKind = "no-provider"       // a custom resource names no provider
 	ProblemUnknownProvider  ProblemKind = "unknown-provider"  // the provider that a resource names is missing
+	ProblemExtension        ProblemKind = "extension"         // the extension that a resource names is missing or damaged
 	ProblemDuplicate        ProblemKind = "duplicate"         // two resources, not to be deleted, have one URN
 	ProblemMissingReference ProblemKind = "missing-reference" // a resource that is named is missing
 	ProblemCycle            ProblemKind = "cycle"             // resources depend on each other
@@ -66,6 +67,10 @@ func (e *IntegrityError) Error() string {
 // since nothing depends on it: they are put in order when they are written.
 func (s *Snapshot) Verify() error {
 	v := verifier{}
+	extensions, err := DecodeExtensions(s.Extensions)
+	if err != nil {
+		v.add(ProblemExtension, "", err.Error())
+	}
 	if m := s.Manifest; m.Magic != "" && m.Magic != magic(m.Version) {
 		v.add(ProblemMagic, "", "the manifest's magic does not match its version: the file may be damaged")
 	}
@@ -73,6 +78,12 @@ func (s *Snapshot) Verify() error {
 	ix := newIndex(resources)
 	for i, r := range resources {
 		v.resource(ix, i, r)
+		if r.ExtensionRef == "" || err != nil {
+			continue
+		}
+		if _, ok := extensions[r.ExtensionRef]; !ok {
+			v.add(ProblemExtension, r.URN, fmt.Sprintf("%s names the extension %s, which is missing", r.URN, r.ExtensionRef))
+		}
 	}
 	if _, err := sortResources(resources); err != nil {
 		var cycle *CycleError

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
@@ -152,6 +153,20 @@ type provider struct {
 	cloud  *Cloud
 	name   string
 	digest string
+
+	mu       sync.Mutex
+	extended map[string]bool // the packages beside its own
+}
+
+// serves is an error for a type or function of a package that the provider does not know.
+func (p *provider) serves(token string) error {
+	pkg, _, _ := strings.Cut(token, ":")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pkg == p.name || p.extended[pkg] {
+		return nil
+	}
+	return abi.NewError(abi.ErrorKindNotFound, "the provider "+p.name+" does not serve "+token)
 }
 
 func (p *provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.HandshakeResponse, error) {
@@ -163,7 +178,7 @@ func (p *provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.H
 }
 
 // Parameterize makes the provider into the package that the first argument or
-// the value names.
+// the value names, or extends it with that.
 func (p *provider) Parameterize(_ context.Context, req abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
 	value := req.Parameters.Value
 	if req.Parameters.Case == abi.ParametersCaseArgs {
@@ -173,7 +188,16 @@ func (p *provider) Parameterize(_ context.Context, req abi.ParameterizeRequest) 
 	p.cloud.mu.Lock()
 	p.cloud.parameters = append(p.cloud.parameters, string(value.Value))
 	p.cloud.mu.Unlock()
-	p.name = value.Name
+	if !req.Extension {
+		p.name = value.Name
+		return abi.ParameterizeResponse(value), nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.extended == nil {
+		p.extended = make(map[string]bool)
+	}
+	p.extended[value.Name] = true
 	return abi.ParameterizeResponse(value), nil
 }
 
@@ -196,6 +220,9 @@ func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error 
 func (p *provider) Cancel(context.Context) error { return nil }
 
 func (p *provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	if err := p.serves(req.Type); err != nil {
+		return abi.CheckResponse{}, err
+	}
 	var failures []abi.CheckFailure
 	for _, k := range p.cloud.Types[req.Type].Required {
 		if !req.News.Has(k) {
@@ -256,6 +283,9 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 }
 
 func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
+	if err := p.serves(req.Type); err != nil {
+		return abi.ReadResponse{}, err
+	}
 	p.cloud.mu.Lock()
 	defer p.cloud.mu.Unlock()
 	state, ok := p.cloud.objects[req.ID]
@@ -281,6 +311,9 @@ func (p *provider) Update(_ context.Context, req abi.UpdateRequest) (abi.UpdateR
 }
 
 func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {
+	if err := p.serves(req.Type); err != nil {
+		return err
+	}
 	if err := p.cloud.begin("delete " + req.ID); err != nil {
 		return err
 	}
@@ -295,6 +328,9 @@ func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {
 }
 
 func (p *provider) Invoke(_ context.Context, req abi.InvokeRequest) (abi.InvokeResponse, error) {
+	if err := p.serves(req.Token); err != nil {
+		return abi.InvokeResponse{}, err
+	}
 	if p.cloud.Invoke == nil {
 		return p.Unimplemented.Invoke(context.Background(), req)
 	}

@@ -169,7 +169,7 @@ func monitorInvoke(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p
 func monitorCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16 uint32)
 
 //go:wasmimport husk:provider/monitor@0.1.0 register-package
-func monitorRegisterPackage(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13 uint32)
+func monitorRegisterPackage(p0, p1 uint32)
 
 //go:wasmimport husk:provider/monitor@0.1.0 start
 func monitorStart(p0, p1 uint32)
@@ -192,7 +192,7 @@ func Monitor() abi.Monitor {
 		case 4:
 			monitorCall(uint32(args[0]), uint32(args[1]), uint32(args[2]), uint32(args[3]), uint32(args[4]), uint32(args[5]), uint32(args[6]), uint32(args[7]), uint32(args[8]), uint32(args[9]), uint32(args[10]), uint32(args[11]), uint32(args[12]), uint32(args[13]), uint32(args[14]), uint32(args[15]), uint32(args[16]))
 		case 5:
-			monitorRegisterPackage(uint32(args[0]), uint32(args[1]), uint32(args[2]), uint32(args[3]), uint32(args[4]), uint32(args[5]), uint32(args[6]), uint32(args[7]), uint32(args[8]), uint32(args[9]), uint32(args[10]), uint32(args[11]), uint32(args[12]), uint32(args[13]))
+			monitorRegisterPackage(uint32(args[0]), uint32(args[1]))
 		case 6:
 			monitorStart(uint32(args[0]), uint32(args[1]))
 		case 7:
