@@ -2,13 +2,13 @@ package provider_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/examples/internal/petstore"
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
 	guest "github.com/husk-dev/husk/guest-sdk"
 
@@ -18,17 +18,15 @@ import (
 // The package of a document keeps to the contract, with a service behind it.
 func TestConformance(t *testing.T) {
 	for seed := range uint64(2) {
-		s := newStore(t)
-		parameters := args("./testdata/petstore.yaml", "petstore")
+		s := petstore.New(t, document)
+		parameters := args("./"+document, "petstore")
 		report, err := conformance.Run(t.Context(), func(context.Context) (abi.Provider, error) {
 			return guest.New(provider.New())
 		}, conformance.Options{
 			Seed: seed, Parameters: &parameters,
 			Config: pt.MapOf(pt.Object{"baseUrl": s.URL + "/v2", "token": "t0ken", "username": "admin", "password": "pa55"}),
 			Observe: func(context.Context) (map[string]string, error) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				return map[string]string{"the store": fmt.Sprint(s.pets, s.owners, s.visits, s.tags)}, nil
+				return map[string]string{"the store": s.Contents()}, nil
 			},
 		})
 		require.NoError(t, err)

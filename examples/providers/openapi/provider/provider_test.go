@@ -9,10 +9,14 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/examples/internal/moduletest"
+	"github.com/husk-dev/husk/examples/internal/petstore"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
 	"github.com/husk-dev/husk/host"
 )
+
+// document describes what the pet store does.
+const document = "testdata/petstore.yaml"
 
 const (
 	pet   = "petstore:index:Pet"
@@ -22,32 +26,32 @@ const (
 )
 
 // A world is where providers run: in the test's program or as modules.
-type world func(t *testing.T, s *store) *pt.Provider
+type world func(t *testing.T, s *petstore.Store) *pt.Provider
 
 func TestInAProgram(t *testing.T) {
-	specification(t, func(t *testing.T, _ *store) *pt.Provider { return pt.New(t, provider.New()) })
+	specification(t, func(t *testing.T, _ *petstore.Store) *pt.Provider { return pt.New(t, provider.New()) })
 }
 
 func TestAsAModule(t *testing.T) {
 	module := moduletest.Load(t, "..", host.NewConfig())
-	specification(t, func(t *testing.T, s *store) *pt.Provider {
+	specification(t, func(t *testing.T, s *petstore.Store) *pt.Provider {
 		return moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: grants(t, s)})
 	})
 	t.Run("is told what to grant", func(t *testing.T) { testDenials(t, module) })
 }
 
 // open is a new store, and the provider that is configured for it.
-func (in world) open(t *testing.T, more pt.Object) (*store, *pt.Provider) {
+func (in world) open(t *testing.T, more pt.Object) (*petstore.Store, *pt.Provider) {
 	t.Helper()
-	s := newStore(t)
+	s := petstore.New(t, document)
 	p := in(t, s)
-	parameterize(t, p, args("./testdata/petstore.yaml", "petstore"))
+	parameterize(t, p, args("./"+document, "petstore"))
 	require.NoError(t, configure(p, pt.With(pt.Object{"baseUrl": s.URL + "/v2", "token": "t0ken"}, more)))
 	return s, p
 }
 
 // grants are those that the provider needs: the document's directory, and the store.
-func grants(t *testing.T, s *store) host.Grants {
+func grants(t *testing.T, s *petstore.Store) host.Grants {
 	t.Helper()
 	dir, err := filepath.Abs(".")
 	require.NoError(t, err)
@@ -60,12 +64,12 @@ func grants(t *testing.T, s *store) host.Grants {
 
 // testDenials has modules use what they may not.
 func testDenials(t *testing.T, module *host.Module) {
-	s := newStore(t)
+	s := petstore.New(t, document)
 	p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi"})
 	for source, want := range map[string]string{
-		"api/petstore.yaml":      "      - path: api",
-		s.URL + "/openapi.yaml":  "    http:\n      - " + s.URL,
-		"testdata/petstore.yaml": "      - path: testdata",
+		"api/petstore.yaml":     "      - path: api",
+		s.URL + "/openapi.yaml": "    http:\n      - " + s.URL,
+		document:                "      - path: testdata",
 	} {
 		_, err := p.Provider.Parameterize(t.Context(), abi.ParameterizeRequest{Parameters: args(source)})
 		require.ErrorIs(t, err, abi.ErrDenied, source)
@@ -75,7 +79,7 @@ func testDenials(t *testing.T, module *host.Module) {
 	g := grants(t, s)
 	g.HTTP = nil
 	p = moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: g})
-	parameterize(t, p, args("testdata/petstore.yaml", "petstore"))
+	parameterize(t, p, args(document, "petstore"))
 	require.NoError(t, configure(p, pt.Object{"baseUrl": s.URL + "/v2", "token": "t0ken"}))
 	_, err := p.TryCreate(pet, pt.Object{"name": "Rex", "kind": "dog"})
 	require.ErrorIs(t, err, abi.ErrDenied)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/examples/internal/petstore"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 )
 
@@ -51,22 +52,22 @@ func testLife(t *testing.T, in world) {
 	require.Equal(t, []string{
 		`POST /pets {"attributes":{"fur":"long"},"code":"1234","home":{"city":"Delft"},"kind":"dog","legs":4,"name":"Rex","tags":["big"]}`,
 		"GET /pets/101",
-	}, s.requests())
+	}, s.Requests())
 
 	require.Empty(t, p.Diff(r, inputs))
 	require.Equal(t, []string{"attributes.fur update-replace", "code update", "kind update-replace", "name update", "tags delete"},
 		p.Diff(r, pt.Object{"name": "Max", "kind": "cat", "home": pt.Object{"city": "Delft"}, "attributes": pt.Object{"fur": "short"}, "code": "1235"}))
 
 	inputs = pt.Object{"name": "Max", "kind": "dog", "home": pt.Object{"city": "Gouda"}, "attributes": pt.Object{"fur": "long"}, "code": "1234", "adopted": true}
-	s.requests()
+	s.Requests()
 	r = p.Update(r, inputs)
-	require.Equal(t, []string{`PATCH /pets/101 {"adopted":true,"home":{"city":"Gouda"},"name":"Max","tags":null}`, "GET /pets/101"}, s.requests())
+	require.Equal(t, []string{`PATCH /pets/101 {"adopted":true,"home":{"city":"Gouda"},"name":"Max","tags":null}`, "GET /pets/101"}, s.Requests())
 	require.Equal(t, "Max", r.Text("name"))
 	require.False(t, r.State.Has("tags"))
 	require.Empty(t, p.Diff(r, inputs))
 
-	s.change(s.pets, "101", "weight", 2.5)
-	s.change(s.pets, "101", "name", "Moritz")
+	s.Change(s.Pets, "101", "weight", 2.5)
+	s.Change(s.Pets, "101", "name", "Moritz")
 	refreshed, exists := p.Refresh(r)
 	require.True(t, exists)
 	require.Equal(t, []string{"name update"}, p.Diff(refreshed, inputs), "what a program does not give is the service's")
@@ -93,7 +94,7 @@ func testLife(t *testing.T, in world) {
 func testCompletion(t *testing.T, in world) {
 	s, p := in.open(t, nil)
 	r := p.Create(pet, pt.Object{"name": "Rex", "kind": "dog", "adopted": true})
-	require.Equal(t, []string{`POST /pets {"kind":"dog","legs":4,"name":"Rex"}`, `PATCH /pets/101 {"adopted":true}`, "GET /pets/101"}, s.requests())
+	require.Equal(t, []string{`POST /pets {"kind":"dog","legs":4,"name":"Rex"}`, `PATCH /pets/101 {"adopted":true}`, "GET /pets/101"}, s.Requests())
 	require.Equal(t, property.Bool(true), r.State.Get("adopted"))
 }
 
@@ -118,7 +119,7 @@ func testPreview(t *testing.T, in world) {
 	for _, name := range []string{"petId", "created", "name", "weight"} {
 		require.True(t, state.Get(name).IsUnknown(), name)
 	}
-	require.Empty(t, s.requests())
+	require.Empty(t, s.Requests())
 }
 
 func testPut(t *testing.T, in world) {
@@ -131,22 +132,22 @@ func testPut(t *testing.T, in world) {
 	}), r.State)
 	require.Empty(t, p.Diff(r, inputs))
 
-	s.change(s.owners, "o/101", "plan", "gold")
+	s.Change(s.Owners, "o/101", "plan", "gold")
 	r, _ = p.Refresh(r)
-	s.requests()
+	s.Requests()
 	inputs["name"] = "Anna"
 	require.Equal(t, []string{"name update"}, p.Diff(r, inputs))
 	r = p.Update(r, inputs)
 	require.Equal(t, []string{
 		`PUT /owners/o%2F101 {"address":{"city":"Delft"},"email":"ann@example.org","name":"Anna","plan":"gold"}`, "GET /owners/o%2F101",
-	}, s.requests())
+	}, s.Requests())
 	r = p.Update(r, pt.With(inputs, pt.Object{"plan": "silver"}))
-	s.requests()
+	s.Requests()
 	r = p.Update(r, inputs)
-	require.Equal(t, `PUT /owners/o%2F101 {"address":{"city":"Delft"},"email":"ann@example.org","name":"Anna"}`, s.requests()[0], "what was given once is given up")
+	require.Equal(t, `PUT /owners/o%2F101 {"address":{"city":"Delft"},"email":"ann@example.org","name":"Anna"}`, s.Requests()[0], "what was given once is given up")
 	require.Equal(t, "free", r.Text("plan"))
 	p.Delete(r)
-	require.Empty(t, s.owners)
+	require.Empty(t, s.Owners)
 }
 
 func testNested(t *testing.T, in world) {
@@ -168,7 +169,7 @@ func testNested(t *testing.T, in world) {
 	_, err = p.TryCreate(visit, pt.Object{"owner_id": "..", "reason": "x"})
 	require.ErrorContains(t, err, `POST /owners/{id}/visits: ".." cannot stand in a path`)
 	p.Delete(v)
-	require.Empty(t, s.visits)
+	require.Empty(t, s.Visits)
 }
 
 func testChosen(t *testing.T, in world) {
@@ -176,7 +177,7 @@ func testChosen(t *testing.T, in world) {
 	inputs := pt.Object{"name": "old & new", "shelf": "a", "colour": "blue"}
 	r := p.Create(tag, inputs)
 	require.Equal(t, "old & new", r.ID)
-	require.Equal(t, []string{`PUT /tags/old%20&%20new?shelf=a {"colour":"blue"}`, "GET /tags/old%20&%20new?shelf=a"}, s.requests())
+	require.Equal(t, []string{`PUT /tags/old%20&%20new?shelf=a {"colour":"blue"}`, "GET /tags/old%20&%20new?shelf=a"}, s.Requests())
 	require.Equal(t, pt.MapOf(inputs), r.State)
 	require.Equal(t, []string{"colour update", "name update-replace", "shelf update-replace"}, p.Diff(r, pt.Object{"name": "new", "shelf": "b"}))
 	r = p.Update(r, pt.Object{"name": "old & new", "shelf": "a"})
@@ -184,7 +185,7 @@ func testChosen(t *testing.T, in world) {
 	_, err := p.TryImport(tag, "old & new")
 	require.ErrorContains(t, err, "shelf: GET /tags/{name} needs it, and it is not known")
 	p.Delete(r)
-	require.Empty(t, s.tags)
+	require.Empty(t, s.Tags)
 }
 
 func testFunctions(t *testing.T, in world) {
@@ -197,7 +198,7 @@ func testFunctions(t *testing.T, in world) {
 		p.Create(owner, pt.Object{"name": "Bob", "email": "b@example.org"})
 		p.Create(visit, pt.Object{"owner_id": o.ID, "reason": "x"})
 	}
-	s.requests()
+	s.Requests()
 
 	for _, test := range []struct {
 		function string
@@ -216,22 +217,22 @@ func testFunctions(t *testing.T, in world) {
 		list, ok := p.Invoke("petstore:index:"+test.function, test.args).Get(test.list).AsArray()
 		require.True(t, ok, test.function)
 		require.Len(t, list, test.count, test.function)
-		require.Equal(t, test.requests, s.requests())
+		require.Equal(t, test.requests, s.Requests())
 	}
 
 	require.Equal(t, pt.MapOf(pt.Object{"value": 5}), p.Invoke("petstore:index:getStatisticsKind", pt.Object{"kind": "pets"}))
 	require.Equal(t, pt.MapOf(pt.Object{"value": 0}), p.Invoke("petstore:index:getStatisticsKind", pt.Object{"kind": "pets", "X-Unit": "dozen"}))
 	require.Equal(t, pt.MapOf(pt.Object{"open": true}), p.Invoke("petstore:index:getStatus", nil))
 
-	s.fail("GET /pets", fault{status: 200, body: `{"pets": [], "nextCursor": "1"}`}, fault{status: 200, body: `{"pets": [], "nextCursor": "1"}`})
+	s.Fail("GET /pets", petstore.Fault{Status: 200, Body: `{"pets": [], "nextCursor": "1"}`}, petstore.Fault{Status: 200, Body: `{"pets": [], "nextCursor": "1"}`})
 	_, err := p.TryInvoke("petstore:index:listPets", nil)
 	require.ErrorContains(t, err, "the list does not end: 2 pages with 0 items were read")
-	s.fail("GET /owners", fault{status: 200, body: `[]`, header: http.Header{"Link": {`<http://example.org/owners?page=2>; rel="next"`}}})
-	s.requests()
+	s.Fail("GET /owners", petstore.Fault{Status: 200, Body: `[]`, Header: http.Header{"Link": {`<http://example.org/owners?page=2>; rel="next"`}}})
+	s.Requests()
 	_, err = p.TryInvoke("petstore:index:listOwners", nil)
 	require.ErrorContains(t, err, "the next page is said to be at http://example.org/owners, which is another service")
-	require.Len(t, s.requests(), 1)
-	s.fail("GET /pets", fault{status: 200, body: `{"pets": {}}`})
+	require.Len(t, s.Requests(), 1)
+	s.Fail("GET /pets", petstore.Fault{Status: 200, Body: `{"pets": {}}`})
 	_, err = p.TryInvoke("petstore:index:listPets", nil)
 	require.ErrorContains(t, err, "pets in the answer is not a list, as the document says")
 }
@@ -259,37 +260,37 @@ func testMessages(t *testing.T, in world) {
 	require.EqualError(t, withoutWorld(err), "POST "+s.URL+"/v2/pets: 409 Conflict: name: is taken; try another")
 
 	inputs["name"] = "Rex"
-	for want, f := range map[string]fault{
-		"500 Internal Server Error: on fire":                        {status: 500, body: `{"error": {"code": 7, "message": "on fire"}}`},
-		"502 Bad Gateway":                                           {status: 502, body: "<html>bad gateway</html>"},
-		"400 Bad Request: just no":                                  {status: 400, body: "just no"},
-		"418 I'm a teapot":                                          {status: 418, body: "{}"},
-		"201 Created, but the answer is not JSON: unexpected EOF":   {status: 201, body: `{"id": 1`},
-		"302 Found to http://example.org/; is baseUrl right?":       {status: 302, header: http.Header{"Location": {"http://example.org/"}}},
-		"201 Created, but the answer is not JSON: something follow": {status: 201, body: `{"id": 1} {}`},
+	for want, f := range map[string]petstore.Fault{
+		"500 Internal Server Error: on fire":                        {Status: 500, Body: `{"error": {"code": 7, "message": "on fire"}}`},
+		"502 Bad Gateway":                                           {Status: 502, Body: "<html>bad gateway</html>"},
+		"400 Bad Request: just no":                                  {Status: 400, Body: "just no"},
+		"418 I'm a teapot":                                          {Status: 418, Body: "{}"},
+		"201 Created, but the answer is not JSON: unexpected EOF":   {Status: 201, Body: `{"id": 1`},
+		"302 Found to http://example.org/; is baseUrl right?":       {Status: 302, Header: http.Header{"Location": {"http://example.org/"}}},
+		"201 Created, but the answer is not JSON: something follow": {Status: 201, Body: `{"id": 1} {}`},
 	} {
-		s.fail("POST /pets", f)
+		s.Fail("POST /pets", f)
 		_, err = p.TryCreate(pet, inputs)
 		require.ErrorContains(t, err, "POST "+s.URL+"/v2/pets: "+want)
 	}
-	s.fail("POST /pets", fault{status: 201, body: "{}"})
+	s.Fail("POST /pets", petstore.Fault{Status: 201, Body: "{}"})
 	_, err = p.TryCreate(pet, inputs)
 	require.ErrorContains(t, err, "POST /v2/pets created something, but the answer does not say what")
-	require.Empty(t, s.pets)
+	require.Empty(t, s.Pets)
 }
 
 func testRetries(t *testing.T, in world) {
 	s, p := in.open(t, pt.Object{"maxRetries": 2})
 	now := http.Header{"Retry-After": {"0"}}
 	date := http.Header{"Retry-After": {"Wed, 21 Oct 2015 07:28:00 GMT"}}
-	s.fail("POST /pets", fault{status: 429, header: now}, fault{status: 503})
+	s.Fail("POST /pets", petstore.Fault{Status: 429, Header: now}, petstore.Fault{Status: 503})
 	r := p.Create(pet, pt.Object{"name": "Rex", "kind": "dog"})
-	require.Len(t, s.requests(), 4)
-	s.fail("DELETE /pets/101", fault{status: 503, header: date}, fault{status: 429, header: now}, fault{status: 503, body: `{"message": "come back tomorrow"}`})
+	require.Len(t, s.Requests(), 4)
+	s.Fail("DELETE /pets/101", petstore.Fault{Status: 503, Header: date}, petstore.Fault{Status: 429, Header: now}, petstore.Fault{Status: 503, Body: `{"message": "come back tomorrow"}`})
 	err := p.TryDelete(r)
 	require.ErrorIs(t, err, abi.ErrUnavailable)
 	require.EqualError(t, withoutWorld(err), "DELETE "+s.URL+"/v2/pets/101: 503 Service Unavailable after 3 attempts: come back tomorrow")
-	s.fail("DELETE /pets/101", fault{status: 503, header: http.Header{"Retry-After": {"86400"}}})
+	s.Fail("DELETE /pets/101", petstore.Fault{Status: 503, Header: http.Header{"Retry-After": {"86400"}}})
 	require.ErrorContains(t, p.TryDelete(r), "503 Service Unavailable; it asks to be left alone for 24h0m0s")
 	p.Delete(r)
 }
@@ -297,7 +298,7 @@ func testRetries(t *testing.T, in world) {
 func testPartialFailure(t *testing.T, in world) {
 	s, p := in.open(t, nil)
 	inputs := pt.Object{"name": "Rex", "kind": "dog", "code": "1234"}
-	s.fail("GET /pets/101", fault{status: 500, body: `{"message": "on fire"}`})
+	s.Fail("GET /pets/101", petstore.Fault{Status: 500, Body: `{"message": "on fire"}`})
 	_, err := p.TryCreate(pet, inputs)
 	require.ErrorIs(t, err, abi.ErrInitFailed)
 	failure := abi.AsError(err).InitFailure
@@ -306,7 +307,7 @@ func testPartialFailure(t *testing.T, in world) {
 	require.Equal(t, pt.MapOf(pt.Object{"petId": 101, "name": "Rex"}), failure.State)
 
 	r := pt.Resource{Token: pet, ID: failure.ID, State: failure.State, Inputs: p.Check(pet, inputs)}
-	s.fail("GET /pets/101", fault{status: 500})
+	s.Fail("GET /pets/101", petstore.Fault{Status: 500})
 	inputs["name"] = "Max"
 	_, err = p.TryUpdate(r, inputs)
 	require.ErrorIs(t, err, abi.ErrInitFailed)
@@ -314,38 +315,38 @@ func testPartialFailure(t *testing.T, in world) {
 	r = p.Update(r, inputs)
 	require.Equal(t, "dog", r.Text("kind"))
 
-	s.fail("GET /pets/102", fault{status: 404}, fault{status: 404})
+	s.Fail("GET /pets/102", petstore.Fault{Status: 404}, petstore.Fault{Status: 404})
 	require.Equal(t, "102", p.Create(pet, inputs).ID, "what is not there at once is waited for")
 
-	s.fail("PATCH /pets/103", fault{status: 422, body: `{"message": "too young"}`})
+	s.Fail("PATCH /pets/103", petstore.Fault{Status: 422, Body: `{"message": "too young"}`})
 	_, err = p.TryCreate(pet, pt.With(inputs, pt.Object{"adopted": true}))
 	require.ErrorIs(t, err, abi.ErrInitFailed)
 	failure = abi.AsError(err).InitFailure
 	require.Equal(t, "103", failure.ID)
 	inputs["adopted"] = true
-	s.requests()
+	s.Requests()
 	r = p.Update(pt.Resource{Token: pet, ID: failure.ID, State: failure.State, Inputs: p.Check(pet, inputs)}, inputs)
-	require.Equal(t, []string{`PATCH /pets/103 {"adopted":true}`, "GET /pets/103"}, s.requests(), "the next deployment goes on from there")
+	require.Equal(t, []string{`PATCH /pets/103 {"adopted":true}`, "GET /pets/103"}, s.Requests(), "the next deployment goes on from there")
 	require.Equal(t, property.Bool(true), r.State.Get("adopted"))
 }
 
 func testSlow(t *testing.T, in world) {
 	s, p := in.open(t, nil)
 	request := abi.CreateRequest{URN: pt.URN(pet), Name: "test", Type: pet, Inputs: p.Check(pet, pt.Object{"name": "Rex", "kind": "dog"}), Timeout: 0.1}
-	s.fail("POST /pets", fault{status: 201, delay: time.Minute})
+	s.Fail("POST /pets", petstore.Fault{Status: 201, Delay: time.Minute})
 	_, err := p.Provider.Create(t.Context(), request)
 	require.ErrorIs(t, err, abi.ErrCancelled)
 	require.EqualError(t, withoutWorld(err), "POST "+s.URL+"/v2/pets: no answer in the time that is allowed; whether it was done is not known")
-	s.fail("POST /pets", fault{status: 503, header: http.Header{"Retry-After": {"60"}}})
+	s.Fail("POST /pets", petstore.Fault{Status: 503, Header: http.Header{"Retry-After": {"60"}}})
 	request.Timeout = 5
 	_, err = p.Provider.Create(t.Context(), request)
 	require.ErrorContains(t, err, "it asks to be left alone for 1m0s")
 }
 
 func testConfiguration(t *testing.T, in world) {
-	s := newStore(t)
+	s := petstore.New(t, document)
 	p := in(t, s)
-	parameterize(t, p, args("./testdata/petstore.yaml", "petstore"))
+	parameterize(t, p, args("./"+document, "petstore"))
 	err := p.Provider.Configure(t.Context(), abi.ConfigureRequest{})
 	require.Equal(t, []abi.MissingKey{{Name: "baseUrl", Description: "Where the service is, for example https://api.example.org/v1."}}, abi.AsError(err).MissingKeys)
 	require.ErrorContains(t, configure(p, pt.Object{"baseUrl": "store"}), "baseUrl: it must be an absolute URL")
@@ -355,13 +356,13 @@ func testConfiguration(t *testing.T, in world) {
 	require.Equal(t, "pet-store", parameterize(t, p, args(s.URL+"/openapi.yaml")).Name)
 	require.NoError(t, configure(p, pt.Object{"token": "t0ken", "headers": pt.Object{"X-Test": "yes"}}), "where a document from the network is, there is the service")
 	p.Create("pet-store:index:Pet", pt.Object{"name": "Rex", "kind": "dog"})
-	require.Len(t, s.pets, 1)
+	require.Len(t, s.Pets, 1)
 }
 
 func testValue(t *testing.T, in world) {
-	s := newStore(t)
+	s := petstore.New(t, document)
 	first, again := in(t, s), in(t, s)
-	made := parameterize(t, first, args("testdata/petstore.yaml", "shop"))
+	made := parameterize(t, first, args(document, "shop"))
 	require.Equal(t, "shop", made.Name)
 	require.Equal(t, "2.1.0", made.Version)
 	require.NotContains(t, string(made.Value), "Problem", "what is not needed is not kept")

@@ -1,4 +1,6 @@
-package provider_test
+// Package petstore is a service with state and faults, for the tests of what talks to
+// one: that of testdata/petstore.yaml of the provider openapi.
+package petstore
 
 import (
 	"encoding/json"
@@ -13,73 +15,72 @@ import (
 	"time"
 )
 
-type object = map[string]any
+// Object is a JSON object.
+type Object = map[string]any
 
-// fault is what the store answers in place of what it should.
-type fault struct {
-	status int
-	header http.Header
-	body   string
-	// delay comes before the answer.
-	delay time.Duration
-	// after does what was asked for before it answers so.
-	after bool
+// Fault is what the store answers in place of what it should.
+type Fault struct {
+	Status int
+	Header http.Header
+	Body   string
+	// Delay comes before the answer.
+	Delay time.Duration
+	// After does what was asked for before it answers so.
+	After bool
 }
 
-// store is the service of testdata/petstore.yaml. It refuses what it does not
-// understand.
-type store struct {
+// Store is the service. It refuses what it does not understand, and requests without
+// the bearer token "t0ken" or the API key "k3y".
+type Store struct {
 	*httptest.Server
-	t *testing.T
 
-	mu     sync.Mutex
-	next   int
-	pets   map[string]object
-	owners map[string]object
-	visits map[string]object
-	tags   map[string]object
+	mu   sync.Mutex
+	next int
+	// Pets, Owners, Visits, and Tags are what the store has, by ID.
+	Pets, Owners, Visits, Tags map[string]Object
 	// faults are those to come, by method and path.
-	faults map[string][]fault
+	faults map[string][]Fault
 	// log has the requests that were made.
 	log []string
 }
 
-func newStore(t *testing.T) *store {
-	s := &store{
-		t: t, next: 100, pets: map[string]object{}, owners: map[string]object{}, visits: map[string]object{}, tags: map[string]object{},
-		faults: map[string][]fault{},
+// New starts a store until the end of the test. It serves the document at /openapi.yaml.
+func New(t *testing.T, document string) *Store {
+	s := &Store{
+		next: 100, Pets: map[string]Object{}, Owners: map[string]Object{}, Visits: map[string]Object{}, Tags: map[string]Object{},
+		faults: map[string][]Fault{},
 	}
 	mux := http.NewServeMux()
-	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request, object){
-		"GET /v2/pets": s.listPets, "POST /v2/pets": s.createPet, "GET /v2/pets/{id}": s.member(s.pets, ""),
-		"PATCH /v2/pets/{id}": s.patchPet, "DELETE /v2/pets/{id}": s.member(s.pets, ""),
-		"GET /v2/owners": s.listOwners, "POST /v2/owners": s.createOwner, "GET /v2/owners/{id}": s.member(s.owners, "owner"),
-		"PUT /v2/owners/{id}": s.putOwner, "DELETE /v2/owners/{id}": s.member(s.owners, ""),
+	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request, Object){
+		"GET /v2/pets": s.listPets, "POST /v2/pets": s.createPet, "GET /v2/pets/{id}": s.member(s.Pets, ""),
+		"PATCH /v2/pets/{id}": s.patchPet, "DELETE /v2/pets/{id}": s.member(s.Pets, ""),
+		"GET /v2/owners": s.listOwners, "POST /v2/owners": s.createOwner, "GET /v2/owners/{id}": s.member(s.Owners, "owner"),
+		"PUT /v2/owners/{id}": s.putOwner, "DELETE /v2/owners/{id}": s.member(s.Owners, ""),
 		"GET /v2/owners/{owner}/visits": s.listVisits, "POST /v2/owners/{owner}/visits": s.createVisit,
-		"GET /v2/owners/{owner}/visits/{id}": s.member(s.visits, ""), "DELETE /v2/owners/{owner}/visits/{id}": s.member(s.visits, ""),
+		"GET /v2/owners/{owner}/visits/{id}": s.member(s.Visits, ""), "DELETE /v2/owners/{owner}/visits/{id}": s.member(s.Visits, ""),
 		"GET /v2/tags/{id}": s.tag, "PUT /v2/tags/{id}": s.tag, "DELETE /v2/tags/{id}": s.tag,
 		"GET /v2/statistics/{kind}": s.statistics,
-		"GET /v2/status": func(w http.ResponseWriter, _ *http.Request, _ object) {
-			answer(w, 200, object{"open": true, "password": "x"})
+		"GET /v2/status": func(w http.ResponseWriter, _ *http.Request, _ Object) {
+			answer(w, 200, Object{"open": true, "password": "x"})
 		},
 	} {
 		mux.HandleFunc(pattern, s.serve(serve))
 	}
-	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "testdata/petstore.yaml") })
+	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, document) })
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
 }
 
-// fail makes the next requests of that method and path fail.
-func (s *store) fail(request string, faults ...fault) {
+// Fail makes the next requests of that method and path fail.
+func (s *Store) Fail(request string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[request] = append(s.faults[request], faults...)
 }
 
-// requests answers what was asked since it was last called.
-func (s *store) requests() []string {
+// Requests answers what was asked since it was last called.
+func (s *Store) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	log := s.log
@@ -87,8 +88,8 @@ func (s *store) requests() []string {
 	return log
 }
 
-// change changes a member of the store behind the provider's back.
-func (s *store) change(members map[string]object, id, field string, value any) {
+// Change changes a member of the store behind the provider's back.
+func (s *Store) Change(members map[string]Object, id, field string, value any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	members[id][field] = value
@@ -104,14 +105,14 @@ func answer(w http.ResponseWriter, status int, body any) {
 
 func refuse(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
-	answer(w, status, object{"title": http.StatusText(status), "detail": detail})
+	answer(w, status, Object{"title": http.StatusText(status), "detail": detail})
 }
 
-func (s *store) serve(do func(http.ResponseWriter, *http.Request, object)) http.HandlerFunc {
+func (s *Store) serve(do func(http.ResponseWriter, *http.Request, Object)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		var body object
+		var body Object
 		line := r.Method + " " + strings.TrimPrefix(r.URL.RequestURI(), "/v2")
 		if r.ContentLength != 0 {
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -131,31 +132,38 @@ func (s *store) serve(do func(http.ResponseWriter, *http.Request, object)) http.
 		if faults := s.faults[key]; len(faults) > 0 {
 			f := faults[0]
 			s.faults[key] = faults[1:]
-			if f.after {
+			if f.After {
 				do(httptest.NewRecorder(), r, body)
 			}
-			if f.delay > 0 {
+			if f.Delay > 0 {
 				s.mu.Unlock()
 				select {
-				case <-time.After(f.delay):
+				case <-time.After(f.Delay):
 				case <-r.Context().Done():
 				}
 				s.mu.Lock()
 			}
-			for name, values := range f.header {
+			for name, values := range f.Header {
 				w.Header()[name] = values
 			}
-			w.WriteHeader(f.status)
-			fmt.Fprint(w, f.body)
+			w.WriteHeader(f.Status)
+			fmt.Fprint(w, f.Body)
 			return
 		}
 		do(w, r, body)
 	}
 }
 
+// Contents are all that the store has, as text.
+func (s *Store) Contents() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprint(s.Pets, s.Owners, s.Visits, s.Tags)
+}
+
 // member answers or deletes a member of a collection.
-func (s *store) member(members map[string]object, envelope string) func(http.ResponseWriter, *http.Request, object) {
-	return func(w http.ResponseWriter, r *http.Request, _ object) {
+func (s *Store) member(members map[string]Object, envelope string) func(http.ResponseWriter, *http.Request, Object) {
+	return func(w http.ResponseWriter, r *http.Request, _ Object) {
 		id := r.PathValue("id")
 		member, ok := members[id]
 		switch {
@@ -165,20 +173,20 @@ func (s *store) member(members map[string]object, envelope string) func(http.Res
 			delete(members, id)
 			w.WriteHeader(204)
 		case envelope != "":
-			answer(w, 200, object{envelope: member})
+			answer(w, 200, Object{envelope: member})
 		default:
 			answer(w, 200, member)
 		}
 	}
 }
 
-func (s *store) id() int {
+func (s *Store) id() int {
 	s.next++
 	return s.next
 }
 
 // only refuses a body with fields that the document does not have.
-func only(w http.ResponseWriter, body object, fields ...string) bool {
+func only(w http.ResponseWriter, body Object, fields ...string) bool {
 	for name := range body {
 		if !slices.Contains(fields, name) {
 			refuse(w, 422, "unknown field "+name)
@@ -188,28 +196,28 @@ func only(w http.ResponseWriter, body object, fields ...string) bool {
 	return true
 }
 
-func (s *store) createPet(w http.ResponseWriter, _ *http.Request, body object) {
+func (s *Store) createPet(w http.ResponseWriter, _ *http.Request, body Object) {
 	if !only(w, body, "name", "tags", "home", "weight", "code", "kind", "legs", "attributes") {
 		return
 	}
 	if body["name"] == "taken" {
-		answer(w, 409, object{"errors": []any{object{"field": "name", "message": "is taken"}, "try another"}})
+		answer(w, 409, Object{"errors": []any{Object{"field": "name", "message": "is taken"}, "try another"}})
 		return
 	}
 	id := s.id()
 	body["id"], body["created"], body["adopted"], body["further"] = id, "2026-01-01", false, "not in the document"
-	if home, ok := body["home"].(object); ok {
+	if home, ok := body["home"].(Object); ok {
 		if _, given := home["cleaned"]; !given {
 			home["cleaned"] = true
 		}
 	}
 	delete(body, "code")
-	s.pets[strconv.Itoa(id)] = body
-	answer(w, 201, object{"id": id, "name": body["name"]})
+	s.Pets[strconv.Itoa(id)] = body
+	answer(w, 201, Object{"id": id, "name": body["name"]})
 }
 
-func (s *store) patchPet(w http.ResponseWriter, r *http.Request, body object) {
-	pet, ok := s.pets[r.PathValue("id")]
+func (s *Store) patchPet(w http.ResponseWriter, r *http.Request, body Object) {
+	pet, ok := s.Pets[r.PathValue("id")]
 	if !ok {
 		refuse(w, 404, "there is no such pet")
 		return
@@ -231,25 +239,25 @@ func (s *store) patchPet(w http.ResponseWriter, r *http.Request, body object) {
 	answer(w, 200, pet)
 }
 
-func (s *store) listPets(w http.ResponseWriter, r *http.Request, _ object) {
+func (s *Store) listPets(w http.ResponseWriter, r *http.Request, _ Object) {
 	kinds := strings.Split(r.FormValue("kind"), ",")
-	var pets []object
-	for _, id := range sortedKeys(s.pets) {
-		if r.FormValue("kind") == "" || slices.Contains(kinds, s.pets[id]["kind"].(string)) {
-			pets = append(pets, s.pets[id])
+	var pets []Object
+	for _, id := range sortedKeys(s.Pets) {
+		if r.FormValue("kind") == "" || slices.Contains(kinds, s.Pets[id]["kind"].(string)) {
+			pets = append(pets, s.Pets[id])
 		}
 	}
 	at, _ := strconv.Atoi(r.FormValue("cursor"))
 	limit, _ := strconv.Atoi(r.FormValue("limit"))
 	end := min(at+limit, len(pets))
-	page := object{"pets": pets[at:end], "nextCursor": nil}
+	page := Object{"pets": pets[at:end], "nextCursor": nil}
 	if end < len(pets) {
 		page["nextCursor"] = strconv.Itoa(end)
 	}
 	answer(w, 200, page)
 }
 
-func (s *store) createOwner(w http.ResponseWriter, r *http.Request, body object) {
+func (s *Store) createOwner(w http.ResponseWriter, r *http.Request, body Object) {
 	if !only(w, body, "name", "email", "plan", "address") {
 		return
 	}
@@ -259,20 +267,20 @@ func (s *store) createOwner(w http.ResponseWriter, r *http.Request, body object)
 	w.WriteHeader(201)
 }
 
-func (s *store) setOwner(id string, body object) {
+func (s *Store) setOwner(id string, body Object) {
 	body["id"] = id
 	if body["plan"] == nil {
 		body["plan"] = "free"
 	}
-	if address, ok := body["address"].(object); ok {
+	if address, ok := body["address"].(Object); ok {
 		address["country"] = "NL"
 	}
-	s.owners[id] = body
+	s.Owners[id] = body
 }
 
-func (s *store) putOwner(w http.ResponseWriter, r *http.Request, body object) {
+func (s *Store) putOwner(w http.ResponseWriter, r *http.Request, body Object) {
 	id := r.PathValue("id")
-	if s.owners[id] == nil {
+	if s.Owners[id] == nil {
 		refuse(w, 404, "there is no such owner")
 		return
 	}
@@ -282,15 +290,15 @@ func (s *store) putOwner(w http.ResponseWriter, r *http.Request, body object) {
 	}
 }
 
-func (s *store) listOwners(w http.ResponseWriter, r *http.Request, _ object) {
-	ids := sortedKeys(s.owners)
+func (s *Store) listOwners(w http.ResponseWriter, r *http.Request, _ Object) {
+	ids := sortedKeys(s.Owners)
 	page, _ := strconv.Atoi(r.FormValue("page"))
 	size, _ := strconv.Atoi(r.FormValue("per_page"))
 	page = max(page, 1)
 	begin, end := min((page-1)*size, len(ids)), min(page*size, len(ids))
-	owners := []object{}
+	owners := []Object{}
 	for _, id := range ids[begin:end] {
-		owners = append(owners, s.owners[id])
+		owners = append(owners, s.Owners[id])
 	}
 	links := `</v2/owners?page=1>; rel="first"`
 	if end < len(ids) {
@@ -300,21 +308,21 @@ func (s *store) listOwners(w http.ResponseWriter, r *http.Request, _ object) {
 	answer(w, 200, owners)
 }
 
-func (s *store) createVisit(w http.ResponseWriter, r *http.Request, body object) {
+func (s *Store) createVisit(w http.ResponseWriter, r *http.Request, body Object) {
 	if !only(w, body, "reason", "price") {
 		return
 	}
 	n := s.id()
 	body["number"], body["owner"] = n, r.PathValue("owner")
-	s.visits[strconv.Itoa(n)] = body
+	s.Visits[strconv.Itoa(n)] = body
 	answer(w, 201, body)
 }
 
-func (s *store) listVisits(w http.ResponseWriter, r *http.Request, _ object) {
-	visits := []object{}
-	for _, id := range sortedKeys(s.visits) {
-		if s.visits[id]["owner"] == r.PathValue("owner") {
-			visits = append(visits, s.visits[id])
+func (s *Store) listVisits(w http.ResponseWriter, r *http.Request, _ Object) {
+	visits := []Object{}
+	for _, id := range sortedKeys(s.Visits) {
+		if s.Visits[id]["owner"] == r.PathValue("owner") {
+			visits = append(visits, s.Visits[id])
 		}
 	}
 	offset, _ := strconv.Atoi(r.FormValue("offset"))
@@ -322,38 +330,38 @@ func (s *store) listVisits(w http.ResponseWriter, r *http.Request, _ object) {
 	answer(w, 200, visits[min(offset, len(visits)):min(offset+limit, len(visits))])
 }
 
-func (s *store) tag(w http.ResponseWriter, r *http.Request, body object) {
+func (s *Store) tag(w http.ResponseWriter, r *http.Request, body Object) {
 	id := r.FormValue("shelf") + "/" + r.PathValue("id")
 	switch {
 	case r.FormValue("shelf") == "":
 		refuse(w, 400, "which shelf?")
 	case r.Method == http.MethodPut && only(w, body, "colour"):
-		s.tags[id] = object{"name": r.PathValue("id"), "colour": body["colour"]}
-		answer(w, 200, s.tags[id])
+		s.Tags[id] = Object{"name": r.PathValue("id"), "colour": body["colour"]}
+		answer(w, 200, s.Tags[id])
 	case r.Method == http.MethodPut:
-	case s.tags[id] == nil:
+	case s.Tags[id] == nil:
 		refuse(w, 404, "there is no such tag")
 	case r.Method == http.MethodDelete:
-		delete(s.tags, id)
+		delete(s.Tags, id)
 		w.WriteHeader(204)
 	default:
-		answer(w, 200, s.tags[id])
+		answer(w, 200, s.Tags[id])
 	}
 }
 
-func (s *store) statistics(w http.ResponseWriter, r *http.Request, _ object) {
+func (s *Store) statistics(w http.ResponseWriter, r *http.Request, _ Object) {
 	if user, password, ok := r.BasicAuth(); !ok || user != "admin" || password != "pa55" {
 		refuse(w, 403, "administrators only")
 		return
 	}
-	n := len(s.pets)
+	n := len(s.Pets)
 	if r.Header.Get("X-Unit") == "dozen" {
 		n /= 12
 	}
 	answer(w, 200, n)
 }
 
-func sortedKeys(m map[string]object) []string {
+func sortedKeys(m map[string]Object) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {
 		keys = append(keys, key)

@@ -1,0 +1,166 @@
+// Package commandtest runs the program husk as its users do: in projects of their own,
+// with a user and a home of its own, for the tests of the examples.
+package commandtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Command is the program husk, built, of a user who has nothing yet. What the user's
+// projects compile is kept for the next ones.
+type Command struct {
+	path string
+	home string
+	env  []string
+}
+
+// Build builds husk from the source in the directory, that of its main package.
+func Build(t *testing.T, source string) *Command {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds husk and compiles providers")
+	}
+	home := t.TempDir()
+	name := "husk"
+	if os.PathSeparator == '\\' {
+		name += ".exe"
+	}
+	c := &Command{path: filepath.Join(home, "bin", name), home: home}
+	c.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "NO_COLOR=1")
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		value, err := exec.Command("go", "env", name).Output()
+		require.NoError(t, err)
+		c.env = append(c.env, name+"="+strings.TrimSpace(string(value)))
+	}
+	out, err := exec.Command("go", "build", "-o", c.path, source).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return c
+}
+
+// Project is a directory in which husk is run.
+type Project struct {
+	T *testing.T
+	// Dir is the directory.
+	Dir string
+	// Printed is everything that any command printed.
+	Printed bytes.Buffer
+
+	command *Command
+}
+
+// Project makes an empty directory.
+func (c *Command) Project(t *testing.T) *Project {
+	t.Helper()
+	dir, err := os.MkdirTemp(c.home, "project")
+	require.NoError(t, err)
+	return &Project{T: t, Dir: dir, command: c}
+}
+
+// Path is that of something in the project.
+func (p *Project) Path(parts ...string) string {
+	return filepath.Join(append([]string{p.Dir}, parts...)...)
+}
+
+// Write writes a file, and the directories that it is in.
+func (p *Project) Write(name, text string) {
+	p.T.Helper()
+	require.NoError(p.T, os.MkdirAll(filepath.Dir(p.Path(name)), 0o700))
+	require.NoError(p.T, os.WriteFile(p.Path(name), []byte(text), 0o600))
+}
+
+// Read is the text of a file.
+func (p *Project) Read(name string) string {
+	p.T.Helper()
+	text, err := os.ReadFile(p.Path(name))
+	require.NoError(p.T, err)
+	return string(text)
+}
+
+// Edit replaces the first occurrence of a text in a file, which must have it.
+func (p *Project) Edit(name, old, new string) {
+	p.T.Helper()
+	text := p.Read(name)
+	require.Contains(p.T, text, old)
+	p.Write(name, strings.Replace(text, old, new, 1))
+}
+
+// Try runs husk in the project and returns what it wrote to its standard output and
+// error, and how it ended.
+func (p *Project) Try(args ...string) (stdout, stderr string, err error) {
+	p.T.Helper()
+	cmd := exec.Command(p.command.path, args...)
+	cmd.Dir, cmd.Env = p.Dir, p.command.env
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err = cmd.Run()
+	p.Printed.Write(out.Bytes())
+	p.Printed.Write(said.Bytes())
+	return out.String(), said.String(), err
+}
+
+// Run runs husk, which must succeed, and returns its standard output.
+func (p *Project) Run(args ...string) string {
+	p.T.Helper()
+	stdout, stderr, err := p.Try(args...)
+	require.NoError(p.T, err, "husk %s\n%s%s", strings.Join(args, " "), stdout, stderr)
+	return stdout
+}
+
+// Changes are the counts of a summary.
+type Changes struct{ Create, Update, Replace, Delete, Same, Read int }
+
+// Deployment is what husk reports of one.
+type Deployment struct {
+	// Result is "succeeded" or "failed".
+	Result  string
+	Changes Changes
+	// Steps are "op name", as they ended, without those that changed nothing and those
+	// of providers that no program declares.
+	Steps []string
+	// Output is the whole report, as JSON.
+	Output string
+}
+
+// Deploy runs husk, which must succeed in deploying.
+func (p *Project) Deploy(args ...string) Deployment {
+	p.T.Helper()
+	d := p.TryDeploy(args...)
+	require.Equal(p.T, "succeeded", d.Result, d.Output)
+	return d
+}
+
+// TryDeploy runs husk, which must report how a deployment ended.
+func (p *Project) TryDeploy(args ...string) Deployment {
+	p.T.Helper()
+	stdout, stderr, _ := p.Try(append(args, "--json")...)
+	d := Deployment{Output: stdout + stderr}
+	var last struct {
+		Type, Result string
+		Changes      Changes
+	}
+	for line := range strings.Lines(stdout) {
+		var event struct {
+			Type string
+			Step struct {
+				Op, Name        string
+				DefaultProvider bool
+			}
+		}
+		require.NoError(p.T, json.Unmarshal([]byte(line), &event), "every line is JSON: %s", line)
+		if event.Type == "step-done" && event.Step.Op != "same" && !event.Step.DefaultProvider {
+			d.Steps = append(d.Steps, event.Step.Op+" "+event.Step.Name)
+		}
+		require.NoError(p.T, json.Unmarshal([]byte(line), &last))
+	}
+	require.Equal(p.T, "summary", last.Type, d.Output)
+	d.Result, d.Changes = last.Result, last.Changes
+	return d
+}
