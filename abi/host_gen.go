@@ -157,6 +157,53 @@ type Files interface {
 	GetMode(ctx context.Context, path string) (uint32, error)
 }
 
+// AssetsForm says what is wanted of the contents.
+type AssetsForm uint8
+
+const (
+	// The bytes of an asset.
+	AssetsFormBlob AssetsForm = iota
+	// The files of an archive, whatever its format is: an uncompressed tar in which each
+	// name is a clean relative path, occurs once, and is that of a regular file.
+	AssetsFormEntries
+	// An archive as one tar file; as it is if it is one.
+	AssetsFormTar
+	// An archive as one gzipped tar file; as it is if it is one.
+	AssetsFormTarGzip
+	// An archive as one zip file; as it is if it is one.
+	AssetsFormZip
+)
+
+var assetsFormNames = [...]string{
+	"blob",
+	"entries",
+	"tar",
+	"tar-gzip",
+	"zip",
+}
+
+// String returns the name that the contract gives the case.
+func (v AssetsForm) String() string { return caseName(assetsFormNames[:], uint8(v)) }
+
+// AssetsContents is an asset or archive that is being read; of meaning during the call that opened it only.
+type AssetsContents uint64
+
+// Assets is the contents of the assets and archives in the request that is being served. The request
+// names them by their hash; where they come from, a file, a URL, or a text, is the host's
+// matter, and takes no grant: what is passed to a provider it may read.
+type Assets interface {
+	// Begin to read the asset or archive that has the hash. It must be in the request, not
+	// among the old values, of which there is only the hash.
+	Open(ctx context.Context, hash string, form AssetsForm) (AssetsContents, error)
+
+	// Up to `max` bytes; empty at the end. An error says also that the contents have changed
+	// since the hash was made.
+	Read(ctx context.Context, contents AssetsContents, max uint32) ([]byte, error)
+
+	// Give up the contents. Closing what is closed does nothing.
+	Close(ctx context.Context, contents AssetsContents)
+}
+
 // KVItem is a key's value and its revision.
 type KVItem struct {
 	// Absent where the key has no value.

@@ -61,6 +61,7 @@ func (i *instance) grantedImports() canon.Imports {
 		Log:     guestLog{i},
 		Control: guestControl{i},
 		Files:   guestFiles{i.provider},
+		Assets:  i.call.assets,
 		HTTP:    &guestHTTP{client: i.provider.http},
 		TCP:     deniedTCP{refused},
 		KV:      deniedKV{refused},

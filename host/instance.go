@@ -128,7 +128,7 @@ func (i *instance) run(ctx context.Context, method string, do func(context.Conte
 
 // replay repeats a step of the setup.
 func (i *instance) replay(ctx context.Context, step setupStep) error {
-	return i.runAs(ctx, step.method, true, func(ctx context.Context) error { return step.do(ctx, i.guest) })
+	return i.runAs(abi.WithAssets(ctx, step.assets), step.method, true, func(ctx context.Context) error { return step.do(ctx, i.guest) })
 }
 
 func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {

@@ -25,6 +25,9 @@ type ProviderOptions struct {
 	Logger *slog.Logger
 	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
 	Instances int
+	// Lenient passes on answers that do not fit the provider's schema, and diffs that
+	// cannot be. It is for tests of providers, which tell their authors more.
+	Lenient bool
 }
 
 // Provider is one configuration of a module. It is an [abi.Provider], safe for
@@ -34,7 +37,8 @@ type ProviderOptions struct {
 // repeated in each instance before it serves anything else.
 //
 // A monitor that is in the context of Call or Construct (see [abi.WithMonitor]) is
-// what the guest gets.
+// what the guest gets; so are the assets in the context of any method (see
+// [abi.WithAssets]).
 type Provider struct {
 	module    *Module
 	logger    *slog.Logger
@@ -46,6 +50,11 @@ type Provider struct {
 	instances *pool
 	setup     setup
 	streams   streams
+	lenient   bool
+	declared  declarations
+	// knowsNoSecrets says that the handshake offered secrets, and that the module did not
+	// take them.
+	knowsNoSecrets atomic.Bool
 
 	mu      sync.Mutex
 	running map[*running]struct{}
@@ -89,8 +98,9 @@ func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Pro
 	p := &Provider{
 		module: m, logger: options.Logger, files: files, env: env, expected: options.Name,
 		http:    newHTTPClient(options.Grants.HTTP, nil),
-		running: make(map[*running]struct{}), open: 1,
+		running: make(map[*running]struct{}), open: 1, lenient: options.Lenient,
 	}
+	p.declared.own = m.declared
 	p.instances = newPool(options.Instances)
 	p.identity.Store(&identity{name: options.Name})
 	if manifest := m.Manifest; manifest != nil {

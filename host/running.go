@@ -13,6 +13,7 @@ import (
 type running struct {
 	method  string
 	monitor abi.Monitor
+	assets  *guestAssets
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
 
@@ -24,7 +25,7 @@ type running struct {
 
 // begin makes the contexts of a call. finish must be called.
 func begin(ctx context.Context, method string, grace time.Duration) *running {
-	r := &running{method: method}
+	r := &running{method: method, assets: &guestAssets{opener: abi.AssetsFrom(ctx)}}
 	if method == "call" || method == "construct" {
 		r.monitor = abi.MonitorFrom(ctx)
 	}
@@ -48,9 +49,10 @@ func (r *running) end(cause error) {
 	r.kill(cause)
 }
 
-// finish releases the contexts.
+// finish releases the contexts, and what the guest left open.
 func (r *running) finish() {
 	r.forget()
 	r.cancel(nil)
 	r.kill(nil)
+	r.assets.closeAll()
 }

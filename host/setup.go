@@ -32,6 +32,8 @@ type setupStep struct {
 	// once is false for a step that adds to earlier ones of its method.
 	once bool
 	do   func(context.Context, abi.Provider) error
+	// assets are those that the step was passed, which its repetitions get too.
+	assets abi.AssetOpener
 }
 
 func (s *setup) current() setupState {
@@ -70,7 +72,7 @@ func establish[Q, R any](ctx context.Context, p *Provider, method string, once b
 	state, at := p.setup.current().with(setupStep{method, once, func(ctx context.Context, guest abi.Provider) error {
 		_, err := do(guest, ctx, request)
 		return err
-	}})
+	}, abi.AssetsFrom(ctx)})
 	if len(state.steps) > maxSetup {
 		return response, p.fail(method, abi.ErrorKindInvalidArgument,
 			fmt.Sprintf("the provider was set up %d times already", maxSetup))

@@ -463,6 +463,43 @@ func (c filesClient) GetMode(ctx context.Context, path string) (v uint32, err er
 	return v, err
 }
 
+type assetsClient struct{ caller Caller }
+
+// NewAssets returns the assets on the other side.
+func NewAssets(caller Caller) abi.Assets { return assetsClient{caller} }
+
+func (c assetsClient) Open(ctx context.Context, hash string, form abi.AssetsForm) (v abi.AssetsContents, err error) {
+	err = call(ctx, c.caller, &assetsOpen,
+		func(w *lowerer, b []byte) {
+			w.string(b, hash, "hash")
+			w.enum(b[8:], uint8(form), 5, "form")
+		},
+		func(l *lifter, b []byte) {
+			v = abi.AssetsContents(u64(b))
+		})
+	return v, err
+}
+
+func (c assetsClient) Read(ctx context.Context, contents abi.AssetsContents, max uint32) (v []byte, err error) {
+	err = call(ctx, c.caller, &assetsRead,
+		func(w *lowerer, b []byte) {
+			putU64(b, uint64(contents))
+			putU32(b[8:], max)
+		},
+		func(l *lifter, b []byte) {
+			v = l.bytes(b, "")
+		})
+	return v, err
+}
+
+func (c assetsClient) Close(ctx context.Context, contents abi.AssetsContents) {
+	_ = call(ctx, c.caller, &assetsClose,
+		func(w *lowerer, b []byte) {
+			putU64(b, uint64(contents))
+		},
+		nil)
+}
+
 type kvClient struct{ caller Caller }
 
 // NewKV returns the kv on the other side.

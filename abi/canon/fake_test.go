@@ -39,7 +39,7 @@ func newFake(host canontest.Host, provider func(canontest.Host) abi.Provider) *f
 	f.guest = canon.NewGuest(f, guestcbor.Codec{}, limit)
 	f.provider = provider(canontest.Host{
 		Log: canon.NewLog(f), Control: canon.NewControl(f), HTTP: canon.NewHTTP(f), TCP: canon.NewTCP(f),
-		Files: canon.NewFiles(f), KV: canon.NewKV(f), Monitor: canon.NewMonitor(f),
+		Files: canon.NewFiles(f), Assets: canon.NewAssets(f), KV: canon.NewKV(f), Monitor: canon.NewMonitor(f),
 	})
 	return f
 }

@@ -259,6 +259,25 @@ var filesGetMode = Function{
 	fails:  true, payload: 4,
 }
 
+var assetsOpen = Function{
+	Interface: "assets", Name: "open", Index: 0,
+	params: layout{size: 12, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat8}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var assetsRead = Function{
+	Interface: "assets", Name: "read", Index: 1,
+	params: layout{size: 16, align: 8, slots: []slot{{0, flat64}, {8, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var assetsClose = Function{
+	Interface: "assets", Name: "close", Index: 2,
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+}
+
 var kvGet = Function{
 	Interface: "kv", Name: "get", Index: 0,
 	params: layout{size: 8, align: 4, slots: []slot{{0, flat32}, {4, flat32}}},

@@ -14,6 +14,7 @@ type Imports struct {
 	HTTP    abi.HTTP
 	TCP     abi.TCP
 	Files   abi.Files
+	Assets  abi.Assets
 	KV      abi.KV
 	Monitor abi.Monitor
 }

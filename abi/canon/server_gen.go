@@ -549,6 +549,55 @@ func serveFilesGetMode(ctx context.Context, imports *Imports, s *server) {
 	})
 }
 
+func serveAssetsOpen(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var hash string
+	hash = l.string(b, "hash")
+	var form abi.AssetsForm
+	form = abi.AssetsForm(l.enum(b[8:], 5, "form"))
+	var v abi.AssetsContents
+	s.do(func() (err error) {
+		if imports.Assets == nil {
+			return denied("assets")
+		}
+		v, err = imports.Assets.Open(ctx, hash, form)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveAssetsRead(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var contents abi.AssetsContents
+	contents = abi.AssetsContents(u64(b))
+	var max uint32
+	max = u32(b[8:])
+	var v []byte
+	s.do(func() (err error) {
+		if imports.Assets == nil {
+			return denied("assets")
+		}
+		v, err = imports.Assets.Read(ctx, contents, max)
+		return err
+	}, func(w *lowerer, b []byte) {
+		w.bytes(b, v, "")
+	})
+}
+
+func serveAssetsClose(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var contents abi.AssetsContents
+	contents = abi.AssetsContents(u64(b))
+	s.do(func() (err error) {
+		if imports.Assets == nil {
+			return nil
+		}
+		imports.Assets.Close(ctx, contents)
+		return nil
+	}, nil)
+}
+
 func serveKVGet(ctx context.Context, imports *Imports, s *server) {
 	l, b := &s.lifter, s.params
 	var key string
@@ -788,6 +837,9 @@ var importServers = [...]struct {
 	{&tcpClose, serveTCPClose},
 	{&filesSetMode, serveFilesSetMode},
 	{&filesGetMode, serveFilesGetMode},
+	{&assetsOpen, serveAssetsOpen},
+	{&assetsRead, serveAssetsRead},
+	{&assetsClose, serveAssetsClose},
 	{&kvGet, serveKVGet},
 	{&kvPut, serveKVPut},
 	{&kvKeys, serveKVKeys},

@@ -15,6 +15,7 @@ type Host struct {
 	HTTP    abi.HTTP
 	TCP     abi.TCP
 	Files   abi.Files
+	Assets  abi.Assets
 	KV      abi.KV
 	Monitor abi.Monitor
 }
@@ -26,7 +27,7 @@ func NewHost(trace *Trace) Host { return host(echo{trace: trace}) }
 func DeniedHost() Host { return host(echo{denied: true}) }
 
 func host(e echo) Host {
-	return Host{EchoLog{e}, EchoControl{e}, EchoHTTP{e}, EchoTCP{e}, EchoFiles{e}, EchoKV{e}, EchoMonitor{e}}
+	return Host{EchoLog{e}, EchoControl{e}, EchoHTTP{e}, EchoTCP{e}, EchoFiles{e}, EchoAssets{e}, EchoKV{e}, EchoMonitor{e}}
 }
 
 // Trace has the calls of functions in the order in which they end. It may be nil.
@@ -122,10 +123,19 @@ func (e EchoProvider) answer(ctx context.Context, name string, result any, param
 	}
 	seed := c.Function + c.Params
 	draw := Seeded(seed)
+	// Whether it fails follows from the request alone, so that a function that the host
+	// gains does not make one that has a single request fail always.
+	fails := draw(4) == 3
 	for range hostCalls {
 		seed += callHost[draw(len(callHost))](ctx, e.Host, draw)
 	}
-	err := answerFrom(Seeded(seed), result)
+	var err error
+	switch draw = Seeded(seed); {
+	case fails:
+		err = Failure(draw)
+	case result != nil:
+		Fill(draw, result)
+	}
 	e.Trace.add(c, result, err)
 	return err
 }

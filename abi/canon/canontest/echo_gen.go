@@ -198,6 +198,23 @@ func (e EchoFiles) GetMode(ctx context.Context, path string) (v uint32, err erro
 	return v, err
 }
 
+// EchoAssets is the assets of a host that echoes.
+type EchoAssets struct{ echo }
+
+func (e EchoAssets) Open(ctx context.Context, hash string, form abi.AssetsForm) (v abi.AssetsContents, err error) {
+	err = e.answer("assets.open", &v, hash, form)
+	return v, err
+}
+
+func (e EchoAssets) Read(ctx context.Context, contents abi.AssetsContents, max uint32) (v []byte, err error) {
+	err = e.answer("assets.read", &v, contents, max)
+	return v, err
+}
+
+func (e EchoAssets) Close(ctx context.Context, contents abi.AssetsContents) {
+	e.tell("assets.close", nil, contents)
+}
+
 // EchoKV is the kv of a host that echoes.
 type EchoKV struct{ echo }
 
@@ -379,6 +396,34 @@ var callHost = [...]func(context.Context, Host, Draw) string{
 			return Dump(err)
 		}
 		return Dump(v)
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
+		var hash string
+		Fill(draw, &hash)
+		var form abi.AssetsForm
+		Fill(draw, &form)
+		v, err := host.Assets.Open(ctx, hash, form)
+		if err != nil {
+			return Dump(err)
+		}
+		return Dump(v)
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
+		var contents abi.AssetsContents
+		Fill(draw, &contents)
+		var max uint32
+		Fill(draw, &max)
+		v, err := host.Assets.Read(ctx, contents, max)
+		if err != nil {
+			return Dump(err)
+		}
+		return Dump(v)
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
+		var contents abi.AssetsContents
+		Fill(draw, &contents)
+		host.Assets.Close(ctx, contents)
+		return ""
 	},
 	func(ctx context.Context, host Host, draw Draw) string {
 		var key string

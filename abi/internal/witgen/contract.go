@@ -20,7 +20,7 @@ type contract struct {
 // The interfaces of the contract, with the Go name of each.
 var interfaceNames = map[string]string{
 	"types": "", "provider": "Provider", "monitor": "Monitor",
-	"log": "Log", "control": "Control", "http": "HTTP", "tcp": "TCP", "files": "Files", "kv": "KV",
+	"log": "Log", "control": "Control", "http": "HTTP", "tcp": "TCP", "files": "Files", "assets": "Assets", "kv": "KV",
 }
 
 // foreign holds the WIT types that Go has hand-written types for.
@@ -92,7 +92,7 @@ func (c *contract) allInterfaces() []*wit.Interface {
 
 // callable returns the interfaces with functions.
 func (c *contract) callable() []*wit.Interface {
-	return c.interfaces("provider", "log", "control", "http", "tcp", "files", "kv", "monitor")
+	return c.interfaces("provider", "log", "control", "http", "tcp", "files", "assets", "kv", "monitor")
 }
 
 // named returns the Go name of a type, and false for an anonymous or primitive type.

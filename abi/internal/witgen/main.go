@@ -70,7 +70,7 @@ func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 	}{
 		{"abi/types_gen.go", "abi", "", writeTypes("types")},
 		{"abi/provider_gen.go", "abi", "", writeTypes("provider")},
-		{"abi/host_gen.go", "abi", "", writeTypes("log", "control", "http", "tcp", "files", "kv")},
+		{"abi/host_gen.go", "abi", "", writeTypes("log", "control", "http", "tcp", "files", "assets", "kv")},
 		{"abi/monitor_gen.go", "abi", "", writeTypes("monitor")},
 		{"abi/unimplemented_gen.go", "abi", "", writeUnimplemented},
 		{"abi/canon/codec_gen.go", "canon", "", writeCodec},

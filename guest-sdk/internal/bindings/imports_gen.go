@@ -129,6 +129,30 @@ func Files() abi.Files {
 	}))
 }
 
+//go:wasmimport husk:provider/assets@0.1.0 open
+func assetsOpen(p0, p1, p2, p3 uint32)
+
+//go:wasmimport husk:provider/assets@0.1.0 read
+func assetsRead(p0 uint64, p1, p2 uint32)
+
+//go:wasmimport husk:provider/assets@0.1.0 close
+func assetsClose(p0 uint64)
+
+// Assets returns the host's assets.
+func Assets() abi.Assets {
+	return canon.NewAssets(caller(func(function int, args []uint64) uint64 {
+		switch function {
+		case 0:
+			assetsOpen(uint32(args[0]), uint32(args[1]), uint32(args[2]), uint32(args[3]))
+		case 1:
+			assetsRead(args[0], uint32(args[1]), uint32(args[2]))
+		case 2:
+			assetsClose(args[0])
+		}
+		return 0
+	}))
+}
+
 //go:wasmimport husk:provider/kv@0.1.0 get
 func kvGet(p0, p1, p2 uint32)
 

@@ -13,7 +13,7 @@ func init() {
 	bindings.OnFirstCall(func() {
 		bindings.Serve(canontest.EchoProvider{Host: canontest.Host{
 			Log: bindings.Log(), Control: bindings.Control(), HTTP: bindings.HTTP(), TCP: bindings.TCP(),
-			Files: bindings.Files(), KV: bindings.KV(), Monitor: bindings.Monitor(),
+			Files: bindings.Files(), Assets: bindings.Assets(), KV: bindings.KV(), Monitor: bindings.Monitor(),
 		}})
 	})
 }

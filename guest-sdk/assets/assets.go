@@ -1,0 +1,98 @@
+package assets
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// ErrElided is an asset or archive whose contents are not to be had: an old one.
+var ErrElided = errors.New("the contents of an asset that is no input of the call are not known, only their hash")
+
+// Open begins to read an asset. The caller must close it, and learns from the error at
+// the end whether what it read is what the hash says.
+func Open(ctx context.Context, a property.Asset) (io.ReadCloser, error) {
+	switch a.Source {
+	case property.SourceText:
+		return io.NopCloser(strings.NewReader(a.Text)), nil
+	case property.SourceNone:
+		return nil, ErrElided
+	}
+	return open(ctx, a.Hash, abi.AssetsFormBlob)
+}
+
+// Format is one of the ways to put the files of an archive into one file.
+type Format uint8
+
+// The formats. What is such a file already is read as it is.
+const (
+	Tar Format = iota
+	TarGzip
+	Zip
+)
+
+// OpenArchive begins to read an archive as one file, to pass it on. The caller must close it.
+func OpenArchive(ctx context.Context, a property.Archive, format Format) (io.ReadCloser, error) {
+	if a.Source == property.SourceNone {
+		return nil, ErrElided
+	}
+	form := abi.AssetsFormTar
+	switch format {
+	case TarGzip:
+		form = abi.AssetsFormTarGzip
+	case Zip:
+		form = abi.AssetsFormZip
+	}
+	return open(ctx, a.Hash, form)
+}
+
+// Entry is a file of an archive. It can be read until the next one is asked for.
+type Entry struct {
+	// Name is a relative path with slashes that is clean and leads nowhere else (see
+	// [io/fs.ValidPath]). Each occurs once.
+	Name string
+	// Size is in bytes.
+	Size int64
+	io.Reader
+}
+
+// Entries goes through the files of an archive, whatever its format is and however deep
+// its parts are nested. An error ends it. Directories are no entries.
+func Entries(ctx context.Context, a property.Archive) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if a.Source == property.SourceNone {
+			yield(Entry{}, ErrElided)
+			return
+		}
+		r, err := open(ctx, a.Hash, abi.AssetsFormEntries)
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		defer r.Close()
+		files := tar.NewReader(r)
+		for {
+			h, err := files.Next()
+			if errors.Is(err, io.EOF) {
+				// What follows the last file has to be read too, to learn whether the
+				// contents are what the hash says.
+				if _, err = io.Copy(io.Discard, r); err == nil {
+					return
+				}
+			}
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if !yield(Entry{h.Name, h.Size, files}, nil) {
+				return
+			}
+		}
+	}
+}

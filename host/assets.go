@@ -1,0 +1,87 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+const (
+	// MaxOpenAssets is how many assets and archives one call may be reading at once. Each
+	// can hold a file open and an archive that is being made.
+	MaxOpenAssets = 16
+
+	// MaxAssetChunk bounds how much of an asset is passed at once, in bytes. It is copied
+	// twice on its way; larger ones are not faster.
+	MaxAssetChunk = 256 << 10
+)
+
+// guestAssets gives one call of a provider the contents of the assets that it was passed
+// (see [abi.WithAssets]). What the call leaves open is closed when it ends.
+type guestAssets struct {
+	opener abi.AssetOpener
+	last   abi.AssetsContents
+	open   map[abi.AssetsContents]io.ReadCloser
+}
+
+var _ abi.Assets = (*guestAssets)(nil)
+
+// Open begins to read an asset or archive.
+func (a *guestAssets) Open(ctx context.Context, hash string, form abi.AssetsForm) (abi.AssetsContents, error) {
+	if len(a.open) >= MaxOpenAssets {
+		return 0, hostError(abi.ErrorKindUnavailable, fmt.Sprintf("%d assets of the call are open already: close one", MaxOpenAssets))
+	}
+	if a.opener == nil {
+		return 0, hostError(abi.ErrorKindNotFound, "the call was passed no assets")
+	}
+	r, err := a.opener.OpenAsset(ctx, hash, form)
+	if err != nil {
+		return 0, assetError(err)
+	}
+	if a.open == nil {
+		a.open = make(map[abi.AssetsContents]io.ReadCloser)
+	}
+	a.last++
+	a.open[a.last] = r
+	return a.last, nil
+}
+
+// Read answers a part of the contents, an empty one at their end.
+func (a *guestAssets) Read(_ context.Context, handle abi.AssetsContents, most uint32) ([]byte, error) {
+	r := a.open[handle]
+	if r == nil {
+		return nil, hostError(abi.ErrorKindNotFound, "there is no such asset: it was closed, or opened in another call")
+	}
+	data := make([]byte, max(1, min(most, MaxAssetChunk)))
+	n, err := io.ReadFull(r, data)
+	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return data[:n], nil
+	}
+	return nil, assetError(err)
+}
+
+// Close gives the contents up.
+func (a *guestAssets) Close(_ context.Context, handle abi.AssetsContents) {
+	if r := a.open[handle]; r != nil {
+		delete(a.open, handle)
+		_ = r.Close() // nothing was written
+	}
+}
+
+// closeAll ends what a call left open.
+func (a *guestAssets) closeAll() {
+	for handle := range a.open {
+		a.Close(context.Background(), handle)
+	}
+}
+
+// assetError is an error of reading for a guest.
+func assetError(err error) error {
+	if failure, ok := errors.AsType[*abi.Error](err); ok {
+		return hostError(failure.Kind, failure.Message)
+	}
+	return hostError(abi.ErrorKindUnavailable, err.Error())
+}
