@@ -85,11 +85,16 @@ type done struct {
 
 // do calls the probe's function.
 func do(ctx context.Context, p abi.Provider, what string, args ...string) (done, error) {
+	return doOf(ctx, p, "probe", what, args...)
+}
+
+// doOf calls the function of a package that the probe serves.
+func doOf(ctx context.Context, p abi.Provider, pkg, what string, args ...string) (done, error) {
 	list := make([]property.Value, len(args))
 	for i, arg := range args {
 		list[i] = property.String(arg)
 	}
-	response, err := p.Invoke(ctx, abi.InvokeRequest{Token: "probe:index:do", Args: property.MapOf(map[string]property.Value{
+	response, err := p.Invoke(ctx, abi.InvokeRequest{Token: pkg + ":index:do", Args: property.MapOf(map[string]property.Value{
 		"what": property.String(what), "args": property.Array(list...),
 	})})
 	if err != nil {

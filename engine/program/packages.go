@@ -19,11 +19,29 @@ type Package struct {
 	// Version is a semantic version that the provider must be compatible with,
 	// empty for any.
 	Version string
-	// Parameters make the provider into the package. They are as they are written:
-	// only the provider knows which of them are paths.
-	Parameters []string
+	// Parameters make the provider into the package, or into the one that Extension
+	// extends; nil for the provider's own.
+	Parameters *Parameterization
+	// Extension makes the provider serve the package beside its own; nil where the
+	// package is no extension.
+	Extension *Parameterization
 	// Position is where the package is declared, zero where it is not.
 	Position source.Position
+}
+
+// Parameterized reports whether the package is not its provider's own.
+func (p Package) Parameterized() bool { return p.Parameters != nil || p.Extension != nil }
+
+// Served is the package whose providers serve the package: the one that it extends,
+// else the package itself.
+func (p Package) Served() string {
+	switch {
+	case p.Extension == nil:
+		return p.Name
+	case p.Parameters != nil:
+		return p.Parameters.Name
+	}
+	return p.Source
 }
 
 // Package returns what a package is made of. One that is not declared is its
@@ -37,8 +55,8 @@ func (p *Project) Package(name string) Package {
 	return Package{Name: name, Source: name}
 }
 
-// packages reads declarations by name: {source: ..., version: ..., parameters: [...]},
-// or in short "source@version".
+// packages reads declarations by name: {source: ..., version: ..., parameters: [...],
+// extension: [...]}, or in short "source@version".
 func (d *decoder) packages() {
 	for _, f := range d.declaredPackages {
 		if !isPackageName(f.Name) || f.Name == "pulumi" {
@@ -71,9 +89,11 @@ func (d *decoder) pkg(f source.Field) (p Package, ok bool) {
 				p.Version, valid = d.Text(g.Value, "a package's version")
 				version = g.Value
 			case "parameters":
-				p.Parameters, valid = d.parameters(g.Value)
+				p.Parameters, valid = d.parameterization(g.Name, g.Value)
+			case "extension":
+				p.Extension, valid = d.parameterization(g.Name, g.Value)
 			default:
-				d.Unknown(g, "a package", []string{"source", "version", "parameters"})
+				d.Unknown(g, "a package", []string{"source", "version", "parameters", "extension"})
 			}
 			ok = ok && valid
 		}
@@ -93,20 +113,23 @@ func (d *decoder) pkg(f source.Field) (p Package, ok bool) {
 		}
 		p.Version = strings.TrimPrefix(p.Version, "v")
 	}
-	return p, ok && d.checkSource(at, p)
+	return p, ok && d.checkSource(at, p) && d.checkNames(f, &p)
 }
 
-func (d *decoder) parameters(n *yaml.Node) (parameters []string, ok bool) {
-	if n.Kind != yaml.SequenceNode && !source.IsNull(n) {
-		d.Errorf(n, "parameters must be a list, not %s", source.Describe(n))
-		return nil, false
+// checkNames completes the names of what is made by value: the last thing that is made
+// is the package itself.
+func (d *decoder) checkNames(f source.Field, p *Package) bool {
+	last := p.Extension
+	if last == nil {
+		last = p.Parameters
+	} else if r := p.Parameters; r != nil && r.Name == "" {
+		d.Errorf(f.Key, "the parameters of the package %q need the name of the package that it extends: give its name, version, and value, as husk package add does", p.Name)
+		return false
 	}
-	ok = true
-	for _, e := range d.Elements(n, "parameters") {
-		text, isText := d.Text(e, "a parameter")
-		parameters, ok = append(parameters, text), ok && isText
+	if last != nil && last.Version != "" && last.Name == "" {
+		last.Name = p.Name
 	}
-	return parameters, ok
+	return true
 }
 
 // checkSource reports a source that is no provider of the project, or not this package.
@@ -125,9 +148,9 @@ func (d *decoder) checkSource(at *yaml.Node, p Package) bool {
 		}
 		d.Add(e)
 		return false
-	case len(p.Parameters) == 0 && p.Source != p.Name:
+	case !p.Parameterized() && p.Source != p.Name:
 		e := d.File.Errorf(source.Of(at), "without parameters, the provider %q is the package %q, not %q", p.Source, p.Source, p.Name)
-		e.Detail = "add the parameters that make it the package, or rename the package"
+		e.Detail = "add the parameters that make it the package, or the extension that makes it serve it, or rename the package"
 		d.Add(e)
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/stretchr/testify/require"
 )
@@ -27,11 +28,11 @@ plugins:
 `)
 	require.Equal(t, Package{
 		Name: "petstore", Source: "openapi", Version: "1.2.3",
-		Parameters: []string{"./petstore.yaml", "1.10", "true"}, Position: source.Position{Line: 4, Column: 3},
+		Parameters: &Parameterization{Args: []string{"./petstore.yaml", "1.10", "true"}}, Position: source.Position{Line: 4, Column: 3},
 	}, p.Package("petstore"))
 	openapi, random := p.Package("openapi"), p.Package("random")
 	require.Equal(t, "1.2", openapi.Version)
-	require.Empty(t, openapi.Parameters)
+	require.False(t, openapi.Parameterized())
 	require.Equal(t, "random", random.Source)
 	require.Empty(t, random.Version)
 	require.Equal(t, Package{Name: "other", Source: "other"}, p.Package("other"), "what is not declared")
@@ -83,7 +84,7 @@ Husk.yaml:10:9: a package is a mapping with a source, or text such as openapi@1.
 Husk.yaml:11:18: a package's source must be text, not a mapping
    11 |   form: {source: {}, parameters: x.yaml}
       |                  ^
-Husk.yaml:11:34: parameters must be a list, not text
+Husk.yaml:11:34: parameters must be a list of words, or a mapping with a version and a value, not text
    11 |   form: {source: {}, parameters: x.yaml}
       |                                  ^
 Husk.yaml:12:27: unknown key "parameter" in a package; did you mean "parameters"?
@@ -108,7 +109,7 @@ Husk.yaml:15:12: "" is not a version such as 4.16.0
 Husk.yaml:16:19: without parameters, the provider "openapi" is the package "openapi", not "other"
    16 |   other: {source: openapi, parameters: []}
       |                   ^
-  add the parameters that make it the package, or rename the package
+  add the parameters that make it the package, or the extension that makes it serve it, or rename the package
 Husk.yaml:18:3: "a:b" is not a name that a package can have
    18 |   a:b: {source: openapi, parameters: [x]}
       |   ^
@@ -119,4 +120,43 @@ Husk.yaml:19:3: "pulumi" is not a name that a package can have
 	_, err := ParseProject("/work", "Husk.yaml", []byte(text))
 	require.Error(t, err)
 	require.Equal(t, strings.TrimPrefix(want, "\n"), err.Error()+"\n")
+}
+
+// What a provider made of parameters before takes the place of them; the name is the
+// package's own where nothing else is said.
+func TestPackageValues(t *testing.T) {
+	p := project(t, `
+name: shop
+packages:
+  petstore: {source: openapi, parameters: {version: v1.2.3, value: AP8=}}
+  more: {source: openapi, extension: {version: 2.0.0, value: ""}}
+  both: {source: openapi, parameters: {name: petstore, version: 1.2.3, value: AP8=}, extension: [x]}
+plugins:
+  providers:
+    - {name: openapi, path: openapi.wasm}
+`)
+	value := Parameterization{Name: "petstore", Version: "1.2.3", Value: []byte{0, 255}}
+	require.Equal(t, &value, p.Package("petstore").Parameters)
+	require.Equal(t, &abi.Parameters{
+		Case: abi.ParametersCaseValue, Value: abi.ParameterValue{Name: "petstore", Version: "1.2.3", Value: []byte{0, 255}},
+	}, p.Package("petstore").Parameters.Parameters())
+	require.Equal(t, &Parameterization{Name: "more", Version: "2.0.0", Value: []byte{}}, p.Package("more").Extension)
+	require.Nil(t, p.Package("more").Parameters.Parameters())
+	both := p.Package("both")
+	require.Equal(t, &value, both.Parameters)
+	require.Equal(t, &abi.Parameters{Case: abi.ParametersCaseArgs, Args: []string{"x"}}, both.Extension.Parameters())
+}
+
+func TestPackageValueErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"{version: 1.0.0}":                              "the parameters need a version and a value, which husk package add writes, or a list of words",
+		"{value: eA==}":                                 "the parameters need a version and a value",
+		"{version: 1.0, value: eA==}":                   `"1.0" is not a version such as 4.16.0`,
+		"{version: 1.0.0, value: '?'}":                  "the value of the parameters is not base64; husk package add writes it",
+		"{version: 1.0.0, value: eA==, args: x}":        `unknown key "args" in parameters`,
+		"{version: 1.0.0, value: eA==}, extension: [x]": `the parameters of the package "a" need the name of the package that it extends`,
+	} {
+		_, err := ParseProject("/work", "Husk.yaml", []byte("name: shop\nplugins: {providers: [{name: b, path: b.wasm}]}\npackages: {a: {source: b, parameters: "+text+"}}\n"))
+		require.ErrorContains(t, err, want, text)
+	}
 }

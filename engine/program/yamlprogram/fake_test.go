@@ -22,13 +22,13 @@ import (
 
 // schemaFiles are the packages of testdata/schemas, and the package "bare",
 // which has no schema, and "broken", which cannot be read. With a parameter, a
-// source becomes the package whose schema file the parameter names.
+// source becomes, or is extended with, the package whose schema file the parameter names.
 type schemaFiles struct{}
 
 func (schemaFiles) Package(_ context.Context, pkg program.Package) (*schema.Package, error) {
 	name, version := pkg.Source, pkg.Version
-	if len(pkg.Parameters) > 0 {
-		document, err := os.ReadFile(filepath.Join("testdata", "schemas", strings.TrimSuffix(filepath.Base(pkg.Parameters[0]), ".json")+".json"))
+	if by := cmp.Or(pkg.Extension, pkg.Parameters); by != nil {
+		document, err := os.ReadFile(filepath.Join("testdata", "schemas", strings.TrimSuffix(filepath.Base(by.Args[0]), ".json")+".json"))
 		if err != nil {
 			return nil, fmt.Errorf("parameter 0: %w", err)
 		}

@@ -107,7 +107,7 @@ func (g *graph) useDefaults(c *compilation) {
 
 // needsDefault reports whether a node leaves the choice of a package's provider open.
 func (n *node) needsDefault(c *compilation, pkg string) bool {
-	if r := n.resource; r != nil && !r.isProvider() && r.pkg == pkg && r.options.given["provider"] == nil {
+	if r := n.resource; r != nil && !r.isProvider() && c.served(r.pkg) == pkg && r.options.given["provider"] == nil {
 		return true
 	}
 	needs := false
@@ -115,7 +115,7 @@ func (n *node) needsDefault(c *compilation, pkg string) bool {
 		expr.Walk(x, func(x expr.Expr) {
 			if call, ok := x.(*expr.Invoke); ok && call.Provider == nil {
 				p, _ := packageOf(call.Token)
-				needs = needs || p == pkg
+				needs = needs || c.served(p) == pkg
 			}
 		})
 	}

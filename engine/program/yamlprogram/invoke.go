@@ -108,7 +108,7 @@ func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.Functio
 // defaultProvider returns the default provider of a package if it is there by
 // now: what the provider itself is made from does without.
 func (e *evaluator) defaultProvider(pkg string) *instance {
-	r := e.c.defaults[pkg]
+	r := e.c.defaults[e.c.served(pkg)]
 	if r == nil {
 		return nil
 	}

@@ -35,8 +35,8 @@ func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, paren
 		parent = p.urn
 	}
 	if p := o.provider("provider", r.options.given["provider"]); p != nil {
-		if p.decl.pkg != r.pkg && r.pkg != "" && !r.isComponent() {
-			o.fail(r.options.given["provider"], "the provider %q is one of package %q, but the resource belongs to package %q", p.decl.name, p.decl.pkg, r.pkg)
+		if served := o.c.served(r.pkg); p.decl.pkg != served && r.pkg != "" && !r.isComponent() {
+			o.fail(r.options.given["provider"], "the provider %q is one of package %q, but the resource belongs to package %q", p.decl.name, p.decl.pkg, served)
 		}
 		out.Provider = p.reference()
 	}

@@ -54,7 +54,7 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 	}
 	want := c.program.project.Package(name)
 	if version != "" {
-		if len(want.Parameters) > 0 {
+		if want.Parameterized() {
 			c.report.Errorf(versionAt, "the package %q is made of the provider %q with parameters, which say its version; take the option version out", name, want.Source)
 		} else {
 			want.Version, want.Position = version, source.Position{}
@@ -71,7 +71,7 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 		c.report.Add(c.unknownPackage(name, at))
 	case err != nil:
 		c.unusable(want, err, at)
-	case s != nil && len(want.Parameters) > 0 && s.Name != want.Name:
+	case s != nil && want.Parameterized() && s.Name != want.Name:
 		c.report.Add(c.misnamed(want, s.Name))
 		p = loadedPackage{}
 	}
@@ -98,6 +98,11 @@ func (c *compilation) unusable(pkg program.Package, err error, at *yaml.Node) {
 
 // misnamed says that a provider became another package than the declared one.
 func (c *compilation) misnamed(pkg program.Package, answered string) source.Diagnostic {
+	if pkg.Extension != nil {
+		d := c.program.project.File.Errorf(pkg.Position, "with this extension, the provider %q serves the package %q, not %q", pkg.Source, answered, pkg.Name)
+		d.Detail = "declare the package by that name, or correct its extension"
+		return d
+	}
 	d := c.program.project.File.Errorf(pkg.Position, "with these parameters, the provider %q is the package %q, not %q", pkg.Source, answered, pkg.Name)
 	d.Detail = "declare the package by that name, or correct its parameters"
 	return d
@@ -107,12 +112,12 @@ func (c *compilation) misnamed(pkg program.Package, answered string) source.Diag
 // to the monitor, and keeps what it calls them.
 func (c *compilation) registerPackages(ctx context.Context, monitor abi.Monitor) error {
 	for _, pkg := range c.program.project.Packages {
-		if _, used := c.packages.loaded[packageKey{pkg.Name, pkg.Version}]; !used || len(pkg.Parameters) == 0 {
+		if _, used := c.packages.loaded[packageKey{pkg.Name, pkg.Version}]; !used || !pkg.Parameterized() {
 			continue
 		}
 		response, err := monitor.RegisterPackage(ctx, abi.RegisterPackageRequest{
 			Name: pkg.Source, Version: pkg.Version,
-			Parameters: &abi.Parameters{Case: abi.ParametersCaseArgs, Args: pkg.Parameters},
+			Parameters: pkg.Parameters.Parameters(), Extension: pkg.Extension.Parameters(),
 		})
 		switch {
 		case ctx.Err() != nil:
@@ -130,11 +135,14 @@ func (c *compilation) registerPackages(ctx context.Context, monitor abi.Monitor)
 
 // versionOf returns the version of a package where what uses it gives none.
 func (c *compilation) versionOf(pkg string) string {
-	if declared := c.program.project.Package(pkg); len(declared.Parameters) == 0 {
+	if declared := c.program.project.Package(pkg); !declared.Parameterized() {
 		return declared.Version
 	}
 	return "" // its reference says it
 }
+
+// served returns the package whose providers serve a package.
+func (c *compilation) served(pkg string) string { return c.program.project.Package(pkg).Served() }
 
 func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnostic {
 	var names []string
@@ -170,6 +178,10 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 	}
 	if r.pkg = providedPackage(r.typ); r.pkg != "" {
 		r.token = r.typ
+		if declared := c.program.project.Package(r.pkg); declared.Extension != nil {
+			c.report.Errorf(r.typeNode, "the package %q has no provider of its own: it extends the provider %q, which serves it", r.pkg, declared.Source)
+			return
+		}
 		if p := c.pkg(ctx, r.pkg, r.options.version, r.typeNode, r.options.versionNode); p.schema != nil {
 			r.inputs, r.outputs = &p.schema.Config, &p.schema.Config
 		}

@@ -104,3 +104,38 @@ func TestPackagesInEngine(t *testing.T) {
 	require.Zero(t, cloud.Objects())
 	require.Contains(t, cloud.Parameters(), `["petstore"]`)
 }
+
+// A package that extends a provider is served by that provider, by the default one or
+// by one of the program.
+func TestExtensionInEngine(t *testing.T) {
+	const program = `
+plugins:
+  providers: [{name: dns, path: dns.wasm}]
+packages:
+  petstore: {source: dns, extension: [petstore]}
+resources:
+  server: {type: pulumi:providers:dns}
+  standard: {type: pulumi:providers:dns, defaultProvider: true}
+  record: {type: dns:Record, properties: {name: a}}
+  pet: {type: petstore:Pet, properties: {name: Rex}}
+  mine: {type: petstore:Pet, properties: {name: Tom}, options: {provider: "${server}"}}
+`
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	for _, want := range []engine.Changes{{Create: 6}, {Same: 6}} {
+		result, err := s.Try(engine.Up, load(t, program))
+		require.NoError(t, err)
+		require.Equal(t, want, result.Changes)
+	}
+	require.Contains(t, s.Resource("record").Provider, "pulumi:providers:dns::standard::")
+	require.Equal(t, s.Resource("record").Provider, s.Resource("pet").Provider)
+	require.Contains(t, s.Resource("mine").Provider, "pulumi:providers:dns::server::")
+	require.NotEmpty(t, s.Resource("pet").ExtensionRef)
+	s.Destroy()
+	require.Zero(t, s.Cloud.Objects())
+
+	_, err := s.Try(engine.Up, load(t, strings.Replace(program, "pulumi:providers:dns", "pulumi:providers:petstore", 1)))
+	require.ErrorContains(t, err, `the package "petstore" has no provider of its own: it extends the provider "dns", which serves it`)
+	monitor := &fakeMonitor{packageName: "pets"}
+	err = load(t, program).Run(t.Context(), runContext(), monitor)
+	require.ErrorContains(t, err, `with this extension, the provider "dns" serves the package "pets", not "petstore"`)
+}

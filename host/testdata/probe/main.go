@@ -163,6 +163,24 @@ var actions = map[string]func(context.Context, []string) (string, error){
 		}
 		return "", files.SetMode(ctx, a[0], fs.FileMode(mode))
 	},
+	// meet returns once as many calls as the number says are in it, with the same directory.
+	"meet": func(ctx context.Context, a []string) (string, error) {
+		number, err := strconv.Atoi(a[2])
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(a[0]+"/"+a[1], nil, 0o644); err != nil {
+			return "", err
+		}
+		for ctx.Err() == nil {
+			present, err := os.ReadDir(a[0])
+			if err != nil || len(present) >= number {
+				return "", err
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return "", ctx.Err()
+	},
 	"mode": func(ctx context.Context, a []string) (string, error) {
 		mode, err := files.Mode(ctx, a[0])
 		return mode.String(), err
@@ -189,5 +207,18 @@ func main() {
 		}),
 		Resources: []guest.Resource{guest.ResourceOf("probe:index:Thing", Thing{})},
 		Functions: []guest.Function{guest.FunctionOf("probe:index:do", do)},
+		// A package with the function by another name.
+		Extend: func(_ context.Context, p guest.Parameters) (guest.Parameterized, error) {
+			if len(p.Args) > 0 {
+				p.Name, p.Version = p.Args[0], "0.1.0"
+			}
+			if p.Name == "refuse" {
+				return guest.Parameterized{}, errors.New("that is no package")
+			}
+			os.Stdout.WriteString("extended with " + p.Name + "\n")
+			return guest.Parameterized{Provider: guest.Provider{
+				Name: p.Name, Version: p.Version, Functions: []guest.Function{guest.FunctionOf(p.Name+":index:do", do)},
+			}, Value: []byte("value")}, nil
+		},
 	})
 }

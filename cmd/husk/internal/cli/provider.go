@@ -177,7 +177,7 @@ func (a *app) projectOf(name string) (*program.Project, error) {
 func (a *app) schemaOf(ctx context.Context, p *plugins.Plugins, project *program.Project, name string) ([]byte, error) {
 	path := name
 	if project != nil {
-		if pkg := project.Package(name); len(pkg.Parameters) > 0 {
+		if pkg := project.Package(name); pkg.Parameterized() {
 			text, err := p.PackageSchema(ctx, pkg)
 			if err != nil {
 				return nil, fmt.Errorf("the package %q cannot be used: %w", name, err)

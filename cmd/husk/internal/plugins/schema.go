@@ -24,7 +24,7 @@ func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Pac
 	if _, err := p.grants(declared); err != nil {
 		return nil, err // earlier than when a resource needs it
 	}
-	if len(pkg.Parameters) > 0 {
+	if pkg.Parameterized() {
 		return parsed(p.parameterized(ctx, pkg, declared, module)) // the declaration is the place of its errors
 	}
 	out, err := parsed(p.Schema(ctx, module))
@@ -67,20 +67,38 @@ func (p *Plugins) parameterized(ctx context.Context, pkg program.Package, declar
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, provider.Close()) }()
+	_, text, err = parameterize(ctx, provider, pkg)
+	return text, err
+}
+
+// parameterize makes a provider into a package, and returns what the provider answered
+// to the last parameters, and the package's schema.
+func parameterize(ctx context.Context, provider abi.Provider, pkg program.Package) (made abi.ParameterizeResponse, schema []byte, err error) {
 	if _, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"}); err != nil {
-		return nil, err
+		return made, nil, err
 	}
-	_, err = provider.Parameterize(ctx, abi.ParameterizeRequest{
-		Parameters: abi.Parameters{Case: abi.ParametersCaseArgs, Args: pkg.Parameters},
-	})
-	if errors.Is(err, abi.ErrUnimplemented) {
-		return nil, fmt.Errorf("its provider %q takes no parameters", declared.Name)
+	var request abi.GetSchemaRequest
+	for _, by := range []struct {
+		parameters *program.Parameterization
+		extension  bool
+		refused    string
+	}{{pkg.Parameters, false, "takes no parameters"}, {pkg.Extension, true, "takes no extensions"}} {
+		if by.parameters == nil {
+			continue
+		}
+		made, err = provider.Parameterize(ctx, abi.ParameterizeRequest{Parameters: *by.parameters.Parameters(), Extension: by.extension})
+		if errors.Is(err, abi.ErrUnimplemented) {
+			return made, nil, fmt.Errorf("its provider %q %s", pkg.Source, by.refused)
+		}
+		if err != nil {
+			return made, nil, err
+		}
+		if by.extension {
+			request = abi.GetSchemaRequest{SubpackageName: made.Name, SubpackageVersion: made.Version}
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	resp, err := provider.GetSchema(ctx, abi.GetSchemaRequest{})
-	return []byte(resp.Schema), err
+	resp, err := provider.GetSchema(ctx, request)
+	return made, []byte(resp.Schema), err
 }
 
 // Schema returns the JSON of a module's schema. The error is abi.ErrUnimplemented

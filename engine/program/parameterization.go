@@ -1,0 +1,92 @@
+package program
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// Parameterization is what a provider is told to become another package, or to serve
+// one beside its own: words, or what it made of such words before.
+type Parameterization struct {
+	// Args are words, as they are written: only the provider knows which of them are paths.
+	Args []string
+	// Name and Version are those of the package that Value makes. There are none where
+	// there are words.
+	Name    string
+	Version string
+	// Value holds bytes that only the provider understands.
+	Value []byte
+}
+
+// Parameters is the parameterization as providers take it; nil for none.
+func (p *Parameterization) Parameters() *abi.Parameters {
+	switch {
+	case p == nil:
+		return nil
+	case p.Version == "":
+		return &abi.Parameters{Case: abi.ParametersCaseArgs, Args: p.Args}
+	}
+	return &abi.Parameters{Case: abi.ParametersCaseValue, Value: abi.ParameterValue{Name: p.Name, Version: p.Version, Value: p.Value}}
+}
+
+// parameterization reads a list of words, or {name: ..., version: ..., value: base64}.
+// An empty list is none.
+func (d *decoder) parameterization(key string, n *yaml.Node) (p *Parameterization, ok bool) {
+	if n.Kind == yaml.MappingNode {
+		return d.parameterValue(key, n)
+	}
+	if n.Kind != yaml.SequenceNode && !source.IsNull(n) {
+		d.Errorf(n, "%s must be a list of words, or a mapping with a version and a value, not %s", key, source.Describe(n))
+		return nil, false
+	}
+	p, ok = &Parameterization{}, true
+	for _, e := range d.Elements(n, key) {
+		text, isText := d.Text(e, "a parameter")
+		p.Args, ok = append(p.Args, text), ok && isText
+	}
+	if len(p.Args) == 0 {
+		p = nil
+	}
+	return p, ok
+}
+
+func (d *decoder) parameterValue(key string, n *yaml.Node) (p *Parameterization, ok bool) {
+	p, ok = &Parameterization{}, true
+	for _, g := range d.Fields(n, key) {
+		text, valid := "", true
+		switch g.Name {
+		case "name":
+			p.Name, valid = d.Text(g.Value, "the name of what the "+key+" make")
+		case "version":
+			if p.Version, valid = d.Text(g.Value, "the version of what the "+key+" make"); valid {
+				p.Version = strings.TrimPrefix(p.Version, "v")
+				if _, err := semver.Parse(p.Version); err != nil {
+					d.Errorf(g.Value, "%q is not a version such as 4.16.0", p.Version)
+					valid = false
+				}
+			}
+		case "value":
+			if text, valid = d.Text(g.Value, "the value of the "+key); valid {
+				var err error
+				if p.Value, err = base64.StdEncoding.DecodeString(text); err != nil {
+					d.Errorf(g.Value, "the value of the %s is not base64; husk package add writes it", key)
+					valid = false
+				}
+			}
+		default:
+			d.Unknown(g, key, []string{"name", "version", "value"})
+		}
+		ok = ok && valid
+	}
+	if ok && (p.Version == "" || p.Value == nil) {
+		d.Errorf(n, "the %s need a version and a value, which husk package add writes, or a list of words", key)
+		ok = false
+	}
+	return p, ok
+}
