@@ -124,6 +124,9 @@ type StackFrame struct {
 // providerTypePrefix starts the types of provider resources.
 const providerTypePrefix = "pulumi:providers:"
 
+// ProviderType returns the type of a package's provider resources.
+func ProviderType(pkg string) string { return providerTypePrefix + pkg }
+
 // IsProvider reports whether the resource is a provider.
 func (r *Resource) IsProvider() bool {
 	return r.Custom && strings.HasPrefix(r.Type, providerTypePrefix)

@@ -1,0 +1,203 @@
+// Package edit changes states by hand: it takes resources out of them, renames them,
+// moves them to other stacks, and makes states whole again. It knows nothing of
+// providers: what a state says is changed, and nothing real is.
+//
+// Every edit leaves its snapshot as it is and returns another, which holds together
+// where the first did. [github.com/husk-dev/husk/engine/state.Stack.Replace] saves it.
+package edit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// NotFoundError says that the state has no resource of a URN.
+type NotFoundError struct {
+	URN urn.URN
+	// Likely are the URNs of resources that have this name, sorted.
+	Likely []urn.URN
+}
+
+func (e *NotFoundError) Error() string {
+	if len(e.Likely) == 0 {
+		return fmt.Sprintf("there is no resource %s: husk state ls lists all", e.URN)
+	}
+	return fmt.Sprintf("there is no resource %s; did you mean %s?", e.URN, list(e.Likely))
+}
+
+// ProtectedError says that resources are protected.
+type ProtectedError struct{ URNs []urn.URN }
+
+func (e *ProtectedError) Error() string {
+	return fmt.Sprintf("%s %s protected: unprotect first, or forget all the same with --force", list(e.URNs), are(e.URNs))
+}
+
+// DependentsError says that resources are still needed by others.
+type DependentsError struct {
+	URNs, Dependents []urn.URN
+}
+
+func (e *DependentsError) Error() string {
+	return fmt.Sprintf("%s %s needed by %s: forget those as well with --target-dependents", list(e.URNs), are(e.URNs), list(e.Dependents))
+}
+
+// ConflictError says that a URN is taken.
+type ConflictError struct{ URN urn.URN }
+
+func (e *ConflictError) Error() string { return fmt.Sprintf("there is a resource %s already", e.URN) }
+
+// RefusedError says that an edit is not possible with a resource.
+type RefusedError struct {
+	URN    urn.URN
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s %s", e.URN, e.Reason) }
+
+func are(urns []urn.URN) string {
+	if len(urns) == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func list(urns []urn.URN) string {
+	texts := make([]string, len(urns))
+	for i, u := range urns {
+		texts[i] = string(u)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Find returns the resource of a URN. The error is a [*NotFoundError].
+func Find(s *state.Snapshot, u urn.URN) (*state.Resource, error) {
+	serials, err := find(s, s.Graph(), []urn.URN{u})
+	if err != nil {
+		return nil, err
+	}
+	r, _ := s.Resource(serials[0])
+	return r, nil
+}
+
+// find returns the resources of the URNs, each once.
+func find(s *state.Snapshot, g *state.Graph, urns []urn.URN) ([]state.Serial, error) {
+	var out []state.Serial
+	for _, u := range urns {
+		serial, ok := g.Find(u)
+		if !ok {
+			return nil, notFound(s, u)
+		}
+		if !slices.Contains(out, serial) {
+			out = append(out, serial)
+		}
+	}
+	return out, nil
+}
+
+func notFound(s *state.Snapshot, u urn.URN) error {
+	e := &NotFoundError{URN: u}
+	name := u.Name()
+	if name == "" {
+		name = string(u) // a bare name
+	}
+	for _, r := range s.Resources() {
+		if r.URN.Name() == name {
+			e.Likely = append(e.Likely, r.URN)
+		}
+	}
+	slices.Sort(e.Likely)
+	e.Likely = slices.Compact(e.Likely)
+	return e
+}
+
+func urnsOf(s *state.Snapshot, serials []state.Serial) []urn.URN {
+	out := make([]urn.URN, len(serials))
+	for i, serial := range serials {
+		r, _ := s.Resource(serial)
+		out[i] = r.URN
+	}
+	return out
+}
+
+// apply returns the snapshot with changes made.
+func apply(s *state.Snapshot, changes state.Entry) (*state.Snapshot, error) {
+	out := s.Clone()
+	if err := out.Apply(changes); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// change replaces each of the resources by what do makes of a copy of it.
+func change(s *state.Snapshot, urns []urn.URN, do func(*state.Resource) error) (*state.Snapshot, error) {
+	serials, err := find(s, s.Graph(), urns)
+	if err != nil {
+		return nil, err
+	}
+	var changes state.Entry
+	for _, serial := range serials {
+		r, _ := s.Resource(serial)
+		changed := *r
+		if err := do(&changed); err != nil {
+			return nil, err
+		}
+		changes = append(changes, state.PutResource{Serial: serial, Resource: &changed})
+	}
+	return apply(s, changes)
+}
+
+// Protect protects resources from being deleted, or ends that.
+func Protect(s *state.Snapshot, urns []urn.URN, protect bool) (*state.Snapshot, error) {
+	return change(s, urns, func(r *state.Resource) error { r.Protect = protect; return nil })
+}
+
+// Taint has the next update replace resources, or ends that.
+func Taint(s *state.Snapshot, urns []urn.URN, taint bool) (*state.Snapshot, error) {
+	return change(s, urns, func(r *state.Resource) error {
+		if taint && !r.Custom {
+			return &RefusedError{r.URN, "is a component: there is nothing of it to replace"}
+		}
+		r.Taint = taint
+		return nil
+	})
+}
+
+// DeleteOptions say what may be deleted beyond single resources that nothing protects.
+type DeleteOptions struct {
+	// Protected deletes protected resources, too.
+	Protected bool
+	// Dependents deletes all that depends on the resources, too.
+	Dependents bool
+}
+
+// Delete forgets resources, which go on to exist. The error is a [*NotFoundError],
+// [*ProtectedError], or [*DependentsError].
+func Delete(s *state.Snapshot, urns []urn.URN, o DeleteOptions) (*state.Snapshot, error) {
+	g := s.Graph()
+	serials, err := find(s, g, urns)
+	if err != nil {
+		return nil, err
+	}
+	if dependents := g.Dependents(serials...); len(dependents) > 0 {
+		if !o.Dependents {
+			return nil, &DependentsError{URNs: urnsOf(s, serials), Dependents: urnsOf(s, dependents)}
+		}
+		serials = append(serials, dependents...)
+	}
+	var changes state.Entry
+	var protected []urn.URN
+	for _, serial := range serials {
+		if r, _ := s.Resource(serial); r.Protect {
+			protected = append(protected, r.URN)
+		}
+		changes = append(changes, state.RemoveResource{Serial: serial})
+	}
+	if len(protected) > 0 && !o.Protected {
+		return nil, &ProtectedError{protected}
+	}
+	return apply(s, changes)
+}

@@ -1,0 +1,266 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Moved is what a move makes of two stacks.
+type Moved struct {
+	Source, Target *state.Snapshot
+	// Resources are what was moved, under the new names, and Providers the provider
+	// resources that came along.
+	Resources, Providers []urn.URN
+	// Broken are the references between what was moved and what stayed. They are gone:
+	// no resource names one of another stack.
+	Broken []Broken
+}
+
+// Broken is a reference that a move has cut.
+type Broken struct {
+	// From named To. Each has the name by which its stack knows it now.
+	From, To urn.URN
+}
+
+// Move moves resources, with all below them, to another stack. Providers come along
+// as copies, since others may still use them. A resource whose parent stays behind
+// gets the stack as parent, and loses the parent's types in its URN.
+//
+// The error is a [*NotFoundError], a [*ConflictError], or a [*RefusedError].
+func Move(source, target *state.Snapshot, from, to state.StackName, urns []urn.URN) (*Moved, error) {
+	if from == to {
+		return nil, errors.New("the resources are in that stack already")
+	}
+	m := &move{source: source, target: target.Clone(), from: from, to: to, graph: source.Graph()}
+	if err := m.choose(urns); err != nil {
+		return nil, err
+	}
+	if err := m.bringProviders(); err != nil {
+		return nil, err
+	}
+	if err := m.name(); err != nil {
+		return nil, err
+	}
+	if err := m.put(); err != nil {
+		return nil, err
+	}
+	rest, err := m.leave()
+	if err != nil {
+		return nil, err
+	}
+	m.moved.Source, m.moved.Target = rest, m.target
+	return &m.moved, nil
+}
+
+// move is one move on its way.
+type move struct {
+	source, target *state.Snapshot
+	from, to       state.StackName
+	graph          *state.Graph
+
+	// going are the resources that move, and providers those that come along.
+	going, providers map[state.Serial]*state.Resource
+	// names are the new names of what moves and of the providers that it uses, and
+	// references the references of these.
+	names      map[urn.URN]urn.URN
+	references map[string]string
+	moved      Moved
+}
+
+// choose finds what moves: the resources, all below them, and old copies of either.
+func (m *move) choose(urns []urn.URN) error {
+	serials, err := find(m.source, m.graph, urns)
+	if err != nil {
+		return err
+	}
+	chosen := make(map[urn.URN]bool)
+	for _, serial := range serials {
+		r, _ := m.source.Resource(serial)
+		switch {
+		case r.Type == urn.RootType:
+			return &RefusedError{r.URN, "is the stack itself, which cannot be moved"}
+		case r.IsProvider():
+			return &RefusedError{r.URN, "is a provider: name the resources, and their providers come along"}
+		}
+		chosen[r.URN] = true
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, r := range m.source.Resources() {
+			if !chosen[r.URN] && chosen[r.Parent] && !r.IsProvider() {
+				chosen[r.URN], grown = true, true
+			}
+		}
+	}
+	m.going = make(map[state.Serial]*state.Resource)
+	for serial, r := range m.source.Resources() {
+		if chosen[r.URN] {
+			m.going[serial] = r
+		}
+	}
+	return nil
+}
+
+// bringProviders finds the providers of what moves. Where the other stack has a
+// provider of that name, it must be configured in the same way, and is used.
+func (m *move) bringProviders() error {
+	m.providers = make(map[state.Serial]*state.Resource)
+	m.references = make(map[string]string)
+	m.names = make(map[urn.URN]urn.URN)
+	there := make(map[urn.URN]*state.Resource)
+	for _, r := range m.target.Resources() {
+		if !r.Delete {
+			there[r.URN] = r
+		}
+	}
+	rename := stackRenaming(m.from, m.to)
+	for _, r := range ordered(m.going) {
+		if r.Provider == "" || m.references[r.Provider] != "" {
+			continue
+		}
+		serial, ok := m.graph.Provider(r.Provider)
+		if !ok { // of a resource that waits to be made again
+			u, id, _ := cutReference(r.Provider)
+			m.references[r.Provider] = string(rename(u)) + "::" + id
+			continue
+		}
+		provider, _ := m.source.Resource(serial)
+		name := rename(urn.New(m.from.Name, m.from.Project, "", provider.Type, provider.URN.Name()))
+		m.names[provider.URN] = name
+		other := there[name]
+		switch {
+		case other == nil:
+			m.providers[serial] = provider
+			m.references[r.Provider] = string(name) + "::" + provider.ID
+		case property.Object(other.Inputs).EqualContents(property.Object(provider.Inputs)):
+			m.references[r.Provider] = other.Reference()
+		default:
+			return &RefusedError{name, fmt.Sprintf(
+				"is configured otherwise than %s, which %s uses: make the two alike with an update of either stack first", provider.URN, r.URN)}
+		}
+	}
+	return nil
+}
+
+// ordered returns resources in the order of their serials.
+func ordered(resources map[state.Serial]*state.Resource) []*state.Resource {
+	serials := make([]state.Serial, 0, len(resources))
+	for serial := range resources {
+		serials = append(serials, serial)
+	}
+	slices.Sort(serials)
+	out := make([]*state.Resource, len(serials))
+	for i, serial := range serials {
+		out[i] = resources[serial]
+	}
+	return out
+}
+
+// name names what moves. The name of a resource depends on that of its parent; those
+// that form a cycle, which no sound state has, lose it.
+func (m *move) name() error {
+	parents := make(map[urn.URN]urn.URN, len(m.going))
+	for _, r := range m.going {
+		parents[r.URN] = r.Parent
+	}
+	open := make(map[urn.URN]bool)
+	var nameOf func(u urn.URN) urn.URN
+	nameOf = func(u urn.URN) urn.URN {
+		parent, going := parents[u]
+		if going && !open[u] {
+			open[u] = true
+			m.names[u] = urn.New(m.to.Name, m.to.Project, nameOf(parent), u.Type(), u.Name())
+		}
+		if !going {
+			return "" // it stays behind, or is a provider, which is nobody's parent
+		}
+		return m.names[u]
+	}
+	named := make(map[urn.URN]urn.URN)
+	for _, r := range ordered(m.going) {
+		name := nameOf(r.URN)
+		if other := named[name]; other != "" && other != r.URN {
+			return &RefusedError{r.URN, fmt.Sprintf("would have the same name as %s without the parents of the two: %s", other, name)}
+		}
+		named[name] = r.URN
+	}
+	return nil
+}
+
+// put puts what moves into the target.
+func (m *move) put() error {
+	taken := make(map[urn.URN]bool)
+	var root urn.URN
+	for _, r := range m.target.Resources() {
+		taken[r.URN] = true
+		if r.Type == urn.RootType && !r.Delete {
+			root = r.URN
+		}
+	}
+	if root == "" {
+		root = urn.New(m.to.Name, m.to.Project, "", urn.RootType, rootName(m.to))
+		m.target.Add(&state.Resource{URN: root, Type: urn.RootType})
+	}
+	for _, r := range append(ordered(m.providers), ordered(m.going)...) {
+		name := m.names[r.URN]
+		if taken[name] {
+			return &ConflictError{name}
+		}
+		moved := m.cut(r, name, func(u urn.URN) bool { return m.names[u] != "" })
+		moved, _ = renaming{urn: func(u urn.URN) urn.URN {
+			if named, ok := m.names[u]; ok {
+				return named
+			}
+			return u
+		}}.resource(moved)
+		moved.Provider = m.references[r.Provider]
+		if moved.Parent == "" && r.Parent != "" {
+			moved.Parent = root
+		}
+		if r.IsProvider() {
+			m.moved.Providers = append(m.moved.Providers, name)
+		} else {
+			m.moved.Resources = append(m.moved.Resources, name)
+		}
+		m.target.Add(moved)
+	}
+	return nil
+}
+
+// leave returns the source without what moved.
+func (m *move) leave() (*state.Snapshot, error) {
+	gone := make(map[urn.URN]bool, len(m.going))
+	var changes state.Entry
+	for serial, r := range m.going {
+		gone[r.URN] = true
+		changes = append(changes, state.RemoveResource{Serial: serial})
+	}
+	for serial, r := range m.source.Resources() {
+		if m.going[serial] != nil {
+			continue
+		}
+		stays := func(u urn.URN) bool { return !gone[u] }
+		if left := m.cut(r, r.URN, stays); left != r {
+			changes = append(changes, state.PutResource{Serial: serial, Resource: left})
+		}
+	}
+	return apply(m.source, changes)
+}
+
+// cut returns r, known as name, without its references to what is not with it any more.
+func (m *move) cut(r *state.Resource, name urn.URN, with func(urn.URN) bool) *state.Resource {
+	return prune(r, with, func(_ string, u urn.URN) {
+		if u.Type() == urn.RootType {
+			return // each stack has its own
+		}
+		if named := m.names[u]; named != "" {
+			u = named
+		}
+		m.moved.Broken = append(m.moved.Broken, Broken{From: name, To: u})
+	})
+}

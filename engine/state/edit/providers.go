@@ -1,0 +1,57 @@
+package edit
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// AddDefaultProviders gives every resource that needs a provider and names none the
+// default one of its package, as states older than provider references want it (the
+// design "First-Class Providers"). It makes those that are not there, with the inputs
+// that config returns for a package, and returns the resources that it gave one; config may be nil. The
+// IDs follow from the URNs, so that a state that is read twice is the same both times.
+func AddDefaultProviders(s *state.Snapshot, config func(pkg string) property.Map) (*state.Snapshot, []urn.URN, error) {
+	g := s.Graph()
+	out := s
+	var changes state.Entry
+	var given []urn.URN
+	references := make(map[urn.URN]string)
+	for serial, r := range s.Resources() {
+		pkg, _, ok := strings.Cut(r.Type, ":")
+		if !ok || !r.Custom || r.IsProvider() || r.Provider != "" {
+			continue
+		}
+		u := urn.New(r.URN.Stack(), r.URN.Project(), "", state.ProviderType(pkg), "default")
+		if references[u] == "" {
+			if at, ok := g.Find(u); ok {
+				found, _ := s.Resource(at)
+				references[u] = found.Reference()
+			} else {
+				provider := &state.Resource{URN: u, Custom: true, Type: u.Type(), ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(u)).String()}
+				if config != nil {
+					provider.Inputs = config(pkg)
+					provider.Outputs = provider.Inputs
+				}
+				if out == s {
+					out = s.Clone()
+				}
+				out.Add(provider)
+				references[u] = provider.Reference()
+			}
+		}
+		provided := *r
+		provided.Provider = references[u]
+		changes = append(changes, state.PutResource{Serial: serial, Resource: &provided})
+		given = append(given, r.URN)
+	}
+	if len(changes) == 0 {
+		return s, nil, nil
+	}
+	out, err := apply(out, changes)
+	return out, given, err
+}
