@@ -5,6 +5,7 @@ package petstore
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -32,7 +33,10 @@ type Fault struct {
 // Store is the service. It refuses what it does not understand, and requests without
 // the bearer token "t0ken" or the API key "k3y".
 type Store struct {
-	*httptest.Server
+	// URL is where a store that New started is.
+	URL string
+
+	handler http.Handler
 
 	mu   sync.Mutex
 	next int
@@ -42,15 +46,27 @@ type Store struct {
 	faults map[string][]Fault
 	// log has the requests that were made.
 	log []string
+	// callers are those who made them.
+	callers map[string]bool
 }
 
-// New starts a store until the end of the test. It serves the document at /openapi.yaml.
+// New starts a store until the end of the test.
 func New(t *testing.T, document string) *Store {
+	s := Open(document)
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	s.URL = server.URL
+	return s
+}
+
+// Open opens an empty store. It serves the document, a file, at /openapi.yaml.
+func Open(document string) *Store {
 	s := &Store{
 		next: 100, Pets: map[string]Object{}, Owners: map[string]Object{}, Visits: map[string]Object{}, Tags: map[string]Object{},
-		faults: map[string][]Fault{},
+		faults: map[string][]Fault{}, callers: map[string]bool{},
 	}
 	mux := http.NewServeMux()
+	s.handler = mux
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request, Object){
 		"GET /v2/pets": s.listPets, "POST /v2/pets": s.createPet, "GET /v2/pets/{id}": s.member(s.Pets, ""),
 		"PATCH /v2/pets/{id}": s.patchPet, "DELETE /v2/pets/{id}": s.member(s.Pets, ""),
@@ -67,10 +83,11 @@ func New(t *testing.T, document string) *Store {
 		mux.HandleFunc(pattern, s.serve(serve))
 	}
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, document) })
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
 	return s
 }
+
+// ServeHTTP serves a request.
+func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Fail makes the next requests of that method and path fail.
 func (s *Store) Fail(request string, faults ...Fault) {
@@ -86,6 +103,14 @@ func (s *Store) Requests() []string {
 	log := s.log
 	s.log = nil
 	return log
+}
+
+// Callers are the different credentials that requests came with, each followed by the
+// header From where there was one.
+func (s *Store) Callers() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.callers))
 }
 
 // Change changes a member of the store behind the provider's back.
@@ -123,6 +148,7 @@ func (s *Store) serve(do func(http.ResponseWriter, *http.Request, Object)) http.
 			line += " " + string(text)
 		}
 		s.log = append(s.log, line)
+		s.callers[strings.TrimSpace(r.Header.Get("Authorization")+" "+r.Header.Get("X-API-Key")+" "+r.Header.Get("From"))] = true
 		if known := r.Header.Get("Authorization") == "Bearer t0ken" || r.Header.Get("X-API-Key") == "k3y"; !known &&
 			r.URL.Path != "/v2/status" && !strings.HasPrefix(r.URL.Path, "/v2/statistics") {
 			refuse(w, 401, "who are you?")
@@ -302,7 +328,7 @@ func (s *Store) listOwners(w http.ResponseWriter, r *http.Request, _ Object) {
 	}
 	links := `</v2/owners?page=1>; rel="first"`
 	if end < len(ids) {
-		links = fmt.Sprintf(`<%s/v2/owners?page=%d&per_page=%d>; rel="next", %s`, s.URL, page+1, size, links)
+		links = fmt.Sprintf(`<http://%s/v2/owners?page=%d&per_page=%d>; rel="next", %s`, r.Host, page+1, size, links)
 	}
 	w.Header().Set("Link", links)
 	answer(w, 200, owners)
@@ -362,10 +388,5 @@ func (s *Store) statistics(w http.ResponseWriter, r *http.Request, _ Object) {
 }
 
 func sortedKeys(m map[string]Object) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }
