@@ -1,10 +1,12 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 )
 
 // breach makes an error of a violation of the contract, which is nil where there is none.
@@ -28,68 +30,173 @@ func (p *Provider) checkIdentity(response abi.HandshakeResponse) error {
 		m.Name, m.Version, response.Name, response.Version))
 }
 
-// checkCreated holds that a resource that was created has an ID and is known. Where
-// only the second fails, the resource is not lost: the error has its ID, and so the
-// engine keeps it and repairs it later.
-func checkCreated(response abi.CreateResponse) error {
-	if response.ID == "" {
-		return fmt.Errorf("it created a resource without an ID")
+// answer is a bag of properties that a provider answered.
+type answer struct {
+	// what it is, for messages: state, inputs, or result.
+	what       string
+	properties property.Map
+	// preview says that values may be unknown.
+	preview bool
+	// fits holds the properties to the schema; nil where there is none.
+	fits func(property.Map) []abi.CheckFailure
+}
+
+func state(m property.Map, preview bool, declared *schema.Resource) answer {
+	a := answer{what: "state", properties: m, preview: preview}
+	if declared != nil {
+		a.fits = declared.Outputs.CheckAnswer
 	}
-	violation := checkKnown("state", response.State)
-	if violation == nil {
-		return nil
+	return a
+}
+
+func result(m property.Map, preview bool, declared *schema.Function) answer {
+	a := answer{what: "result", properties: m, preview: preview}
+	if declared != nil {
+		a.fits = declared.CheckAnswer
 	}
-	known := response.State
-	for key, value := range response.State.All() {
-		if _, found := findUnknown(value, nil); found {
-			known = known.Without(key)
+	return a
+}
+
+// check holds an answer to the contract: nothing is unknown, as nothing may be outside of
+// a preview; nothing is secret where the provider was offered secrets in the handshake, and
+// did not take them; and everything fits the schema.
+func (p *Provider) check(a answer) error {
+	if path, found := find(property.Object(a.properties), nil, property.Value.IsUnknown); found && !a.preview {
+		return fmt.Errorf("the property %s of the %s that it answered is unknown, which only a preview allows", path, a.what)
+	}
+	if p.knowsNoSecrets.Load() {
+		if path, found := find(property.Object(a.properties), nil, isSecret); found {
+			return fmt.Errorf("the property %s of the %s that it answered is secret, though it does not say in its handshake that it knows secrets", path, a.what)
 		}
+	}
+	if a.fits != nil {
+		if failures := a.fits(a.properties); len(failures) > 0 {
+			return fmt.Errorf("the %s that it answered does not fit its schema: %s", a.what, describe(failures))
+		}
+	}
+	return nil
+}
+
+func isSecret(v property.Value) bool {
+	o, ok := v.AsOutput()
+	return v.IsSecret() || ok && o.Secret
+}
+
+// acceptable returns the properties that keep to the contract.
+func (p *Provider) acceptable(a answer) property.Map {
+	for _, key := range a.properties.Keys() {
+		one := a
+		one.properties = property.NewMap(property.Entry{Key: key, Value: a.properties.Get(key)})
+		if p.check(one) != nil {
+			a.properties = a.properties.Without(key)
+		}
+	}
+	return a.properties
+}
+
+// checkCreated holds that a resource that was created has an ID and a state that keeps
+// to the contract. Where only the second fails, the resource is not lost: the error has
+// its ID, and so the engine keeps it and repairs it later.
+func (p *Provider) checkCreated(response abi.CreateResponse, preview bool, declared *schema.Resource) error {
+	if response.ID == "" && !preview {
+		return errors.New("it created a resource without an ID")
+	}
+	a := state(response.State, preview, declared)
+	violation := p.check(a)
+	if violation == nil || preview {
+		return violation
 	}
 	return &abi.Error{
 		Kind: abi.ErrorKindInitFailed, Origin: abi.ErrorOriginHost,
 		Message: "the provider broke the contract, but the resource exists",
 		InitFailure: &abi.InitFailure{
-			ID: response.ID, State: known, Reasons: []string{violation.Error()},
+			ID: response.ID, State: p.acceptable(a), Reasons: []string{violation.Error()},
 			RefreshBeforeUpdate: true,
 		},
 	}
 }
 
-func checkRead(response abi.ReadResponse) error {
-	if err := checkKnown("state", response.State); err != nil {
+// checkFailed holds the error of a method to the contract: a resource that exists in part
+// has an ID, which an update does not change, and a state that keeps to the contract. id
+// is that of the request, empty where there is none.
+func (p *Provider) checkFailed(method, id string, err error, declared *schema.Resource) error {
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok || e.Kind != abi.ErrorKindInitFailed {
 		return err
 	}
-	if response.Inputs != nil {
-		return checkKnown("inputs", *response.Inputs)
+	if e.InitFailure == nil {
+		return p.breach(method, errors.New("it says that the resource exists in part, but not which: "+e.Message))
 	}
-	return nil
+	failure := *e.InitFailure
+	broken := func(violation string) {
+		failure.Reasons = append(failure.Reasons, "the provider broke the contract: "+violation)
+	}
+	if failure.ID == "" {
+		failure.ID = id
+	}
+	switch {
+	case failure.ID == "":
+		return p.breach(method, errors.New("it says that the resource exists in part, but not its ID: "+e.Message))
+	case method == "update" && failure.ID != id:
+		broken(fmt.Sprintf("it answered the ID %q for the resource %q, whose ID no update changes", failure.ID, id))
+		failure.ID = id
+	}
+	a := state(failure.State, false, declared)
+	if violation := p.check(a); violation != nil {
+		broken(violation.Error())
+		failure.State, failure.RefreshBeforeUpdate = p.acceptable(a), true
+	}
+	changed := *e
+	changed.InitFailure = &failure
+	return p.answered(method, &changed)
 }
 
-// checkKnown holds that nothing is unknown, as nothing may be outside of a preview.
-func checkKnown(what string, m property.Map) error {
-	path, found := findUnknown(property.Object(m), nil)
-	if !found {
-		return nil
+func (p *Provider) checkUpdated(request abi.UpdateRequest, response abi.UpdateResponse, declared *schema.Resource) error {
+	if id, ok := response.State.Get("id").Plain().AsString(); ok && request.ID != "" && id != request.ID && !declares(declared, "id") {
+		return fmt.Errorf("the state that it answered has the ID %q for the resource %q, whose ID no update changes", id, request.ID)
 	}
-	return fmt.Errorf("the property %s of the %s that it answered is unknown, which only a preview allows", path, what)
+	return p.check(state(response.State, request.Preview, declared))
 }
 
-// findUnknown answers the path to the first unknown part of a value.
-func findUnknown(v property.Value, at property.Path) (property.Path, bool) {
-	v = v.Plain()
-	if v.IsUnknown() {
+func declares(r *schema.Resource, output string) bool {
+	return r != nil && r.Outputs.Property(output) != nil
+}
+
+func (p *Provider) checkRead(response abi.ReadResponse, declared *schema.Resource) error {
+	if response.ID == "" {
+		return nil // it is gone
+	}
+	if err := p.check(state(response.State, false, declared)); err != nil || response.Inputs == nil {
+		return err
+	}
+	a := answer{what: "inputs", properties: *response.Inputs}
+	if declared != nil {
+		a.fits = declared.Inputs.CheckAnswer
+	}
+	return p.check(a)
+}
+
+// find answers the path to the first part of a value that is so.
+func find(v property.Value, at property.Path, is func(property.Value) bool) (property.Path, bool) {
+	if is(v) {
 		return at, true
+	}
+	if inner, ok := v.AsSecret(); ok {
+		return find(inner, at, is)
+	}
+	if o, ok := v.AsOutput(); ok {
+		return find(o.Value, at, is)
 	}
 	if elements, ok := v.AsArray(); ok {
 		for i, element := range elements {
-			if path, found := findUnknown(element, at.Append(property.Index(i))); found {
+			if path, found := find(element, at.Append(property.Index(i)), is); found {
 				return path, true
 			}
 		}
 	}
 	if m, ok := v.AsObject(); ok {
 		for key, value := range m.All() {
-			if path, found := findUnknown(value, at.Append(property.Key(key))); found {
+			if path, found := find(value, at.Append(property.Key(key)), is); found {
 				return path, true
 			}
 		}

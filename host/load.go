@@ -20,6 +20,7 @@ type Module struct {
 	Info
 	host     *Host
 	compiled wazero.CompiledModule
+	declared *declaration
 }
 
 // loading is a module that is being compiled; done is closed once the rest is set.
@@ -78,10 +79,7 @@ func readModule(path string, limit int) ([]byte, error) {
 }
 
 func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
-	if len(wasm) > h.config.moduleSize {
-		return nil, &SizeError{Size: int64(len(wasm)), Limit: int64(h.config.moduleSize)}
-	}
-	info, err := admit(wasm, h.config)
+	_, info, err := admit(wasm, h.config)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +121,7 @@ func (h *Host) compile(l *loading, info Info, wasm []byte) {
 	}
 	switch {
 	case err == nil:
-		l.module = &Module{Info: info, host: h, compiled: compiled}
+		l.module = &Module{Info: info, host: h, compiled: compiled, declared: newDeclaration("", "")}
 		return
 	case ctx.Err() != nil:
 		l.err = context.Cause(ctx)

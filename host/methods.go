@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/schema"
 )
 
 // Handshake asks the module who it is.
@@ -16,6 +17,7 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 	if err := p.checkIdentity(response); err != nil {
 		return abi.HandshakeResponse{}, err
 	}
+	p.knowsNoSecrets.Store(request.Features&^response.Features&abi.FeaturesSecrets != 0)
 	if response.Name != "" {
 		p.identity.Store(&identity{response.Name, response.Version})
 	}
@@ -25,6 +27,9 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 // Parameterize makes the provider into another package, or extends it.
 func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
 	response, err := establish(ctx, p, "parameterize", !request.Extension, request, abi.Provider.Parameterize)
+	if err == nil {
+		p.declared.become(response, request.Extension)
+	}
 	if err == nil && !request.Extension && response.Name != "" {
 		p.identity.Store(&identity{printable(response.Name), printable(response.Version)})
 	}
@@ -54,49 +59,80 @@ func (p *Provider) GetMappings(ctx context.Context, request abi.GetMappingsReque
 
 // CheckConfig validates configuration.
 func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
-	return call(ctx, p, "check-config", request, abi.Provider.CheckConfig)
-}
-
-// DiffConfig tells whether a new configuration can manage what the old one made.
-func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
-	return call(ctx, p, "diff-config", request, abi.Provider.DiffConfig)
+	pkg := p.declares(ctx, "")
+	response, err := call(ctx, p, "check-config", request, abi.Provider.CheckConfig)
+	if err != nil || pkg == nil {
+		return response, err
+	}
+	return response, p.breach("check-config", p.checkInputs(pkg.Config.CheckConfig, request.News, &response))
 }
 
 // Check validates the inputs of a resource.
 func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
-	return call(ctx, p, "check", request, abi.Provider.Check)
+	declared := p.declaredResource(ctx, request.Type)
+	response, err := call(ctx, p, "check", request, abi.Provider.Check)
+	if err != nil || declared == nil {
+		return response, err
+	}
+	return response, p.breach("check", p.checkInputs(declared.Inputs.Check, request.News, &response))
+}
+
+// DiffConfig tells whether a new configuration can manage what the old one made.
+func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	pkg := p.declares(ctx, "")
+	response, err := call(ctx, p, "diff-config", request, abi.Provider.DiffConfig)
+	if err != nil || p.lenient {
+		return response, err
+	}
+	var declared []*schema.Object
+	if pkg != nil {
+		declared = append(declared, &pkg.Config)
+	}
+	return response, p.breach("diff-config", checkDiff(response, declared...))
 }
 
 // Diff compares state and inputs.
 func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
-	return call(ctx, p, "diff", request, abi.Provider.Diff)
+	r := p.declaredResource(ctx, request.Type)
+	response, err := call(ctx, p, "diff", request, abi.Provider.Diff)
+	if err != nil || p.lenient {
+		return response, err
+	}
+	var declared []*schema.Object
+	if r != nil {
+		declared = append(declared, &r.Inputs, &r.Outputs)
+	}
+	return response, p.breach("diff", checkDiff(response, declared...))
 }
 
 // Create makes a resource.
 func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	declared := p.declaredResource(ctx, request.Type)
 	response, err := call(ctx, p, "create", request, abi.Provider.Create)
-	if err != nil || request.Preview {
-		return response, err
+	if err != nil {
+		return response, p.checkFailed("create", "", err, declared)
 	}
-	return response, p.breach("create", checkCreated(response))
+	return response, p.breach("create", p.checkCreated(response, request.Preview, declared))
 }
 
 // Read answers a resource as it is now.
 func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
+	declared := p.declaredResource(ctx, request.Type)
 	response, err := call(ctx, p, "read", request, abi.Provider.Read)
 	if err != nil {
-		return response, err
+		return response, p.checkFailed("read", request.ID, err, declared)
 	}
-	return response, p.breach("read", checkRead(response))
+	return response, p.breach("read", p.checkRead(response, declared))
 }
 
 // Update changes a resource.
 func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
+	declared := p.declaredResource(ctx, request.Type)
 	response, err := call(ctx, p, "update", request, abi.Provider.Update)
-	if err != nil || request.Preview {
-		return response, err
+	if err != nil {
+		return response, p.checkFailed("update", request.ID, err, declared)
 	}
-	return response, p.breach("update", checkKnown("state", response.State))
+	return response, p.breach("update", p.checkUpdated(request, response, declared))
 }
 
 // Delete removes a resource.
@@ -107,34 +143,41 @@ func (p *Provider) Delete(ctx context.Context, request abi.DeleteRequest) error 
 
 // List answers one page of the existing resources of a type.
 func (p *Provider) List(ctx context.Context, request abi.ListRequest) (abi.ListResponse, error) {
-	return call(ctx, p, "list", request, abi.Provider.List)
+	response, err := call(ctx, p, "list", request, abi.Provider.List)
+	if err != nil {
+		return response, err
+	}
+	return response, p.breach("list", checkListed(response))
 }
 
 // Invoke calls a function.
 func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	declared := p.declaredFunction(ctx, request.Token)
 	response, err := call(ctx, p, "invoke", request, abi.Provider.Invoke)
-	if err != nil {
+	if err != nil || len(response.Failures) > 0 {
 		return response, err
 	}
-	return response, p.breach("invoke", checkKnown("result", response.Result))
+	return response, p.breach("invoke", p.check(result(response.Result, false, declared)))
 }
 
 // Call calls a method of a component.
 func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallResponse, error) {
+	declared := p.declaredFunction(ctx, request.Token)
 	response, err := call(ctx, p, "call", request, abi.Provider.Call)
-	if err != nil || request.Context.DryRun {
+	if err != nil || len(response.Failures) > 0 {
 		return response, err
 	}
-	return response, p.breach("call", checkKnown("result", response.Result))
+	return response, p.breach("call", p.check(result(response.Result, request.Context.DryRun, declared)))
 }
 
 // Construct makes a component.
 func (p *Provider) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {
+	declared := p.declaredResource(ctx, request.Type)
 	response, err := call(ctx, p, "construct", request, abi.Provider.Construct)
-	if err != nil || request.Context.DryRun {
+	if err != nil {
 		return response, err
 	}
-	return response, p.breach("construct", checkKnown("state", response.State))
+	return response, p.breach("construct", p.check(state(response.State, request.Context.DryRun, declared)))
 }
 
 // answerless makes a method without an answer into one with an empty answer.

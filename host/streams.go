@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/schema"
 )
 
 // streams are the open streams of a provider. A stream lives in the instance that
@@ -23,6 +24,7 @@ type stream struct {
 	mu       sync.Mutex
 	instance *instance
 	handle   abi.StreamHandle // the guest's own
+	declared *schema.Function // nil where the schema says nothing
 	closed   bool
 }
 
@@ -109,11 +111,12 @@ func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) 
 }
 
 func (p *Provider) beginStream(ctx context.Context, method string, request abi.InvokeRequest) (*stream, error) {
+	declared := p.declaredFunction(ctx, request.Token)
 	i, err := p.take(ctx, method)
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{instance: i}
+	s := &stream{instance: i, declared: declared}
 	err = i.run(ctx, method, func(ctx context.Context) error {
 		s.handle, err = i.guest.StreamInvoke(ctx, request)
 		return err
@@ -145,7 +148,7 @@ func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (ite
 	})
 	s.mu.Unlock()
 	if err == nil && item.Result != nil {
-		err = p.breach(method, checkKnown("result", *item.Result))
+		err = p.breach(method, p.check(result(*item.Result, false, s.declared)))
 	}
 	if err != nil || item.Result == nil || p.isClosed() {
 		p.streams.remove(handle)

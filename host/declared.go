@@ -1,0 +1,113 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+)
+
+// declaration is the schema of one package. It is asked for when it is first needed,
+// and kept.
+type declaration struct {
+	// name and version are those of an extension of the provider; empty for the
+	// provider's own package.
+	name, version string
+	// turn is full while somebody asks.
+	turn  chan struct{}
+	asked bool
+	// schema is nil where there is none, or none that can be read.
+	schema *schema.Package
+}
+
+func newDeclaration(name, version string) *declaration {
+	return &declaration{name: name, version: version, turn: make(chan struct{}, 1)}
+}
+
+// of returns the schema, asking p for it where nobody did. A provider without a schema
+// is not held to any.
+func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil
+	}
+	if d.asked {
+		return d.schema
+	}
+	response, err := call(ctx, p, "get-schema", abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version}, abi.Provider.GetSchema)
+	if ctx.Err() != nil || errors.Is(err, abi.ErrUnavailable) || errors.Is(err, abi.ErrCancelled) {
+		return nil // the next call may have more luck
+	}
+	d.asked = true
+	if err == nil && response.Schema != "" {
+		d.schema, err = schemajson.Parse([]byte(response.Schema))
+	}
+	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
+		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable(err.Error()),
+			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, "get-schema"))
+	}
+	return d.schema
+}
+
+// declarations are the schemas of the packages that a provider serves.
+type declarations struct {
+	mu         sync.Mutex
+	own        *declaration
+	extensions map[string]*declaration
+}
+
+// become is called when parameters made the provider into another package, or extended it.
+func (d *declarations) become(response abi.ParameterizeResponse, extension bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !extension {
+		d.own, d.extensions = newDeclaration("", ""), nil
+		return
+	}
+	if d.extensions == nil {
+		d.extensions = make(map[string]*declaration)
+	}
+	d.extensions[response.Name] = newDeclaration(response.Name, response.Version)
+}
+
+func (d *declarations) of(pkg string) *declaration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if extension := d.extensions[pkg]; extension != nil {
+		return extension
+	}
+	return d.own
+}
+
+// declares returns the schema of the package that a token belongs to, nil where the
+// provider is not held to any.
+func (p *Provider) declares(ctx context.Context, token string) *schema.Package {
+	if p.lenient {
+		return nil
+	}
+	pkg, _, _ := strings.Cut(token, ":")
+	return p.declared.of(pkg).of(ctx, p)
+}
+
+// declaredResource returns what the schema says of a type of resource, nil for nothing.
+func (p *Provider) declaredResource(ctx context.Context, token string) *schema.Resource {
+	if pkg := p.declares(ctx, token); pkg != nil {
+		return pkg.Resource(token)
+	}
+	return nil
+}
+
+// declaredFunction returns what the schema says of a function, nil for nothing.
+func (p *Provider) declaredFunction(ctx context.Context, token string) *schema.Function {
+	if pkg := p.declares(ctx, token); pkg != nil {
+		return pkg.Function(token)
+	}
+	return nil
+}
