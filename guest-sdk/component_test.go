@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 type boxInputs struct {
@@ -387,6 +388,7 @@ func TestComponentSchema(t *testing.T) {
 	require.NoError(t, err)
 	response, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
 	require.NoError(t, err)
+	require.NoError(t, metaschema.Validate([]byte(response.Schema)))
 	require.Contains(t, response.Schema, `"isComponent":true,"methods":{"open":"p:index:Box/open"}`)
 	require.Contains(t, response.Schema, `"table":{"type":"object","additionalProperties":{"type":"string"}}`)
 	require.Contains(t, response.Schema, `"p:index:Box/open":{"description":"Opens it.","inputs":{"type":"object","properties":{"__self__":{"$ref":"#/resources/p:index:Box"},"size":{"type":"integer"}},"required":["__self__","size"]}`)

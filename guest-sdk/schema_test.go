@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,6 +30,7 @@ func TestSchema(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), indented.String())
 
+	require.NoError(t, metaschema.Validate([]byte(response.Schema)))
 	parsed, err := schemajson.Parse([]byte(response.Schema))
 	require.NoError(t, err)
 	require.Equal(t, response.Schema, string(parsed.AppendJSON(nil)), "the host reads all of what the guest writes")

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 // world is where the twins live: the resources that exist, alike for both, and the
@@ -47,6 +48,7 @@ func newWorld(t *testing.T, declared guest.Provider, dir string, grants host.Gra
 	require.NoError(t, err)
 	response, err := ask(w.twins, t, "get-schema", abi.GetSchemaRequest{}, abi.Provider.GetSchema)
 	require.NoError(t, err)
+	require.NoError(t, metaschema.Validate([]byte(response.Schema)))
 	w.pkg, err = schemajson.Parse([]byte(response.Schema))
 	require.NoError(t, err)
 	return w

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 // written is a document in a file of its own.
@@ -33,6 +34,7 @@ func packageOf(t *testing.T, source string) *schema.Package {
 	require.NoError(t, err)
 	r, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
 	require.NoError(t, err)
+	require.NoError(t, metaschema.Validate([]byte(r.Schema)))
 	pkg, err := schemajson.Parse([]byte(r.Schema))
 	require.NoError(t, err)
 	return pkg
