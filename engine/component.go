@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
@@ -12,13 +14,20 @@ import (
 // construct has a component made by its provider, which registers the
 // component and its children with a monitor of its own.
 func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
-	fail := func(err error) (abi.RegisterResourceResponse, error) {
-		return abi.RegisterResourceResponse{}, m.d.refuse(nil, req, err)
-	}
+	var gl *goal
+	fail := func(err error) (abi.RegisterResourceResponse, error) { return m.failed(gl, req, err) }
 	if err := checkNames(req.Type, req.Name); err != nil {
 		return fail(err)
 	}
 	parent := m.parentOf(req.Type, req.Parent)
+	gl = &goal{
+		urn: urn.New(m.d.Stack, m.d.Project, parent, req.Type, req.Name),
+		typ: req.Type, name: req.Name, parent: parent, options: req.Options,
+	}
+	_, _, gl.deps = foldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
+	if err := m.d.gen.lacking(gl); err != nil {
+		return fail(err)
+	}
 	by, err := m.servedBy(ctx, wanted{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
 	if err != nil {
 		return fail(err)
@@ -36,8 +45,11 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 		Inputs: req.Inputs, InputDependencies: req.PropertyDependencies,
 		Options: options, Context: m.d.runContext(),
 	})
-	if err != nil {
-		return fail(fmt.Errorf("construct %s %q: %w", req.Type, req.Name, err))
+	switch {
+	case err != nil && m.d.cutShort(err):
+		return fail(ErrStopped)
+	case err != nil:
+		return fail(fmt.Errorf("%s: %w", subject("construct", "construct", req.Type, req.Name, err), err))
 	}
 	return abi.RegisterResourceResponse{
 		URN: resp.URN, State: resp.State, StateDependencies: resp.StateDependencies,
@@ -56,7 +68,10 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	resp, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
 		Token: req.Token, Args: req.Args, ArgDependencies: req.ArgDependencies, Context: m.d.runContext(),
 	})
-	if err != nil {
+	switch {
+	case err != nil && m.d.cutShort(err):
+		return abi.MonitorCallResponse{}, ErrStopped
+	case err != nil:
 		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
 	}
 	return abi.MonitorCallResponse(resp), nil
@@ -146,13 +161,40 @@ func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
 	}
 }
 
-// awaited reports whether one of the resources does not exist yet, so that in a
-// preview what depends on it cannot be computed.
+// cutShort reports whether an error says nothing but that the deployment was
+// stopped, by what was told already. Having come through a provider, it is no
+// longer ErrStopped itself.
+func (d *deployment) cutShort(err error) bool {
+	return d.exec.stopped() && errors.Is(err, abi.ErrCancelled)
+}
+
+// awaited reports whether one of the resources does not exist yet, so that what
+// depends on it cannot be computed. A component exists when its children do.
 func (d *deployment) awaited(deps map[urn.URN]struct{}) bool {
+	missing := func(u urn.URN) bool {
+		res := d.recorder.lookup(u)
+		return res == nil || res.Custom && shownID(res.ID) == ""
+	}
 	for u := range deps {
-		if res := d.recorder.lookup(u); res == nil || res.Custom && shownID(res.ID) == "" {
+		if missing(u) || slices.ContainsFunc(d.gen.descendants(u), missing) {
 			return true
 		}
 	}
 	return false
+}
+
+// descendants returns the resources registered under a parent.
+func (g *generator) descendants(of urn.URN) []urn.URN {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []urn.URN
+	for u, n := range g.goals {
+		for n != nil && n.Parent != "" && n.Parent != of {
+			n = g.goals[n.Parent]
+		}
+		if n != nil && n.Parent == of {
+			out = append(out, u)
+		}
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
@@ -11,26 +12,63 @@ import (
 // deleteUnregistered deletes what the program did not register, and the old
 // copies of what was replaced.
 func (d *deployment) deleteUnregistered(ctx context.Context) error {
+	kept, err := d.withheld()
+	if err != nil {
+		return err
+	}
 	return d.deleteAll(ctx, func(res *state.Resource) bool {
 		return res.Delete || !d.gen.registered(res.URN)
-	})
+	}, kept)
+}
+
+// withheld returns the resources that a run with failures does not delete: what a
+// resource that failed or was skipped depends on, and what depends on it, which the
+// program may have left out for lack of it.
+func (d *deployment) withheld() (map[urn.URN]bool, error) {
+	kept := d.gen.failures()
+	if len(kept) == 0 {
+		return kept, nil
+	}
+	resources, err := state.Sort(d.recorder.resources())
+	if err != nil {
+		return nil, err
+	}
+	for _, res := range resources {
+		dependsOn(res, func(u urn.URN) { kept[res.URN] = kept[res.URN] || kept[u] })
+	}
+	for _, res := range slices.Backward(resources) {
+		if kept[res.URN] && !res.Delete {
+			dependsOn(res, func(u urn.URN) { kept[u] = true })
+		}
+	}
+	return kept, nil
 }
 
 // destroy deletes everything.
 func (d *deployment) destroy(ctx context.Context) error {
 	if d.RefreshFirst {
-		if err := d.refresh(ctx); err != nil {
+		if err := d.refreshAhead(ctx); err != nil {
 			return err
 		}
 	}
-	err := d.deleteAll(ctx, func(*state.Resource) bool { return true })
+	if d.RunProgram {
+		d.mode = destroying
+		if err := d.runProgram(ctx); err != nil {
+			return err
+		}
+	}
+	kept, err := d.withheld()
+	if err != nil {
+		return err
+	}
+	err = d.deleteAll(ctx, func(*state.Resource) bool { return true }, kept)
 	return errors.Join(err, errors.Join(d.exec.failed()...))
 }
 
 // deleteAll deletes the recorded resources that the predicate picks, dependents
-// before what they depend on. Failures are in the executor; what a resource
-// whose deletion failed depends on is left alone.
-func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool) error {
+// before what they depend on. Failures are in the executor; resources in kept, and
+// those whose deletion failed, stay with all that they depend on.
+func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool, kept map[urn.URN]bool) error {
 	var condemned []*state.Resource
 	for _, res := range d.recorder.resources() {
 		if condemn(res) {
@@ -38,7 +76,6 @@ func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource
 		}
 	}
 	d.gen.condemn(condemned)
-	kept := make(map[urn.URN]bool) // needed by a resource that could not be deleted
 	for _, antichain := range antichains(condemned) {
 		var chains [][]*step
 		var steps []*step
@@ -137,9 +174,7 @@ func (g *generator) condemn(resources []*state.Resource) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, res := range resources {
-		if !res.Delete {
-			g.condemned[res.URN] = true
-		}
+		g.condemned[copyOf{res.URN, res.Delete}] = true
 	}
 }
 
@@ -159,7 +194,8 @@ func (g *generator) goesWith(res *state.Resource) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.condemned[res.DeletedWith] || g.ahead[res.DeletedWith] != nil
+	with := res.DeletedWith
+	return g.condemned[copyOf{with, false}] || g.ahead[with] != nil || (res.Delete && g.condemned[copyOf{with, true}])
 }
 
 // providersOf returns the providers that a registered resource hands down.

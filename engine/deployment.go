@@ -33,7 +33,7 @@ type Deployment struct {
 	Organization string
 	// Config holds the stack's configuration, decrypted.
 	Config []abi.ConfigEntry
-	// Program is not needed by Destroy and Refresh.
+	// Program is not needed by Destroy and Refresh, unless RunProgram is set.
 	Program   Program
 	Providers Loader
 	State     *state.Stack
@@ -48,8 +48,26 @@ type Deployment struct {
 	Stop <-chan struct{}
 	// RefreshFirst reads all resources before an update or preview.
 	RefreshFirst bool
+	// ContinueOnError goes on after a failure with all that does not depend on what
+	// failed. The deployment still fails.
+	ContinueOnError bool
+	// Replace names resources that are replaced though nothing of them changed.
+	Replace []urn.URN
+	// IgnoreProtect deletes and replaces protected resources as well.
+	IgnoreProtect bool
+	// LegacyDiff asks providers for the difference of resources only where their
+	// inputs changed, as Pulumi did before version 1.0.
+	LegacyDiff bool
+	// RunProgram runs the program in Refresh and Destroy as well, which gives
+	// providers the configuration that they have now.
+	RunProgram bool
+	// UpdateOnImport updates an imported resource to what the program says, where it
+	// differs; else the import fails.
+	UpdateOnImport bool
 	// ClearPendingCreates forgets creations that an earlier run did not finish (Refresh only).
 	ClearPendingCreates bool
+	// AdoptPendingCreates holds the IDs of what such creations have made (Refresh only).
+	AdoptPendingCreates map[urn.URN]string
 	// Version is the engine's own, for the manifest of the state.
 	Version string
 	// Now is the clock for creation times, nil for the real one.
@@ -67,6 +85,7 @@ type Result struct {
 type deployment struct {
 	Deployment
 	dryRun   bool
+	mode     mode
 	recorder *recorder
 	registry *registry
 	gen      *generator
@@ -157,11 +176,15 @@ func (d *deployment) reportPending(ctx context.Context, snapshot *state.Snapshot
 	var done state.Entry
 	for op, pending := range snapshot.Operations() {
 		res := pending.Resource
+		if d.AdoptPendingCreates[res.URN] != "" && pending.Type == state.OperationCreating {
+			continue
+		}
 		forget := pending.Type != state.OperationCreating || d.ClearPendingCreates
 		switch {
 		case !forget:
 			d.warn(res.URN, "an earlier run was cut off while creating this resource, which may exist or not: "+
-				"look for it, then run husk refresh --clear-pending-creates to forget this warning")
+				"look for it, then run husk refresh with --adopt-pending-creates <urn>=<id> to take it over, "+
+				"or with --clear-pending-creates to forget this warning")
 		case pending.Type != state.OperationCreating:
 			d.warn(res.URN, "an earlier run was cut off while %s this resource: husk refresh reads how it is now", pending.Type)
 		}
@@ -177,36 +200,22 @@ func (d *deployment) reportPending(ctx context.Context, snapshot *state.Snapshot
 
 // update runs the program and then deletes what it did not register.
 func (d *deployment) update(ctx context.Context) error {
-	if d.RefreshFirst {
-		if err := d.refresh(ctx); err != nil {
-			return err
-		}
-	}
-	caller := newCallerMonitor(d.monitor)
-	err := d.Program.Run(ctx, d.runContext(), caller)
-	if failures := d.exec.failed(); err == nil && len(failures) > 0 {
-		err = errors.Join(failures...) // the program did not care
-	}
-	if err != nil {
+	if err := d.refreshAhead(ctx); err != nil {
 		return err
 	}
-	if d.exec.stopped() {
-		return ErrStopped
-	}
-	if err := ctx.Err(); err != nil {
+	if err := d.runProgram(ctx); err != nil {
 		return err
 	}
-	before := len(d.exec.failed())
 	if err := d.deleteUnregistered(ctx); err != nil {
 		return err
 	}
-	return errors.Join(d.exec.failed()[before:]...)
+	return errors.Join(d.exec.failed()...)
 }
 
 func (d *deployment) runContext() abi.RunContext {
 	return abi.RunContext{
 		Project: d.Project, Stack: d.Stack, Organization: d.Organization,
-		Config: d.Config, DryRun: d.dryRun, Parallel: uint32(d.Parallel),
+		Config: d.Config, DryRun: d.unknowns(), Parallel: uint32(d.Parallel),
 	}
 }
 
@@ -216,13 +225,16 @@ func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, e
 		return nil, ErrStopped
 	}
 	chain, err := d.gen.register(ctx, gl)
+	if err == nil {
+		err = d.exec.run(ctx, chain)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := d.exec.run(ctx, chain); err != nil {
-		return nil, err
+	if res := answer(chain); res != nil {
+		return res, nil
 	}
-	return chain[len(chain)-1].new, nil
+	return d.absent(ctx, gl), nil
 }
 
 // refuse reports a registration that failed. Failures of steps were reported by
@@ -328,6 +340,9 @@ func (d *deployment) packageConfig(pkg string) property.Map {
 // the outputs that the stack had.
 func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property.Map) error {
 	old := d.recorder.lookup(u)
+	if d.mode != updating && (old == nil || outputs.ContainsUnknowns()) {
+		return nil // what would be there is not known
+	}
 	if old == nil {
 		return fmt.Errorf("outputs of %s: no such resource is registered", u)
 	}

@@ -64,11 +64,11 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 			continue
 		}
 		before, after := old.Outputs, n.Inputs
-		if p.InputDiff {
+		switch {
+		case df.ofState:
+			before, after = having(path, old), having(path, n)
+		case p.InputDiff:
 			before = old.Inputs
-		}
-		if df.ofState {
-			after = n.Outputs
 		}
 		c := PropertyChange{
 			Path: p.Path, Kind: kindName(p.Kind), Replaces: replaces(p.Kind),
@@ -84,6 +84,14 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 	}
 	slices.SortFunc(out, func(a, b PropertyChange) int { return strings.Compare(a.Path, b.Path) })
 	return out
+}
+
+// having is the properties of a resource that have something at the path.
+func having(path property.Path, res *state.Resource) property.Map {
+	if _, ok := path.Get(property.Object(res.Outputs)); ok {
+		return res.Outputs
+	}
+	return res.Inputs
 }
 
 func hidden(patterns []property.Path, path property.Path) bool {
@@ -109,13 +117,4 @@ func kindName(k abi.DiffKind) string {
 	default:
 		return "update"
 	}
-}
-
-// stateDiff is the difference that a refresh found.
-func stateDiff(old, new property.Map) []abi.PropertyDiff {
-	out := inputDiff(old, new)
-	for i := range out {
-		out[i].InputDiff = false
-	}
-	return out
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -61,15 +60,17 @@ func asReplacement(k abi.DiffKind) abi.DiffKind {
 	}
 }
 
-// diff finds what differs. The first that applies decides: a replacement
-// trigger, a provider that cannot manage what the old one made, and then the
-// comparison of a component's inputs or the answer of the provider.
-func (g *generator) diff(ctx context.Context, gl *goal, provider abi.Provider, old, n *state.Resource) (diff, error) {
-	if g.triggered(old, n) {
-		return diff{changes: abi.DiffChangesSome, replace: true, reason: "its replacement trigger changed"}, nil
+// diff finds what differs. The first that applies decides: a reason to replace the
+// resource whatever its inputs, a provider that cannot manage what the old one
+// made, and then the comparison of a component's inputs or the answer of the
+// provider.
+func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *state.Resource) (diff, error) {
+	reason, err := g.mustReplace(old, n)
+	if err != nil {
+		return diff{}, err
 	}
-	if !gl.custom {
-		return componentDiff(old, n), nil
+	if reason != "" {
+		return diff{changes: abi.DiffChangesSome, replace: true, reason: reason}, nil
 	}
 	changed, err := g.providerChanged(ctx, old, n)
 	if err != nil {
@@ -78,24 +79,46 @@ func (g *generator) diff(ctx context.Context, gl *goal, provider abi.Provider, o
 	if changed {
 		return diff{changes: abi.DiffChangesSome, replace: true, keys: []string{"provider"}, reason: "its provider changed"}, nil
 	}
-	df, err := g.askProvider(ctx, provider, old, n.Inputs, gl.options.IgnoreChanges)
+	if (!n.Custom || g.d.LegacyDiff) && old.Inputs.Equal(n.Inputs) {
+		return diff{changes: abi.DiffChangesNone}, nil
+	}
+	if !n.Custom {
+		return diff{changes: abi.DiffChangesSome, detailed: inputDiff(old.Inputs, n.Inputs)}, nil
+	}
+	df, err := g.askProvider(ctx, provider, old, n.Inputs, n.IgnoreChanges)
 	if err != nil {
 		return diff{}, err
 	}
-	return g.replaceOnChanges(gl, df), nil
+	return g.replaceOnChanges(old, n.ReplaceOnChanges, df), nil
 }
 
-// triggered compares replacement triggers; null on either side is no trigger.
-func (g *generator) triggered(old, n *state.Resource) bool {
-	a, b := old.ReplacementTrigger, n.ReplacementTrigger
-	return !a.IsNull() && !b.IsNull() && !a.EqualContents(b)
-}
-
-func componentDiff(old, n *state.Resource) diff {
-	if old.Inputs.Equal(n.Inputs) {
-		return diff{changes: abi.DiffChangesNone}
+// mustReplace returns why a resource is replaced whatever its inputs are, empty
+// where nothing asks for that.
+func (g *generator) mustReplace(old, n *state.Resource) (reason string, err error) {
+	trigger, was := n.ReplacementTrigger, old.ReplacementTrigger
+	if trigger.ContainsUnknowns() && !g.d.dryRun {
+		return "", errors.New("the replacement trigger is not known")
 	}
-	return diff{changes: abi.DiffChangesSome, detailed: inputDiff(old.Inputs, n.Inputs)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case !was.IsNull() && !trigger.IsNull() && !was.EqualContents(trigger): // null is no trigger
+		return "its replacement trigger changed", nil
+	case old.Taint:
+		return "it is tainted", nil
+	case slices.Contains(g.d.Replace, n.URN):
+		return "its replacement was asked for", nil
+	case old.Custom != n.Custom:
+		return "it was a component, or is one now", nil
+	case g.replaced[n.DeletedWith]:
+		return n.DeletedWith.Name() + ", which it is deleted with, is replaced", nil
+	}
+	for _, u := range n.ReplaceWith {
+		if g.replaced[u] {
+			return u.Name() + ", which it is replaced with, is replaced", nil
+		}
+	}
+	return "", nil
 }
 
 // askProvider calls Diff. Where the provider cannot tell whether something
@@ -116,11 +139,7 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 	case err != nil:
 		return diff{}, err
 	}
-	df := diff{
-		changes: resp.Changes, detailed: resp.DetailedDiff,
-		deleteBeforeReplace: resp.DeleteBeforeReplace, keys: resp.ReplaceKeys,
-	}
-	df.replace = len(resp.ReplaceKeys) > 0 || slices.ContainsFunc(resp.DetailedDiff, func(p abi.PropertyDiff) bool { return replaces(p.Kind) })
+	df := diffOf(resp)
 	switch {
 	case len(df.detailed) > 0 || df.replace:
 		df.changes = abi.DiffChangesSome
@@ -134,6 +153,16 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 		df.detailed = inputDiff(old.Inputs, inputs)
 	}
 	return df, nil
+}
+
+// diffOf is the answer of a provider.
+func diffOf(resp abi.DiffResponse) diff {
+	return diff{
+		changes: resp.Changes, detailed: resp.DetailedDiff,
+		deleteBeforeReplace: resp.DeleteBeforeReplace, keys: resp.ReplaceKeys,
+		replace: len(resp.ReplaceKeys) > 0 ||
+			slices.ContainsFunc(resp.DetailedDiff, func(p abi.PropertyDiff) bool { return replaces(p.Kind) }),
+	}
 }
 
 // inputDiff is the difference of two bags of inputs as a provider would tell it.
@@ -152,14 +181,22 @@ func inputDiff(old, new property.Map) []abi.PropertyDiff {
 	return out
 }
 
+// initErrorPath stands for a resource's last creation or update not having ended
+// well, where the program lists properties that replace it. It is Pulumi's.
+const initErrorPath = "#initerror"
+
 // replaceOnChanges makes changes of the properties that the program lists
 // replace the resource.
-func (g *generator) replaceOnChanges(gl *goal, df diff) diff {
-	for _, text := range gl.options.ReplaceOnChanges {
+func (g *generator) replaceOnChanges(old *state.Resource, properties []string, df diff) diff {
+	for _, text := range properties {
 		pattern, err := property.ParsePath(text)
 		if err != nil {
-			g.d.warn(gl.urn, "replaceOnChanges: %v", err)
+			g.d.warn(old.URN, "replaceOnChanges: %v", err)
 			continue
+		}
+		if len(old.InitErrors) > 0 && pattern.Contains(property.Path{property.Key(initErrorPath)}) {
+			df.changes, df.replace = abi.DiffChangesSome, true
+			df.reason = unfinished
 		}
 		for i, p := range df.detailed {
 			path, err := property.ParsePath(p.Path)
@@ -176,22 +213,12 @@ func (g *generator) replaceOnChanges(gl *goal, df diff) diff {
 // providerChanged reports whether the resource's provider is another one, and
 // not able to manage what the old one made.
 func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource) (bool, error) {
-	if old.Provider == n.Provider || isProviderType(n.Type) || old.Provider == "" {
+	if old.Provider == n.Provider || isProviderType(n.Type) {
 		return false, nil
-	}
-	oldURN, _, err := splitReference(old.Provider)
-	if err != nil {
-		return false, err
 	}
 	newURN, _, err := splitReference(n.Provider)
 	if err != nil {
 		return false, err
-	}
-	g.mu.Lock()
-	renamed := g.matched[oldURN] == newURN && oldURN != newURN
-	g.mu.Unlock()
-	if renamed {
-		return false, nil
 	}
 	before := g.d.recorder.provider(old.Provider)
 	if before == nil {
@@ -212,29 +239,5 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	if err != nil {
 		return true, nil // it cannot tell
 	}
-	return len(resp.ReplaceKeys) > 0 || slices.ContainsFunc(resp.DetailedDiff, func(p abi.PropertyDiff) bool { return replaces(p.Kind) }), nil
-}
-
-// dependsOn calls f with every resource that res cannot exist without.
-func dependsOn(res *state.Resource, f func(urn.URN)) {
-	if ref, _, err := splitReference(res.Provider); err == nil {
-		f(ref)
-	}
-	if res.Parent != "" {
-		f(res.Parent)
-	}
-	for _, u := range res.Dependencies {
-		f(u)
-	}
-	for _, deps := range res.PropertyDependencies {
-		for _, u := range deps {
-			f(u)
-		}
-	}
-	if res.DeletedWith != "" {
-		f(res.DeletedWith)
-	}
-	for _, u := range res.ReplaceWith {
-		f(u)
-	}
+	return diffOf(resp).replace, nil
 }

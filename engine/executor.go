@@ -2,14 +2,26 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
 )
 
 // ErrStopped answers registrations that come after the deployment was stopped,
 // by a failure or by the user. It says nothing that was not said before.
 var ErrStopped = abi.NewError(abi.ErrorKindCancelled, "the deployment was stopped")
+
+// errProtected is why a resource is not deleted.
+var errProtected = errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
+
+// skipped answers a registration that needs a resource that failed, in a run that
+// goes on without it.
+type skipped struct{ of urn.URN }
+
+func (e *skipped) Error() string { return fmt.Sprintf("skipped, since %s failed", e.of) }
 
 // executor carries out chains of steps. The steps of a chain run one after the
 // other, chains in parallel, at most so many as there are slots.
@@ -43,12 +55,14 @@ func (e *executor) stopped() bool {
 }
 
 // fail records a failure. It halts an update, whose later steps may depend on
-// what failed; a preview goes on to report all that would go wrong.
+// what failed, unless the user wants to go on without it; a preview goes on to
+// report all that would go wrong. A protected resource that is not deleted stops
+// nothing: that is what its protection is for.
 func (e *executor) fail(err error) {
 	e.mu.Lock()
 	e.failures = append(e.failures, err)
 	e.mu.Unlock()
-	if !e.d.dryRun {
+	if !e.d.dryRun && !e.d.ContinueOnError && !errors.Is(err, errProtected) {
 		e.halt()
 	}
 }
@@ -61,6 +75,9 @@ func (e *executor) failed() []error {
 
 // run carries out a chain and returns its failure.
 func (e *executor) run(ctx context.Context, chain []*step) error {
+	if len(chain) == 0 {
+		return nil
+	}
 	if done := chain[0].finished; done != nil {
 		defer close(done)
 	}
@@ -81,9 +98,12 @@ func (e *executor) run(ctx context.Context, chain []*step) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := e.d.perform(ctx, s); err != nil {
-			e.fail(err)
-			return err
+		for next := s; next != nil; next = next.next {
+			if err := e.d.perform(ctx, next); err != nil {
+				e.fail(err)
+				return err
+			}
+			s.new = next.new
 		}
 	}
 	return nil

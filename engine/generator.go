@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
@@ -31,6 +31,8 @@ type generator struct {
 	claimed map[urn.URN]bool
 	// matched maps recorded URNs to the registered ones that took them over.
 	matched map[urn.URN]urn.URN
+	// aliasesOf holds the earlier URNs of registered resources.
+	aliasesOf map[urn.URN][]alias
 	// ahead holds the URNs deleted ahead of a replacement in this run. Its
 	// channels are closed when that is done.
 	ahead map[urn.URN]chan struct{}
@@ -40,16 +42,27 @@ type generator struct {
 	handed map[urn.URN]map[string]string
 	// replaced holds the URNs replaced in this run.
 	replaced map[urn.URN]bool
-	// condemned holds the URNs that are deleted after the program has ended.
-	condemned map[urn.URN]bool
+	// failed holds the URNs that failed, or were skipped since they need one that did.
+	failed map[urn.URN]bool
+	// vanished holds the URNs that a refresh did not find.
+	vanished map[urn.URN]bool
+	// condemned holds what is deleted after the program has ended.
+	condemned map[copyOf]bool
+}
+
+// copyOf names a resource, or the old copies of a replaced one.
+type copyOf struct {
+	urn urn.URN
+	old bool
 }
 
 func newGenerator(d *deployment) *generator {
 	return &generator{
 		d: d, claimed: make(map[urn.URN]bool), matched: make(map[urn.URN]urn.URN),
-		ahead: make(map[urn.URN]chan struct{}), goals: make(map[urn.URN]*state.Resource),
+		aliasesOf: make(map[urn.URN][]alias),
+		ahead:     make(map[urn.URN]chan struct{}), goals: make(map[urn.URN]*state.Resource),
 		handed:   make(map[urn.URN]map[string]string),
-		replaced: make(map[urn.URN]bool), condemned: make(map[urn.URN]bool),
+		replaced: make(map[urn.URN]bool), failed: make(map[urn.URN]bool), vanished: make(map[urn.URN]bool), condemned: make(map[copyOf]bool),
 	}
 }
 
@@ -67,12 +80,15 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	if gl.parent != "" && !g.claimed[gl.parent] {
 		return nil, fmt.Errorf("parent %s is not registered: register it first", gl.parent)
 	}
-	for _, dep := range gl.deps {
-		if !g.claimed[dep] {
+	for _, dep := range slices.Concat(gl.deps, gl.options.ReplaceWith, []urn.URN{gl.options.DeletedWith}) {
+		if dep != "" && !g.claimed[dep] {
 			return nil, fmt.Errorf("dependency %s is not registered in this program", dep)
 		}
 	}
 	g.claimed[gl.urn] = true
+	if u := g.lacks(gl); u != "" {
+		return nil, &skipped{of: u}
+	}
 	if len(gl.options.Providers) > 0 {
 		handed := make(map[string]string, len(gl.options.Providers))
 		for _, p := range gl.options.Providers {
@@ -80,22 +96,12 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		}
 		g.handed[gl.urn] = handed
 	}
+	g.aliasesOf[gl.urn] = g.aliases(gl)
 	if old = g.d.recorder.lookup(gl.urn); old != nil {
 		return old, nil
 	}
-	for _, alias := range aliases(gl, g.d.Stack, g.d.Project) {
-		found := g.d.recorder.lookup(alias)
-		switch {
-		case found == nil:
-			continue
-		case g.claimed[alias]:
-			return nil, fmt.Errorf("alias %s names a resource that is registered as well: remove the alias", alias)
-		case g.matched[alias] != "":
-			return nil, fmt.Errorf("alias %s is claimed by %s too: an alias can name only one resource", alias, g.matched[alias])
-		case old != nil && old != found:
-			return nil, fmt.Errorf("the aliases match two recorded resources, %s and %s: remove one", old.URN, found.URN)
-		}
-		old = found
+	if old, err = g.aliased(gl); err != nil {
+		return nil, err
 	}
 	if old != nil {
 		g.matched[old.URN] = gl.urn
@@ -103,52 +109,28 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	return old, nil
 }
 
-// aliases returns the earlier URNs that the goal names.
-func aliases(gl *goal, stack, project string) []urn.URN {
-	var out []urn.URN
-	for _, a := range gl.options.Aliases {
-		if a.Case == abi.AliasCaseURN {
-			out = append(out, a.URN)
-			continue
-		}
-		s := a.Spec
-		parent := gl.parent
-		switch {
-		case s.NoParent:
-			parent = ""
-		case s.ParentURN != "":
-			parent = s.ParentURN
-		}
-		out = append(out, urn.New(or(s.Stack, stack), or(s.Project, project), parent, or(s.Type, gl.typ), or(s.Name, gl.name)))
-	}
-	return out
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// awaitDeletionAhead waits until a resource that this run deletes ahead of
-// another's replacement is gone, and returns how it is recorded then.
-func (g *generator) awaitDeletionAhead(ctx context.Context, old *state.Resource) (*state.Resource, error) {
+// takeOver waits until a recorded resource that this run deletes ahead of
+// another's replacement is gone, gives it the URN that it has from now on, and
+// returns how it is recorded then.
+func (g *generator) takeOver(ctx context.Context, old *state.Resource, now urn.URN) (*state.Resource, error) {
 	if old == nil {
 		return nil, nil
 	}
 	g.mu.Lock()
 	done := g.ahead[old.URN]
 	g.mu.Unlock()
-	if done == nil {
+	if done != nil {
+		select {
+		case <-done:
+			old = g.d.recorder.lookup(old.URN)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if old == nil || old.URN == now {
 		return old, nil
 	}
-	select {
-	case <-done:
-		return g.d.recorder.lookup(old.URN), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return g.d.rename(ctx, old, now)
 }
 
 // register decides the steps for a goal.
@@ -157,8 +139,14 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old, err = g.awaitDeletionAhead(ctx, old); err != nil {
+	if old, err = g.takeOver(ctx, old, gl.urn); err != nil {
 		return nil, err
+	}
+	if g.d.mode != updating && !g.configurable(gl) {
+		return g.describe(ctx, gl, old)
+	}
+	if !g.d.dryRun && gl.inputs.ContainsUnknowns() {
+		return nil, errors.New("its inputs hold values that are not known")
 	}
 	var provider abi.Provider
 	if gl.custom {
@@ -176,7 +164,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	var oldInputs *property.Map
 	if known {
 		oldInputs = &old.Inputs
-		inputs = g.keepIgnored(gl, old.Inputs, inputs)
+		inputs = g.keepIgnored(gl.urn, gl.options.IgnoreChanges, old.Inputs, inputs)
 	}
 	checked, err := g.check(ctx, gl, provider, oldInputs, inputs)
 	if err != nil {
@@ -190,7 +178,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 		return g.plan(n, &step{op: OpCreateReplacement, old: old, new: n, provider: provider}), nil
 	}
 
-	df, err := g.diff(ctx, gl, provider, old, n)
+	df, err := g.diff(ctx, provider, old, n)
 	if err != nil {
 		return nil, err
 	}
@@ -199,18 +187,26 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	}
 	if df.some() || len(old.InitErrors) > 0 {
 		if !df.some() {
-			df.reason = "its last creation or update did not finish well"
+			df.reason = unfinished
 		}
 		return g.plan(n, &step{op: OpUpdate, old: old, new: n, provider: provider, diff: df}), nil
 	}
 	return g.plan(n, &step{op: OpSame, old: old, new: n, provider: provider}), nil
 }
 
+// unfinished is why a resource without a difference is updated or replaced.
+const unfinished = "its last creation or update did not finish well"
+
 // plan notes the state that is aimed at.
 func (g *generator) plan(n *state.Resource, steps ...*step) []*step {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.goals[n.URN] = n
+	for _, s := range steps {
+		if s.op == OpCreateReplacement || s.op == OpReadReplacement {
+			g.replaced[n.URN] = true
+		}
+	}
 	return steps
 }
 
@@ -222,17 +218,17 @@ func (g *generator) goalOf(u urn.URN) *state.Resource {
 }
 
 // keepIgnored gives each ignored property the value that it had.
-func (g *generator) keepIgnored(gl *goal, old, new property.Map) property.Map {
+func (g *generator) keepIgnored(u urn.URN, paths []string, old, new property.Map) property.Map {
 	value := property.Object(new)
-	for _, text := range gl.options.IgnoreChanges {
+	for _, text := range paths {
 		path, err := property.ParsePath(text)
 		if err != nil {
-			g.d.warn(gl.urn, "ignoreChanges: %v", err)
+			g.d.warn(u, "ignoreChanges: %v", err)
 			continue
 		}
 		kept, ok := path.Copy(property.Object(old), value)
 		if !ok {
-			g.d.emit(Diagnostic{Severity: "info", URN: gl.urn, Message: "ignoreChanges: the old and the new inputs do not both have a place for " + text})
+			g.d.emit(Diagnostic{Severity: "info", URN: u, Message: "ignoreChanges: the old and the new inputs do not both have a place for " + text})
 			continue
 		}
 		value = kept
@@ -275,116 +271,37 @@ func checkFailures(failures []abi.CheckFailure) error {
 	return errors.Join(errs...)
 }
 
-// replace decides how a resource is replaced: its inputs are checked anew,
-// without the old ones, so that generated defaults are not used twice; then the
-// new copy is made and the old one deleted when the program has ended, or, where
-// both cannot exist at once, the old one is deleted first, after everything that
-// must go with it.
-func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider, old *state.Resource, inputs property.Map, df diff) ([]*step, error) {
-	if old.Protect && !old.External {
-		return nil, fmt.Errorf("the resource is protected, but its change of %s needs a replacement: "+
-			"set its protect option to false and run husk up, or undo the change", strings.Join(df.replaceKeys(), ", "))
-	}
-	checked, err := g.check(ctx, gl, provider, nil, inputs)
-	if err != nil {
-		return nil, err
-	}
-	n := gl.state(checked)
-	deleteFirst := df.deleteBeforeReplace
-	if o := gl.options.DeleteBeforeReplace; o != nil {
-		deleteFirst = *o
-	}
-	df.deleteBeforeReplace = deleteFirst
-	g.mu.Lock()
-	g.replaced[n.URN] = true
-	g.mu.Unlock()
-	if !deleteFirst {
-		return g.plan(n, &step{op: OpCreateReplacement, old: old, new: n, provider: provider, diff: df}), nil
-	}
-	steps, err := g.deleteAhead(ctx, old)
-	if err != nil {
-		return nil, err
-	}
-	steps = append(steps, &step{op: OpCreateReplacement, old: old, new: n, provider: provider, diff: df})
-	return g.plan(n, steps...), nil
+// lacks returns a resource that failed and that the goal names, empty if there is
+// none. The caller holds the lock.
+func (g *generator) lacks(gl *goal) (failed urn.URN) {
+	dependsOn(gl.state(gl.inputs), func(u urn.URN) {
+		if g.failed[u] {
+			failed = u
+		}
+	})
+	return failed
 }
 
-// deleteAhead plans the deletion of a resource, and of those dependents that
-// cannot live on without it, before its replacement is made.
-func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*step, error) {
+// lacking is lacks for a component that its provider makes.
+func (g *generator) lacking(gl *goal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	going, err := g.dependentReplacements(ctx, root)
-	if err != nil {
-		return nil, err
+	if u := g.lacks(gl); u != "" {
+		return &skipped{of: u}
 	}
-	done := make(chan struct{})
-	var steps []*step
-	for _, res := range slices.Backward(going) {
-		provider, err := g.d.deletionProvider(ctx, res)
-		if err != nil {
-			return nil, err
-		}
-		g.ahead[res.URN] = done
-		steps = append(steps, &step{op: OpDeleteReplaced, old: res, provider: provider, replacing: true})
-	}
-	steps[0].finished = done
-	return steps, nil
+	return nil
 }
 
-// dependentReplacements returns root and, in dependency order, the resources
-// that its deletion takes along: those not yet registered in this run for which
-// a change of what they take from a deleted resource means replacement. That is
-// asked of their providers, with unknowns in place of those inputs.
-func (g *generator) dependentReplacements(ctx context.Context, root *state.Resource) ([]*state.Resource, error) {
-	going := []*state.Resource{root}
-	gone := map[urn.URN]bool{root.URN: true}
-	resources, err := state.Sort(g.d.recorder.resources())
-	if err != nil {
-		return nil, err
-	}
-	for _, res := range resources {
-		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.claimed[res.URN] || g.matched[res.URN] != "" {
-			continue
-		}
-		must, err := g.mustGo(ctx, res, gone)
-		if err != nil {
-			return nil, err
-		}
-		if !must {
-			continue
-		}
-		if res.Protect {
-			return nil, fmt.Errorf("%s must be deleted before its replacement is made, and %s with it, which is protected: "+
-				"set its protect option to false and run husk up first", root.URN, res.URN)
-		}
-		gone[res.URN] = true
-		going = append(going, res)
-	}
-	return going, nil
+// fail notes that a registered resource did not reach its goal.
+func (g *generator) fail(u urn.URN) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.failed[u] = true
 }
 
-// mustGo reports whether a resource must be replaced when the resources in gone are.
-func (g *generator) mustGo(ctx context.Context, res *state.Resource, gone map[urn.URN]bool) (bool, error) {
-	if ref, _, err := splitReference(res.Provider); err == nil && gone[ref] {
-		return true, nil
-	}
-	if res.DeletedWith != "" && gone[res.DeletedWith] {
-		return true, nil
-	}
-	inputs, affected := res.Inputs, false
-	for key, deps := range res.PropertyDependencies {
-		if slices.ContainsFunc(deps, func(u urn.URN) bool { return gone[u] }) && inputs.Has(key) {
-			inputs, affected = inputs.With(key, property.Unknown), true
-		}
-	}
-	if !affected {
-		return false, nil
-	}
-	provider, err := g.d.providerOf(ctx, res)
-	if err != nil {
-		return false, err
-	}
-	df, err := g.askProvider(ctx, provider, res, inputs, res.IgnoreChanges)
-	return df.replace, err
+// failures returns the registered resources that did not reach their goals.
+func (g *generator) failures() map[urn.URN]bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.failed)
 }

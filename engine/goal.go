@@ -71,7 +71,7 @@ func triggerOf(o abi.ResourceOptions) property.Value {
 	if o.ReplacementTrigger == nil {
 		return property.Null
 	}
-	return *o.ReplacementTrigger
+	return fold(*o.ReplacementTrigger, make(map[urn.URN]struct{}))
 }
 
 // fold replaces the outputs inside v by their values and adds their

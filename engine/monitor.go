@@ -50,7 +50,27 @@ func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResource
 			}, nil
 		}
 	}
-	return abi.RegisterResourceResponse{}, m.d.refuse(gl, req, err)
+	return m.failed(gl, req, err)
+}
+
+// failed answers a registration that failed. A deployment that goes on after
+// failures tells the program what it lacks; in others that is an error.
+func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (abi.RegisterResourceResponse, error) {
+	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
+	if gl != nil {
+		resp.URN = gl.urn
+		m.d.gen.fail(gl.urn)
+	}
+	if s, ok := errors.AsType[*skipped](err); ok {
+		resp.Result = abi.RegistrationResultSkipped
+		m.d.warn(resp.URN, "%v", s)
+	} else {
+		err = m.d.refuse(gl, req, err)
+	}
+	if m.d.ContinueOnError && gl != nil && !m.d.exec.stopped() {
+		return resp, nil
+	}
+	return abi.RegisterResourceResponse{}, err
 }
 
 // goal completes a registration.
@@ -245,6 +265,9 @@ func (m *monitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest)
 			return abi.ReadResourceResponse{URN: res.URN, State: res.Outputs}, nil
 		}
 	}
+	if gl != nil {
+		m.d.gen.fail(gl.urn)
+	}
 	return abi.ReadResourceResponse{}, m.d.refuse(gl, reg, err)
 }
 
@@ -253,7 +276,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	deps := make(map[urn.URN]struct{})
 	args := foldMap(req.Args, deps)
 	if args.ContainsUnknowns() {
-		if m.d.dryRun {
+		if m.d.unknowns() || m.d.ContinueOnError { // they may come from what failed
 			return abi.MonitorInvokeResponse{Unknown: true}, nil
 		}
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)
@@ -261,7 +284,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	for _, u := range req.Options.DependsOn {
 		deps[u] = struct{}{}
 	}
-	if m.d.dryRun && m.d.awaited(deps) {
+	if m.d.unknowns() && m.d.awaited(deps) {
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
 	}
 	provider, err := m.functionProvider(ctx, req.Token, req.Options)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -17,14 +15,38 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if d.exec.stopped() {
 		return nil, ErrStopped
 	}
-	if id == "" && !d.dryRun {
+	if id == "" && !d.unknowns() {
 		return nil, fmt.Errorf("reading %q needs an ID", gl.name)
 	}
 	old, err := d.gen.claim(gl)
 	if err != nil {
 		return nil, err
 	}
-	provider, err := d.providerFor(ctx, gl.typ, gl.by)
+	if old, err = d.gen.takeOver(ctx, old, gl.urn); err != nil {
+		return nil, err
+	}
+	chain, err := d.gen.planRead(ctx, gl, old, id)
+	if err == nil {
+		err = d.exec.run(ctx, chain)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if res := answer(chain); res != nil {
+		return res, nil
+	}
+	return d.absent(ctx, gl), nil
+}
+
+// planRead plans a read. A managed resource with another ID is no longer wanted then.
+func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource, id string) ([]*step, error) {
+	if g.d.mode != updating {
+		if old != nil && old.ID != id {
+			old = nil
+		}
+		return g.describe(ctx, gl, old)
+	}
+	provider, err := g.d.providerFor(ctx, gl.typ, gl.by)
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +54,12 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	n.External, n.ID = true, id
 	s := &step{op: OpRead, old: old, new: n, provider: provider}
 	if old != nil && !old.External && old.ID != id {
-		// It was managed; that one is no longer wanted.
 		s.op = OpReadReplacement
+		if err := g.mayGo(old, "it is read with another ID"); err != nil {
+			return nil, err
+		}
 	}
-	chain := d.gen.plan(n, s)
-	if err := d.exec.run(ctx, chain); err != nil {
-		return nil, err
-	}
-	return s.new, nil
+	return g.plan(n, s), nil
 }
 
 func (d *deployment) applyRead(ctx context.Context, s *step) error {
@@ -71,14 +91,10 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 // placed puts a step's new resource in the place of the old one; the old copy of
 // a replacement stays until it is deleted.
 func placed(s *step) change {
-	switch {
-	case s.old == nil:
-		return change{add: s.new}
-	case s.op == OpReadReplacement:
-		return change{add: s.new, replace: [][2]*state.Resource{{s.old, condemned(s.old)}}}
-	default:
-		return change{replace: [][2]*state.Resource{{s.old, s.new}}}
+	if s.old == nil || s.op == OpReadReplacement {
+		return superseding(s.old, s.new)
 	}
+	return change{replace: [][2]*state.Resource{{s.old, s.new}}}
 }
 
 // unhealthy takes the state of a resource that a provider found, but found
@@ -99,6 +115,11 @@ func unhealthy(err error, n *state.Resource, resp *abi.ReadResponse) bool {
 func (g *generator) planImport(gl *goal, old *state.Resource, provider abi.Provider) ([]*step, error) {
 	if !gl.custom {
 		return nil, errors.New("a component cannot be imported: import its children")
+	}
+	if old != nil && !old.External && !old.PendingReplacement {
+		if err := g.mayGo(old, "another object is imported in its place"); err != nil {
+			return nil, err
+		}
 	}
 	n := gl.state(gl.inputs)
 	n.ImportID = gl.options.ImportID
@@ -135,10 +156,11 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 	case resp.Inputs == nil:
 		return change{}, fmt.Errorf("cannot import: the provider does not support importing %s", n.Type)
 	}
-	found := *n
-	found.ID, found.Inputs, found.Outputs = resp.ID, *resp.Inputs, resp.State
+	found := clone(n)
+	found.ID, found.Inputs, found.Outputs = resp.ID, *resp.Inputs, markSecrets(n, resp.State)
 	checked, err := s.provider.Check(ctx, abi.CheckRequest{
-		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs, News: n.Inputs,
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs,
+		News: d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs),
 	})
 	if err == nil {
 		err = checkFailures(checked.Failures)
@@ -146,24 +168,24 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 	if err != nil {
 		return change{}, err
 	}
-	df, err := d.gen.askProvider(ctx, s.provider, &found, checked.Inputs, n.IgnoreChanges)
+	df, err := d.gen.askProvider(ctx, s.provider, found, checked.Inputs, n.IgnoreChanges)
 	if err != nil {
 		return change{}, err
 	}
-	n.ID, n.Inputs = resp.ID, checked.Inputs
-	if df.some() {
-		return change{}, &ImportDifference{ID: resp.ID, Changes: changesOf(df, &found, n)}
-	}
-	n.Outputs = markSecrets(n, resp.State)
+	n.ID, n.Inputs, n.Outputs = resp.ID, checked.Inputs, found.Outputs
 	now := d.now()
-	n.Created, n.Modified = now, now
-	if s.old == nil {
-		return change{add: n}, nil
+	n.Created, n.Modified, found.Created, found.Modified = now, now, now, now
+	if df.some() {
+		if df.replace || !d.UpdateOnImport {
+			return change{}, &ImportDifference{ID: resp.ID, Changes: changesOf(df, found, n)}
+		}
+		s.next = &step{op: OpUpdate, old: found, new: n, provider: s.provider, diff: df}
+		s.new = found
 	}
-	if s.old.External || s.old.ID == n.ID {
-		return change{replace: [][2]*state.Resource{{s.old, n}}}, nil
+	if s.old == nil || !s.old.External && s.old.ID != n.ID {
+		return superseding(s.old, s.new), nil
 	}
-	return change{add: n, replace: [][2]*state.Resource{{s.old, condemned(s.old)}}}, nil
+	return change{replace: [][2]*state.Resource{{s.old, s.new}}}, nil
 }
 
 // ImportDifference says why an import failed: the program's inputs are not
@@ -183,111 +205,3 @@ func (e *ImportDifference) Error() string {
 }
 
 func orNone(s string) string { return or(s, "(none)") }
-
-// refresh reads every custom resource and records how it is. What is gone is
-// removed, and with it the mentions of it in other resources.
-func (d *deployment) refresh(ctx context.Context) error {
-	var chains [][]*step
-	for _, res := range d.recorder.resources() {
-		if !res.Custom || res.Delete || res.PendingReplacement || isProviderType(res.Type) {
-			continue
-		}
-		provider, err := d.providerOf(ctx, res)
-		if err != nil {
-			return fmt.Errorf("refresh %s: %w", res.URN, err)
-		}
-		chains = append(chains, []*step{{op: OpRefresh, old: res, provider: provider}})
-	}
-	d.exec.runAll(ctx, chains)
-	if err := errors.Join(d.exec.failed()...); err != nil {
-		return err
-	}
-	return d.forgetGone(ctx)
-}
-
-func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
-	o := s.old
-	n := clone(o)
-	n.InitErrors = nil
-	resp, err := s.provider.Read(ctx, abi.ReadRequest{
-		URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
-		State: &o.Outputs, Inputs: &o.Inputs, Timeout: timeouts(o).Read,
-	})
-	switch {
-	case errors.Is(err, abi.ErrUnimplemented):
-		s.result = OpSame
-		return nil
-	case err != nil && unhealthy(err, n, &resp):
-		d.warn(o.URN, "the resource exists, but is not healthy: %v", err)
-	case errors.Is(err, abi.ErrNotFound):
-		resp.ID = ""
-	case err != nil:
-		return err
-	}
-	if resp.ID == "" {
-		s.result = OpDelete
-		return d.record(ctx, change{remove: []*state.Resource{o}})
-	}
-	n.ID, n.Outputs = resp.ID, markSecrets(o, resp.State)
-	if resp.Inputs != nil {
-		n.Inputs = *resp.Inputs
-	}
-	if !durablyDifferent(o, n) && len(o.InitErrors) == len(n.InitErrors) {
-		s.result = OpSame
-		return nil
-	}
-	s.result, s.new = OpUpdate, n
-	s.diff = diff{detailed: stateDiff(o.Outputs, n.Outputs), ofState: true}
-	now := d.now()
-	n.Modified = now
-	return d.record(ctx, change{replace: [][2]*state.Resource{{o, n}}})
-}
-
-// forgetGone removes mentions of resources that no longer exist. A resource
-// whose parent is gone becomes a child of the stack.
-func (d *deployment) forgetGone(ctx context.Context) error {
-	resources := d.recorder.resources()
-	exists := make(map[urn.URN]bool, len(resources))
-	var root urn.URN
-	for _, res := range resources {
-		exists[res.URN] = true
-		if res.Type == urn.RootType {
-			root = res.URN
-		}
-	}
-	var c change
-	for _, res := range resources {
-		if n := withoutGone(res, exists, root); n != nil {
-			c.replace = append(c.replace, [2]*state.Resource{res, n})
-		}
-	}
-	if len(c.replace) == 0 {
-		return nil
-	}
-	return d.record(ctx, c)
-}
-
-// withoutGone returns a copy of res that mentions only what exists, nil where
-// it does so already.
-func withoutGone(res *state.Resource, exists map[urn.URN]bool, root urn.URN) *state.Resource {
-	complete := true
-	dependsOn(res, func(u urn.URN) { complete = complete && exists[u] })
-	if complete {
-		return nil
-	}
-	gone := func(u urn.URN) bool { return !exists[u] }
-	n := clone(res)
-	n.Dependencies = slices.DeleteFunc(slices.Clone(res.Dependencies), gone)
-	n.ReplaceWith = slices.DeleteFunc(slices.Clone(res.ReplaceWith), gone)
-	n.PropertyDependencies = make(map[string][]urn.URN, len(res.PropertyDependencies))
-	for k, deps := range res.PropertyDependencies {
-		n.PropertyDependencies[k] = slices.DeleteFunc(slices.Clone(deps), gone)
-	}
-	if n.Parent != "" && gone(n.Parent) {
-		n.Parent = root
-	}
-	if n.DeletedWith != "" && gone(n.DeletedWith) {
-		n.DeletedWith = ""
-	}
-	return n
-}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +38,19 @@ type recorder struct {
 	stack      *state.Stack // nil in a preview
 	extensions extensions
 
-	mu      sync.Mutex
-	wrote   bool // something reached the journal
+	// naming is held by a renaming, and shared by all other changes: what they
+	// write names resources as they are named when it is written.
+	naming sync.RWMutex
+
+	mu    sync.Mutex
+	wrote bool // something reached the journal
+	// current holds the recorded resources, and serials their numbers. A resource
+	// that a renaming has rewritten keeps its number, for steps that know it as it was.
+	current map[state.Serial]*state.Resource
 	serials map[*state.Resource]state.Serial
 	live    map[urn.URN]*state.Resource
+	// renamed maps the earlier URNs of renamed resources to their new ones.
+	renamed map[urn.URN]urn.URN
 	// providers holds provider resources by reference, those that wait for their
 	// deletion included: what they made is deleted before them.
 	providers map[string]*state.Resource
@@ -53,7 +61,8 @@ type recorder struct {
 
 func newRecorder(stack *state.Stack, snapshot *state.Snapshot) *recorder {
 	r := &recorder{
-		stack: stack, serials: make(map[*state.Resource]state.Serial), live: make(map[urn.URN]*state.Resource),
+		stack: stack, current: make(map[state.Serial]*state.Resource), serials: make(map[*state.Resource]state.Serial),
+		live: make(map[urn.URN]*state.Resource), renamed: make(map[urn.URN]urn.URN),
 		providers: make(map[string]*state.Resource),
 	}
 	r.extensions.read(snapshot.Extensions)
@@ -65,7 +74,7 @@ func newRecorder(stack *state.Stack, snapshot *state.Snapshot) *recorder {
 }
 
 func (r *recorder) put(serial state.Serial, res *state.Resource) {
-	r.serials[res] = serial
+	r.current[serial], r.serials[res] = res, serial
 	if !res.Delete {
 		r.live[res.URN] = res
 	}
@@ -74,10 +83,15 @@ func (r *recorder) put(serial state.Serial, res *state.Resource) {
 	}
 }
 
+// drop forgets a resource, which the caller may know as it was before a renaming.
 func (r *recorder) drop(res *state.Resource) {
+	serial := r.serials[res]
+	now := r.current[serial]
+	delete(r.current, serial)
 	delete(r.serials, res)
-	if r.live[res.URN] == res {
-		delete(r.live, res.URN)
+	delete(r.serials, now)
+	if r.live[now.URN] == now {
+		delete(r.live, now.URN)
 	}
 }
 
@@ -93,7 +107,7 @@ func (r *recorder) newSerial() state.Serial {
 func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err error) {
 	serial := func(res *state.Resource) state.Serial {
 		n, ok := r.serials[res]
-		if !ok {
+		if !ok || r.current[n] == nil {
 			err = fmt.Errorf("%s changed under the step that is about to record it", res.URN)
 		}
 		return n
@@ -104,8 +118,9 @@ func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err e
 	for _, res := range c.remove {
 		entry = append(entry, state.RemoveResource{Serial: serial(res)})
 	}
-	for _, pair := range c.replace {
-		entry = append(entry, state.PutResource{Serial: serial(pair[0]), Resource: pair[1]})
+	for i, pair := range c.replace {
+		c.replace[i][1] = r.withNewNames(pair[1])
+		entry = append(entry, state.PutResource{Serial: serial(pair[0]), Resource: c.replace[i][1]})
 	}
 	if c.add != nil {
 		added = r.newSerial()
@@ -118,8 +133,10 @@ func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err e
 func (r *recorder) resources() []*state.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := slices.Collect(maps.Keys(r.serials))
-	slices.SortFunc(out, func(a, b *state.Resource) int { return cmp.Compare(r.serials[a], r.serials[b]) })
+	out := make([]*state.Resource, 0, len(r.current))
+	for _, serial := range slices.Sorted(maps.Keys(r.current)) {
+		out = append(out, r.current[serial])
+	}
 	return out
 }
 
@@ -182,7 +199,12 @@ func (r *recorder) sign(ctx context.Context, m state.Manifest) error {
 
 // record makes a change durable and then visible to the rest of the deployment.
 func (d *deployment) record(ctx context.Context, c change) error {
-	r := d.recorder
+	d.recorder.naming.RLock()
+	defer d.recorder.naming.RUnlock()
+	return d.recorder.record(ctx, c)
+}
+
+func (r *recorder) record(ctx context.Context, c change) error {
 	err := r.keepExtension(ctx, c.add)
 	for _, pair := range c.replace {
 		err = errors.Join(err, r.keepExtension(ctx, pair[1]))

@@ -32,6 +32,8 @@ type step struct {
 	finished chan struct{}
 	// result is what a refresh came to: same, update, or delete.
 	result Op
+	// next is the step that this one makes necessary, once it is done.
+	next *step
 	// failed is set once the step has failed.
 	failed bool
 }
@@ -53,7 +55,17 @@ type StepError struct {
 
 // Error names the operation and the resource.
 func (e *StepError) Error() string {
-	return fmt.Sprintf("%s %s %q: %v", verb(e.Op), e.Resource.Type, e.Resource.URN.Name(), e.Err)
+	return subject(string(e.Op), verb(e.Op), e.Resource.Type, e.Resource.URN.Name(), e.Err) + ": " + e.Err.Error()
+}
+
+// subject says what was done to which resource, for its error. An error of the
+// provider's method for that says what was done itself.
+func subject(method, verb, typ, name string, err error) string {
+	what := fmt.Sprintf("%s %q", typ, name)
+	if e, ok := errors.AsType[*abi.Error](err); ok && e.Method == method {
+		return what
+	}
+	return verb + " " + what
 }
 
 // Unwrap returns the cause.
@@ -161,14 +173,7 @@ func samePropertyDependencies(old, new *state.Resource) bool {
 
 func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	n := s.new
-	done := change{add: n}
-	if s.old != nil {
-		if old := d.recorder.lookup(s.old.URN); old != nil && old.PendingReplacement {
-			done.remove = []*state.Resource{old} // it is gone already
-		} else {
-			done.replace = [][2]*state.Resource{{s.old, condemned(s.old)}}
-		}
-	}
+	done := superseding(d.recorder.lookup(n.URN), n)
 	now := d.now()
 	n.Created, n.Modified = now, now
 	if !n.Custom {
@@ -293,8 +298,8 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 
 func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	o := s.old
-	if o.Protect && !s.replacing && s.op == OpDelete {
-		return errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
+	if o.Protect && !s.replacing && s.op == OpDelete && !d.IgnoreProtect {
+		return errProtected
 	}
 	done := change{remove: []*state.Resource{o}}
 	if s.replacing {
@@ -329,6 +334,19 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 func clone(res *state.Resource) *state.Resource {
 	c := *res
 	return &c
+}
+
+// superseding records n instead of old, which may be nil. The old copy waits for its
+// deletion, unless it is gone already.
+func superseding(old, n *state.Resource) change {
+	switch {
+	case old == nil:
+		return change{add: n}
+	case old.PendingReplacement:
+		return change{add: n, remove: []*state.Resource{old}}
+	default:
+		return change{add: n, replace: [][2]*state.Resource{{old, condemned(old)}}}
+	}
 }
 
 // condemned is the old copy of a replaced resource, which waits for its deletion.

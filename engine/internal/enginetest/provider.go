@@ -34,7 +34,9 @@ type Cloud struct {
 	Hook func(call string) error
 	// Features are those that the provider claims; nil for all.
 	Features *abi.Features
-	// CheckConfig, DiffConfig, and Invoke, if set, serve those methods.
+	// These, if set, serve the methods of their names.
+	Check       func(abi.CheckRequest) (abi.CheckResponse, error)
+	Diff        func(abi.DiffRequest) (abi.DiffResponse, error)
 	CheckConfig func(abi.CheckRequest) (abi.CheckResponse, error)
 	DiffConfig  func(abi.DiffRequest) (abi.DiffResponse, error)
 	Invoke      func(abi.InvokeRequest) (abi.InvokeResponse, error)
@@ -220,6 +222,9 @@ func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error 
 func (p *provider) Cancel(context.Context) error { return nil }
 
 func (p *provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	if p.cloud.Check != nil {
+		return p.cloud.Check(req)
+	}
 	if err := p.serves(req.Type); err != nil {
 		return abi.CheckResponse{}, err
 	}
@@ -233,6 +238,9 @@ func (p *provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResp
 }
 
 func (p *provider) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
+	if p.cloud.Diff != nil {
+		return p.cloud.Diff(req)
+	}
 	t := p.cloud.Types[req.Type]
 	resp := abi.DiffResponse{Changes: abi.DiffChangesNone, HasDetailedDiff: true, DeleteBeforeReplace: t.DeleteBeforeReplace}
 	for _, c := range property.Diff(req.OldInputs.Unwrap(), req.News.Unwrap()) {

@@ -206,3 +206,22 @@ func (s *Stack) verify() {
 	s.t.Helper()
 	require.NoError(s.t, s.Snapshot().Verify())
 }
+
+// Change changes the recorded resource of that name.
+func (s *Stack) Change(name string, f func(*state.Resource)) {
+	s.t.Helper()
+	ctx := context.Background()
+	st, err := s.Open(ctx)
+	require.NoError(s.t, err)
+	var entry state.Entry
+	for serial, res := range st.Snapshot().Resources() {
+		if res.URN.Name() == name && !res.Delete {
+			n := *res
+			f(&n)
+			entry = append(entry, state.PutResource{Serial: serial, Resource: &n})
+		}
+	}
+	require.Len(s.t, entry, 1)
+	require.NoError(s.t, st.Append(ctx, entry))
+	require.NoError(s.t, st.Close(ctx))
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// alias is an earlier URN of a resource.
+type alias struct {
+	urn urn.URN
+	// inherited marks one that follows from an alias of the parent. That another
+	// resource has it now is no mistake.
+	inherited bool
+}
+
+// aliases returns the earlier URNs of the goal: those that it names, and those
+// that follow from the earlier URNs of its parent. A child that is named after
+// its parent was so before: with the parent "site" aliased to "page", the child
+// "site-bucket" was "page-bucket".
+func (g *generator) aliases(gl *goal) []alias {
+	inherited := g.aliasesOf[gl.parent]
+	var out []alias
+	add := func(u urn.URN, inherited bool) {
+		if u != gl.urn && !slices.ContainsFunc(out, func(a alias) bool { return a.urn == u }) {
+			out = append(out, alias{u, inherited})
+		}
+	}
+	earlier := func(stack, project string, parent urn.URN, typ, name string) {
+		add(urn.New(stack, project, parent, typ, name), false)
+		if parent != gl.parent {
+			return
+		}
+		for _, before := range inherited {
+			child, was := name, before.urn
+			if rest, ok := strings.CutPrefix(name, parent.Name()); ok {
+				child = was.Name() + rest
+			}
+			add(urn.New(was.Stack(), was.Project(), was, typ, child), true)
+		}
+	}
+	stack, project := g.d.Stack, g.d.Project
+	for _, a := range gl.options.Aliases {
+		if a.Case == abi.AliasCaseURN {
+			add(a.URN, false)
+			continue
+		}
+		s := a.Spec
+		parent := gl.parent
+		switch {
+		case s.NoParent:
+			parent = ""
+		case s.ParentURN != "":
+			parent = s.ParentURN
+		}
+		earlier(or(s.Stack, stack), or(s.Project, project), parent, or(s.Type, gl.typ), or(s.Name, gl.name))
+	}
+	if gl.parent != "" {
+		earlier(stack, project, gl.parent, gl.typ, gl.name)
+	}
+	return out
+}
+
+// aliased finds the recorded resource that the goal's aliases name, nil where
+// there is none.
+func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
+	for _, a := range g.aliasesOf[gl.urn] {
+		found := g.d.recorder.lookup(a.urn)
+		by := g.matched[a.urn]
+		switch {
+		case a.inherited && (by != "" || g.claimed[a.urn]):
+			continue
+		case by != "":
+			return nil, fmt.Errorf("alias %s is claimed by %s too: an alias can name only one resource", a.urn, by)
+		case found == nil:
+			continue
+		case g.claimed[a.urn]:
+			return nil, fmt.Errorf("alias %s names a resource that is registered as well: remove the alias", a.urn)
+		case old != nil && old != found:
+			return nil, fmt.Errorf("the aliases match two recorded resources, %s and %s: remove one", old.URN, found.URN)
+		}
+		old = found
+	}
+	return old, nil
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// refresh reads every custom resource and records how it is. Where the program
+// runs too, resources are read as it registers them, by the providers as it
+// configures them, and then those that it does not register.
+func (d *deployment) refresh(ctx context.Context) error {
+	err := d.adoptPendingCreates(ctx)
+	if err == nil && d.RunProgram {
+		d.mode = refreshing
+		err = d.runProgram(ctx)
+	}
+	if err == nil {
+		err = d.readAll(ctx, func(res *state.Resource) bool { return !d.gen.registered(res.URN) })
+	}
+	return errors.Join(err, d.forgetGone(ctx))
+}
+
+// refreshAhead reads resources before a program or a destruction: all where the
+// user wants that, else those whose provider does.
+func (d *deployment) refreshAhead(ctx context.Context) error {
+	err := d.readAll(ctx, func(res *state.Resource) bool { return d.RefreshFirst || res.RefreshBeforeUpdate })
+	return errors.Join(err, d.forgetGone(ctx))
+}
+
+// readAll reads the custom resources that the predicate picks.
+func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) bool) error {
+	before := len(d.exec.failed())
+	var chains [][]*step
+	for _, res := range d.recorder.resources() {
+		if !res.Custom || res.Delete || res.PendingReplacement || isProviderType(res.Type) || !pick(res) {
+			continue
+		}
+		provider, err := d.providerOf(ctx, res)
+		if err != nil {
+			return fmt.Errorf("refresh %s: %w", res.URN, err)
+		}
+		chains = append(chains, []*step{{op: OpRefresh, old: res, provider: provider}})
+	}
+	d.exec.runAll(ctx, chains)
+	return errors.Join(errors.Join(d.exec.failed()[before:]...), ctx.Err())
+}
+
+func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
+	o := s.old
+	n := clone(o)
+	n.InitErrors = nil
+	resp, err := s.provider.Read(ctx, abi.ReadRequest{
+		URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
+		State: &o.Outputs, Inputs: &o.Inputs, Timeout: timeouts(o).Read,
+	})
+	switch {
+	case errors.Is(err, abi.ErrUnimplemented):
+		s.result = OpSame
+		return nil
+	case err != nil && unhealthy(err, n, &resp):
+		d.warn(o.URN, "the resource exists, but is not healthy: %v", err)
+	case errors.Is(err, abi.ErrNotFound):
+		resp.ID = ""
+	case err != nil:
+		return err
+	}
+	if resp.ID == "" {
+		s.result = OpDelete
+		d.gen.gone(o.URN)
+		return nil
+	}
+	n.ID, n.Outputs, n.RefreshBeforeUpdate = resp.ID, markSecrets(o, resp.State), resp.RefreshBeforeUpdate
+	if resp.Inputs != nil {
+		n.Inputs = *resp.Inputs
+	}
+	s.result = OpSame
+	if !durablyDifferent(o, n) && len(o.InitErrors) == len(n.InitErrors) {
+		return nil
+	}
+	s.new = n
+	if s.diff, err = d.refreshDiff(ctx, s, resp.Inputs != nil); err != nil {
+		return err
+	}
+	if len(s.diff.detailed) > 0 {
+		s.result = OpUpdate
+	}
+	if !o.Inputs.Equal(n.Inputs) || !o.Outputs.Equal(n.Outputs) {
+		n.Modified = d.now()
+	}
+	return d.record(ctx, change{replace: [][2]*state.Resource{{o, n}}})
+}
+
+// refreshDiff is what a refresh found: the inverse of the difference that an update
+// of an unchanged program would find now. Of resources that the stack does not own,
+// and where the provider does not tell the inputs, it is the difference of the
+// outputs.
+func (d *deployment) refreshDiff(ctx context.Context, s *step, inputsTold bool) (diff, error) {
+	if s.old.External || !inputsTold {
+		return diff{detailed: stateDiff(s.old.Outputs, s.new.Outputs), ofState: true}, nil
+	}
+	df, err := d.gen.askProvider(ctx, s.provider, s.new, s.old.Inputs, s.old.IgnoreChanges)
+	if err != nil {
+		return diff{}, err
+	}
+	inverse := diff{ofState: true}
+	for _, p := range df.detailed {
+		p.Kind = inverted(p.Kind)
+		inverse.detailed = append(inverse.detailed, p)
+	}
+	return inverse, nil
+}
+
+func inverted(k abi.DiffKind) abi.DiffKind {
+	switch k {
+	case abi.DiffKindAdd, abi.DiffKindAddReplace:
+		return abi.DiffKindDelete
+	case abi.DiffKindDelete, abi.DiffKindDeleteReplace:
+		return abi.DiffKindAdd
+	default:
+		return abi.DiffKindUpdate
+	}
+}
+
+// stateDiff is the difference of two states of a resource.
+func stateDiff(old, new property.Map) []abi.PropertyDiff {
+	out := inputDiff(old, new)
+	for i := range out {
+		out[i].InputDiff = false
+	}
+	return out
+}
+
+// gone notes that a resource no longer exists.
+func (g *generator) gone(u urn.URN) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.vanished[u] = true
+}
+
+// forgetGone removes the resources that a refresh did not find, together with all
+// mentions of them. A resource whose parent is gone becomes a child of the nearest
+// ancestor that is left.
+func (d *deployment) forgetGone(ctx context.Context) error {
+	vanished := d.gen.takeVanished()
+	if len(vanished) == 0 {
+		return nil
+	}
+	var c change
+	exists, parents := make(map[urn.URN]bool), make(map[urn.URN]urn.URN)
+	var left []*state.Resource
+	for _, res := range d.recorder.resources() {
+		parents[res.URN] = res.Parent
+		if !res.Delete && vanished[res.URN] {
+			c.remove = append(c.remove, res)
+			continue
+		}
+		exists[res.URN] = true
+		left = append(left, res)
+	}
+	for _, res := range left {
+		n := redirect(res, func(u urn.URN) urn.URN {
+			if exists[u] {
+				return u
+			}
+			return ""
+		})
+		if n == res {
+			continue
+		}
+		for n.Parent = res.Parent; n.Parent != "" && !exists[n.Parent]; {
+			n.Parent = parents[n.Parent]
+		}
+		c.replace = append(c.replace, [2]*state.Resource{res, n})
+	}
+	return d.record(ctx, c)
+}
+
+func (g *generator) takeVanished() map[urn.URN]bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	taken := g.vanished
+	g.vanished = make(map[urn.URN]bool)
+	return taken
+}
+
+// adoptPendingCreates records what the user found that creations which were cut
+// off have made. The refresh then reads it.
+func (d *deployment) adoptPendingCreates(ctx context.Context) error {
+	adopted := make(map[urn.URN]bool)
+	for op, pending := range d.State.Snapshot().Operations() {
+		id, ok := d.AdoptPendingCreates[pending.Resource.URN]
+		if !ok || pending.Type != state.OperationCreating {
+			continue
+		}
+		n := clone(pending.Resource)
+		n.ID, n.Outputs, n.Created, n.Modified = id, n.Inputs, d.now(), d.now()
+		adopted[n.URN] = true
+		done := superseding(d.recorder.lookup(n.URN), n)
+		done.end = operation{op, true}
+		if err := d.record(ctx, done); err != nil {
+			return fmt.Errorf("adopt %s: %w", n.URN, err)
+		}
+	}
+	for u := range d.AdoptPendingCreates {
+		if !adopted[u] {
+			return fmt.Errorf("no creation of %s was cut off: husk preview warns of those that were", u)
+		}
+	}
+	return nil
+}

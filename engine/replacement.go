@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// replace decides how a resource is replaced: its inputs are checked anew,
+// without the old ones, so that generated defaults are not used twice; then the
+// new copy is made and the old one deleted when the program has ended, or, where
+// both cannot exist at once, the old one is deleted first, after everything that
+// must go with it.
+func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider, old *state.Resource, inputs property.Map, df diff) ([]*step, error) {
+	if err := g.mayGo(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
+		return nil, err
+	}
+	checked, err := g.check(ctx, gl, provider, nil, inputs)
+	if err != nil {
+		return nil, err
+	}
+	n := gl.state(checked)
+	deleteFirst := df.deleteBeforeReplace
+	if o := gl.options.DeleteBeforeReplace; o != nil {
+		deleteFirst = *o
+	}
+	df.deleteBeforeReplace = deleteFirst
+	if !deleteFirst {
+		return g.plan(n, &step{op: OpCreateReplacement, old: old, new: n, provider: provider, diff: df}), nil
+	}
+	steps, err := g.deleteAhead(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	steps = append(steps, &step{op: OpCreateReplacement, old: old, new: n, provider: provider, diff: df})
+	return g.plan(n, steps...), nil
+}
+
+// mayGo returns why a resource may not be replaced, if it is protected.
+func (g *generator) mayGo(old *state.Resource, why string) error {
+	if !old.Protect || old.External || g.d.IgnoreProtect {
+		return nil
+	}
+	return fmt.Errorf("the resource is protected, but %s: "+
+		"set its protect option to false and run husk up, or undo the change", why)
+}
+
+// deleteAhead plans the deletion of a resource, and of those dependents that
+// cannot live on without it, before its replacement is made.
+func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*step, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	going, err := g.dependentReplacements(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	var steps []*step
+	for _, res := range slices.Backward(going) {
+		provider, err := g.d.deletionProvider(ctx, res)
+		if err != nil {
+			return nil, err
+		}
+		g.ahead[res.URN] = done
+		steps = append(steps, &step{op: OpDeleteReplaced, old: res, provider: provider, replacing: true})
+	}
+	steps[0].finished = done
+	return steps, nil
+}
+
+// dependentReplacements returns root and, in dependency order, the resources
+// that its deletion takes along: those not yet registered in this run for which
+// a change of what they take from a deleted resource means replacement. That is
+// asked of their providers, with unknowns in place of those inputs.
+func (g *generator) dependentReplacements(ctx context.Context, root *state.Resource) ([]*state.Resource, error) {
+	going := []*state.Resource{root}
+	gone := map[urn.URN]bool{root.URN: true}
+	resources, err := state.Sort(g.d.recorder.resources())
+	if err != nil {
+		return nil, err
+	}
+	for _, res := range resources {
+		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.claimed[res.URN] || g.matched[res.URN] != "" {
+			continue
+		}
+		must, err := g.mustGo(ctx, res, gone)
+		if err != nil {
+			return nil, err
+		}
+		if !must {
+			continue
+		}
+		if res.Protect && !g.d.IgnoreProtect {
+			return nil, fmt.Errorf("%s must be deleted before its replacement is made, and %s with it, which is protected: "+
+				"set its protect option to false and run husk up first", root.URN, res.URN)
+		}
+		gone[res.URN] = true
+		going = append(going, res)
+	}
+	return going, nil
+}
+
+// mustGo reports whether a resource must be replaced when the resources in gone are.
+func (g *generator) mustGo(ctx context.Context, res *state.Resource, gone map[urn.URN]bool) (bool, error) {
+	if ref, _, err := splitReference(res.Provider); err == nil && gone[ref] {
+		return true, nil
+	}
+	if gone[res.DeletedWith] || slices.ContainsFunc(res.ReplaceWith, func(u urn.URN) bool { return gone[u] }) {
+		return true, nil
+	}
+	inputs, affected := res.Inputs, false
+	for key, deps := range res.PropertyDependencies {
+		if slices.ContainsFunc(deps, func(u urn.URN) bool { return gone[u] }) && inputs.Has(key) {
+			inputs, affected = inputs.With(key, property.Unknown), true
+		}
+	}
+	if !affected {
+		return false, nil
+	}
+	df, err := g.askRecorded(ctx, res, g.keepIgnored(res.URN, res.IgnoreChanges, res.Inputs, inputs))
+	return g.replaceOnChanges(res, res.ReplaceOnChanges, df).replace, err
+}
+
+// askRecorded asks what other inputs would mean for a resource that this run has
+// not registered yet. A provider is asked as it is recorded.
+func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs property.Map) (diff, error) {
+	if !isProviderType(res.Type) {
+		provider, err := g.d.providerOf(ctx, res)
+		if err != nil {
+			return diff{}, err
+		}
+		return g.askProvider(ctx, provider, res, inputs, res.IgnoreChanges)
+	}
+	provider, err := g.d.registry.get(ctx, res.Reference())
+	if err != nil {
+		return diff{}, err
+	}
+	resp, err := diffConfig(ctx, provider, abi.DiffRequest{
+		URN: res.URN, Name: res.URN.Name(), Type: res.Type, ID: res.ID,
+		Olds: res.Outputs, News: inputs, OldInputs: res.Inputs,
+	})
+	return diffOf(resp), err
+}

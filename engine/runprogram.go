@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// mode is what the registrations of the program are for.
+type mode int
+
+const (
+	// updating drives resources to their goals.
+	updating mode = iota
+	// refreshing reads them, destroying lets them be. In both, the program runs
+	// since it configures providers anew, for example with a token that is no longer
+	// the one that the state holds; nothing but providers is created or changed, and
+	// what a resource that does not exist would have is not known.
+	refreshing
+	destroying
+)
+
+// runProgram runs the program, and returns why the deployment cannot go on after it.
+func (d *deployment) runProgram(ctx context.Context) error {
+	if d.Program == nil {
+		return errors.New("there is no program to run")
+	}
+	err := d.Program.Run(ctx, d.runContext(), newCallerMonitor(d.monitor))
+	if failures := d.exec.failed(); err == nil && len(failures) > 0 && !d.ContinueOnError {
+		err = errors.Join(failures...) // the program did not care
+	}
+	switch {
+	case err != nil && d.cutShort(err):
+		return errors.Join(errors.Join(d.exec.failed()...), ErrStopped)
+	case err != nil:
+		return err
+	case d.exec.stopped():
+		return ErrStopped
+	default:
+		return ctx.Err()
+	}
+}
+
+// unknowns reports whether values may be unknown in this run.
+func (d *deployment) unknowns() bool { return d.dryRun || d.mode != updating }
+
+// describe decides the steps for a registration that is not to change anything:
+// the recorded resource is read or left as it is, and one that is not recorded has
+// no steps.
+func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource) ([]*step, error) {
+	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
+		return g.plan(gl.state(gl.inputs)), nil
+	}
+	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) {
+		return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), nil
+	}
+	provider, err := g.d.serving(ctx, gl.by)
+	if _, not := provider.(unconfigured); not || err != nil {
+		provider, err = g.d.providerOf(ctx, old)
+	}
+	return g.plan(old, &step{op: OpRefresh, old: old, provider: provider}), err
+}
+
+// configurable reports whether the goal is a provider that a run which changes
+// nothing else configures anew: all that it takes is known and exists.
+func (g *generator) configurable(gl *goal) bool {
+	return isProviderType(gl.typ) && !gl.inputs.ContainsUnknowns() && g.recorded(gl)
+}
+
+// recorded reports whether all that the goal names is recorded.
+func (g *generator) recorded(gl *goal) bool {
+	all := true
+	dependsOn(gl.state(gl.inputs), func(u urn.URN) { all = all && g.d.recorder.lookup(u) != nil })
+	return all
+}
+
+// answer is what a registration came to: nil for a resource that does not exist.
+func answer(chain []*step) *state.Resource {
+	if len(chain) == 0 {
+		return nil
+	}
+	switch s := chain[len(chain)-1]; {
+	case s.op == OpRefresh && s.result == OpDelete:
+		return nil
+	case s.new != nil:
+		return s.new
+	default:
+		return s.old
+	}
+}
+
+// absent is the state that a program is told of a resource that does not exist and
+// is not created: nothing of it is known.
+func (d *deployment) absent(ctx context.Context, gl *goal) *state.Resource {
+	n := gl.state(gl.inputs)
+	n.Outputs = d.previewOutputs(ctx, n, property.Map{})
+	return n
+}
