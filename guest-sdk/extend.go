@@ -52,6 +52,7 @@ func (e *extensible) Parameterize(ctx context.Context, request abi.ParameterizeR
 	if err != nil {
 		return abi.ParameterizeResponse{}, abi.NewError(abi.ErrorKindInternal, "package "+became.Provider.Name+": "+err.Error())
 	}
+	s.madeOf(e.server, became.Value)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.packages == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 type shelfConfig struct {
@@ -114,8 +115,10 @@ func TestExtend(t *testing.T) {
 	for subpackage, version := range map[string]string{"": "1.0.0", "poems": "2.0.0", "novels": "3.0.0"} {
 		s, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{SubpackageName: subpackage})
 		require.NoError(t, err)
+		require.NoError(t, metaschema.Validate([]byte(s.Schema)))
 		pkg, err := schemajson.Parse([]byte(s.Schema))
 		require.NoError(t, err)
+		require.Equal(t, subpackage != "", pkg.Parameterization != nil)
 		require.Equal(t, version, pkg.Version)
 		require.Len(t, pkg.Resources, 1)
 	}

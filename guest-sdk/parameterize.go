@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/schema"
 )
 
 // Parameters say what a provider is to become, or to serve beside its own package: see
@@ -108,6 +109,12 @@ func (p *parameterizable) Parameterize(ctx context.Context, request abi.Paramete
 		return abi.ParameterizeResponse{}, abi.NewError(abi.ErrorKindInternal, "package "+became.Provider.Name+": "+err.Error())
 	}
 	next.begin = p.own.begin
+	next.madeOf(p.own, became.Value)
 	p.Provider = next.answering()
 	return abi.ParameterizeResponse{Name: became.Provider.Name, Version: became.Provider.Version, Value: became.Value}, nil
+}
+
+// madeOf notes in the schema of a package that it comes of another one by a parameter.
+func (s *server) madeOf(base *server, parameter []byte) {
+	s.pkg.Parameterization = &schema.Parameterization{Name: base.pkg.Name, Version: base.pkg.Version, Parameter: parameter}
 }

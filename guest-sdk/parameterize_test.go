@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 // forms is a provider that becomes a package with a resource whose properties are the
@@ -89,8 +90,10 @@ func TestParameterize(t *testing.T) {
 	for _, p := range []abi.Provider{p, again} {
 		s, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
 		require.NoError(t, err)
+		require.NoError(t, metaschema.Validate([]byte(s.Schema)))
 		pkg, err := schemajson.Parse([]byte(s.Schema))
 		require.NoError(t, err)
+		require.Equal(t, &schema.Parameterization{Name: "forms", Version: "1.0.0", Parameter: []byte("a,b")}, pkg.Parameterization)
 		require.Equal(t, "tax", pkg.Name)
 		require.Equal(t, "2.0.0", pkg.Version)
 		require.Len(t, pkg.Types, 1)

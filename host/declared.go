@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/abi/urn"
 )
 
 // declaration is the schema of one package. It is asked for when it is first needed,
@@ -96,8 +97,12 @@ func (p *Provider) declares(ctx context.Context, token string) *schema.Package {
 	return p.declared.of(pkg).of(ctx, p)
 }
 
-// declaredResource returns what the schema says of a type of resource, nil for nothing.
-func (p *Provider) declaredResource(ctx context.Context, token string) *schema.Resource {
+// declaredResource returns what the schema says of a type of resource, which the URN has
+// where the request does not; nil for nothing.
+func (p *Provider) declaredResource(ctx context.Context, token string, u urn.URN) *schema.Resource {
+	if token == "" {
+		token = u.Type()
+	}
 	if pkg := p.declares(ctx, token); pkg != nil {
 		return pkg.Resource(token)
 	}

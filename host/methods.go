@@ -69,7 +69,7 @@ func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (a
 
 // Check validates the inputs of a resource.
 func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
-	declared := p.declaredResource(ctx, request.Type)
+	declared := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "check", request, abi.Provider.Check)
 	if err != nil || declared == nil {
 		return response, err
@@ -93,7 +93,7 @@ func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi
 
 // Diff compares state and inputs.
 func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
-	r := p.declaredResource(ctx, request.Type)
+	r := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "diff", request, abi.Provider.Diff)
 	if err != nil || p.lenient {
 		return response, err
@@ -107,7 +107,7 @@ func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 
 // Create makes a resource.
 func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
-	declared := p.declaredResource(ctx, request.Type)
+	declared := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "create", request, abi.Provider.Create)
 	if err != nil {
 		return response, p.checkFailed("create", "", err, declared)
@@ -117,7 +117,7 @@ func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 
 // Read answers a resource as it is now.
 func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
-	declared := p.declaredResource(ctx, request.Type)
+	declared := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "read", request, abi.Provider.Read)
 	if err != nil {
 		return response, p.checkFailed("read", request.ID, err, declared)
@@ -127,7 +127,7 @@ func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 
 // Update changes a resource.
 func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
-	declared := p.declaredResource(ctx, request.Type)
+	declared := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "update", request, abi.Provider.Update)
 	if err != nil {
 		return response, p.checkFailed("update", request.ID, err, declared)
@@ -172,7 +172,7 @@ func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallR
 
 // Construct makes a component.
 func (p *Provider) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {
-	declared := p.declaredResource(ctx, request.Type)
+	declared := p.declaredResource(ctx, request.Type, "")
 	response, err := call(ctx, p, "construct", request, abi.Provider.Construct)
 	if err != nil {
 		return response, err
