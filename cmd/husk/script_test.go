@@ -134,6 +134,11 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		}
 		ts.Check(os.WriteFile(path, bytes.ReplaceAll(data, old, []byte(args[1])), 0o644))
 	},
+	// append FROM TO: adds the text of a file to another.
+	"append": func(ts *testscript.TestScript, _ bool, args []string) {
+		text := ts.ReadFile(args[1]) + ts.ReadFile(args[0])
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+	},
 	// normalize FROM TO: copies stdout, stderr, or a file without what differs from
 	// run to run.
 	"normalize": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -62,7 +62,8 @@ func wordsOf(op engine.Op, refresh bool) words {
 // quiet reports whether a step that ended well is left out of the text, where it
 // would say nothing new.
 func quiet(op engine.Op) bool {
-	return op == engine.OpSame || op == engine.OpRemovePendingReplace || op == engine.OpRefresh
+	return op == engine.OpSame || op == engine.OpRemovePendingReplace || op == engine.OpRefresh ||
+		op == engine.OpExtendParameterize
 }
 
 // subject names a resource for people: tls:PrivateKey caKey.

@@ -72,10 +72,10 @@ func (p *Plugins) parameterized(ctx context.Context, pkg program.Package, declar
 }
 
 // parameterize makes a provider into a package, and returns what the provider answered
-// to the last parameters, and the package's schema.
-func parameterize(ctx context.Context, provider abi.Provider, pkg program.Package) (made abi.ParameterizeResponse, schema []byte, err error) {
+// to each of its parameters, and the package's schema.
+func parameterize(ctx context.Context, provider abi.Provider, pkg program.Package) (answers []abi.ParameterizeResponse, schema []byte, err error) {
 	if _, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"}); err != nil {
-		return made, nil, err
+		return nil, nil, err
 	}
 	var request abi.GetSchemaRequest
 	for _, by := range []struct {
@@ -86,19 +86,23 @@ func parameterize(ctx context.Context, provider abi.Provider, pkg program.Packag
 		if by.parameters == nil {
 			continue
 		}
-		made, err = provider.Parameterize(ctx, abi.ParameterizeRequest{Parameters: *by.parameters.Parameters(), Extension: by.extension})
+		made, err := provider.Parameterize(ctx, abi.ParameterizeRequest{Parameters: *by.parameters.Parameters(), Extension: by.extension})
 		if errors.Is(err, abi.ErrUnimplemented) {
-			return made, nil, fmt.Errorf("its provider %q %s", pkg.Source, by.refused)
+			return nil, nil, fmt.Errorf("its provider %q %s", pkg.Source, by.refused)
 		}
 		if err != nil {
-			return made, nil, err
+			return nil, nil, err
 		}
+		if made.Name == "" || made.Version == "" {
+			return nil, nil, fmt.Errorf("its provider %q does not say what package, in what version, it became", pkg.Source)
+		}
+		answers = append(answers, made)
 		if by.extension {
 			request = abi.GetSchemaRequest{SubpackageName: made.Name, SubpackageVersion: made.Version}
 		}
 	}
 	resp, err := provider.GetSchema(ctx, request)
-	return made, []byte(resp.Schema), err
+	return answers, []byte(resp.Schema), err
 }
 
 // Schema returns the JSON of a module's schema. The error is abi.ErrUnimplemented

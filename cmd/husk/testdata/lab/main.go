@@ -12,6 +12,35 @@ import (
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
+// Config is the lab's configuration, none of which is needed.
+type Config struct {
+	Site  *string           `husk:"site,replace" doc:"Where the lab is."`
+	Frame *Frame            `husk:"frame" doc:"What labels are written between."`
+	Marks []string          `husk:"marks,optional" doc:"What is written on every label."`
+	Notes map[string]string `husk:"notes,optional,secret" doc:"What is known of things, by name."`
+}
+
+// Frame is around a label.
+type Frame struct {
+	Left  string `husk:"left"`
+	Right string `husk:"right"`
+}
+
+// label decorates a name by the configuration.
+func (c *Config) label(name string) string {
+	frame := Frame{"<", ">"}
+	if c.Frame != nil {
+		frame = *c.Frame
+	}
+	for _, mark := range c.Marks {
+		name += mark
+	}
+	if c.Site != nil {
+		name += "@" + *c.Site
+	}
+	return frame.Left + name + frame.Right
+}
+
 // ThingInputs are a Thing's.
 type ThingInputs struct {
 	Name  string   `husk:"name,replace" doc:"What it is called."`
@@ -28,20 +57,24 @@ type ThingState struct {
 }
 
 // Thing is a resource that does nothing, well.
-type Thing struct{}
+type Thing struct{ config *Config }
 
-func stateOf(in ThingInputs) ThingState {
-	return ThingState{in, "<" + in.Name + ">", "token-of-" + in.Name}
+func (t Thing) stateOf(in ThingInputs) ThingState {
+	token := "token-of-" + in.Name
+	if note, ok := t.config.Notes[in.Name]; ok {
+		token = note
+	}
+	return ThingState{in, t.config.label(in.Name), token}
 }
 
 // Create makes a thing.
-func (Thing) Create(_ context.Context, r guest.CreateRequest[ThingInputs]) (guest.CreateResponse[ThingState], error) {
-	return guest.CreateResponse[ThingState]{ID: "thing-" + r.Inputs.Name, State: stateOf(r.Inputs)}, nil
+func (t Thing) Create(_ context.Context, r guest.CreateRequest[ThingInputs]) (guest.CreateResponse[ThingState], error) {
+	return guest.CreateResponse[ThingState]{ID: "thing-" + r.Inputs.Name, State: t.stateOf(r.Inputs)}, nil
 }
 
 // Update changes a thing.
-func (Thing) Update(_ context.Context, r guest.UpdateRequest[ThingInputs, ThingState]) (guest.UpdateResponse[ThingState], error) {
-	return guest.UpdateResponse[ThingState]{State: stateOf(r.Inputs)}, nil
+func (t Thing) Update(_ context.Context, r guest.UpdateRequest[ThingInputs, ThingState]) (guest.UpdateResponse[ThingState], error) {
+	return guest.UpdateResponse[ThingState]{State: t.stateOf(r.Inputs)}, nil
 }
 
 // WaitInputs are a Wait's.
@@ -109,13 +142,53 @@ func (Trouble) Create(ctx context.Context, r guest.CreateRequest[TroubleInputs])
 	return guest.CreateResponse[TroubleState]{ID: "talked", State: TroubleState{r.Inputs}}, nil
 }
 
+// LabelArgs are those of the function label.
+type LabelArgs struct {
+	Name string `husk:"name"`
+}
+
+// LabelResult is that of the function label.
+type LabelResult struct {
+	Label string `husk:"label"`
+}
+
+// extend makes a package of things of the word's name.
+func (c *Config) extend(_ context.Context, p guest.Parameters) (guest.Parameterized, error) {
+	switch {
+	case len(p.Args) > 1:
+		return guest.Parameterized{}, errors.New("an annex has one word as its name")
+	case len(p.Args) == 1:
+		p.Name, p.Version, p.Value = p.Args[0], "0.1.0", []byte("annex "+p.Args[0])
+	case string(p.Value) != "annex "+p.Name:
+		return guest.Parameterized{}, errors.New("that is not the value of the annex " + p.Name)
+	}
+	return guest.Parameterized{Value: p.Value, Provider: guest.Provider{
+		Name: p.Name, Version: p.Version,
+		Resources: []guest.Resource{guest.ResourceOf(p.Name+":index:Thing", Thing{c})},
+		Functions: []guest.Function{c.labelFunction(p.Name)},
+	}}, nil
+}
+
+func (c *Config) labelFunction(pkg string) guest.Function {
+	return guest.FunctionOf(pkg+":index:label", func(_ context.Context, args LabelArgs) (LabelResult, error) {
+		return LabelResult{c.label(pkg + " " + args.Name)}, nil
+	})
+}
+
 func main() {
+	config := &Config{}
 	guest.Serve(guest.Provider{
 		Name: "lab", Version: "1.2.3", Description: "Resources for tests.",
+		Config: guest.ConfigOf(func(_ context.Context, c Config) error {
+			*config = c
+			return nil
+		}),
+		Extend: config.extend,
 		Resources: []guest.Resource{
-			guest.ResourceOf("lab:index:Thing", Thing{}),
+			guest.ResourceOf("lab:index:Thing", Thing{config}),
 			guest.ResourceOf("lab:index:Wait", Wait{}),
 			guest.ResourceOf("lab:index:Trouble", Trouble{}),
 		},
+		Functions: []guest.Function{config.labelFunction("lab")},
 	})
 }

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/engine/program"
+)
+
+func (a *app) packageCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "package", Short: "Add packages that providers become or serve by parameters"}
+	return group(cmd, (*cobra.Command).Help, a.packageAdd(), a.providerSchema())
+}
+
+func (a *app) packageAdd() *cobra.Command {
+	var extension bool
+	cmd := &cobra.Command{
+		Use: "add PROVIDER [PARAMETER...]", Short: "Add a package to the project",
+		Long: "Add a package to the project file. The provider is told the parameters, and answers which\n" +
+			"package that makes, and with what value it can be made again: that is written down, so that\n" +
+			"what the parameters name, such as files, is not needed any more. PROVIDER is one that the\n" +
+			"project lists or, to extend it, a package of the project. Parameters that begin with a dash\n" +
+			"come after two of them.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			project, err := program.LoadProject(a.dir)
+			if err != nil {
+				return err
+			}
+			if extension && len(args) < 2 {
+				return usagef("an extension needs parameters: %s", cmd.UseLine())
+			}
+			var made *plugins.MadePackage
+			err = a.withPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
+				made, err = p.MakePackage(cmd.Context(), args[0], args[1:], extension)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if err := project.AddPackage(made.Package); err != nil {
+				return err
+			}
+			if a.json {
+				return a.writeJSON(map[string]any{"name": made.Name, "version": made.Version, "source": made.Source, "extension": extension})
+			}
+			a.say("Added the package %s %s to %s.", display.Escape(made.Name), display.Escape(made.Version), project.File.Name)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&extension, "extension", false, "have the provider serve the package beside its own, instead of becoming it")
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return &usageError{errors.New("a provider is needed: husk package add PROVIDER [PARAMETER...]")}
+		}
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,145 @@
+package program
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// AddPackage writes the declaration of a package into the project file, in place of an
+// earlier one of that name. Nothing else in the file changes.
+func (p *Project) AddPackage(pkg Package) error {
+	entry, err := pkg.declaration()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(p.Dir, p.File.Name)
+	text, err := source.Read(path)
+	if err != nil {
+		return fmt.Errorf("cannot read the project: %w", err)
+	}
+	changed, err := withPackage(text, pkg.Name, entry)
+	if err == nil {
+		var after *Project
+		if after, err = ParseProject(p.Dir, p.File.Name, changed); err == nil && !declares(after, pkg) {
+			err = errors.New("it would not be understood")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot add the package %q to %s: %w\nwrite it under packages yourself:\n  %s", pkg.Name, p.File.Name, err, entry)
+	}
+	if err := writeFile(path, changed); err != nil {
+		return fmt.Errorf("cannot write the project: %w", err)
+	}
+	return nil
+}
+
+// declares reports whether the project declares the package just so.
+func declares(p *Project, pkg Package) bool {
+	got := p.Package(pkg.Name)
+	got.Position = pkg.Position
+	return reflect.DeepEqual(got, pkg)
+}
+
+// declaration is the package as one line of YAML.
+func (p Package) declaration() (string, error) {
+	flow := func(pairs ...any) *yaml.Node {
+		n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for i := 0; i < len(pairs); i += 2 {
+			value, ok := pairs[i+1].(*yaml.Node)
+			if !ok {
+				if pairs[i+1] == "" {
+					continue
+				}
+				value = scalar(pairs[i+1].(string))
+			}
+			n.Content = append(n.Content, scalar(pairs[i].(string)), value)
+		}
+		return n
+	}
+	by := func(p *Parameterization, of string) *yaml.Node {
+		if p.Version == "" {
+			words := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, word := range p.Args {
+				words.Content = append(words.Content, scalar(word))
+			}
+			return words
+		}
+		name := p.Name
+		if name == of {
+			name = ""
+		}
+		value := scalar(base64.StdEncoding.EncodeToString(p.Value))
+		value.Style = yaml.DoubleQuotedStyle
+		return flow("name", name, "version", p.Version, "value", value)
+	}
+	declared := flow("source", p.Source, "version", p.Version)
+	if p.Parameters != nil {
+		declared.Content = append(declared.Content, scalar("parameters"), by(p.Parameters, p.Name))
+	}
+	if p.Extension != nil {
+		declared.Content = append(declared.Content, scalar("extension"), by(p.Extension, p.Name))
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	err := errors.Join(encoder.Encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(p.Name), declared}}), encoder.Close())
+	if err != nil {
+		return "", fmt.Errorf("cannot write the package %q: %w", p.Name, err)
+	}
+	// A long flow mapping is broken into lines, which mean the same as one.
+	return strings.Join(strings.Fields(b.String()), " "), nil
+}
+
+// withPackage puts a package's entry into the text of a project file.
+func withPackage(text []byte, name, entry string) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("the file is no mapping")
+	}
+	root := document.Content[0]
+	lines := strings.SplitAfter(string(text), "\n")
+	insert := func(from, to int, added string) []byte {
+		before := strings.Join(lines[:from], "")
+		if before != "" && !strings.HasSuffix(before, "\n") {
+			before += "\n"
+		}
+		return []byte(before + added + "\n" + strings.Join(lines[to:], ""))
+	}
+	i := field(root, func(key string) bool { return key == "packages" })
+	if i < 0 {
+		return insert(len(lines), len(lines), "packages:\n  "+entry), nil
+	}
+	packages := root.Content[i+1]
+	switch {
+	case source.IsNull(packages):
+		return insert(root.Content[i].Line, root.Content[i].Line, "  "+entry), nil
+	case packages.Kind != yaml.MappingNode || packages.Style&yaml.FlowStyle != 0 || len(packages.Content) == 0:
+		return nil, errors.New("its packages are not written one below the other")
+	}
+	indent := strings.Repeat(" ", packages.Content[0].Column-1)
+	if at := field(packages, func(key string) bool { return key == name }); at >= 0 {
+		return insert(packages.Content[at].Line-1, lastLine(packages.Content[at+1]), indent+entry), nil
+	}
+	end := lastLine(packages.Content[len(packages.Content)-1])
+	return insert(end, end, indent+entry), nil
+}
+
+// lastLine is the last line that a node's parts begin on.
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, part := range n.Content {
+		last = max(last, lastLine(part))
+	}
+	return last
+}

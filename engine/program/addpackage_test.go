@@ -1,0 +1,64 @@
+package program
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A declaration is added without a change to anything else, comments and blank lines
+// included, and takes the place of an earlier one.
+func TestAddPackage(t *testing.T) {
+	const head = "name: shop # a shop\n\nplugins:\n    providers: [{name: api, path: a.wasm}]\n"
+	replacement := Package{Name: "pets", Source: "api", Version: "1.0.0", Parameters: &Parameterization{Name: "pets", Version: "2.0.0", Value: []byte("value")}}
+	extension := Package{Name: "pets", Source: "api", Extension: &Parameterization{Name: "pets", Version: "2.0.0", Value: []byte{}}}
+	both := extension
+	both.Parameters = &Parameterization{Name: "base", Version: "3.0.0", Value: []byte("base")}
+	const line = `pets: {source: api, version: 1.0.0, parameters: {version: 2.0.0, value: "dmFsdWU="}}`
+	for name, test := range map[string]struct {
+		before string
+		pkg    Package
+		after  string
+	}{
+		"the first":           {head, replacement, head + "packages:\n  " + line + "\n"},
+		"without a line end":  {strings.TrimSuffix(head, "\n"), replacement, head + "packages:\n  " + line + "\n"},
+		"none yet":            {"packages:\n" + head, replacement, "packages:\n  " + line + "\n" + head},
+		"after others":        {"packages:\n    api: api@1.0.0 # pinned\n\n" + head, replacement, "packages:\n    api: api@1.0.0 # pinned\n    " + line + "\n\n" + head},
+		"in place of another": {"packages:\n  pets:\n    source: api\n    parameters:\n      - x\n  # mine\n  api: api\n" + head, replacement, "packages:\n  " + line + "\n  # mine\n  api: api\n" + head},
+		"an extension":        {head, extension, head + `packages:` + "\n" + `  pets: {source: api, extension: {version: 2.0.0, value: ""}}` + "\n"},
+		"both":                {head, both, head + `packages:` + "\n" + `  pets: {source: api, parameters: {name: base, version: 3.0.0, value: "YmFzZQ=="}, extension: {version: 2.0.0, value: ""}}` + "\n"},
+		"words":               {head, Package{Name: "pets", Source: "api", Extension: &Parameterization{Args: []string{"a", "true"}}}, head + "packages:\n  pets: {source: api, extension: [a, \"true\"]}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "Husk.yaml")
+			require.NoError(t, os.WriteFile(path, []byte(test.before), 0o644))
+			p, err := LoadProject(dir)
+			require.NoError(t, err)
+			require.NoError(t, p.AddPackage(test.pkg))
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, test.after, string(after))
+		})
+	}
+}
+
+// Where the file is written in a way that is not understood, nothing is changed, and the
+// user is told what to write.
+func TestAddPackageByHand(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "Husk.yaml")
+	const text = "name: shop\nplugins: {providers: [{name: api, path: a.wasm}]}\npackages: {api: api}\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	p, err := LoadProject(dir)
+	require.NoError(t, err)
+	err = p.AddPackage(Package{Name: "pets", Source: "api", Extension: &Parameterization{Args: []string{"x"}}})
+	require.EqualError(t, err, "cannot add the package \"pets\" to Husk.yaml: its packages are not written one below the other\n"+
+		"write it under packages yourself:\n  pets: {source: api, extension: [x]}")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, text, string(after))
+}
