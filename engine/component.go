@@ -81,6 +81,9 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 // Construct or Call. It adds the operations that run while the caller goes on.
 type callerMonitor struct {
 	*monitor
+	// isProgram is set for a program, which may name files and URLs (see assets).
+	isProgram bool
+
 	running sync.WaitGroup
 	done    chan abi.Completed
 

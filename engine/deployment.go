@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -39,6 +40,8 @@ type Deployment struct {
 	State     *state.Stack
 	// Stacks are those whose outputs the program can refer to; the zero Stacks has none.
 	Stacks builtin.Stacks
+	// Contents reads the files and URLs that the program makes assets of.
+	Contents contents.Source
 	// Parallel bounds the steps that run at once; 0 is four for each processor.
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
@@ -91,6 +94,7 @@ type deployment struct {
 	gen      *generator
 	exec     *executor
 	monitor  *monitor
+	assets   *assets
 	schemas  schemas
 
 	eventMu sync.Mutex
@@ -132,20 +136,23 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if in.Parallel <= 0 {
 		in.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
-	d := &deployment{Deployment: in, dryRun: dryRun}
+	d := &deployment{Deployment: in, dryRun: dryRun, assets: newAssets(in.Contents)}
 	snapshot := in.State.Snapshot()
 	stack := in.State
 	if dryRun {
 		stack = nil
 	}
 	d.recorder = newRecorder(stack, snapshot)
-	d.registry = newRegistry(builtins{in.Providers, d}, dryRun, d.recorder.provider)
+	d.registry = newRegistry(assetLoader{builtins{in.Providers, d}, d.assets}, dryRun, d.recorder.provider)
 	d.gen = newGenerator(d)
 	d.exec = newExecutor(d, in.Parallel)
 	d.monitor = newMonitor(d)
 
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
-	err := d.reportPending(ctx, snapshot)
+	err := verify(snapshot)
+	if err == nil {
+		err = d.reportPending(ctx, snapshot)
+	}
 	if err == nil {
 		err = do(d, ctx)
 	}
@@ -168,6 +175,25 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	}
 	d.emit(summary)
 	return &Result{Changes: d.changes, Outputs: outputs}, err
+}
+
+// verify checks that a state holds together before a deployment goes by it.
+func verify(s *state.Snapshot) error {
+	if err := s.Verify(); err != nil {
+		return fmt.Errorf("%w: husk state repair puts it right where it can, and nothing was changed", err)
+	}
+	return nil
+}
+
+// verifyAfter checks what the deployment has written.
+func (d *deployment) verifyAfter() error {
+	if d.dryRun {
+		return nil
+	}
+	if err := d.State.Snapshot().Verify(); err != nil {
+		return fmt.Errorf("this deployment has left a damaged state behind, which is a mistake of husk (please report it): %w", err)
+	}
+	return nil
 }
 
 // reportPending warns of operations that an earlier run began and did not end.

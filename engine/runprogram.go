@@ -28,7 +28,9 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	if d.Program == nil {
 		return errors.New("there is no program to run")
 	}
-	err := d.Program.Run(ctx, d.runContext(), newCallerMonitor(d.monitor))
+	program := newCallerMonitor(d.monitor)
+	program.isProgram = true
+	err := d.Program.Run(ctx, d.runContext(), program)
 	if failures := d.exec.failed(); err == nil && len(failures) > 0 && !d.ContinueOnError {
 		err = errors.Join(failures...) // the program did not care
 	}

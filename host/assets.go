@@ -56,11 +56,18 @@ func (a *guestAssets) Read(_ context.Context, handle abi.AssetsContents, most ui
 		return nil, hostError(abi.ErrorKindNotFound, "there is no such asset: it was closed, or opened in another call")
 	}
 	data := make([]byte, max(1, min(most, MaxAssetChunk)))
-	n, err := io.ReadFull(r, data)
-	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return data[:n], nil
+	n := 0
+	for n < len(data) {
+		more, err := r.Read(data[n:])
+		n += more
+		if err == io.EOF { // itself: an error that has one in it is no end
+			break
+		}
+		if err != nil {
+			return nil, assetError(err)
+		}
 	}
-	return nil, assetError(err)
+	return data[:n], nil
 }
 
 // Close gives the contents up.

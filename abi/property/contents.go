@@ -30,6 +30,14 @@ func (v Value) ContainsSecrets() bool {
 // ContainsSecrets reports whether a property is secret in whole or part.
 func (m Map) ContainsSecrets() bool { return Object(m).ContainsSecrets() }
 
+// ContainsAssets reports whether v or a part of it is an asset or archive.
+func (v Value) ContainsAssets() bool {
+	return v.contains(func(v Value) bool { return v.kind == KindAsset || v.kind == KindArchive })
+}
+
+// ContainsAssets reports whether a property is an asset or archive in whole or part.
+func (m Map) ContainsAssets() bool { return Object(m).ContainsAssets() }
+
 // Dependencies returns the URNs of the resources that the outputs in v come from,
 // sorted and without duplicates.
 func (v Value) Dependencies() []string {

@@ -148,31 +148,49 @@ func showMore(dst []byte, n int) []byte {
 	return append(dst, " more"...)
 }
 
+// showAsset shows where the contents of an asset are and, as this may be the same for
+// two that differ, the beginning of their hash.
 func showAsset(dst []byte, a *Asset) []byte {
+	dst = append(dst, "asset("...)
 	switch a.Source {
 	case SourceText:
-		return showCall(dst, "asset", a.Text)
+		dst = showText(dst, a.Text)
 	case SourcePath:
-		return showCall(dst, "asset", a.Path)
+		dst = showText(dst, a.Path)
 	case SourceURI:
-		return showCall(dst, "asset", a.URI)
-	default:
-		return showCall(dst, "asset", a.Hash)
+		dst = showText(dst, a.URI)
 	}
+	return showHash(dst, a.Source, a.Hash)
 }
 
 func showArchive(dst []byte, a *Archive) []byte {
+	dst = append(dst, "archive("...)
 	switch a.Source {
 	case SourceAssets:
-		dst = append(dst, "archive("...)
-		return append(showObject(dst, a.Assets), ')')
+		dst = showObject(dst, a.Assets)
 	case SourcePath:
-		return showCall(dst, "archive", a.Path)
+		dst = showText(dst, a.Path)
 	case SourceURI:
-		return showCall(dst, "archive", a.URI)
-	default:
-		return showCall(dst, "archive", a.Hash)
+		dst = showText(dst, a.URI)
 	}
+	return showHash(dst, a.Source, a.Hash)
+}
+
+// displayHash is the number of characters that are shown of a hash.
+const displayHash = 8
+
+// showHash ends what showAsset or showArchive began.
+func showHash(dst []byte, s AssetSource, hash string) []byte {
+	if hash != "" && s != SourceNone {
+		dst = append(dst, ' ')
+	}
+	for i, r := range hash {
+		if i >= displayHash {
+			break
+		}
+		dst = showCharacter(dst, hash[i:], r)
+	}
+	return append(dst, ')')
 }
 
 // showCall shows what names a value that is no text itself.

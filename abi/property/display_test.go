@@ -45,12 +45,14 @@ func TestDisplay(t *testing.T) {
 		{asset(property.Asset{Source: property.SourceText, Text: "x\n"}), `asset("x\n")`},
 		{asset(property.Asset{Source: property.SourcePath, Path: "./a"}), `asset("./a")`},
 		{asset(property.Asset{Source: property.SourceURI, URI: "https://a"}), `asset("https://a")`},
-		{asset(property.Asset{Hash: "1f"}), `asset("1f")`},
-		{archive(property.Archive{Hash: "1f"}), `archive("1f")`},
+		{asset(property.Asset{Hash: "1f2e3d4c5b6a"}), `asset(1f2e3d4c)`},
+		{asset(property.Asset{Source: property.SourcePath, Path: "./a", Hash: "1f2e3d4c5b6a"}), `asset("./a" 1f2e3d4c)`},
+		{asset(property.Asset{Hash: "\x1b[2J"}), `asset(\u001b[2J)`},
+		{archive(property.Archive{Hash: "1f"}), `archive(1f)`},
 		{archive(property.Archive{Source: property.SourcePath, Path: "./a"}), `archive("./a")`},
 		{archive(property.Archive{Source: property.SourceURI, URI: "https://a"}), `archive("https://a")`},
 		{archive(property.Archive{Source: property.SourceAssets, Assets: MapOf(Object{"a": asset(property.Asset{Hash: "1f"})})}),
-			`archive({a: asset("1f")})`},
+			`archive({a: asset(1f)})`},
 		{property.Reference(property.ResourceReference{URN: "urn:pulumi:a::b::c::d"}), `resource("urn:pulumi:a::b::c::d")`},
 	} {
 		t.Run(test.want, func(t *testing.T) {

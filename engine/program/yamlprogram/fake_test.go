@@ -216,7 +216,7 @@ func show(v property.Value) string {
 		return "reference(" + urn.URN(ref.URN).Name() + " " + ref.ID + ")"
 	case property.KindAsset:
 		a, _ := v.AsAsset()
-		return fmt.Sprintf("asset(%s%s%s %.4s)", a.Text, a.Path, a.URI, a.Hash)
+		return fmt.Sprintf("asset(%s%s%s)", a.Text, a.Path, a.URI)
 	case property.KindArchive:
 		a, _ := v.AsArchive()
 		if a.Source == property.SourceAssets {

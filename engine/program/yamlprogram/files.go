@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/expr"
 )
 
-// maxFileSize bounds the files that become properties, in bytes: larger ones
+// maxFileSize bounds the files whose text becomes a property, in bytes: larger ones
 // could not be passed to a provider.
 const maxFileSize = property.DefaultSize
 
@@ -52,15 +52,15 @@ func (e *evaluator) file(f expr.Function, path string, constant bool) (property.
 	if info.IsDir() {
 		return fail("the path is that of a directory%s", pathNote(path, constant))
 	}
+	if f == expr.FileAsset { // the engine reads it where it is used
+		return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path}), nil
+	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
 	if err != nil {
 		return fail("%s", fileProblem(path, constant, err))
 	}
 	if len(data) > maxFileSize {
 		return fail("the file is larger than %d MiB%s", maxFileSize>>20, pathNote(path, constant))
-	}
-	if f == expr.FileAsset {
-		return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path, Hash: hash(data)}), nil
 	}
 	if !utf8.Valid(data) {
 		return fail("the file is not UTF-8 text%s; pass it as fn::fileAsset", pathNote(path, constant))

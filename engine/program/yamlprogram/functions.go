@@ -1,9 +1,7 @@
 package yamlprogram
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
@@ -83,7 +81,7 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value) (property.Value
 	case expr.FromBase64:
 		return fromBase64(text)
 	case expr.StringAsset:
-		return property.AssetOf(property.Asset{Source: property.SourceText, Text: text, Hash: hash([]byte(text))}), nil
+		return property.AssetOf(property.Asset{Source: property.SourceText, Text: text}), nil
 	case expr.RemoteAsset, expr.RemoteArchive:
 		return remote(c.Function, text)
 	default: // ReadFile, FileAsset, FileArchive
@@ -199,10 +197,4 @@ func assetArchive(v property.Value) (property.Value, *argumentError) {
 		}
 	}
 	return property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: m}), nil
-}
-
-// hash is how assets are told apart: SHA-256 in lower-case hex.
-func hash(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
@@ -139,6 +141,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
 		RefreshFirst: s.flags.refresh, ClearPendingCreates: s.flags.clearPendingCreates,
+		Contents: contents.Source{Dir: w.Project.ProgramDir, Fetch: contents.HTTP(http.DefaultClient)},
 	}}
 	defer func() {
 		if err != nil {

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// RegisterResource drives a resource to the state that the caller wants. Here and in
+// what follows, the assets that a caller passes get their hashes, and the files and URLs
+// that it learns of are those that the program has named.
+func (c *callerMonitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
+	inputs, err := c.d.assets.admit(ctx, req.Inputs, c.isProgram)
+	if err != nil {
+		return abi.RegisterResourceResponse{}, c.d.refuse(nil, req, err)
+	}
+	req.Inputs = inputs
+	resp, err := c.monitor.RegisterResource(ctx, req)
+	resp.State = c.d.assets.withhold(resp.State)
+	return resp, err
+}
+
+// RegisterOutputs sets the outputs of a component or of the stack.
+func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
+	outputs, err := c.d.assets.admit(ctx, req.Outputs, c.isProgram)
+	if err != nil {
+		return fmt.Errorf("outputs of %s: %w", req.URN, err)
+	}
+	req.Outputs = outputs
+	return c.monitor.RegisterOutputs(ctx, req)
+}
+
+// ReadResource looks up a resource that the stack does not manage.
+func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
+	properties, err := c.d.assets.admit(ctx, req.Properties, c.isProgram)
+	if err != nil {
+		return abi.ReadResourceResponse{}, fmt.Errorf("read %s %q: %w", req.Type, req.Name, err)
+	}
+	req.Properties = properties
+	resp, err := c.monitor.ReadResource(ctx, req)
+	resp.State = c.d.assets.withhold(resp.State)
+	return resp, err
+}
+
+// Invoke calls a function of a provider.
+func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	args, err := c.d.assets.admit(ctx, req.Args, c.isProgram)
+	if err != nil {
+		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
+	}
+	req.Args = args
+	resp, err := c.monitor.Invoke(ctx, req)
+	resp.Result = c.d.assets.withhold(resp.Result)
+	return resp, err
+}
+
+// Call calls a method of a component.
+func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.MonitorCallResponse, error) {
+	args, err := c.d.assets.admit(ctx, req.Args, c.isProgram)
+	if err != nil {
+		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
+	}
+	req.Args = args
+	resp, err := c.monitor.Call(ctx, req)
+	resp.Result = c.d.assets.withhold(resp.Result)
+	return resp, err
+}

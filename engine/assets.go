@@ -1,0 +1,338 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/contents"
+)
+
+// assets gives the assets and archives of a deployment their hashes, and opens them for
+// providers.
+//
+// Only the program says which files and URLs are read. What a provider names, in an
+// answer or in a component that it constructs, is read only if the program has named
+// it too: otherwise a provider could get hold of any file of its user, and reach any
+// server, by making an asset of it.
+type assets struct {
+	source contents.Source
+
+	mu sync.Mutex
+	// admitted holds what the program named.
+	admitted map[origin]struct{}
+	// remote holds the hashes of URLs, each of which is fetched once to make it. It is
+	// fetched again for a provider that reads it.
+	remote map[origin]string
+}
+
+// origin is where contents come from, with the hash that they had, except as a key of remote.
+type origin struct {
+	archive  bool
+	source   property.AssetSource
+	location string
+	hash     string
+}
+
+func newAssets(source contents.Source) *assets {
+	return &assets{source: source, admitted: make(map[origin]struct{}), remote: make(map[origin]string)}
+}
+
+func originOfAsset(a property.Asset) (o origin, ok bool) {
+	o = origin{source: a.Source, hash: a.Hash, location: a.Path}
+	if a.Source == property.SourceURI {
+		o.location = a.URI
+	}
+	return o, a.Source == property.SourcePath || a.Source == property.SourceURI
+}
+
+func originOfArchive(a property.Archive) (o origin, ok bool) {
+	o, ok = originOfAsset(property.Asset{Hash: a.Hash, Source: a.Source, Path: a.Path, URI: a.URI})
+	o.archive = true
+	return o, ok
+}
+
+func (s *assets) isAdmitted(o origin) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.admitted[o]
+	return ok
+}
+
+// admit returns m with a hash in each asset and archive. Hashes that are there already
+// must be right. Errors name the property.
+func (s *assets) admit(ctx context.Context, m property.Map, byProgram bool) (property.Map, error) {
+	if !m.ContainsAssets() {
+		return m, nil
+	}
+	return m.TransformPaths(func(path property.Path, v property.Value) (property.Value, error) {
+		var err error
+		switch v.Kind() {
+		case property.KindAsset:
+			a, _ := v.AsAsset()
+			a, err = s.admitAsset(ctx, a, byProgram)
+			v = property.AssetOf(a)
+		case property.KindArchive:
+			a, _ := v.AsArchive()
+			a, err = s.admitArchive(ctx, a, byProgram)
+			v = property.ArchiveOf(a)
+		}
+		if err == nil {
+			return v, nil
+		}
+		failure := abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the %s cannot be used: %v", v.Kind(), err))
+		failure.Path = path.String()
+		if whole, _ := path[:1].Get(property.Object(m)); whole.ContainsSecrets() {
+			failure.Message = fmt.Sprintf("the %s cannot be used; saying why could tell a secret", v.Kind())
+		}
+		return v, failure
+	})
+}
+
+func (s *assets) admitAsset(ctx context.Context, a property.Asset, byProgram bool) (property.Asset, error) {
+	o, outside := originOfAsset(a)
+	switch {
+	case a.Source == property.SourceNone:
+		return a, checkElided(a.Hash)
+	case outside && !byProgram:
+		return a, s.checkAdmitted(o)
+	}
+	hash, err := s.hash(o, func() (string, error) { return s.source.HashAsset(ctx, a) })
+	if err != nil {
+		return a, err
+	}
+	if err := checkHash(a.Hash, hash); err != nil {
+		return a, err
+	}
+	a.Hash, o.hash = hash, hash
+	s.note(o, outside)
+	return a, nil
+}
+
+func (s *assets) admitArchive(ctx context.Context, a property.Archive, byProgram bool) (property.Archive, error) {
+	o, outside := originOfArchive(a)
+	switch {
+	case a.Source == property.SourceNone:
+		return a, checkElided(a.Hash)
+	case outside && !byProgram:
+		return a, s.checkAdmitted(o)
+	case a.Source == property.SourceAssets:
+		var err error
+		if a.Assets, err = s.admitMembers(ctx, a.Assets, byProgram); err != nil {
+			return a, err
+		}
+	}
+	hash, err := s.hash(o, func() (string, error) { return s.source.HashArchive(ctx, a) })
+	if err != nil {
+		return a, err
+	}
+	if err := checkHash(a.Hash, hash); err != nil {
+		return a, err
+	}
+	a.Hash, o.hash = hash, hash
+	s.note(o, outside)
+	return a, nil
+}
+
+func (s *assets) admitMembers(ctx context.Context, members property.Map, byProgram bool) (property.Map, error) {
+	entries := make([]property.Entry, 0, members.Len())
+	for name, v := range members.All() {
+		var err error
+		if a, ok := v.AsAsset(); ok {
+			a, err = s.admitAsset(ctx, a, byProgram)
+			v = property.AssetOf(a)
+		} else if a, ok := v.AsArchive(); ok {
+			a, err = s.admitArchive(ctx, a, byProgram)
+			v = property.ArchiveOf(a)
+		}
+		if err != nil {
+			return members, fmt.Errorf("%q: %w", name, err)
+		}
+		entries = append(entries, property.Entry{Key: name, Value: v})
+	}
+	return property.NewMap(entries...), nil
+}
+
+// hash makes a hash, or finds that of a URL that has one.
+func (s *assets) hash(o origin, make func() (string, error)) (string, error) {
+	if o.source != property.SourceURI {
+		return make()
+	}
+	o.hash = ""
+	s.mu.Lock()
+	hash := s.remote[o]
+	s.mu.Unlock()
+	if hash != "" {
+		return hash, nil
+	}
+	hash, err := make()
+	if err == nil {
+		s.mu.Lock()
+		s.remote[o] = hash
+		s.mu.Unlock()
+	}
+	return hash, err
+}
+
+func (s *assets) note(o origin, outside bool) {
+	if !outside {
+		return
+	}
+	s.mu.Lock()
+	s.admitted[o] = struct{}{}
+	s.mu.Unlock()
+}
+
+func (s *assets) checkAdmitted(o origin) error {
+	if s.isAdmitted(o) {
+		return nil
+	}
+	return fmt.Errorf("a component may not name files and URLs that the program has not: pass it as an input of the component, or make it a text")
+}
+
+func checkElided(hash string) error {
+	if hash == "" {
+		return fmt.Errorf("it has neither contents nor a hash")
+	}
+	return nil
+}
+
+func checkHash(given, hash string) error {
+	if given == "" || given == hash {
+		return nil
+	}
+	return fmt.Errorf("its hash is said to be %s, but that of its contents is %s: correct it, or leave it out", given, hash)
+}
+
+// withhold takes from an answer the files and URLs that the program has not named. Of
+// such assets their hash remains.
+func (s *assets) withhold(m property.Map) property.Map {
+	if !m.ContainsAssets() {
+		return m
+	}
+	return m.Transform(func(v property.Value) property.Value {
+		if s.mayRead(v) {
+			return v
+		}
+		return elided(v)
+	})
+}
+
+// mayRead reports whether nothing in an asset or archive is of the outside, or the
+// program has named it. Of what is neither it reports true.
+func (s *assets) mayRead(v property.Value) bool {
+	if a, ok := v.AsAsset(); ok {
+		o, outside := originOfAsset(a)
+		return !outside || s.isAdmitted(o)
+	}
+	a, ok := v.AsArchive()
+	if !ok {
+		return true
+	}
+	if o, outside := originOfArchive(a); outside {
+		return s.isAdmitted(o)
+	}
+	for _, member := range a.Assets.All() {
+		if !s.mayRead(member) {
+			return false
+		}
+	}
+	return true
+}
+
+// elided is an asset or archive without its contents.
+func elided(v property.Value) property.Value {
+	if a, ok := v.AsAsset(); ok {
+		return property.AssetOf(property.Asset{Hash: a.Hash})
+	}
+	if a, ok := v.AsArchive(); ok {
+		return property.ArchiveOf(property.Archive{Hash: a.Hash})
+	}
+	return v
+}
+
+// requestAssets opens what is in a request.
+type requestAssets struct {
+	*assets
+	news []property.Map
+}
+
+// OpenAsset finds the asset or archive and begins to read it.
+func (r requestAssets) OpenAsset(ctx context.Context, hash string, form abi.AssetsForm) (io.ReadCloser, error) {
+	for _, m := range r.news {
+		v, ok := findHash(property.Object(m), hash, form != abi.AssetsFormBlob)
+		if ok && r.mayRead(v) {
+			return r.open(ctx, v, form)
+		}
+	}
+	return nil, abi.NewError(abi.ErrorKindNotFound, fmt.Sprintf("the inputs of the call have no %s with the hash %.64q", what(form), hash))
+}
+
+func what(form abi.AssetsForm) string {
+	if form == abi.AssetsFormBlob {
+		return "asset"
+	}
+	return "archive"
+}
+
+func (r requestAssets) open(ctx context.Context, v property.Value, form abi.AssetsForm) (io.ReadCloser, error) {
+	if a, ok := v.AsAsset(); ok {
+		data, err := r.source.OpenAsset(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		return contents.Verify(data, a.Hash), nil
+	}
+	a, _ := v.AsArchive()
+	format := contents.Tar
+	switch form {
+	case abi.AssetsFormEntries:
+		return r.source.OpenEntries(ctx, a), nil
+	case abi.AssetsFormTarGzip:
+		format = contents.TarGzip
+	case abi.AssetsFormZip:
+		format = contents.Zip
+	}
+	data, hashed, err := r.source.OpenArchive(ctx, a, format)
+	if err == nil && hashed {
+		data = contents.Verify(data, a.Hash)
+	}
+	return data, err
+}
+
+// findHash finds an asset or archive that has contents.
+func findHash(v property.Value, hash string, archive bool) (found property.Value, ok bool) {
+	if hash == "" {
+		return found, false
+	}
+	_, _ = v.TransformPaths(func(_ property.Path, v property.Value) (property.Value, error) {
+		if ok {
+			return v, nil
+		}
+		found, ok = findMember(v, hash, archive)
+		return v, nil
+	})
+	return found, ok
+}
+
+func findMember(v property.Value, hash string, archive bool) (property.Value, bool) {
+	if a, ok := v.AsAsset(); ok {
+		return v, !archive && a.Hash == hash && a.Source != property.SourceNone
+	}
+	a, ok := v.AsArchive()
+	if !ok {
+		return v, false
+	}
+	if archive && a.Hash == hash && a.Source != property.SourceNone {
+		return v, true
+	}
+	for _, member := range a.Assets.All() {
+		if found, ok := findMember(member, hash, archive); ok {
+			return found, true
+		}
+	}
+	return v, false
+}

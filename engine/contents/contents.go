@@ -1,0 +1,157 @@
+// Package contents reads what assets and archives name: texts, files, directories, and
+// URLs; tar, gzipped tar, and zip files; and archives of all of these. It makes their
+// hashes, which are those that Pulumi makes, so that a state that comes from there
+// shows no change.
+//
+// The engine uses it, for what programs name. It must not be given what a provider
+// names: whoever names a file here has it read.
+package contents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Limits on what is read. What comes from the network may be made to fill a disk, and a
+// compressed file can be a million times as large as it looks.
+const (
+	// MaxBytes bounds one asset, and the files of one archive together, in bytes. Providers
+	// upload what they read; the largest single upload that AWS S3 takes is 5 GiB.
+	MaxBytes = 5 << 30
+
+	// MaxDownload bounds what is read of one URL, in bytes.
+	MaxDownload = 1 << 30
+
+	// MaxEntries bounds the files and directories of one archive. Directories of
+	// dependencies of Node.js, the largest that are deployed so, have up to 100,000.
+	MaxEntries = 1 << 18
+
+	// MaxName bounds the name of an entry, in bytes, as Linux does for paths.
+	MaxName = 4096
+
+	// MaxZipDirectory bounds the list of its files that a zip file begins with reading, in
+	// bytes. It is kept in memory; MaxEntries with names of average length fit.
+	MaxZipDirectory = 32 << 20
+
+	// MaxDepth bounds archives in archives.
+	MaxDepth = 32
+)
+
+// Source says where the contents are that assets and archives name.
+type Source struct {
+	// Dir is what relative paths are relative to: the program's directory. Where it is
+	// empty, paths are relative to the directory of the process.
+	Dir string
+	// Fetch gets http and https URLs; where it is nil, there are none to be had.
+	Fetch Fetch
+}
+
+// Fetch begins to read what an http or https URL names. The caller closes it.
+type Fetch func(ctx context.Context, url *url.URL) (io.ReadCloser, error)
+
+// ErrElided is an asset or archive of which there is only the hash.
+var ErrElided = errors.New("its contents are not known, only their hash")
+
+// OpenAsset begins to read an asset.
+func (s Source) OpenAsset(ctx context.Context, a property.Asset) (io.ReadCloser, error) {
+	b, err := s.asset(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return b.open()
+}
+
+// blob is something to read whose size is known.
+type blob struct {
+	size int64
+	open func() (io.ReadCloser, error)
+	// drop frees what holds the contents; nil where nothing does.
+	drop func()
+}
+
+func (b blob) close() {
+	if b.drop != nil {
+		b.drop()
+	}
+}
+
+// asset finds an asset. A remote one is downloaded by open, not here.
+func (s Source) asset(ctx context.Context, a property.Asset) (blob, error) {
+	switch a.Source {
+	case property.SourceText:
+		return textBlob(a.Text), nil
+	case property.SourcePath:
+		return fileBlob(s.resolve(a.Path))
+	case property.SourceURI:
+		u, err := parseURL(a.URI)
+		if err != nil {
+			return blob{}, err
+		}
+		if u.Scheme == "file" {
+			return fileBlob(filepath.FromSlash(u.Path))
+		}
+		return blob{size: -1, open: func() (io.ReadCloser, error) { return s.fetch(ctx, u) }}, nil
+	}
+	return blob{}, ErrElided
+}
+
+// resolve makes a path absolute, or one that is relative to the process.
+func (s Source) resolve(path string) string {
+	path = filepath.FromSlash(path)
+	if s.Dir == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.Dir, path)
+}
+
+// fileBlob is a regular file. Others are refused before they are opened, which can take
+// forever for a pipe.
+func fileBlob(path string) (blob, error) {
+	if path == "" {
+		return blob{}, errors.New("its path is empty")
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return blob{}, pathError(path, err)
+	case info.IsDir():
+		return blob{}, fmt.Errorf("%s is a directory: make it an archive", path)
+	case !info.Mode().IsRegular():
+		return blob{}, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > MaxBytes:
+		return blob{}, fmt.Errorf("%s has %d bytes, at most %d can be read", path, info.Size(), int64(MaxBytes))
+	}
+	return blob{size: info.Size(), open: func() (io.ReadCloser, error) {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, pathError(path, err)
+		}
+		return file, nil
+	}}, nil
+}
+
+// pathError says what is wrong with a path, in fewer words than package os.
+func pathError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no file %s: %w", path, fs.ErrNotExist)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("reading %s is not permitted: %w", path, fs.ErrPermission)
+	}
+	return err
+}
+
+func textBlob(text string) blob {
+	return blob{size: int64(len(text)), open: func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(text)), nil
+	}}
+}

@@ -1,0 +1,221 @@
+package contents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// entry is a file in an archive.
+type entry struct {
+	// name is relative and has slashes. It is clean, but for the names that a program
+	// gives to assets, which are as they are, as their archive's hash depends on them.
+	name string
+	blob
+}
+
+// walk visits the files of an archive in the order in which its hash has them. The
+// contents of an entry can be opened during the visit, once.
+type walk struct {
+	source  Source
+	visit   func(entry) error
+	entries int
+	bytes   int64
+}
+
+// count holds the archive to the limits.
+func (w *walk) count(name string, size int64) error {
+	if w.entries++; w.entries > MaxEntries {
+		return fmt.Errorf("the archive has more than %d entries", MaxEntries)
+	}
+	if len(name) > MaxName {
+		return fmt.Errorf("the archive has an entry whose name has %d bytes, at most %d are possible: %.64q…", len(name), MaxName, name)
+	}
+	if size < 0 || size > MaxBytes-w.bytes {
+		return fmt.Errorf("the files of the archive have more than %d bytes together", int64(MaxBytes))
+	}
+	w.bytes += size
+	return nil
+}
+
+// archive visits the files of an archive that is named prefix in another one.
+func (w *walk) archive(ctx context.Context, a property.Archive, prefix string, depth int) error {
+	if depth > MaxDepth {
+		return fmt.Errorf("archives are nested more than %d deep", MaxDepth)
+	}
+	if a.Source == property.SourceAssets {
+		return w.literal(ctx, a.Assets, prefix, depth)
+	}
+	format, err := formatOf(a)
+	if err != nil {
+		return err
+	}
+	if format == notFile {
+		if a.Source != property.SourcePath {
+			return fmt.Errorf("its URL must end with one of .tar, .tgz, .tar.gz, .zip, and .jar")
+		}
+		return w.directory(ctx, w.source.resolve(a.Path), prefix)
+	}
+	b, err := w.source.archiveFile(ctx, a)
+	if err != nil {
+		return err
+	}
+	return w.file(ctx, b, format, prefix)
+}
+
+// literal visits the members of a literal archive, in the order of their names.
+func (w *walk) literal(ctx context.Context, members property.Map, prefix string, depth int) error {
+	names := members.Keys()
+	slices.Sort(names)
+	for _, name := range names {
+		if err := checkMemberName(name); err != nil {
+			return err
+		}
+		var err error
+		switch member := members.Get(name); member.Kind() {
+		case property.KindAsset:
+			a, _ := member.AsAsset()
+			err = w.member(ctx, a, prefix, name)
+		case property.KindArchive:
+			a, _ := member.AsArchive()
+			err = w.archive(ctx, a, path.Join(prefix, name), depth+1)
+		default:
+			err = fmt.Errorf("it is neither an asset nor an archive")
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (w *walk) member(ctx context.Context, a property.Asset, prefix, name string) error {
+	b, err := w.source.asset(ctx, a)
+	if err != nil {
+		return err
+	}
+	if b.size < 0 {
+		r, err := b.open()
+		if err != nil {
+			return err
+		}
+		b, err = spool(interruptible{ctx, r})
+		if err = errors.Join(err, r.Close()); err != nil {
+			return err
+		}
+		defer b.close()
+	}
+	if prefix != "" {
+		name = path.Join(prefix, name)
+	}
+	return w.entry(entry{name, b})
+}
+
+func (w *walk) entry(e entry) error {
+	if err := w.count(e.name, e.size); err != nil {
+		return err
+	}
+	return w.visit(e)
+}
+
+// directory visits the files of a directory, as Pulumi does: links to files are the
+// files, links to directories are left out, and so is what is called .pulumi.
+func (w *walk) directory(ctx context.Context, dir, prefix string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return pathError(dir, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is neither a directory nor a file whose name ends with .tar, .tgz, .tar.gz, .zip, or .jar", dir)
+	}
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return pathError(dir, err)
+	}
+	return filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return pathError(at, err)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case at == root:
+			return nil
+		case d.Name() == ".pulumi" && d.IsDir():
+			return fs.SkipDir
+		case d.Name() == ".pulumi":
+			return nil
+		case d.IsDir():
+			return w.count(at[len(root):], 0)
+		case d.Type()&fs.ModeSymlink != 0:
+			target, err := os.Stat(at)
+			if err != nil {
+				return pathError(at, err)
+			}
+			if target.IsDir() {
+				return nil
+			}
+		}
+		b, err := fileBlob(at)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, at)
+		if err != nil {
+			return err
+		}
+		return w.entry(entry{path.Join(prefix, filepath.ToSlash(relative)), b})
+	})
+}
+
+// checkMemberName refuses names that lead out of the archive. Absolute ones are taken,
+// as Pulumi does; a reader must not take them to be absolute.
+func checkMemberName(name string) error {
+	clean := path.Clean(name)
+	if clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsRune(name, 0) {
+		return fmt.Errorf("%q is no name for a member of an archive: it leads out of it", name)
+	}
+	return nil
+}
+
+// entryName is the clean name of an entry of an archive file, which anyone may have made.
+func entryName(name string) (string, error) {
+	clean := path.Clean(name)
+	if !fs.ValidPath(clean) || clean == "." || strings.ContainsAny(name, "\x00\\") {
+		return "", fmt.Errorf("the archive has an entry named %.64q, which is not the path of a file in it", name)
+	}
+	return clean, nil
+}
+
+// copyEntry writes the contents of an entry, which must have the size that was told.
+func copyEntry(ctx context.Context, dst io.Writer, e entry) (err error) {
+	r, err := e.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	n, err := io.Copy(dst, io.LimitReader(interruptible{ctx, r}, e.size))
+	if err != nil {
+		return err
+	}
+	// The end must be read to know that there is no more, and to have checksums compared.
+	var one [1]byte
+	more, err := io.ReadFull(r, one[:])
+	switch {
+	case n < e.size:
+		return fmt.Errorf("%q has %d bytes, not the %d that it should have", e.name, n, e.size)
+	case more > 0:
+		return fmt.Errorf("%q has more than the %d bytes that it should have", e.name, e.size)
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return err
+}
