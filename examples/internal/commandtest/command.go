@@ -69,6 +69,17 @@ func (p *Project) Path(parts ...string) string {
 	return filepath.Join(append([]string{p.Dir}, parts...)...)
 }
 
+// Moved is a directory with the state of the project and the named files and directories
+// alone: neither with the program nor with the providers.
+func (p *Project) Moved(names ...string) *Project {
+	p.T.Helper()
+	moved := p.command.Project(p.T)
+	for _, name := range append(names, ".husk") {
+		require.NoError(p.T, os.CopyFS(moved.Path(name), os.DirFS(p.Path(name))))
+	}
+	return moved
+}
+
 // Write writes a file, and the directories that it is in.
 func (p *Project) Write(name, text string) {
 	p.T.Helper()

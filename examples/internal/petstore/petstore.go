@@ -148,7 +148,7 @@ func (s *Store) serve(do func(http.ResponseWriter, *http.Request, Object)) http.
 			line += " " + string(text)
 		}
 		s.log = append(s.log, line)
-		s.callers[strings.TrimSpace(r.Header.Get("Authorization")+" "+r.Header.Get("X-API-Key")+" "+r.Header.Get("From"))] = true
+		s.callers[strings.Join(strings.Fields(r.Header.Get("Authorization")+" "+r.Header.Get("X-API-Key")+" "+r.Header.Get("From")), " ")] = true
 		if known := r.Header.Get("Authorization") == "Bearer t0ken" || r.Header.Get("X-API-Key") == "k3y"; !known &&
 			r.URL.Path != "/v2/status" && !strings.HasPrefix(r.URL.Path, "/v2/statistics") {
 			refuse(w, 401, "who are you?")
