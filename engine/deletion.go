@@ -12,6 +12,7 @@ import (
 // deleteUnregistered deletes what the program did not register, and the old
 // copies of what was replaced.
 func (d *deployment) deleteUnregistered(ctx context.Context) error {
+	d.suggestMoves()
 	kept, err := d.withheld()
 	if err != nil {
 		return err

@@ -151,14 +151,13 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
 	err := verify(snapshot)
 	if err == nil {
-		err = d.reportPending(ctx, snapshot)
+		if err = d.reportPending(ctx, snapshot); err == nil {
+			err = do(d, ctx)
+		}
+		err = errors.Join(err, d.recorder.sign(ctx, state.Manifest{
+			Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
+		}), d.verifyAfter())
 	}
-	if err == nil {
-		err = do(d, ctx)
-	}
-	err = errors.Join(err, d.recorder.sign(ctx, state.Manifest{
-		Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
-	}))
 	// Closing tells providers to cancel, which must reach them also when the
 	// deployment itself was cancelled.
 	err = errors.Join(err, d.registry.close(context.WithoutCancel(ctx)))
@@ -187,7 +186,7 @@ func verify(s *state.Snapshot) error {
 
 // verifyAfter checks what the deployment has written.
 func (d *deployment) verifyAfter() error {
-	if d.dryRun {
+	if d.dryRun || !d.recorder.wroteAny() {
 		return nil
 	}
 	if err := d.State.Snapshot().Verify(); err != nil {

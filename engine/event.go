@@ -104,6 +104,14 @@ type Diagnostic struct {
 	Ephemeral bool `json:"ephemeral,omitempty"`
 }
 
+// MoveSuggested says that a resource which is about to be deleted looks like one
+// that is new: the user may have renamed or moved it, and can keep it by giving the
+// new one an alias.
+type MoveSuggested struct {
+	From urn.URN `json:"from"`
+	To   urn.URN `json:"to"`
+}
+
 // StackOutputs holds the outputs of the stack, rendered, secrets masked.
 type StackOutputs struct {
 	Outputs map[string]any `json:"outputs"`
@@ -143,6 +151,9 @@ func (StepFailed) Type() string { return "step-failed" }
 
 // Type returns "diagnostic".
 func (Diagnostic) Type() string { return "diagnostic" }
+
+// Type returns "move-suggested".
+func (MoveSuggested) Type() string { return "move-suggested" }
 
 // Type returns "outputs".
 func (StackOutputs) Type() string { return "outputs" }

@@ -44,6 +44,8 @@ type generator struct {
 	replaced map[urn.URN]bool
 	// failed holds the URNs that failed, or were skipped since they need one that did.
 	failed map[urn.URN]bool
+	// created holds the resources that are new in this run.
+	created []*state.Resource
 	// vanished holds the URNs that a refresh did not find.
 	vanished map[urn.URN]bool
 	// condemned holds what is deleted after the program has ended.
@@ -203,7 +205,10 @@ func (g *generator) plan(n *state.Resource, steps ...*step) []*step {
 	defer g.mu.Unlock()
 	g.goals[n.URN] = n
 	for _, s := range steps {
-		if s.op == OpCreateReplacement || s.op == OpReadReplacement {
+		switch s.op {
+		case OpCreate:
+			g.created = append(g.created, n)
+		case OpCreateReplacement, OpReadReplacement:
 			g.replaced[n.URN] = true
 		}
 	}

@@ -185,12 +185,16 @@ func (r *recorder) append(ctx context.Context, entry state.Entry) error {
 	return r.stack.Append(context.WithoutCancel(ctx), entry)
 }
 
+// wroteAny reports whether this deployment has written anything.
+func (r *recorder) wroteAny() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wrote
+}
+
 // sign records who changed the state, if anything changed it.
 func (r *recorder) sign(ctx context.Context, m state.Manifest) error {
-	r.mu.Lock()
-	wrote := r.wrote
-	r.mu.Unlock()
-	if !wrote {
+	if !r.wroteAny() {
 		return nil
 	}
 	entry, err := r.unusedExtensions()

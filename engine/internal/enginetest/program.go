@@ -37,9 +37,12 @@ type Resource struct {
 }
 
 // Out returns a property of the resource as an output: with its dependency, and
-// unknown where a preview does not know it.
+// unknown where a preview does not know it and where the resource failed.
 func (r Resource) Out(key string) property.Value {
 	v := r.State.Get(key)
+	if r.Result != abi.RegistrationResultSuccess {
+		v = property.Unknown
+	}
 	if key == "id" {
 		v = property.String(r.ID)
 		if r.ID == "" {

@@ -37,6 +37,8 @@ type Cloud struct {
 	// These, if set, serve the methods of their names.
 	Check       func(abi.CheckRequest) (abi.CheckResponse, error)
 	Diff        func(abi.DiffRequest) (abi.DiffResponse, error)
+	Read        func(abi.ReadRequest) (abi.ReadResponse, error)
+	Configure   func(abi.ConfigureRequest) error
 	CheckConfig func(abi.CheckRequest) (abi.CheckResponse, error)
 	DiffConfig  func(abi.DiffRequest) (abi.DiffResponse, error)
 	Invoke      func(abi.InvokeRequest) (abi.InvokeResponse, error)
@@ -217,7 +219,12 @@ func (p *provider) DiffConfig(_ context.Context, req abi.DiffRequest) (abi.DiffR
 	return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
 }
 
-func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error { return nil }
+func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error {
+	if p.cloud.Configure != nil {
+		return p.cloud.Configure(req)
+	}
+	return nil
+}
 
 func (p *provider) Cancel(context.Context) error { return nil }
 
@@ -291,6 +298,9 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 }
 
 func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
+	if p.cloud.Read != nil {
+		return p.cloud.Read(req)
+	}
 	if err := p.serves(req.Type); err != nil {
 		return abi.ReadResponse{}, err
 	}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// suggestMoves tells of resources that are about to be deleted while a like one was
+// created in this run: likely one resource, renamed or moved in the program. Nothing
+// follows from it; the user may give the new one an alias.
+func (d *deployment) suggestMoves() {
+	// A name comes before like inputs; what looks like several others looks like none.
+	looks := func(res *state.Resource) []string {
+		if res.Type == urn.RootType || isProviderType(res.Type) || res.External {
+			return nil
+		}
+		return []string{res.Type + " name " + res.URN.Name(), res.Type + " inputs " + res.Inputs.String()}
+	}
+	going, coming := make(map[string][]*state.Resource), make(map[string][]*state.Resource)
+	sort := func(into map[string][]*state.Resource, res *state.Resource) {
+		for _, look := range looks(res) {
+			into[look] = append(into[look], res)
+		}
+	}
+	var old []*state.Resource
+	for _, res := range d.recorder.resources() {
+		if !res.Delete && !res.PendingReplacement && !d.gen.registered(res.URN) {
+			old = append(old, res)
+			sort(going, res)
+		}
+	}
+	if len(old) == 0 {
+		return
+	}
+	d.gen.mu.Lock()
+	created := slices.Clone(d.gen.created)
+	d.gen.mu.Unlock()
+	for _, res := range created {
+		sort(coming, res)
+	}
+	moved := make(map[urn.URN]urn.URN)
+	for _, res := range old {
+		for _, l := range looks(res) {
+			if len(going[l]) == 1 && len(coming[l]) == 1 && moved[res.URN] == "" {
+				moved[res.URN] = coming[l][0].URN
+			}
+		}
+	}
+	taken := make(map[urn.URN]bool)
+	for _, res := range old {
+		to := moved[res.URN]
+		if to == "" || taken[to] {
+			continue
+		}
+		taken[to] = true
+		// With an alias for the parent, the child finds itself.
+		if parent := d.gen.goalOf(to).Parent; parent == "" || moved[res.Parent] != parent {
+			d.emit(MoveSuggested{From: res.URN, To: to})
+		}
+	}
+}
