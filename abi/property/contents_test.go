@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	. "github.com/husk-dev/husk/abi/property/internal/propertytest"
+	. "github.com/husk-dev/husk/internal/propertytest"
 )
 
 func TestWrappersDoNotNest(t *testing.T) {

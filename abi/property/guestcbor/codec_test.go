@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/abi/property/internal/propertytest"
+	"github.com/husk-dev/husk/internal/propertytest"
 )
 
 // The tests that this codec shares with the host's, among them the test vectors,

@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/abi/property/hostcbor"
-	"github.com/husk-dev/husk/abi/property/internal/propertytest"
+	"github.com/husk-dev/husk/internal/propertytest"
 )
 
 // smallLimits are exceeded by generated inputs often enough to be tested.
