@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/autonaming"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/state"
@@ -96,6 +97,8 @@ type deployment struct {
 	monitor  *monitor
 	assets   *assets
 	schemas  schemas
+	// naming is nil where the stack has no policy for names.
+	naming *autonaming.Policy
 
 	eventMu sync.Mutex
 	changes Changes

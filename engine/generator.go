@@ -252,6 +252,7 @@ func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, 
 	_, _ = rand.Read(seed) // never fails
 	resp, err := provider.Check(ctx, abi.CheckRequest{
 		URN: gl.urn, Name: gl.name, Type: gl.typ, Olds: olds, News: news, RandomSeed: seed,
+		Autonaming: g.proposeName(gl, provider, seed, olds == nil),
 	})
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return news, nil

@@ -199,16 +199,14 @@ func lowerValue(v property.Value, secrets, refs bool) property.Value {
 		return inner
 	case property.KindResourceReference:
 		r, _ := v.AsReference()
-		switch {
-		case refs:
+		if refs {
 			return v
-		case r.HasID && r.ID == "":
-			return property.Unknown
-		case r.HasID:
-			return property.String(r.ID)
-		default:
-			return property.String(r.URN)
 		}
+		return r.Text()
+	case property.KindOutput:
+		o, _ := v.AsOutput()
+		o.Value, o.Secret = lowerValue(o.Value, secrets, refs), o.Secret && secrets
+		return property.OutputOf(o)
 	case property.KindArray:
 		elements, _ := v.AsArray()
 		out := make([]property.Value, len(elements))

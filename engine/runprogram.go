@@ -28,6 +28,9 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	if d.Program == nil {
 		return errors.New("there is no program to run")
 	}
+	if err := d.readNaming(); err != nil {
+		return err
+	}
 	program := newCallerMonitor(d.monitor)
 	program.isProgram = true
 	err := d.Program.Run(ctx, d.runContext(), program)

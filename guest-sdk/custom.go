@@ -20,6 +20,9 @@ func (s *server) Check(ctx context.Context, request abi.CheckRequest) (abi.Check
 	if len(failures) > 0 || s.undecided.Load() {
 		return abi.CheckResponse{Inputs: inputs, Failures: failures}, nil
 	}
+	if inputs, failures = r.autoname(&request, inputs); len(failures) > 0 {
+		return abi.CheckResponse{Inputs: inputs, Failures: failures}, nil
+	}
 	ctx, leave := s.within(ctx, request.URN, 0)
 	defer leave()
 	inputs, failures, err = r.check(ctx, &request, inputs)

@@ -50,6 +50,10 @@
 //	replace       a change replaces the resource
 //	min=1,max=9   bounds of a number, both inclusive
 //	oneof=a|b     the only values
+//	autoname      the property is the resource's name; where none is given, it keeps the
+//	              one it has, or gets one: what the stack's configuration
+//	              pulumi:autonaming proposes, else the name in the program with random
+//	              characters after it. autoname=24 is one of at most 24 characters
 //
 // for outputs
 //
@@ -58,6 +62,8 @@
 // and for both
 //
 //	secret        the property is always sensitive
+//	resource=a:b:C  references are to resources of that type; for one of another
+//	              package, resource=/a/v1.0.0/schema.json#/resources/a:b:C
 //
 // A value with a comma in it stands in single quotes: default=', '. The tag doc:"..."
 // describes the property, deprecated:"..." says what to use instead.
@@ -67,7 +73,9 @@
 // Fields are bools, integers, floats, strings, slices, maps with string keys (whose
 // structs stand behind pointers), structs with a name, pointers to these, or types of
 // package property: Value for a property of any type, Map, Asset, Archive,
-// ResourceReference. Nil pointers, slices, and maps are left out of the state; other
+// ResourceReference. A reference names a resource by its URN and ID; in the field of a
+// resource that is a string, the ID of a resource arrives where a program refers to
+// it. Nil pointers, slices, and maps are left out of the state; other
 // fields are always there, zero or not. A secret reaches the provider as what it
 // holds, except in fields of type property.Value.
 //

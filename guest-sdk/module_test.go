@@ -59,6 +59,8 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 	inputs := obj("name", "Rex", "legs", 4, "handle", "h", "tags", obj("a", secret("b")))
 	gone := state.With("name", val("gone"))
 	seed := make([]byte, 32)
+	rex := property.Reference(property.ResourceReference{
+		URN: "urn:pulumi:dev::proj::zoo:index/animal:Animal::rex", HasID: true, ID: "animal-Rex", PackageVersion: "1.2.3"})
 
 	type question func(context.Context, abi.Provider) (any, error)
 	check := func(typ string, news property.Map) question {
@@ -108,6 +110,11 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 		{"check", check(animal, obj("name", "Rex", "home", obj("street", " s ", "key", "k"), "notes", []any{nil, property.Unknown}))},
 		{"check fails", check(animal, obj("nam", "Rex", "scores", obj("a", []any{"x"})))},
 		{"check fails in the author's code", check(animal, obj("name", "Rex", "legs", 5))},
+		{"check of references", check(plaque, obj("text", "Rex", "of", rex, "place", rex, "trees", []any{"tree-1"}))},
+		{"check of references of another type", check(plaque, obj("text", "Rex", "trees", []any{rex}))},
+		{"create with references", func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.Create(ctx, abi.CreateRequest{Type: plaque, Name: "n", Inputs: obj("text", "Rex", "font", "serif", "of", rex, "place", "animal-Rex", "trees", []any{"tree-1"})})
+		}},
 		{"check of an unknown type", check("zoo:index:Beast", obj())},
 		{"diff", func(ctx context.Context, p abi.Provider) (any, error) {
 			return p.Diff(ctx, abi.DiffRequest{Type: animal, ID: "x", Olds: state, OldInputs: inputs, News: inputs.With("legs", val(2)).With("weight", property.Unknown)})

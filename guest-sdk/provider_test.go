@@ -70,10 +70,10 @@ func configured(t *testing.T) abi.Provider {
 
 func TestHandshake(t *testing.T) {
 	response, err := configured(t).Handshake(t.Context(), abi.HandshakeRequest{
-		Engine: "test", Features: abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesOutputs})
+		Engine: "test", Features: abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesOutputs | 1<<7})
 	require.NoError(t, err)
 	require.Equal(t, abi.HandshakeResponse{
-		Name: "zoo", Version: "1.2.3", SDK: guest.SDK, Features: abi.FeaturesSecrets | abi.FeaturesPreview}, response)
+		Name: "zoo", Version: "1.2.3", SDK: guest.SDK, Features: abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesOutputs}, response)
 }
 
 func TestCheck(t *testing.T) {

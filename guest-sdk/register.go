@@ -54,6 +54,11 @@ func register(p Provider) (*server, error) {
 	if err := s.addOthers(b, &p); err != nil {
 		return nil, err
 	}
+	for _, r := range b.References() {
+		if s.pkg.Resource(r.Token) == nil {
+			return nil, errors.New("the field " + r.Field + " refers to the resource " + r.Token + ", which the package does not have")
+		}
+	}
 	s.pkg.Types = b.Types()
 	for _, t := range p.Types {
 		at, exists := slices.BinarySearchFunc(s.pkg.Types, t.Token, func(t *schema.Object, token string) int {
@@ -114,7 +119,8 @@ func describe(b *shape.Builder, declared *Resource) (*resource, error) {
 			DeleteBeforeReplace: declared.about.deleteBeforeReplace,
 		}
 	}
-	r.SchemaCheck, r.SchemaDiff = !can.checks, !can.diffs
+	name, _ := inputs.Autoname()
+	r.SchemaCheck, r.SchemaDiff = !can.checks && name == "", !can.diffs
 	if !can.updates {
 		for i := range r.Inputs.Properties {
 			r.Inputs.Properties[i].Replace = true

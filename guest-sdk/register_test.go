@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi/property"
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
@@ -38,6 +39,24 @@ func (named) Create(context.Context, guest.CreateRequest[thingInputs]) (guest.Cr
 	return guest.CreateResponse[namedState]{}, nil
 }
 
+type unknownReference struct {
+	To property.ResourceReference `husk:"to,resource=p:index:Nothing"`
+}
+
+type foreignReference struct {
+	To []property.ResourceReference `husk:"to,resource=q:index:Thing"`
+}
+
+type noReference struct {
+	To string `husk:"to,resource=p:index:Thing"`
+}
+
+type pointing[T any] struct{}
+
+func (pointing[T]) Create(context.Context, guest.CreateRequest[T]) (guest.CreateResponse[T], error) {
+	return guest.CreateResponse[T]{}, nil
+}
+
 func TestNewRefuses(t *testing.T) {
 	provider := func(resources ...guest.Resource) guest.Provider {
 		return guest.Provider{Name: "p", Version: "1.0.0", Resources: resources}
@@ -55,6 +74,12 @@ func TestNewRefuses(t *testing.T) {
 		"reserved output": {provider(guest.ResourceOf("p:index:Named", named{})), `its state must not have a property "id"`},
 		"method that does not fit": {provider(guest.ResourceOf("p:index:Misfit", misfit{})),
 			"resource p:index:Misfit: the method Update of guest_test.misfit does not have the types that guest.Updater asks for"},
+		"reference to nothing": {provider(guest.ResourceOf("p:index:Thing", pointing[unknownReference]{})),
+			"the field To refers to the resource p:index:Nothing, which the package does not have"},
+		"reference to another package": {provider(guest.ResourceOf("p:index:Thing", pointing[foreignReference]{})),
+			"resource=q:index:Thing: write a token of the package p, or /<package>/v<version>/schema.json#/resources/<token> for one of another package"},
+		"reference that is none": {provider(guest.ResourceOf("p:index:Thing", pointing[noReference]{})),
+			"resource=: only a property.ResourceReference, or a slice or map of them, can have it"},
 		"configuration": {guest.Provider{Name: "p", Version: "1.0.0", Config: guest.ConfigOf(func(context.Context, int) error { return nil })},
 			"provider p: configuration: int is not a struct"},
 		"function": {guest.Provider{Name: "p", Version: "1.0.0", Functions: []guest.Function{

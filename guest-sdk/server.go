@@ -14,7 +14,8 @@ import (
 )
 
 // features are those that providers made with this SDK understand.
-const features = abi.FeaturesSecrets | abi.FeaturesAutonaming | abi.FeaturesPreview
+const features = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
+	abi.FeaturesAutonaming | abi.FeaturesPreview
 
 var _ abi.Provider = (*server)(nil)
 

@@ -152,6 +152,19 @@ type ResourceReference struct {
 	PackageVersion string
 }
 
+// Text is the reference for those who do not understand references: the ID of the
+// resource, unknown while that is not known, or the URN of a component.
+func (r ResourceReference) Text() Value {
+	switch {
+	case r.HasID && r.ID == "":
+		return Unknown
+	case r.HasID:
+		return String(r.ID)
+	default:
+		return String(r.URN)
+	}
+}
+
 // Asset is a blob: exactly one of text, path, and URI names its contents, or
 // none of them where only the hash is kept. The fields that Source does not name
 // have no meaning.

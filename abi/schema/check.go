@@ -117,20 +117,10 @@ func (c *checker) property(p *Property, value property.Value) property.Value {
 	if !c.answered {
 		c.bounds(p, value.Plain())
 	}
-	if p.Secret && !value.IsSecret() {
-		value = property.Secret(unwrapOutput(value))
+	if p.Secret {
+		value = property.Secret(value)
 	}
 	return value
-}
-
-// unwrapOutput takes a value out of an output, which a secret may not hold. The
-// dependencies are lost; custom resources, the only ones with secret inputs of their
-// own accord, have theirs from the engine.
-func unwrapOutput(v property.Value) property.Value {
-	if o, ok := v.AsOutput(); ok {
-		return o.Value
-	}
-	return v
 }
 
 // value checks a value of type t and keeps the wrappers around it.
@@ -160,6 +150,9 @@ func (c *checker) value(t *Type, v property.Value) property.Value {
 	case KindNumber:
 		return c.kind(t, v, property.KindNumber)
 	case KindString:
+		if r, ok := v.AsReference(); ok {
+			return r.Text()
+		}
 		return c.kind(t, v, property.KindString)
 	case KindInteger:
 		if f, ok := v.AsNumber(); ok && !v.IsInteger() {
@@ -189,10 +182,7 @@ func (c *checker) value(t *Type, v property.Value) property.Value {
 	case KindArchive:
 		return c.kind(t, v, property.KindArchive)
 	case KindResource:
-		if v.Kind() == property.KindString {
-			return v // a reference that a program made of an ID or URN
-		}
-		return c.kind(t, v, property.KindResourceReference)
+		return c.reference(t, v)
 	case KindUnion:
 		return c.union(t, v)
 	}
@@ -239,9 +229,13 @@ func (c *checker) dictionary(t *Type, v property.Value) property.Value {
 	return property.Object(property.NewMap(checked...))
 }
 
-// union takes the first alternative that the value fits. Where it fits none, and was
-// plainly meant for one, the failures are those of that one.
+// union takes the first alternative that the value fits; a reference is a resource
+// before it is the text of its ID. Where it fits none, and was plainly meant for one,
+// the failures are those of that one.
 func (c *checker) union(t *Type, v property.Value) property.Value {
+	if v.Kind() == property.KindResourceReference && slices.ContainsFunc(t.OneOf, func(u *Type) bool { return takesReference(u, v) }) {
+		return v
+	}
 	for _, alternative := range t.OneOf {
 		if c.trials++; c.trials > maxTrials {
 			c.fail("it has too many unions within unions to be checked")

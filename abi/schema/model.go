@@ -189,8 +189,8 @@ func (t *Type) String() string {
 	case KindEnum:
 		return "one of " + values(t.Values)
 	case KindResource:
-		if t.Token != "" {
-			return "resource " + t.Token
+		if token := t.ResourceToken(); token != "" {
+			return "resource " + token
 		}
 	case KindUnion:
 		names := make([]string, len(t.OneOf))

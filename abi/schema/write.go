@@ -302,8 +302,12 @@ func (w *writer) typeMember(name string, t *Type) {
 }
 
 // resourceReference refers to a resource of this package; a token that holds a "#"
-// is a reference to another package's document already.
+// is a reference to another package's document already. A reference to any resource
+// has no type of its own in Pulumi's schemas.
 func resourceReference(token string) string {
+	if token == "" {
+		return "pulumi.json#/Any"
+	}
 	for i := range len(token) {
 		if token[i] == '#' {
 			return token

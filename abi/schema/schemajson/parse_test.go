@@ -136,6 +136,8 @@ func TestParseForeign(t *testing.T) {
 	require.Equal(t, schema.KindAny, r.Inputs.Property("json").Type.Kind)
 	require.Equal(t, schema.KindAny, r.Inputs.Property("foreign").Type.Kind)
 	require.Equal(t, schema.KindResource, r.Inputs.Property("bucket").Type.Kind)
+	require.Equal(t, "aws:s3/bucket:Bucket", r.Inputs.Property("bucket").Type.ResourceToken())
+	require.Contains(t, string(p.AppendJSON(nil)), `"$ref":"/aws/v6.0.0/schema.json#/resources/aws:s3%2Fbucket:Bucket"`)
 	require.True(t, r.Inputs.Property("replaced").Replace)
 	require.Equal(t, schema.KindEnum, r.Inputs.Property("t").Type.Object.Property("e").Type.Kind)
 	require.Equal(t, []string{"x:old:R"}, r.Aliases)

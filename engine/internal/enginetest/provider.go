@@ -34,6 +34,8 @@ type Cloud struct {
 	Hook func(call string) error
 	// Features are those that the provider claims; nil for all.
 	Features *abi.Features
+	// Checked, if set, sees what resources are checked with.
+	Checked func(abi.CheckRequest)
 	// These, if set, serve the methods of their names.
 	Check       func(abi.CheckRequest) (abi.CheckResponse, error)
 	Diff        func(abi.DiffRequest) (abi.DiffResponse, error)
@@ -229,6 +231,9 @@ func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error 
 func (p *provider) Cancel(context.Context) error { return nil }
 
 func (p *provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	if p.cloud.Checked != nil {
+		p.cloud.Checked(req)
+	}
 	if p.cloud.Check != nil {
 		return p.cloud.Check(req)
 	}

@@ -66,6 +66,9 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 	c.names()
 	for _, r := range c.resources {
 		c.resolve(ctx, r)
+		if r.token != "" { // references to it are held against what is asked for
+			c.static.setInstance(&instance{decl: r, urn: urn.New(run.Stack, run.Project, "", r.token, r.name)})
+		}
 	}
 	for _, r := range c.resources {
 		c.defaultProvider(r)

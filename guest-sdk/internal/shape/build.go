@@ -18,7 +18,8 @@ type Builder struct {
 
 	shapes map[reflect.Type]*Shape
 	// named are the nested structs, sorted by token.
-	named []*Shape
+	named      []*Shape
+	references []Reference
 }
 
 // Inputs returns the shape of a struct that holds what a program gives: the inputs of
@@ -122,8 +123,22 @@ func (b *Builder) field(s *Shape, f reflect.StructField, tag *tag, offset uintpt
 		tag.optional = true
 	}
 	p := schema.Property{Type: fs.Type}
+	if tag.resource != "" {
+		if p.Type, err = b.referring(fs.Type, tag.resource); err != nil {
+			return err
+		}
+		if tag.resource[0] != '/' {
+			b.references = append(b.references, Reference{f.Name, tag.resource})
+		}
+	}
 	if err := tag.apply(&p); err != nil {
 		return err
+	}
+	if tag.autoname {
+		if fs.Type.Kind != schema.KindString || s.autoname != "" || !s.given {
+			return errors.New("autoname: only one input of a resource can have it, which is text")
+		}
+		s.autoname, s.longest = tag.name, tag.longest
 	}
 	s.Object.Properties = Insert(s.Object.Properties, at, p)
 	s.fields = Insert(s.fields, at, field{

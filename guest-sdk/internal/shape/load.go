@@ -103,7 +103,7 @@ func (l *loader) value(s *Shape, v property.Value, target unsafe.Pointer) {
 	case kindArchive:
 		*(*property.Archive)(target), ok = v.AsArchive()
 	case kindReference:
-		*(*property.ResourceReference)(target), ok = v.AsReference()
+		*(*property.ResourceReference)(target), ok = referenceOf(v)
 	default:
 		l.integer(s, v, target)
 	}

@@ -30,7 +30,15 @@ type Shape struct {
 	given bool
 	// goType is the type of the values.
 	goType reflect.Type
+	// autoname and longest are what Autoname answers.
+	autoname string
+	longest  int
 }
+
+// Autoname returns the property that holds a resource's name, which is made up where a
+// program gives none, and the most characters that it may have, 0 for any number. The
+// property is empty where no tag says so.
+func (s *Shape) Autoname() (property string, longest int) { return s.autoname, s.longest }
 
 // Properties returns the shape of a property.Map that holds the properties of an object
 // as they are.

@@ -218,7 +218,7 @@ func TestLoadMismatch(t *testing.T) {
 		{"p", str, "p", "expected map, got string"},
 		{"a", str, "a", "expected asset, got string"},
 		{"r", str, "r", "expected archive, got string"},
-		{"e", str, "e", "expected resource, got string"},
+		{"e", num(1), "e", "expected resource, got number"},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			var out everything

@@ -98,7 +98,7 @@ func (st *storer) value(s *Shape, source unsafe.Pointer) property.Value {
 	case kindArchive:
 		return property.ArchiveOf(*(*property.Archive)(source))
 	case kindReference:
-		return property.Reference(*(*property.ResourceReference)(source))
+		return storedReference(*(*property.ResourceReference)(source))
 	case kindEventual:
 		return st.eventual(*(**eventual.Cell)(source))
 	}

@@ -26,13 +26,19 @@ type tag struct {
 	minimum     *string
 	maximum     *string
 	oneOf       []string
+	// autoname says that the property is the resource's name, which is made up where a
+	// program gives none; longest is its length in characters, 0 for any.
+	autoname bool
+	longest  int
+	// resource is what the references of the field are to; empty for any resource.
+	resource string
 
 	doc        string
 	deprecated string
 }
 
 // options are the words and keys that a husk tag knows, for messages.
-const options = "optional, computed, secret, replace, stable, default=, min=, max=, oneof="
+const options = "optional, computed, secret, replace, stable, default=, min=, max=, oneof=, resource=, autoname"
 
 // parseTag reads a field's tags. A field with the tag husk:"-" is skipped.
 func parseTag(st reflect.StructTag) (t tag, skip bool, err error) {
@@ -72,6 +78,12 @@ func parseTag(st reflect.StructTag) (t tag, skip bool, err error) {
 			t.maximum = &value
 		case key == "oneof" && hasValue:
 			t.oneOf = strings.Split(value, "|")
+		case key == "autoname":
+			if err := t.readAutoname(value, hasValue); err != nil {
+				return tag{}, false, err
+			}
+		case key == "resource" && hasValue:
+			t.resource = value
 		default:
 			return tag{}, false, errors.New("the husk tag has " + quote(part) + ", but its options are " + options)
 		}
@@ -79,6 +91,24 @@ func parseTag(st reflect.StructTag) (t tag, skip bool, err error) {
 	t.doc, t.deprecated = st.Get("doc"), st.Get("deprecated")
 	return t, false, nil
 }
+
+// readAutoname reads autoname, or autoname=24 where a name has at most 24 characters.
+func (t *tag) readAutoname(value string, hasValue bool) error {
+	t.autoname, t.computed, t.optional = true, true, true
+	if !hasValue {
+		return nil
+	}
+	var err error
+	if t.longest, err = strconv.Atoi(value); err != nil || t.longest < MinAutoname {
+		return errors.New("autoname=" + value + " must be the number of characters that a name may have, " +
+			strconv.Itoa(MinAutoname) + " or more")
+	}
+	return nil
+}
+
+// MinAutoname is the least length, in characters, that names can be made up for: that
+// of one character, a hyphen, and seven random ones.
+const MinAutoname = 9
 
 // splitTag splits at commas outside single quotes, which it takes away.
 func splitTag(text string) ([]string, error) {

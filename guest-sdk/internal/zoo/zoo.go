@@ -182,6 +182,10 @@ type PlaqueInputs struct {
 	Text  string `husk:"text"`
 	Font  string `husk:"font,default=serif,oneof=serif|sans"`
 	Extra *int32 `husk:"extra"`
+	// Of and Trees are resources of this package and of another.
+	Of    *property.ResourceReference  `husk:"of,resource=zoo:index/animal:Animal" doc:"Whom it tells of."`
+	Trees []property.ResourceReference `husk:"trees,optional,resource=/park/v1.0.0/schema.json#/resources/park:index%2Ftree:Tree"`
+	Place string                       `husk:"place,optional" doc:"The ID of what it hangs on."`
 }
 
 // PlaqueState is the state of a plaque.

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
@@ -17,7 +19,12 @@ type kit struct {
 	schema []byte
 }
 
+// Handshake claims to understand all that the engine does, or, where the variable
+// KIT_PLAIN is set and granted, nothing but previews.
 func (*kit) Handshake(_ context.Context, r abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	if _, ok := os.LookupEnv("KIT_PLAIN"); ok {
+		r.Features &= abi.FeaturesPreview
+	}
 	return abi.HandshakeResponse{Name: "kit", Version: "1.0.0", Features: r.Features}, nil
 }
 
@@ -58,6 +65,52 @@ func (k *kit) Delete(context.Context, abi.DeleteRequest) error {
 		return abi.NewError(abi.ErrorKindInternal, "the kit is no package")
 	}
 	return nil
+}
+
+// Construct makes a component without children, whose output seen says what its
+// inputs are.
+func (k *kit) Construct(ctx context.Context, r abi.ConstructRequest) (abi.ConstructResponse, error) {
+	m := abi.MonitorFrom(ctx)
+	own, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{
+		Type: r.Type, Name: r.Name, Parent: r.Parent, Inputs: r.Inputs, PropertyDependencies: r.InputDependencies,
+	})
+	if err != nil {
+		return abi.ConstructResponse{}, err
+	}
+	var seen []property.Value
+	for name, v := range r.Inputs.All() {
+		text := name + " is " + describe(v)
+		for _, d := range r.InputDependencies {
+			if d.Key == name && len(d.URNs) > 0 {
+				text += ", and comes from " + d.URNs[0].Name()
+			}
+		}
+		seen = append(seen, property.String(text))
+	}
+	state := property.NewMap(property.Entry{Key: "seen", Value: property.Array(seen...)})
+	return abi.ConstructResponse{URN: own.URN, State: state}, m.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: own.URN, Outputs: state})
+}
+
+// describe says what a value is, without what it holds.
+func describe(v property.Value) string {
+	if elements, ok := v.AsArray(); ok {
+		text := "a list:"
+		for _, e := range elements {
+			text += " " + describe(e)
+		}
+		return text
+	}
+	if o, ok := v.AsOutput(); ok {
+		text := describe(o.Value)
+		if o.Secret {
+			text = "secret " + text
+		}
+		return text + " of " + urn.URN(o.Dependencies[0]).Name()
+	}
+	if inner, ok := v.AsSecret(); ok {
+		return "secret " + describe(inner)
+	}
+	return v.Kind().String()
 }
 
 func main() { guest.ServeProvider(&kit{}) }

@@ -77,6 +77,28 @@ func (t Thing) Update(_ context.Context, r guest.UpdateRequest[ThingInputs, Thin
 	return guest.UpdateResponse[ThingState]{State: t.stateOf(r.Inputs)}, nil
 }
 
+// CrateInputs are a Crate's.
+type CrateInputs struct {
+	Label string `husk:"label,autoname=16" doc:"What is written on it."`
+	Size  int    `husk:"size,optional,replace" doc:"How large it is."`
+}
+
+// CrateState is a Crate's.
+type CrateState struct{ CrateInputs }
+
+// Crate is a resource that has a name, by which nobody else may go.
+type Crate struct{}
+
+// Create makes a crate.
+func (Crate) Create(_ context.Context, r guest.CreateRequest[CrateInputs]) (guest.CreateResponse[CrateState], error) {
+	return guest.CreateResponse[CrateState]{ID: r.Inputs.Label, State: CrateState{r.Inputs}}, nil
+}
+
+// Update changes a crate.
+func (Crate) Update(_ context.Context, r guest.UpdateRequest[CrateInputs, CrateState]) (guest.UpdateResponse[CrateState], error) {
+	return guest.UpdateResponse[CrateState]{State: CrateState{r.Inputs}}, nil
+}
+
 // WaitInputs are a Wait's.
 type WaitInputs struct {
 	Begun string `husk:"begun" doc:"A file that is made when the creation begins."`
@@ -186,6 +208,7 @@ func main() {
 		Extend: config.extend,
 		Resources: []guest.Resource{
 			guest.ResourceOf("lab:index:Thing", Thing{config}),
+			guest.ResourceOf("lab:index:Crate", Crate{}),
 			guest.ResourceOf("lab:index:Wait", Wait{}),
 			guest.ResourceOf("lab:index:Trouble", Trouble{}),
 		},
