@@ -414,7 +414,7 @@ func (d *deployment) warn(u urn.URN, format string, args ...any) {
 func (d *deployment) emit(e Event) {
 	d.eventMu.Lock()
 	defer d.eventMu.Unlock()
-	if done, ok := e.(StepDone); ok && !done.Step.DefaultProvider {
+	if done, ok := e.(StepDone); ok && (!done.Step.DefaultProvider || done.Step.Op == OpUpdate) {
 		d.changes.count(done.Step.Op)
 	}
 	if d.Events != nil {

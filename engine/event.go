@@ -54,7 +54,8 @@ type StepInfo struct {
 	ID string `json:"id,omitempty"`
 	// Custom is false for components.
 	Custom bool `json:"custom"`
-	// DefaultProvider marks the providers that nobody wrote down; displays leave them out.
+	// DefaultProvider marks the providers that nobody wrote down; displays leave them out
+	// unless they are updated, which changes what serves the resources, or how.
 	DefaultProvider bool `json:"defaultProvider,omitempty"`
 	// Diff lists what differs, for updates and replacements.
 	Diff []PropertyChange `json:"diff,omitempty"`

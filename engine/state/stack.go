@@ -233,6 +233,31 @@ func (s *Stack) Replace(ctx context.Context, snapshot *Snapshot) error {
 	return s.rewrite(ctx, next, s.Codec())
 }
 
+// Rename makes the snapshot the state of a stack of another name, and removes this one.
+// A crash in between leaves both. Nothing can be written to this one afterwards. The
+// error is ErrStackExists where there is a stack of that name.
+func (s *Stack) Rename(ctx context.Context, to StackName, snapshot *Snapshot) error {
+	if err := to.Validate(); err != nil {
+		return err
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	next := snapshot.Clone()
+	next.Stack = to.Qualified()
+	text, err := s.Codec().EncodeCheckpoint(ctx, next)
+	if err == nil {
+		err = s.lease.Rename(ctx, to, text)
+	}
+	if err != nil {
+		return fmt.Errorf("renaming the stack %s: %w", s.name, err)
+	}
+	s.changed, s.failed = false, ErrClosed
+	return nil
+}
+
 // ChangeSecrets encrypts the stack's secrets with another provider from now on.
 // Like Replace it numbers serials and operations anew.
 func (s *Stack) ChangeSecrets(ctx context.Context, provider secrets.Provider) error {

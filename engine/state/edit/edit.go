@@ -150,6 +150,17 @@ func change(s *state.Snapshot, urns []urn.URN, do func(*state.Resource) error) (
 	return apply(s, changes)
 }
 
+// Change replaces a resource by what do makes of it.
+func Change(s *state.Snapshot, u urn.URN, do func(*state.Resource) (*state.Resource, error)) (*state.Snapshot, error) {
+	return change(s, []urn.URN{u}, func(r *state.Resource) error {
+		changed, err := do(r)
+		if err == nil {
+			*r = *changed
+		}
+		return err
+	})
+}
+
 // Protect protects resources from being deleted, or ends that.
 func Protect(s *state.Snapshot, urns []urn.URN, protect bool) (*state.Snapshot, error) {
 	return change(s, urns, func(r *state.Resource) error { r.Protect = protect; return nil })

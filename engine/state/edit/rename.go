@@ -42,11 +42,10 @@ func Rename(s *state.Snapshot, u urn.URN, name string) (*state.Snapshot, error) 
 // values, secret ones as well.
 func RenameStack(s *state.Snapshot, from, to state.StackName) (*state.Snapshot, error) {
 	out, err := rewrite(s, renaming{urn: stackRenaming(from, to), aliases: true})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		out.Stack = to.Qualified()
 	}
-	out.Stack = to.Qualified()
-	return out, nil
+	return out, err
 }
 
 // rootName is the name of the resource that is the root of a stack.

@@ -4,6 +4,7 @@
 //	stacks/<project>/<name>.json       the checkpoint, which Pulumi reads too
 //	stacks/<project>/<name>.*.journal  what happened since, while a run goes on
 //	backups/<project>/<name>.json      the checkpoint before the last one
+//	history/<project>/<name>.jsonl     who changed it, when, and how, a line each
 //	locks/<project>/<name>.json        who holds the lease, or held it last
 //
 // A lease is an operating system's lock, so it ends with the process. Writing a

@@ -18,13 +18,17 @@ type Store struct {
 	stacks map[state.StackName]*stack
 	// tokens are the last fencing tokens, also of stacks that were removed.
 	tokens map[state.StackName]uint64
+	// history holds records of updates.
+	history map[state.StackName][][]byte
 }
 
 type stack struct {
 	checkpoint []byte
-	sequence   uint64
-	records    [][]byte
-	holder     *lease
+	// backup is the checkpoint before, nil where there was none.
+	backup   []byte
+	sequence uint64
+	records  [][]byte
+	holder   *lease
 }
 
 const place = "memory"
@@ -198,6 +202,7 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	if want := st.last(); sequence != want {
 		return &state.SequenceError{Stack: l.name, Got: sequence, Want: want}
 	}
+	st.backup = st.checkpoint
 	st.checkpoint, st.sequence, st.records = bytes.Clone(checkpoint), sequence, nil
 	return nil
 }

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		"missing stacks":               missing,
 		"cancelled contexts":           cancelled,
 		"contents belong to the taker": aliasing,
+		"backup and history":           archive,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -344,4 +345,36 @@ func aliasing(t *testing.T, s state.Store) {
 	copy(c.Records[0], "XXX")
 	requireContents(t, s, 0, "zero", "one")
 	require.NoError(t, l.Release(t.Context()))
+}
+
+// archive tests a store that is a [state.Archive], as every store of this module is.
+func archive(t *testing.T, s state.Store) {
+	a, ok := s.(state.Archive)
+	require.True(t, ok)
+	ctx := t.Context()
+	mustCreate(t, s)
+	_, err := a.Backup(ctx, name)
+	require.ErrorIs(t, err, state.ErrNoBackup)
+	l := mustLease(t, s)
+	require.NoError(t, l.Checkpoint(ctx, 0, checkpoint("one")))
+	require.NoError(t, l.Checkpoint(ctx, 0, checkpoint("two")))
+	backup, err := a.Backup(ctx, name)
+	require.NoError(t, err)
+	require.Contains(t, string(backup), `"one"`)
+
+	records, err := a.History(ctx, name)
+	require.NoError(t, err)
+	require.Empty(t, records)
+	want := [][]byte{[]byte(`{"kind":"up"}`), []byte(`{"kind":"destroy"}`)}
+	require.NoError(t, a.SetHistory(ctx, name, want))
+	records, err = a.History(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, want, records)
+	require.NoError(t, a.SetHistory(ctx, name, nil))
+	records, err = a.History(ctx, name)
+	require.NoError(t, err)
+	require.Empty(t, records)
+	_, err = a.History(ctx, state.StackName{Project: "..", Name: "x"})
+	require.ErrorIs(t, err, state.ErrStackName)
+	require.NoError(t, l.Release(ctx))
 }

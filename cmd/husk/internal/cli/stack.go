@@ -17,7 +17,8 @@ import (
 func (a *app) stackCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "stack", Short: "Show the selected stack, and work with stacks"}
 	return group(cmd, a.showStack,
-		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(), a.stackRemove())
+		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(),
+		a.stackRename(), a.stackRemove())
 }
 
 // stackInfo is what lists tell of a stack.
@@ -140,6 +141,23 @@ func (a *app) stackSelect() *cobra.Command {
 				return err
 			}
 			return w.Select(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *app) stackRename() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename NAME", Short: "Give the stack another name, in its state as well", Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := w.Rename(cmd.Context(), stack, args[0]); err != nil {
+				return err
+			}
+			a.say("The stack %s is %s now.", stack, args[0])
+			return nil
 		},
 	}
 }

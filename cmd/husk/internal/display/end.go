@@ -114,10 +114,13 @@ func count(c engine.Changes, started engine.Started, failed int) string {
 	return strings.Join(parts, ", ")
 }
 
-// outputs shows the outputs of a stack, sorted by name.
-func outputs(style Style, all map[string]any) string {
+// outputs shows the outputs of a stack.
+func outputs(style Style, all map[string]any) string { return properties(style, "Outputs", all) }
+
+// properties shows values under a title, sorted by name.
+func properties(style Style, title string, all map[string]any) string {
 	var b strings.Builder
-	b.WriteString("\n" + style.Strong("Outputs") + "\n")
+	b.WriteString("\n" + style.Strong(title) + "\n")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		b.WriteString("  " + style.note(Escape(name)+":") + " " + value(all[name], "    ") + "\n")
 	}
@@ -127,7 +130,12 @@ func outputs(style Style, all map[string]any) string {
 
 // WriteOutputs shows the outputs of a stack to people.
 func WriteOutputs(out io.Writer, style Style, all map[string]any) error {
-	_, err := io.WriteString(out, strings.TrimSpace(strings.TrimPrefix(outputs(style, all), "\n"))+"\n")
+	return WriteProperties(out, style, "Outputs", all)
+}
+
+// WriteProperties shows values to people, under a title.
+func WriteProperties(out io.Writer, style Style, title string, all map[string]any) error {
+	_, err := io.WriteString(out, strings.TrimSpace(strings.TrimPrefix(properties(style, title, all), "\n"))+"\n")
 	return err
 }
 

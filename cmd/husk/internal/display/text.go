@@ -161,7 +161,7 @@ func (t *Text) done(e engine.StepDone) {
 	r := t.running[key(e.Step)]
 	delete(t.running, key(e.Step))
 	op := e.Step.Op
-	if e.Step.DefaultProvider || quiet(op) {
+	if quiet(op) || e.Step.DefaultProvider && op != engine.OpUpdate {
 		return
 	}
 	refreshed := r != nil && r.step.Op == engine.OpRefresh

@@ -22,13 +22,13 @@ import (
 // by it, however the provider's source or file has changed since.
 type moduleStore struct{ dir string }
 
-// digestPrefix begins the digests of modules.
-const digestPrefix = "sha256:"
+// DigestPrefix begins the digests of modules.
+const DigestPrefix = "sha256:"
 
 // file returns the name of the file that holds a module. A digest is read from a
 // state, so it is checked before it becomes part of a path.
 func (s moduleStore) file(digest string) (string, error) {
-	sum, ok := strings.CutPrefix(digest, digestPrefix)
+	sum, ok := strings.CutPrefix(digest, DigestPrefix)
 	if raw, err := hex.DecodeString(sum); !ok || err != nil || len(raw) != 32 {
 		return "", fmt.Errorf("the state names a module by %q, which is no digest: it must be sha256: and 64 hexadecimal digits", digest)
 	}
@@ -79,7 +79,7 @@ func (s moduleStore) collect(inUse map[string]bool) error {
 	var errs []error
 	for _, e := range entries {
 		sum, ok := strings.CutSuffix(e.Name(), ".wasm")
-		if ok && !inUse[digestPrefix+sum] {
+		if ok && !inUse[DigestPrefix+sum] {
 			errs = append(errs, os.Remove(filepath.Join(s.dir, e.Name())))
 		}
 	}
@@ -90,7 +90,11 @@ func (s moduleStore) collect(inUse map[string]bool) error {
 // name the modules that are loaded: they are kept.
 func (p *Plugins) KeepModules() { p.keep.Store(p.options.Modules != "") }
 
-func (p *Plugins) keepModule(m *Module) error {
+// HasModule reports whether a directory keeps the module.
+func HasModule(dir, digest string) bool { return moduleStore{dir}.has(digest) }
+
+// Keep keeps a module beside the state.
+func (p *Plugins) Keep(m *Module) error {
 	unlock, err := lockModules(p.options.Modules)
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 		return nil, err
 	}
 	if p.keep.Load() {
-		if err := p.keepModule(module); err != nil {
+		if err := p.Keep(module); err != nil {
 			return nil, fmt.Errorf("keeping the module of provider %s beside the state: %w", declared.Name, err)
 		}
 	}

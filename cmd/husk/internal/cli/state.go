@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/edit"
+)
+
+func (a *app) stateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "state", Short: "Look into the state of a stack, and correct it by hand",
+		Long: "The commands change what a state says, and nothing real. The checkpoint before the\n" +
+			"last change is kept: husk stack backups restores it.",
+	}
+	return group(cmd, func(cmd *cobra.Command) error { return cmd.Help() },
+		a.stateList(), a.stateShow(), a.stateDelete(), a.stateRename(), a.stateMove(),
+		a.stateProtect(), a.stateUnprotect(), a.stateTaint(), a.stateUntaint(), a.stateModule(), a.stateRepair(), a.stateEdit())
+}
+
+// resourceInfo is what a list tells of a resource.
+type resourceInfo struct {
+	URN      urn.URN  `json:"urn"`
+	Type     string   `json:"type"`
+	ID       string   `json:"id,omitempty"`
+	Parent   urn.URN  `json:"parent,omitempty"`
+	Provider string   `json:"provider,omitempty"`
+	Marks    []string `json:"marks,omitempty"`
+}
+
+func resourceInfoOf(r *state.Resource) resourceInfo {
+	info := resourceInfo{URN: r.URN, Type: r.Type, ID: r.ID, Parent: r.Parent, Provider: r.Provider}
+	for _, m := range []struct {
+		mark string
+		set  bool
+	}{
+		{"protected", r.Protect}, {"tainted", r.Taint}, {"external", r.External},
+		{"to be deleted", r.Delete}, {"to be made again", r.PendingReplacement}, {"not ready", len(r.InitErrors) > 0},
+	} {
+		if m.set {
+			info.Marks = append(info.Marks, m.mark)
+		}
+	}
+	return info
+}
+
+func (a *app) stateList() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List the resources of the state by URN", Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			snapshot, _, err := w.Read(cmd.Context(), stack, true)
+			if err != nil {
+				return err
+			}
+			infos := []resourceInfo{}
+			for _, r := range snapshot.Resources() {
+				infos = append(infos, resourceInfoOf(r))
+			}
+			if a.json {
+				return a.writeJSON(infos)
+			}
+			for _, info := range infos {
+				marks := ""
+				if len(info.Marks) > 0 {
+					marks = "  (" + strings.Join(info.Marks, ", ") + ")"
+				}
+				if err := a.printf("%s%s\n", display.Escape(string(info.URN)), marks); err != nil {
+					return err
+				}
+			}
+			for _, pending := range snapshot.Operations() {
+				a.say("%s was cut off while %s", pending.Resource.URN, pending.Type)
+			}
+			return nil
+		},
+	}
+}
+
+// resourceDetails is what is shown of one resource.
+type resourceDetails struct {
+	resourceInfo
+	Module       string         `json:"module,omitempty"`
+	Dependencies []urn.URN      `json:"dependencies,omitempty"`
+	Dependents   []urn.URN      `json:"dependents,omitempty"`
+	Aliases      []urn.URN      `json:"aliases,omitempty"`
+	Created      *time.Time     `json:"created,omitempty"`
+	Modified     *time.Time     `json:"modified,omitempty"`
+	InitErrors   []string       `json:"initErrors,omitempty"`
+	Inputs       map[string]any `json:"inputs"`
+	Outputs      map[string]any `json:"outputs"`
+}
+
+func (a *app) stateShow() *cobra.Command {
+	var show bool
+	cmd := &cobra.Command{
+		Use: "show URN", Short: "Show one resource of the state", Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			snapshot, _, err := w.Read(cmd.Context(), stack, !show)
+			if err != nil {
+				return err
+			}
+			r, err := edit.Find(snapshot, urn.URN(args[0]))
+			if err != nil {
+				return err
+			}
+			inputs, outputs := r.Inputs, r.Outputs
+			if show {
+				inputs, outputs = inputs.Unwrap(), outputs.Unwrap()
+			}
+			details := resourceDetails{
+				resourceInfo: resourceInfoOf(r), Module: engine.ModuleOf(r),
+				Dependencies: r.Dependencies, Dependents: dependents(snapshot, r), Aliases: r.Aliases, InitErrors: r.InitErrors,
+				Inputs: engine.DisplayOutputs(inputs), Outputs: engine.DisplayOutputs(outputs),
+			}
+			if !r.Created.IsZero() {
+				details.Created = &r.Created
+			}
+			if !r.Modified.IsZero() {
+				details.Modified = &r.Modified
+			}
+			if a.json {
+				return a.writeJSON(details)
+			}
+			return a.writeResource(details)
+		},
+	}
+	cmd.Flags().BoolVar(&show, "show-secrets", false, "show secrets in plain text")
+	return cmd
+}
+
+func dependents(s *state.Snapshot, r *state.Resource) []urn.URN {
+	g := s.Graph()
+	var out []urn.URN
+	if serial, ok := g.Find(r.URN); ok {
+		for _, d := range g.Dependents(serial) {
+			dependent, _ := s.Resource(d)
+			out = append(out, dependent.URN)
+		}
+	}
+	return out
+}
+
+func (a *app) writeResource(d resourceDetails) error {
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	row := func(name string, values ...string) {
+		for i, v := range values {
+			if v == "" {
+				continue
+			}
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(t, "%s\t%s\n", name, display.Escape(v))
+		}
+	}
+	moment := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.Local().Format(time.DateTime)
+	}
+	row("urn", string(d.URN))
+	row("id", d.ID)
+	row("parent", string(d.Parent))
+	row("provider", d.Provider)
+	row("module", d.Module)
+	row("depends on", texts(d.Dependencies)...)
+	row("needed by", texts(d.Dependents)...)
+	row("aliases", texts(d.Aliases)...)
+	row("created", moment(d.Created))
+	row("modified", moment(d.Modified))
+	row("marks", strings.Join(d.Marks, ", "))
+	row("errors", d.InitErrors...)
+	if err := t.Flush(); err != nil {
+		return writing(err)
+	}
+	style := display.StyleOf(a.out)
+	for _, p := range []struct {
+		title  string
+		values map[string]any
+	}{{"Inputs", d.Inputs}, {"Outputs", d.Outputs}} {
+		if len(p.values) == 0 {
+			continue
+		}
+		if err := display.WriteProperties(a.out, style, p.title, p.values); err != nil {
+			return writing(err)
+		}
+	}
+	return nil
+}
+
+func texts(urns []urn.URN) []string {
+	out := make([]string, len(urns))
+	for i, u := range urns {
+		out[i] = string(u)
+	}
+	return out
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/edit"
+)
+
+// editState changes the state of the stack to work on, and says what was done. do
+// returns what to say.
+func (a *app) editState(cmd *cobra.Command, do func(*state.Snapshot) (*state.Snapshot, string, error)) error {
+	w, stack, err := a.currentStack(cmd.Context())
+	if err != nil {
+		return err
+	}
+	done := ""
+	err = w.Edit(cmd.Context(), stack, "state "+cmd.Name(), func(st *state.Stack) (edited *state.Snapshot, err error) {
+		edited, done, err = do(st.Snapshot())
+		return edited, err
+	})
+	if err == nil {
+		a.say("%s", done)
+	}
+	return err
+}
+
+// agree asks for leave to go ahead, unless yes says that it is given.
+func (a *app) agree(yes bool, command, question string) error {
+	if yes {
+		return nil
+	}
+	if a.json || !display.IsTerminal(a.in) || !display.IsTerminal(a.out) {
+		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead", command)
+	}
+	return a.ask(question, nil)
+}
+
+func urns(args []string) []urn.URN {
+	out := make([]urn.URN, len(args))
+	for i, arg := range args {
+		out[i] = urn.URN(arg)
+	}
+	return out
+}
+
+func (a *app) stateDelete() *cobra.Command {
+	var yes, force, dependents bool
+	cmd := &cobra.Command{
+		Use: "delete URN...", Aliases: []string{"rm"}, Short: "Forget resources, which go on to exist", Args: arguments(1, manyURNs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.agree(yes, "state delete", "Forget "+plural(len(args), "resource")+", which will go on to exist?"); err != nil {
+				return err
+			}
+			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
+				edited, err := edit.Delete(s, urns(args), edit.DeleteOptions{Protected: force, Dependents: dependents})
+				if err != nil {
+					return nil, "", err
+				}
+				return edited, "Forgot " + plural(s.Len()-edited.Len(), "resource") + ".", nil
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
+	cmd.Flags().BoolVar(&force, "force", false, "forget protected resources as well")
+	cmd.Flags().BoolVar(&dependents, "target-dependents", false, "forget what depends on the resources as well")
+	return cmd
+}
+
+// manyURNs is how many URNs a command takes at most: what fits a command line.
+const manyURNs = 100_000
+
+func (a *app) stateRename() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename URN NAME", Short: "Give a resource the name under which the program now registers it", Args: arguments(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
+				edited, err := edit.Rename(s, urn.URN(args[0]), args[1])
+				return edited, fmt.Sprintf("%s has the name %s now.", args[0], args[1]), err
+			})
+		},
+	}
+}
+
+func (a *app) stateProtect() *cobra.Command {
+	return a.stateMark("protect", "Refuse to delete resources", "Protected", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Protect(s, u, true) })
+}
+
+func (a *app) stateUnprotect() *cobra.Command {
+	return a.stateMark("unprotect", "Allow resources to be deleted", "Unprotected", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Protect(s, u, false) })
+}
+
+func (a *app) stateTaint() *cobra.Command {
+	return a.stateMark("taint", "Have the next update replace resources", "Tainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, true) })
+}
+
+func (a *app) stateUntaint() *cobra.Command {
+	return a.stateMark("untaint", "Do not have resources replaced", "Untainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, false) })
+}
+
+func (a *app) stateMark(name, short, done string, mark func(*state.Snapshot, []urn.URN) (*state.Snapshot, error)) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: name + " URN...", Short: short, Args: arguments(0, manyURNs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usagef("name the resources by their URNs, or give --all: see \"%s --help\"", cmd.CommandPath())
+			}
+			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
+				chosen := urns(args)
+				if all {
+					chosen = everyCustom(s)
+				}
+				edited, err := mark(s, chosen)
+				return edited, done + " " + plural(len(chosen), "resource") + ".", err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all resources that a provider manages")
+	return cmd
+}
+
+// everyCustom returns the resources that providers manage, without the providers.
+func everyCustom(s *state.Snapshot) []urn.URN {
+	var out []urn.URN
+	for _, r := range s.Resources() {
+		if r.Custom && !r.IsProvider() && !r.Delete {
+			out = append(out, r.URN)
+		}
+	}
+	return out
+}
+
+func (a *app) stateMove() *cobra.Command {
+	var yes bool
+	var to string
+	cmd := &cobra.Command{
+		Use: "move URN... --to STACK", Short: "Move resources, and all below them, to another stack", Args: arguments(1, manyURNs),
+		Long: "Providers come along, unless the other stack has them. Secrets are encrypted with the\n" +
+			"other stack's key. References between what moves and what stays are cut, and told.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if to == "" {
+				return usagef("--to says which stack the resources move to: %s", cmd.UseLine())
+			}
+			if err := a.agree(yes, "state move", "Move "+plural(len(args), "resource")+" to "+to+"?"); err != nil {
+				return err
+			}
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			from, err := w.NameOf(stack)
+			if err != nil {
+				return err
+			}
+			target, err := w.NameOf(to)
+			if err != nil {
+				return err
+			}
+			var moved *edit.Moved
+			err = w.Move(cmd.Context(), stack, target, func(source, other *state.Snapshot) (*edit.Moved, error) {
+				moved, err = edit.Move(source, other, from, target, urns(args))
+				return moved, err
+			})
+			if err != nil {
+				return err
+			}
+			for _, b := range moved.Broken {
+				a.say("%s no longer depends on %s, which is in the other stack.", b.From, b.To)
+			}
+			a.say("Moved %s and %s to the stack %s.", plural(len(moved.Resources), "resource"), plural(len(moved.Providers), "provider"), target)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
+	cmd.Flags().StringVar(&to, "to", "", "the stack to move to, as STACK or PROJECT/STACK")
+	return cmd
+}
+
+func (a *app) stateRepair() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "repair", Short: "Make a state hold together again", Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return w.Edit(cmd.Context(), stack, "state repair", func(st *state.Stack) (*state.Snapshot, error) {
+				repaired, done, left := edit.Repair(st.Snapshot())
+				if repaired == nil {
+					return nil, left
+				}
+				if len(done) == 0 && left == nil {
+					a.say("The state holds together: there was nothing to repair.")
+					return st.Snapshot(), nil
+				}
+				for _, text := range done {
+					a.say("  %s", text)
+				}
+				if err := a.agree(yes, "state repair", "Save this?"); err != nil {
+					return nil, err
+				}
+				if left != nil {
+					a.say("What is left is for you to decide (husk state edit): %v", left)
+				}
+				return repaired, nil
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "save without asking")
+	return cmd
+}

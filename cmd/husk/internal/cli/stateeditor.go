@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+func (a *app) stateEdit() *cobra.Command {
+	return &cobra.Command{
+		Use: "edit", Short: "Edit the state as JSON with $VISUAL or $EDITOR", Args: arguments(0, 0),
+		Long: "The state is saved when it can be read and holds together. Secrets stay encrypted.\n" +
+			"The stack is locked meanwhile.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return w.Edit(cmd.Context(), stack, "state edit", func(st *state.Stack) (*state.Snapshot, error) {
+				before := st.Snapshot()
+				text, err := st.Codec().EncodeExport(cmd.Context(), before, false)
+				if err != nil {
+					return nil, err
+				}
+				return a.edited(cmd.Context(), w, before, text, stack)
+			})
+		},
+	}
+}
+
+// edited has the user edit a state, and returns what is to be saved. The file stays
+// where that cannot be, so that no work is lost.
+func (a *app) edited(ctx context.Context, w *workspace.Workspace, before *state.Snapshot, text []byte, stack string) (*state.Snapshot, error) {
+	dir, err := os.MkdirTemp("", "husk-state-")
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, stack+".json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	if err := a.runEditor(ctx, file); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	after, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(after, text) {
+		a.say("Nothing was changed.")
+		return before, os.RemoveAll(dir)
+	}
+	snapshot, err := w.Decode(ctx, after)
+	if err == nil {
+		err = snapshot.Verify()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\nnothing was saved; what you wrote is in %s: correct it, and bring it in with husk stack import --file", err, file)
+	}
+	a.say("Saved the state of the stack %s: %s.", stack, plural(snapshot.Len(), "resource"))
+	return snapshot, os.RemoveAll(dir)
+}
+
+// runEditor has the user edit a file with the editor that the environment names, which
+// may have arguments.
+func (a *app) runEditor(ctx context.Context, file string) error {
+	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
+	if editor == "" {
+		editor = "vi"
+		if runtime.GOOS == "windows" {
+			editor = "notepad"
+		}
+	}
+	words := strings.Fields(editor)
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.errs
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("running the editor %q ($VISUAL, or else $EDITOR): %w", editor, err)
+	}
+	return nil
+}

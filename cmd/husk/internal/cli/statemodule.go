@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/edit"
+)
+
+// moduleUse tells which module serves a provider resource.
+type moduleUse struct {
+	URN    urn.URN `json:"urn"`
+	Module string  `json:"module"`
+	// Kept says that the module is beside the state.
+	Kept bool `json:"kept"`
+}
+
+func (a *app) stateModule() *cobra.Command {
+	return &cobra.Command{
+		Use: "module [URN [FILE|DIGEST]]", Short: "Show which modules serve the providers of the state, or have another serve one", Args: arguments(0, 2),
+		Long: "A module is what reads, changes, and deletes the resources that were made with it. Where it\n" +
+			"is at fault, another can take its place: a file, which is kept beside the state from then\n" +
+			"on, or one that is kept there already.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return a.setModule(cmd, urn.URN(args[0]), args[1])
+			}
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			snapshot, _, err := w.Read(cmd.Context(), stack, true)
+			if err != nil {
+				return err
+			}
+			uses := []moduleUse{}
+			for _, r := range snapshot.Resources() {
+				if digest := engine.ModuleOf(r); r.IsProvider() && (len(args) == 0 || r.URN == urn.URN(args[0])) {
+					uses = append(uses, moduleUse{r.URN, digest, plugins.HasModule(w.ModulesDir(), digest)})
+				}
+			}
+			if len(args) == 1 && len(uses) == 0 {
+				return fmt.Errorf("the state has no provider %s", args[0])
+			}
+			if a.json {
+				return a.writeJSON(uses)
+			}
+			for _, u := range uses {
+				module := u.Module
+				switch {
+				case module == "":
+					module = "no module is named"
+				case !u.Kept:
+					module += " (not kept)"
+				}
+				if err := a.printf("%s\n  %s\n", u.URN, module); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
+	w, stack, err := a.currentStack(cmd.Context())
+	if err != nil {
+		return err
+	}
+	err = w.Edit(cmd.Context(), stack, "state module", func(st *state.Stack) (*state.Snapshot, error) {
+		digest, err := a.keptModule(cmd.Context(), w, module)
+		if err != nil {
+			return nil, err
+		}
+		return edit.Change(st.Snapshot(), u, func(r *state.Resource) (*state.Resource, error) {
+			if !r.IsProvider() {
+				return nil, fmt.Errorf("%s is no provider: its module is that of %s", u, r.Provider)
+			}
+			return engine.WithModule(r, digest), nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	a.say("%s is served by another module now.", u)
+	inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context()) }
+	return plugins.CollectModules(w.ModulesDir(), inUse)
+}
+
+// keptModule returns the digest of a module, which it keeps beside the state.
+func (a *app) keptModule(ctx context.Context, w *workspace.Workspace, module string) (digest string, err error) {
+	if strings.HasPrefix(module, plugins.DigestPrefix) {
+		if !plugins.HasModule(w.ModulesDir(), module) {
+			return "", fmt.Errorf("the module %s is not kept beside the state: name the file that it is in", module)
+		}
+		return module, nil
+	}
+	if _, err := os.Stat(module); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no module %s: it is to be a .wasm file, a directory of Go source, or sha256: and a digest", module)
+	}
+	cache, err := plugins.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	p, err := plugins.Open(ctx, w.Project, plugins.Options{Cache: cache, Modules: w.ModulesDir()})
+	if err != nil {
+		return "", err
+	}
+	m, err := p.Module(ctx, "", module)
+	if err == nil {
+		digest, err = m.Info().Digest, p.Keep(m)
+	}
+	return digest, errors.Join(err, p.Close(ctx))
+}
