@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -30,6 +31,7 @@ type Component struct {
 // called. In a preview where one is not known the component has no children.
 func ComponentOf[I, S any](token string, implementation Constructor[I, S], options ...Option) Component {
 	about := aboutOf(options)
+	about.description = docs.Type(about.description, reflect.TypeOf(implementation))
 	return Component{token: token, add: func(s *server, b *shape.Builder, methods []Method) error {
 		var inputs I
 		var state S

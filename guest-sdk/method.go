@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -37,6 +38,7 @@ type MethodRequest[A any] struct {
 // its name: site:index:Site/check.
 func MethodOf[A, R any](name string, call func(ctx context.Context, request MethodRequest[A], d *Deployment) (R, error), options ...Option) Method {
 	about := aboutOf(options)
+	about.description = docs.Function(about.description, reflect.ValueOf(call))
 	return Method{name: name, add: func(s *server, b *shape.Builder, token string) error {
 		var args A
 		var result R

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 )
 
 // SDK is the name and version that a provider tells its host, for messages.
@@ -133,8 +134,10 @@ func ConfigOf[C any](configure func(ctx context.Context, config C) error) Config
 func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (R, error), options ...Option) Function {
 	var zeroArgs A
 	var zeroResult R
+	about := aboutOf(options)
+	about.description = docs.Function(about.description, reflect.ValueOf(call))
 	return Function{
-		token: token, about: aboutOf(options),
+		token: token, about: about,
 		args: reflect.TypeOf(zeroArgs), result: reflect.TypeOf(zeroResult),
 		call: func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
 			result, err := call(ctx, *(*A)(args))

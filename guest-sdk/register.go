@@ -2,11 +2,13 @@ package guest
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -40,6 +42,9 @@ func register(p Provider) (*server, error) {
 		}
 		s.configure = p.Config.configure
 		s.pkg.Config = *s.config.Object
+		if t := p.Config.typ; t != nil {
+			s.pkg.Config.Description = docs.Type(s.pkg.Config.Description, t)
+		}
 	}
 	for i := range p.Resources {
 		if err := s.addResource(b, &p.Resources[i]); err != nil {
@@ -113,7 +118,7 @@ func describe(b *shape.Builder, declared *Resource) (*resource, error) {
 	r.inputs, r.state = inputs, outputs
 	if r.Resource = declared.described; r.Resource == nil {
 		r.Resource = &schema.Resource{
-			Token: declared.token, Description: declared.about.description,
+			Token: declared.token, Description: docs.Type(declared.about.description, reflect.TypeOf(declared.creator)),
 			Deprecation: declared.about.deprecation, Aliases: declared.about.aliases,
 			Inputs: *inputs.Object, Outputs: *outputs.Object,
 			DeleteBeforeReplace: declared.about.deleteBeforeReplace,

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -29,6 +30,7 @@ type Stream struct {
 // Results of a call with a secret argument are secret as a whole.
 func StreamOf[A, R any](token string, call func(ctx context.Context, args A) iter.Seq2[R, error], options ...Option) Stream {
 	about := aboutOf(options)
+	about.description = docs.Function(about.description, reflect.ValueOf(call))
 	return Stream{token: token, add: func(s *server, b *shape.Builder) error {
 		var args A
 		var result R

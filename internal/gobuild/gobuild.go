@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -41,10 +42,23 @@ type Builder struct {
 	Dir string
 }
 
+// BuildDocumented is [Builder.Build] for a module that others get: its schema has the
+// doc comments of the source, where the program says nothing else.
+func (b *Builder) BuildDocumented(ctx context.Context, dir string) ([]byte, error) {
+	return b.build(ctx, dir, "documented.wasm", documented)
+}
+
 // Build builds the main package in dir and returns the module's bytes. The error
 // is a [*NoToolchainError], a [*Error] with what the compiler said, or that of
 // the file system.
 func (b *Builder) Build(ctx context.Context, dir string) ([]byte, error) {
+	return b.build(ctx, dir, "module.wasm", nil)
+}
+
+// build builds a module of that name, with the flags that more answers, if it is not nil.
+func (b *Builder) build(ctx context.Context, dir, name string,
+	more func(ctx context.Context, command, dir, place string) ([]string, error),
+) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir) // the go command finds the module by the real path
@@ -66,8 +80,14 @@ func (b *Builder) Build(ctx context.Context, dir string) ([]byte, error) {
 		return nil, fmt.Errorf("locking the directory for built modules: %w", err)
 	}
 	defer unlock()
-	output := filepath.Join(place, "module.wasm")
-	if err := run(ctx, command, dir, output); err != nil {
+	var flags []string
+	if more != nil {
+		if flags, err = more(ctx, command, dir, place); err != nil {
+			return nil, err
+		}
+	}
+	output := filepath.Join(place, name)
+	if err := run(ctx, command, dir, output, flags...); err != nil {
 		return nil, err
 	}
 	module, err := os.ReadFile(output)
@@ -84,8 +104,8 @@ func placeOf(dir string) string {
 	return filepath.Base(dir) + "-" + hex.EncodeToString(sum[:8])
 }
 
-func run(ctx context.Context, command, dir, output string) error {
-	cmd := exec.CommandContext(ctx, command, append(arguments, "-o", output, ".")...)
+func run(ctx context.Context, command, dir, output string, flags ...string) error {
+	cmd := exec.CommandContext(ctx, command, slices.Concat(arguments, flags, []string{"-o", output, "."})...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
 	var said bytes.Buffer

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 )
 
 // Builder makes shapes of the Go types of one package. Types that refer to
@@ -101,14 +102,15 @@ func (b *Builder) fields(s *Shape, t reflect.Type, where string, offset uintptr)
 		if skip {
 			continue
 		}
-		if err := b.field(s, f, &tag, offset); err != nil {
+		if err := b.field(s, t, f, &tag, offset); err != nil {
 			return errors.New(at + ": " + err.Error())
 		}
 	}
 	return nil
 }
 
-func (b *Builder) field(s *Shape, f reflect.StructField, tag *tag, offset uintptr) error {
+// field adds a field of the type in.
+func (b *Builder) field(s *Shape, in reflect.Type, f reflect.StructField, tag *tag, offset uintptr) error {
 	at, exists := slices.BinarySearchFunc(s.fields, tag.name, func(f field, name string) int {
 		return strings.Compare(f.name, name)
 	})
@@ -134,6 +136,7 @@ func (b *Builder) field(s *Shape, f reflect.StructField, tag *tag, offset uintpt
 	if err := tag.apply(&p); err != nil {
 		return err
 	}
+	p.Description = docs.Describe(p.Description, in.PkgPath(), in.Name(), f.Name)
 	if tag.autoname {
 		if fs.Type.Kind != schema.KindString || s.autoname != "" || !s.given {
 			return errors.New("autoname: only one input of a resource can have it, which is text")
@@ -274,7 +277,7 @@ func (b *Builder) nested(s *Shape, t reflect.Type) error {
 		return errors.New(t.String() + " and " + b.named[at].goType.String() + " would both be the type " + token + "; rename one")
 	}
 	s.kind = kindStruct
-	s.Object = &schema.Object{Token: token}
+	s.Object = &schema.Object{Token: token, Description: docs.Type("", t)}
 	b.named = Insert(b.named, at, s)
 	s.Type = &schema.Type{Kind: schema.KindObject, Object: s.Object}
 	if err := b.fields(s, t, name, 0); err != nil {

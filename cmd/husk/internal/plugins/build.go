@@ -17,11 +17,12 @@ type Built struct {
 	Digest string
 }
 
-// Build builds a module from a directory of Go source and gives it its manifest.
+// Build builds a module from a directory of Go source and gives it its manifest, and its
+// schema the doc comments of the source.
 // It must load and answer a handshake. Deployments use modules without a manifest
 // just as well, so they do not go to the length of compiling each build twice.
 func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
-	wasm, module, err := p.build(ctx, dir, dir)
+	wasm, module, err := p.build(ctx, dir, dir, p.builder.BuildDocumented)
 	if err != nil {
 		return nil, err
 	}

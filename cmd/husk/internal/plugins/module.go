@@ -65,7 +65,7 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 	wasm := func() ([]byte, error) { return os.ReadFile(path) }
 	if info.IsDir() {
 		var built []byte
-		built, module, err = p.build(ctx, name, path)
+		built, module, err = p.build(ctx, name, path, p.builder.Build)
 		wasm = func() ([]byte, error) { return built, nil }
 	} else {
 		defer p.tellIfSlow(name, "compiling "+name)()
@@ -81,10 +81,12 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 	return m, err
 }
 
-// build builds the provider in a directory, and loads what came out.
-func (p *Plugins) build(ctx context.Context, name, dir string) ([]byte, *host.Module, error) {
+// build builds the provider in a directory with a builder's method, and loads what came out.
+func (p *Plugins) build(ctx context.Context, name, dir string,
+	build func(ctx context.Context, dir string) ([]byte, error),
+) ([]byte, *host.Module, error) {
 	over := p.tellIfSlow(name, "building "+name+" from Go source")
-	wasm, err := p.builder.Build(ctx, dir)
+	wasm, err := build(ctx, dir)
 	over()
 	if err != nil {
 		return nil, nil, err
