@@ -377,7 +377,9 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	if len(d.exec.failed()) > 0 {
 		merged := old.Outputs
 		for k, v := range outputs.All() {
-			merged = merged.With(k, v)
+			if d.dryRun || !v.ContainsUnknowns() {
+				merged = merged.With(k, v)
+			}
 		}
 		outputs = merged
 	}

@@ -90,3 +90,49 @@ outputs:
 	var step *engine.StepError
 	require.True(t, errors.As(err, &step))
 }
+
+// After a failure, a deployment that goes on does all that does not need what
+// failed, deletes what the program no longer has, and keeps what was skipped.
+func TestEngineContinuesOnError(t *testing.T) {
+	const text = `
+variables:
+  found: {fn::invoke: {function: "cloud:findImage", arguments: {name: "${first.address}"}, return: id}}
+resources:
+  first: {type: "cloud:Server", properties: {size: SIZE}}
+  second: {type: "cloud:Server", properties: {size: 1, image: "${found}"}}
+  third: {type: "cloud:Server", properties: {size: 1, image: "${second.address}"}}
+  other: {type: "cloud:Server", properties: {size: SIZE}}
+outputs:
+  address: ${third.address}
+  size: ${other.size}
+`
+	const old = "  old: {type: \"cloud:Server\", properties: {size: 1}}\noutputs:"
+	program := func(size, more string) *Program {
+		return load(t, strings.ReplaceAll(strings.Replace(text, "outputs:", more, 1), "SIZE", size))
+	}
+	cloud := enginetest.NewCloud()
+	cloud.Types["cloud:index/server:Server"] = enginetest.Type{Computed: []string{"address"}}
+	cloud.Invoke = func(request abi.InvokeRequest) (abi.InvokeResponse, error) {
+		return abi.InvokeResponse{Result: entries("id", "image")}, nil
+	}
+	s := enginetest.NewStack(t, cloud)
+	s.Edit = func(d *engine.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(engine.Up, program("1", old))
+	require.NoError(t, err)
+	cloud.Calls()
+	cloud.Hook = func(call string) error {
+		if call == "update first" {
+			return errors.New("no luck")
+		}
+		return nil
+	}
+	result, err := s.Try(engine.Up, program("2", "outputs:"))
+	require.ErrorContains(t, err, "no luck")
+	calls := cloud.Calls()
+	require.ElementsMatch(t, []string{"update first", "update other"}, calls[:2])
+	require.Len(t, calls, 3)
+	require.Contains(t, calls[2], "delete old")
+	require.Len(t, cloud.IDs(), 4)
+	require.Equal(t, property.Number(2), result.Outputs.Get("size"))
+	require.Equal(t, property.KindString, result.Outputs.Get("address").Kind(), "what is not known now stays as it was")
+}

@@ -46,7 +46,8 @@ func (d *deployment) register(r *resource) status {
 		return failed
 	}
 	if response.Result != abi.RegistrationResultSuccess {
-		return skipped
+		d.scope.setInstance(&instance{decl: r, urn: response.URN})
+		return missing
 	}
 	i := &instance{decl: r, urn: response.URN, id: response.ID, state: response.State, dependencies: map[string][]string{}}
 	for _, p := range response.StateDependencies {

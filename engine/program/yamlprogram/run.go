@@ -61,8 +61,11 @@ type status uint8
 const (
 	pending status = iota
 	done
-	// skipped is a resource that failed in a deployment that goes on without it, and
-	// all that uses what failed.
+	// missing is a resource that failed in a deployment that goes on without it, or
+	// was skipped there for want of another. What uses it is registered all the same,
+	// with unknown values, so that the deployment knows of it.
+	missing
+	// skipped is what a preview leaves out, since it uses what failed.
 	skipped
 	failed
 )
@@ -112,7 +115,7 @@ func (d *deployment) runAll() {
 		for len(ready) > 0 && !stopped && d.ctx.Err() == nil && (limit == 0 || running < limit) {
 			i := ready[0]
 			ready = ready[1:]
-			if d.lacks(g.nodes[i].uses) {
+			if d.without(g.nodes[i].uses) {
 				finish(i, skipped)
 				continue
 			}
@@ -126,6 +129,11 @@ func (d *deployment) runAll() {
 		running--
 		finish(r.node, r.status)
 	}
+}
+
+// without reports whether one of the nodes has no value.
+func (d *deployment) without(nodes []int) bool {
+	return slices.ContainsFunc(nodes, func(i int) bool { return d.status[i] != done && d.status[i] != missing })
 }
 
 // lacks reports whether one of the nodes is not there.
@@ -145,7 +153,7 @@ func (d *deployment) runNode(n *node) status {
 	return done
 }
 
-// outputs evaluates the stack's outputs, without those of skipped resources.
+// outputs evaluates the stack's outputs, without those of resources that are not there.
 func (d *deployment) outputs() property.Map {
 	var entries []property.Entry
 	for _, o := range d.c.outputs {

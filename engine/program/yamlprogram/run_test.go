@@ -156,15 +156,15 @@ resources:
 	require.Equal(t, []string{"a"}, monitor.names())
 }
 
-// Where the monitor goes on after a failure, so does the program, without what
-// needs the failed resource.
+// Where the monitor goes on after a failure, so does the program: what needs the
+// failed resource is registered with unknown values, and skipped by the monitor.
 func TestRunContinuesOnError(t *testing.T) {
 	monitor := &fakeMonitor{
-		result: map[string]abi.RegistrationResult{"b": abi.RegistrationResultFailed},
+		result: map[string]abi.RegistrationResult{"b": abi.RegistrationResultFailed, "c": abi.RegistrationResultSkipped},
 		state:  map[string]property.Map{"a": entries("address", "x")},
 	}
 	require.NoError(t, load(t, chain).Run(t.Context(), runContext(), monitor))
-	require.ElementsMatch(t, []string{"a", "b", "d"}, monitor.names())
+	require.ElementsMatch(t, []string{"a", "b", "c", "d"}, monitor.names())
 	require.Equal(t, []string{"nested", "secret", "server"}, monitor.outputs.Keys(), "the outputs that need it are left out")
 }
 
