@@ -1,22 +1,24 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/meter"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/internal/wasmfile"
 )
 
 // Reasons why a file is no module that could be run at all. Further ones are
-// *[SizeError], *[ImportError], *[MemoryError], *canon.VersionError, and
-// *canon.SignatureError; all of them come inside a *[LoadError].
+// *[SizeError], *[FormatError], *[LimitError], *[UnsupportedError], *[ImportError],
+// *[MemoryError], *[ReservedError], *canon.VersionError, and *canon.SignatureError; all
+// of them come inside a *[LoadError].
 var (
 	// ErrNotWasm is a file that is no WebAssembly module.
 	ErrNotWasm = wasmfile.ErrNotWasm
@@ -29,6 +31,22 @@ var (
 	// ErrCommand is a module with a main function that runs once.
 	ErrCommand = errors.New("the module is a command, not a provider: build it with `husk provider build`, or with -buildmode=c-shared")
 )
+
+type (
+	// FormatError is a module that is malformed.
+	FormatError = wasmfile.FormatError
+	// LimitError is a module with too many, or too much, of something.
+	LimitError = wasmfile.LimitError
+	// UnsupportedError is a module that uses what is not part of WebAssembly 2.0.
+	UnsupportedError = wasmfile.UnsupportedError
+	// ReservedError is a module that uses a name of the host's own.
+	ReservedError = meter.ReservedError
+	// ModuleLimits caps what a module may hold.
+	ModuleLimits = wasmfile.Limits
+)
+
+// DefaultModuleLimits leave room above the largest modules that are known.
+func DefaultModuleLimits() ModuleLimits { return wasmfile.DefaultLimits() }
 
 // LoadError is a module that was refused.
 type LoadError struct {
@@ -95,22 +113,89 @@ type Info struct {
 	Exports []string
 	// Memory is what the module's memory takes at the start, in bytes.
 	Memory uint64
+	// Contents is what the module is made of.
+	Contents Contents
+}
+
+// Contents counts what a module is made of.
+type Contents struct {
+	// Functions and Globals are those that the module defines.
+	Functions, Globals int
+	// LargestFunction is the code of one function in bytes.
+	LargestFunction int
+	// TableElements is how many elements its tables have at the start.
+	TableElements int
+	// DataSegments is how many parts of memory have contents at the start.
+	DataSegments int
+	// CustomSections are the names of the sections that say something about the module.
+	CustomSections []string
+	// Start is set if code runs as soon as there is an instance.
+	Start bool
 }
 
 // Inspect tells what is known of a module without compiling it. The error is why it
-// would be refused; what could be read until then is there all the same.
-func Inspect(wasm []byte) (Info, error) { return admit(wasm, NewConfig()) }
+// would be refused by a host of that configuration; what could be read until then is
+// there all the same.
+func Inspect(wasm []byte, config Config) (Info, error) {
+	_, info, err := admit(wasm, config.withDefaults())
+	return info, err
+}
 
 // admit checks a module before it is compiled.
-func admit(wasm []byte, config Config) (Info, error) {
+func admit(wasm []byte, config Config) (*wasmfile.Module, Info, error) {
 	info := Info{Digest: digestOf(wasm), Size: len(wasm)}
-	outline, err := wasmfile.Read(wasm)
-	if err != nil {
-		return info, err
+	if len(wasm) > config.moduleSize {
+		return nil, info, &SizeError{Size: int64(len(wasm)), Limit: int64(config.moduleSize)}
 	}
+	module, err := wasmfile.Read(wasm, config.moduleLimits)
+	if module == nil {
+		return nil, info, err
+	}
+	info.describe(module)
+	var manifest error
+	info.Manifest, manifest = manifestOf(module)
+	if err == nil {
+		err = meter.Check(module)
+	}
+	if err == nil {
+		err = info.check(module, config)
+	}
+	return module, info, cmp.Or(err, manifest)
+}
+
+// describe tells what is in the module.
+func (info *Info) describe(module *wasmfile.Module) {
+	for _, e := range module.Exports {
+		if e.Kind == api.ExternTypeFunc {
+			info.Exports = append(info.Exports, e.Name)
+		}
+	}
+	slices.Sort(info.Exports)
+	for _, i := range module.Imports {
+		info.Imports = append(info.Imports, Import{i.Module, i.Name})
+	}
+	for _, m := range module.Memories {
+		info.Memory += uint64(m.Min) * wasmPage
+	}
+	c := &info.Contents
+	c.Functions, c.DataSegments, c.Start = len(module.Bodies), len(module.Segments), module.HasStart
+	c.Globals = len(module.Globals) - module.ImportedGlobals
+	for _, b := range module.Bodies {
+		c.LargestFunction = max(c.LargestFunction, b.End-b.Start)
+	}
+	for _, t := range module.Tables {
+		c.TableElements += int(t.Min)
+	}
+	for _, custom := range module.Customs {
+		c.CustomSections = append(c.CustomSections, custom.Name)
+	}
+}
+
+// check decides whether the module may be a provider.
+func (info *Info) check(module *wasmfile.Module, config Config) error {
 	exports := map[string]canon.Signature{}
 	memory := false
-	for _, e := range outline.Exports {
+	for _, e := range module.Exports {
 		switch e.Kind {
 		case api.ExternTypeFunc:
 			exports[e.Name] = canon.Signature(e.Func)
@@ -118,30 +203,24 @@ func admit(wasm []byte, config Config) (Info, error) {
 			memory = memory || e.Name == "memory"
 		}
 	}
-	info.Exports = slices.Sorted(maps.Keys(exports))
 	if _, command := exports["_start"]; command {
-		return info, ErrCommand
+		return ErrCommand
 	}
 	if err := canon.CheckExports(exports); err != nil {
-		return info, err
+		return err
 	}
 	if !memory {
-		return info, errors.New("the module does not export its memory under the name memory")
+		return errors.New("the module does not export its memory under the name memory")
 	}
-	for _, i := range outline.Imports {
+	for _, i := range module.Imports {
 		if err := checkImport(i); err != nil {
-			return info, err
-		}
-		info.Imports = append(info.Imports, Import{i.Module, i.Name})
-	}
-	for _, m := range outline.Memories {
-		info.Memory += m.Min * wasmPage
-		if m.Min > uint64(config.memoryPages()) {
-			return info, &MemoryError{Needed: info.Memory, Limit: config.memoryLimit}
+			return err
 		}
 	}
-	info.Manifest, err = manifestOf(outline)
-	return info, err
+	if info.Memory > uint64(config.memoryPages())*wasmPage {
+		return &MemoryError{Needed: info.Memory, Limit: config.memoryLimit}
+	}
+	return nil
 }
 
 func checkImport(i wasmfile.Import) error {

@@ -21,10 +21,12 @@ type Config struct {
 	cacheDir    string
 	memoryLimit uint64
 	moduleSize  int
-	grace       time.Duration
-	clock       Clock
-	random      io.Reader
-	interpreter bool
+	// moduleLimits is the zero value for the defaults.
+	moduleLimits ModuleLimits
+	grace        time.Duration
+	clock        Clock
+	random       io.Reader
+	interpreter  bool
 }
 
 // NewConfig answers the defaults: the compiler where the platform has one, no cache
@@ -40,6 +42,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.moduleSize == 0 {
 		c.moduleSize = defaults.moduleSize
+	}
+	if c.moduleLimits == (ModuleLimits{}) {
+		c.moduleLimits = DefaultModuleLimits()
 	}
 	if c.grace == 0 {
 		c.grace = defaults.grace
@@ -61,6 +66,9 @@ func (c Config) WithMemoryLimit(bytes uint64) Config { c.memoryLimit = bytes; re
 
 // WithModuleSize bounds the size of modules in bytes.
 func (c Config) WithModuleSize(bytes int) Config { c.moduleSize = bytes; return c }
+
+// WithModuleLimits caps what a module may hold.
+func (c Config) WithModuleLimits(limits ModuleLimits) Config { c.moduleLimits = limits; return c }
 
 // WithCancelGrace sets how long a guest may go on after its call was cancelled.
 func (c Config) WithCancelGrace(grace time.Duration) Config { c.grace = grace; return c }

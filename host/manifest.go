@@ -67,9 +67,9 @@ func (m Manifest) check() error {
 }
 
 // manifestOf reads the manifest of a module, nil where it has none.
-func manifestOf(outline *wasmfile.Outline) (*Manifest, error) {
+func manifestOf(module *wasmfile.Module) (*Manifest, error) {
 	var found *Manifest
-	for _, custom := range outline.Customs {
+	for _, custom := range module.Customs {
 		if custom.Name != ManifestSection {
 			continue
 		}

@@ -8,7 +8,7 @@ func WithCustom(wasm []byte, name string, data []byte) ([]byte, error) {
 	out := make([]byte, 0, len(wasm)+len(name)+len(data)+16)
 	kept := 0
 	err := sections(wasm, func(id byte, start int, r *reader) {
-		if id == sectionCustom && r.name() == name {
+		if id == SectionCustom && r.name() == name {
 			out = append(out, wasm[kept:start]...)
 			kept = r.base + len(r.data)
 		}
@@ -19,7 +19,7 @@ func WithCustom(wasm []byte, name string, data []byte) ([]byte, error) {
 	out = append(out, wasm[kept:]...)
 	content := binary.AppendUvarint(nil, uint64(len(name)))
 	content = append(append(content, name...), data...)
-	out = append(out, sectionCustom)
+	out = append(out, SectionCustom)
 	out = binary.AppendUvarint(out, uint64(len(content)))
 	return append(out, content...), nil
 }

@@ -22,6 +22,9 @@ func (e *FormatError) Error() string {
 
 // reader reads the elements of the binary format. After the first failure, which err
 // holds, all methods answer zero values.
+//
+// Numbers are read as strictly as the standard asks for: what is read here must mean
+// the same to the engine, or else code could be hidden between two readings.
 type reader struct {
 	data []byte
 	// base is the offset of data in the file.
@@ -32,10 +35,27 @@ type reader struct {
 
 func (r *reader) left() int { return len(r.data) - r.at }
 
+// offset is where in the file the reader is.
+func (r *reader) offset() int { return r.base + r.at }
+
 func (r *reader) fail(what string) {
 	if r.err == nil {
-		r.err = &FormatError{Offset: r.base + r.at, What: what}
+		r.err = &FormatError{Offset: r.offset(), What: what}
 	}
+}
+
+func (r *reader) refuse(feature string) {
+	if r.err == nil {
+		r.err = &UnsupportedError{Offset: r.offset(), What: feature}
+	}
+}
+
+// limit fails where there is more of something than there may be.
+func (r *reader) limit(what string, count uint64, limit int) bool {
+	if r.err == nil && count > uint64(limit) {
+		r.err = &LimitError{What: what, Count: count, Limit: uint64(limit)}
+	}
+	return r.err == nil
 }
 
 func (r *reader) byte() byte {
@@ -61,35 +81,67 @@ func (r *reader) bytes(n uint32) []byte {
 	return r.data[r.at-int(n) : r.at]
 }
 
-// u64 reads an unsigned LEB128 number of at most the given bits.
-func (r *reader) unsigned(bits int) uint64 {
-	var value uint64
+// u32 reads an unsigned LEB128 number.
+func (r *reader) u32() uint32 {
+	if r.err == nil && r.at < len(r.data) && r.data[r.at] < 0x80 { // nearly all of them
+		r.at++
+		return uint32(r.data[r.at-1])
+	}
+	var value uint32
 	for shift := 0; ; shift += 7 {
 		b := r.byte()
 		if r.err != nil {
 			return 0
 		}
-		if shift+7 > bits && b>>(bits-shift) != 0 {
+		if shift == 28 && b > 0x0f {
 			r.fail("a number is too large")
 			return 0
 		}
-		value |= uint64(b&0x7f) << shift
+		value |= uint32(b&0x7f) << shift
 		if b < 0x80 {
 			return value
 		}
 	}
 }
 
-func (r *reader) u32() uint32 { return uint32(r.unsigned(32)) }
+// signed reads a signed LEB128 number of so many bits, 32, 33, or 64.
+func (r *reader) signed(bits int) int64 {
+	if r.err == nil && r.at < len(r.data) && r.data[r.at] < 0x80 {
+		r.at++
+		return int64(int8(r.data[r.at-1]<<1) >> 1)
+	}
+	var value int64
+	for shift := 0; ; shift += 7 {
+		b := r.byte()
+		if r.err != nil {
+			return 0
+		}
+		value |= int64(b&0x7f) << shift
+		if shift+7 >= bits { // the last byte that there can be
+			// Its bits from the sign on must be equal.
+			rest := int8(b<<1) >> (bits - shift)
+			if b >= 0x80 || rest != 0 && rest != -1 {
+				r.fail("a number is too large")
+				return 0
+			}
+		}
+		if b < 0x80 {
+			if unused := 64 - shift - 7; unused > 0 {
+				value = value << unused >> unused
+			}
+			return value
+		}
+	}
+}
 
 // name reads a string.
 func (r *reader) name() string {
-	s := string(r.bytes(r.u32()))
-	if !utf8.ValidString(s) {
+	s := r.bytes(r.u32())
+	if !utf8.Valid(s) {
 		r.fail("a name is not valid UTF-8")
 		return ""
 	}
-	return s
+	return string(s)
 }
 
 // count reads the length of a vector, whose elements take at least a byte each.
@@ -102,4 +154,35 @@ func (r *reader) count() int {
 		return 0
 	}
 	return int(n)
+}
+
+// number reads a number that has a limit.
+func (r *reader) number(what string, limit int) int {
+	n := r.u32()
+	if !r.limit(what, uint64(n), limit) {
+		return 0
+	}
+	return int(n)
+}
+
+// countOf reads the length of a vector that has a limit. The limit comes first: it
+// says more than that the file is too short.
+func (r *reader) countOf(what string, limit int) int {
+	n := r.number(what, limit)
+	if n > r.left() {
+		r.err = ErrTruncated
+		return 0
+	}
+	return n
+}
+
+// index reads an index of something of which there are so many.
+func (r *reader) index(what string, count int) uint32 {
+	at := r.at
+	n := r.u32()
+	if r.err == nil && int64(n) >= int64(count) {
+		r.at = at
+		r.fail(fmt.Sprintf("there is no %s %d", what, n))
+	}
+	return n
 }

@@ -1,0 +1,231 @@
+package meter
+
+import (
+	"encoding/binary"
+
+	"github.com/husk-dev/husk/host/internal/wasmfile"
+)
+
+// What work costs, in fuel.
+const (
+	// leafCost is what a function may cost that takes no fuel itself, as whoever calls
+	// it pays for that.
+	leafCost = 16
+	// callCost is that of a call, together with a function that takes no fuel.
+	callCost = 3 + leafCost
+	// importCost is that of a call of the host, some 100 ns at the least.
+	importCost = 100
+	// foldedCost is what the code before and after a loop may cost that the loop pays
+	// with each of its turns.
+	foldedCost = 16
+	// localsPerFuel is how many local variables are set to zero for one unit.
+	localsPerFuel = 8
+
+	// A unit is for 1<<bytesShift bytes of memory, or for an element of a table. A page
+	// of memory that is added costs 1<<pageShift.
+	bytesShift = 6
+	pageShift  = 10
+)
+
+// function is the code of the function that is being written. Its parts are used
+// again for the next one.
+type function struct {
+	out     []byte
+	regions []region
+	// open are the regions that the open blocks belong to, outermost first.
+	open []int
+}
+
+// region is what is paid for at once. The first is the function.
+type region struct {
+	cost uint64
+	// at is where in the code the cost stands.
+	at int
+}
+
+func (w *rewriter) code(s wasmfile.Section) {
+	w.uleb(uint32(s.Count) + 4)
+	for i, body := range w.m.Bodies {
+		code := w.m.Code(i)
+		entry := w.function(&code, uint64(body.Locals/localsPerFuel))
+		locals := w.m.Bytes(body.Start, body.Code)
+		w.uleb(uint32(len(locals) + len(entry) + len(w.body.out)))
+		w.out = append(w.out, locals...)
+		w.out = append(w.out, entry...)
+		w.out = append(w.out, w.body.out...)
+	}
+	w.added()
+}
+
+// function rewrites the code of one function, and answers what comes before it.
+func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
+	f := &w.body
+	f.out, f.open = f.out[:0], append(f.open[:0], 0)
+	f.regions = append(f.regions[:0], region{cost: cost})
+	raw, from := code.Bytes(), 0
+	current := 0
+	// straight holds until the first place where the function can take two ways, or
+	// leave; it leads to the loop in any case where that is a loop.
+	straight, leadsToLoop, leaf := true, false, true
+	var in wasmfile.Instruction
+	for code.Next(&in) {
+		f.regions[current].cost++
+		switch in.Op {
+		case wasmfile.OpBlock:
+			f.open = append(f.open, current)
+		case wasmfile.OpIf:
+			f.open = append(f.open, current)
+			straight = false
+		case wasmfile.OpLoop:
+			leadsToLoop = leadsToLoop || straight
+			straight, leaf = false, false
+			f.out = append(f.out, raw[from:in.End]...)
+			from = in.End
+			f.open = append(f.open, current)
+			current = len(f.regions)
+			f.out = w.take(f.out)
+			f.regions = append(f.regions, region{at: len(f.out)})
+			f.out = w.check(append(f.out, 0, 0, 0, 0, 0))
+		case wasmfile.OpEnd:
+			last := len(f.open) - 1
+			current, f.open = f.open[last], f.open[:last]
+			straight = false
+		case wasmfile.OpElse, wasmfile.OpBr, wasmfile.OpBrIf, wasmfile.OpBrTable, wasmfile.OpReturn, wasmfile.OpUnreachable:
+			straight = false
+		case wasmfile.OpCall, wasmfile.OpCallIndirect:
+			straight, leaf = false, false
+			cost := uint64(callCost)
+			if in.Op == wasmfile.OpCall && in.Index < w.refill {
+				cost = importCost
+			}
+			f.regions[current].cost += cost - 1
+			if in.Op == wasmfile.OpCall {
+				f.out = append(f.out, raw[from:in.Start]...)
+				f.out = appendCall(f.out, w.moved(in.Index))
+				from = in.End
+			}
+		case wasmfile.OpRefFunc:
+			f.out = append(f.out, raw[from:in.Start]...)
+			f.out = append(f.out, byte(wasmfile.OpRefFunc))
+			f.out = binary.AppendUvarint(f.out, uint64(w.moved(in.Index)))
+			from = in.End
+		default:
+			charge, ok := w.charge(in.Op)
+			if !ok {
+				break
+			}
+			straight, leaf = false, false
+			f.regions[current].cost += callCost
+			f.out = append(f.out, raw[from:in.Start]...)
+			f.out = appendCall(f.out, charge)
+			from = in.Start
+		}
+	}
+	f.out = append(f.out, raw[from:]...)
+
+	whole := f.regions[0].cost
+	switch {
+	case leaf && whole <= leafCost:
+	case leadsToLoop && whole <= foldedCost:
+		f.regions[1].cost += whole
+	case leadsToLoop:
+		entry = w.paid(w.taken(nil, whole))
+	default:
+		entry = w.check(w.taken(nil, whole))
+	}
+	for _, r := range f.regions[1:] {
+		putPadded(f.out[r.at:], r.cost)
+	}
+	return entry
+}
+
+// charge is the function that takes fuel for an operation on memory or tables by its
+// last operand, the length.
+func (w *rewriter) charge(op wasmfile.Opcode) (function uint32, ok bool) {
+	switch op {
+	case wasmfile.OpMemoryInit, wasmfile.OpMemoryCopy, wasmfile.OpMemoryFill:
+		return w.chargeBytes, true
+	case wasmfile.OpTableInit, wasmfile.OpTableCopy, wasmfile.OpTableGrow, wasmfile.OpTableFill:
+		return w.chargeElements, true
+	case wasmfile.OpMemoryGrow:
+		return w.chargePages, true
+	}
+	return 0, false
+}
+
+func appendCall(out []byte, function uint32) []byte {
+	return binary.AppendUvarint(append(out, byte(wasmfile.OpCall)), uint64(function))
+}
+
+// Opcodes that only added code needs.
+const (
+	opI64LtS        = 0x53
+	opI64Sub        = 0x7d
+	opI64Shl        = 0x86
+	opI64ShrU       = 0x88
+	opI64ExtendI32U = 0xad
+	emptyBlock      = 0x40
+)
+
+// take writes the begin of what takes fuel: the number follows.
+func (w *rewriter) take(out []byte) []byte {
+	return append(w.global(out, wasmfile.OpGlobalGet), byte(wasmfile.OpI64Const))
+}
+
+// taken writes what takes fuel, up to paid.
+func (w *rewriter) taken(out []byte, cost uint64) []byte {
+	return appendSigned(w.take(out), int64(cost))
+}
+
+// paid writes the end of what takes fuel.
+func (w *rewriter) paid(out []byte) []byte {
+	return w.global(append(out, opI64Sub), wasmfile.OpGlobalSet)
+}
+
+// check ends what takes fuel and asks for more where there is less than none.
+func (w *rewriter) check(out []byte) []byte {
+	out = w.global(w.paid(out), wasmfile.OpGlobalGet)
+	out = append(out, byte(wasmfile.OpI64Const), 0, opI64LtS, byte(wasmfile.OpIf), emptyBlock)
+	return append(appendCall(out, w.slow), byte(wasmfile.OpEnd))
+}
+
+func (w *rewriter) global(out []byte, op wasmfile.Opcode) []byte {
+	return binary.AppendUvarint(append(out, byte(op)), uint64(w.fuel))
+}
+
+// added writes the functions slow, which asks for more fuel, and those that charge by
+// an operand and answer it.
+func (w *rewriter) added() {
+	slow := w.global(nil, wasmfile.OpGlobalGet)
+	slow = w.global(appendCall(slow, w.refill), wasmfile.OpGlobalSet)
+	w.append(slow)
+	w.append(w.charging(bytesShift, opI64ShrU))
+	w.append(w.charging(0, opI64ShrU))
+	w.append(w.charging(pageShift, opI64Shl))
+}
+
+func (w *rewriter) charging(shift int64, op byte) []byte {
+	out := w.global(nil, wasmfile.OpGlobalGet)
+	out = append(out, byte(wasmfile.OpLocalGet), 0, opI64ExtendI32U, byte(wasmfile.OpI64Const))
+	out = w.check(append(appendSigned(out, shift), op))
+	return append(out, byte(wasmfile.OpLocalGet), 0)
+}
+
+// append adds a function without local variables.
+func (w *rewriter) append(code []byte) {
+	w.uleb(uint32(len(code) + 2))
+	w.out = append(w.out, 0)
+	w.out = append(append(w.out, code...), byte(wasmfile.OpEnd))
+}
+
+// appendSigned writes a signed LEB128 number.
+func appendSigned(out []byte, v int64) []byte {
+	for {
+		low := byte(v & 0x7f)
+		v >>= 7
+		if v == 0 && low&0x40 == 0 || v == -1 && low&0x40 != 0 {
+			return append(out, low)
+		}
+		out = append(out, low|0x80)
+	}
+}

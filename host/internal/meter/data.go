@@ -1,0 +1,84 @@
+package meter
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/husk-dev/husk/host/internal/wasmfile"
+)
+
+// merged is a data segment of the rewritten module: those of the original that lie
+// near each other, in the order of their addresses.
+type merged []wasmfile.Segment
+
+// largestGap is the number of zero bytes between segments that are cheaper than
+// another segment, of which wazero keeps 24 bytes for each instance, and some more.
+const largestGap = 64
+
+// pageSize is that of memory in bytes.
+const pageSize = 64 << 10
+
+// merge joins data segments. Go's linker writes one for each few bytes that are not
+// zero, up to 100,000 of them. It answers nil where that could make a difference: where
+// segments overlap, do not fit, or are used by code, or the memory is another's.
+func merge(m *wasmfile.Module) []merged {
+	if m.UsesSegments || len(m.Memories) != 1 || len(m.Segments) < 2 {
+		return nil
+	}
+	for _, i := range m.Imports {
+		if i.Kind == api.ExternTypeMemory {
+			return nil
+		}
+	}
+	size := uint64(m.Memories[0].Min) * pageSize
+	segments := slices.Clone(m.Segments)
+	byOffset := func(a, b wasmfile.Segment) int { return cmp.Compare(a.Offset, b.Offset) }
+	if !slices.IsSortedFunc(segments, byOffset) {
+		slices.SortStableFunc(segments, byOffset)
+	}
+	var all []merged
+	end := uint64(0) // of the segment before
+	first := 0
+	for i, s := range segments {
+		if !s.Known || uint64(s.Offset) < end || uint64(s.Offset)+uint64(len(s.Data)) > size {
+			return nil
+		}
+		if i > 0 && uint64(s.Offset)-end > largestGap {
+			all = append(all, segments[first:i])
+			first = i
+		}
+		end = uint64(s.Offset) + uint64(len(s.Data))
+	}
+	return append(all, segments[first:])
+}
+
+func (w *rewriter) segments(s wasmfile.Section) {
+	if w.data == nil {
+		w.uleb(uint32(s.Count))
+		w.copy(s.Items, s.End)
+		return
+	}
+	w.uleb(uint32(len(w.data)))
+	for _, group := range w.data {
+		start, last := group[0].Offset, group[len(group)-1]
+		w.out = append(w.out, 0, byte(wasmfile.OpI32Const))
+		w.out = appendSigned(w.out, int64(int32(start)))
+		w.out = append(w.out, byte(wasmfile.OpEnd))
+		w.uleb(last.Offset + uint32(len(last.Data)) - start)
+		at := start
+		for _, segment := range group {
+			w.out = append(w.out, zeros[:segment.Offset-at]...)
+			w.out = append(w.out, segment.Data...)
+			at = segment.Offset + uint32(len(segment.Data))
+		}
+	}
+}
+
+// zeros fill gaps.
+const zeros = "" +
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"

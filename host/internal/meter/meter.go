@@ -1,0 +1,363 @@
+// Package meter rewrites modules so that what they do is bounded. A rewritten module
+// counts its work down in a private global, its fuel, and calls the host when that
+// runs out: in the middle of any loop or recursion, after a time that the host chose.
+// The host can then end it, or let the garbage collector and other goroutines have
+// their turn, and grant more. Without that, a guest stops the whole host: Go's garbage
+// collector waits for it.
+//
+// Otherwise a rewritten module behaves as before. Guest code cannot reach what is
+// added, as every index in it was checked to name something of the original module
+// (see package wasmfile), and an invalid module does not become valid.
+//
+// # What work costs
+//
+// An instruction costs 1. A region is what lies between two places where fuel is
+// taken: a function without its loops, or the body of a loop without the loops in it.
+// Whoever enters a region pays for all of it, so that what is paid is never less than
+// what is done. The same input costs the same in each run, on each engine. Operations
+// on memory and tables pay by their length besides.
+package meter
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/husk-dev/husk/host/internal/wasmfile"
+)
+
+// Names of what is added. Modules that use them themselves are refused.
+const (
+	// Module is the module of the imported function Refill, of the type [i64] -> [i64].
+	// Its parameter is the fuel that is left, less than 0 where more was used than there
+	// was; its result is the fuel from then on.
+	Module = "husk:meter"
+	Refill = "refill"
+
+	// prefix begins the names of exports.
+	prefix = Module + "/"
+	// Fuel is the exported global, of type i64, that counts down. It is 0 at the start.
+	Fuel = prefix + "fuel"
+)
+
+// GlobalName is the name under which a mutable global of numeric type is exported, so
+// that an image of an instance can be taken. The index is that in the original module.
+func GlobalName(index int) string { return prefix + "global/" + strconv.Itoa(index) }
+
+// ReservedError is a module that uses a name of this package.
+type ReservedError struct {
+	// Name is that of an export, or of the module of an import.
+	Name string
+}
+
+func (e *ReservedError) Error() string {
+	return fmt.Sprintf("the module uses the name %q, which is reserved for the host", e.Name)
+}
+
+// Options are the maxima that are written into memories and tables which the module
+// defines, unless it has lower ones. What they need at the start they get all the same.
+type Options struct {
+	// MemoryPages bounds the memory in pages of 64 KiB; 0 leaves it as it is.
+	MemoryPages uint32
+	// TableElements bounds all tables together; 0 leaves them as they are.
+	TableElements uint32
+}
+
+// Rewrite answers the metered module. It fails only with a *[ReservedError].
+func Rewrite(m *wasmfile.Module, options Options) ([]byte, error) {
+	if err := Check(m); err != nil {
+		return nil, err
+	}
+	size := m.Size()
+	w := &rewriter{m: m, options: options, out: make([]byte, 0, size+size/16+1024)}
+	w.plan()
+	w.module()
+	return w.out, w.err
+}
+
+// Check answers a *[ReservedError] if Rewrite would.
+func Check(m *wasmfile.Module) error {
+	for _, i := range m.Imports {
+		if i.Module == Module || strings.HasPrefix(i.Module, prefix) {
+			return &ReservedError{i.Module}
+		}
+	}
+	for _, e := range m.Exports {
+		if strings.HasPrefix(e.Name, prefix) {
+			return &ReservedError{e.Name}
+		}
+	}
+	return nil
+}
+
+// rewriter writes one module.
+type rewriter struct {
+	m       *wasmfile.Module
+	options Options
+	out     []byte
+	err     error
+
+	// fuel is the index of the added global.
+	fuel uint32
+	// refillType, slowType and chargeType are those of the added types.
+	refillType, slowType, chargeType uint32
+	// refill, slow and the rest are those of the added functions.
+	refill, slow, chargeBytes, chargeElements, chargePages uint32
+
+	// refs are the indexes of functions that were not written yet.
+	refs []wasmfile.FuncRef
+	// data are the merged data segments, nil where they stay as they are.
+	data []merged
+	body function
+}
+
+// plan gives what is added its indexes. Everything comes last in its index space,
+// except for the imported function, to which the module's own functions give way.
+func (w *rewriter) plan() {
+	m := w.m
+	types := uint32(len(m.Types))
+	w.refillType, w.slowType, w.chargeType = types, types+1, types+2
+	w.fuel = uint32(len(m.Globals))
+	w.refill = uint32(m.ImportedFunctions)
+	w.slow = uint32(len(m.Functions)) + 1
+	w.chargeBytes, w.chargeElements, w.chargePages = w.slow+1, w.slow+2, w.slow+3
+	w.refs = m.FuncRefs
+	w.data = merge(m)
+}
+
+// moved is the new index of a function.
+func (w *rewriter) moved(function uint32) uint32 {
+	if function >= w.refill {
+		return function + 1
+	}
+	return function
+}
+
+// needed are the sections that are there in any case, in their order.
+var needed = [...]byte{
+	wasmfile.SectionType, wasmfile.SectionImport, wasmfile.SectionFunction,
+	wasmfile.SectionGlobal, wasmfile.SectionExport, wasmfile.SectionCode,
+}
+
+func (w *rewriter) module() {
+	w.out = append(w.out, w.m.Bytes(0, wasmfile.HeaderSize)...)
+	missing := needed[:]
+	for _, s := range w.m.Sections {
+		if s.ID == wasmfile.SectionCustom {
+			w.custom(s)
+			continue
+		}
+		for len(missing) > 0 && wasmfile.Order(missing[0]) < wasmfile.Order(s.ID) {
+			w.section(wasmfile.Section{ID: missing[0]})
+			missing = missing[1:]
+		}
+		if len(missing) > 0 && missing[0] == s.ID {
+			missing = missing[1:]
+		}
+		w.section(s)
+	}
+	for _, id := range missing {
+		w.section(wasmfile.Section{ID: id})
+	}
+}
+
+// section writes one section; it is empty if the module has none.
+func (w *rewriter) section(s wasmfile.Section) {
+	w.out = append(w.out, s.ID)
+	size := w.reserve()
+	switch s.ID {
+	case wasmfile.SectionType:
+		w.types(s)
+	case wasmfile.SectionImport:
+		w.imports(s)
+	case wasmfile.SectionFunction:
+		w.items(s, "\x04")
+		w.uleb(w.slowType)
+		w.uleb(w.chargeType)
+		w.uleb(w.chargeType)
+		w.uleb(w.chargeType)
+	case wasmfile.SectionTable:
+		w.tables()
+	case wasmfile.SectionMemory:
+		w.memories()
+	case wasmfile.SectionGlobal:
+		w.globals(s)
+	case wasmfile.SectionExport:
+		w.exports(s)
+	case wasmfile.SectionStart:
+		w.copy(s.Items, s.End)
+	case wasmfile.SectionCode:
+		w.code(s)
+	case wasmfile.SectionData:
+		w.segments(s)
+	case wasmfile.SectionDataCount:
+		if w.data != nil {
+			w.uleb(uint32(len(w.data)))
+		} else {
+			w.copy(s.Items, s.End)
+		}
+	default:
+		w.uleb(uint32(s.Count))
+		w.copy(s.Items, s.End)
+	}
+	w.fill(size)
+}
+
+// custom keeps a custom section, except for debugging information, whose offsets into
+// the code are wrong from now on.
+func (w *rewriter) custom(s wasmfile.Section) {
+	custom := w.m.Customs[s.Custom]
+	if strings.HasPrefix(custom.Name, ".debug_") {
+		return
+	}
+	data := custom.Data
+	if custom.Name == wasmfile.NameSection {
+		var err error
+		data, err = wasmfile.InsertFunction(data, wasmfile.NamedFunction{Index: w.refill, Name: Module + "." + Refill},
+			wasmfile.NamedFunction{Index: w.slow, Name: prefix + "slow"},
+			wasmfile.NamedFunction{Index: w.chargeBytes, Name: prefix + "bytes"},
+			wasmfile.NamedFunction{Index: w.chargeElements, Name: prefix + "elements"},
+			wasmfile.NamedFunction{Index: w.chargePages, Name: prefix + "pages"})
+		if err != nil && w.err == nil {
+			w.err = err
+		}
+	}
+	w.out = append(w.out, s.ID)
+	size := w.reserve()
+	w.name(custom.Name)
+	w.out = append(w.out, data...)
+	w.fill(size)
+}
+
+// types adds those of refill, slow, and the charging functions.
+func (w *rewriter) types(s wasmfile.Section) {
+	const (
+		refill = "\x60\x01\x7e\x01\x7e"
+		slow   = "\x60\x00\x00"
+		charge = "\x60\x01\x7f\x01\x7f"
+	)
+	w.items(s, "\x03")
+	w.out = append(w.out, refill+slow+charge...)
+}
+
+func (w *rewriter) imports(s wasmfile.Section) {
+	w.items(s, "\x01")
+	w.name(Module)
+	w.name(Refill)
+	w.out = append(w.out, api.ExternTypeFunc)
+	w.uleb(w.refillType)
+}
+
+func (w *rewriter) globals(s wasmfile.Section) {
+	w.items(s, "\x01")
+	w.out = append(w.out, api.ValueTypeI64, 1, byte(wasmfile.OpI64Const), 0, byte(wasmfile.OpEnd))
+}
+
+func (w *rewriter) exports(s wasmfile.Section) {
+	var indexes []int
+	for i, g := range w.m.Globals[w.m.ImportedGlobals:] {
+		switch g.Type {
+		case api.ValueTypeI32, api.ValueTypeI64, api.ValueTypeF32, api.ValueTypeF64:
+			if g.Mutable {
+				indexes = append(indexes, w.m.ImportedGlobals+i)
+			}
+		}
+	}
+	w.uleb(uint32(s.Count + len(indexes) + 1))
+	w.copy(s.Items, s.End)
+	for _, index := range indexes {
+		w.name(GlobalName(index))
+		w.out = append(w.out, api.ExternTypeGlobal)
+		w.uleb(uint32(index))
+	}
+	w.name(Fuel)
+	w.out = append(w.out, api.ExternTypeGlobal)
+	w.uleb(w.fuel)
+}
+
+func (w *rewriter) tables() {
+	w.uleb(uint32(len(w.m.Tables)))
+	for _, t := range w.m.Tables {
+		most := w.options.TableElements
+		if most != 0 {
+			most = max(1, most/uint32(len(w.m.Tables)))
+		}
+		w.out = append(w.out, t.Type)
+		w.limits(t.Range, most)
+	}
+}
+
+func (w *rewriter) memories() {
+	w.uleb(uint32(len(w.m.Memories)))
+	for _, m := range w.m.Memories {
+		w.limits(m, w.options.MemoryPages)
+	}
+}
+
+// limits writes a maximum, the lower one of the module's own and the most that there
+// may be. One that is below the minimum stays, as it makes the module invalid.
+func (w *rewriter) limits(r wasmfile.Range, most uint32) {
+	if most != 0 {
+		most = max(most, r.Min)
+		if !r.HasMax || r.Max > most {
+			r.Max, r.HasMax = most, true
+		}
+	}
+	if !r.HasMax {
+		w.out = append(w.out, 0)
+		w.uleb(r.Min)
+		return
+	}
+	w.out = append(w.out, 1)
+	w.uleb(r.Min)
+	w.uleb(r.Max)
+}
+
+// items writes the items of a section and announces as many more as the byte says.
+func (w *rewriter) items(s wasmfile.Section, more string) {
+	w.uleb(uint32(s.Count) + uint32(more[0]))
+	w.copy(s.Items, s.End)
+}
+
+// copy writes a part of the file, with the new indexes of functions.
+func (w *rewriter) copy(start, end int) {
+	for len(w.refs) > 0 && w.refs[0].Start < end {
+		ref := w.refs[0]
+		w.refs = w.refs[1:]
+		w.out = append(w.out, w.m.Bytes(start, ref.Start)...)
+		w.uleb(w.moved(ref.Index))
+		start = ref.End
+	}
+	w.out = append(w.out, w.m.Bytes(start, end)...)
+}
+
+func (w *rewriter) uleb(v uint32) { w.out = binary.AppendUvarint(w.out, uint64(v)) }
+
+func (w *rewriter) name(s string) {
+	w.uleb(uint32(len(s)))
+	w.out = append(w.out, s...)
+}
+
+// reserve leaves room for the length of what follows, which fill puts there.
+func (w *rewriter) reserve() (at int) {
+	w.out = append(w.out, 0, 0, 0, 0, 0)
+	return len(w.out)
+}
+
+func (w *rewriter) fill(at int) { putPadded(w.out[at-paddedSize:at], uint64(len(w.out)-at)) }
+
+// paddedSize is the length of numbers that are filled in later, enough for 32 bits.
+const paddedSize = 5
+
+// putPadded writes a LEB128 number of that length. It is the same signed and unsigned
+// for numbers below 1<<34.
+func putPadded(to []byte, v uint64) {
+	for i := range paddedSize {
+		to[i] = byte(v&0x7f) | 0x80
+		v >>= 7
+	}
+	to[paddedSize-1] &= 0x7f
+}

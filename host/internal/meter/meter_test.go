@@ -1,0 +1,337 @@
+package meter_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/husk-dev/husk/host/internal/meter"
+	"github.com/husk-dev/husk/host/internal/wasmfile"
+	. "github.com/husk-dev/husk/host/internal/wasmtest"
+)
+
+// rewrite meters a module that is known to be admitted.
+func rewrite(t testing.TB, wasm []byte, options meter.Options) []byte {
+	t.Helper()
+	module, err := wasmfile.Read(wasm, wasmfile.DefaultLimits())
+	require.NoError(t, err)
+	metered, err := meter.Rewrite(module, options)
+	require.NoError(t, err)
+	return metered
+}
+
+// machine runs one metered module.
+type machine struct {
+	module api.Module
+	// granted is all fuel that the module was given.
+	granted int64
+	refills int
+	// stop ends the guest when it asks for fuel.
+	stop error
+}
+
+// quantum is small, so that tests with little work ask for more.
+const quantum = 50
+
+func start(t testing.TB, engine func() wazero.RuntimeConfig, metered []byte) *machine {
+	t.Helper()
+	ctx := t.Context()
+	m := &machine{}
+	runtime := wazero.NewRuntimeWithConfig(ctx, engine())
+	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
+	_, err := runtime.NewHostModuleBuilder(meter.Module).NewFunctionBuilder().
+		WithFunc(func(left int64) int64 {
+			if m.stop != nil {
+				panic(m.stop)
+			}
+			m.refills++
+			m.granted += quantum
+			return left + quantum
+		}).Export(meter.Refill).Instantiate(ctx)
+	require.NoError(t, err)
+	m.module, err = runtime.Instantiate(ctx, metered)
+	require.NoError(t, err)
+	return m
+}
+
+// used is the fuel that the module has used.
+func (m *machine) used() int64 {
+	return m.granted - int64(m.module.ExportedGlobal(meter.Fuel).Get())
+}
+
+func (m *machine) call(t testing.TB, args ...uint64) []uint64 {
+	t.Helper()
+	results, err := m.module.ExportedFunction("f").Call(t.Context(), args...)
+	require.NoError(t, err)
+	return results
+}
+
+// program is a module whose function f, of one number, has the code.
+func program(code string) Module {
+	return Module{
+		Types:     []Type{{Params: I32}},
+		Functions: []Function{{Code: code}},
+		Tables:    []string{Funcref + Limits(10)},
+		Memories:  []string{Limits(1)},
+		Exports:   []Export{{Name: "f", Kind: KindFunction}, {Name: "memory", Kind: KindMemory}},
+	}
+}
+
+// countdown runs the body as often as the parameter says.
+func countdown(body string) string {
+	return Block + LocalGet(0) + I32Eqz + BrIf(0) +
+		Loop + body + LocalGet(0) + I32Const(1) + I32Sub + LocalTee(0) + BrIf(0) + End + End
+}
+
+func TestWhatWorkCosts(t *testing.T) {
+	zero := I32Const(0)
+	for name, c := range map[string]struct {
+		code string
+		n    uint64
+		want int64
+	}{
+		// A small function without calls is paid for by who calls it, the host here.
+		"a leaf": {zero + Drop, 0, 0},
+		// drop, const and end, as often as there are, and end.
+		"straight code": {strings.Repeat(zero+Drop, 20), 0, 41},
+		// The function: block, get, eqz, br_if, loop, end, end. A turn: get, const, sub,
+		// tee, br_if, end.
+		"a loop not entered":        {countdown(""), 0, 7},
+		"a loop":                    {countdown(""), 1000, 7 + 1000*6},
+		"the body of a loop":        {countdown(strings.Repeat(Nop, 94)), 1000, 7 + 1000*100},
+		"both sides of a branch":    {LocalGet(0) + If + strings.Repeat(Nop, 50) + Else + strings.Repeat(Nop, 20) + End, 1, 75},
+		"a call, and what it calls": {LocalGet(0) + If + LocalGet(0) + I32Const(1) + I32Sub + Call(0) + End, 2, 3 * (7 + 19)},
+		// Each pays for the function, the call that charges, and the operation's length.
+		"filling":             {zero + zero + LocalGet(0) + MemoryFill, 65536, 5 + 19 + 65536/64},
+		"filling very little": {zero + zero + LocalGet(0) + MemoryFill, 63, 5 + 19},
+		"copying":             {zero + zero + LocalGet(0) + MemoryCopy, 128, 5 + 19 + 2},
+		"growing memory":      {LocalGet(0) + MemoryGrow + Drop, 3, 4 + 19 + 3*1024},
+		"growing a table":     {RefNull + LocalGet(0) + TableGrow + Drop, 7, 5 + 19 + 7},
+		"filling a table":     {zero + RefNull + LocalGet(0) + TableFill, 9, 5 + 19 + 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			metered := rewrite(t, program(c.code).Encode(), meter.Options{})
+			for name, engine := range engines {
+				m := start(t, engine, metered)
+				m.call(t, c.n)
+				require.Equal(t, c.want, m.used(), name)
+			}
+		})
+	}
+	t.Run("local variables", func(t *testing.T) {
+		p := program(zero + Drop)
+		p.Functions[0].Locals = strings.Repeat(I64, 800)
+		m := start(t, wazero.NewRuntimeConfigInterpreter, rewrite(t, p.Encode(), meter.Options{}))
+		m.call(t, 0)
+		require.EqualValues(t, 3+100, m.used())
+	})
+}
+
+// stopped is what the host ends guests with.
+type stopped struct{}
+
+func (stopped) Error() string { return "stopped by the test" }
+
+func TestEverythingEndlessAsksForFuel(t *testing.T) {
+	recursive := LocalGet(0) + Call(0)
+	for name, code := range map[string]string{
+		"a loop":                     Loop + Br(0) + End,
+		"loops in loops":             Loop + Loop + LocalGet(0) + BrIf(0) + End + Br(0) + End,
+		"a loop behind code":         strings.Repeat(Nop, 30) + Loop + Br(0) + End,
+		"a jump table":               Loop + LocalGet(0) + "\x0e\x00\x00" + End,
+		"recursion that branches":    LocalGet(0) + I32Eqz + If + Return + End + LocalGet(0) + I32Const(1) + I32Sub + Call(0) + LocalGet(0) + I32Const(1) + I32Sub + Call(0),
+		"recursion through a table":  LocalGet(0) + I32Const(0) + CallIndirect(0) + LocalGet(0) + I32Const(0) + CallIndirect(0),
+		"recursion":                  recursive,
+		"calls of what takes little": Loop + LocalGet(0) + Call(1) + Br(0) + End,
+		"filling memory":             Loop + I32Const(0) + I32Const(0) + I32Const(65536) + MemoryFill + Br(0) + End,
+		"code without end":           strings.Repeat(I32Const(1)+Drop, 200_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := program(code)
+			p.Functions = append(p.Functions, Function{Code: Nop})
+			p.Elements = []uint32{0}
+			metered := rewrite(t, p.Encode(), meter.Options{})
+			for name, engine := range engines {
+				m := start(t, engine, metered)
+				m.stop = stopped{}
+				_, err := m.module.ExportedFunction("f").Call(t.Context(), 60)
+				require.ErrorIs(t, err, stopped{}, name)
+			}
+		})
+	}
+}
+
+func TestWhatIsAddedCannotBeReached(t *testing.T) {
+	// The module has 1 type, 1 import, 1 function, and 1 global. What is added has the
+	// indexes from 1 on of types and globals, and from 2 on of functions; the function
+	// itself will be 2, which is invalid before.
+	base := func() Module {
+		return Module{
+			Types:     []Type{{}},
+			Imports:   []Import{{Module: "a", Name: "b"}},
+			Functions: []Function{{Code: ""}},
+			Tables:    []string{Funcref + Limits(10)},
+			Memories:  []string{Limits(1)},
+			Globals:   []Global{{Type: I64[0], Mutable: true, Init: I64Const(1)}},
+		}
+	}
+	for name, change := range map[string]func(*Module){
+		"calling it":                 func(m *Module) { m.Functions[0].Code = Call(2) },
+		"calling the last":           func(m *Module) { m.Functions[0].Code = I32Const(1) + Call(6) + Drop },
+		"a reference":                func(m *Module) { m.Functions[0].Code = RefFunc(2) + Drop },
+		"an indirect call":           func(m *Module) { m.Functions[0].Code = I64Const(1) + I32Const(0) + CallIndirect(1) + Drop },
+		"a block of an added type":   func(m *Module) { m.Functions[0].Code = "\x02\x02" + End },
+		"reading the fuel":           func(m *Module) { m.Functions[0].Code = GlobalGet(1) + Drop },
+		"setting the fuel":           func(m *Module) { m.Functions[0].Code = I64Const(1<<62) + GlobalSet(1) },
+		"a global of the fuel":       func(m *Module) { m.Globals = append(m.Globals, Global{Type: I64[0], Init: GlobalGet(2)}) },
+		"exporting the fuel":         func(m *Module) { m.Exports = []Export{{Name: "x", Kind: KindGlobal, Index: 1}} },
+		"exporting a function":       func(m *Module) { m.Exports = []Export{{Name: "x", Kind: KindFunction, Index: 2}} },
+		"starting with it":           func(m *Module) { m.Start = 1 + 2 },
+		"a table of it":              func(m *Module) { m.Elements = []uint32{2} },
+		"a global function":          func(m *Module) { m.Globals = append(m.Globals, Global{Type: Funcref[0], Init: RefFunc(2)}) },
+		"a function of its type":     func(m *Module) { m.Functions = append(m.Functions, Function{Type: 2}) },
+		"an import of an added type": func(m *Module) { m.Imports = append(m.Imports, Import{Module: "a", Name: "c", Type: 1}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := base()
+			_, err := wasmfile.Read(m.Encode(), wasmfile.DefaultLimits())
+			require.NoError(t, err)
+			change(&m)
+			_, err = wasmfile.Read(m.Encode(), wasmfile.DefaultLimits())
+			var malformed *wasmfile.FormatError
+			require.ErrorAs(t, err, &malformed)
+		})
+	}
+	for name, change := range map[string]func(*Module){
+		"export the fuel":   func(m *Module) { m.Exports = []Export{{Name: meter.Fuel, Kind: KindGlobal}} },
+		"export a global":   func(m *Module) { m.Exports = []Export{{Name: meter.GlobalName(0), Kind: KindGlobal}} },
+		"import the refill": func(m *Module) { m.Imports[0] = Import{Module: meter.Module, Name: meter.Refill} },
+	} {
+		t.Run("names: "+name, func(t *testing.T) {
+			m := base()
+			change(&m)
+			module, err := wasmfile.Read(m.Encode(), wasmfile.DefaultLimits())
+			require.NoError(t, err)
+			_, err = meter.Rewrite(module, meter.Options{})
+			var reserved *meter.ReservedError
+			require.ErrorAs(t, err, &reserved)
+		})
+	}
+}
+
+func TestMaxima(t *testing.T) {
+	for name, c := range map[string]struct {
+		memory, table        string
+		wantPages, wantTable wasmfile.Range
+	}{
+		"none":              {Limits(2), Limits(3), wasmfile.Range{Min: 2, Max: 16, HasMax: true}, wasmfile.Range{Min: 3, Max: 100, HasMax: true}},
+		"higher":            {Limits(2, 60000), Limits(3, 1<<30), wasmfile.Range{Min: 2, Max: 16, HasMax: true}, wasmfile.Range{Min: 3, Max: 100, HasMax: true}},
+		"lower":             {Limits(2, 5), Limits(3, 4), wasmfile.Range{Min: 2, Max: 5, HasMax: true}, wasmfile.Range{Min: 3, Max: 4, HasMax: true}},
+		"more at the start": {Limits(20), Limits(200), wasmfile.Range{Min: 20, Max: 20, HasMax: true}, wasmfile.Range{Min: 200, Max: 200, HasMax: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := Module{Memories: []string{c.memory}, Tables: []string{Funcref + c.table, Funcref + c.table}}
+			after, err := wasmfile.Read(rewrite(t, before.Encode(), meter.Options{MemoryPages: 16, TableElements: 200}), wasmfile.DefaultLimits())
+			require.NoError(t, err)
+			require.Equal(t, []wasmfile.Range{c.wantPages}, after.Memories)
+			require.Equal(t, c.wantTable, after.Tables[0].Range)
+			require.Equal(t, c.wantTable, after.Tables[1].Range)
+		})
+	}
+}
+
+func TestGlobalsAreExportedForImages(t *testing.T) {
+	m := Module{Globals: []Global{
+		{Type: I32[0], Mutable: true, Init: I32Const(1)},
+		{Type: I64[0], Init: I64Const(2)},
+		{Type: F64[0], Mutable: true, Init: "\x44\x00\x00\x00\x00\x00\x00\x00\x00"},
+		{Type: Externref[0], Mutable: true, Init: "\xd0\x6f"},
+	}}
+	after, err := wasmfile.Read(rewrite(t, m.Encode(), meter.Options{}), wasmfile.DefaultLimits())
+	require.NoError(t, err)
+	var names []string
+	for _, e := range after.Exports {
+		names = append(names, e.Name)
+	}
+	require.Equal(t, []string{meter.GlobalName(0), meter.GlobalName(2), meter.Fuel}, names)
+}
+
+func TestDataSegmentsAreMerged(t *testing.T) {
+	data := func(segments ...Data) Module {
+		return Module{
+			Memories: []string{Limits(1)}, Data: segments,
+			Exports: []Export{{Name: "memory", Kind: KindMemory}},
+		}
+	}
+	far := int32(1000)
+	for name, c := range map[string]struct {
+		module Module
+		want   int // segments
+	}{
+		"near":         {data(Data{Offset: 8, Content: "one"}, Data{Offset: 20, Content: "two"}, Data{Offset: 23, Content: "three"}), 1},
+		"far":          {data(Data{Offset: 8, Content: "one"}, Data{Offset: far, Content: "two"}), 2},
+		"not in order": {data(Data{Offset: 20, Content: "two"}, Data{Offset: 8, Content: "one"}), 1},
+		"at the end":   {data(Data{Offset: 65530, Content: "abc"}, Data{Offset: 65533, Content: "def"}), 1},
+		"overlapping":  {data(Data{Offset: 8, Content: "one"}, Data{Offset: 9, Content: "two"}), 2},
+		"passive":      {data(Data{Passive: true, Content: "one"}, Data{Offset: 9, Content: "two"}), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := c.module.Encode()
+			metered := rewrite(t, before, meter.Options{})
+			after, err := wasmfile.Read(metered, wasmfile.DefaultLimits())
+			require.NoError(t, err)
+			require.Len(t, after.Segments, c.want)
+			require.Equal(t, memoryOf(t, before), memoryOf(t, metered))
+		})
+	}
+	t.Run("beyond memory", func(t *testing.T) {
+		m := data(Data{Offset: 0, Content: "ab"}, Data{Offset: 65535, Content: "cd"})
+		after, err := wasmfile.Read(rewrite(t, m.Encode(), meter.Options{}), wasmfile.DefaultLimits())
+		require.NoError(t, err)
+		require.Len(t, after.Segments, 2, "the engine must refuse it")
+	})
+	t.Run("used by code", func(t *testing.T) {
+		m := data(Data{Offset: 0, Content: "ab"}, Data{Offset: 2, Content: "cd"}, Data{Passive: true})
+		m.Types, m.Functions = []Type{{}}, []Function{{Code: "\xfc\x09\x02"}} // data.drop
+		after, err := wasmfile.Read(rewrite(t, m.Encode(), meter.Options{}), wasmfile.DefaultLimits())
+		require.NoError(t, err)
+		require.Len(t, after.Segments, 3)
+	})
+}
+
+// memoryOf is the memory of a module at the start.
+func memoryOf(t *testing.T, wasm []byte) []byte {
+	runtime := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter())
+	t.Cleanup(func() { runtime.Close(context.Background()) })
+	_, err := runtime.NewHostModuleBuilder(meter.Module).NewFunctionBuilder().
+		WithFunc(func(int64) int64 { return 0 }).Export(meter.Refill).Instantiate(t.Context())
+	require.NoError(t, err)
+	module, err := runtime.Instantiate(t.Context(), wasm)
+	require.NoError(t, err)
+	memory := module.Memory()
+	all, ok := memory.Read(0, memory.Size())
+	require.True(t, ok)
+	return all
+}
+
+func TestNamesStayRight(t *testing.T) {
+	// f calls fail, which is after the import that is added.
+	m := program(LocalGet(0) + Call(1))
+	m.Functions = append(m.Functions, Function{Code: Unreachable})
+	m.Customs = []Custom{
+		{Name: "name", Content: Section(1, "\x02\x00"+Text("outer")+"\x01"+Text("inner"))},
+		{Name: ".debug_info", Content: "offsets"},
+		{Name: "producers", Content: "\x00"},
+	}
+	metered := rewrite(t, m.Encode(), meter.Options{})
+	_, err := start(t, wazero.NewRuntimeConfigInterpreter, metered).module.ExportedFunction("f").Call(t.Context(), 0)
+	require.ErrorContains(t, err, "wasm error: unreachable\nwasm stack trace:\n\t.inner(i32)\n\t.outer(i32)")
+	after, err := wasmfile.Read(metered, wasmfile.DefaultLimits())
+	require.NoError(t, err)
+	require.Len(t, after.Customs, 2)
+	require.Equal(t, wasmfile.Custom{Name: "producers", Data: []byte("\x00")}, after.Customs[1])
+}

@@ -1,0 +1,267 @@
+package wasmfile
+
+import "github.com/tetratelabs/wazero/api"
+
+// Instruction is one instruction of a function.
+type Instruction struct {
+	Op Opcode
+	// Start and End are where it begins and ends in the code.
+	Start, End int
+	// Index is what the instruction names: the function of call and ref.func, the
+	// global of global.get and global.set. Otherwise it has no meaning.
+	Index uint32
+}
+
+// Code reads the code of a function that a [Module] holds, which was checked.
+type Code struct {
+	module *Module
+	r      reader
+}
+
+// Code reads the instructions of the i-th function that the module defines.
+func (m *Module) Code(i int) Code {
+	b := m.Bodies[i]
+	return Code{m, reader{data: m.wasm[b.Code:b.End], base: b.Code}}
+}
+
+// Next reads the next instruction, false after the last.
+func (c *Code) Next(in *Instruction) bool {
+	return c.r.left() > 0 && c.r.instruction(c.module, in)
+}
+
+// Bytes are the code itself.
+func (c *Code) Bytes() []byte { return c.r.data }
+
+// instruction reads one instruction; false if it failed.
+func (r *reader) instruction(m *Module, in *Instruction) bool {
+	in.Start = r.at
+	first := r.byte()
+	in.Op = Opcode(first)
+	kind := plainImmediates[first]
+	if kind == immPrefixed {
+		kind = r.prefixed(in, first)
+	}
+	switch kind {
+	case noImmediate:
+	case noInstruction:
+		r.at = in.Start
+		r.refuse(feature(first, 0))
+	case immVariable, immLabel:
+		r.u32()
+	case immGlobal:
+		in.Index = r.index("global", len(m.Globals))
+	case immFunction:
+		in.Index = r.index("function", len(m.Functions))
+	case immI32:
+		r.signed(32)
+	case immI64:
+		r.signed(64)
+	case immMemArg:
+		r.memArg()
+	case immBlockType:
+		r.blockType(m)
+	case immTypeAndTable:
+		r.index("type", len(m.Types))
+		r.u32()
+	case immLabels:
+		for range r.countOf("labels of one br_table", m.limits.Targets) {
+			r.u32()
+		}
+		r.u32()
+	case imm4Bytes:
+		r.bytes(4)
+	case imm8Bytes:
+		r.bytes(8)
+	case imm16Bytes:
+		r.bytes(16)
+	case immLane:
+		r.byte()
+	case immMemArgAndLane:
+		r.memArg()
+		r.byte()
+	case immZero:
+		r.zero()
+	case immTwoZeros:
+		r.zero()
+		r.zero()
+	case immIndexAndZero:
+		r.u32()
+		r.zero()
+	case immTwoIndexes:
+		r.u32()
+		r.u32()
+	case immRefType:
+		r.refType()
+	case immSelectTypes:
+		if r.count() != 1 {
+			r.fail("select has not one type")
+		}
+		r.valueType()
+	}
+	in.End = r.at
+	return r.err == nil
+}
+
+// prefixed reads the rest of an opcode. That of a vector instruction is a number by the
+// standard, but wazero reads one byte of it, and the second one, if there is one, as an
+// instruction without effect: it must be in its shortest form, so that both agree.
+func (r *reader) prefixed(in *Instruction, first byte) byte {
+	at := r.at
+	second := r.u32()
+	long := r.at - at
+	table := miscImmediates
+	if first == prefixVector {
+		table = vectorImmediates
+	}
+	if second >= uint32(len(table)) || table[second] == noInstruction {
+		r.at = in.Start
+		r.refuse(feature(first, second))
+		return noImmediate
+	}
+	if first == prefixVector && (second < 0x80 && long != 1 || long > 2) {
+		r.fail("an opcode is not in its shortest form")
+	}
+	in.Op = Opcode(first)<<8 | Opcode(second)
+	return table[second]
+}
+
+// memArg reads alignment and offset.
+func (r *reader) memArg() {
+	const multiMemory = 1 << 6
+	if r.u32()&multiMemory != 0 {
+		r.refuse("more than one memory")
+	}
+	r.u32()
+}
+
+func (r *reader) zero() {
+	if r.byte() != 0 {
+		r.at--
+		r.refuse("more than one memory")
+	}
+}
+
+const blockEmpty = 0x40
+
+func (r *reader) blockType(m *Module) {
+	if r.err == nil && r.left() > 0 {
+		if b := r.data[r.at]; b == blockEmpty || isValueType(b) {
+			r.at++
+			return
+		}
+	}
+	at := r.at
+	if index := r.signed(33); r.err == nil && (index < 0 || index >= int64(len(m.Types))) {
+		r.at = at
+		r.fail("a block of a type that is not there")
+	}
+}
+
+// Forms of types.
+const (
+	formFunc    = 0x60
+	typeV128    = 0x7b
+	typeFuncref = 0x70
+)
+
+func isValueType(b byte) bool {
+	switch b {
+	case api.ValueTypeI32, api.ValueTypeI64, api.ValueTypeF32, api.ValueTypeF64,
+		api.ValueTypeExternref, typeFuncref, typeV128:
+		return true
+	}
+	return false
+}
+
+func (r *reader) valueType() api.ValueType {
+	t := r.byte()
+	if r.err == nil && !isValueType(t) {
+		r.at--
+		r.typeFailure(t)
+	}
+	return t
+}
+
+func (r *reader) refType() api.ValueType {
+	t := r.byte()
+	if r.err == nil && t != typeFuncref && t != api.ValueTypeExternref {
+		r.at--
+		r.typeFailure(t)
+	}
+	return t
+}
+
+// typeFailure tells what is wrong with the byte at which the reader is.
+func (r *reader) typeFailure(t byte) {
+	switch t {
+	case 0x63, 0x64:
+		r.refuse("typed function references")
+	case 0x69, 0x74:
+		r.refuse("exceptions")
+	default:
+		r.fail("an unknown value type")
+	}
+}
+
+// body checks a function: it may have been cut off, nest without end, or name what is
+// not there. Types of operands are for the engine to check.
+func (r *reader) body(m *Module) Body {
+	size := r.u32()
+	b := Body{Start: r.offset()}
+	if !r.limit("bytes of code in one function", uint64(size), m.limits.Body) {
+		return b
+	}
+	code := reader{data: r.bytes(size), base: b.Start, err: r.err}
+	var locals uint64
+	for range code.count() {
+		locals += uint64(code.u32())
+		code.valueType()
+	}
+	code.limit("local variables in one function", locals, m.limits.Locals)
+	b.Code, b.End, b.Locals = code.offset(), code.base+len(code.data), int(locals)
+	nesting := 1
+	var in Instruction
+	for nesting > 0 && code.instruction(m, &in) {
+		switch in.Op {
+		case OpBlock, OpLoop, OpIf:
+			nesting++
+			code.limit("blocks inside of each other", uint64(nesting-1), m.limits.Nesting)
+		case OpEnd:
+			nesting--
+		case OpMemoryInit, OpDataDrop:
+			m.UsesSegments = true
+		}
+	}
+	if code.err == nil && code.left() > 0 {
+		code.fail("a function goes on after its end")
+	}
+	r.err = code.err
+	return b
+}
+
+// constant checks an expression that gives a global or segment its value: a single
+// instruction. It answers the value of i32.const.
+func (r *reader) constant(m *Module) (value int32, known bool) {
+	var in Instruction
+	at := r.at
+	if !r.instruction(m, &in) {
+		return 0, false
+	}
+	switch in.Op {
+	case OpI32Const:
+		number := reader{data: r.data, at: at + 1}
+		value, known = int32(number.signed(32)), true
+	case OpRefFunc:
+		m.addFuncRef(r.base+at+1, r.offset(), in.Index)
+	case OpI64Const, opF32Const, opF64Const, OpGlobalGet, opRefNull, opV128Const:
+	default:
+		r.at = at
+		r.refuse("more than one constant in an expression")
+	}
+	at = r.at
+	if r.byte() != byte(OpEnd) && r.err == nil {
+		r.at = at
+		r.refuse("more than one constant in an expression")
+	}
+	return value, known
+}

@@ -1,0 +1,79 @@
+package wasmfile
+
+import "fmt"
+
+// Limits caps what a module may hold. Each is the largest count that is taken.
+type Limits struct {
+	// Types is the number of function types; Values that of the parameters and results
+	// of one of them.
+	Types, Values int
+	// Imports and Exports count all kinds.
+	Imports, Exports int
+	// Functions, Tables and Globals count those that the module defines.
+	Functions, Tables, Globals int
+	// TableElements is how many elements all tables have at the start.
+	TableElements int
+	// Segments is the number of data segments and that of element segments.
+	Segments int
+	// Customs is the number of custom sections.
+	Customs int
+	// Name is the length of a name of an import, export, or custom section in bytes.
+	Name int
+	// Names is how many names the name section has, for stack traces.
+	Names int
+	// Body is the code of one function in bytes.
+	Body int
+	// Locals is the number of local variables of one function, without parameters.
+	Locals int
+	// Nesting is how deep blocks of a function lie in each other.
+	Nesting int
+	// Targets is the number of labels of one br_table.
+	Targets int
+}
+
+// DefaultLimits leave room above the largest modules that are known. Go's own
+// compiler, as a module of 49 MB, has 20,000 functions, of 670 KB at most, as many
+// table elements, and 100,000 data segments, which is where Go's linker stops; as Go
+// makes a block of each place where a function may go on, they are 7,700 deep, and a
+// br_table has 12,000 labels. C++ and Rust make more and smaller functions with more
+// locals.
+func DefaultLimits() Limits {
+	return Limits{
+		Types: 10_000, Values: 1_000,
+		Imports: 1_000, Exports: 10_000,
+		Functions: 500_000, Tables: 16, Globals: 10_000,
+		TableElements: 1_000_000,
+		Segments:      200_000,
+		Customs:       1_000,
+		Name:          10_000,
+		Names:         1_000_000,
+		Body:          4 << 20,
+		Locals:        10_000,
+		Nesting:       20_000,
+		Targets:       50_000,
+	}
+}
+
+// LimitError is a module with too many, or too much, of something.
+type LimitError struct {
+	// What is counted, in plural.
+	What string
+	// Count is how many the module has, Limit how many it may have.
+	Count, Limit uint64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the module has %d %s, the limit is %d", e.Count, e.What, e.Limit)
+}
+
+// UnsupportedError is a module that uses what is not part of WebAssembly 2.0.
+type UnsupportedError struct {
+	// Offset is where in the file, in bytes.
+	Offset int
+	// What is the feature, or the opcode where it belongs to none that is known.
+	What string
+}
+
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("the module uses %s at offset %d, which is not supported: build it for WebAssembly 2.0 without extensions", e.What, e.Offset)
+}

@@ -1,0 +1,251 @@
+// Package wasmfile reads core WebAssembly modules: the whole of the binary format of
+// WebAssembly 2.0, within limits, every section and every instruction. It is how
+// package host refuses a module in milliseconds and with a clear reason before the
+// compiler, which checks types, sees it; and it is the decoder of package meter,
+// which rewrites modules. Nothing is compiled or run here.
+//
+// What is read was checked to be in order, complete, and within the file, and every
+// index of a type, function, or global to name one that is there.
+//
+// See https://webassembly.github.io/spec/core/binary/modules.html.
+package wasmfile
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Errors for files that are no core module.
+var (
+	ErrNotWasm   = errors.New("not a WebAssembly module")
+	ErrComponent = errors.New("a WebAssembly component, not a core module")
+	ErrVersion   = errors.New("a WebAssembly module of an unknown version of the binary format")
+)
+
+// FuncType is the type of a function.
+type FuncType struct {
+	Params, Results []api.ValueType
+}
+
+// Import is something that the module needs.
+type Import struct {
+	Module, Name string
+	Kind         api.ExternType
+	// Func is the type of an imported function.
+	Func FuncType
+}
+
+// Export is something that the module offers.
+type Export struct {
+	Name string
+	Kind api.ExternType
+	// Func is the type of an exported function.
+	Func FuncType
+}
+
+// Range is what a memory or table may have: pages of 64 KiB, or elements.
+type Range struct {
+	Min, Max uint32
+	HasMax   bool
+}
+
+// Table is a table that the module defines.
+type Table struct {
+	Type api.ValueType
+	Range
+}
+
+// Global is a global variable.
+type Global struct {
+	Type    api.ValueType
+	Mutable bool
+}
+
+// Custom is a custom section.
+type Custom struct {
+	Name string
+	Data []byte
+}
+
+// Section is where a section lies in the file.
+type Section struct {
+	ID byte
+	// Start is where the section begins, Items where its content does, behind the count
+	// of its items if it has one, and End where it ends.
+	Start, Items, End int
+	Count             int
+	// Custom is the index of a custom section among them.
+	Custom int
+}
+
+// Body is where a function lies in the file: its local variables from Start on, its
+// instructions from Code to End.
+type Body struct {
+	Start, Code, End int
+	// Locals is the number of local variables, without parameters.
+	Locals int
+}
+
+// FuncRef is where in the file, outside of functions, the index of one stands.
+type FuncRef struct {
+	Start, End int
+	Index      uint32
+}
+
+// Segment is a data segment.
+type Segment struct {
+	// Known is set if it is put at Offset of the first memory at the start.
+	Known  bool
+	Offset uint32
+	Data   []byte
+}
+
+// Module is what a file holds. Indexes of functions and globals count imports first.
+type Module struct {
+	Types   []FuncType
+	Imports []Import
+	Exports []Export
+	// Functions are the types of all functions, Globals all globals.
+	Functions []uint32
+	Globals   []Global
+	// ImportedFunctions and ImportedGlobals are how many of those are imports.
+	ImportedFunctions, ImportedGlobals int
+	// Tables and Memories are those that the module defines.
+	Tables   []Table
+	Memories []Range
+	Customs  []Custom
+	Segments []Segment
+	// UsesSegments is set if code names data segments.
+	UsesSegments bool
+	// HasStart is set if a function runs at the start.
+	HasStart bool
+
+	Sections []Section
+	Bodies   []Body
+	FuncRefs []FuncRef
+
+	wasm   []byte
+	limits Limits
+	named  bool
+	// announced is what the file says how many data segments it has, if it does.
+	announced *int
+}
+
+// Section identifiers.
+const (
+	SectionCustom    = 0
+	SectionType      = 1
+	SectionImport    = 2
+	SectionFunction  = 3
+	SectionTable     = 4
+	SectionMemory    = 5
+	SectionGlobal    = 6
+	SectionExport    = 7
+	SectionStart     = 8
+	SectionElement   = 9
+	SectionCode      = 10
+	SectionData      = 11
+	SectionDataCount = 12
+	sectionTag       = 13
+)
+
+// Order is where a section stands among the others; custom sections stand anywhere.
+func Order(id byte) int {
+	switch {
+	case id == SectionDataCount:
+		return 2*SectionCode - 1
+	default:
+		return 2 * int(id)
+	}
+}
+
+var (
+	magic = []byte{0, 'a', 's', 'm'}
+	// The header's second half is a version and a layer: 1 and 0 for a module.
+	moduleHeader    = []byte{1, 0, 0, 0}
+	componentLayers = []byte{1, 0}
+)
+
+// HeaderSize is the length of magic number and version in bytes.
+const HeaderSize = 8
+
+func checkHeader(wasm []byte) error {
+	if len(wasm) < HeaderSize {
+		if len(wasm) > 0 && bytes.HasPrefix(magic, wasm[:min(len(wasm), len(magic))]) {
+			return ErrTruncated
+		}
+		return ErrNotWasm
+	}
+	switch {
+	case !bytes.Equal(wasm[:4], magic):
+		return ErrNotWasm
+	case bytes.Equal(wasm[4:HeaderSize], moduleHeader):
+		return nil
+	case bytes.Equal(wasm[6:HeaderSize], componentLayers):
+		return ErrComponent
+	}
+	return ErrVersion
+}
+
+// sections calls do for each section with its identifier and content. The reader's
+// base is the content's offset in the file.
+func sections(wasm []byte, do func(id byte, start int, content *reader)) error {
+	if err := checkHeader(wasm); err != nil {
+		return err
+	}
+	r := reader{data: wasm, at: HeaderSize}
+	for r.err == nil && r.left() > 0 {
+		start := r.at
+		id := r.byte()
+		size := r.u32()
+		base := r.at
+		content := reader{data: r.bytes(size), base: base, err: r.err}
+		if r.err != nil {
+			break
+		}
+		do(id, start, &content)
+		if content.err != nil {
+			return content.err
+		}
+	}
+	return r.err
+}
+
+// Size is the length of the file in bytes.
+func (m *Module) Size() int { return len(m.wasm) }
+
+// Bytes is a part of the file.
+func (m *Module) Bytes(start, end int) []byte { return m.wasm[start:end] }
+
+// Read reads a module. Errors are ErrNotWasm, ErrComponent, ErrVersion, ErrTruncated,
+// *FormatError, *LimitError, and *UnsupportedError; what was read until then is
+// answered all the same. The module keeps views of the file.
+func Read(wasm []byte, limits Limits) (*Module, error) {
+	m := &Module{wasm: wasm, limits: limits}
+	last := 0
+	err := sections(wasm, func(id byte, start int, r *reader) {
+		if id != SectionCustom {
+			order := Order(id)
+			if id < sectionTag && order <= last {
+				r.fail("a section is not in its place, or there twice")
+			}
+			last = order
+		}
+		s := Section{ID: id, Start: start, Items: r.base, End: r.base + len(r.data)}
+		m.section(&s, r)
+		if r.err == nil && r.left() > 0 {
+			r.fail("a section goes on after its end")
+		}
+		m.Sections = append(m.Sections, s)
+	})
+	switch {
+	case err != nil:
+	case len(m.Bodies) != len(m.Functions)-m.ImportedFunctions:
+		err = &FormatError{Offset: len(wasm), What: "functions without code"}
+	case m.announced != nil && *m.announced != len(m.Segments):
+		err = &FormatError{Offset: len(wasm), What: "another number of data segments than was announced"}
+	}
+	return m, err
+}

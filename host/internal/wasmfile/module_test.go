@@ -1,0 +1,281 @@
+package wasmfile_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/husk-dev/husk/host/internal/wasmfile"
+	. "github.com/husk-dev/husk/host/internal/wasmtest"
+)
+
+// sample has one of everything.
+func sample() Module {
+	return Module{
+		Types:   []Type{{Params: I64, Results: I32}, {}},
+		Imports: []Import{{Module: "a", Name: "b", Type: 0}},
+		Functions: []Function{
+			{Type: 1, Locals: I32 + F64, Code: Loop + I32Const(-1) + BrIf(0) + End + I64Const(1<<62) + Call(0) + Drop},
+			{Type: 1},
+		},
+		Tables:   []string{Funcref + Limits(2, 10)},
+		Memories: []string{Limits(1, 2)},
+		Globals:  []Global{{Type: I32[0], Mutable: true, Init: I32Const(7)}, {Type: Funcref[0], Init: RefFunc(2)}},
+		Exports:  []Export{{Name: "memory", Kind: KindMemory}, {Name: "f", Kind: KindFunction, Index: 1}, {Name: "g", Kind: KindGlobal}},
+		Start:    1 + 2,
+		Elements: []uint32{1, 2},
+		Data:     []Data{{Offset: 8, Content: "one"}, {Offset: 16, Content: "two"}},
+		Customs:  []Custom{{Name: "x", Content: "data"}},
+	}
+}
+
+func read(wasm []byte) (*wasmfile.Module, error) {
+	return wasmfile.Read(wasm, wasmfile.DefaultLimits())
+}
+
+func TestReadTellsWhatTheModuleSays(t *testing.T) {
+	m, err := read(sample().Encode())
+	require.NoError(t, err)
+	taken := wasmfile.FuncType{Params: []api.ValueType{api.ValueTypeI64}, Results: []api.ValueType{api.ValueTypeI32}}
+	require.Equal(t, []wasmfile.FuncType{taken, {}}, m.Types)
+	require.Equal(t, []wasmfile.Import{{Module: "a", Name: "b", Func: taken}}, m.Imports)
+	require.Equal(t, []uint32{0, 1, 1}, m.Functions)
+	require.Equal(t, 1, m.ImportedFunctions)
+	require.Equal(t, []wasmfile.Export{
+		{Name: "memory", Kind: api.ExternTypeMemory},
+		{Name: "f", Kind: api.ExternTypeFunc},
+		{Name: "g", Kind: api.ExternTypeGlobal},
+	}, m.Exports)
+	require.Equal(t, []wasmfile.Table{{Type: 0x70, Range: wasmfile.Range{Min: 2, Max: 10, HasMax: true}}}, m.Tables)
+	require.Equal(t, []wasmfile.Range{{Min: 1, Max: 2, HasMax: true}}, m.Memories)
+	require.Equal(t, []wasmfile.Global{{Type: api.ValueTypeI32, Mutable: true}, {Type: 0x70}}, m.Globals)
+	require.Equal(t, []wasmfile.Custom{{Name: "x", Data: []byte("data")}}, m.Customs)
+	require.True(t, m.HasStart)
+	require.Equal(t, []wasmfile.Segment{
+		{Known: true, Offset: 8, Data: []byte("one")}, {Known: true, Offset: 16, Data: []byte("two")},
+	}, m.Segments)
+	var indexes []uint32
+	for _, ref := range m.FuncRefs {
+		indexes = append(indexes, ref.Index)
+	}
+	require.Equal(t, []uint32{2, 1, 2, 1, 2}, indexes, "in a global, an export, the start, and elements")
+
+	var ops []wasmfile.Opcode
+	code := m.Code(0)
+	var in wasmfile.Instruction
+	for code.Next(&in) {
+		ops = append(ops, in.Op)
+	}
+	require.Equal(t, []wasmfile.Opcode{
+		wasmfile.OpLoop, wasmfile.OpI32Const, wasmfile.OpBrIf, wasmfile.OpEnd, wasmfile.OpI64Const, wasmfile.OpCall, 0x1a, wasmfile.OpEnd,
+	}, ops)
+	require.Equal(t, 2, m.Bodies[0].Locals)
+}
+
+const header = "\x00asm\x01\x00\x00\x00"
+
+// inCode is a module with a function of the code, which may be anything.
+func inCode(code string) string {
+	return string(Module{Types: []Type{{}}, Functions: []Function{{Code: code}}}.Encode())
+}
+
+func TestReadTellsWhyAFileIsNoModule(t *testing.T) {
+	for name, c := range map[string]struct {
+		file string
+		want error
+		text string
+	}{
+		"empty":                   {"", wasmfile.ErrNotWasm, ""},
+		"text":                    {"#!/bin/sh\n", wasmfile.ErrNotWasm, ""},
+		"header cut off":          {"\x00asm\x01", wasmfile.ErrTruncated, ""},
+		"component":               {"\x00asm\x0d\x00\x01\x00", wasmfile.ErrComponent, ""},
+		"other version":           {"\x00asm\x02\x00\x00\x00", wasmfile.ErrVersion, ""},
+		"section cut off":         {header + "\x01\x05\x00", wasmfile.ErrTruncated, ""},
+		"vector cut off":          {header + Section(3, "\x7f"), wasmfile.ErrTruncated, ""},
+		"number too long":         {header + Section(3, "\x80\x80\x80\x80\x80\x01"), nil, "offset 15: a number is too large"},
+		"number too large":        {header + Section(3, "\xff\xff\xff\xff\x1f"), nil, "a number is too large"},
+		"constant too long":       {inCode("\x41\x80\x80\x80\x80\x80\x00" + Drop), nil, "a number is too large"},
+		"constant too large":      {inCode("\x41\xff\xff\xff\xff\x4f" + Drop), nil, "a number is too large"},
+		"name not UTF-8":          {header + Section(0, "\x01\xff"), nil, "not valid UTF-8"},
+		"unknown value type":      {header + Section(1, "\x01\x60\x01\x00\x00"), nil, "an unknown value type"},
+		"type of an import":       {header + Section(2, "\x01\x01a\x01b\x00\x00"), nil, "there is no type 0"},
+		"kind of an import":       {header + Section(2, "\x01\x01a\x01b\x09\x00"), nil, "an unknown kind"},
+		"function to export":      {header + Section(7, "\x01\x01f\x00\x00"), nil, "there is no function 0"},
+		"type of no function":     {header + Section(1, "\x01\x5d\x00"), nil, "not that of a function"},
+		"limits":                  {header + Section(5, "\x01\x08\x00"), nil, "unknown limits"},
+		"memory too large":        {header + Section(5, "\x01"+Limits(0, 65537)), nil, "a memory of more than 4 GiB"},
+		"unknown section":         {header + Section(14, ""), nil, "an unknown section"},
+		"sections out of order":   {header + Section(3, "\x00") + Section(1, "\x00"), nil, "not in its place"},
+		"section twice":           {header + Section(1, "\x00") + Section(1, "\x00"), nil, "there twice"},
+		"section too long":        {header + Section(1, "\x00\x00"), nil, "a section goes on after its end"},
+		"function without code":   {header + Section(1, "\x01\x60\x00\x00") + Section(3, "\x01\x00"), nil, "functions without code"},
+		"code without a function": {header + Section(10, "\x01\x02\x00\x0b"), nil, "code without a function"},
+		"function cut off":        {inCode(Block), wasmfile.ErrTruncated, ""},
+		"function goes on":        {inCode(End + Nop), nil, "a function goes on after its end"},
+		"mutability":              {header + Section(6, "\x01\x7f\x02\x41\x00\x0b"), nil, "neither constant nor variable"},
+		"number of segments":      {header + Section(12, "\x01"), nil, "another number of data segments"},
+		"form of a segment":       {header + Section(11, "\x01\x03"), nil, "an unknown form of a data segment"},
+		"form of elements":        {header + Section(9, "\x01\x08"), nil, "an unknown form of an element segment"},
+		"second names":            {header + Section(0, "\x04name") + Section(0, "\x04name"), nil, "a second name section"},
+		"count of names":          {header + Section(0, "\x04name\x01\x05\xff\xff\xff\xff\x0f"), wasmfile.ErrTruncated, ""},
+		"length of names":         {header + Section(0, "\x04name\x00\x03\x01a\x00"), nil, "names go on after their end"},
+		"vector opcode":           {inCode("\xfd\x8c\x00"), nil, "an opcode is not in its shortest form"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := read([]byte(c.file))
+			if c.want != nil {
+				require.ErrorIs(t, err, c.want)
+				return
+			}
+			var malformed *wasmfile.FormatError
+			require.ErrorAs(t, err, &malformed)
+			require.ErrorContains(t, err, c.text)
+		})
+	}
+}
+
+func TestReadRefusesWhatIsNotInWebAssembly2(t *testing.T) {
+	for name, c := range map[string]struct{ file, feature string }{
+		"return_call":           {inCode("\x12\x00"), "tail calls"},
+		"try":                   {inCode("\x06\x40"), "exceptions"},
+		"tag section":           {header + Section(13, "\x00"), "exceptions"},
+		"call_ref":              {inCode("\x14\x00"), "typed function references"},
+		"reference type":        {header + Section(1, "\x01\x60\x01\x64\x00\x00"), "typed function references"},
+		"struct type":           {header + Section(1, "\x01\x5f\x00"), "garbage collection"},
+		"struct.new":            {inCode("\xfb\x00\x00"), "garbage collection"},
+		"atomic":                {inCode("\xfe\x03\x00"), "threads"},
+		"shared memory":         {header + Section(5, "\x01\x03\x01\x01"), "threads"},
+		"64-bit memory":         {header + Section(5, "\x01\x04\x01"), "memories or tables of 64 bits"},
+		"second memory":         {inCode(I32Const(0) + "\x28\x42\x01\x00" + Drop), "more than one memory"},
+		"growing it":            {inCode(I32Const(0) + "\x40\x01" + Drop), "more than one memory"},
+		"relaxed vectors":       {inCode("\xfd\x80\x02"), "relaxed vector instructions"},
+		"gap in the vectors":    {inCode("\xfd\x9a\x01"), "the unknown opcode 0xfd 0x9a"},
+		"unknown misc":          {inCode("\xfc\x12"), "the unknown opcode 0xfc 0x12"},
+		"unknown opcode":        {inCode("\x27"), "the unknown opcode 0x27"},
+		"extended constants":    {header + Section(6, "\x01\x7f\x00\x41\x00\x41\x00\x6a\x0b"), "more than one constant in an expression"},
+		"computation in global": {header + Section(6, "\x01\x7f\x00\x45\x0b"), "more than one constant in an expression"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := read([]byte(c.file))
+			var unsupported *wasmfile.UnsupportedError
+			require.ErrorAs(t, err, &unsupported)
+			require.Equal(t, c.feature, unsupported.What)
+		})
+	}
+}
+
+func TestReadCapsEveryCount(t *testing.T) {
+	three := wasmfile.Limits{
+		Types: 3, Values: 3, Imports: 3, Exports: 3, Functions: 3, Tables: 3, Globals: 3, TableElements: 3,
+		Segments: 3, Customs: 3, Name: 3, Names: 3, Body: 40, Locals: 3, Nesting: 3, Targets: 3,
+	}
+	items := func(id byte, item string) string { return header + Section(id, "\x04"+strings.Repeat(item, 4)) }
+	for name, c := range map[string]struct {
+		file string
+		what string
+	}{
+		"types":              {items(1, "\x60\x00\x00"), "types"},
+		"parameters":         {header + Section(1, "\x01\x60\x04\x7f\x7f\x7f\x7f\x00"), "parameters or results of one function"},
+		"imports":            {items(2, "\x00\x00\x03\x7f\x00"), "imports"},
+		"functions":          {header + Section(1, "\x01\x60\x00\x00") + Section(3, "\x04\x00\x00\x00\x00"), "functions"},
+		"tables":             {items(4, Funcref+Limits(0)), "tables"},
+		"elements":           {header + Section(4, "\x02"+Funcref+Limits(2)+Funcref+Limits(2)), "elements in its tables"},
+		"globals":            {items(6, "\x7f\x00\x41\x00\x0b"), "global variables"},
+		"exports":            {items(7, ""), "exports"},
+		"element segments":   {items(9, ""), "element segments"},
+		"data segments":      {items(11, ""), "data segments"},
+		"announced ones":     {header + Section(12, "\x04"), "data segments"},
+		"an element segment": {header + Section(4, "\x01"+Funcref+Limits(1)) + Section(9, "\x01\x00\x41\x00\x0b\x04\x00\x00\x00\x00"), "elements in one segment"},
+		"custom sections":    {header + strings.Repeat(Section(0, "\x01x"), 4), "custom sections"},
+		"a name":             {header + Section(0, "\x04abcd"), "bytes in one name"},
+		"names":              {header + Section(0, "\x04name\x01\x09\x04\x00\x00\x00\x00\x00\x00\x00\x00"), "names"},
+		"code":               {inCode(strings.Repeat(Nop, 2)), "bytes of code in one function"},
+		"locals":             {header + Section(1, "\x01\x60\x00\x00") + Section(3, "\x01\x00") + Section(10, "\x01\x04\x01\x04\x7f\x0b"), "local variables in one function"},
+		"blocks":             {inCode(strings.Repeat(Block, 4) + strings.Repeat(End, 4)), "blocks inside of each other"},
+		"labels":             {inCode(I32Const(0) + "\x0e\x04\x00\x00\x00\x00\x00"), "labels of one br_table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits := three
+			switch name {
+			case "code":
+				limits.Body = 3
+			case "names":
+				limits.Name = 4
+			}
+			_, err := wasmfile.Read([]byte(c.file), limits)
+			var limit *wasmfile.LimitError
+			require.ErrorAs(t, err, &limit)
+			require.Equal(t, &wasmfile.LimitError{What: c.what, Count: 4, Limit: 3}, limit)
+		})
+	}
+	var limit *wasmfile.LimitError
+	_, err := wasmfile.Read([]byte(header+Section(5, "\x02"+Limits(1)+Limits(1))), three)
+	require.ErrorAs(t, err, &limit)
+	require.EqualError(t, err, "the module has 2 memories, the limit is 1")
+}
+
+func TestInsertFunctionMovesNames(t *testing.T) {
+	subsection := func(id byte, content string) string { return Section(id, content) }
+	before := subsection(0, Text("m")) +
+		subsection(1, "\x02\x00"+Text("a")+"\x01"+Text("b")) +
+		subsection(2, "\x01\x01\x01\x00"+Text("x")) +
+		subsection(9, "\x01\x00"+Text("data")) +
+		subsection(7, "\x01\x00"+Text("g"))
+	after, err := wasmfile.InsertFunction([]byte(before), wasmfile.NamedFunction{Index: 1, Name: "new"}, wasmfile.NamedFunction{Index: 3, Name: "last"})
+	require.NoError(t, err)
+	require.Equal(t, subsection(0, Text("m"))+
+		subsection(1, "\x04\x00"+Text("a")+"\x01"+Text("new")+"\x02"+Text("b")+"\x03"+Text("last"))+
+		subsection(2, "\x01\x02\x01\x00"+Text("x"))+
+		subsection(7, "\x01\x00"+Text("g")), string(after))
+}
+
+func TestWithCustomReplaces(t *testing.T) {
+	first, err := wasmfile.WithCustom(sample().Encode(), "y", []byte("1"))
+	require.NoError(t, err)
+	second, err := wasmfile.WithCustom(first, "x", []byte("2"))
+	require.NoError(t, err)
+	module, err := read(second)
+	require.NoError(t, err)
+	require.Equal(t, []wasmfile.Custom{{Name: "y", Data: []byte("1")}, {Name: "x", Data: []byte("2")}}, module.Customs)
+
+	_, err = wasmfile.WithCustom([]byte("x"), "x", nil)
+	require.ErrorIs(t, err, wasmfile.ErrNotWasm)
+}
+
+func TestReadAgreesWithTheCompiler(t *testing.T) {
+	runtime := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigInterpreter())
+	defer runtime.Close(t.Context())
+	wasm := sample().Encode()
+	compiled, err := runtime.CompileModule(t.Context(), wasm)
+	require.NoError(t, err)
+	module, err := read(wasm)
+	require.NoError(t, err)
+	require.Equal(t, compiled.ImportedFunctions()[0].ParamTypes(), module.Imports[0].Func.Params)
+	require.Equal(t, compiled.ExportedFunctions()["f"].ParamTypes(), module.Exports[1].Func.Params)
+	require.EqualValues(t, compiled.ExportedMemories()["memory"].Min(), module.Memories[0].Min)
+}
+
+// FuzzRead holds that nothing panics, and that a custom section can be added to
+// whatever can be read.
+func FuzzRead(f *testing.F) {
+	wasm := sample().Encode()
+	f.Add(wasm)
+	f.Add(wasm[:len(wasm)-3])
+	f.Add([]byte("\x00asm\x0d\x00\x01\x00"))
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		before, err := read(wasm)
+		if err != nil || len(before.Customs) == wasmfile.DefaultLimits().Customs {
+			return
+		}
+		with, err := wasmfile.WithCustom(wasm, "added by the test", []byte("data"))
+		require.NoError(t, err)
+		after, err := read(with)
+		require.NoError(t, err)
+		require.Equal(t, "data", string(after.Customs[len(after.Customs)-1].Data))
+		require.Equal(t, before.Exports, after.Exports)
+		require.Equal(t, before.Imports, after.Imports)
+	})
+}

@@ -1,0 +1,154 @@
+package wasmfile
+
+import "encoding/binary"
+
+// NameSection is the custom section with the names of functions, which stack traces
+// show.
+const NameSection = "name"
+
+// NamedFunction is a function that gets a name.
+type NamedFunction struct {
+	Index uint32
+	Name  string
+}
+
+// InsertFunction answers the content of a name section for the module with one more
+// function, whose index those at and after it give way to. The further functions come
+// after all that there are. Names of data segments are dropped.
+func InsertFunction(names []byte, inserted NamedFunction, further ...NamedFunction) ([]byte, error) {
+	edit := &nameEdit{
+		limit: len(names), out: make([]byte, 0, len(names)+256),
+		writes: true, inserted: inserted, further: further,
+	}
+	r := reader{data: names}
+	err := r.names(edit)
+	return edit.out, err
+}
+
+// nameEdit checks a name section, and writes a new one if it is asked to.
+type nameEdit struct {
+	limit    int // of names
+	count    int
+	writes   bool
+	out      []byte
+	inserted NamedFunction
+	further  []NamedFunction
+}
+
+// Subsections of the name section.
+const (
+	namesModule    = 0
+	namesFunctions = 1
+	namesLocals    = 2
+	namesLabels    = 3
+	namesData      = 9
+)
+
+// names reads the content of a name section. wazero takes counts and lengths in it on
+// trust, so that every one is checked here.
+func (r *reader) names(e *nameEdit) error {
+	for r.err == nil && r.left() > 0 {
+		id := r.byte()
+		sub := reader{base: r.offset()}
+		sub.data = r.bytes(r.u32())
+		if r.err != nil {
+			break
+		}
+		sub.base = r.offset() - len(sub.data)
+		var content []byte
+		switch id {
+		case namesModule:
+			sub.name()
+			content = sub.data
+		case namesFunctions:
+			content = sub.functionNames(e)
+		case namesLocals, namesLabels:
+			content = sub.indirectNames(e)
+		default:
+			sub.at = len(sub.data)
+			content = sub.data
+		}
+		if sub.err == nil && sub.left() > 0 {
+			sub.fail("names go on after their end")
+		}
+		r.err = sub.err
+		if e.writes && id != namesData {
+			e.out = append(e.out, id)
+			e.out = binary.AppendUvarint(e.out, uint64(len(content)))
+			e.out = append(e.out, content...)
+		}
+	}
+	return r.err
+}
+
+// entries reads the length of a vector of names.
+func (r *reader) entries(e *nameEdit) int {
+	n := r.count()
+	e.count += n
+	r.limit("names", uint64(e.count), e.limit)
+	return n
+}
+
+func (r *reader) functionNames(e *nameEdit) []byte {
+	n := r.entries(e)
+	var out []byte
+	written := 0
+	put := func(f NamedFunction) {
+		out = binary.AppendUvarint(out, uint64(f.Index))
+		out = binary.AppendUvarint(out, uint64(len(f.Name)))
+		out = append(out, f.Name...)
+		written++
+	}
+	pending := e.writes
+	for i := 0; i < n && r.err == nil; i++ {
+		f := NamedFunction{Index: r.index("function", maxIndex), Name: r.name()}
+		if !e.writes {
+			continue
+		}
+		if f.Index >= e.inserted.Index {
+			if pending {
+				put(e.inserted)
+				pending = false
+			}
+			f.Index++
+		}
+		put(f)
+	}
+	if !e.writes {
+		return nil
+	}
+	if pending {
+		put(e.inserted)
+	}
+	for _, f := range e.further {
+		put(f)
+	}
+	return append(binary.AppendUvarint(nil, uint64(written)), out...)
+}
+
+// maxIndex bounds indexes of functions, of which no module has as many.
+const maxIndex = 1 << 27
+
+// indirectNames reads names within functions: of locals, or labels.
+func (r *reader) indirectNames(e *nameEdit) []byte {
+	n := r.entries(e)
+	out := binary.AppendUvarint(nil, uint64(n))
+	for i := 0; i < n && r.err == nil; i++ {
+		function := r.index("function", maxIndex)
+		start := r.at
+		inner := r.entries(e)
+		for j := 0; j < inner && r.err == nil; j++ {
+			r.u32()
+			r.name()
+		}
+		if !e.writes {
+			continue
+		}
+		if function >= e.inserted.Index {
+			function++
+		}
+		out = binary.AppendUvarint(out, uint64(function))
+		out = append(out, r.data[start:r.at]...)
+	}
+	return out
+}
