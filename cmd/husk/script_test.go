@@ -20,6 +20,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
@@ -155,6 +156,10 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 			text = regexp.MustCompile(n.what).ReplaceAllString(text, n.by)
 		}
 		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+	},
+	// metaschema FILE: the file, or stdout, is a package schema that Pulumi's metaschema allows.
+	"metaschema": func(ts *testscript.TestScript, _ bool, args []string) {
+		ts.Check(metaschema.Validate([]byte(ts.ReadFile(args[0]))))
 	},
 	// truncate FILE SIZE: cuts a file off after so many bytes.
 	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
