@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/host"
 )
 
 func (a *app) providerCommand() *cobra.Command {
@@ -72,69 +70,6 @@ func (a *app) providerBuild() *cobra.Command {
 }
 
 func megabytes(bytes int) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
-
-// inspection is what inspect tells.
-type inspection struct {
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`
-	SDK      string         `json:"sdk,omitempty"`
-	Digest   string         `json:"digest"`
-	Size     int            `json:"size"`
-	Memory   uint64         `json:"memory"`
-	Manifest *host.Manifest `json:"manifest,omitempty"`
-	Imports  []string       `json:"imports"`
-	Exports  []string       `json:"exports"`
-}
-
-func (a *app) providerInspect() *cobra.Command {
-	return &cobra.Command{
-		Use: "inspect FILE", Short: "Show what a provider module is, and what it could ask of the host", Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
-				m, err := p.Module(cmd.Context(), "", args[0])
-				if err != nil {
-					return err
-				}
-				info := m.Info()
-				shown := inspection{
-					Name: m.Name, Version: m.Version, SDK: m.SDK, Digest: info.Digest, Size: info.Size,
-					Memory: info.Memory, Manifest: info.Manifest, Exports: info.Exports, Imports: []string{},
-				}
-				for _, i := range info.Imports {
-					shown.Imports = append(shown.Imports, i.Module+" "+i.Name)
-				}
-				if a.json {
-					return a.writeJSON(shown)
-				}
-				return a.writeInspection(shown)
-			})
-		},
-	}
-}
-
-func (a *app) writeInspection(i inspection) error {
-	manifest := "none: husk provider build adds one"
-	if i.Manifest != nil {
-		manifest = i.Manifest.Name + " " + i.Manifest.Version
-	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	row := func(name, value string) { fmt.Fprintf(t, "%s\t%s\n", name, display.Escape(value)) }
-	row("provider", i.Name+" "+i.Version)
-	if i.SDK != "" {
-		row("sdk", i.SDK)
-	}
-	row("manifest", manifest)
-	row("digest", i.Digest)
-	row("size", megabytes(i.Size))
-	row("memory at start", megabytes(int(i.Memory)))
-	for n, name := range i.Imports {
-		row([]string{"imports", ""}[min(n, 1)], name)
-	}
-	for n, name := range i.Exports {
-		row([]string{"exports", ""}[min(n, 1)], name)
-	}
-	return writing(t.Flush())
-}
 
 func (a *app) providerSchema() *cobra.Command {
 	return &cobra.Command{
