@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 //	$LAB          the source of the provider for tests, testdata/lab
 //	$PROVIDERS    the directory of the providers in examples
 //	lab.wasm      the lab, built
+//	$FILES        the URL of a server that has the script's files
 //
 // and may use the commands of [commands] beside testscript's own.
 func TestScripts(t *testing.T) {
@@ -105,6 +106,7 @@ func (s *sharedParts) setup(e *testscript.Env) error {
 	e.Vars = append(e.Vars,
 		"HOME="+s.home, "XDG_CONFIG_HOME="+s.home, "AppData="+s.home,
 		"HUSK_CACHE_DIR="+s.cache, "LAB="+s.lab, "PROVIDERS="+providers, "NO_COLOR=1")
+	serveFiles(e)
 	module, err := s.build()
 	if err != nil {
 		return err
@@ -161,6 +163,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"metaschema": func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(metaschema.Validate([]byte(ts.ReadFile(args[0]))))
 	},
+	"pack": pack,
 	// truncate FILE SIZE: cuts a file off after so many bytes.
 	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
 		size, err := strconv.ParseInt(args[1], 10, 64)

@@ -5,11 +5,16 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"time"
 
+	"github.com/husk-dev/husk/abi/property"
 	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/assets"
 )
 
 // Config is the lab's configuration, none of which is needed.
@@ -197,6 +202,82 @@ func (c *Config) labelFunction(pkg string) guest.Function {
 	})
 }
 
+// ParcelInputs are a Parcel's.
+type ParcelInputs struct {
+	Letter *property.Asset   `husk:"letter" doc:"A text in it."`
+	Box    *property.Archive `husk:"box" doc:"Files in it."`
+}
+
+// ParcelState is a Parcel's.
+type ParcelState struct {
+	ParcelInputs
+	Contents []string `husk:"contents" doc:"What was found in it."`
+	Packed   string   `husk:"packed" doc:"The SHA-256 of the box as a zip file."`
+}
+
+// Parcel is a resource that is opened.
+type Parcel struct{}
+
+func open(ctx context.Context, in ParcelInputs) (s ParcelState, err error) {
+	s = ParcelState{ParcelInputs: in, Contents: []string{}}
+	if in.Letter != nil {
+		letter, err := assets.Open(ctx, *in.Letter)
+		if err != nil {
+			return s, err
+		}
+		text, err := io.ReadAll(letter)
+		if err = errors.Join(err, letter.Close()); err != nil {
+			return s, err
+		}
+		s.Contents = append(s.Contents, string(text))
+	}
+	if in.Box != nil {
+		for file, err := range assets.Entries(ctx, *in.Box) {
+			if err != nil {
+				return s, err
+			}
+			text, err := io.ReadAll(file)
+			if err != nil {
+				return s, err
+			}
+			s.Contents = append(s.Contents, file.Name+": "+string(text))
+		}
+		packed, err := assets.OpenArchive(ctx, *in.Box, assets.Zip)
+		if err != nil {
+			return s, err
+		}
+		hash := sha256.New()
+		_, err = io.Copy(hash, packed)
+		if err = errors.Join(err, packed.Close()); err != nil {
+			return s, err
+		}
+		s.Packed = hex.EncodeToString(hash.Sum(nil))
+	}
+	return s, nil
+}
+
+// Create opens a parcel.
+func (Parcel) Create(ctx context.Context, r guest.CreateRequest[ParcelInputs]) (guest.CreateResponse[ParcelState], error) {
+	s, err := open(ctx, r.Inputs)
+	return guest.CreateResponse[ParcelState]{ID: "parcel", State: s}, err
+}
+
+// Update opens another one.
+func (Parcel) Update(ctx context.Context, r guest.UpdateRequest[ParcelInputs, ParcelState]) (guest.UpdateResponse[ParcelState], error) {
+	s, err := open(ctx, r.Inputs)
+	return guest.UpdateResponse[ParcelState]{State: s}, err
+}
+
+// Delete finds that what was in it cannot be had any more.
+func (Parcel) Delete(ctx context.Context, r guest.DeleteRequest[ParcelState]) error {
+	if letter := r.State.Letter; letter != nil {
+		if _, err := assets.Open(ctx, *letter); !errors.Is(err, assets.ErrElided) {
+			return errors.New("the letter is still there")
+		}
+	}
+	return nil
+}
+
 func main() {
 	config := &Config{}
 	guest.Serve(guest.Provider{
@@ -211,6 +292,7 @@ func main() {
 			guest.ResourceOf("lab:index:Crate", Crate{}),
 			guest.ResourceOf("lab:index:Wait", Wait{}),
 			guest.ResourceOf("lab:index:Trouble", Trouble{}),
+			guest.ResourceOf("lab:index:Parcel", Parcel{}),
 		},
 		Functions: []guest.Function{config.labelFunction("lab")},
 	})

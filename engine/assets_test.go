@@ -1,0 +1,291 @@
+package engine_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/contents"
+	. "github.com/husk-dev/husk/engine/internal/enginetest"
+)
+
+const (
+	helloHash = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" // SHA-256 of hello
+	otherHash = "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa" // SHA-256 of other
+)
+
+func fileAsset(path string) property.Value {
+	return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path})
+}
+
+// post is a provider whose resources do with their assets what a test says.
+type post struct {
+	abi.Unimplemented
+	check  func(abi.CheckRequest) property.Map
+	create func(context.Context, abi.CreateRequest) (property.Map, error)
+	diff   func(abi.DiffRequest)
+	update func(context.Context, abi.UpdateRequest) (property.Map, error)
+	remove func(context.Context, abi.DeleteRequest) error
+	// construct makes components with the monitor.
+	construct func(context.Context, abi.Monitor, abi.ConstructRequest) error
+}
+
+func (p *post) Load(context.Context, engine.PackageSpec) (abi.Provider, error) { return p, nil }
+
+func (p *post) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	if p.check != nil {
+		return abi.CheckResponse{Inputs: p.check(req)}, nil
+	}
+	return abi.CheckResponse{Inputs: req.News}, nil
+}
+
+func (p *post) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
+	if p.diff != nil {
+		p.diff(req)
+	}
+	return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+}
+
+func (p *post) Create(ctx context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
+	if p.create == nil {
+		return abi.CreateResponse{ID: "made", State: req.Inputs}, nil
+	}
+	state, err := p.create(ctx, req)
+	return abi.CreateResponse{ID: "made", State: state}, err
+}
+
+func (p *post) Update(ctx context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {
+	state, err := p.update(ctx, req)
+	return abi.UpdateResponse{State: state}, err
+}
+
+func (p *post) Read(_ context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
+	return abi.ReadResponse{ID: req.ID, State: *req.State, Inputs: req.Inputs}, nil
+}
+
+func (p *post) Delete(ctx context.Context, req abi.DeleteRequest) error {
+	if p.remove != nil {
+		return p.remove(ctx, req)
+	}
+	return nil
+}
+
+func (p *post) Construct(ctx context.Context, req abi.ConstructRequest) (abi.ConstructResponse, error) {
+	return abi.ConstructResponse{}, p.construct(ctx, abi.MonitorFrom(ctx), req)
+}
+
+// newPost returns a stack that uses the provider, and the directory of its program.
+func newPost(t *testing.T, p *post) (s *Stack, dir string) {
+	dir = t.TempDir()
+	s = NewStack(t, NewCloud())
+	s.Edit = func(d *engine.Deployment) { d.Providers, d.Contents = p, contents.Source{Dir: dir} }
+	return s, dir
+}
+
+func write(t *testing.T, dir, name, data string) {
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+}
+
+func letter(inputs property.Map) Program {
+	return func(p *Run) error {
+		_, err := p.Custom("post:index:Letter", "letter", inputs)
+		return err
+	}
+}
+
+func hashOf(v property.Value) string {
+	a, _ := v.AsAsset()
+	return a.Hash
+}
+
+func TestAssetsGetTheirHashWhenTheyAreRegistered(t *testing.T) {
+	s, dir := newPost(t, &post{})
+	write(t, dir, "a", "hello")
+	text := property.AssetOf(property.Asset{Source: property.SourceText, Text: "hello"})
+	s.Up(letter(Props("one", fileAsset("a"), "secret", property.Secret(text),
+		"list", property.Array(property.AssetOf(property.Asset{Source: property.SourcePath, Path: "a", Hash: helloHash})))))
+	inputs := s.Resource("letter").Inputs
+	require.Equal(t, helloHash, hashOf(inputs.Get("one")))
+	require.True(t, inputs.Get("secret").IsSecret())
+	require.Equal(t, helloHash, hashOf(inputs.Get("secret").Plain()))
+	list, _ := inputs.Get("list").AsArray()
+	require.Equal(t, helloHash, hashOf(list[0]))
+}
+
+func TestAssetsThatCannotBeUsedAreErrorsOfTheirProperty(t *testing.T) {
+	s, dir := newPost(t, &post{})
+	write(t, dir, "a", "hello")
+	wrong := property.Asset{Source: property.SourcePath, Path: "a", Hash: otherHash}
+	archive := property.ArchiveOf(property.Archive{Source: property.SourceAssets,
+		Assets: property.NewMap(property.Entry{Key: "in/it", Value: property.AssetOf(wrong)})})
+	for name, tc := range map[string]struct {
+		inputs property.Map
+		want   string
+	}{
+		"missing":              {Props("files", property.Array(fileAsset("a"), fileAsset("b"))), "files[1]: the asset cannot be used: there is no file " + filepath.Join(dir, "b")},
+		"of a wrong hash":      {Props("f", property.AssetOf(wrong)), "f: the asset cannot be used: its hash is said to be " + otherHash + ", but that of its contents is " + helloHash},
+		"of one in an archive": {Props("f", archive), `f: the archive cannot be used: "in/it": its hash is said to be`},
+		"without contents":     {Props("f", property.AssetOf(property.Asset{})), "f: the asset cannot be used: it has neither contents nor a hash"},
+		"without a network": {Props("f", property.AssetOf(property.Asset{Source: property.SourceURI, URI: "https://u:p@host/x?key=hunter2"})),
+			"f: the asset cannot be used: https://host/x cannot be fetched"},
+		"secret": {Props("f", property.Secret(fileAsset("hunter2"))), "f: the asset cannot be used; saying why could tell a secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, run := range []func(context.Context, engine.Deployment) (*engine.Result, error){engine.Preview, engine.Up} {
+				_, err := s.Try(run, letter(tc.inputs))
+				require.ErrorContains(t, err, tc.want)
+				require.NotContains(t, err.Error(), "hunter2")
+			}
+		})
+	}
+}
+
+func TestOldAssetsAreElidedForProvidersAndRestoredInTheState(t *testing.T) {
+	elided := func(m property.Map) {
+		a, ok := m.Get("f").AsAsset()
+		require.True(t, ok)
+		require.Equal(t, property.SourceNone, a.Source)
+		require.Equal(t, helloHash, a.Hash)
+	}
+	provider := &post{
+		diff: func(req abi.DiffRequest) { elided(req.Olds); elided(req.OldInputs) },
+		update: func(ctx context.Context, req abi.UpdateRequest) (property.Map, error) {
+			elided(req.Olds)
+			elided(req.OldInputs)
+			_, err := abi.AssetsFrom(ctx).OpenAsset(ctx, helloHash, abi.AssetsFormBlob)
+			require.ErrorIs(t, err, abi.ErrNotFound)
+			return req.News.With("was", req.Olds.Get("f")), nil
+		},
+		remove: func(ctx context.Context, req abi.DeleteRequest) error {
+			require.Nil(t, abi.AssetsFrom(ctx))
+			require.Equal(t, property.SourceNone, source(req.State.Get("was")))
+			return nil
+		},
+	}
+	s, dir := newPost(t, provider)
+	write(t, dir, "a", "hello")
+	write(t, dir, "b", "other")
+	s.Up(letter(Props("f", fileAsset("a"))))
+	s.Refresh()
+	require.Equal(t, property.SourcePath, source(s.Resource("letter").Outputs.Get("f")), "what a refresh echoes is restored")
+	s.Up(letter(Props("f", fileAsset("b"))))
+	outputs := s.Resource("letter").Outputs
+	require.Equal(t, otherHash, hashOf(outputs.Get("f")))
+	require.Equal(t, property.SourcePath, source(outputs.Get("was")), "what an update echoes is restored")
+	s.Destroy()
+}
+
+func source(v property.Value) property.AssetSource {
+	a, _ := v.AsAsset()
+	return a.Source
+}
+
+func TestAssetsAreComparedByTheirHash(t *testing.T) {
+	updates := 0
+	s, dir := newPost(t, &post{update: func(_ context.Context, req abi.UpdateRequest) (property.Map, error) {
+		updates++
+		return req.News, nil
+	}})
+	write(t, dir, "a", "hello")
+	write(t, dir, "b", "hello")
+	s.Up(letter(Props("f", fileAsset("a"))))
+	s.Up(letter(Props("f", fileAsset("b"))))
+	s.Up(letter(Props("f", property.AssetOf(property.Asset{Source: property.SourceText, Text: "hello"}))))
+	require.Zero(t, updates)
+	write(t, dir, "b", "other")
+	s.Up(letter(Props("f", fileAsset("b"))))
+	require.Equal(t, 1, updates)
+}
+
+func TestAProviderCannotHaveFilesReadThatTheProgramDoesNotName(t *testing.T) {
+	var opened error
+	provider := &post{
+		check: func(req abi.CheckRequest) property.Map {
+			return req.News.With("own", property.AssetOf(property.Asset{Source: property.SourcePath, Path: "passwords", Hash: otherHash}))
+		},
+		create: func(ctx context.Context, req abi.CreateRequest) (property.Map, error) {
+			require.Equal(t, otherHash, hashOf(req.Inputs.Get("own")))
+			_, opened = abi.AssetsFrom(ctx).OpenAsset(ctx, otherHash, abi.AssetsFormBlob)
+			r, err := abi.AssetsFrom(ctx).OpenAsset(ctx, helloHash, abi.AssetsFormBlob)
+			require.NoError(t, err)
+			data, err := io.ReadAll(r)
+			require.NoError(t, err)
+			require.Equal(t, "hello", string(data))
+			return req.Inputs, r.Close()
+		},
+	}
+	s, dir := newPost(t, provider)
+	write(t, dir, "a", "hello")
+	write(t, dir, "passwords", "other")
+	s.Up(func(p *Run) error {
+		first, err := p.Custom("post:index:Letter", "letter", Props("f", fileAsset("a")))
+		if err != nil {
+			return err
+		}
+		require.Equal(t, property.SourcePath, source(first.State.Get("f")))
+		require.Equal(t, property.SourceNone, source(first.State.Get("own")), "the program learns of no file that it has not named")
+		return nil
+	})
+	require.ErrorIs(t, opened, abi.ErrNotFound)
+}
+
+func TestAComponentPassesOnlyAssetsOnThatTheProgramNames(t *testing.T) {
+	provider := &post{
+		construct: func(ctx context.Context, m abi.Monitor, req abi.ConstructRequest) error {
+			r, err := abi.AssetsFrom(ctx).OpenAsset(ctx, helloHash, abi.AssetsFormBlob)
+			require.NoError(t, err)
+			require.NoError(t, r.Close())
+			child := func(name string, inputs property.Map) error {
+				_, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{Type: "post:index:Letter", Name: name, Custom: true, Inputs: inputs})
+				return err
+			}
+			require.NoError(t, child("passed", Props("f", req.Inputs.Get("f"))))
+			require.NoError(t, child("empty", Props()))
+			return child("own", Props("f", fileAsset("passwords")))
+		},
+		create: func(ctx context.Context, req abi.CreateRequest) (property.Map, error) {
+			if req.Name == "empty" {
+				require.Nil(t, abi.AssetsFrom(ctx), "those of the component are not those of its children")
+			} else {
+				r, err := abi.AssetsFrom(ctx).OpenAsset(ctx, helloHash, abi.AssetsFormBlob)
+				require.NoError(t, err)
+				require.NoError(t, r.Close())
+			}
+			return req.Inputs, nil
+		},
+	}
+	s, dir := newPost(t, provider)
+	write(t, dir, "a", "hello")
+	write(t, dir, "passwords", "other")
+	_, err := s.Try(engine.Up, Program(func(p *Run) error {
+		_, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
+			Type: "post:index:Box", Name: "box", Remote: true, Inputs: Props("f", fileAsset("a")),
+		})
+		return err
+	}))
+	require.ErrorContains(t, err, "f: the asset cannot be used: a component may not name files and URLs that the program has not")
+	require.NotNil(t, s.Resource("passed"))
+}
+
+func TestContentsThatChangeDuringADeploymentAreAnError(t *testing.T) {
+	provider := &post{}
+	s, dir := newPost(t, provider)
+	provider.create = func(ctx context.Context, req abi.CreateRequest) (property.Map, error) {
+		write(t, dir, "a", "other")
+		r, err := abi.AssetsFrom(ctx).OpenAsset(ctx, helloHash, abi.AssetsFormBlob)
+		require.NoError(t, err)
+		defer r.Close()
+		_, err = io.ReadAll(r)
+		return req.Inputs, err
+	}
+	write(t, dir, "a", "hello")
+	_, err := s.Try(engine.Up, letter(Props("f", fileAsset("a"))))
+	require.ErrorContains(t, err, "the contents have changed since the deployment began")
+}
