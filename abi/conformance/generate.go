@@ -171,7 +171,7 @@ func (g *generator) value(t *schema.Type) property.Value {
 		if !g.references {
 			return property.String(g.word())
 		}
-		return property.Reference(property.ResourceReference{URN: string(urnOf(cmp.Or(t.Token, "test:index:Thing"))), HasID: true, ID: g.word()})
+		return property.Reference(property.ResourceReference{URN: string(urnOf(cmp.Or(t.ResourceToken(), "test:index:Thing"))), HasID: true, ID: g.word()})
 	case schema.KindUnion:
 		return g.value(t.OneOf[g.random.IntN(len(t.OneOf))])
 	default: // strings, and anything

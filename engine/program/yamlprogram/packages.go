@@ -198,6 +198,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 		r.token = expand(r.typ)
 		return
 	}
+	r.packageVersion = p.schema.Version
 	r.schema = p.schema.ResolveResource(r.typ)
 	if r.schema == nil {
 		c.report.Add(c.unknownToken("resource type", r.typ, r.typeNode, p.schema.NearestResource(r.typ), resourceTokens(p.schema)))

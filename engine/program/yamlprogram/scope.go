@@ -31,7 +31,7 @@ type instance struct {
 func (i *instance) value() property.Value {
 	p := provenance{urns: []string{string(i.urn)}}
 	return p.wrap(property.Reference(property.ResourceReference{
-		URN: string(i.urn), HasID: !i.decl.isComponent(), ID: i.id,
+		URN: string(i.urn), HasID: !i.decl.isComponent(), ID: i.id, PackageVersion: i.decl.packageVersion,
 	}))
 }
 

@@ -38,6 +38,8 @@ type resource struct {
 	// token is the full type token.
 	token string
 	pkg   string
+	// packageVersion is empty where the package has no schema.
+	packageVersion string
 	// schema is nil for providers, and where the package has no schema.
 	schema *schema.Resource
 	// inputs and outputs are nil where nothing is known about them.
