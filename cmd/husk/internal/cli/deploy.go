@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 )
 
@@ -117,12 +118,17 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		s.begin()
 	}
 	o.plugins.KeepModules()
-	_, err = c.perform(ctx, o.deployment)
+	update := workspace.Begun(c.name)
+	result, err := c.perform(ctx, o.deployment)
+	if result != nil {
+		update.Changes = &result.Changes
+	}
+	recorded := o.workspace.Record(context.WithoutCancel(ctx), o.deployment.Stack, update, err)
 	if err == nil {
 		inUse := func() (map[string]bool, error) { return o.workspace.ModulesInUse(ctx) }
 		err = o.plugins.CollectModules(c.name == "destroy", inUse)
 	}
-	return s.end(errors.Join(err, o.close(ctx)))
+	return s.end(errors.Join(err, recorded, o.close(ctx)))
 }
 
 func (a *app) checkDeploy(c command, f *deployFlags) error {

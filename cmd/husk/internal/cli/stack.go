@@ -18,7 +18,7 @@ func (a *app) stackCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "stack", Short: "Show the selected stack, and work with stacks"}
 	return group(cmd, a.showStack,
 		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(),
-		a.stackRename(), a.stackRemove())
+		a.stackRename(), a.stackHistory(), a.stackRestore(), a.stackRemove())
 }
 
 // stackInfo is what lists tell of a stack.

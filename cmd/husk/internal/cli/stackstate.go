@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -134,11 +135,13 @@ func (a *app) stackImport() *cobra.Command {
 					return err
 				}
 			}
+			update := workspace.Begun("stack import")
 			st, err := w.Lease(cmd.Context(), stack, "stack import")
 			if err != nil {
 				return err
 			}
-			err = errors.Join(st.Replace(cmd.Context(), snapshot), st.Close(cmd.Context()))
+			err = st.Replace(cmd.Context(), snapshot)
+			err = errors.Join(err, w.Record(cmd.Context(), stack, update, err), st.Close(cmd.Context()))
 			if err == nil {
 				a.say("The stack %s has the imported state now: %s.", stack, plural(snapshot.Len(), "resource"))
 			}

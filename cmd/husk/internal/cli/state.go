@@ -19,7 +19,7 @@ func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "state", Short: "Look into the state of a stack, and correct it by hand",
 		Long: "The commands change what a state says, and nothing real. The checkpoint before the\n" +
-			"last change is kept: husk stack backups restores it.",
+			"last change is kept: husk stack restore goes back to it.",
 	}
 	return group(cmd, func(cmd *cobra.Command) error { return cmd.Help() },
 		a.stateList(), a.stateShow(), a.stateDelete(), a.stateRename(), a.stateMove(),

@@ -29,20 +29,19 @@ func (a *app) stateEdit() *cobra.Command {
 				return err
 			}
 			return w.Edit(cmd.Context(), stack, "state edit", func(st *state.Stack) (*state.Snapshot, error) {
-				before := st.Snapshot()
-				text, err := st.Codec().EncodeExport(cmd.Context(), before, false)
+				text, err := st.Codec().EncodeExport(cmd.Context(), st.Snapshot(), false)
 				if err != nil {
 					return nil, err
 				}
-				return a.edited(cmd.Context(), w, before, text, stack)
+				return a.edited(cmd.Context(), w, text, stack)
 			})
 		},
 	}
 }
 
-// edited has the user edit a state, and returns what is to be saved. The file stays
-// where that cannot be, so that no work is lost.
-func (a *app) edited(ctx context.Context, w *workspace.Workspace, before *state.Snapshot, text []byte, stack string) (*state.Snapshot, error) {
+// edited has the user edit a state, and returns what is to be saved, nil for nothing.
+// The file stays where that cannot be, so that no work is lost.
+func (a *app) edited(ctx context.Context, w *workspace.Workspace, text []byte, stack string) (*state.Snapshot, error) {
 	dir, err := os.MkdirTemp("", "husk-state-")
 	if err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func (a *app) edited(ctx context.Context, w *workspace.Workspace, before *state.
 	}
 	if bytes.Equal(after, text) {
 		a.say("Nothing was changed.")
-		return before, os.RemoveAll(dir)
+		return nil, os.RemoveAll(dir)
 	}
 	snapshot, err := w.Decode(ctx, after)
 	if err == nil {

@@ -12,19 +12,23 @@ import (
 	"github.com/husk-dev/husk/engine/state/edit"
 )
 
-// Edit changes the state of a stack by hand: do returns what it is to be. command is
-// what runs, for those who find the stack locked.
+// Edit changes the state of a stack by hand: do returns what it is to be, nil for no
+// change. command is what runs, for those who find the stack locked.
 func (w *Workspace) Edit(ctx context.Context, stack, command string, do func(*state.Stack) (*state.Snapshot, error)) (err error) {
 	st, err := w.LeaseExisting(ctx, stack, command)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close(context.WithoutCancel(ctx))) }()
+	update := Begun(command)
 	edited, err := do(st)
-	if err != nil {
+	if err != nil || edited == nil {
 		return err
 	}
-	return st.Replace(ctx, edited)
+	if err := st.Replace(ctx, edited); err != nil {
+		return err
+	}
+	return w.Record(ctx, stack, update, nil)
 }
 
 // NameOf returns the full name of the stack that a user calls
@@ -54,6 +58,7 @@ func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, 
 		return w.explain(to.Name, err)
 	}
 	defer func() { err = errors.Join(err, target.Close(context.WithoutCancel(ctx))) }()
+	update := Begun("state move")
 	moved, err := do(source.Snapshot(), target.Snapshot())
 	if err != nil {
 		return err
@@ -61,7 +66,10 @@ func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, 
 	if err := target.Replace(ctx, moved.Target); err != nil {
 		return err
 	}
-	return source.Replace(ctx, moved.Source)
+	if err := source.Replace(ctx, moved.Source); err != nil {
+		return err
+	}
+	return w.Record(ctx, stack, update, nil)
 }
 
 // Rename gives a stack another name: in its state, in the name of its configuration
@@ -95,6 +103,9 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 		return err
 	}
 	if err := st.Rename(ctx, w.name(to), renamed); err != nil {
+		return err
+	}
+	if err := w.moveHistory(ctx, stack, to); err != nil {
 		return err
 	}
 	if err := os.Rename(from.Path, config.Path); err != nil && !errors.Is(err, os.ErrNotExist) {

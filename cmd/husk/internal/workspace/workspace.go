@@ -224,7 +224,13 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 				return &NotEmptyError{Stack: stack, Resources: n}
 			}
 		}
-		return lease.Remove(ctx)
+		if err := lease.Remove(ctx); err != nil {
+			return err
+		}
+		if a := w.archive(); a != nil {
+			return a.SetHistory(ctx, w.name(stack), nil)
+		}
+		return nil
 	}()
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }

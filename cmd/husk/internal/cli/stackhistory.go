@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+)
+
+func (a *app) stackHistory() *cobra.Command {
+	return &cobra.Command{
+		Use: "history", Short: "List what changed the stack: who, when, for how long, and what", Args: arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			updates, err := w.History(cmd.Context(), stack)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				if updates == nil {
+					updates = []workspace.Update{}
+				}
+				return a.writeJSON(updates)
+			}
+			if len(updates) == 0 {
+				a.say("Nothing has changed the stack %s yet.", stack)
+				return nil
+			}
+			t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "WHEN\tTOOK\tWHO\tWHAT\tRESULT")
+			for _, u := range updates {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", u.Start.Local().Format(time.DateTime), took(u), display.Escape(who(u)), display.Escape(u.Kind), result(u))
+			}
+			return writing(t.Flush())
+		},
+	}
+}
+
+func took(u workspace.Update) string {
+	return fmt.Sprintf("%.1fs", u.End.Sub(u.Start).Seconds())
+}
+
+func who(u workspace.Update) string {
+	if u.Host == "" {
+		return u.User
+	}
+	return u.User + "@" + u.Host
+}
+
+// result says how an update ended, and what it did until then.
+func result(u workspace.Update) string {
+	var parts []string
+	if c := u.Changes; c != nil {
+		for _, n := range []struct {
+			count int
+			what  string
+		}{{c.Create, "created"}, {c.Update, "updated"}, {c.Replace, "replaced"}, {c.Delete, "deleted"}} {
+			if n.count > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
+			}
+		}
+		if len(parts) == 0 {
+			parts = append(parts, "nothing changed")
+		}
+	}
+	if u.Result != "succeeded" {
+		parts = append([]string{u.Result}, parts...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *app) stackRestore() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "restore", Short: "Go back to the state before the last change", Args: arguments(0, 0),
+		Long: "The state before the last deployment or edit takes the place of the present one, and the\n" +
+			"present one can be restored in turn. Nothing real is changed: refresh before the next update.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, stack, err := a.currentStack(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := a.agree(yes, "stack restore", "Go back to the state before the last change of the stack "+stack+"?"); err != nil {
+				return err
+			}
+			restored, err := w.Restore(cmd.Context(), stack)
+			if err == nil {
+				a.say("The stack %s has the state before its last change again: %s.", stack, plural(restored.Len(), "resource"))
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
+	return cmd
+}
