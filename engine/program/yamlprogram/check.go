@@ -272,6 +272,13 @@ func (c *compilation) typeOf(x expr.Expr) *schema.Type {
 			return nil
 		}
 		result := &schema.Type{Kind: schema.KindObject, Object: &f.schema.Result}
+		switch returns := f.schema.Returns; {
+		case returns == nil:
+		case returns.Kind == schema.KindObject || returns.Kind == schema.KindMap:
+			result = returns
+		default:
+			return nil // the only value in the result, whose name is the provider's choice
+		}
 		if x.Return == "" {
 			return result
 		}
