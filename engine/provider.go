@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 )
 
@@ -125,6 +127,10 @@ type session struct {
 	abi.Provider
 	handshake  abi.HandshakeResponse
 	negotiated bool // false for a provider without a handshake, which is taken to understand all
+
+	// config is the schema of the configuration, nil until it was needed; see configSchema.
+	configMu sync.Mutex
+	config   *schema.Object
 }
 
 // openSession shakes hands with p, which must be the package named.
@@ -230,6 +236,11 @@ func (s *session) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckRes
 
 // CheckConfig is Check for configuration.
 func (s *session) CheckConfig(ctx context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	req.News = s.nested(ctx, req.News)
+	if req.Olds != nil {
+		olds := s.nested(ctx, *req.Olds)
+		req.Olds = &olds
+	}
 	return s.check(ctx, req, s.Provider.CheckConfig)
 }
 
@@ -253,13 +264,13 @@ func (s *session) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffRespon
 
 // DiffConfig is Diff for configuration.
 func (s *session) DiffConfig(ctx context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
-	req.Olds, req.News, req.OldInputs = s.lower(req.Olds), s.lower(req.News), s.lower(req.OldInputs)
+	req.Olds, req.News, req.OldInputs = s.lower(s.nested(ctx, req.Olds)), s.lower(s.nested(ctx, req.News)), s.lower(s.nested(ctx, req.OldInputs))
 	return s.Provider.DiffConfig(ctx, req)
 }
 
 // Configure calls the provider.
 func (s *session) Configure(ctx context.Context, req abi.ConfigureRequest) error {
-	req.Inputs = s.lower(req.Inputs)
+	req.Inputs = s.lower(s.nested(ctx, req.Inputs))
 	return s.Provider.Configure(ctx, req)
 }
 

@@ -131,6 +131,9 @@ func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckRe
 		return abi.CheckResponse{Inputs: given}, nil
 	}
 	resp.Inputs = withEngineKeys(resp.Inputs, given)
+	if len(resp.Failures) > 0 && isDefaultProvider(req.URN) {
+		resp.Failures = explainFailures(spec.provided(), s.configSchema(ctx), resp.Failures)
+	}
 	return resp, err
 }
 
@@ -229,26 +232,9 @@ func (r *registry) configure(ctx context.Context, s *session, u urn.URN, id stri
 	}
 	err := s.Configure(ctx, abi.ConfigureRequest{URN: u, Name: u.Name(), Type: u.Type(), ID: id, Inputs: own})
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
-		return nil, explainMissingKeys(u, err)
+		return nil, explainMissingKeys(u, s.configSchema(ctx), err)
 	}
 	return s, nil
-}
-
-// explainMissingKeys says how to set the configuration that a provider misses.
-func explainMissingKeys(u urn.URN, err error) error {
-	var e *abi.Error
-	if !errors.As(err, &e) || len(e.MissingKeys) == 0 {
-		return err
-	}
-	pkg := strings.TrimPrefix(u.Type(), providerTypePrefix)
-	var b strings.Builder
-	fmt.Fprintf(&b, "provider %s is missing required configuration:", pkg)
-	for _, k := range e.MissingKeys {
-		fmt.Fprintf(&b, "\n  %s:%s  %s\n    set it with: husk config set %s:%s <value>", pkg, k.Name, k.Description, pkg, k.Name)
-	}
-	clone := *e
-	clone.Message = b.String()
-	return &clone
 }
 
 // get returns the configured provider of a reference, loading it from the state

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
 )
 
 // ConfigKind tells the kinds of configuration values apart.
@@ -93,7 +94,7 @@ func (t ConfigType) Parse(text string) (property.Value, error) {
 	if t.Kind == ConfigAny && !structured {
 		return property.String(text), nil
 	}
-	v, err := parseJSON(text)
+	v, err := schemajson.Value([]byte(text))
 	if err != nil {
 		if t.Kind == ConfigAny {
 			return property.String(text), nil

@@ -9,39 +9,6 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// parseJSON reads a JSON text into a value.
-func parseJSON(text string) (property.Value, error) {
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return property.Null, err
-	}
-	return fromJSON(v), nil
-}
-
-func fromJSON(v any) property.Value {
-	switch v := v.(type) {
-	case bool:
-		return property.Bool(v)
-	case float64:
-		return property.Number(v)
-	case string:
-		return property.String(v)
-	case []any:
-		elements := make([]property.Value, len(v))
-		for i, e := range v {
-			elements[i] = fromJSON(e)
-		}
-		return property.Array(elements...)
-	case map[string]any:
-		m := make(map[string]property.Value, len(v))
-		for k, e := range v {
-			m[k] = fromJSON(e)
-		}
-		return property.Object(property.MapOf(m))
-	}
-	return property.Null
-}
-
 // configText returns a value as configuration holds it, the inverse of
 // [ConfigType.Parse]. The value holds no wrappers.
 func configText(v property.Value) (string, error) {

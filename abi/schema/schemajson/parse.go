@@ -338,8 +338,13 @@ func constant(raw json.RawMessage) (property.Value, error) {
 	if len(raw) == 0 {
 		return property.Null, nil
 	}
+	return Value(raw)
+}
+
+// Value reads a JSON text into a value.
+func Value(text []byte) (property.Value, error) {
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	if err := json.Unmarshal(text, &v); err != nil {
 		return property.Null, err
 	}
 	return toValue(v), nil

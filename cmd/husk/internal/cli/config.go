@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/program"
@@ -89,13 +90,14 @@ func (a *app) configList(cmd *cobra.Command, show bool) error {
 func shortKey(p *program.Project, key string) string { return strings.TrimPrefix(key, p.Name+":") }
 
 func (a *app) configSet() *cobra.Command {
-	var secret bool
+	var secret, path bool
 	cmd := &cobra.Command{
 		Use:   "set KEY [VALUE]",
 		Short: "Set a configuration key",
 		Long: "Set a configuration key to a value, which is read from standard input if it is not given.\n" +
 			"KEY is the project's own, or another namespace's: aws:region. Values of declared keys are\n" +
-			"checked against their type; lists and objects are written as JSON. A value that begins with\n" +
+			"checked against their type; lists and objects are written as JSON, or part by part with\n" +
+			"--path, as in aws:tags.owner or data.servers[0].port. A value that begins with\n" +
 			"a dash comes after two of them: husk config set offset -- -5",
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -103,7 +105,7 @@ func (a *app) configSet() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key, err := w.Project.ConfigKey(args[0])
+			key, part, err := configKey(w.Project, args[0], path)
 			if err != nil {
 				return &usageError{err}
 			}
@@ -115,7 +117,7 @@ func (a *app) configSet() *cobra.Command {
 			} else if value, err = a.readValue(args[0], secret); err != nil {
 				return err
 			}
-			if declared != nil {
+			if declared != nil && len(part) == 0 {
 				if _, err := declared.Type.Parse(value); err != nil {
 					return fmt.Errorf("%s does not fit its declaration in %s: %w", args[0], w.Project.File.Name, err)
 				}
@@ -123,16 +125,29 @@ func (a *app) configSet() *cobra.Command {
 			if err := a.ensureStack(cmd, w, stack); err != nil {
 				return err
 			}
-			if !secret {
-				c.Set(key, value, false)
-			} else if err := c.SetSecret(cmd.Context(), key, value); err != nil {
+			set := func() error { return c.SetAt(key, part, value, false) }
+			if secret {
+				set = func() error { return c.SetSecret(cmd.Context(), key, part, value) }
+			}
+			if err := set(); err != nil {
 				return err
 			}
 			return c.Save()
 		},
 	}
 	cmd.Flags().BoolVar(&secret, "secret", false, "encrypt the value")
+	cmd.Flags().BoolVar(&path, "path", false, "KEY is the path of a part of a list or object")
 	return cmd
+}
+
+// configKey returns the full name of a key that a user wrote, and what follows it where
+// that is a path.
+func configKey(p *program.Project, text string, isPath bool) (key string, part property.Path, err error) {
+	if isPath {
+		return p.ConfigPath(text)
+	}
+	key, err = p.ConfigKey(text)
+	return key, nil, err
 }
 
 func declaration(p *program.Project, key string) *program.ConfigDeclaration {
@@ -179,18 +194,22 @@ func (a *app) readValue(key string, secret bool) (string, error) {
 }
 
 func (a *app) configGet() *cobra.Command {
-	return &cobra.Command{
+	var path bool
+	cmd := &cobra.Command{
 		Use: "get KEY", Short: "Show the value of a configuration key, decrypted", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, c, stack, err := a.openConfig(cmd.Context())
 			if err != nil {
 				return err
 			}
-			key, err := w.Project.ConfigKey(args[0])
+			key, part, err := configKey(w.Project, args[0], path)
 			if err != nil {
 				return &usageError{err}
 			}
 			entry, found, err := lookupConfig(cmd, w.Project, c, key)
+			if len(part) > 0 && found && err == nil {
+				entry.Value, found, err = c.TextAt(key, part, c.Decrypt(cmd.Context()))
+			}
 			switch {
 			case err != nil:
 				return err
@@ -203,6 +222,8 @@ func (a *app) configGet() *cobra.Command {
 			}
 		},
 	}
+	cmd.Flags().BoolVar(&path, "path", false, "KEY is the path of a part of a list or object")
+	return cmd
 }
 
 // lookupConfig finds what a deployment would see under the key. Other keys are not

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
@@ -50,9 +51,9 @@ func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, e
 	}
 }
 
-// SetSecret sets a key, given by its full name, to a text that is encrypted first.
-// The stack must exist.
-func (c *Config) SetSecret(ctx context.Context, key, text string) error {
+// SetSecret sets a part of the value of a key, given by its full name, to a text that is
+// encrypted first; all of it where the path is empty. The stack must exist.
+func (c *Config) SetSecret(ctx context.Context, key string, path property.Path, text string) error {
 	p, err := c.secrets(ctx)
 	if err != nil {
 		return err
@@ -66,8 +67,7 @@ func (c *Config) SetSecret(ctx context.Context, key, text string) error {
 			return err
 		}
 	}
-	c.Set(key, ciphertext, true)
-	return nil
+	return c.SetAt(key, path, ciphertext, true)
 }
 
 // name writes down which provider encrypts.

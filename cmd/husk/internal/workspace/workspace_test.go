@@ -63,7 +63,7 @@ func TestOnePassphraseOpensConfigurationAndState(t *testing.T) {
 
 	c, err := w.Config("dev")
 	require.NoError(t, err)
-	require.NoError(t, c.SetSecret(t.Context(), "demo:key", "hunter2"))
+	require.NoError(t, c.SetSecret(t.Context(), "demo:key", nil, "hunter2"))
 	require.NoError(t, c.Save())
 	text, err := os.ReadFile(filepath.Join(w.Project.Dir, "Pulumi.dev.yaml"))
 	require.NoError(t, err)

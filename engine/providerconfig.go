@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// configSchema returns what the provider says of its configuration; an empty object
+// where it says nothing.
+func (s *session) configSchema(ctx context.Context) *schema.Object {
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
+	if s.config == nil {
+		s.config = &schema.Object{}
+		if resp, err := s.GetSchema(ctx, abi.GetSchemaRequest{}); err == nil {
+			if pkg, err := schemajson.Parse([]byte(resp.Schema)); err == nil {
+				s.config = &pkg.Config
+			}
+		}
+	}
+	return s.config
+}
+
+// nested reads those properties of a configuration that are lists or objects by the
+// schema and JSON texts in fact: a stack's configuration holds only text, and Pulumi's
+// SDKs write them so for providers of a program. What cannot be read stays text, for
+// the provider to refuse.
+func (s *session) nested(ctx context.Context, config property.Map) property.Map {
+	for name, v := range config.All() {
+		text, ok := v.Plain().AsString()
+		if !ok || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[") {
+			continue
+		}
+		p := s.configSchema(ctx).Property(name)
+		if p == nil || !isNested(p.Type) {
+			continue
+		}
+		decoded, err := schemajson.Value([]byte(text))
+		if err != nil {
+			continue
+		}
+		if v.IsSecret() {
+			decoded = property.Secret(decoded)
+		}
+		config = config.With(name, decoded)
+	}
+	return config
+}
+
+// isNested reports whether values of a type are lists or objects, and never text.
+func isNested(t *schema.Type) bool {
+	switch {
+	case len(t.OneOf) > 0:
+		return !slices.ContainsFunc(t.OneOf, func(t *schema.Type) bool { return !isNested(t) })
+	default:
+		return t.Kind == schema.KindArray || t.Kind == schema.KindMap || t.Kind == schema.KindObject
+	}
+}
+
+// setCommand is what sets a key of a package's configuration.
+func setCommand(pkg, key string, config *schema.Object) string {
+	flag := ""
+	if p := config.Property(key); p != nil && p.Secret {
+		flag = "--secret "
+	}
+	return fmt.Sprintf("husk config set %s%s:%s <value>", flag, pkg, key)
+}
+
+// explainFailures says how to set what a default provider refused, which is in no
+// program.
+func explainFailures(pkg string, config *schema.Object, failures []abi.CheckFailure) []abi.CheckFailure {
+	out := slices.Clone(failures)
+	for i, f := range out {
+		path, err := property.ParsePath(f.Path)
+		if err != nil || len(path) == 0 {
+			continue
+		}
+		if key, ok := path[0].Key(); ok && config.Property(key) != nil {
+			out[i].Reason += "\nset it with: " + setCommand(pkg, key, config)
+		}
+	}
+	return out
+}
+
+// explainMissingKeys says how to give the configuration that a provider misses.
+func explainMissingKeys(u urn.URN, config *schema.Object, err error) error {
+	var e *abi.Error
+	if !errors.As(err, &e) || len(e.MissingKeys) == 0 {
+		return err
+	}
+	pkg := strings.TrimPrefix(u.Type(), providerTypePrefix)
+	var b strings.Builder
+	fmt.Fprintf(&b, "provider %s is missing required configuration:", pkg)
+	for _, k := range e.MissingKeys {
+		fmt.Fprintf(&b, "\n  %s:%s", pkg, k.Name)
+		if k.Description != "" {
+			b.WriteString("  " + k.Description)
+		}
+		if isDefaultProvider(u) {
+			b.WriteString("\n    set it with: " + setCommand(pkg, k.Name, config))
+		} else {
+			fmt.Fprintf(&b, "\n    give the provider %q the property %s", u.Name(), k.Name)
+		}
+	}
+	clone := *e
+	clone.Message = b.String()
+	return &clone
+}
