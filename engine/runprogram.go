@@ -60,7 +60,7 @@ func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource)
 		return g.plan(gl.state(gl.inputs)), nil
 	}
 	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) {
-		return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), nil
+		return g.plan(old, &step{old: old}), nil
 	}
 	provider, err := g.d.serving(ctx, gl.by)
 	if _, not := provider.(unconfigured); not || err != nil {

@@ -16,6 +16,7 @@ import (
 // generator; it changes the resource through its provider and records what
 // became of it.
 type step struct {
+	// op is empty where nothing is done: the program is told of old as it is.
 	op Op
 	// old is the recorded resource, nil for a creation.
 	old *state.Resource

@@ -17,9 +17,10 @@ import (
 
 // deployFlags are those of the commands that run the engine.
 type deployFlags struct {
-	yes, diff, refresh, clearPendingCreates, installed bool
-	parallel                                           int
-	grants                                             []string
+	deployOptions
+	yes, diff, refresh, installed bool
+	parallel                      int
+	grants                        []string
 }
 
 // command is a command that runs the engine.
@@ -38,6 +39,7 @@ func (a *app) up() *cobra.Command {
 	c := command{name: "up", preview: engine.Preview, perform: engine.Up, program: true, question: "Make these changes?"}
 	cmd := a.deployment(c, f, "Create, update, and delete resources until they are as the program says")
 	f.addRefresh(cmd)
+	f.addUpdate(cmd)
 	return cmd
 }
 
@@ -45,6 +47,7 @@ func (a *app) preview() *cobra.Command {
 	f := &deployFlags{}
 	cmd := a.deployment(command{name: "preview", preview: engine.Preview, program: true}, f, "Show what an update would do, and change nothing")
 	f.addRefresh(cmd)
+	f.addUpdate(cmd)
 	return cmd
 }
 
@@ -52,8 +55,8 @@ func (a *app) refresh() *cobra.Command {
 	f := &deployFlags{}
 	c := command{name: "refresh", preview: engine.PreviewRefresh, perform: engine.Refresh, question: "Record this?"}
 	cmd := a.deployment(c, f, "Read every resource and record how it is")
-	cmd.Flags().BoolVar(&f.clearPendingCreates, "clear-pending-creates", false,
-		"forget creations that an earlier run was cut off in (look for what they made first)")
+	f.addPending(cmd)
+	f.addRunProgram(cmd)
 	f.addInstalled(cmd)
 	return cmd
 }
@@ -63,6 +66,8 @@ func (a *app) destroy() *cobra.Command {
 	c := command{name: "destroy", preview: engine.PreviewDestroy, perform: engine.Destroy, question: "Delete these resources?"}
 	cmd := a.deployment(c, f, "Delete every resource of the stack")
 	f.addRefresh(cmd)
+	f.addFailures(cmd)
+	f.addRunProgram(cmd)
 	f.addInstalled(cmd)
 	return cmd
 }

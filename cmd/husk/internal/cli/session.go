@@ -98,12 +98,13 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if err != nil {
 		return nil, err
 	}
+	runs := c.program || s.flags.runProgram
 	grants, err := s.flags.grantsIn(w)
 	if err != nil {
 		return nil, err
 	}
 	if w.Detached != nil {
-		if c.program {
+		if runs {
 			return nil, w.Detached
 		}
 		s.diagnostic(engine.Diagnostic{Severity: "info", Message: fmt.Sprintf(
@@ -112,7 +113,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	for _, warning := range w.Project.Warnings {
 		s.diagnostic(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
 	}
-	if c.program {
+	if runs {
 		if err := checkRuntime(w.Project); err != nil {
 			return nil, err
 		}
@@ -140,14 +141,17 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	o := &opened{workspace: w, deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
-		RefreshFirst: s.flags.refresh, ClearPendingCreates: s.flags.clearPendingCreates,
-		Contents: contents.Source{Dir: w.Project.ProgramDir, Fetch: contents.HTTP(http.DefaultClient)},
+		RefreshFirst: s.flags.refresh,
+		Contents:     contents.Source{Dir: w.Project.ProgramDir, Fetch: contents.HTTP(http.DefaultClient)},
 	}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.close(ctx))
 		}
 	}()
+	if err := s.flags.apply(&o.deployment); err != nil {
+		return nil, err
+	}
 	s.reportRecovery(st.Recovery())
 	// The state comes first: where the default stack was just made, its key can
 	// now open the configuration.
@@ -166,7 +170,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		return nil, err
 	}
 	o.deployment.Providers = o.plugins
-	if c.program {
+	if runs {
 		o.deployment.Program = yamlprogram.New(w.Project, o.plugins)
 	}
 	return o, nil

@@ -125,11 +125,20 @@ func (t *Text) Event(e engine.Event) {
 		t.tell("  " + t.options.Style.bad("!  "+pad(what)+" failed") + "\n")
 	case engine.Diagnostic:
 		t.diagnostic(e)
+	case engine.MoveSuggested:
+		t.moved(e)
 	case engine.StackOutputs:
 		t.outputs = &e
 	case engine.Summary:
 		t.summary = &e
 	}
+}
+
+// moved says that what is deleted may be what is created, and how to keep it.
+func (t *Text) moved(e engine.MoveSuggested) {
+	from, to := subject(e.From.Type(), e.From.Name()), subject(e.To.Type(), e.To.Name())
+	t.tell("  " + t.options.Style.note("moved? ") + from + " looks like the new " + to +
+		": to keep it, give the new one the option\n    aliases: [" + Escape(string(e.From)) + "]\n")
 }
 
 // key tells steps of one resource apart: while the deletion of an old copy runs,

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+)
+
+// deployOptions are the flags that change what a deployment does.
+type deployOptions struct {
+	continueOnError, ignoreProtect, updateOnImport, legacyDiff, runProgram bool
+	clearPendingCreates                                                    bool
+	replace, adopt                                                         []string
+}
+
+// addUpdate adds the flags of commands that update resources.
+func (o *deployOptions) addUpdate(cmd *cobra.Command) {
+	o.addFailures(cmd)
+	cmd.Flags().StringArrayVar(&o.replace, "replace", nil, "replace the resource with this URN, though nothing of it changed; can be repeated")
+	cmd.Flags().BoolVar(&o.updateOnImport, "update-on-import", false,
+		"update an imported resource to what the program says where it differs, instead of refusing it")
+	cmd.Flags().BoolVar(&o.legacyDiff, "legacy-diff", false, "ask providers what differs only where inputs changed")
+}
+
+// addFailures adds the flags of commands that delete resources.
+func (o *deployOptions) addFailures(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "after a failure, go on with what does not depend on it")
+	cmd.Flags().BoolVar(&o.ignoreProtect, "ignore-protect", false, "delete and replace protected resources as well")
+}
+
+// addRunProgram adds the flag of commands that work without the program.
+func (o *deployOptions) addRunProgram(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.runProgram, "run-program", false,
+		"run the program, which gives providers the configuration that they have now")
+}
+
+// addPending adds the flags about creations that were cut off.
+func (o *deployOptions) addPending(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.clearPendingCreates, "clear-pending-creates", false,
+		"forget creations that an earlier run was cut off in (look for what they made first)")
+	cmd.Flags().StringArrayVar(&o.adopt, "adopt-pending-creates", nil,
+		"take over what a creation made that an earlier run was cut off in: URN=ID; can be repeated")
+}
+
+// apply puts the flags into a deployment.
+func (o *deployOptions) apply(d *engine.Deployment) error {
+	d.ContinueOnError, d.IgnoreProtect = o.continueOnError, o.ignoreProtect
+	d.UpdateOnImport, d.LegacyDiff = o.updateOnImport, o.legacyDiff
+	d.RunProgram, d.ClearPendingCreates = o.runProgram, o.clearPendingCreates
+	for _, text := range o.replace {
+		u, err := urn.Parse(text)
+		if err != nil {
+			return usagef("--replace: %v", err)
+		}
+		d.Replace = append(d.Replace, u)
+	}
+	for _, text := range o.adopt {
+		i := strings.LastIndex(text, "=")
+		if i < 0 || i == len(text)-1 {
+			return usagef("--adopt-pending-creates %s: must have the form <urn>=<id>", text)
+		}
+		u, err := urn.Parse(text[:i])
+		if err != nil {
+			return usagef("--adopt-pending-creates: %v", err)
+		}
+		if d.AdoptPendingCreates == nil {
+			d.AdoptPendingCreates = make(map[urn.URN]string)
+		}
+		d.AdoptPendingCreates[u] = text[i+1:]
+	}
+	return nil
+}
