@@ -227,6 +227,14 @@ func (d *decoder) archive(m property.Map) (property.Value, error) {
 			}
 		}
 		a.Assets = assets
+		// Pulumi writes no assets for an archive that was elided, as for one that has none.
+		if assets.Len() == 0 && s.hash != "" && s.hash != emptyArchiveHash {
+			a.Source = property.SourceNone
+		}
+	case property.SourceNone:
+		if s.hash == "" || s.hash == emptyArchiveHash {
+			a.Source = property.SourceAssets
+		}
 	}
 	return property.ArchiveOf(a), nil
 }

@@ -22,6 +22,10 @@ const unknownSentinel = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 // not write: without it, an asset with a hash and no contents was elided.
 const emptyTextHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
+// emptyArchiveHash is the hash of an archive without assets, by which it is told from
+// one that was elided.
+const emptyArchiveHash = "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"
+
 // maxDepth bounds the nesting of values. It is well over property.DefaultDepth,
 // so that every value that a provider may return can be stored, and keeps the
 // stack of the recursion under a megabyte.
