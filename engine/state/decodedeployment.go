@@ -19,10 +19,10 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	if e.Version < 3 {
-		return fmt.Sprintf("the state has the old version %d and husk reads 3 and 4: update the stack with a current Pulumi and export it again", e.Version)
+	if e.Version < oldestVersion {
+		return "the document names no version: it is not a state"
 	}
-	return fmt.Sprintf("the state has version %d and this husk reads 3 and 4: use a newer husk", e.Version)
+	return fmt.Sprintf("the state has version %d and this husk reads %d to %d: use a newer husk", e.Version, oldestVersion, version4)
 }
 
 func (e *VersionError) Unwrap() error { return ErrUnsupported }
@@ -48,7 +48,7 @@ func (e *FeatureError) Unwrap() error { return ErrUnsupported }
 func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Codec, error) {
 	s := NewSnapshot()
 	var version uint64
-	var deployment section
+	var deployment, bare section // bare is that of a checkpoint without a document around it
 	r := newReader(data, "", 0)
 	err := r.object(func(name string) (err error) {
 		switch name {
@@ -63,6 +63,8 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 			if checkpoint, err = r.section(); err == nil {
 				deployment, err = s.decodeCheckpoint(checkpoint.reader(), deployment)
 			}
+		case "latest":
+			bare, err = r.section()
 		case StoreMember:
 			err = r.skip()
 		default:
@@ -76,7 +78,15 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 	if err != nil {
 		return nil, nil, err
 	}
-	if version != 3 && version != 4 {
+	switch {
+	case bare.value == nil:
+	case version == 0:
+		version, deployment = oldestVersion, bare
+		s.adoptBare()
+	default:
+		s.documentUnknown = append(s.documentUnknown, member{"latest", bare.value})
+	}
+	if version < oldestVersion || version > version4 {
 		return nil, nil, &VersionError{Version: version}
 	}
 	for _, f := range s.Features {
@@ -88,6 +98,9 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 	codec, err := s.decodeDeployment(ctx, deployment, open)
 	if err != nil {
 		return nil, nil, err
+	}
+	if version < version3 {
+		s.migrate()
 	}
 	return s, codec, nil
 }
