@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -290,6 +291,9 @@ func (r requestAssets) open(ctx context.Context, v property.Value, form abi.Asse
 	format := contents.Tar
 	switch form {
 	case abi.AssetsFormEntries:
+		if err := r.verify(ctx, a); err != nil {
+			return nil, err
+		}
 		return r.source.OpenEntries(ctx, a), nil
 	case abi.AssetsFormTarGzip:
 		format = contents.TarGzip
@@ -297,10 +301,25 @@ func (r requestAssets) open(ctx context.Context, v property.Value, form abi.Asse
 		format = contents.Zip
 	}
 	data, hashed, err := r.source.OpenArchive(ctx, a, format)
-	if err == nil && hashed {
-		data = contents.Verify(data, a.Hash)
+	switch {
+	case err != nil:
+		return nil, err
+	case hashed:
+		return contents.Verify(data, a.Hash), nil
 	}
-	return data, err
+	if err := r.verify(ctx, a); err != nil {
+		return nil, errors.Join(err, data.Close())
+	}
+	return data, nil
+}
+
+// verify compares an archive with its hash before it is read in a form that has another one.
+func (r requestAssets) verify(ctx context.Context, a property.Archive) error {
+	hash, err := r.source.HashArchive(ctx, a)
+	if err == nil && hash != a.Hash {
+		err = contents.Changed(a.Hash, hash)
+	}
+	return err
 }
 
 // findHash finds an asset or archive that has contents.

@@ -277,15 +277,29 @@ func TestAComponentPassesOnlyAssetsOnThatTheProgramNames(t *testing.T) {
 func TestContentsThatChangeDuringADeploymentAreAnError(t *testing.T) {
 	provider := &post{}
 	s, dir := newPost(t, provider)
-	provider.create = func(ctx context.Context, req abi.CreateRequest) (property.Map, error) {
-		write(t, dir, "a", "other")
-		r, err := abi.AssetsFrom(ctx).OpenAsset(ctx, helloHash, abi.AssetsFormBlob)
-		require.NoError(t, err)
-		defer r.Close()
-		_, err = io.ReadAll(r)
-		return req.Inputs, err
+	inputs := Props("f", fileAsset("a"), "archive", property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: "."}))
+	for _, form := range []abi.AssetsForm{abi.AssetsFormBlob, abi.AssetsFormEntries, abi.AssetsFormTar, abi.AssetsFormTarGzip, abi.AssetsFormZip} {
+		provider.create = func(ctx context.Context, req abi.CreateRequest) (property.Map, error) {
+			hash := helloHash
+			if form != abi.AssetsFormBlob {
+				a, _ := req.Inputs.Get("archive").AsArchive()
+				hash = a.Hash
+			}
+			read := func() error {
+				r, err := abi.AssetsFrom(ctx).OpenAsset(ctx, hash, form)
+				if err != nil {
+					return err
+				}
+				defer r.Close()
+				_, err = io.ReadAll(r)
+				return err
+			}
+			require.NoError(t, read())
+			write(t, dir, "a", "other")
+			return req.Inputs, read()
+		}
+		write(t, dir, "a", "hello")
+		_, err := s.Try(engine.Up, letter(inputs))
+		require.ErrorContains(t, err, "the contents have changed since the deployment began", form.String())
 	}
-	write(t, dir, "a", "hello")
-	_, err := s.Try(engine.Up, letter(Props("f", fileAsset("a"))))
-	require.ErrorContains(t, err, "the contents have changed since the deployment began")
 }

@@ -79,7 +79,12 @@ func (v *verifier) Read(p []byte) (int, error) {
 	n, err := v.ReadCloser.Read(p)
 	v.h.Write(p[:n])
 	if errors.Is(err, io.EOF) && digest(v.h) != v.want {
-		return n, fmt.Errorf("the contents have changed since the deployment began: their hash was %.8s and is %.8s", v.want, digest(v.h))
+		return n, Changed(v.want, digest(v.h))
 	}
 	return n, err
+}
+
+// Changed is the error of contents that are other than when their hash was made.
+func Changed(before, now string) error {
+	return fmt.Errorf("the contents have changed since the deployment began: their hash was %.8s and is %.8s", before, now)
 }
