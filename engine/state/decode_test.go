@@ -104,6 +104,9 @@ func TestOldSpellingsAreRead(t *testing.T) {
 	reference := func(id string) string {
 		return exportOf(`{` + signature + `:"5cf8f73096256a8f31e491e813e4eb8e","urn":"u"` + id + `}`)
 	}
+	archiveOf := func(fields string) string {
+		return exportOf(`{` + signature + `:"0def7320c3a5731c473e5ecbe6d01bc7"` + fields + `}`)
+	}
 	for name, test := range map[string]struct {
 		doc  string
 		want property.Value
@@ -115,6 +118,12 @@ func TestOldSpellingsAreRead(t *testing.T) {
 			exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270","plaintext":"[{\"4dabf18193072939515e22adb298388d\":\"1b47061264138c4ac30d75fd1eb44270\",\"ciphertext\":\"7\"}]"}`),
 			property.Secret(property.Array(property.Secret(property.Number(7)))),
 		},
+		"archive without anything": {archiveOf(``), property.ArchiveOf(property.Archive{Source: property.SourceAssets})},
+		"empty archive without assets": {archiveOf(`,"hash":"5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"`), property.ArchiveOf(property.Archive{
+			Hash: "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef", Source: property.SourceAssets,
+		})},
+		"elided archive":                {archiveOf(`,"hash":"1f"`), property.ArchiveOf(property.Archive{Hash: "1f"})},
+		"elided archive without assets": {archiveOf(`,"hash":"1f","assets":{}`), property.ArchiveOf(property.Archive{Hash: "1f"})},
 		"signature last": {
 			exportOf(`{"text":"04da6b54-80e4-46f7-96ec-b56ff0331ba9",` + signature + `:"c44067f5952c0a294b673a41bacd8c17"}`),
 			property.AssetOf(property.Asset{Source: property.SourceText, Text: "04da6b54-80e4-46f7-96ec-b56ff0331ba9"}),
