@@ -140,7 +140,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		in.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
 	d := &deployment{Deployment: in, dryRun: dryRun, assets: newAssets(in.Contents)}
-	snapshot := in.State.Snapshot()
+	snapshot, migrated := d.migrate(ctx)
 	stack := in.State
 	if dryRun {
 		stack = nil
@@ -152,7 +152,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.monitor = newMonitor(d)
 
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
-	err := verify(snapshot)
+	err := errors.Join(migrated, verify(snapshot))
 	if err == nil {
 		if err = d.reportPending(ctx, snapshot); err == nil {
 			err = do(d, ctx)
