@@ -150,7 +150,7 @@ func (c *checker) value(t *Type, v property.Value) property.Value {
 	case KindNumber:
 		return c.kind(t, v, property.KindNumber)
 	case KindString:
-		if r, ok := v.AsReference(); ok {
+		if r, ok := v.AsReference(); ok && !c.answered {
 			return r.Text()
 		}
 		return c.kind(t, v, property.KindString)

@@ -65,3 +65,12 @@ func TestCheckReferences(t *testing.T) {
 		})
 	}
 }
+
+// What a provider answers may refer to a resource of another type, but is no text
+// where the schema says so.
+func TestCheckAnswerReferences(t *testing.T) {
+	tree := property.Reference(property.ResourceReference{URN: "urn:pulumi:dev::proj::park:index/tree:Tree::r", HasID: true, ID: "tree-1"})
+	require.Empty(t, referring().CheckAnswer(obj("pets", []any{tree, "pet-1"}, "tree", tree)))
+	require.Equal(t, failures("ids[0]", "expected string, got resource reference"), referring().CheckAnswer(obj("ids", []any{tree})))
+	require.Equal(t, failures("pets[0]", "expected resource zoo:index/pet:Pet, got number"), referring().CheckAnswer(obj("pets", []any{1})))
+}
