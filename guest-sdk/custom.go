@@ -44,19 +44,26 @@ func (s *server) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffRes
 	if err != nil {
 		return abi.DiffResponse{}, answerError(err)
 	}
-	return summarize(response)
+	return summarize(response, request.IgnoreChanges)
 }
 
-// summarize makes the keys of a diff follow from its details.
-func summarize(d abi.DiffResponse) (abi.DiffResponse, error) {
+// summarize makes the keys of a diff follow from its details. Changes that the user
+// wants ignored are left out, whoever found them.
+func summarize(d abi.DiffResponse, ignore []string) (abi.DiffResponse, error) {
 	d.HasDetailedDiff = true
 	d.Changes = abi.DiffChangesNone
 	d.ChangedKeys, d.ReplaceKeys = nil, nil
-	for _, change := range d.DetailedDiff {
+	details := d.DetailedDiff
+	d.DetailedDiff = nil
+	for _, change := range details {
 		path, err := property.ParsePath(change.Path)
 		if err != nil || len(path) == 0 {
 			return d, abi.NewError(abi.ErrorKindInternal, "the provider's Diff answered a path that is none: "+change.Path)
 		}
+		if ignored(ignore, path) {
+			continue
+		}
+		d.DetailedDiff = append(d.DetailedDiff, change)
 		d.Changes = abi.DiffChangesSome
 		key, _ := path[0].Key()
 		if !slices.Contains(d.ChangedKeys, key) {
@@ -73,6 +80,15 @@ func summarize(d abi.DiffResponse) (abi.DiffResponse, error) {
 		return len(d.ReplaceKeys) > 0 || slices.Contains(d.ChangedKeys, key)
 	})
 	return d, nil
+}
+
+// ignored reports whether one of the patterns, which the schema's diff has parsed
+// before, contains the path.
+func ignored(patterns []string, path property.Path) bool {
+	return slices.ContainsFunc(patterns, func(text string) bool {
+		pattern, err := property.ParsePath(text)
+		return err == nil && pattern.Contains(path)
+	})
 }
 
 func (s *server) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {

@@ -138,6 +138,10 @@ func TestDiff(t *testing.T) {
 			want: []abi.PropertyDiff{{Path: "name", Kind: abi.DiffKindUpdateReplace}}, replaces: []string{"name"}},
 		{name: "unknown", news: inputs.With("legs", property.Unknown), stays: []string{"handle", "name", "tags", "number"},
 			want: []abi.PropertyDiff{{Path: "legs", Kind: abi.DiffKindUpdate}}},
+		{name: "added by Diff", news: inputs.With("legs", val(8)), stays: []string{"name", "tags", "number"},
+			want: []abi.PropertyDiff{{Path: "legs", Kind: abi.DiffKindUpdate}, {Path: "handle", Kind: abi.DiffKindUpdate}}},
+		{name: "added by Diff, but ignored", news: inputs.With("legs", val(8)), ignore: []string{"handle"},
+			stays: []string{"handle", "name", "tags", "number"}, want: []abi.PropertyDiff{{Path: "legs", Kind: abi.DiffKindUpdate}}},
 		{name: "ignored", news: inputs.With("name", val("Max")), ignore: []string{"name"}, stays: []string{"handle", "legs", "name", "tags", "number"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

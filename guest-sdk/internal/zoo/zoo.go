@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
@@ -166,6 +167,9 @@ func (a *Animal) Diff(_ context.Context, r guest.DiffRequest[AnimalInputs, Anima
 			change.Kind = guest.UpdateReplace
 		}
 		response.DetailedDiff = append(response.DetailedDiff, change)
+	}
+	if r.Known("legs") && r.Inputs.Legs == 8 && r.State.Legs != 8 { // a spider gets another handle
+		response.DetailedDiff = append(response.DetailedDiff, abi.PropertyDiff{Path: "handle", Kind: guest.Update})
 	}
 	return response, nil
 }
