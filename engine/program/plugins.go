@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -82,10 +83,6 @@ func (d *decoder) provider(n *yaml.Node) {
 				d.Errorf(f.Value, "%q is not the name of a package", p.Name)
 				ok = false
 			}
-			if ok && d.project.Provider(p.Name) != nil {
-				d.Errorf(f.Value, "the provider %q is listed twice", p.Name)
-				ok = false
-			}
 			d.listed = append(d.listed, p.Name)
 		case "path":
 			if p.Path, ok = d.Text(f.Value, "a provider's path"); ok && p.Path == "" {
@@ -116,6 +113,12 @@ func (d *decoder) provider(n *yaml.Node) {
 	case p.Path == "":
 		e := d.File.Errorf(source.Of(n), "the provider %q has no path", p.Name)
 		e.Detail = "path names a .wasm file, or a directory of Go source that is built when it is needed"
+		d.Add(e)
+	case slices.ContainsFunc(d.project.Providers, func(o ProviderPlugin) bool {
+		return o.Name == p.Name && (o.Version == "" || p.Version == "" || byVersion(&o, &p) == 0)
+	}):
+		e := d.File.Errorf(source.Of(n), "the provider %q is listed twice", p.Name)
+		e.Detail = "several versions of it need a version each"
 		d.Add(e)
 	default:
 		d.project.Providers = append(d.project.Providers, p)

@@ -138,16 +138,6 @@ func (p *Project) ConfigKey(key string) (string, error) {
 	return namespace + ":" + name, nil
 }
 
-// Provider returns the declaration of a package's provider, nil where there is none.
-func (p *Project) Provider(name string) *ProviderPlugin {
-	for i := range p.Providers {
-		if p.Providers[i].Name == name {
-			return &p.Providers[i]
-		}
-	}
-	return nil
-}
-
 // projectKeys are the keys of a project file. Those that only Pulumi's tools
 // read are taken and left alone.
 var (

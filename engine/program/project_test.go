@@ -164,9 +164,10 @@ Husk.yaml:8:39: "new" is not a version such as 4.16.0
 Husk.yaml:8:44: unknown key "grant" in a provider; did you mean "grants"?
     8 |     - {name: local, path: x, version: new, grant: {}}
       |                                            ^
-Husk.yaml:9:14: the provider "local" is listed twice
+Husk.yaml:9:7: the provider "local" is listed twice
     9 |     - {name: local, path: y}
-      |              ^
+      |       ^
+  several versions of it need a version each
 Husk.yaml:13:30: the mode is ro (read only) or rw (read and write), not "wr"
    13 |         fs: [{path: d, mode: wr}, {mode: rw}]
       |                              ^

@@ -170,7 +170,10 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 	if got := module.Info().Digest; got != spec.Digest {
 		return nil, fmt.Errorf("the kept module %s has changed (its digest is %s): restore it, or run again with --installed", file, got)
 	}
-	declared := p.project.Provider(spec.Name)
+	declared, err := p.project.ProviderVersion(spec.Name, spec.Version)
+	if err != nil {
+		declared = p.project.Provider(spec.Name) // it is granted what the newest is
+	}
 	if declared == nil {
 		declared = &program.ProviderPlugin{Name: spec.Name} // it may do nothing then
 	}

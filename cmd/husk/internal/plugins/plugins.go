@@ -153,7 +153,10 @@ func (p *Plugins) granted(ctx context.Context, declared *program.ProviderPlugin,
 
 // declared returns the provider that the project lists for a package, and its module.
 func (p *Plugins) declared(ctx context.Context, name, version string) (*program.ProviderPlugin, *Module, error) {
-	declared := p.project.Provider(name)
+	declared, err := p.project.ProviderVersion(name, version)
+	if err != nil {
+		return nil, nil, err
+	}
 	if declared == nil {
 		e := &UnknownError{Package: name, File: p.project.File.Name}
 		for _, d := range p.project.Providers {
@@ -180,7 +183,7 @@ func (m *Module) serves(declared *program.ProviderPlugin, wanted string) error {
 	if declared.Version != "" && !sameVersion(declared.Version, m.Version) {
 		return fmt.Errorf("the project asks for version %s, and %s holds version %s", declared.Version, declared.Path, m.Version)
 	}
-	if wanted != "" && !compatible(wanted, m.Version) {
+	if wanted != "" && !program.Compatible(wanted, m.Version) {
 		return fmt.Errorf("version %s is wanted, and %s holds version %s, which is not compatible with it", wanted, declared.Path, m.Version)
 	}
 	return nil
@@ -190,17 +193,6 @@ func sameVersion(a, b string) bool {
 	x, errA := semver.ParseTolerant(a)
 	y, errB := semver.ParseTolerant(b)
 	return errA == nil && errB == nil && x.EQ(y)
-}
-
-// compatible reports whether a provider of version have can stand in for wanted:
-// it is not older, and has the same major version, or minor version below 1.0.
-func compatible(wanted, have string) bool {
-	w, errW := semver.ParseTolerant(wanted)
-	h, errH := semver.ParseTolerant(have)
-	if errW != nil || errH != nil {
-		return false
-	}
-	return h.GE(w) && h.Major == w.Major && (h.Major > 0 || h.Minor == w.Minor)
 }
 
 // slowAfter is how long building or loading takes before the user is told what

@@ -1,0 +1,68 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+)
+
+// Compatible reports whether a provider of version have can stand in for wanted:
+// it is not older, and has the same major version, or minor version below 1.0.
+func Compatible(wanted, have string) bool {
+	w, errW := semver.ParseTolerant(wanted)
+	h, errH := semver.ParseTolerant(have)
+	if errW != nil || errH != nil {
+		return false
+	}
+	return h.GE(w) && h.Major == w.Major && (h.Major > 0 || h.Minor == w.Minor)
+}
+
+// Provider returns the declaration of a package's provider, the newest of several
+// versions, nil where there is none.
+func (p *Project) Provider(name string) *ProviderPlugin {
+	declared, _ := p.ProviderVersion(name, "") // any version will do
+	return declared
+}
+
+// ProviderVersion returns the declaration of the newest version of a package's provider
+// that is compatible with the one that is wanted, which is any where it is empty. It is
+// nil where the project lists no provider of the package. Of a provider that is listed
+// once, its module tells the version.
+func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) {
+	var listed, fitting []*ProviderPlugin
+	for i := range p.Providers {
+		if declared := &p.Providers[i]; declared.Name == name {
+			listed = append(listed, declared)
+			if wanted == "" || Compatible(wanted, declared.Version) {
+				fitting = append(fitting, declared)
+			}
+		}
+	}
+	switch {
+	case len(listed) == 0:
+		return nil, nil
+	case len(listed) == 1:
+		return listed[0], nil
+	case len(fitting) == 0:
+		slices.SortFunc(listed, byVersion)
+		var versions []string
+		for _, declared := range listed {
+			versions = append(versions, declared.Version)
+		}
+		return nil, fmt.Errorf("version %s of the provider %q is wanted, and %s lists %s, none of which is compatible with it",
+			wanted, name, p.File.Name, strings.Join(versions, ", "))
+	}
+	return slices.MaxFunc(fitting, byVersion), nil
+}
+
+// byVersion orders providers that are listed in several versions.
+func byVersion(a, b *ProviderPlugin) int {
+	x, errX := semver.ParseTolerant(a.Version)
+	y, errY := semver.ParseTolerant(b.Version)
+	if errX != nil || errY != nil {
+		return strings.Compare(a.Version, b.Version)
+	}
+	return x.Compare(y)
+}
