@@ -56,6 +56,14 @@ func (k *kit) Create(_ context.Context, r abi.CreateRequest) (abi.CreateResponse
 	return abi.CreateResponse{ID: "made-of-" + r.URN.Name(), State: r.Inputs}, nil
 }
 
+// Read finds what the state remembers.
+func (k *kit) Read(_ context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
+	if r.State == nil {
+		return abi.ReadResponse{}, nil
+	}
+	return abi.ReadResponse{ID: r.ID, State: *r.State, Inputs: r.Inputs}, nil
+}
+
 func (k *kit) Update(_ context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
 	return abi.UpdateResponse{State: r.News}, nil
 }

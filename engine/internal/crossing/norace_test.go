@@ -1,0 +1,5 @@
+//go:build !race
+
+package crossing_test
+
+const raceDetector = false
