@@ -24,9 +24,11 @@ type Config struct {
 	// moduleLimits is the zero value for the defaults.
 	moduleLimits ModuleLimits
 	grace        time.Duration
-	clock        Clock
-	random       io.Reader
-	interpreter  bool
+	// calls are limits by method, and those of all other methods under the empty name.
+	calls       map[string]callLimits
+	clock       Clock
+	random      io.Reader
+	interpreter bool
 }
 
 // NewConfig answers the defaults: the compiler where the platform has one, no cache

@@ -18,9 +18,17 @@ func (p *Provider) fail(method string, kind abi.ErrorKind, message string) error
 	}
 }
 
-// cancelled is the error of a call that was stopped.
+// cancelled is the error of a call that was stopped. One that took more than it may was
+// not cancelled by its caller, so that it must not pass for such; as with a crash, what
+// became of its work is not known.
 func (p *Provider) cancelled(method string, cause error) error {
-	return p.fail(method, abi.ErrorKindCancelled, fmt.Sprintf("the call was stopped: %s", cause))
+	message := fmt.Sprintf("the call was stopped: %s", cause)
+	if _, ok := errors.AsType[*overrun](cause); ok {
+		e := p.fail(method, abi.ErrorKindCrashed, message).(*abi.Error)
+		e.Origin = abi.ErrorOriginPolicy
+		return e
+	}
+	return p.fail(method, abi.ErrorKindCancelled, message)
 }
 
 // failure makes the error that a caller sees of what a call ended with.
@@ -35,7 +43,7 @@ func (i *instance) failure(r *running, err error) error {
 	if r.hard.Err() != nil {
 		return p.cancelled(r.method, context.Cause(r.soft))
 	}
-	broken := i.guest.Broken() != nil || i.exports == nil || r.method == "start"
+	broken := i.guest.Broken() != nil || i.exports == nil || r.method == methodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
 		if !broken {
 			return p.fail(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the provider: "+breach.Error())

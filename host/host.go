@@ -49,6 +49,9 @@ type Host struct {
 // New makes a host. Close it when no provider of it is needed any more.
 func New(ctx context.Context, config Config) (*Host, error) {
 	config = config.withDefaults()
+	if err := config.checkMethods(); err != nil {
+		return nil, err
+	}
 	settings := wazero.NewRuntimeConfig()
 	if config.interpreter {
 		settings = wazero.NewRuntimeConfigInterpreter()
@@ -68,7 +71,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 		settings = settings.WithCompilationCache(cache.compiled)
 	}
 	h.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
-	if err := errors.Join(wasi.Instantiate(ctx, h.runtime), instantiateImports(ctx, h.runtime)); err != nil {
+	if err := errors.Join(wasi.Instantiate(ctx, h.runtime), instantiateImports(ctx, h.runtime), instantiateMeter(ctx, h.runtime)); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
 	return h, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/meter"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -22,6 +23,7 @@ type instance struct {
 	guest    *canon.Guest
 	system   *wasi.System
 	output   output
+	tank     tank
 
 	// call and ctx belong to the call that is being served.
 	call    *running
@@ -41,7 +43,7 @@ type instanceKey struct{}
 // start makes an instance and initializes it.
 func (p *Provider) start(ctx context.Context) (*instance, error) {
 	p.acquire()
-	i := &instance{provider: p}
+	i := &instance{provider: p, tank: tank{quantum: firstQuantum}}
 	i.output.init(i)
 	i.system = wasi.New(wasi.Config{
 		Args: []string{p.expected}, Env: p.env, Files: p.files,
@@ -49,7 +51,7 @@ func (p *Provider) start(ctx context.Context) (*instance, error) {
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 	})
 	i.guest = canon.NewGuest(i, codec{}, MaxAnswerBytes)
-	err := i.run(ctx, "start", func(context.Context) error { return i.initialize() })
+	err := i.run(ctx, methodStart, func(context.Context) error { return i.initialize() })
 	if err != nil {
 		i.close()
 		return nil, err
@@ -65,6 +67,7 @@ func (i *instance) initialize() error {
 		return err
 	}
 	i.module = module
+	i.tank.fuel, _ = module.ExportedGlobal(meter.Fuel).(api.MutableGlobal)
 	table := canon.ExportTable()
 	i.exports = make([]export, len(table))
 	for n := range table {
@@ -133,7 +136,9 @@ func (i *instance) replay(ctx context.Context, step setupStep) error {
 
 func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {
 	p := i.provider
-	r := begin(ctx, method, p.module.host.config.grace)
+	config := &p.module.host.config
+	limits := config.limitsOf(method)
+	r := begin(ctx, method, limits.timeout, config.grace)
 	r.replaying = replaying
 	defer r.finish()
 	if !p.enter(r) {
@@ -145,6 +150,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	i.ctx = wasi.NewContext(context.WithValue(r.hard, instanceKey{}, i), i.system)
 	i.imports = i.grantedImports()
 	i.output.begin()
+	i.tank.begin(limits.fuel)
 	err := do(r.soft)
 	err = i.failure(r, err)
 	i.output.end()

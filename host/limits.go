@@ -35,6 +35,21 @@ const (
 	// enough to finish a request to a service and to answer what has become of it.
 	DefaultCancelGrace = 5 * time.Second
 
+	// DefaultCallTimeout is how long a call may take that works on resources. Services
+	// are known to take an hour for one, and components wait for all of their resources.
+	DefaultCallTimeout = 4 * time.Hour
+	// DefaultAnswerTimeout is how long a call may take that only asks: for a schema, a
+	// check, a difference, or the start of an instance.
+	DefaultAnswerTimeout = 5 * time.Minute
+	// DefaultFuel is the work that one call may do, in instructions as package meter
+	// counts them, which is more than are done. A Go provider that only computes needs
+	// some 20 minutes for it.
+	DefaultFuel = 1 << 47
+
+	// maxTableElements bounds what tables of functions may grow to, in elements of 8
+	// bytes on the host. Go's own compiler, a module of 49 MB, has 24,000.
+	maxTableElements = 1_000_000
+
 	// compileWorkers compile one module. With fewer than two, wazero cannot be
 	// interrupted; with more, two modules at once starve the rest of the program.
 	compileWorkers = 2

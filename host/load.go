@@ -12,6 +12,9 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/host/internal/meter"
+	"github.com/husk-dev/husk/host/internal/wasmfile"
 )
 
 // Module is a checked and compiled module. It is safe for concurrent use, shared by
@@ -79,7 +82,7 @@ func readModule(path string, limit int) ([]byte, error) {
 }
 
 func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
-	_, info, err := admit(wasm, h.config)
+	decoded, info, err := admit(wasm, h.config)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +95,7 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 	if !known {
 		l = &loading{done: make(chan struct{})}
 		h.modules[info.Digest] = l
-		h.compiling.Go(func() { h.compile(l, info, wasm) })
+		h.compiling.Go(func() { h.compile(l, info, decoded) })
 	}
 	h.mu.Unlock()
 	select {
@@ -106,9 +109,14 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 
 var errClosedHost = errors.New("the host is closed")
 
-// compile ends a loading. One that failed is forgotten, so that it can be tried again.
-func (h *Host) compile(l *loading, info Info, wasm []byte) {
+// compile meters and compiles a module, and ends its loading.
+func (h *Host) compile(l *loading, info Info, decoded *wasmfile.Module) {
 	defer close(l.done)
+	wasm, err := meter.Rewrite(decoded, meter.Options{MemoryPages: h.config.memoryPages(), TableElements: maxTableElements})
+	if err != nil {
+		h.failed(l, info.Digest, err)
+		return
+	}
 	ctx, cancel := context.WithTimeoutCause(h.stopped, maxCompileTime,
 		fmt.Errorf("compiling the module took more than %s", maxCompileTime))
 	defer cancel()
@@ -124,11 +132,16 @@ func (h *Host) compile(l *loading, info Info, wasm []byte) {
 		l.module = &Module{Info: info, host: h, compiled: compiled, declared: newDeclaration("", "")}
 		return
 	case ctx.Err() != nil:
-		l.err = context.Cause(ctx)
+		h.failed(l, info.Digest, context.Cause(ctx))
 	default:
-		l.err = fmt.Errorf("the module is invalid: %w", err)
+		h.failed(l, info.Digest, fmt.Errorf("the module is invalid: %w", err))
 	}
+}
+
+// failed forgets a loading that failed, so that it can be tried again.
+func (h *Host) failed(l *loading, digest string, err error) {
+	l.err = err
 	h.mu.Lock()
-	delete(h.modules, info.Digest)
+	delete(h.modules, digest)
 	h.mu.Unlock()
 }

@@ -21,15 +21,29 @@ type running struct {
 	cancel     context.CancelCauseFunc // of soft
 	kill       context.CancelCauseFunc // of hard
 	forget     func() bool
+	release    context.CancelFunc // of what ends soft
+
+	// deadline is when the caller or a limit ends soft, and ends is the reason then; hard
+	// ends later by grace.
+	deadline time.Time
+	ends     error
+	grace    time.Duration
 }
 
-// begin makes the contexts of a call. finish must be called.
-func begin(ctx context.Context, method string, grace time.Duration) *running {
+// begin makes the contexts of a call that may take so long. finish must be called.
+func begin(ctx context.Context, method string, timeout, grace time.Duration) *running {
 	r := &running{method: method, assets: &guestAssets{opener: abi.AssetsFrom(ctx)}}
 	if method == "call" || method == "construct" {
 		r.monitor = abi.MonitorFrom(ctx)
 	}
-	r.soft, r.cancel = context.WithCancelCause(ctx)
+	r.grace = grace
+	r.deadline, r.ends = time.Now().Add(timeout), &overrun{timeout: timeout}
+	limited, release := context.WithDeadlineCause(ctx, r.deadline, r.ends)
+	if earlier, _ := limited.Deadline(); earlier.Before(r.deadline) {
+		r.deadline, r.ends = earlier, context.DeadlineExceeded
+	}
+	r.release = release
+	r.soft, r.cancel = context.WithCancelCause(limited)
 	r.hard, r.kill = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.forget = context.AfterFunc(r.soft, func() {
 		timer := time.NewTimer(grace)
@@ -49,10 +63,19 @@ func (r *running) end(cause error) {
 	r.kill(cause)
 }
 
+// checkDeadline ends a call that should have ended by its deadline. The timers of the
+// contexts do that too, but a guest that keeps all processors busy could delay them.
+func (r *running) checkDeadline(now time.Time) {
+	if now.After(r.deadline.Add(r.grace)) {
+		r.end(r.ends)
+	}
+}
+
 // finish releases the contexts, and what the guest left open.
 func (r *running) finish() {
 	r.forget()
 	r.cancel(nil)
 	r.kill(nil)
+	r.release()
 	r.assets.closeAll()
 }

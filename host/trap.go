@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/husk-dev/husk/host/internal/meter"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -71,7 +72,7 @@ const (
 // plumbing begins the names of functions that say nothing about what went wrong: those
 // of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
 var plumbing = []string{
-	"runtime.", "wasm_", "husk:provider/", "husk_provider_", wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"runtime.", "wasm_", "husk:provider/", "husk_provider_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
 	"github.com/husk-dev/husk/guest-sdk", "github.com/husk-dev/husk/abi/",
 	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
 }

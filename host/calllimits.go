@@ -1,0 +1,101 @@
+package host
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi/canon"
+)
+
+// callLimits is what one call may take. A limit of 0 is not set.
+type callLimits struct {
+	timeout time.Duration
+	fuel    uint64
+}
+
+// methodStart is the start of an instance, which is limited like a method. It is part
+// of the call for which the instance is started.
+const methodStart = "start"
+
+// answering are the methods that ask, but do not work on resources.
+var answering = []string{
+	methodStart, "handshake", "get-schema", "get-mapping", "get-mappings",
+	"check-config", "diff-config", "check", "diff", "stream-close", "cancel",
+}
+
+// WithCallTimeout bounds the time of calls of these methods, by their WIT names, or
+// start for the start of an instance; without a name, of all methods. The guest learns
+// that its time is over as if it were cancelled, and is ended after the grace. The error
+// has the kind crashed, as what became of the guest's work is not known, and the origin
+// policy. See [DefaultCallTimeout] and [DefaultAnswerTimeout].
+func (c Config) WithCallTimeout(timeout time.Duration, methods ...string) Config {
+	return c.withCalls(methods, func(l *callLimits) { l.timeout = timeout })
+}
+
+// WithFuel bounds the work of a call of these methods, as WithCallTimeout does its time;
+// the guest is ended at once. The same call uses the same fuel on every machine. See
+// [DefaultFuel].
+func (c Config) WithFuel(units uint64, methods ...string) Config {
+	return c.withCalls(methods, func(l *callLimits) { l.fuel = units })
+}
+
+func (c Config) withCalls(methods []string, set func(*callLimits)) Config {
+	calls := maps.Clone(c.calls)
+	if calls == nil {
+		calls = make(map[string]callLimits)
+	}
+	change := func(method string) {
+		l := calls[method]
+		set(&l)
+		calls[method] = l
+	}
+	for _, method := range methods {
+		change(method)
+	}
+	if len(methods) == 0 {
+		for method := range calls {
+			change(method)
+		}
+		change("")
+	}
+	c.calls = calls
+	return c
+}
+
+// limitsOf answers the limits of a method, all of them set.
+func (c *Config) limitsOf(method string) callLimits {
+	own, others := c.calls[method], c.calls[""]
+	l := callLimits{timeout: DefaultCallTimeout, fuel: DefaultFuel}
+	if slices.Contains(answering, method) {
+		l.timeout = DefaultAnswerTimeout
+	}
+	for _, set := range []callLimits{others, own} {
+		if set.timeout > 0 {
+			l.timeout = set.timeout
+		}
+		if set.fuel > 0 {
+			l.fuel = set.fuel
+		}
+	}
+	return l
+}
+
+// checkMethods holds that limits are for methods that there are: a name with a mistake
+// in it would be no limit.
+func (c *Config) checkMethods() error {
+	known := []string{"", methodStart}
+	for _, e := range canon.ExportTable() {
+		if _, method, ok := strings.Cut(e.Name, "#"); ok {
+			known = append(known, method)
+		}
+	}
+	for _, method := range slices.Sorted(maps.Keys(c.calls)) {
+		if !slices.Contains(known, method) {
+			return fmt.Errorf("a limit is set for the method %q, which there is not", method)
+		}
+	}
+	return nil
+}
