@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -44,10 +45,11 @@ func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResource
 	if err == nil {
 		var res *state.Resource
 		if res, err = m.d.register(ctx, gl); err == nil {
-			return abi.RegisterResourceResponse{
-				URN: res.URN, ID: shownID(res.ID), State: res.Outputs,
-				Result: abi.RegistrationResultSuccess,
-			}, nil
+			resp := abi.RegisterResourceResponse{URN: res.URN, ID: shownID(res.ID), State: res.Outputs}
+			if !res.Custom {
+				resp.State = property.Map{} // what it has now, its children are about to tell
+			}
+			return resp, nil
 		}
 	}
 	return m.failed(gl, req, err)
