@@ -50,7 +50,7 @@ func (e *LockedError) Error() string {
 		msg += fmt.Sprintf(": process %d (%s) of %s on %s, since %s",
 			h.PID, printable(h.Command), printable(h.User), printable(h.Host), h.Since.Format(time.DateTime))
 	}
-	return msg + "; wait until it ends, or stop that process, and the lock ends with it"
+	return msg + "; wait until it ends, or stop that process, and the lock ends with it; husk cancel takes it from a run that hangs"
 }
 
 // printable makes text that another process wrote safe to show.

@@ -243,6 +243,16 @@ func TestMove(t *testing.T) {
 		_, err = edit.Move(shop(), state.NewSnapshot(other), dev, prod, []urn.URN{vpc.URN})
 		require.ErrorContains(t, err, "is configured otherwise than "+string(provider.URN))
 	})
+	t.Run("with the extension that it is of", func(t *testing.T) {
+		s := shop(with(vpc, func(r *state.Resource) {
+			r.URN, r.ID, r.ExtensionRef = named("acme:net:Gateway", "gateway"), "g", "ext-1"
+		}))
+		s.Extensions = []byte(`{"ext-1":{"name":"gateway","version":"1.0.0","value":"AAE="},"ext-2":{}}`)
+		moved, err := edit.Move(s, state.NewSnapshot(), dev, prod, []urn.URN{named("acme:net:Gateway", "gateway")})
+		require.NoError(t, err)
+		require.NoError(t, moved.Target.Verify())
+		require.JSONEq(t, `{"ext-1":{"name":"gateway","version":"1.0.0","value":"AAE="}}`, string(moved.Target.Extensions))
+	})
 	t.Run("refused", func(t *testing.T) {
 		for _, u := range []urn.URN{root, provider.URN, "urn:pulumi:dev::shop::a:b:C::x"} {
 			_, err := edit.Move(shop(), state.NewSnapshot(), dev, prod, []urn.URN{u})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
@@ -47,6 +49,9 @@ func Move(source, target *state.Snapshot, from, to state.StackName, urns []urn.U
 		return nil, err
 	}
 	if err := m.put(); err != nil {
+		return nil, err
+	}
+	if err := m.bringExtensions(); err != nil {
 		return nil, err
 	}
 	rest, err := m.leave()
@@ -230,6 +235,30 @@ func (m *move) put() error {
 		m.target.Add(moved)
 	}
 	return nil
+}
+
+// bringExtensions gives the target the extensions of providers that what moves needs.
+func (m *move) bringExtensions() error {
+	here, err := state.DecodeExtensions(m.source.Extensions)
+	if err != nil {
+		return err
+	}
+	there, err := state.DecodeExtensions(m.target.Extensions)
+	if err != nil {
+		return err
+	}
+	for _, r := range m.going {
+		extension, ok := here[r.ExtensionRef]
+		if _, known := there[r.ExtensionRef]; !ok || known {
+			continue
+		}
+		if there == nil {
+			there = make(map[string]jsontext.Value)
+		}
+		there[r.ExtensionRef] = extension
+	}
+	m.target.Extensions, err = state.EncodeExtensions(there)
+	return err
 }
 
 // leave returns the source without what moved.
