@@ -10,9 +10,9 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/abi/canon"
-	"github.com/husk-dev/husk/host/internal/meter"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // Reasons why a file is no module that could be run at all. Further ones are

@@ -9,8 +9,8 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
-	"github.com/husk-dev/husk/host/internal/meter"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/meter"
 )
 
 // instance is a module's instance in the service of one provider. It serves one call

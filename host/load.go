@@ -13,8 +13,8 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
-	"github.com/husk-dev/husk/host/internal/meter"
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // Module is a checked and compiled module. It is safe for concurrent use, shared by

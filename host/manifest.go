@@ -8,7 +8,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // ManifestSection is the custom section that holds a module's manifest, as JSON.

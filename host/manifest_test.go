@@ -8,7 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 func TestAManifestIsReadWithoutRunningTheModule(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/host/internal/meter"
+	"github.com/husk-dev/husk/internal/meter"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/husk-dev/husk/host/internal/meter"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/meter"
 )
 
 // What wazero puts before a trap's reason, and between it and the guest's stack.

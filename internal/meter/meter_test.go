@@ -9,9 +9,9 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/host/internal/meter"
-	"github.com/husk-dev/husk/host/internal/wasmfile"
-	. "github.com/husk-dev/husk/host/internal/wasmtest"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
+	. "github.com/husk-dev/husk/internal/wasmtest"
 )
 
 // rewrite meters a module that is known to be admitted.

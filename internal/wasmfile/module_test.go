@@ -8,8 +8,8 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/host/internal/wasmfile"
-	. "github.com/husk-dev/husk/host/internal/wasmtest"
+	"github.com/husk-dev/husk/internal/wasmfile"
+	. "github.com/husk-dev/husk/internal/wasmtest"
 )
 
 // sample has one of everything.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // merged is a data segment of the rewritten module: those of the original that lie

@@ -3,7 +3,7 @@ package meter_test
 import (
 	"strings"
 
-	. "github.com/husk-dev/husk/host/internal/wasmtest"
+	. "github.com/husk-dev/husk/internal/wasmtest"
 )
 
 // generate makes a valid module of any bytes, which decide what is in it; its function

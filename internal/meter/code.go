@@ -3,7 +3,7 @@ package meter
 import (
 	"encoding/binary"
 
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // What work costs, in fuel.

@@ -26,7 +26,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // Names of what is added. Modules that use them themselves are refused.

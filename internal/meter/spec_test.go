@@ -15,8 +15,8 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/host/internal/meter"
-	"github.com/husk-dev/husk/host/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // suites is where wazero keeps the standard's tests, as modules and JSON.
