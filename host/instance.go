@@ -23,7 +23,7 @@ type instance struct {
 	guest    *canon.Guest
 	system   *wasi.System
 	output   output
-	tank     tank
+	tank     meter.Tank
 
 	// call and ctx belong to the call that is being served.
 	call    *running
@@ -43,7 +43,7 @@ type instanceKey struct{}
 // start makes an instance and initializes it.
 func (p *Provider) start(ctx context.Context) (*instance, error) {
 	p.acquire()
-	i := &instance{provider: p, tank: tank{quantum: firstQuantum}}
+	i := &instance{provider: p}
 	i.output.init(i)
 	i.system = wasi.New(wasi.Config{
 		Args: []string{p.expected}, Env: p.env, Files: p.files,
@@ -67,7 +67,7 @@ func (i *instance) initialize() error {
 		return err
 	}
 	i.module = module
-	i.tank.fuel, _ = module.ExportedGlobal(meter.Fuel).(api.MutableGlobal)
+	i.tank.Connect(module)
 	table := canon.ExportTable()
 	i.exports = make([]export, len(table))
 	for n := range table {
@@ -150,7 +150,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	i.ctx = wasi.NewContext(context.WithValue(r.hard, instanceKey{}, i), i.system)
 	i.imports = i.grantedImports()
 	i.output.begin()
-	i.tank.begin(limits.fuel)
+	i.tank.Begin(limits.fuel)
 	err := do(r.soft)
 	err = i.failure(r, err)
 	i.output.end()

@@ -37,7 +37,7 @@ func begin(ctx context.Context, method string, timeout, grace time.Duration) *ru
 		r.monitor = abi.MonitorFrom(ctx)
 	}
 	r.grace = grace
-	r.deadline, r.ends = time.Now().Add(timeout), &overrun{timeout: timeout}
+	r.deadline, r.ends = time.Now().Add(timeout), &overrun{timeoutError(timeout)}
 	limited, release := context.WithDeadlineCause(ctx, r.deadline, r.ends)
 	if earlier, _ := limited.Deadline(); earlier.Before(r.deadline) {
 		r.deadline, r.ends = earlier, context.DeadlineExceeded

@@ -1,0 +1,93 @@
+package meter
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+const (
+	// slice is how long a guest should run between two calls of the host for more fuel.
+	// Go's garbage collector may have to wait for as long.
+	slice = time.Millisecond
+	// firstQuantum, leastQuantum and mostQuantum are how much fuel a guest gets at a time,
+	// adapted so that it lasts for a slice. The most is a bound on what a guest can do
+	// that first lets its fuel seem cheap and then does what takes longest, reads all over
+	// its memory: 4,000,000 units of that take some 50 ms.
+	firstQuantum = 1 << 20
+	leastQuantum = 1 << 16
+	mostQuantum  = 1 << 22
+)
+
+// SpentError is a guest that has used more fuel than it may.
+type SpentError struct{ Limit uint64 }
+
+func (e *SpentError) Error() string {
+	return fmt.Sprintf("it used more than the %d units of fuel that it may use", e.Limit)
+}
+
+// Tank is the fuel of an instance, which calls of it use up. It is not safe for
+// concurrent use, as an instance is not.
+type Tank struct {
+	// fuel is what is left of granted; nil until the instance can be called.
+	fuel api.MutableGlobal
+	// used is what the running call has used of limit, up to the last refill.
+	used, limit uint64
+	granted     int64
+	quantum     int64
+	// filled is when the fuel was granted, yielded when other goroutines had their turn.
+	filled, yielded time.Time
+}
+
+// Connect lets the tank reach an instance's fuel. Its start needs no connection.
+func (t *Tank) Connect(instance api.Module) {
+	t.fuel, _ = instance.ExportedGlobal(Fuel).(api.MutableGlobal)
+}
+
+// Begin begins a call that may use so much fuel. The tank is emptied, so that the call
+// asks for fuel where it first has to.
+func (t *Tank) Begin(limit uint64) {
+	t.used, t.limit, t.granted = 0, limit, 0
+	if t.fuel != nil {
+		t.fuel.Set(0)
+	}
+	if t.quantum == 0 {
+		t.quantum = firstQuantum
+	}
+}
+
+// Refill is what the host does when a guest asks for more fuel: it lets other goroutines
+// have their turn, if they had none for long, and grants a slice's worth. The error is a
+// *[SpentError], after which the guest must be ended.
+func (t *Tank) Refill(left int64, now time.Time) (granted int64, err error) {
+	t.used += uint64(t.granted - left)
+	if t.used > t.limit {
+		return 0, &SpentError{t.limit}
+	}
+	t.adapt(now)
+	if now.Sub(t.yielded) >= slice/2 {
+		// The guest has no other point at which Go could take the processor from it.
+		runtime.Gosched()
+		now = time.Now()
+		t.yielded = now
+	}
+	t.filled = now
+	t.granted = int64(min(uint64(t.quantum), t.limit-t.used))
+	return t.granted, nil
+}
+
+// adapt sets the quantum so that it lasts for a slice. One step is at most a factor of
+// two, so that a slow call of the host, whose time is counted too, changes little.
+func (t *Tank) adapt(now time.Time) {
+	if t.granted != t.quantum {
+		return
+	}
+	switch lasted := now.Sub(t.filled); {
+	case lasted < slice/2:
+		t.quantum = min(t.quantum*2, mostQuantum)
+	case lasted > slice*2:
+		t.quantum = max(t.quantum/2, leastQuantum)
+	}
+}
