@@ -30,11 +30,17 @@ import (
 )
 
 // echo is the schema of the package that the kit becomes.
-const echo = `{"name": "echo", "version": "1.0.0", "resources": {"echo:index:Echo": {
-	"inputProperties": {"value": {"$ref": "pulumi.json#/Any"}}, "properties": {"value": {"$ref": "pulumi.json#/Any"}}}}}`
+const echo = `{"name": "echo", "version": "1.0.0", "resources": {
+	"echo:index:Echo": {
+		"inputProperties": {"value": {"$ref": "pulumi.json#/Any"}}, "properties": {"value": {"$ref": "pulumi.json#/Any"}}},
+	"echo:index:Mirror": {"isComponent": true,
+		"inputProperties": {"mirror": {"type": "string"}}, "properties": {"seen": {"type": "array", "items": {"type": "string"}}}}}}`
 
-// echoType is its only resource.
-const echoType = "echo:index:Echo"
+// The types of the package: a resource, and a component with one of them.
+const (
+	echoType   = "echo:index:Echo"
+	mirrorType = "echo:index:Mirror"
+)
 
 // modules loads the kit, whose resources answer what they are given.
 type modules struct{ kit *host.Module }

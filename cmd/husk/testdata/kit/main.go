@@ -75,8 +75,8 @@ func (k *kit) Delete(context.Context, abi.DeleteRequest) error {
 	return nil
 }
 
-// Construct makes a component without children, whose output seen says what its
-// inputs are.
+// Construct makes a component whose output seen says what its inputs are. It has one
+// child where the input mirror names a type: with the component's own options.
 func (k *kit) Construct(ctx context.Context, r abi.ConstructRequest) (abi.ConstructResponse, error) {
 	m := abi.MonitorFrom(ctx)
 	own, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{
@@ -84,6 +84,14 @@ func (k *kit) Construct(ctx context.Context, r abi.ConstructRequest) (abi.Constr
 	})
 	if err != nil {
 		return abi.ConstructResponse{}, err
+	}
+	if typ, ok := r.Inputs.Get("mirror").AsString(); ok {
+		_, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{
+			Type: typ, Name: r.Name + "-mirror", Parent: own.URN, Custom: true, Options: r.Options,
+		})
+		if err != nil {
+			return abi.ConstructResponse{}, err
+		}
 	}
 	var seen []property.Value
 	for name, v := range r.Inputs.All() {
