@@ -7,18 +7,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/bench/internal/figures"
 	random "github.com/husk-dev/husk/examples/providers/random/provider"
 	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/host"
@@ -29,35 +28,22 @@ func main() {
 	rounds := flag.Int("n", 100, "rounds; each runs every variant in turn")
 	asJSON := flag.Bool("json", false, "print the figures as JSON")
 	flag.Parse()
-	figures, err := measure(context.Background(), *rounds)
+	measured, err := measure(context.Background(), *rounds)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "call:", err)
 		os.Exit(1)
 	}
-	if *asJSON {
-		_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"figures": figures})
-		return
+	if err := figures.Print(os.Stdout, measured, *asJSON); err != nil {
+		fmt.Fprintln(os.Stderr, "call:", err)
+		os.Exit(1)
 	}
-	for _, f := range figures {
-		fmt.Printf("%-32s %9.1f %s\n", f.Name, f.Value, f.Unit)
-	}
-}
-
-// figure is one number of the report.
-type figure struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
-	// Goal is the largest value that is wanted; 0 where nothing is asked.
-	Goal float64 `json:"goal"`
-	Met  bool    `json:"met"`
 }
 
 // callsPerRound is how often a variant is called in one of its turns: enough that
 // the clock's resolution and the switch between variants do not count.
 const callsPerRound = 10
 
-func measure(ctx context.Context, rounds int) ([]figure, error) {
+func measure(ctx context.Context, rounds int) ([]figures.Figure, error) {
 	native, err := guest.New(random.New())
 	if err != nil {
 		return nil, err
@@ -69,7 +55,7 @@ func measure(ctx context.Context, rounds int) ([]figure, error) {
 	defer closeHost()
 
 	variants := []abi.Provider{native, sandboxed}
-	var figures []figure
+	var all []figures.Figure
 	for _, kilobytes := range []int{1, 10, 100} {
 		inputs := inputsOf(kilobytes << 10)
 		taken := make([][]time.Duration, len(variants))
@@ -85,14 +71,14 @@ func measure(ctx context.Context, rounds int) ([]figure, error) {
 			}
 		}
 		name := fmt.Sprintf("check + diff, %d KB", kilobytes)
-		n, w := median(taken[0]), median(taken[1])
-		figures = append(figures,
-			figure{Name: name + ", native", Value: micros(n), Unit: "µs", Met: true},
-			figure{Name: name + ", wasm", Value: micros(w), Unit: "µs", Met: true},
-			figure{Name: name + ", wasm/native", Value: float64(w) / float64(n), Unit: "x", Met: true},
+		n, w := figures.Median(taken[0]), figures.Median(taken[1])
+		all = append(all,
+			figures.Of(name+", native", figures.Micros(n), "µs", 0),
+			figures.Of(name+", wasm", figures.Micros(w), "µs", 0),
+			figures.Of(name+", wasm/native", float64(w)/float64(n), "x", 0),
 		)
 	}
-	return figures, nil
+	return all, nil
 }
 
 // load builds the provider's module and starts it with nothing granted.
@@ -159,10 +145,3 @@ func checkAndDiff(ctx context.Context, p abi.Provider, inputs property.Map) (tim
 	}
 	return time.Since(start) / callsPerRound, nil
 }
-
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
-}
-
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
