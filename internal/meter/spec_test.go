@@ -63,7 +63,7 @@ var engines = map[string]func() wazero.RuntimeConfig{
 }
 
 // TestTheStandardsTestsPassOnMeteredModules runs all that wazero has of the standard's
-// tests of WebAssembly 2.0, with every module rewritten and 100 units of fuel at a time.
+// tests of WebAssembly 2.0, with every module rewritten and 1000 units of fuel at a time.
 func TestTheStandardsTestsPassOnMeteredModules(t *testing.T) {
 	files, err := filepath.Glob(suite(t, "v2", "testdata", "*.json"))
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func newPlay(t *testing.T, config wazero.RuntimeConfig) *play {
 	p := &play{runtime: wazero.NewRuntimeWithConfig(ctx, config), named: map[string]api.Module{}}
 	t.Cleanup(func() { require.NoError(t, p.runtime.Close(context.Background())) })
 	_, err := p.runtime.NewHostModuleBuilder(meter.Module).NewFunctionBuilder().
-		WithFunc(func(int64) int64 { p.refills++; return 100 }).Export(meter.Refill).Instantiate(ctx)
+		WithFunc(func(int64) int64 { p.refills++; return 1000 }).Export(meter.Refill).Instantiate(ctx)
 	require.NoError(t, err)
 	helper, err := os.ReadFile(suite(t, "testdata", "spectest.wasm"))
 	require.NoError(t, err)
