@@ -25,7 +25,7 @@ type Command struct {
 // Build builds husk from the source in the directory, that of its main package.
 func Build(t *testing.T, source string) *Command {
 	t.Helper()
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		t.Skip("builds husk and compiles providers")
 	}
 	home := t.TempDir()
