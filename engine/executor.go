@@ -21,7 +21,9 @@ var errProtected = errors.New("the resource is protected: set its protect option
 // goes on without it.
 type skipped struct{ of urn.URN }
 
-func (e *skipped) Error() string { return fmt.Sprintf("skipped, since %s %q failed", e.of.Type(), e.of.Name()) }
+func (e *skipped) Error() string {
+	return fmt.Sprintf("skipped, since %s %q failed", e.of.Type(), e.of.Name())
+}
 
 // executor carries out chains of steps. The steps of a chain run one after the
 // other, chains in parallel, at most so many as there are slots.

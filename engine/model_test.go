@@ -1,114 +1,45 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// modelResource is one resource of a random program.
-type modelResource struct {
-	Name, Type  string
-	Key         int
-	From        []int // earlier resources whose computed property is an input
-	After       []int // earlier resources that it depends on without taking anything
-	DeleteFirst bool
-	Retain      bool
-}
-
-// modelProgram registers its resources in order.
-type modelProgram []modelResource
-
-func (m modelProgram) program() enginetest.Program {
-	return func(p *enginetest.Run) error {
-		made := make([]enginetest.Resource, len(m))
-		for i, r := range m {
-			inputs := props("key", r.Key)
-			for _, from := range r.From {
-				inputs = inputs.With("from"+m[from].Name, made[from].Out("made"))
-			}
-			res, err := p.Custom(r.Type, r.Name, inputs, func(o *abi.ResourceOptions) {
-				if r.DeleteFirst {
-					o.DeleteBeforeReplace = &r.DeleteFirst
-				}
-				if r.Retain {
-					o.RetainOnDelete = &r.Retain
-				}
-				for _, after := range r.After {
-					o.Dependencies = append(o.Dependencies, made[after].URN)
-				}
-			})
-			if err != nil {
-				return err
-			}
-			made[i] = res
-		}
-		return nil
+// TestModel runs random scenarios: programs, failures, half failures, drift, and
+// crashes, in updates, refreshes, and destructions with all their options. Whatever
+// happens, the state holds together after every step, nothing that exists is
+// forgotten or made twice, deletions keep the order of dependencies, a preview tells
+// what the update does, and a second update does nothing.
+//
+// The scenarios are the same in each run; -rapid.seed and -rapid.checks choose others
+// and more. A failing one is printed as a test to paste below.
+func TestModel(t *testing.T) {
+	if f := flag.Lookup("rapid.seed"); f.Value.String() == f.DefValue {
+		require.NoError(t, flag.Set("rapid.seed", "1"))
 	}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := rapid.Custom(drawScenario).Draw(rt, "scenario")
+		rt.Logf("as a test:\n%s", s.source())
+		runScenario(checked{t, rt}, s)
+	})
 }
 
-func drawProgram(t *rapid.T) modelProgram {
-	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}), 0, 6, rapid.ID).Draw(t, "names")
-	var m modelProgram
-	for i, name := range names {
-		var earlier *rapid.Generator[[]int]
-		if i == 0 {
-			earlier = rapid.Just([]int(nil))
-		} else {
-			earlier = rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 0, min(i, 2), rapid.ID)
-		}
-		m = append(m, modelResource{
-			Name: name, Type: rapid.SampledFrom([]string{plain, strict, single}).Draw(t, "type"),
-			Key: rapid.IntRange(0, 2).Draw(t, "key"), From: earlier.Draw(t, "from"), After: earlier.Draw(t, "after"),
-			DeleteFirst: rapid.IntRange(0, 4).Draw(t, "delete first") == 0,
-			Retain:      rapid.IntRange(0, 9).Draw(t, "retain") == 0,
-		})
-	}
-	return m
-}
-
-// model drives one stack through random operations.
-type model struct {
-	*enginetest.Stack
-	rapid *rapid.T
-	// retained are objects that were left behind on purpose.
-	retained map[string]bool
-
-	mu sync.Mutex
-	// disorder tells of deletions that came too early.
-	disorder []string
-	// history is what was done, for messages.
-	history strings.Builder
-}
-
-func newModel(t *rapid.T, tb testing.TB) *model {
-	cloud := newCloud()
-	for typ, about := range cloud.Types {
-		about.Replace = append(about.Replace, "froma", "fromb") // some dependents cannot be updated
-		if typ == plain {
-			about.Replace = nil
-		}
-		cloud.Types[typ] = about
-	}
-	m := &model{rapid: t, Stack: enginetest.NewStack(checked{tb, t}, cloud), retained: make(map[string]bool)}
-	return m
-}
-
-// checked gives the stack's helpers rapid's way to fail, so that cases shrink.
+// checked gives the helpers of the tests rapid's way to fail, so that cases shrink.
 type checked struct {
 	testing.TB
 	rapid *rapid.T
@@ -118,168 +49,293 @@ func (c checked) Errorf(format string, args ...any) { c.rapid.Errorf(format, arg
 func (c checked) FailNow()                          { c.rapid.FailNow() }
 func (c checked) Helper()                           {}
 
-// watchOrder notes deletions of what something that exists was made from. Only what is deleted ahead of its own replacement may still be
-// used, by resources that are updated afterwards.
-func (m *model) watchOrder(program modelProgram) {
-	ahead := make(map[string]bool)
-	for _, r := range program {
-		ahead[r.Name] = r.DeleteFirst || r.Type == single
-	}
-	recorded, orphans := make(map[string]bool), make(map[string]bool)
-	resources := slices.Collect(maps.Values(maps.Collect(m.Snapshot().Resources())))
-	resources, err := state.Sort(resources)
-	require.NoError(m.rapid, err)
-	for _, res := range resources {
-		recorded[res.ID] = true
-		for _, dep := range res.Dependencies {
-			ahead[res.URN.Name()] = ahead[res.URN.Name()] || ahead[dep.Name()]
+type operation = func(contextType, engine.Deployment) (*engine.Result, error)
+
+// model is one stack under test.
+type model struct {
+	*enginetest.Stack
+	t testing.TB
+	// retained are objects that were left behind on purpose.
+	retained map[string]bool
+
+	mu sync.Mutex
+	// disorder tells of deletions that came too early.
+	disorder []string
+}
+
+func runScenario(t testing.TB, s scenario) {
+	cloud := newCloud()
+	cloud.DiffConfig = replacedByRegion
+	for typ, about := range cloud.Types {
+		if typ != plain {
+			about.Replace = append(about.Replace, "froma", "fromb") // some dependents cannot be updated
+			cloud.Types[typ] = about
 		}
 	}
-	for _, id := range m.Cloud.IDs() {
-		orphans[id] = !recorded[id] // a crash came between its creation and the record of it
+	cloud.Types[vague] = enginetest.Type{Computed: []string{"made"}, Vague: true}
+	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), retained: make(map[string]bool)}
+	for _, a := range s {
+		m.act(a)
+	}
+	m.finish()
+}
+
+// act does one operation, and what makes up for it if it went wrong.
+func (m *model) act(a act) {
+	program := a.Program.program()
+	m.prepare(a)
+	m.options(a)
+	operations := map[string]operation{"up": engine.Up, "refresh": engine.Refresh, "destroy": engine.Destroy}
+	run := operations[a.Do]
+	switch {
+	case a.CrashAt > 0:
+		m.CrashAt(a.CrashAt, a.Late, run, program)
+	case !a.quiet():
+		_, err := m.Try(run, program)
+		if a.ContinueOnError && err != nil {
+			require.NotErrorIs(m.t, err, engine.ErrStopped)
+		}
+	case a.Do == "up":
+		m.up(program)
+		m.requireReached(a.Program)
+	default:
+		_, err := m.Try(run, program)
+		require.NoError(m.t, err)
+	}
+	m.noteRetained()
+	m.requireKnown()
+	require.Empty(m.t, m.disorder)
+	if len(a.Lose) > 0 && !a.quiet() {
+		m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
+		m.Refresh() // an update alone does not look for what has vanished
+	}
+}
+
+// up previews, updates, and updates again.
+func (m *model) up(program enginetest.Program) {
+	before := m.export()
+	_, err := m.Try(engine.Preview, program)
+	require.NoError(m.t, err)
+	planned := m.Steps()
+	require.Equal(m.t, before, m.export(), "a preview changes nothing")
+	_, err = m.Try(engine.Up, program)
+	require.NoError(m.t, err)
+	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
+	m.noteRetained()
+	m.Edit = nil
+	again, err := m.Try(engine.Up, program)
+	require.NoError(m.t, err)
+	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
+}
+
+func (m *model) export() []string {
+	var out []string
+	for _, res := range m.Snapshot().Resources() {
+		out = append(out, fmt.Sprintf("%s %s %v %v %v", res.URN, res.ID, res.Inputs, res.Outputs, res.Delete))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// prepare changes the world and the state as the act wants.
+func (m *model) prepare(a act) {
+	m.noteRetained()
+	m.disorder = nil
+	for _, res := range m.Snapshot().Resources() {
+		if name := res.URN.Name(); res.Custom && !res.Delete && !res.PendingReplacement && !res.IsProvider() {
+			switch {
+			case slices.Contains(a.Lose, name):
+				m.Cloud.Change(res.ID, nil)
+			case slices.Contains(a.Drift, name) && slices.Contains(m.Cloud.IDs(), res.ID):
+				m.Cloud.Change(res.ID, func(p property.Map) property.Map { return p.With("key", property.Number(9)) })
+			}
+			if slices.Contains(a.Taint, name) {
+				m.Change(name, func(res *state.Resource) { res.Taint = true })
+			}
+		}
+	}
+}
+
+// options sets the deployment's options, watches the state after every step, and
+// lets calls of providers fail.
+func (m *model) options(a act) {
+	var replace []urn.URN
+	for _, res := range m.Snapshot().Resources() {
+		if slices.Contains(a.Replace, res.URN.Name()) {
+			replace = append(replace, res.URN)
+		}
+	}
+	m.Edit = func(d *engine.Deployment) {
+		d.RunProgram, d.ContinueOnError, d.RefreshFirst, d.Replace = a.RunProgram, a.ContinueOnError, a.RefreshFirst, replace
+		events := d.Events
+		d.Events = func(e engine.Event) {
+			switch e.(type) {
+			case engine.StepDone, engine.StepFailed:
+				if err := d.State.Snapshot().Verify(); err != nil {
+					m.note("after a step: %v", err)
+				}
+			}
+			events(e)
+		}
+	}
+	order := m.watchOrder(a.Program)
+	calls := make(map[string]int)
+	number := func(call string) int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if calls[call] == 0 {
+			calls[call] = len(calls) + 1
+		}
+		return calls[call]
 	}
 	m.Cloud.Hook = func(call string) error {
-		id, ok := strings.CutPrefix(call, "delete ")
-		if name, _, _ := strings.Cut(id, "-"); !ok || ahead[name] {
-			return nil
+		if slices.Contains(a.Fail, number(call)) {
+			return errors.New("the cloud refuses")
 		}
-		for other, inputs := range m.Cloud.Snapshot() {
-			if other == id || m.retained[other] || orphans[other] {
+		order(call)
+		return nil
+	}
+	m.Cloud.Unhealthy = func(call string) bool { return slices.Contains(a.Half, number(call)) }
+}
+
+func (m *model) note(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.disorder = append(m.disorder, fmt.Sprintf(format, args...))
+}
+
+// watchOrder returns what notes deletions of what something that exists was made
+// from. Only what is deleted ahead of its own replacement may still be used, by
+// resources that are updated afterwards. What is deleted takes along what it owns.
+func (m *model) watchOrder(program modelProgram) func(call string) {
+	first := make(map[string]bool)
+	for _, r := range program.Resources {
+		first[r.Name] = r.DeleteFirst || r.Type == single
+		first[r.Alias] = first[r.Alias] || first[r.Name]
+	}
+	ahead, recorded := make(map[urn.URN]bool), make(map[string]bool)
+	may := make(map[string]bool) // IDs that may be deleted while they are used
+	resources, err := state.Sort(slices.Collect(maps.Values(maps.Collect(m.Snapshot().Resources()))))
+	require.NoError(m.t, err)
+	for _, res := range resources {
+		recorded[res.ID] = true
+		gone := first[res.URN.Name()] || ahead[res.DeletedWith]
+		for _, dep := range slices.Concat(res.Dependencies, res.ReplaceWith) {
+			gone = gone || ahead[dep]
+		}
+		ahead[res.URN] = ahead[res.URN] || gone
+		may[res.ID] = ahead[res.URN]
+	}
+	orphans := make(map[string]bool) // a crash came between their creation and the record of it
+	for _, id := range m.Cloud.IDs() {
+		orphans[id] = !recorded[id]
+	}
+	return func(call string) {
+		id, ok := strings.CutPrefix(call, "delete ")
+		if !ok {
+			return
+		}
+		made := property.String("made of " + id)
+		m.takeAlong(id)
+		for other, object := range m.Cloud.Snapshot() {
+			if other == id || may[id] || object.Has("owner") || m.retained[other] || orphans[other] {
 				continue
 			}
-			for _, v := range inputs.All() {
-				if s, _ := v.AsString(); s == "made of "+id {
-					m.mu.Lock()
-					m.disorder = append(m.disorder, id+" is deleted while "+other+" uses it")
-					m.mu.Unlock()
+			for _, v := range object.All() {
+				if v.Plain().Equal(made) {
+					m.note("%s is deleted while %s uses it", id, other)
 				}
 			}
 		}
-		return nil
 	}
 }
 
-// noteRetained remembers the objects that retainOnDelete keeps: those of the
-// state whose removal deletes nothing.
-func (m *model) noteRetained() {
-	for _, res := range m.Snapshot().Resources() {
-		if res.RetainOnDelete {
-			m.retained[res.ID] = true
+// takeAlong removes all that an object owns.
+func (m *model) takeAlong(id string) {
+	for other, object := range m.Cloud.Snapshot() {
+		if object.Get("owner").Plain().Equal(property.String("made of " + id)) {
+			m.takeAlong(other)
+			m.Cloud.Change(other, nil)
 		}
 	}
 }
 
-// requireKnown requires that every object is in the state, or its creation pending.
-func (m *model) requireKnown(t *rapid.T) {
-	known, creating := make(map[string]bool), make(map[string]bool)
+// noteRetained remembers the objects that retainOnDelete keeps: those of the state
+// whose removal deletes nothing, and those that would go with one of them.
+func (m *model) noteRetained() {
+	kept := make(map[urn.URN]bool)
 	snapshot := m.Snapshot()
+	for range snapshot.Len() {
+		for _, res := range snapshot.Resources() {
+			if res.RetainOnDelete || kept[res.DeletedWith] {
+				kept[res.URN] = true
+				m.retained[res.ID] = true
+			}
+		}
+	}
+}
+
+// requireKnown requires that every object is in the state, that its creation is
+// pending, or that it goes with one for which that holds.
+func (m *model) requireKnown() {
+	objects := m.Cloud.Snapshot()
+	known := m.known()
+	for id := range objects {
+		at := id
+		for !known(at) {
+			owner, _ := objects[at].Get("owner").Plain().AsString()
+			var owned bool
+			if at, owned = strings.CutPrefix(owner, "made of "); !owned || objects[at].Len() == 0 {
+				require.Fail(m.t, "nothing knows of object "+id)
+			}
+		}
+	}
+}
+
+// known returns what reports whether something knows of an object.
+func (m *model) known() func(id string) bool {
+	snapshot := m.Snapshot()
+	ids, creating := make(map[string]bool), make(map[string]bool)
 	for _, res := range snapshot.Resources() {
-		known[res.ID] = true
+		ids[res.ID] = true
 	}
 	for _, op := range snapshot.Operations() {
 		if op.Type == state.OperationCreating {
 			creating[op.Resource.URN.Name()] = true
 		}
 	}
-	for _, id := range m.Cloud.IDs() {
+	return func(id string) bool {
 		name, _, _ := strings.Cut(id, "-")
-		if !known[id] && !creating[name] && !m.retained[id] {
-			t.Fatalf("nothing knows of object %s", id)
-		}
+		return ids[id] || m.retained[id] || creating[name]
 	}
 }
 
-// requireReached requires that the stack is what the program says.
-func (m *model) requireReached(t *rapid.T, program modelProgram) {
+// requireReached requires that the stack is what the program says, and that each of
+// its resources has one object.
+func (m *model) requireReached(program modelProgram) {
 	var want, got []string
-	for _, r := range program {
+	for _, r := range program.Resources {
 		want = append(want, r.Name)
 	}
+	objects := m.Cloud.Snapshot()
 	for _, res := range m.Snapshot().Resources() {
-		if !res.IsProvider() && res.Custom {
-			require.False(t, res.Delete || res.PendingReplacement, "%s is left half done", res.URN)
-			got = append(got, res.URN.Name())
+		if res.IsProvider() || !res.Custom {
+			continue
 		}
+		require.False(m.t, res.Delete || res.PendingReplacement, "%s is left half done", res.URN)
+		require.Contains(m.t, objects, res.ID)
+		got = append(got, res.URN.Name())
 	}
-	slices.Sort(want)
-	slices.Sort(got)
-	require.Equal(t, want, got)
+	require.ElementsMatch(m.t, want, got)
 }
 
-// Random programs, failures, and crashes: whatever happens, the state holds
-// together, nothing that exists is forgotten, deletions keep the order of
-// dependencies, a preview tells what the update does, and a second update does
-// nothing.
-func TestModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		m := newModel(rt, t)
-		for range rapid.IntRange(1, 6).Draw(rt, "operations") {
-			program := drawProgram(rt)
-			m.noteRetained()
-			m.watchOrder(program)
-			operation := rapid.IntRange(0, 5).Draw(rt, "operation")
-			fmt.Fprintf(&m.history, "operation %d\n%s", operation, describe(program))
-			switch operation {
-			case 0: // a provider's call fails
-				var calls atomic.Int32
-				failing := rapid.Int32Range(1, 8).Draw(rt, "failing call")
-				order := m.Cloud.Hook
-				m.Cloud.Hook = func(call string) error {
-					if calls.Add(1) == failing {
-						return errors.New("the cloud refuses")
-					}
-					return order(call)
-				}
-				_, _ = m.Try(engine.Up, program.program())
-			case 1: // the process dies
-				n, late := rapid.IntRange(1, 12).Draw(rt, "fatal write"), rapid.Bool().Draw(rt, "late")
-				up := func(ctx context.Context, d engine.Deployment) (*engine.Result, error) { return engine.Up(ctx, d) }
-				m.CrashAt(n, late, up, program.program())
-			case 2:
-				m.Refresh()
-			case 3:
-				m.Destroy()
-			default:
-				planned, err := m.Try(engine.Preview, program.program())
-				require.NoError(rt, err)
-				done, err := m.Try(engine.Up, program.program())
-				require.NoError(rt, err)
-				require.Equal(rt, planned.Changes, done.Changes, "the preview told something else\n%s", describe(program))
-				m.noteRetained()
-				m.requireReached(rt, program)
-				again, err := m.Try(engine.Up, program.program())
-				require.NoError(rt, err)
-				require.Zero(rt, again.Changes.Total(), "the second update changes something\n%s", describe(program))
-			}
-			m.noteRetained()
-			m.requireKnown(rt)
-			require.Empty(rt, m.disorder, &m.history)
-		}
-		m.Cloud.Hook = nil
-		m.noteRetained()
-		m.Destroy()
-		for _, id := range m.Cloud.IDs() {
-			if !m.retained[id] {
-				require.NotEmpty(rt, m.Snapshot().Len()+len(pendingCreations(m.Snapshot())), "object %s is left over", id)
-			}
-		}
-	})
-}
-
-func pendingCreations(s *state.Snapshot) []string {
-	var out []string
-	for _, op := range s.Operations() {
-		if op.Type == state.OperationCreating {
-			out = append(out, op.Resource.URN.Name())
-		}
-	}
-	return out
-}
-
-func describe(m modelProgram) string {
-	var b strings.Builder
-	for _, r := range m {
-		fmt.Fprintf(&b, "%+v\n", r)
-	}
-	return b.String()
+// finish destroys the stack. What is left over then is retained, or its creation
+// was cut off.
+func (m *model) finish() {
+	m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
+	m.Cloud.Hook = func(call string) error { m.watchOrder(modelProgram{})(call); return nil }
+	m.noteRetained()
+	m.Destroy()
+	require.Zero(m.t, m.Snapshot().Len())
+	m.requireKnown()
 }

@@ -204,6 +204,7 @@ func TestPartialFailureIsRecordedAndRepaired(t *testing.T) {
 	require.Equal(t, []string{"it did not come up"}, b.InitErrors)
 
 	s.Cloud.Hook = nil
+	s.Cloud.Change("b-9", func(property.Map) property.Map { return props("key", "x") })
 	s.Cloud.Calls()
 	s.Up(chain(plain, "1"))
 	require.Equal(t, []string{"update b", "create c"}, s.Cloud.Calls())

@@ -32,6 +32,9 @@ type Cloud struct {
 	Digest string
 	// Hook, if set, is called before each mutating call, with "create name", "update name" ...
 	Hook func(call string) error
+	// Unhealthy, if set, says which calls have their effect, but report that what they
+	// made is not healthy. It is given the same as Hook.
+	Unhealthy func(call string) bool
 	// Features are those that the provider claims; nil for all.
 	Features *abi.Features
 	// Checked, if set, sees what resources are checked with.
@@ -58,6 +61,8 @@ type Type struct {
 	Computed []string
 	// Required names inputs that must be given.
 	Required []string
+	// Vague says that its provider cannot tell what differs.
+	Vague bool
 }
 
 // NewCloud returns an empty cloud.
@@ -254,6 +259,9 @@ func (p *provider) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffRespons
 		return p.cloud.Diff(req)
 	}
 	t := p.cloud.Types[req.Type]
+	if t.Vague {
+		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
 	resp := abi.DiffResponse{Changes: abi.DiffChangesNone, HasDetailedDiff: true, DeleteBeforeReplace: t.DeleteBeforeReplace}
 	for _, c := range property.Diff(req.OldInputs.Unwrap(), req.News.Unwrap()) {
 		kind := abi.DiffKindUpdate
@@ -299,7 +307,17 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 	c.next++
 	id := fmt.Sprintf("%s-%d", req.Name, c.next)
 	c.objects[id] = p.outputs(req.Type, id, req.Inputs)
-	return abi.CreateResponse{ID: id, State: c.objects[id]}, nil
+	return abi.CreateResponse{ID: id, State: c.objects[id]}, c.health("create "+req.Name, id)
+}
+
+// health is the failure of a call that had its effect, nil for most.
+func (c *Cloud) health(call, id string) error {
+	if c.Unhealthy == nil || !c.Unhealthy(call) {
+		return nil
+	}
+	return &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{
+		ID: id, State: c.objects[id], Reasons: []string{"it is not healthy"},
+	}}
 }
 
 func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
@@ -329,8 +347,11 @@ func (p *provider) Update(_ context.Context, req abi.UpdateRequest) (abi.UpdateR
 	c := p.cloud
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if _, ok := c.objects[req.ID]; !ok {
+		return abi.UpdateResponse{}, abi.NewError(abi.ErrorKindNotFound, "object "+req.ID+" does not exist")
+	}
 	c.objects[req.ID] = p.outputs(req.Type, req.ID, req.News)
-	return abi.UpdateResponse{State: c.objects[req.ID]}, nil
+	return abi.UpdateResponse{State: c.objects[req.ID]}, c.health("update "+req.Name, req.ID)
 }
 
 func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {

@@ -80,9 +80,14 @@ func (s *Stack) CrashAt(n int, late bool, run operation, program engine.Program)
 	crash := &Crash{Store: s.Store, At: n, Late: late}
 	st, err := state.Open(ctx, crash, s.name, s.keys(), state.Holder{})
 	if err == nil {
-		_, err = run(ctx, engine.Deployment{
+		d := engine.Deployment{
 			Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Program: program, Providers: s.Cloud, State: st,
-		})
+			Events: func(engine.Event) {},
+		}
+		if s.Edit != nil {
+			s.Edit(&d)
+		}
+		_, err = run(ctx, d)
 		err = errors.Join(err, st.Close(ctx))
 	}
 	if crash.Writes() < n {
