@@ -8,7 +8,8 @@ type Instruction struct {
 	// Start and End are where it begins and ends in the code.
 	Start, End int
 	// Index is what the instruction names: the function of call and ref.func, the
-	// global of global.get and global.set. Otherwise it has no meaning.
+	// global of global.get and global.set. Of br_table it is the number of labels.
+	// Otherwise it has no meaning.
 	Index uint32
 }
 
@@ -64,10 +65,12 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 		r.index("type", len(m.Types))
 		r.u32()
 	case immLabels:
-		for range r.countOf("labels of one br_table", m.limits.Targets) {
+		labels := r.countOf("labels of jumps in one function", m.limits.Targets)
+		for range labels {
 			r.u32()
 		}
 		r.u32()
+		in.Index = uint32(labels)
 	case imm4Bytes:
 		r.bytes(4)
 	case imm8Bytes:
@@ -219,19 +222,31 @@ func (r *reader) body(m *Module) Body {
 	}
 	code.limit("local variables in one function", locals, m.limits.Locals)
 	b.Code, b.End, b.Locals = code.offset(), code.base+len(code.data), int(locals)
-	nesting := 1
+	nesting, branches, loops, targets := 1, uint64(0), uint64(0), uint64(0)
 	var in Instruction
 	for nesting > 0 && code.instruction(m, &in) {
 		switch in.Op {
 		case OpBlock, OpLoop, OpIf:
 			nesting++
+			branches++
 			code.limit("blocks inside of each other", uint64(nesting-1), m.limits.Nesting)
+			if in.Op == OpLoop {
+				loops++
+				code.limit("loops in one function", loops, m.limits.Loops)
+			}
+		case OpElse, OpBr, OpBrIf:
+			branches++
+		case OpBrTable:
+			branches++
+			targets += uint64(in.Index)
+			code.limit("labels of jumps in one function", targets, m.limits.Targets)
 		case OpEnd:
 			nesting--
 		case OpMemoryInit, OpDataDrop:
 			m.UsesSegments = true
 		}
 	}
+	code.limit("blocks and branches in one function", branches, m.limits.Branches)
 	if code.err == nil && code.left() > 0 {
 		code.fail("a function goes on after its end")
 	}

@@ -27,15 +27,18 @@ type Limits struct {
 	Locals int
 	// Nesting is how deep blocks of a function lie in each other.
 	Nesting int
-	// Targets is the number of labels of one br_table.
-	Targets int
+	// Branches is the number of blocks and branches of one function, Loops that of its
+	// loops, and Targets that of the labels of all its br_tables. The compiler's time
+	// grows with the square of the first two, and nothing ends it within a function.
+	Branches, Loops, Targets int
 }
 
 // DefaultLimits leave room above the largest modules that are known. Go's own
 // compiler, as a module of 49 MB, has 20,000 functions, of 670 KB at most, as many
 // table elements, and 100,000 data segments, which is where Go's linker stops; as Go
 // makes a block of each place where a function may go on, they are 7,700 deep, and a
-// br_table has 12,000 labels. C++ and Rust make more and smaller functions with more
+// br_table has 12,000 labels. Together with the branches these are 15,500, which take
+// wazero a second; at the limit it is 10. C++ and Rust make more and smaller functions with more
 // locals.
 func DefaultLimits() Limits {
 	return Limits{
@@ -50,6 +53,8 @@ func DefaultLimits() Limits {
 		Body:          4 << 20,
 		Locals:        10_000,
 		Nesting:       20_000,
+		Branches:      25_000,
+		Loops:         1_000,
 		Targets:       50_000,
 	}
 }

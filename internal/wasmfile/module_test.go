@@ -170,7 +170,7 @@ func TestReadRefusesWhatIsNotInWebAssembly2(t *testing.T) {
 func TestReadCapsEveryCount(t *testing.T) {
 	three := wasmfile.Limits{
 		Types: 3, Values: 3, Imports: 3, Exports: 3, Functions: 3, Tables: 3, Globals: 3, TableElements: 3,
-		Segments: 3, Customs: 3, Name: 3, Names: 3, Body: 40, Locals: 3, Nesting: 3, Targets: 3,
+		Segments: 3, Customs: 3, Name: 3, Names: 3, Body: 40, Locals: 3, Nesting: 3, Branches: 40, Loops: 3, Targets: 3,
 	}
 	items := func(id byte, item string) string { return header + Section(id, "\x04"+strings.Repeat(item, 4)) }
 	for name, c := range map[string]struct {
@@ -195,11 +195,16 @@ func TestReadCapsEveryCount(t *testing.T) {
 		"code":               {inCode(strings.Repeat(Nop, 2)), "bytes of code in one function"},
 		"locals":             {header + Section(1, "\x01\x60\x00\x00") + Section(3, "\x01\x00") + Section(10, "\x01\x04\x01\x04\x7f\x0b"), "local variables in one function"},
 		"blocks":             {inCode(strings.Repeat(Block, 4) + strings.Repeat(End, 4)), "blocks inside of each other"},
-		"labels":             {inCode(I32Const(0) + "\x0e\x04\x00\x00\x00\x00\x00"), "labels of one br_table"},
+		"labels":             {inCode(I32Const(0) + "\x0e\x04\x00\x00\x00\x00\x00"), "labels of jumps in one function"},
+		"labels of two":      {inCode(strings.Repeat(I32Const(0)+"\x0e\x02\x00\x00\x00", 2)), "labels of jumps in one function"},
+		"loops":              {inCode(strings.Repeat(Loop+End, 4)), "loops in one function"},
+		"branches":           {inCode(Block + Br(0) + I32Const(0) + BrIf(0) + End + I32Const(0) + If + End), "blocks and branches in one function"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := three
 			switch name {
+			case "branches":
+				limits.Branches = 3
 			case "code":
 				limits.Body = 3
 			case "names":
