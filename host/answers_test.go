@@ -123,6 +123,23 @@ func TestAnswersThatDoNotFitTheSchema(t *testing.T) {
 	}
 }
 
+// A state that an older version of the provider recorded may have what the schema lost
+// since then.
+func TestWhatWasRecordedMayBeAnsweredAgain(t *testing.T) {
+	m := newMemory()
+	p := m.assemble(t, map[string]code{
+		"read": m.returns(words(0) + m.text("id") + m.bag(t, bag(is("colour", property.String("red")))) + words(0, 0, 0, 0)),
+	}, host.ProviderOptions{})
+	recorded := bag(is("colour", property.String("red")))
+	response, err := p.Read(t.Context(), abi.ReadRequest{Type: box, ID: "id", State: &recorded})
+	require.NoError(t, err)
+	require.Equal(t, recorded, response.State)
+
+	recorded = bag(is("colour", property.String("blue")))
+	_, err = p.Read(t.Context(), abi.ReadRequest{Type: box, ID: "id", State: &recorded})
+	require.ErrorContains(t, err, "the state that it answered does not fit its schema: colour: no such property")
+}
+
 func TestWhatALenientProviderMay(t *testing.T) {
 	m := newMemory()
 	p := m.assemble(t, map[string]code{

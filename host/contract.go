@@ -37,12 +37,15 @@ type answer struct {
 	properties property.Map
 	// preview says that values may be unknown.
 	preview bool
+	// recorded is what the request says of the resource. What an older version of the
+	// provider recorded may be answered again, whatever the schema says now.
+	recorded property.Map
 	// fits holds the properties to the schema; nil where there is none.
 	fits func(property.Map) []abi.CheckFailure
 }
 
-func state(m property.Map, preview bool, declared *schema.Resource) answer {
-	a := answer{what: "state", properties: m, preview: preview}
+func state(m, recorded property.Map, preview bool, declared *schema.Resource) answer {
+	a := answer{what: "state", properties: m, recorded: recorded, preview: preview}
 	if declared != nil {
 		a.fits = declared.Outputs.CheckAnswer
 	}
@@ -70,11 +73,25 @@ func (p *Provider) check(a answer) error {
 		}
 	}
 	if a.fits != nil {
-		if failures := a.fits(a.properties); len(failures) > 0 {
+		if failures := a.fits(a.news()); len(failures) > 0 {
 			return fmt.Errorf("the %s that it answered does not fit its schema: %s", a.what, describe(failures))
 		}
 	}
 	return nil
+}
+
+// news returns the properties that are not as they were recorded.
+func (a answer) news() property.Map {
+	if a.recorded.Len() == 0 {
+		return a.properties
+	}
+	var old []string
+	for key, value := range a.properties.All() {
+		if was, ok := a.recorded.Lookup(key); ok && was.Equal(value) {
+			old = append(old, key)
+		}
+	}
+	return a.properties.Without(old...)
 }
 
 func isSecret(v property.Value) bool {
@@ -101,7 +118,7 @@ func (p *Provider) checkCreated(response abi.CreateResponse, preview bool, decla
 	if response.ID == "" && !preview {
 		return errors.New("it created a resource without an ID")
 	}
-	a := state(response.State, preview, declared)
+	a := state(response.State, property.Map{}, preview, declared)
 	violation := p.check(a)
 	if violation == nil || preview {
 		return violation
@@ -118,8 +135,8 @@ func (p *Provider) checkCreated(response abi.CreateResponse, preview bool, decla
 
 // checkFailed holds the error of a method to the contract: a resource that exists in part
 // has an ID, which an update does not change, and a state that keeps to the contract. id
-// is that of the request, empty where there is none.
-func (p *Provider) checkFailed(method, id string, err error, declared *schema.Resource) error {
+// and recorded are those of the request, empty where there are none.
+func (p *Provider) checkFailed(method, id string, recorded property.Map, err error, declared *schema.Resource) error {
 	e, ok := errors.AsType[*abi.Error](err)
 	if !ok || e.Kind != abi.ErrorKindInitFailed {
 		return err
@@ -141,7 +158,7 @@ func (p *Provider) checkFailed(method, id string, err error, declared *schema.Re
 		broken(fmt.Sprintf("it answered the ID %q for the resource %q, whose ID no update changes", failure.ID, id))
 		failure.ID = id
 	}
-	a := state(failure.State, false, declared)
+	a := state(failure.State, recorded, false, declared)
 	if violation := p.check(a); violation != nil {
 		broken(violation.Error())
 		failure.State, failure.RefreshBeforeUpdate = p.acceptable(a), true
@@ -155,25 +172,33 @@ func (p *Provider) checkUpdated(request abi.UpdateRequest, response abi.UpdateRe
 	if id, ok := response.State.Get("id").Plain().AsString(); ok && request.ID != "" && id != request.ID && !declares(declared, "id") {
 		return fmt.Errorf("the state that it answered has the ID %q for the resource %q, whose ID no update changes", id, request.ID)
 	}
-	return p.check(state(response.State, request.Preview, declared))
+	return p.check(state(response.State, request.Olds, request.Preview, declared))
 }
 
 func declares(r *schema.Resource, output string) bool {
 	return r != nil && r.Outputs.Property(output) != nil
 }
 
-func (p *Provider) checkRead(response abi.ReadResponse, declared *schema.Resource) error {
+func (p *Provider) checkRead(request abi.ReadRequest, response abi.ReadResponse, declared *schema.Resource) error {
 	if response.ID == "" {
 		return nil // it is gone
 	}
-	if err := p.check(state(response.State, false, declared)); err != nil || response.Inputs == nil {
+	if err := p.check(state(response.State, bagOf(request.State), false, declared)); err != nil || response.Inputs == nil {
 		return err
 	}
-	a := answer{what: "inputs", properties: *response.Inputs}
+	a := answer{what: "inputs", properties: *response.Inputs, recorded: bagOf(request.Inputs)}
 	if declared != nil {
 		a.fits = declared.Inputs.CheckAnswer
 	}
 	return p.check(a)
+}
+
+// bagOf returns the properties of a request, which are empty where there are none.
+func bagOf(m *property.Map) property.Map {
+	if m == nil {
+		return property.Map{}
+	}
+	return *m
 }
 
 // find answers the path to the first part of a value that is so.

@@ -82,6 +82,9 @@ func readModule(path string, limit int) ([]byte, error) {
 }
 
 func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	decoded, info, err := admit(wasm, h.config)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 )
 
@@ -110,7 +111,7 @@ func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 	declared := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "create", request, abi.Provider.Create)
 	if err != nil {
-		return response, p.checkFailed("create", "", err, declared)
+		return response, p.checkFailed("create", "", property.Map{}, err, declared)
 	}
 	return response, p.breach("create", p.checkCreated(response, request.Preview, declared))
 }
@@ -120,9 +121,9 @@ func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	declared := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "read", request, abi.Provider.Read)
 	if err != nil {
-		return response, p.checkFailed("read", request.ID, err, declared)
+		return response, p.checkFailed("read", request.ID, bagOf(request.State), err, declared)
 	}
-	return response, p.breach("read", p.checkRead(response, declared))
+	return response, p.breach("read", p.checkRead(request, response, declared))
 }
 
 // Update changes a resource.
@@ -130,7 +131,7 @@ func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 	declared := p.declaredResource(ctx, request.Type, request.URN)
 	response, err := call(ctx, p, "update", request, abi.Provider.Update)
 	if err != nil {
-		return response, p.checkFailed("update", request.ID, err, declared)
+		return response, p.checkFailed("update", request.ID, request.Olds, err, declared)
 	}
 	return response, p.breach("update", p.checkUpdated(request, response, declared))
 }
@@ -177,7 +178,7 @@ func (p *Provider) Construct(ctx context.Context, request abi.ConstructRequest) 
 	if err != nil {
 		return response, err
 	}
-	return response, p.breach("construct", p.check(state(response.State, request.Context.DryRun, declared)))
+	return response, p.breach("construct", p.check(state(response.State, property.Map{}, request.Context.DryRun, declared)))
 }
 
 // answerless makes a method without an answer into one with an empty answer.

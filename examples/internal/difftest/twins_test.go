@@ -41,7 +41,8 @@ func newTwins(t *testing.T, declared guest.Provider, dir string, grants host.Gra
 	require.NoError(t, err)
 	// One instance, started now, so that starting reads no random bytes of later calls.
 	module := moduletest.Load(t, dir, host.NewConfig().WithRandom(w.entropy).WithClock(w.clock))
-	w.module = moduletest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1}).Provider
+	// What the host holds answers to is not what is compared here.
+	w.module = moduletest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1, Lenient: true}).Provider
 	return w
 }
 
