@@ -14,7 +14,6 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // Module is a checked and compiled module. It is safe for concurrent use, shared by
@@ -85,20 +84,20 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	decoded, info, err := admit(wasm, h.config)
-	if err != nil {
-		return nil, err
+	if len(wasm) > h.config.moduleSize {
+		return nil, &SizeError{Size: int64(len(wasm)), Limit: int64(h.config.moduleSize)}
 	}
+	digest := digestOf(wasm)
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
 		return nil, errClosedHost
 	}
-	l, known := h.modules[info.Digest]
+	l, known := h.modules[digest]
 	if !known {
 		l = &loading{done: make(chan struct{})}
-		h.modules[info.Digest] = l
-		h.compiling.Go(func() { h.compile(l, info, decoded) })
+		h.modules[digest] = l
+		h.compiling.Go(func() { h.compile(l, digest, wasm) })
 	}
 	h.mu.Unlock()
 	select {
@@ -112,39 +111,41 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 
 var errClosedHost = errors.New("the host is closed")
 
-// compile meters and compiles a module, and ends its loading.
-func (h *Host) compile(l *loading, info Info, decoded *wasmfile.Module) {
+// compile ends a loading. One that failed is forgotten, so that it can be tried again.
+func (h *Host) compile(l *loading, digest string, wasm []byte) {
 	defer close(l.done)
-	wasm, err := meter.Rewrite(decoded, meter.Options{MemoryPages: h.config.memoryPages(), TableElements: maxTableElements})
+	if l.module, l.err = h.prepare(wasm); l.err != nil {
+		h.mu.Lock()
+		delete(h.modules, digest)
+		h.mu.Unlock()
+	}
+}
+
+// prepare admits, meters, and compiles a module.
+func (h *Host) prepare(wasm []byte) (*Module, error) {
+	decoded, info, err := admit(wasm, h.config)
 	if err != nil {
-		h.failed(l, info.Digest, err)
-		return
+		return nil, err
+	}
+	metered, err := meter.Rewrite(decoded, meter.Options{MemoryPages: h.config.memoryPages(), TableElements: maxTableElements})
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(h.stopped, maxCompileTime,
 		fmt.Errorf("compiling the module took more than %s", maxCompileTime))
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
-	compiled, err := h.runtime.CompileModule(ctx, wasm)
+	compiled, err := h.runtime.CompileModule(ctx, metered)
 	if isCacheError(err) && h.cache != nil {
 		if err = h.cache.purge(); err == nil {
-			compiled, err = h.runtime.CompileModule(ctx, wasm)
+			compiled, err = h.runtime.CompileModule(ctx, metered)
 		}
 	}
 	switch {
 	case err == nil:
-		l.module = &Module{Info: info, host: h, compiled: compiled, declared: newDeclaration("", "")}
-		return
+		return &Module{Info: info, host: h, compiled: compiled, declared: newDeclaration("", "")}, nil
 	case ctx.Err() != nil:
-		h.failed(l, info.Digest, context.Cause(ctx))
-	default:
-		h.failed(l, info.Digest, fmt.Errorf("the module is invalid: %w", err))
+		return nil, context.Cause(ctx)
 	}
-}
-
-// failed forgets a loading that failed, so that it can be tried again.
-func (h *Host) failed(l *loading, digest string, err error) {
-	l.err = err
-	h.mu.Lock()
-	delete(h.modules, digest)
-	h.mu.Unlock()
+	return nil, fmt.Errorf("the module is invalid: %w", err)
 }
