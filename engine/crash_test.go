@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -100,5 +101,42 @@ func requireKnown(t *testing.T, s *enginetest.Stack, n int, late bool) {
 	for _, id := range s.Cloud.IDs() {
 		name, _, _ := strings.Cut(id, "-")
 		require.True(t, known[id] || creating[name], "write %d, late %v: nothing knows of %s", n, late, id)
+	}
+}
+
+// A run ended after a resource was replaced and before its old copy was deleted,
+// which depends on a resource that by now depends on the new copy: a circle, which
+// destructions and updates come out of.
+func TestOldCopyThatDependsOnItsSuccessor(t *testing.T) {
+	stop := errors.New("the program ends here")
+	before := enginetest.Program(func(p *enginetest.Run) error {
+		b, err := p.Custom(plain, "b", props())
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(strict, "a", props("key", b.Out("made")))
+		return err
+	})
+	after := func(end error) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			a, err := p.Custom(strict, "a", props("key", "new"))
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(plain, "b", props("from", a.Out("made")))
+			return errors.Join(err, end)
+		}
+	}
+	for _, finish := range []func(s *enginetest.Stack){
+		func(s *enginetest.Stack) { s.Destroy() },
+		func(s *enginetest.Stack) { s.Up(empty) },
+		func(s *enginetest.Stack) { s.Up(after(nil)); s.Destroy() },
+	} {
+		s := enginetest.NewStack(t, newCloud())
+		s.Up(before)
+		_, err := s.Try(engine.Up, after(stop))
+		require.ErrorIs(t, err, stop)
+		finish(s)
+		require.Zero(t, s.Cloud.Objects())
 	}
 }

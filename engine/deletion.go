@@ -125,51 +125,6 @@ func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*st
 	return s, nil
 }
 
-// antichains parts resources into groups without dependencies among their
-// members, each group after all groups that depend on it. It takes time linear
-// in the number of resources and dependencies.
-func antichains(resources []*state.Resource) [][]*state.Resource {
-	byURN := make(map[urn.URN][]*state.Resource, len(resources))
-	for _, res := range resources {
-		byURN[res.URN] = append(byURN[res.URN], res)
-	}
-	dependents := make(map[*state.Resource]int, len(resources))
-	for _, res := range resources {
-		dependsOn(res, func(u urn.URN) {
-			for _, dep := range byURN[u] {
-				if dep != res {
-					dependents[dep]++
-				}
-			}
-		})
-	}
-	var current []*state.Resource
-	for _, res := range resources {
-		if dependents[res] == 0 {
-			current = append(current, res)
-		}
-	}
-	var out [][]*state.Resource
-	for len(current) > 0 {
-		out = append(out, current)
-		var next []*state.Resource
-		for _, res := range current {
-			dependsOn(res, func(u urn.URN) {
-				for _, dep := range byURN[u] {
-					if dep == res {
-						continue
-					}
-					if dependents[dep]--; dependents[dep] == 0 {
-						next = append(next, dep)
-					}
-				}
-			})
-		}
-		current = next
-	}
-	return out
-}
-
 // condemn notes what is about to be deleted, for those that are to go with it.
 func (g *generator) condemn(resources []*state.Resource) {
 	g.mu.Lock()

@@ -145,6 +145,7 @@ func (m *model) prepare(a act) {
 		if name := res.URN.Name(); res.Custom && !res.Delete && !res.PendingReplacement && !res.IsProvider() {
 			switch {
 			case slices.Contains(a.Lose, name):
+				m.takeAlong(res.ID)
 				m.Cloud.Change(res.ID, nil)
 			case slices.Contains(a.Drift, name) && slices.Contains(m.Cloud.IDs(), res.ID):
 				m.Cloud.Change(res.ID, func(p property.Map) property.Map { return p.With("key", property.Number(9)) })
@@ -179,23 +180,18 @@ func (m *model) options(a act) {
 		}
 	}
 	order := m.watchOrder(a.Program)
-	calls := make(map[string]int)
-	number := func(call string) int {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if calls[call] == 0 {
-			calls[call] = len(calls) + 1
-		}
-		return calls[call]
+	among := func(calls []string, call string) bool {
+		name, _, _ := strings.Cut(call, "-") // deletions name the ID
+		return slices.Contains(calls, name)
 	}
 	m.Cloud.Hook = func(call string) error {
-		if slices.Contains(a.Fail, number(call)) {
+		if among(a.Fail, call) {
 			return errors.New("the cloud refuses")
 		}
 		order(call)
 		return nil
 	}
-	m.Cloud.Unhealthy = func(call string) bool { return slices.Contains(a.Half, number(call)) }
+	m.Cloud.Unhealthy = func(call string) bool { return among(a.Half, call) }
 }
 
 func (m *model) note(format string, args ...any) {

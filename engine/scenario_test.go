@@ -29,9 +29,9 @@ type act struct {
 	Taint, Replace []string
 	// Drift and Lose name resources whose objects change or vanish before a refresh.
 	Drift, Lose []string
-	// Fail holds the calls of providers that fail, counted from 1; Half those that
+	// Fail holds the calls of providers that fail, such as "create a"; Half those that
 	// have their effect, but report that it is not healthy.
-	Fail, Half []int
+	Fail, Half []string
 	// CrashAt is the write of the state at which the process dies, 0 for none; with
 	// Late that write is still done.
 	CrashAt int
@@ -168,8 +168,11 @@ func drawScenario(t *rapid.T) scenario {
 	some := func(what string) []string {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(modelNames), 0, 2, rapid.ID).Draw(t, what)
 	}
-	calls := func(what string) []int {
-		return rapid.SliceOfNDistinct(rapid.IntRange(1, 8), 0, 2, rapid.ID).Draw(t, what)
+	calls := func(what string, methods ...string) (out []string) {
+		for range rapid.IntRange(0, 2).Draw(t, what) {
+			out = append(out, rapid.SampledFrom(methods).Draw(t, what)+" "+rapid.SampledFrom(modelNames).Draw(t, what))
+		}
+		return out
 	}
 	var out scenario
 	for range rapid.IntRange(1, 6).Draw(t, "acts") {
@@ -189,7 +192,7 @@ func drawScenario(t *rapid.T) scenario {
 		}
 		switch rapid.IntRange(0, 4).Draw(t, "trouble") {
 		case 4:
-			a.Fail, a.Half = calls("fail"), calls("half")
+			a.Fail, a.Half = calls("fail", "create", "update", "delete"), calls("half", "create", "update")
 			a.ContinueOnError = rapid.Bool().Draw(t, "continue")
 		case 3:
 			a.CrashAt, a.Late = rapid.IntRange(1, 14).Draw(t, "crash"), rapid.Bool().Draw(t, "late")

@@ -1,0 +1,57 @@
+// Package testreference holds documents that say which test shows what to the tests
+// that they name. It is used by tests alone.
+package testreference
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// reference is a file of tests, and the name of a test where it is one of Go.
+var reference = regexp.MustCompile("`([\\w/-]+(?:_test\\.go|\\.txtar))(?::(\\w+))?`")
+
+// Require returns the text of a document, a path below root, and requires that every
+// test which it names in backquotes exists: `path/to/some_test.go:TestName` or
+// `path/to/script.txtar`, as seen from root.
+func Require(t *testing.T, root, document string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(document)))
+	require.NoError(t, err)
+	references := reference.FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, references, "%s names no test", document)
+	files := make(map[string]map[string]bool)
+	for _, r := range references {
+		file, name := filepath.Join(root, filepath.FromSlash(r[1])), r[2]
+		if name == "" {
+			require.FileExists(t, file, "%s names it", document)
+			continue
+		}
+		if files[file] == nil {
+			files[file] = functions(t, file)
+		}
+		if !files[file][name] {
+			t.Errorf("%s names %s, which %s does not have", document, name, r[1])
+		}
+	}
+	return string(text)
+}
+
+func functions(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	names := make(map[string]bool)
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+			names[f.Name.Name] = true
+		}
+	}
+	return names
+}
