@@ -5,6 +5,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
+	"github.com/husk-dev/husk/guest-sdk/internal/bindings/provider"
 )
 
 // ServeProvider serves a provider that implements the contract's methods itself, such
@@ -17,7 +18,7 @@ func ServeProvider(p abi.Provider) {
 		print(rawUsage)
 		return
 	}
-	bindings.Serve(raw{p})
+	provider.Serve(raw{p})
 }
 
 // raw is a provider that finds the monitor where it is in a program.

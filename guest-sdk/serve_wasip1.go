@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
+	"github.com/husk-dev/husk/guest-sdk/internal/bindings/provider"
 )
 
 // A reactor, which is what -buildmode=c-shared makes, has no entry point: nothing
@@ -43,7 +44,7 @@ func Serve(p Provider) {
 	if err != nil {
 		served = refused{err: abi.NewError(abi.ErrorKindInternal, "provider "+p.Name+": "+err.Error())}
 	}
-	bindings.Serve(served)
+	provider.Serve(served)
 }
 
 // refused answers in place of a provider that could not be registered.

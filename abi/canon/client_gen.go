@@ -279,6 +279,79 @@ func (c providerClient) Cancel(ctx context.Context) error {
 		nil)
 }
 
+type policyClient struct{ caller Caller }
+
+// NewPolicy returns the policy on the other side.
+func NewPolicy(caller Caller) abi.Policy { return policyClient{caller} }
+
+func (c policyClient) Handshake(ctx context.Context, request abi.PolicyHandshakeRequest) (v abi.PolicyHandshakeResponse, err error) {
+	err = call(ctx, c.caller, &policyHandshake,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerPolicyHandshakeRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftPolicyHandshakeResponse(l, b, &v)
+		})
+	return v, err
+}
+
+func (c policyClient) Configure(ctx context.Context, request abi.PolicyConfigureRequest) error {
+	return call(ctx, c.caller, &policyConfigure,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerPolicyConfigureRequest(w, b, &request)
+			w.leave()
+		},
+		nil)
+}
+
+func (c policyClient) Remediate(ctx context.Context, request abi.PolicyRemediateRequest) (v abi.PolicyRemediateResponse, err error) {
+	err = call(ctx, c.caller, &policyRemediate,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerPolicyRemediateRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftPolicyRemediateResponse(l, b, &v)
+		})
+	return v, err
+}
+
+func (c policyClient) Analyze(ctx context.Context, request abi.PolicyAnalyzeRequest) (v abi.PolicyAnalyzeResponse, err error) {
+	err = call(ctx, c.caller, &policyAnalyze,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerPolicyAnalyzeRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftPolicyAnalyzeResponse(l, b, &v)
+		})
+	return v, err
+}
+
+func (c policyClient) AnalyzeStack(ctx context.Context, request abi.PolicyAnalyzeStackRequest) (v abi.PolicyAnalyzeResponse, err error) {
+	err = call(ctx, c.caller, &policyAnalyzeStack,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerPolicyAnalyzeStackRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftPolicyAnalyzeResponse(l, b, &v)
+		})
+	return v, err
+}
+
+func (c policyClient) Cancel(ctx context.Context) error {
+	return call(ctx, c.caller, &policyCancel,
+		nil,
+		nil)
+}
+
 type logClient struct{ caller Caller }
 
 // NewLog returns the log on the other side.

@@ -803,6 +803,205 @@ func lowerConstructResponse(w *lowerer, b []byte, v *abi.ConstructResponse) {
 	lowerList(w, b[16:], v.StateDependencies, "state-dependencies", 16, 4, lowerPropertyDependency)
 }
 
+func liftPolicyRule(l *lifter, b []byte, v *abi.PolicyRule) {
+	v.Name = l.string(b, "name")
+	v.Description = l.string(b[8:], "description")
+	v.Level = abi.PolicyLevel(l.enum(b[16:], 4, "level"))
+	v.Actions = abi.PolicyActions(l.flags(b[17:], 0b111, "actions"))
+	v.ConfigSchema = l.string(b[20:], "config-schema")
+}
+
+func lowerPolicyRule(w *lowerer, b []byte, v *abi.PolicyRule) {
+	w.string(b, v.Name, "name")
+	w.string(b[8:], v.Description, "description")
+	w.enum(b[16:], uint8(v.Level), 4, "level")
+	w.flags(b[17:], uint32(v.Actions), 0b111, "actions")
+	w.string(b[20:], v.ConfigSchema, "config-schema")
+}
+
+func liftPolicyHandshakeRequest(l *lifter, b []byte, v *abi.PolicyHandshakeRequest) {
+	v.Engine = l.string(b, "engine")
+}
+
+func lowerPolicyHandshakeRequest(w *lowerer, b []byte, v *abi.PolicyHandshakeRequest) {
+	w.string(b, v.Engine, "engine")
+}
+
+func liftPolicyHandshakeResponse(l *lifter, b []byte, v *abi.PolicyHandshakeResponse) {
+	v.Name = l.string(b, "name")
+	v.Version = l.string(b[8:], "version")
+	v.SDK = l.string(b[16:], "sdk")
+	v.Rules = liftList(l, b[24:], "rules", 28, 4, liftPolicyRule)
+}
+
+func lowerPolicyHandshakeResponse(w *lowerer, b []byte, v *abi.PolicyHandshakeResponse) {
+	w.string(b, v.Name, "name")
+	w.string(b[8:], v.Version, "version")
+	w.string(b[16:], v.SDK, "sdk")
+	lowerList(w, b[24:], v.Rules, "rules", 28, 4, lowerPolicyRule)
+}
+
+func liftPolicyRuleConfig(l *lifter, b []byte, v *abi.PolicyRuleConfig) {
+	v.Name = l.string(b, "name")
+	v.Level = abi.PolicyLevel(l.enum(b[8:], 4, "level"))
+	v.Properties = l.properties(b[12:], "properties")
+}
+
+func lowerPolicyRuleConfig(w *lowerer, b []byte, v *abi.PolicyRuleConfig) {
+	w.string(b, v.Name, "name")
+	w.enum(b[8:], uint8(v.Level), 4, "level")
+	w.properties(b[12:], v.Properties, "properties")
+}
+
+func liftPolicyConfigureRequest(l *lifter, b []byte, v *abi.PolicyConfigureRequest) {
+	l.enter("context")
+	liftRunContext(l, b, &v.Context)
+	l.leave()
+	v.Rules = liftList(l, b[40:], "rules", 20, 4, liftPolicyRuleConfig)
+}
+
+func lowerPolicyConfigureRequest(w *lowerer, b []byte, v *abi.PolicyConfigureRequest) {
+	w.enter("context")
+	lowerRunContext(w, b, &v.Context)
+	w.leave()
+	lowerList(w, b[40:], v.Rules, "rules", 20, 4, lowerPolicyRuleConfig)
+}
+
+func liftPolicyProviderResource(l *lifter, b []byte, v *abi.PolicyProviderResource) {
+	v.URN = urn.URN(l.string(b, "urn"))
+	v.Type = l.string(b[8:], "type")
+	v.Name = l.string(b[16:], "name")
+	v.Properties = l.properties(b[24:], "properties")
+}
+
+func lowerPolicyProviderResource(w *lowerer, b []byte, v *abi.PolicyProviderResource) {
+	w.string(b, string(v.URN), "urn")
+	w.string(b[8:], v.Type, "type")
+	w.string(b[16:], v.Name, "name")
+	w.properties(b[24:], v.Properties, "properties")
+}
+
+func liftPolicyResource(l *lifter, b []byte, v *abi.PolicyResource) {
+	v.URN = urn.URN(l.string(b, "urn"))
+	v.Type = l.string(b[8:], "type")
+	v.Name = l.string(b[16:], "name")
+	v.Custom = l.bool(b[24:], "custom")
+	v.ID = l.string(b[28:], "id")
+	v.Properties = l.properties(b[36:], "properties")
+	v.Parent = urn.URN(l.string(b[44:], "parent"))
+	v.Dependencies = liftList(l, b[52:], "dependencies", 8, 4, liftString[urn.URN])
+	v.PropertyDependencies = liftList(l, b[60:], "property-dependencies", 16, 4, liftPropertyDependency)
+	l.enter("options")
+	liftResourceOptions(l, b[72:], &v.Options)
+	l.leave()
+	if l.some(b[248:], "provider") {
+		v.Provider = new(abi.PolicyProviderResource)
+		l.enter("provider")
+		liftPolicyProviderResource(l, b[252:], v.Provider)
+		l.leave()
+	}
+}
+
+func lowerPolicyResource(w *lowerer, b []byte, v *abi.PolicyResource) {
+	w.string(b, string(v.URN), "urn")
+	w.string(b[8:], v.Type, "type")
+	w.string(b[16:], v.Name, "name")
+	w.bool(b[24:], v.Custom)
+	w.string(b[28:], v.ID, "id")
+	w.properties(b[36:], v.Properties, "properties")
+	w.string(b[44:], string(v.Parent), "parent")
+	lowerList(w, b[52:], v.Dependencies, "dependencies", 8, 4, lowerString[urn.URN])
+	lowerList(w, b[60:], v.PropertyDependencies, "property-dependencies", 16, 4, lowerPropertyDependency)
+	w.enter("options")
+	lowerResourceOptions(w, b[72:], &v.Options)
+	w.leave()
+	if v.Provider != nil {
+		b[248] = 1
+		w.enter("provider")
+		lowerPolicyProviderResource(w, b[252:], v.Provider)
+		w.leave()
+	}
+}
+
+func liftPolicyAnalyzeRequest(l *lifter, b []byte, v *abi.PolicyAnalyzeRequest) {
+	l.enter("resource")
+	liftPolicyResource(l, b, &v.Resource)
+	l.leave()
+}
+
+func lowerPolicyAnalyzeRequest(w *lowerer, b []byte, v *abi.PolicyAnalyzeRequest) {
+	w.enter("resource")
+	lowerPolicyResource(w, b, &v.Resource)
+	w.leave()
+}
+
+func liftPolicyViolation(l *lifter, b []byte, v *abi.PolicyViolation) {
+	v.Rule = l.string(b, "rule")
+	v.Message = l.string(b[8:], "message")
+	v.Path = l.string(b[16:], "path")
+	v.URN = urn.URN(l.string(b[24:], "urn"))
+}
+
+func lowerPolicyViolation(w *lowerer, b []byte, v *abi.PolicyViolation) {
+	w.string(b, v.Rule, "rule")
+	w.string(b[8:], v.Message, "message")
+	w.string(b[16:], v.Path, "path")
+	w.string(b[24:], string(v.URN), "urn")
+}
+
+func liftPolicyAnalyzeResponse(l *lifter, b []byte, v *abi.PolicyAnalyzeResponse) {
+	v.Violations = liftList(l, b, "violations", 32, 4, liftPolicyViolation)
+}
+
+func lowerPolicyAnalyzeResponse(w *lowerer, b []byte, v *abi.PolicyAnalyzeResponse) {
+	lowerList(w, b, v.Violations, "violations", 32, 4, lowerPolicyViolation)
+}
+
+func liftPolicyRemediateRequest(l *lifter, b []byte, v *abi.PolicyRemediateRequest) {
+	l.enter("resource")
+	liftPolicyResource(l, b, &v.Resource)
+	l.leave()
+}
+
+func lowerPolicyRemediateRequest(w *lowerer, b []byte, v *abi.PolicyRemediateRequest) {
+	w.enter("resource")
+	lowerPolicyResource(w, b, &v.Resource)
+	w.leave()
+}
+
+func liftPolicyRemediation(l *lifter, b []byte, v *abi.PolicyRemediation) {
+	v.Rule = l.string(b, "rule")
+	if l.some(b[8:], "properties") {
+		v.Properties = new(l.properties(b[12:], "properties"))
+	}
+	v.Message = l.string(b[20:], "message")
+}
+
+func lowerPolicyRemediation(w *lowerer, b []byte, v *abi.PolicyRemediation) {
+	w.string(b, v.Rule, "rule")
+	if v.Properties != nil {
+		b[8] = 1
+		w.properties(b[12:], *v.Properties, "properties")
+	}
+	w.string(b[20:], v.Message, "message")
+}
+
+func liftPolicyRemediateResponse(l *lifter, b []byte, v *abi.PolicyRemediateResponse) {
+	v.Remediations = liftList(l, b, "remediations", 28, 4, liftPolicyRemediation)
+}
+
+func lowerPolicyRemediateResponse(w *lowerer, b []byte, v *abi.PolicyRemediateResponse) {
+	lowerList(w, b, v.Remediations, "remediations", 28, 4, lowerPolicyRemediation)
+}
+
+func liftPolicyAnalyzeStackRequest(l *lifter, b []byte, v *abi.PolicyAnalyzeStackRequest) {
+	v.Resources = liftList(l, b, "resources", 288, 8, liftPolicyResource)
+}
+
+func lowerPolicyAnalyzeStackRequest(w *lowerer, b []byte, v *abi.PolicyAnalyzeStackRequest) {
+	lowerList(w, b, v.Resources, "resources", 288, 8, lowerPolicyResource)
+}
+
 func liftLogEntry(l *lifter, b []byte, v *abi.LogEntry) {
 	v.Severity = abi.LogSeverity(l.enum(b, 4, "severity"))
 	v.Message = l.string(b[4:], "message")

@@ -23,7 +23,7 @@ func TestContractDocument(t *testing.T) {
 			rows[strings.Trim(cells[1], " `")] = cells[2]
 		}
 	}
-	resolve, err := wit.LoadJSON(filepath.Join(root, "wit", "husk-provider.wit.json"))
+	resolve, err := wit.LoadJSON(filepath.Join(root, "wit", "husk.wit.json"))
 	require.NoError(t, err)
 	for _, i := range resolve.Interfaces {
 		for name := range i.Functions.All() {

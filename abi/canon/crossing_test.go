@@ -16,7 +16,7 @@ import (
 
 // witFunctions returns the functions of each interface of the contract.
 func witFunctions(t *testing.T) map[string][]*wit.Function {
-	resolve, err := wit.LoadJSON("../../wit/husk-provider.wit.json")
+	resolve, err := wit.LoadJSON("../../wit/husk.wit.json")
 	require.NoError(t, err)
 	functions := map[string][]*wit.Function{}
 	for _, i := range resolve.Interfaces {
@@ -31,14 +31,32 @@ func echoing(trace *canontest.Trace) func(canontest.Host) abi.Provider {
 	return func(host canontest.Host) abi.Provider { return canontest.EchoProvider{Host: host, Trace: trace} }
 }
 
-// TestCrossing calls every function across a memory, with drawn values, and expects
-// what the same provider answers directly. In between, it reads all arguments and
+// TestCrossing calls every function of a provider across a memory, with drawn values, and
+// expects what the same provider answers directly. In between, it reads all arguments and
 // results in the memory by the WIT alone.
 func TestCrossing(t *testing.T) {
+	testCrossing(t, reflect.TypeFor[abi.Provider](),
+		func(host canontest.Host, trace *canontest.Trace) any { return echoing(trace)(host) },
+		func(f *fake, _ *canontest.Trace) any { return f.guest })
+}
+
+// TestPolicyCrossing does the same for policy packs.
+func TestPolicyCrossing(t *testing.T) {
+	testCrossing(t, reflect.TypeFor[abi.Policy](),
+		func(host canontest.Host, trace *canontest.Trace) any {
+			return canontest.EchoPolicy{Host: host, Trace: trace}
+		},
+		func(f *fake, trace *canontest.Trace) any {
+			f.policy = canontest.EchoPolicy{Host: f.provider.(canontest.EchoProvider).Host, Trace: trace}
+			return f.guest.Policy()
+		})
+}
+
+// testCrossing compares what native returns with what across makes of a fake.
+func testCrossing(t *testing.T, iface reflect.Type, native func(canontest.Host, *canontest.Trace) any, across func(*fake, *canontest.Trace) any) {
 	functions := witFunctions(t)
-	provider := reflect.TypeFor[abi.Provider]()
-	for n := range provider.NumMethod() {
-		method := provider.Method(n)
+	for n := range iface.NumMethod() {
+		method := iface.Method(n)
 		t.Run(method.Name, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
@@ -49,7 +67,7 @@ func TestCrossing(t *testing.T) {
 					args = append(args, v.Elem())
 				}
 				var direct canontest.Trace
-				reflect.ValueOf(echoing(&direct)(canontest.NewHost(&direct))).MethodByName(method.Name).Call(args)
+				reflect.ValueOf(native(canontest.NewHost(&direct), &direct)).MethodByName(method.Name).Call(args)
 
 				var inside, read canontest.Trace
 				f := newFake(canontest.NewHost(&inside), echoing(&inside))
@@ -67,7 +85,7 @@ func TestCrossing(t *testing.T) {
 					c.Answer, c.Err = witReader{f.memory}.result(functions[iface][function], result)
 					read = append(read, c)
 				}
-				results := reflect.ValueOf(f.guest).MethodByName(method.Name).Call(args)
+				results := reflect.ValueOf(across(f, &inside)).MethodByName(method.Name).Call(args)
 
 				require.Equal(t, direct, inside)
 				require.Equal(t, direct, read)

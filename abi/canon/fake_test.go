@@ -17,6 +17,7 @@ const limit = 1 << 20
 type fake struct {
 	memory   []byte
 	provider abi.Provider
+	policy   abi.Policy // where set, the module serves this instead
 	guest    *canon.Guest
 	imports  canon.Imports
 
@@ -55,12 +56,16 @@ func (f *fake) Call(ctx context.Context, export int, stack []uint64) error {
 		return nil
 	}
 	function := (export - 1) / 2
-	if f.entered != nil {
-		f.entered("provider", function, stack)
+	iface, serve := "provider", func() (uint32, error) { return canon.ServeProvider(ctx, f.provider, function, f, stack, nil) }
+	if f.policy != nil {
+		iface, serve = "policy", func() (uint32, error) { return canon.ServePolicy(ctx, f.policy, function, f, stack, nil) }
 	}
-	ptr, err := canon.ServeProvider(ctx, f.provider, function, f, stack, nil)
+	if f.entered != nil {
+		f.entered(iface, function, stack)
+	}
+	ptr, err := serve()
 	if f.left != nil && err == nil {
-		f.left("provider", function, uint64(ptr))
+		f.left(iface, function, uint64(ptr))
 	}
 	stack[0] = uint64(ptr)
 	return err

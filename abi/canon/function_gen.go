@@ -9,6 +9,13 @@ const Package = "husk:provider"
 // imports and exports contain.
 const Version = "0.1.0"
 
+// PolicyPackage is the WIT package of what modules of the world policy export.
+const PolicyPackage = "husk:policy"
+
+// PolicyVersion is the version of what modules of the world policy export, which the names of a module's
+// exports contain.
+const PolicyVersion = "0.1.0"
+
 var providerHandshake = Function{
 	Interface: "provider", Name: "handshake", Index: 0,
 	params: layout{size: 12, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat8}}},
@@ -158,6 +165,47 @@ var providerConstruct = Function{
 
 var providerCancel = Function{
 	Interface: "provider", Name: "cancel", Index: 21,
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var policyHandshake = Function{
+	Interface: "policy", Name: "handshake", Index: 0,
+	params: layout{size: 8, align: 4, slots: []slot{{0, flat32}, {4, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var policyConfigure = Function{
+	Interface: "policy", Name: "configure", Index: 1,
+	params: layout{size: 48, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat8}, {36, flat32}, {40, flat32}, {44, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var policyRemediate = Function{
+	Interface: "policy", Name: "remediate", Index: 2,
+	params: layout{size: 288, align: 8},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var policyAnalyze = Function{
+	Interface: "policy", Name: "analyze", Index: 3,
+	params: layout{size: 288, align: 8},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var policyAnalyzeStack = Function{
+	Interface: "policy", Name: "analyze-stack", Index: 4,
+	params: layout{size: 8, align: 4, slots: []slot{{0, flat32}, {4, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var policyCancel = Function{
+	Interface: "policy", Name: "cancel", Index: 5,
 	result: layout{size: 76, align: 4},
 	fails:  true, payload: 4,
 }
@@ -354,7 +402,7 @@ var monitorWait = Function{
 	fails:  true, payload: 8,
 }
 
-// providerFunctions has the functions that a provider exports, by index.
+// providerFunctions has the functions that modules of that world export, by index.
 var providerFunctions = [...]*Function{
 	&providerHandshake,
 	&providerParameterize,
@@ -378,4 +426,14 @@ var providerFunctions = [...]*Function{
 	&providerCall,
 	&providerConstruct,
 	&providerCancel,
+}
+
+// policyFunctions has the functions that modules of that world export, by index.
+var policyFunctions = [...]*Function{
+	&policyHandshake,
+	&policyConfigure,
+	&policyRemediate,
+	&policyAnalyze,
+	&policyAnalyzeStack,
+	&policyCancel,
 }

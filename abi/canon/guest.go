@@ -8,7 +8,7 @@ import (
 
 // Instance is an instantiated module, as a WebAssembly runtime offers it.
 type Instance interface {
-	// Call calls the export with that index in [ExportTable]. stack holds the
+	// Call calls the export with that index in its world's [ExportTable]. stack holds the
 	// arguments and then the result; it has room for the longer of the two. While the
 	// call runs, imports may be called, and they call exports in turn.
 	Call(ctx context.Context, export int, stack []uint64) error
@@ -23,7 +23,8 @@ type LinearMemory interface {
 	Write(offset uint32, data []byte) bool
 }
 
-// Guest is an instance as a provider. Like the instance it serves one call at a time.
+// Guest is an instance as a provider or, see [Guest.Policy], as a policy pack: what its
+// module is. Like the instance it serves one call at a time.
 //
 // Errors of its methods are *abi.Error if the guest answered one, *Error if a value
 // could not cross, and otherwise what Instance.Call returned, such as a trap. After
@@ -38,13 +39,16 @@ type Guest struct {
 
 var _ abi.Provider = (*Guest)(nil)
 
-// NewGuest returns the instance as a provider. Each crossing from the guest (the
+// NewGuest returns the instance as a guest. Each crossing from the guest (the
 // result of a call, the arguments of an import) may take at most limit bytes.
 func NewGuest(instance Instance, codec Codec, limit uint64) *Guest {
 	g := &Guest{instance: instance, codec: codec, limit: limit}
 	g.Provider = NewProvider(g)
 	return g
 }
+
+// Policy returns the instance as a policy pack.
+func (g *Guest) Policy() abi.Policy { return NewPolicy(g) }
 
 // Broken returns the trap or the breach of the ABI after which the instance must
 // not be used, nil while there was none. A method may have succeeded all the same:

@@ -43,17 +43,57 @@ type Export struct {
 
 // The indices in ExportTable: each function is followed by its release function.
 const (
-	exportRealloc  = 0
-	exportProvider = 1
+	exportRealloc = 0
+	exportFirst   = 1
 )
 
-func exportOf(f *Function) int { return exportProvider + 2*f.Index }
+func exportOf(f *Function) int { return exportFirst + 2*f.Index }
 
-// ExportTable returns the functions that every provider module exports.
-func ExportTable() []Export {
+// World is what a module is, which its exports tell.
+type World uint8
+
+const (
+	// WorldProvider is the world of providers, husk:provider.
+	WorldProvider World = iota
+	// WorldPolicy is the world of policy packs, husk:policy.
+	WorldPolicy
+)
+
+// String returns what a module of the world is called.
+func (w World) String() string {
+	if w == WorldPolicy {
+		return "policy pack"
+	}
+	return "provider"
+}
+
+// iface is the interface that modules of the world export, without version.
+func (w World) iface() string {
+	if w == WorldPolicy {
+		return PolicyPackage + "/policy"
+	}
+	return Package + "/provider"
+}
+
+func (w World) version() string {
+	if w == WorldPolicy {
+		return PolicyVersion
+	}
+	return Version
+}
+
+func (w World) functions() []*Function {
+	if w == WorldPolicy {
+		return policyFunctions[:]
+	}
+	return providerFunctions[:]
+}
+
+// ExportTable returns the functions that every module of the world exports.
+func (w World) ExportTable() []Export {
 	table := []Export{{"cabi_realloc", Signature{[]ValueType{I32, I32, I32, I32}, []ValueType{I32}}}}
-	for _, f := range providerFunctions {
-		name := moduleName(f.Interface, Version) + "#" + f.Name
+	for _, f := range w.functions() {
+		name := w.iface() + "@" + w.version() + "#" + f.Name
 		table = append(table,
 			Export{name, Signature{f.signature(), []ValueType{I32}}},
 			Export{"cabi_post_" + name, Signature{Params: []ValueType{I32}}})
@@ -63,17 +103,25 @@ func ExportTable() []Export {
 
 func moduleName(iface, version string) string { return Package + "/" + iface + "@" + version }
 
-// ErrNotProvider is a module that exports nothing of the contract.
-const ErrNotProvider = reason("the module is no provider: it exports no interface " + Package + "/provider")
+const (
+	// ErrNotProvider is a module that exports nothing of the contract.
+	ErrNotProvider = reason("the module is no provider: it exports no interface " + Package + "/provider (nor is it a policy pack)")
+	// ErrTwoWorlds is a module that is a provider and a policy pack.
+	ErrTwoWorlds = reason("the module is a provider and a policy pack at once: build two modules")
+)
 
 // VersionError reports a module of another version of the contract.
 type VersionError struct {
-	Module, Host string // versions of the WIT package, for example 0.1.0
+	// World is what the module would be.
+	World World
+	// Module and Host are the versions of its WIT package, for example 0.1.0.
+	Module, Host string
 }
 
 func (e *VersionError) Error() string {
-	return "the module speaks version " + e.Module + " of " + Package + ", this host version " + e.Host +
-		": use a build of the provider for version " + e.Host
+	pkg, _, _ := strings.Cut(e.World.iface(), "/")
+	return "the module speaks version " + e.Module + " of " + pkg + ", this host version " + e.Host +
+		": use a build of the " + e.World.String() + " for version " + e.Host
 }
 
 // SignatureError reports an import or export that is not as the contract says.
@@ -96,49 +144,50 @@ func (e *SignatureError) Error() string {
 	return e.Name + " has the type " + e.Got.String() + " in the module, but must have " + e.Want.String()
 }
 
-// ExportedVersion returns the contract's version that a module of these exports
-// speaks: this host's if it is among them.
-func ExportedVersion(names []string) (version string, err error) {
-	for _, name := range names {
-		rest, ok := strings.CutPrefix(name, Package+"/provider@")
+// exportedVersion returns the version of the world that a module of these exports
+// speaks: this host's if it is among them, empty where it is not of that world.
+func (w World) exportedVersion(exports map[string]Signature) (version string) {
+	for name := range exports {
+		rest, ok := strings.CutPrefix(name, w.iface()+"@")
 		if !ok {
 			continue
 		}
 		v, _, ok := strings.Cut(rest, "#")
-		if ok && (version == "" || v == Version || v > version && version != Version) {
+		if ok && (version == "" || v == w.version() || v > version && version != w.version()) {
 			version = v
 		}
 	}
-	if version == "" {
-		return "", ErrNotProvider
-	}
-	return version, nil
+	return version
 }
 
-// CheckExports checks that a module exports what a provider must, by its exported
-// functions. Errors are ErrNotProvider, *VersionError, and *SignatureError.
-func CheckExports(exports map[string]Signature) error {
-	names := make([]string, 0, len(exports))
-	for name := range exports {
-		names = append(names, name)
+// CheckExports tells what a module is by its exported functions, and checks that it
+// exports all that such a module must. Errors are ErrNotProvider, ErrTwoWorlds,
+// *VersionError, and *SignatureError.
+func CheckExports(exports map[string]Signature) (World, error) {
+	w, version := WorldProvider, WorldProvider.exportedVersion(exports)
+	if v := WorldPolicy.exportedVersion(exports); v != "" {
+		if version != "" {
+			return w, ErrTwoWorlds
+		}
+		w, version = WorldPolicy, v
 	}
-	version, err := ExportedVersion(names)
-	if err != nil {
-		return err
+	switch version {
+	case "":
+		return w, ErrNotProvider
+	case w.version():
+	default:
+		return w, &VersionError{World: w, Module: version, Host: w.version()}
 	}
-	if version != Version {
-		return &VersionError{Module: version, Host: Version}
-	}
-	for _, want := range ExportTable() {
+	for _, want := range w.ExportTable() {
 		got, ok := exports[want.Name]
 		if !ok {
-			return &SignatureError{Name: want.Name, Want: &want.Signature}
+			return w, &SignatureError{Name: want.Name, Want: &want.Signature}
 		}
 		if !got.equal(want.Signature) {
-			return &SignatureError{Name: want.Name, Want: &want.Signature, Got: &got}
+			return w, &SignatureError{Name: want.Name, Want: &want.Signature, Got: &got}
 		}
 	}
-	return nil
+	return w, nil
 }
 
 // CheckImport checks an import whose module name begins with the contract's

@@ -9,10 +9,12 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
-func provided() map[string]canon.Signature {
+func provided(worlds ...canon.World) map[string]canon.Signature {
 	exports := map[string]canon.Signature{"_initialize": {}}
-	for _, e := range canon.ExportTable() {
-		exports[e.Name] = e.Signature
+	for _, w := range worlds {
+		for _, e := range w.ExportTable() {
+			exports[e.Name] = e.Signature
+		}
 	}
 	return exports
 }
@@ -26,7 +28,23 @@ func TestCheckExports(t *testing.T) {
 		"a provider": {func(map[string]canon.Signature) {}, ""},
 		"no provider": {
 			func(e map[string]canon.Signature) { clear(e) },
-			"the module is no provider: it exports no interface husk:provider/provider"},
+			"the module is no provider: it exports no interface husk:provider/provider (nor is it a policy pack)"},
+		"a provider and a policy pack": {
+			func(e map[string]canon.Signature) { maps.Copy(e, provided(canon.WorldPolicy)) },
+			"the module is a provider and a policy pack at once: build two modules"},
+		"a policy pack of another version": {
+			func(e map[string]canon.Signature) {
+				clear(e)
+				e["husk:policy/policy@0.2.0#analyze"] = canon.Signature{}
+			},
+			"the module speaks version 0.2.0 of husk:policy, this host version 0.1.0: use a build of the policy pack for version 0.1.0"},
+		"a function of a policy pack less": {
+			func(e map[string]canon.Signature) {
+				clear(e)
+				maps.Copy(e, provided(canon.WorldPolicy))
+				delete(e, "husk:policy/policy@0.1.0#analyze-stack")
+			},
+			"the module does not export husk:policy/policy@0.1.0#analyze-stack"},
 		"another version": {
 			func(e map[string]canon.Signature) {
 				clear(e)
@@ -51,15 +69,23 @@ func TestCheckExports(t *testing.T) {
 			check + " has the type (i64, f64) -> (i32) in the module, but must have (i32) -> (i32)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			exports := maps.Clone(provided())
+			exports := provided(canon.WorldProvider)
 			test.change(exports)
-			err := canon.CheckExports(exports)
+			_, err := canon.CheckExports(exports)
 			if test.want == "" {
 				require.NoError(t, err)
 				return
 			}
 			require.EqualError(t, err, test.want)
 		})
+	}
+}
+
+func TestExportsTellTheWorld(t *testing.T) {
+	for _, world := range []canon.World{canon.WorldProvider, canon.WorldPolicy} {
+		got, err := canon.CheckExports(provided(world))
+		require.NoError(t, err)
+		require.Equal(t, world, got)
 	}
 }
 
@@ -94,13 +120,13 @@ func TestCheckImport(t *testing.T) {
 // TestSignatures compares the core types of all functions with those that the WIT
 // package's own implementation of the canonical ABI derives.
 func TestSignatures(t *testing.T) {
-	exports, imports := provided(), canon.ImportTable()
+	exports, imports := provided(canon.WorldProvider, canon.WorldPolicy), canon.ImportTable()
 	functions := witFunctions(t)
 	count := 0
 	for iface, list := range functions {
 		for _, f := range list {
-			if iface == "provider" {
-				require.Equal(t, coreSignature(f, true).String(), exports["husk:provider/provider@0.1.0#"+f.Name].String(), f.Name)
+			if pkg := map[string]string{"provider": "husk:provider", "policy": "husk:policy"}[iface]; pkg != "" {
+				require.Equal(t, coreSignature(f, true).String(), exports[pkg+"/"+iface+"@0.1.0#"+f.Name].String(), f.Name)
 				continue
 			}
 			i := importNamed(t, iface, f.Name)

@@ -91,10 +91,20 @@ func (s *server) lowerer(root string) *lowerer {
 // provider with that index. It returns the address of the result. recovered makes
 // the error to answer of a panic in p. An error is a breach of the ABI by the host.
 func ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, args []uint64, recovered func(any) error) (uint32, error) {
-	f := providerFunctions[function]
+	return serve(ctx, p, providerFunctions[function], providerServers[function], mem, args, recovered)
+}
+
+// ServePolicy is ServeProvider for the functions of interface policy.
+func ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, args []uint64, recovered func(any) error) (uint32, error) {
+	return serve(ctx, p, policyFunctions[function], policyServers[function], mem, args, recovered)
+}
+
+func serve[P any](ctx context.Context, p P, f *Function, answer func(context.Context, P, *server),
+	mem Memory, args []uint64, recovered func(any) error,
+) (uint32, error) {
 	s := newServer(f, mem, args)
 	s.recovered = recovered
-	providerServers[function](ctx, p, s)
+	answer(ctx, p, s)
 	if s.err != nil {
 		return 0, s.err
 	}

@@ -313,6 +313,83 @@ func serveProviderCancel(ctx context.Context, p abi.Provider, s *server) {
 	}, nil)
 }
 
+func servePolicyHandshake(ctx context.Context, p abi.Policy, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.PolicyHandshakeRequest
+	l.enter("request")
+	liftPolicyHandshakeRequest(l, b, &request)
+	l.leave()
+	var v abi.PolicyHandshakeResponse
+	s.do(func() (err error) {
+		v, err = p.Handshake(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerPolicyHandshakeResponse(w, b, &v)
+	})
+}
+
+func servePolicyConfigure(ctx context.Context, p abi.Policy, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.PolicyConfigureRequest
+	l.enter("request")
+	liftPolicyConfigureRequest(l, b, &request)
+	l.leave()
+	s.do(func() (err error) {
+		return p.Configure(ctx, request)
+	}, nil)
+}
+
+func servePolicyRemediate(ctx context.Context, p abi.Policy, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.PolicyRemediateRequest
+	l.enter("request")
+	liftPolicyRemediateRequest(l, b, &request)
+	l.leave()
+	var v abi.PolicyRemediateResponse
+	s.do(func() (err error) {
+		v, err = p.Remediate(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerPolicyRemediateResponse(w, b, &v)
+	})
+}
+
+func servePolicyAnalyze(ctx context.Context, p abi.Policy, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.PolicyAnalyzeRequest
+	l.enter("request")
+	liftPolicyAnalyzeRequest(l, b, &request)
+	l.leave()
+	var v abi.PolicyAnalyzeResponse
+	s.do(func() (err error) {
+		v, err = p.Analyze(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerPolicyAnalyzeResponse(w, b, &v)
+	})
+}
+
+func servePolicyAnalyzeStack(ctx context.Context, p abi.Policy, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.PolicyAnalyzeStackRequest
+	l.enter("request")
+	liftPolicyAnalyzeStackRequest(l, b, &request)
+	l.leave()
+	var v abi.PolicyAnalyzeResponse
+	s.do(func() (err error) {
+		v, err = p.AnalyzeStack(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		lowerPolicyAnalyzeResponse(w, b, &v)
+	})
+}
+
+func servePolicyCancel(ctx context.Context, p abi.Policy, s *server) {
+	s.do(func() (err error) {
+		return p.Cancel(ctx)
+	}, nil)
+}
+
 func serveLogWrite(ctx context.Context, imports *Imports, s *server) {
 	l, b := &s.lifter, s.params
 	var entry abi.LogEntry
@@ -815,6 +892,16 @@ var providerServers = [...]func(context.Context, abi.Provider, *server){
 	serveProviderCall,
 	serveProviderConstruct,
 	serveProviderCancel,
+}
+
+// policyServers answers the functions of policyFunctions.
+var policyServers = [...]func(context.Context, abi.Policy, *server){
+	servePolicyHandshake,
+	servePolicyConfigure,
+	servePolicyRemediate,
+	servePolicyAnalyze,
+	servePolicyAnalyzeStack,
+	servePolicyCancel,
 }
 
 // importServers answers what modules import.

@@ -110,7 +110,7 @@ func (i *instance) imports(ctx context.Context, runtime wazero.Runtime) error {
 
 // Call calls an export of the contract, for package canon.
 func (i *instance) Call(ctx context.Context, index int, stack []uint64) error {
-	return i.module.ExportedFunction(canon.ExportTable()[index].Name).CallWithStack(ctx, stack)
+	return i.module.ExportedFunction(canon.WorldProvider.ExportTable()[index].Name).CallWithStack(ctx, stack)
 }
 
 // Memory is the instance's memory.

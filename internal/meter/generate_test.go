@@ -24,7 +24,7 @@ func generate(choices []byte) Module {
 	g.functions = 1 + g.choose(4)
 	for i := range g.functions {
 		g.current = i
-		m.Functions = append(m.Functions, Function{Locals: I32 + I64 + strings.Repeat(I32, loopDepth), Code: g.statements(3) + g.i32(3)})
+		m.Functions = append(m.Functions, Function{Locals: I32 + I64 + strings.Repeat(I32, loopDepth), Code: g.statements(4) + g.statements(4) + g.i32(3)})
 	}
 	// The last function calls no other one, so that calls through the table end.
 	last := uint32(g.functions - 1)
@@ -50,7 +50,7 @@ type generator struct {
 	size int
 }
 
-const maxGenerated = 2000
+const maxGenerated = 4000
 
 func (g *generator) choose(n int) int {
 	g.size++
@@ -64,7 +64,7 @@ func (g *generator) choose(n int) int {
 
 func (g *generator) statements(depth int) string {
 	var b strings.Builder
-	for range g.choose(4) {
+	for range 1 + g.choose(4) {
 		b.WriteString(g.statement(depth))
 	}
 	return b.String()
@@ -111,7 +111,7 @@ func (g *generator) statement(depth int) string {
 	return g.i32(depth-1) + If + g.i32(depth-1) + Return + End
 }
 
-// loop makes a loop that takes at most eight turns.
+// loop makes a loop that takes at most four turns.
 func (g *generator) loop(depth int) string {
 	if g.loops == loopDepth {
 		return Nop
@@ -119,7 +119,7 @@ func (g *generator) loop(depth int) string {
 	counter := uint32(counters + g.loops)
 	g.loops++
 	defer func() { g.loops-- }()
-	return I32Const(int32(1+g.choose(8))) + LocalSet(counter) +
+	return I32Const(int32(1+g.choose(4))) + LocalSet(counter) +
 		Loop + g.statements(depth-1) +
 		LocalGet(counter) + I32Const(1) + I32Sub + LocalTee(counter) + BrIf(0) + End
 }
@@ -148,7 +148,8 @@ func (g *generator) i32(depth int) string {
 	case 7:
 		return "\x3f\x00" // memory.size
 	case 8:
-		if g.current+1 < g.functions {
+		// Calls in loops are of the last function, so that not everything takes long.
+		if g.current+1 < g.functions && (g.loops == 0 || g.current+2 == g.functions) {
 			callee := g.current + 1 + g.choose(g.functions-g.current-1)
 			return g.i32(depth-1) + g.i64(depth-1) + Call(uint32(callee))
 		}
@@ -165,7 +166,11 @@ func (g *generator) i32(depth int) string {
 	case 13, 14:
 		return g.i64(depth-1) + g.i64(depth-1) + string([]byte{byte(0x51 + g.choose(10))}) // comparisons
 	default:
-		return g.i32(depth-1) + g.i32(depth-1) + string([]byte{byte(0x6a + g.choose(15))}) // arithmetic, may divide by zero
+		op := 0x6a + g.choose(15) // arithmetic
+		if op >= 0x6d && op <= 0x70 && g.choose(4) > 0 {
+			op = 0x6a // most divisions would be by zero
+		}
+		return g.i32(depth-1) + g.i32(depth-1) + string([]byte{byte(op)})
 	}
 	return g.i32(0)
 }
@@ -188,7 +193,11 @@ func (g *generator) i64(depth int) string {
 	case 2:
 		return g.i32(depth-1) + If[:1] + I64 + g.i64(depth-1) + Else + g.i64(depth-1) + End
 	}
-	return g.i64(depth-1) + g.i64(depth-1) + string([]byte{byte(0x7c + g.choose(15))})
+	op := 0x7c + g.choose(15)
+	if op >= 0x7f && op <= 0x82 && g.choose(4) > 0 {
+		op = 0x7c
+	}
+	return g.i64(depth-1) + g.i64(depth-1) + string([]byte{byte(op)})
 }
 
 // f64 makes numbers that are only looked at by conversions, in which the bits of a

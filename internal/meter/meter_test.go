@@ -30,8 +30,9 @@ type machine struct {
 	// granted is all fuel that the module was given.
 	granted int64
 	refills int
-	// stop ends the guest when it asks for fuel.
-	stop error
+	// stop ends the guest when it asks for fuel and had as much as this.
+	stop  error
+	after int64
 }
 
 // quantum is small, so that tests with little work ask for more.
@@ -45,7 +46,7 @@ func start(t testing.TB, engine func() wazero.RuntimeConfig, metered []byte) *ma
 	t.Cleanup(func() { require.NoError(t, runtime.Close(context.Background())) })
 	_, err := runtime.NewHostModuleBuilder(meter.Module).NewFunctionBuilder().
 		WithFunc(func(left int64) int64 {
-			if m.stop != nil {
+			if m.stop != nil && m.granted >= m.after {
 				panic(m.stop)
 			}
 			m.refills++

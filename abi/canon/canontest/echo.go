@@ -113,6 +113,16 @@ type EchoProvider struct {
 	Trace *Trace
 }
 
+// EchoPolicy is a policy pack that echoes in the same way.
+type EchoPolicy struct {
+	Host  Host
+	Trace *Trace
+}
+
+func (e EchoPolicy) answer(ctx context.Context, name string, result any, params ...any) error {
+	return EchoProvider(e).answer(ctx, name, result, params...)
+}
+
 // hostCalls is how many functions of the host a provider's function calls.
 const hostCalls = 4
 

@@ -114,6 +114,34 @@ func (e EchoProvider) Cancel(ctx context.Context) error {
 	return e.answer(ctx, "provider.cancel", nil)
 }
 
+func (e EchoPolicy) Handshake(ctx context.Context, request abi.PolicyHandshakeRequest) (v abi.PolicyHandshakeResponse, err error) {
+	err = e.answer(ctx, "policy.handshake", &v, request)
+	return v, err
+}
+
+func (e EchoPolicy) Configure(ctx context.Context, request abi.PolicyConfigureRequest) error {
+	return e.answer(ctx, "policy.configure", nil, request)
+}
+
+func (e EchoPolicy) Remediate(ctx context.Context, request abi.PolicyRemediateRequest) (v abi.PolicyRemediateResponse, err error) {
+	err = e.answer(ctx, "policy.remediate", &v, request)
+	return v, err
+}
+
+func (e EchoPolicy) Analyze(ctx context.Context, request abi.PolicyAnalyzeRequest) (v abi.PolicyAnalyzeResponse, err error) {
+	err = e.answer(ctx, "policy.analyze", &v, request)
+	return v, err
+}
+
+func (e EchoPolicy) AnalyzeStack(ctx context.Context, request abi.PolicyAnalyzeStackRequest) (v abi.PolicyAnalyzeResponse, err error) {
+	err = e.answer(ctx, "policy.analyze-stack", &v, request)
+	return v, err
+}
+
+func (e EchoPolicy) Cancel(ctx context.Context) error {
+	return e.answer(ctx, "policy.cancel", nil)
+}
+
 // EchoLog is the log of a host that echoes.
 type EchoLog struct{ echo }
 

@@ -39,6 +39,9 @@ func fill(draw Draw, v reflect.Value) {
 	case *property.Value:
 		*p = value(draw, 3)
 		return
+	case *abi.PolicyActions:
+		*p = abi.PolicyActions(draw(int(abi.PolicyActionsAnalyzeStack) << 1))
+		return
 	case *abi.Features:
 		*p = abi.Features(draw(int(abi.FeaturesPreview) << 1))
 		return

@@ -38,10 +38,11 @@ func coreParams(core *wit.Function) string {
 	return b.String()
 }
 
-// writeExports writes the functions that a provider module exports.
-func writeExports(c *contract, s *source) {
-	for _, i := range c.interfaces("provider") {
-		module := c.pkg + "/" + *i.Name + "@" + c.version
+// writeExports writes the functions that modules with that interface export.
+func writeExports(iface string) func(*contract, *source) {
+	return func(c *contract, s *source) {
+		i := c.interfaces(iface)[0]
+		module := moduleOf(i)
 		for n, f := range c.functions(i) {
 			core := f.CoreFunction(wit.Exported)
 			args := []string{fmt.Sprint(n)}
@@ -51,10 +52,10 @@ func writeExports(c *contract, s *source) {
 			}
 			s.f("//go:wasmexport %s#%s", module, f.Name)
 			s.f("func export%s(%s) uint32 {", f.goName, coreParams(core))
-			s.f("return serve(%s)", strings.Join(args, ", "))
+			s.f("return bindings.Answer(serve, %s)", strings.Join(args, ", "))
 			s.f("}\n")
 			s.f("//go:wasmexport cabi_post_%s#%s", module, f.Name)
-			s.f("func post%s(uint32) { release() }\n", f.goName)
+			s.f("func post%s(uint32) { bindings.Release() }\n", f.goName)
 		}
 	}
 }
@@ -62,10 +63,7 @@ func writeExports(c *contract, s *source) {
 // writeImports writes the functions that a module may import. Each interface has
 // its own dispatch, so that a module imports only the interfaces that it uses.
 func writeImports(c *contract, s *source) {
-	for _, i := range c.callable() {
-		if *i.Name == "provider" {
-			continue
-		}
+	for _, i := range c.imported() {
 		name := interfaceNames[*i.Name]
 		dispatch := &source{}
 		for n, f := range c.functions(i) {
@@ -82,7 +80,7 @@ func writeImports(c *contract, s *source) {
 				result = " " + typ
 				call = "return " + fmt.Sprintf(widen, call)
 			}
-			s.f("//go:wasmimport %s/%s@%s %s", c.pkg, *i.Name, c.version, f.Name)
+			s.f("//go:wasmimport %s %s", moduleOf(i), f.Name)
 			s.f("func %s(%s)%s\n", c.variable(i, f), coreParams(core), result)
 			dispatch.f("case %d:\n%s", n, call)
 		}

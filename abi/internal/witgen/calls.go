@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"go.bytecodealliance.org/wit"
@@ -87,12 +88,12 @@ func (c *contract) lowerParams(s *source, f function) {
 func writeServers(c *contract, s *source) {
 	for _, i := range c.callable() {
 		name := interfaceNames[*i.Name]
-		imported := *i.Name != "provider"
+		exported := slices.Contains(c.exported(), i)
 		for _, f := range c.functions(i) {
-			if imported {
-				s.f("func serve%s%s(ctx context.Context, imports *Imports, s *server) {", name, f.goName)
-			} else {
+			if exported {
 				s.f("func serve%s%s(ctx context.Context, p abi.%s, s *server) {", name, f.goName, name)
+			} else {
+				s.f("func serve%s%s(ctx context.Context, imports *Imports, s *server) {", name, f.goName)
 			}
 			args := "ctx"
 			params := &source{}
@@ -119,24 +120,22 @@ func writeServers(c *contract, s *source) {
 					c.lowerField(s, f.result, 0, "", "v")
 				})
 			}
-			s.f("s.do(%s, %s)", c.serverCall(f, *i.Name, args), lower)
+			s.f("s.do(%s, %s)", serverCall(f, *i.Name, exported, args), lower)
 			s.f("}\n")
 		}
 	}
-	for _, i := range c.interfaces("provider") {
-		s.f("// providerServers answers the functions of providerFunctions.")
-		s.f("var providerServers = [...]func(context.Context, abi.Provider, *server){")
+	for _, i := range c.exported() {
+		name := interfaceNames[*i.Name]
+		s.f("// %sServers answers the functions of %[1]sFunctions.", *i.Name)
+		s.f("var %sServers = [...]func(context.Context, abi.%s, *server){", *i.Name, name)
 		for _, f := range c.functions(i) {
-			s.f("serveProvider%s,", f.goName)
+			s.f("serve%s%s,", name, f.goName)
 		}
 		s.f("}\n")
 	}
 	s.f("// importServers answers what modules import.")
 	s.f("var importServers = [...]struct {\nfunction *Function\nserve func(context.Context, *Imports, *server)\n}{")
-	for _, i := range c.callable() {
-		if *i.Name == "provider" {
-			continue
-		}
+	for _, i := range c.imported() {
 		for _, f := range c.functions(i) {
 			s.f("{&%s, serve%s%s},", c.variable(i, f), interfaceNames[*i.Name], f.goName)
 		}
@@ -145,11 +144,11 @@ func writeServers(c *contract, s *source) {
 }
 
 // serverCall returns the closure that calls the Go method of an interface.
-func (c *contract) serverCall(f function, iface, args string) string {
+func serverCall(f function, iface string, exported bool, args string) string {
 	s := &source{}
 	s.f("func() (err error) {")
 	p := "p"
-	if iface != "provider" {
+	if !exported {
 		p = "imports." + interfaceNames[iface]
 		if f.fails {
 			s.f("if %s == nil {\nreturn denied(%q)\n}", p, iface)

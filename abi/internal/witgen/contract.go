@@ -11,15 +11,13 @@ import (
 // contract is the resolved WIT with the Go names of its types.
 type contract struct {
 	resolve *wit.Resolve
-	pkg     string                    // the WIT package, husk:provider
-	version string                    // its version, for example 0.1.0
 	names   map[*wit.TypeDef]string   // Go name of each named type, aliases resolved
 	taken   map[string]*wit.Interface // the interface that owns each Go name
 }
 
 // The interfaces of the contract, with the Go name of each.
 var interfaceNames = map[string]string{
-	"types": "", "provider": "Provider", "monitor": "Monitor",
+	"types": "", "provider": "Provider", "policy": "Policy", "monitor": "Monitor",
 	"log": "Log", "control": "Control", "http": "HTTP", "tcp": "TCP", "files": "Files", "assets": "Assets", "kv": "KV",
 }
 
@@ -37,8 +35,6 @@ func newContract(r *wit.Resolve) (*contract, error) {
 		if _, ok := interfaceNames[*i.Name]; !ok {
 			return nil, fmt.Errorf("interface %s has no Go name: add it to interfaceNames", *i.Name)
 		}
-		name := i.Package.Name
-		c.pkg, c.version = name.Namespace+":"+name.Package, name.Version.String()
 	}
 	for n, i := range c.allInterfaces() {
 		if i == nil {
@@ -91,8 +87,26 @@ func (c *contract) allInterfaces() []*wit.Interface {
 }
 
 // callable returns the interfaces with functions.
-func (c *contract) callable() []*wit.Interface {
-	return c.interfaces("provider", "log", "control", "http", "tcp", "files", "assets", "kv", "monitor")
+func (c *contract) callable() []*wit.Interface { return append(c.exported(), c.imported()...) }
+
+// exported returns the interfaces that modules export, each in a world of its own.
+func (c *contract) exported() []*wit.Interface { return c.interfaces("provider", "policy") }
+
+// imported returns the interfaces that the host offers to modules of every world.
+func (c *contract) imported() []*wit.Interface {
+	return c.interfaces("log", "control", "http", "tcp", "files", "assets", "kv", "monitor")
+}
+
+// packageOf returns the WIT package of an interface and its version: husk:provider and 0.1.0.
+func packageOf(i *wit.Interface) (name, version string) {
+	id := i.Package.Name
+	return id.Namespace + ":" + id.Package, id.Version.String()
+}
+
+// moduleOf returns the module name of an interface: husk:provider/log@0.1.0.
+func moduleOf(i *wit.Interface) string {
+	pkg, version := packageOf(i)
+	return pkg + "/" + *i.Name + "@" + version
 }
 
 // named returns the Go name of a type, and false for an anonymous or primitive type.

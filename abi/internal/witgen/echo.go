@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // writeEcho writes the methods of the echoing provider and host, and a function that
 // calls each function of the host.
@@ -8,7 +11,7 @@ func writeEcho(c *contract, s *source) {
 	for _, i := range c.callable() {
 		name := interfaceNames[*i.Name]
 		ctx := ""
-		if *i.Name == "provider" {
+		if slices.Contains(c.exported(), i) {
 			ctx = "ctx, "
 		} else {
 			s.f("// Echo%s is the %s of a host that echoes.", name, *i.Name)
@@ -40,10 +43,7 @@ func writeEcho(c *contract, s *source) {
 	}
 	s.f("// callHost calls the functions of a host with drawn parameters and shows the results.")
 	s.f("var callHost = [...]func(context.Context, Host, Draw) string{")
-	for _, i := range c.callable() {
-		if *i.Name == "provider" {
-			continue
-		}
+	for _, i := range c.imported() {
 		for _, f := range c.functions(i) {
 			s.f("func(ctx context.Context, host Host, draw Draw) string {")
 			for n, p := range f.Params {

@@ -9,11 +9,22 @@ import (
 
 // writeFunctions writes the table of functions with their layouts.
 func writeFunctions(c *contract, s *source) {
-	s.f("// Package is the WIT package of the contract.")
-	s.f("const Package = %q\n", c.pkg)
-	s.f("// Version is the version of the contract, which the names of a module's")
-	s.f("// imports and exports contain.")
-	s.f("const Version = %q\n", c.version)
+	for _, i := range c.exported() {
+		prefix, what := "", "the contract"
+		if *i.Name != "provider" {
+			prefix, what = interfaceNames[*i.Name], "what modules of the world "+*i.Name+" export"
+		}
+		pkg, version := packageOf(i)
+		s.f("// %sPackage is the WIT package of %s.", prefix, what)
+		s.f("const %sPackage = %q\n", prefix, pkg)
+		s.f("// %sVersion is the version of %s, which the names of a module's", prefix, what)
+		if prefix == "" {
+			s.f("// imports and exports contain.")
+		} else {
+			s.f("// exports contain.")
+		}
+		s.f("const %sVersion = %q\n", prefix, version)
+	}
 	for _, i := range c.callable() {
 		for n, f := range c.functions(i) {
 			s.f("var %s = Function{", c.variable(i, f))
@@ -32,13 +43,13 @@ func writeFunctions(c *contract, s *source) {
 			s.f("}\n")
 		}
 	}
-	for _, i := range c.interfaces("provider") {
-		s.f("// providerFunctions has the functions that a provider exports, by index.")
-		s.f("var providerFunctions = [...]*Function{")
+	for _, i := range c.exported() {
+		s.f("// %sFunctions has the functions that modules of that world export, by index.", *i.Name)
+		s.f("var %sFunctions = [...]*Function{", *i.Name)
 		for _, f := range c.functions(i) {
 			s.f("&%s,", c.variable(i, f))
 		}
-		s.f("}")
+		s.f("}\n")
 	}
 }
 

@@ -60,7 +60,7 @@ func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	if files["wit/husk-provider.wit.json"], err = encodeResolve(resolve); err != nil {
+	if files["wit/husk.wit.json"], err = encodeResolve(resolve); err != nil {
 		return nil, err
 	}
 	const bindings = "guest-sdk/internal/bindings/"
@@ -72,13 +72,15 @@ func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 		{"abi/provider_gen.go", "abi", "", writeTypes("provider")},
 		{"abi/host_gen.go", "abi", "", writeTypes("log", "control", "http", "tcp", "files", "assets", "kv")},
 		{"abi/monitor_gen.go", "abi", "", writeTypes("monitor")},
+		{"abi/policy_gen.go", "abi", "", writeTypes("policy")},
 		{"abi/unimplemented_gen.go", "abi", "", writeUnimplemented},
 		{"abi/canon/codec_gen.go", "canon", "", writeCodec},
 		{"abi/canon/function_gen.go", "canon", "", writeFunctions},
 		{"abi/canon/client_gen.go", "canon", "", writeClients},
 		{"abi/canon/server_gen.go", "canon", "", writeServers},
 		{"abi/canon/canontest/echo_gen.go", "canontest", "", writeEcho},
-		{bindings + "exports_gen.go", "bindings", "wasip1", writeExports},
+		{bindings + "provider/exports_gen.go", "provider", "wasip1", writeExports("provider")},
+		{bindings + "policy/exports_gen.go", "policy", "wasip1", writeExports("policy")},
 		{bindings + "imports_gen.go", "bindings", "wasip1", writeImports},
 	} {
 		s := &source{}

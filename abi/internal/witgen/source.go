@@ -33,6 +33,7 @@ var packages = []string{
 	"github.com/husk-dev/husk/abi/canon",
 	"github.com/husk-dev/husk/abi/property",
 	"github.com/husk-dev/husk/abi/urn",
+	"github.com/husk-dev/husk/guest-sdk/internal/bindings",
 }
 
 // file returns the file with its header, formatted.

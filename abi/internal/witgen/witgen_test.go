@@ -23,7 +23,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 		require.True(t, bytes.Equal(want, got), "%s is not current: run go generate ./abi", name)
 	}
 	// Nothing else claims to be generated.
-	for _, pattern := range []string{"abi/*_gen.go", "abi/canon/*_gen.go", "abi/canon/*/*_gen.go", "guest-sdk/internal/bindings/*_gen.go"} {
+	for _, pattern := range []string{"abi/*_gen.go", "abi/canon/*_gen.go", "abi/canon/*/*_gen.go", "guest-sdk/internal/bindings/*_gen.go", "guest-sdk/internal/bindings/*/*_gen.go"} {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		for _, path := range paths {
@@ -39,7 +39,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 func TestJSON(t *testing.T) {
 	want, err := generate(root)
 	require.NoError(t, err)
-	resolve, err := wit.LoadJSON(filepath.Join(root, "wit/husk-provider.wit.json"))
+	resolve, err := wit.LoadJSON(filepath.Join(root, "wit/husk.wit.json"))
 	require.NoError(t, err)
 	got, err := generateFrom(resolve)
 	require.NoError(t, err)

@@ -34,10 +34,10 @@ func (m *module) Call(ctx context.Context, export int, stack []uint64) error {
 
 func (m *module) Memory() canon.LinearMemory { return m.Module.Memory() }
 
-func build(t *testing.T) []byte {
+func build(t *testing.T, name string) []byte {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "echo.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/echo")
+	out := filepath.Join(t.TempDir(), name+".wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/"+name)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	text, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(text))
@@ -64,7 +64,8 @@ func start(t *testing.T, wasm []byte, imports *canon.Imports) *canon.Guest {
 	for name, f := range compiled.ExportedFunctions() {
 		exports[name] = signature(f)
 	}
-	require.NoError(t, canon.CheckExports(exports))
+	world, err := canon.CheckExports(exports)
+	require.NoError(t, err)
 	for _, f := range compiled.ImportedFunctions() {
 		if m, name, _ := f.Import(); strings.HasPrefix(m, canon.Package+"/") {
 			require.NoError(t, canon.CheckImport(m, name, signature(f)))
@@ -92,7 +93,7 @@ func start(t *testing.T, wasm []byte, imports *canon.Imports) *canon.Guest {
 	m, err := r.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithStartFunctions("_initialize").WithStderr(os.Stderr))
 	require.NoError(t, err)
 	instance := &module{Module: m}
-	for _, e := range canon.ExportTable() {
+	for _, e := range world.ExportTable() {
 		instance.exports = append(instance.exports, m.ExportedFunction(e.Name))
 	}
 	guest = canon.NewGuest(instance, guestcbor.Codec{}, 1<<20)
@@ -100,54 +101,69 @@ func start(t *testing.T, wasm []byte, imports *canon.Imports) *canon.Guest {
 }
 
 func TestModule(t *testing.T) {
-	wasm := build(t)
+	wasm := build(t, "echo")
 	t.Run("every value crosses unchanged", func(t *testing.T) { testEcho(t, wasm) })
 	t.Run("a panic is an error", func(t *testing.T) { testPanic(t, wasm) })
 	t.Run("nothing granted", func(t *testing.T) { testNothingGranted(t, wasm) })
 }
 
-// testEcho calls every function with many requests, natively and in the module, and
-// expects the same answers and the same calls of the host.
+// TestPolicyModule does the same with a module of the other world.
+func TestPolicyModule(t *testing.T) {
+	var got, want canontest.Trace
+	host := canon.Imports(canontest.NewHost(&got))
+	guest := start(t, build(t, "echopolicy"), &host)
+	testEchoes[abi.Policy](t, guest, guest.Policy(), canontest.EchoPolicy{Host: canontest.NewHost(&want)}, &got, &want)
+	_, err := guest.Policy().Handshake(t.Context(), abi.PolicyHandshakeRequest{Engine: "panic please"})
+	require.ErrorIs(t, err, abi.ErrCrashed)
+	require.NoError(t, guest.Broken())
+}
+
+// testEcho calls every function of a provider, and expects it to call all of the host's.
 func testEcho(t *testing.T, wasm []byte) {
 	var got, want canontest.Trace
 	host := canon.Imports(canontest.NewHost(&got))
 	guest := start(t, wasm, &host)
-	native := canontest.EchoProvider{Host: canontest.NewHost(&want)}
-
-	called, answered := map[string]bool{}, map[string]bool{}
-	provider := reflect.TypeFor[abi.Provider]()
-	for n := range provider.NumMethod() {
-		method := provider.Method(n).Name
-		for round := range 20 {
-			got, want = nil, nil
-			draw := canontest.Seeded(method + strconv.Itoa(round))
-			args := []reflect.Value{reflect.ValueOf(t.Context())}
-			for p := 1; p < provider.Method(n).Type.NumIn(); p++ {
-				v := reflect.New(provider.Method(n).Type.In(p))
-				canontest.Fill(draw, v.Interface())
-				args = append(args, v.Elem())
-			}
-			answer, err := call(guest, method, args)
-			wantAnswer, wantErr := call(native, method, args)
-			require.Equal(t, wantErr, err, method)
-			require.Equal(t, wantAnswer, answer, method)
-			require.Equal(t, want, got, method)
-			require.NoError(t, guest.Broken())
-			for _, c := range got {
-				called[c.Function] = true
-			}
-			answered[method] = answered[method] || err == ""
-		}
-		require.True(t, answered[method], "%s never succeeded", method)
-	}
+	called := testEchoes[abi.Provider](t, guest, guest, canontest.EchoProvider{Host: canontest.NewHost(&want)}, &got, &want)
 	for _, i := range canon.ImportTable() {
 		name := strings.TrimPrefix(strings.Split(i.Module, "@")[0], canon.Package+"/") + "." + i.Name
 		require.True(t, called[name], "%s was never called", name)
 	}
 }
 
+// testEchoes calls every function with many requests, natively and in the module, and
+// expects the same answers and the same calls of the host, whose names it returns.
+func testEchoes[I any](t *testing.T, guest *canon.Guest, module, native I, got, want *canontest.Trace) map[string]bool {
+	called, answered := map[string]bool{}, map[string]bool{}
+	iface := reflect.TypeFor[I]()
+	for n := range iface.NumMethod() {
+		method := iface.Method(n).Name
+		for round := range 20 {
+			*got, *want = nil, nil
+			draw := canontest.Seeded(method + strconv.Itoa(round))
+			args := []reflect.Value{reflect.ValueOf(t.Context())}
+			for p := 1; p < iface.Method(n).Type.NumIn(); p++ {
+				v := reflect.New(iface.Method(n).Type.In(p))
+				canontest.Fill(draw, v.Interface())
+				args = append(args, v.Elem())
+			}
+			answer, err := call(module, method, args)
+			wantAnswer, wantErr := call(native, method, args)
+			require.Equal(t, wantErr, err, method)
+			require.Equal(t, wantAnswer, answer, method)
+			require.Equal(t, *want, *got, method)
+			require.NoError(t, guest.Broken())
+			for _, c := range *got {
+				called[c.Function] = true
+			}
+			answered[method] = answered[method] || err == ""
+		}
+		require.True(t, answered[method], "%s never succeeded", method)
+	}
+	return called
+}
+
 // call returns the answer or the error of a method, as text.
-func call(p abi.Provider, method string, args []reflect.Value) (answer, err string) {
+func call(p any, method string, args []reflect.Value) (answer, err string) {
 	results := reflect.ValueOf(p).MethodByName(method).Call(args)
 	if err := results[len(results)-1]; !err.IsNil() {
 		return "", canontest.Dump(err.Interface())

@@ -10,41 +10,37 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
-// What the module serves. Exports are global to a module, so this is too.
+// Exports are global to a module, so this is too.
 var (
-	provider  abi.Provider
 	firstCall func()
 	// answer keeps the answer in memory until the host has read it.
 	answer *frame
 )
-
-// Serve sets the provider that answers from now on.
-func Serve(p abi.Provider) { provider = p }
 
 // OnFirstCall sets what runs once, before the first call is answered. A WASI reactor
 // has no main that runs by itself, and code that runs as the module is initialized
 // may run long before there is a configuration.
 func OnFirstCall(f func()) { firstCall = f }
 
-// serve answers a call of an export and returns the address of the result.
-func serve(function int, args ...uint64) uint32 {
+// A Server answers a call of the export with that index, as canon.ServeProvider does.
+type Server func(ctx context.Context, function int, mem canon.Memory, args []uint64, recovered func(any) error) (uint32, error)
+
+// Answer has an export's call answered and returns the address of the result.
+func Answer(serve Server, function int, args ...uint64) uint32 {
 	if f := firstCall; f != nil {
 		firstCall = nil
 		f()
 	}
-	if provider == nil {
-		panic("the module serves no provider")
-	}
 	answer = &frame{}
-	ptr, err := canon.ServeProvider(context.Background(), provider, function, answer, args, recovered)
+	ptr, err := serve(context.Background(), function, answer, args, recovered)
 	if err != nil {
 		panic(err) // the host broke the ABI: there is nobody to tell
 	}
 	return ptr
 }
 
-// release frees the answer, and what the host sent but nobody read.
-func release() {
+// Release frees the answer, and what the host sent but nobody read.
+func Release() {
 	answer = nil
 	received.Lock()
 	clear(received.blocks)
@@ -54,7 +50,7 @@ func release() {
 // maxStack bounds the stack trace that a panic prints, in bytes.
 const maxStack = 16 << 10
 
-// recovered makes an answer of a panic in the provider. The stack goes to standard
+// recovered makes an answer of a panic in what is served. The stack goes to standard
 // error, which the host logs.
 func recovered(p any) error {
 	text := panicText(p)

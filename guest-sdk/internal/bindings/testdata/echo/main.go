@@ -7,11 +7,12 @@ package main
 import (
 	"github.com/husk-dev/husk/abi/canon/canontest"
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
+	"github.com/husk-dev/husk/guest-sdk/internal/bindings/provider"
 )
 
 func init() {
 	bindings.OnFirstCall(func() {
-		bindings.Serve(canontest.EchoProvider{Host: canontest.Host{
+		provider.Serve(canontest.EchoProvider{Host: canontest.Host{
 			Log: bindings.Log(), Control: bindings.Control(), HTTP: bindings.HTTP(), TCP: bindings.TCP(),
 			Files: bindings.Files(), Assets: bindings.Assets(), KV: bindings.KV(), Monitor: bindings.Monitor(),
 		}})

@@ -1,0 +1,2 @@
+// Package policy holds what a policy pack's module exports.
+package policy

@@ -1,0 +1,23 @@
+//go:build wasip1
+
+package policy
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+)
+
+// served is what the module serves. Exports are global to a module, so this is too.
+var served abi.Policy
+
+// Serve sets the policy pack that answers from now on.
+func Serve(p abi.Policy) { served = p }
+
+func serve(ctx context.Context, function int, mem canon.Memory, args []uint64, recovered func(any) error) (uint32, error) {
+	if served == nil {
+		panic("the module serves no policy pack")
+	}
+	return canon.ServePolicy(ctx, served, function, mem, args, recovered)
+}

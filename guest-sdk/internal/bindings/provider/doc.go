@@ -1,0 +1,2 @@
+// Package provider holds what a provider's module exports.
+package provider
