@@ -26,7 +26,8 @@ var (
 	ErrTruncated = wasmfile.ErrTruncated
 	// ErrComponent is a component of the component model.
 	ErrComponent = wasmfile.ErrComponent
-	// ErrNotProvider is a module that does not export the interface of a provider.
+	// ErrNotProvider is a module that exports neither the interface of a provider nor that of a
+	// policy pack.
 	ErrNotProvider = canon.ErrNotProvider
 	// ErrCommand is a module with a main function that runs once.
 	ErrCommand = errors.New("the module is a command, not a provider: build it with `husk provider build`, or with -buildmode=c-shared")
@@ -103,6 +104,8 @@ type Import struct {
 type Info struct {
 	// Digest is `sha256:` and the module's hash in hexadecimal.
 	Digest string
+	// World is what the module is, by what it exports.
+	World canon.World
 	// Size is the module's size in bytes.
 	Size int
 	// Manifest is nil where the module has none.
@@ -191,7 +194,7 @@ func (info *Info) describe(module *wasmfile.Module) {
 	}
 }
 
-// check decides whether the module may be a provider.
+// check decides whether the module may be a provider or a policy pack.
 func (info *Info) check(module *wasmfile.Module, config Config) error {
 	exports := map[string]canon.Signature{}
 	memory := false
@@ -206,7 +209,8 @@ func (info *Info) check(module *wasmfile.Module, config Config) error {
 	if _, command := exports["_start"]; command {
 		return ErrCommand
 	}
-	if err := canon.CheckExports(exports); err != nil {
+	var err error
+	if info.World, err = canon.CheckExports(exports); err != nil {
 		return err
 	}
 	if !memory {

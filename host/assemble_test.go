@@ -99,7 +99,7 @@ func (a assembly) wasm() []byte {
 	var functions []function
 	prefix := "husk:provider/provider@" + canon.Version + "#"
 	rest := maps.Clone(a.bodies)
-	for _, export := range canon.ExportTable() {
+	for _, export := range canon.WorldProvider.ExportTable() {
 		if slices.Contains(a.without, export.Name) {
 			continue
 		}

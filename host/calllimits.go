@@ -24,6 +24,7 @@ const methodStart = "start"
 var answering = []string{
 	methodStart, "handshake", "get-schema", "get-mapping", "get-mappings",
 	"check-config", "diff-config", "check", "diff", "stream-close", "cancel",
+	"remediate", "analyze", "analyze-stack",
 }
 
 // WithCallTimeout bounds the time of calls of these methods, by their WIT names, or
@@ -87,9 +88,11 @@ func (c *Config) limitsOf(method string) callLimits {
 // in it would be no limit.
 func (c *Config) checkMethods() error {
 	known := []string{"", methodStart}
-	for _, e := range canon.ExportTable() {
-		if _, method, ok := strings.Cut(e.Name, "#"); ok {
-			known = append(known, method)
+	for _, world := range []canon.World{canon.WorldProvider, canon.WorldPolicy} {
+		for _, e := range world.ExportTable() {
+			if _, method, ok := strings.Cut(e.Name, "#"); ok {
+				known = append(known, method)
+			}
 		}
 	}
 	for _, method := range slices.Sorted(maps.Keys(c.calls)) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto/x509"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,6 +29,8 @@ type Config struct {
 	calls       map[string]callLimits
 	clock       Clock
 	random      io.Reader
+	roots       *x509.CertPool
+	audit       func(Use)
 	interpreter bool
 }
 
@@ -80,6 +83,13 @@ func (c Config) WithClock(clock Clock) Config { c.clock = clock; return c }
 
 // WithRandom sets the random source of guests, for tests. Reads are never concurrent.
 func (c Config) WithRandom(random io.Reader) Config { c.random = random; return c }
+
+// WithRoots sets the certificates that HTTP over TLS trusts, in place of the system's.
+func (c Config) WithRoots(roots *x509.CertPool) Config { c.roots = roots; return c }
+
+// WithAudit has each use of a capability listed, as it is made. The function may be
+// called concurrently, and the guest waits for it.
+func (c Config) WithAudit(audit func(Use)) Config { c.audit = audit; return c }
 
 // WithInterpreter runs modules in wazero's interpreter, which is some 30 times slower
 // but needs no executable memory.

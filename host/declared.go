@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
@@ -42,7 +43,7 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 	if d.asked {
 		return d.schema
 	}
-	response, err := call(ctx, p, "get-schema", abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version}, abi.Provider.GetSchema)
+	response, err := call(ctx, &p.sandbox, "get-schema", abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version}, (*canon.Guest).GetSchema)
 	if ctx.Err() != nil || errors.Is(err, abi.ErrUnavailable) || errors.Is(err, abi.ErrCancelled) {
 		return nil // the next call may have more luck
 	}

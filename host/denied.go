@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/husk-dev/husk/abi"
 )
@@ -9,46 +11,24 @@ import (
 // refusals makes the answers of capabilities that a provider was not granted.
 type refusals struct{ provider *Provider }
 
+// denied is a refusal, and the entry under the capability's name by which an operator
+// would change it.
+func denied(message, capability, entry string) error {
+	return hostError(abi.ErrorKindDenied, message+
+		"\nto grant it, add to this provider's entry under plugins.providers in the project file:\n"+
+		"  grants:\n    "+capability+":\n      - "+entry)
+}
+
+// yamlText is a text as YAML has it where it could be taken for something else.
+func yamlText(text string) string {
+	if strings.HasPrefix(text, "*") || strings.HasPrefix(text, "[") {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
 func (r refusals) because(message string) error {
 	return &abi.Error{Kind: abi.ErrorKindDenied, Origin: abi.ErrorOriginHost, Message: message}
-}
-
-type deniedTCP struct{ refusals }
-
-func (d deniedTCP) Connect(_ context.Context, r abi.TCPConnectRequest) (abi.TCPConnection, error) {
-	return 0, d.because("the provider may not connect to " + printable(r.Host) + ": nothing under its grants: tcp allows it")
-}
-
-func (d deniedTCP) Read(context.Context, abi.TCPConnection, uint32, bool) ([]byte, error) {
-	return nil, d.noConnection()
-}
-
-func (d deniedTCP) Write(context.Context, abi.TCPConnection, []byte) (uint32, error) {
-	return 0, d.noConnection()
-}
-
-func (d deniedTCP) CloseWrite(context.Context, abi.TCPConnection) error { return d.noConnection() }
-
-func (deniedTCP) Close(context.Context, abi.TCPConnection) {}
-
-func (d deniedTCP) noConnection() error {
-	return d.because("there is no connection: nothing under the provider's grants: tcp allows one")
-}
-
-type deniedKV struct{ refusals }
-
-func (d deniedKV) refuse() error {
-	return d.because("the provider is not granted a store: add grants: kv")
-}
-
-func (d deniedKV) Get(context.Context, string) (abi.KVItem, error) { return abi.KVItem{}, d.refuse() }
-
-func (d deniedKV) Put(context.Context, string, *[]byte, uint64) (uint64, error) {
-	return 0, d.refuse()
-}
-
-func (d deniedKV) Keys(context.Context, string, string, uint32) ([]string, error) {
-	return nil, d.refuse()
 }
 
 // deniedMonitor answers outside of calls that may use the monitor.

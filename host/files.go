@@ -11,7 +11,7 @@ import (
 
 // guestFiles sets and tells permissions inside granted directories. Its refusals list
 // what is granted, so a provider that meets ENOTCAPABLE can ask here for the reason.
-type guestFiles struct{ *Provider }
+type guestFiles struct{ *sandbox }
 
 func (f guestFiles) SetMode(_ context.Context, path string, mode uint32) error {
 	if mode > uint32(fs.ModePerm) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -20,15 +21,25 @@ type Grants struct {
 	Env []string
 	// HTTP are the services that the provider may send requests to.
 	HTTP []HTTPGrant
+	// TCP are the hosts and ports that the provider may connect to.
+	TCP []TCPGrant
+	// KV is the provider's store, nil for none. See [NewStore].
+	KV abi.KV
 }
 
-// With returns the grants and more.
+// With returns the grants and more. Of two stores it has the first.
 func (g Grants) With(more Grants) Grants {
-	return Grants{
+	sum := Grants{
 		FS:   slices.Concat(g.FS, more.FS),
 		Env:  slices.Concat(g.Env, more.Env),
 		HTTP: slices.Concat(g.HTTP, more.HTTP),
+		TCP:  slices.Concat(g.TCP, more.TCP),
+		KV:   g.KV,
 	}
+	if sum.KV == nil {
+		sum.KV = more.KV
+	}
+	return sum
 }
 
 // FSGrant gives a provider a directory and all that is in it. Neither `..` nor

@@ -129,7 +129,7 @@ func TestCodeBesideTheMethodsTraps(t *testing.T) {
 			assembly{bodies: map[string]code{"get-mapping": "\x03\x40\x41\x10\x40\x00\x41\x00\x4e\x0d\x00\x0b" + unreachable}},
 			"it had used 31 of the 32 MiB",
 		},
-		"recursion": {assembly{bodies: map[string]code{"_initialize": callFunc(len(canon.ExportTable()))}}, "stack overflow"},
+		"recursion": {assembly{bodies: map[string]code{"_initialize": callFunc(len(canon.WorldProvider.ExportTable()))}}, "stack overflow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := assemble(t, newHost(t, host.NewConfig().WithMemoryLimit(32<<20)), c.module)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/husk-dev/husk/abi"
@@ -11,6 +12,7 @@ import (
 // it: names, connections, TLS. What the call leaves open ends with its context.
 type guestHTTP struct {
 	client *httpClient
+	used   uses
 	last   abi.HTTPExchange
 	open   map[abi.HTTPExchange]*httpExchange
 }
@@ -19,12 +21,12 @@ var _ abi.HTTP = (*guestHTTP)(nil)
 
 // Send does a whole exchange.
 func (h *guestHTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPResponse, error) {
-	x, err := h.client.begin(ctx, r)
+	x, err := h.begin(ctx, r)
 	if err != nil {
 		return abi.HTTPResponse{}, err
 	}
 	defer x.close()
-	head, err := x.finish()
+	head, err := h.finish(x)
 	if err != nil {
 		return abi.HTTPResponse{}, err
 	}
@@ -37,13 +39,31 @@ func (h *guestHTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPRespon
 	}, nil
 }
 
+// begin checks a request, and lists it.
+func (h *guestHTTP) begin(ctx context.Context, r abi.HTTPRequest) (*httpExchange, error) {
+	x, err := h.client.begin(ctx, r)
+	if target, invalid := parseHTTPTarget(r.URL); invalid == nil && (err == nil || errors.Is(err, abi.ErrDenied)) {
+		h.used.note("http", r.Method+" "+target.String(), err)
+	}
+	return x, err
+}
+
+// finish ends a request, and lists that its name led to an address that is not granted.
+func (h *guestHTTP) finish(x *httpExchange) (abi.HTTPResponseHead, error) {
+	head, err := x.finish()
+	if errors.Is(err, abi.ErrDenied) {
+		h.used.note("http", x.request.Method+" "+x.target.String(), err)
+	}
+	return head, err
+}
+
 // Open begins an exchange in parts.
 func (h *guestHTTP) Open(ctx context.Context, r abi.HTTPRequest) (abi.HTTPExchange, error) {
 	if len(h.open) >= MaxHTTPExchanges {
 		return 0, hostError(abi.ErrorKindUnavailable,
 			fmt.Sprintf("%d HTTP exchanges of the call are open already: close one, which reading a response to its end does not do", MaxHTTPExchanges))
 	}
-	x, err := h.client.begin(ctx, r)
+	x, err := h.begin(ctx, r)
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +97,7 @@ func (h *guestHTTP) Finish(_ context.Context, handle abi.HTTPExchange) (abi.HTTP
 	if err != nil {
 		return abi.HTTPResponseHead{}, err
 	}
-	return x.finish()
+	return h.finish(x)
 }
 
 // Read answers a part of a response's body.

@@ -169,6 +169,7 @@ func TestHTTPRequestsThatCannotBeSent(t *testing.T) {
 		"no method":      {abi.HTTPRequest{URL: server.URL}, "is not a method"},
 		"smuggled line":  {abi.HTTPRequest{Method: "GET / HTTP/1.1\r\nX:", URL: server.URL}, "is not a method"},
 		"tunnel":         {abi.HTTPRequest{Method: "CONNECT", URL: server.URL}, "is not a method that can be sent"},
+		"echo":           {abi.HTTPRequest{Method: "TRACE", URL: server.URL}, "is not a method that can be sent"},
 		"header name":    {abi.HTTPRequest{Headers: []abi.HTTPHeader{{Name: "a b"}}}, `"a b" is not the name of a header`},
 		"header value":   {abi.HTTPRequest{Headers: []abi.HTTPHeader{{Name: "a", Value: []byte("b\r\nc: d")}}}, "control character"},
 		"another host":   {abi.HTTPRequest{Headers: []abi.HTTPHeader{{Name: "host", Value: []byte("example.org")}}}, "the URL's host is " + at},

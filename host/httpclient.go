@@ -1,16 +1,13 @@
 package host
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
-	"syscall"
 
 	"github.com/husk-dev/husk/abi"
 )
@@ -19,15 +16,19 @@ import (
 type httpClient struct {
 	grants    []HTTPGrant
 	transport *http.Transport
-	dialer    net.Dialer
+	dialer    outward
 }
 
 // newHTTPClient makes a client. It knows no proxy, keeps no cookies, and follows no
 // redirect. roots are the certificates to trust, nil for the system's.
 func newHTTPClient(grants []HTTPGrant, roots *x509.CertPool) *httpClient {
-	c := &httpClient{grants: grants, dialer: net.Dialer{Timeout: httpDialTimeout}}
+	c := &httpClient{grants: grants}
+	c.dialer.Timeout = dialTimeout
+	for _, g := range grants {
+		c.dialer.granted = append(c.dialer.granted, endpoint{g.Host, g.Port})
+	}
 	c.transport = &http.Transport{
-		DialContext:            c.dial,
+		DialContext:            c.dialer.dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots},
 		TLSHandshakeTimeout:    httpTLSTimeout,
 		ForceAttemptHTTP2:      true,
@@ -38,37 +39,25 @@ func newHTTPClient(grants []HTTPGrant, roots *x509.CertPool) *httpClient {
 	return c
 }
 
-// dial checks each address that a name leads to at the moment it is connected to, so
-// that no answer of a name server can come in between.
-func (c *httpClient) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	name, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	d := c.dialer
-	d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		return c.checkAddress(name, at.Addr(), at.Port())
-	}
-	return d.DialContext(ctx, network, address)
-}
-
 func (c *httpClient) close() { c.transport.CloseIdleConnections() }
 
-// admit is an error if no grant allows the request.
-func (c *httpClient) admit(method string, t *httpTarget) error {
+// admit returns the grant that allows the request, and of several the first that has
+// headers to add. It is an error if there is none.
+func (c *httpClient) admit(method string, t *httpTarget) (*HTTPGrant, error) {
+	var by *HTTPGrant
 	var others []string
-	for _, g := range c.grants {
+	for i := range c.grants {
+		g := &c.grants[i]
 		switch {
 		case !g.covers(t):
-		case g.allows(method):
-			return nil
-		default:
+		case !g.allows(method):
 			others = append(others, g.Methods...)
+		case by == nil || len(by.headers) == 0:
+			by = g
 		}
+	}
+	if by != nil {
+		return by, nil
 	}
 	reason := "nothing under its grants: http allows it"
 	if len(others) > 0 {
@@ -84,7 +73,7 @@ func (c *httpClient) admit(method string, t *httpTarget) error {
 	if len(others) > 0 {
 		line = fmt.Sprintf("{url: %q, methods: [%s]}", line, strings.Join(append(others, method), ", "))
 	}
-	return denied(fmt.Sprintf("the provider may not send %s %s: %s", method, t, reason), line)
+	return nil, denied(fmt.Sprintf("the provider may not send %s %s: %s", method, t, reason), "http", line)
 }
 
 // String is the URL without its query, which may hold secrets.
@@ -92,19 +81,12 @@ func (t *httpTarget) String() string {
 	return origin(t.url.Scheme, t.host, t.port) + t.url.EscapedPath()
 }
 
-// denied is a refusal, and the line by which an operator would change it.
-func denied(message, line string) error {
-	return hostError(abi.ErrorKindDenied, message+
-		"\nto grant it, add to this provider's entry under plugins.providers in the project file:\n"+
-		"  grants:\n    http:\n      - "+line)
-}
-
 // failed makes the error that a guest gets of one of the network's.
 func (x *httpExchange) failed(err error) error {
 	what := x.request.Method + " " + x.target.String() + ": "
 	var timeout net.Error
 	if refused, ok := errors.AsType[*addressError](err); ok {
-		return denied(what+refused.Error(), origin(x.target.url.Scheme, refused.addr.String(), x.target.port))
+		return denied(what+refused.Error(), "http", origin(x.target.url.Scheme, refused.addr.String(), x.target.port))
 	}
 	if known, ok := errors.AsType[*abi.Error](err); ok {
 		return known

@@ -51,10 +51,13 @@ func (c *httpClient) begin(call context.Context, r abi.HTTPRequest) (*httpExchan
 	if err != nil {
 		return nil, invalid(err)
 	}
-	if !isToken(r.Method) || r.Method == http.MethodConnect {
+	// CONNECT would make a tunnel, and the answer to TRACE has headers that the guest must
+	// not see.
+	if !isToken(r.Method) || r.Method == http.MethodConnect || strings.EqualFold(r.Method, http.MethodTrace) {
 		return nil, invalid(fmt.Errorf("%q is not a method that can be sent", r.Method))
 	}
-	if err := c.admit(r.Method, target); err != nil {
+	grant, err := c.admit(r.Method, target)
+	if err != nil {
 		return nil, err
 	}
 	if len(r.Body) > MaxHTTPBody {
@@ -74,6 +77,9 @@ func (c *httpClient) begin(call context.Context, r abi.HTTPRequest) (*httpExchan
 		x.cancel()
 		return nil, invalid(err)
 	}
+	for _, h := range grant.headers {
+		x.request.Header.Set(h.name, h.value)
+	}
 	return x, nil
 }
 
@@ -92,21 +98,21 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 			return fmt.Errorf("%q is not the name of a header", h.Name)
 		}
 		value := string(h.Value)
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		if hasControl(value) {
 			return fmt.Errorf("the header %s has a control character in it", h.Name)
 		}
-		switch name := http.CanonicalHeaderKey(h.Name); name {
-		case "Host":
+		switch name := http.CanonicalHeaderKey(h.Name); {
+		case name == "Host":
 			if host, err := parseHTTPTarget(x.target.url.Scheme + "://" + value); err != nil || host.url.Host != x.target.url.Host {
 				return fmt.Errorf("the header Host is %q, but the URL's host is %s", value, x.target.url.Host)
 			}
-		case "Content-Length":
+		case name == "Content-Length":
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || n < 0 {
 				return fmt.Errorf("%q is not a Content-Length", value)
 			}
 			x.request.ContentLength = n
-		case "Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		case connectionHeader(name):
 			return fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 		default:
 			x.request.Header.Add(name, value)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -24,6 +25,32 @@ type HTTPGrant struct {
 	Path string
 	// Methods are the granted methods, in upper case; none grants all methods.
 	Methods []string
+
+	headers []grantHeader
+}
+
+// grantHeader is a header that the host adds to what a grant allows.
+type grantHeader struct{ name, value string }
+
+// WithHeader binds a header to the grant, most often credentials: the host sets it on
+// each request that the grant allows, in place of one that the guest has set, so that
+// the guest need not know the value and never gets it. The value goes over TLS only, or
+// to this machine.
+func (g HTTPGrant) WithHeader(name, value string) (HTTPGrant, error) {
+	name = http.CanonicalHeaderKey(name)
+	addr, _ := netip.ParseAddr(g.Host)
+	switch {
+	case !isToken(name):
+		return g, fmt.Errorf("%q is not the name of a header", name)
+	case connectionHeader(name) || name == "Host" || name == "Content-Length":
+		return g, fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
+	case hasControl(value):
+		return g, fmt.Errorf("the value of the header %s has a control character in it", name)
+	case g.Scheme != "https" && g.Host != "localhost" && !addr.IsLoopback():
+		return g, fmt.Errorf("the header %s would go to %s without encryption: grant the https:// URL", name, origin(g.Scheme, g.Host, g.Port))
+	}
+	g.headers = append(slices.Clip(g.headers), grantHeader{name, value})
+	return g, nil
 }
 
 // ParseHTTPGrant reads a grant as a project file has it: a URL such as
@@ -70,7 +97,7 @@ func (g HTTPGrant) String() string { return origin(g.Scheme, g.Host, g.Port) + g
 
 // covers reports whether the grant is of the service and path of a request.
 func (g HTTPGrant) covers(t *httpTarget) bool {
-	if g.Scheme != t.url.Scheme || g.Port != t.port || !g.names(t.host) {
+	if g.Scheme != t.url.Scheme || g.Port != t.port || !matchesHost(g.Host, t.host) {
 		return false
 	}
 	if g.Path == "" {
@@ -82,13 +109,6 @@ func (g HTTPGrant) covers(t *httpTarget) bool {
 	}
 	asked, err := pathSegments(t.url.EscapedPath())
 	return err == nil && len(asked) >= len(granted) && slices.Equal(asked[:len(granted)], granted)
-}
-
-func (g HTTPGrant) names(host string) bool {
-	if suffix, ok := strings.CutPrefix(g.Host, "*"); ok {
-		return len(host) > len(suffix) && strings.HasSuffix(host, suffix)
-	}
-	return g.Host == host
 }
 
 func (g HTTPGrant) allows(method string) bool {
@@ -196,4 +216,18 @@ func isToken(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	})
+}
+
+// connectionHeader reports whether a header, in its canonical form, says how requests
+// follow one another on a connection, which only the host knows.
+func connectionHeader(name string) bool {
+	switch name {
+	case "Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
+}
+
+func hasControl(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

@@ -97,14 +97,14 @@ func TestHTTPGrantCovers(t *testing.T) {
 }
 
 func TestAddressesOfTheInside(t *testing.T) {
-	client := func(grants ...string) *httpClient {
-		c := &httpClient{}
+	client := func(grants ...string) *outward {
+		var parsed []HTTPGrant
 		for _, text := range grants {
 			g, err := ParseHTTPGrant(text)
 			require.NoError(t, err)
-			c.grants = append(c.grants, g)
+			parsed = append(parsed, g)
 		}
-		return c
+		return &newHTTPClient(parsed, nil).dialer
 	}
 	byName := client("http://example.org", "http://*.example.org")
 	for addr, what := range map[string]string{
@@ -114,7 +114,7 @@ func TestAddressesOfTheInside(t *testing.T) {
 		"169.254.169.254": "link-local", "fe80::1": "link-local", "224.0.0.1": "not of one machine", "ff02::1": "not of one machine",
 		"255.255.255.255": "reserved", "64:ff9b::7f00:1": "translated", "2002:7f00:1::": "translated",
 	} {
-		err := byName.checkAddress("example.org", netip.MustParseAddr(addr), 80)
+		err := byName.check("example.org", netip.MustParseAddr(addr), 80)
 		if what == "" {
 			require.NoError(t, err, addr)
 			continue
@@ -125,12 +125,12 @@ func TestAddressesOfTheInside(t *testing.T) {
 
 	loopback, private := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("10.0.0.1")
 	byAddress := client("https://inside.example.org", "https://10.0.0.1")
-	require.NoError(t, byAddress.checkAddress("inside.example.org", private, 443), "the address is granted, too")
-	require.Error(t, byAddress.checkAddress("inside.example.org", private, 80), "but not that port")
-	require.Error(t, byAddress.checkAddress("inside.example.org", loopback, 443))
+	require.NoError(t, byAddress.check("inside.example.org", private, 443), "the address is granted, too")
+	require.Error(t, byAddress.check("inside.example.org", private, 80), "but not that port")
+	require.Error(t, byAddress.check("inside.example.org", loopback, 443))
 	local := client("http://localhost:8080")
-	require.NoError(t, local.checkAddress("localhost", loopback, 8080))
-	require.NoError(t, local.checkAddress("localhost", netip.MustParseAddr("::1"), 8080))
-	require.Error(t, local.checkAddress("localhost", private, 8080))
-	require.Error(t, local.checkAddress("other.example.org", loopback, 8080))
+	require.NoError(t, local.check("localhost", loopback, 8080))
+	require.NoError(t, local.check("localhost", netip.MustParseAddr("::1"), 8080))
+	require.Error(t, local.check("localhost", private, 8080))
+	require.Error(t, local.check("other.example.org", loopback, 8080))
 }

@@ -25,8 +25,7 @@ const (
 	DefaultHTTPTimeout = 2 * time.Minute
 	MaxHTTPTimeout     = 6 * time.Hour
 
-	httpDialTimeout = 30 * time.Second
-	httpTLSTimeout  = 15 * time.Second
+	httpTLSTimeout = 15 * time.Second
 	// httpIdleTimeout and httpIdleConns bound what is kept of connections that nobody
 	// uses, for each provider.
 	httpIdleTimeout = 30 * time.Second

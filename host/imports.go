@@ -56,15 +56,15 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 
 // grantedImports is what the call that begins may use. A capability is added here.
 func (i *instance) grantedImports() canon.Imports {
-	refused := refusals{provider: i.provider}
+	refused := refusals{}
 	imports := canon.Imports{
 		Log:     guestLog{i},
 		Control: guestControl{i},
-		Files:   guestFiles{i.provider},
+		Files:   guestFiles{i.sandbox},
 		Assets:  i.call.assets,
-		HTTP:    &guestHTTP{client: i.provider.http},
-		TCP:     deniedTCP{refused},
-		KV:      deniedKV{refused},
+		HTTP:    &guestHTTP{client: i.sandbox.http, used: i.used()},
+		TCP:     i.tcp,
+		KV:      guestKV{store: i.sandbox.store, used: i.used()},
 		Monitor: i.call.monitor,
 	}
 	if imports.Monitor == nil {

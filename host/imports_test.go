@@ -18,11 +18,11 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 	for method, granted := range map[string]bool{
 		"construct": true, "call": true, "create": false, "invoke": false, "configure": false, "start": false,
 	} {
-		i := &instance{provider: &Provider{}, call: begin(ctx, method, time.Hour, time.Second)}
+		i := &instance{sandbox: &sandbox{}, call: begin(ctx, method, time.Hour, time.Second)}
 		require.Equal(t, granted, i.grantedImports().Monitor == someMonitor{}, method)
 		i.call.finish()
 	}
-	i := &instance{provider: &Provider{}, call: begin(t.Context(), "construct", time.Hour, time.Second)}
+	i := &instance{sandbox: &sandbox{}, call: begin(t.Context(), "construct", time.Hour, time.Second)}
 	defer i.call.finish()
 	_, err := i.grantedImports().Monitor.Wait(t.Context())
 	require.ErrorIs(t, err, abi.ErrDenied)
@@ -30,7 +30,7 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 
 // Every function of a capability that was not granted says so, as the host.
 func TestWhatIsNotGrantedIsDenied(t *testing.T) {
-	for _, capability := range []any{deniedTCP{}, deniedKV{}, deniedMonitor{}} {
+	for _, capability := range []any{guestKV{}, deniedMonitor{}} {
 		all := reflect.ValueOf(capability)
 		for n := range all.NumMethod() {
 			name, method := all.Type().Method(n).Name, all.Method(n)

@@ -13,17 +13,20 @@ import (
 	"github.com/husk-dev/husk/internal/meter"
 )
 
-// instance is a module's instance in the service of one provider. It serves one call
+// instance is a module's instance in a sandbox. It serves one call
 // at a time, for which run is its frame. After a trap, or a call that was cancelled,
 // it must not serve again: its memory may be in any state.
 type instance struct {
-	provider *Provider
-	module   api.Module
-	exports  []export // as in canon.ExportTable
-	guest    *canon.Guest
-	system   *wasi.System
-	output   output
-	tank     meter.Tank
+	sandbox *sandbox
+	module  api.Module
+	exports []export // as in the ExportTable of the module's world
+	guest   *canon.Guest
+	system  *wasi.System
+	output  output
+	tank    meter.Tank
+	tcp     *guestTCP
+	// listed counts the uses that the call has listed.
+	listed int
 
 	// call and ctx belong to the call that is being served.
 	call    *running
@@ -41,13 +44,14 @@ type instance struct {
 type instanceKey struct{}
 
 // start makes an instance and initializes it.
-func (p *Provider) start(ctx context.Context) (*instance, error) {
-	p.acquire()
-	i := &instance{provider: p}
+func (s *sandbox) start(ctx context.Context) (*instance, error) {
+	s.acquire()
+	i := &instance{sandbox: s}
+	i.tcp = newGuestTCP(s.tcp, i.used())
 	i.output.init(i)
 	i.system = wasi.New(wasi.Config{
-		Args: []string{p.expected}, Env: p.env, Files: p.files,
-		Clock: p.module.host.config.clock, Random: p.module.host.random,
+		Args: []string{s.expected}, Env: s.env, Files: s.files,
+		Clock: s.module.host.config.clock, Random: s.module.host.random,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 	})
 	i.guest = canon.NewGuest(i, codec{}, MaxAnswerBytes)
@@ -60,7 +64,7 @@ func (p *Provider) start(ctx context.Context) (*instance, error) {
 }
 
 func (i *instance) initialize() error {
-	m := i.provider.module
+	m := i.sandbox.module
 	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	module, err := m.host.runtime.InstantiateModule(i.ctx, m.compiled, settings)
 	if err != nil {
@@ -68,7 +72,7 @@ func (i *instance) initialize() error {
 	}
 	i.module = module
 	i.tank.Connect(module)
-	table := canon.ExportTable()
+	table := m.World.ExportTable()
 	i.exports = make([]export, len(table))
 	for n := range table {
 		i.exports[n].name = table[n].Name
@@ -135,20 +139,21 @@ func (i *instance) replay(ctx context.Context, step setupStep) error {
 }
 
 func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {
-	p := i.provider
-	config := &p.module.host.config
+	s := i.sandbox
+	config := &s.module.host.config
 	limits := config.limitsOf(method)
 	r := begin(ctx, method, limits.timeout, config.grace)
 	r.replaying = replaying
 	defer r.finish()
-	if !p.enter(r) {
-		return p.fail(method, abi.ErrorKindUnavailable, errClosed.Error())
+	if !s.enter(r) {
+		return s.gone(method)
 	}
-	defer p.leave(r)
+	defer s.leave(r)
 
 	i.call = r
 	i.ctx = wasi.NewContext(context.WithValue(r.hard, instanceKey{}, i), i.system)
 	i.imports = i.grantedImports()
+	i.listed = 0
 	i.output.begin()
 	i.tank.Begin(limits.fuel)
 	err := do(r.soft)
@@ -162,20 +167,20 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 }
 
 // enter makes a call known, so that Cancel and Close reach it; false after Close.
-func (p *Provider) enter(r *running) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+func (s *sandbox) enter(r *running) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return false
 	}
-	p.running[r] = struct{}{}
+	s.running[r] = struct{}{}
 	return true
 }
 
-func (p *Provider) leave(r *running) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.running, r)
+func (s *sandbox) leave(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, r)
 }
 
 func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil }
@@ -183,9 +188,10 @@ func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil 
 // close frees what the instance holds.
 func (i *instance) close() {
 	i.system.Close()
+	i.tcp.closeAll()
 	if i.module != nil {
 		// Closing an instance that runs nothing only frees memory, and cannot fail.
 		_ = i.module.Close(context.Background())
 	}
-	i.provider.release()
+	i.sandbox.release()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		"component":  {[]byte("\x00asm\x0d\x00\x01\x00"), host.ErrComponent, "a WebAssembly component, not a core module"},
 		"no provider": {
 			[]byte("\x00asm\x01\x00\x00\x00"), host.ErrNotProvider,
-			"the module is no provider: it exports no interface husk:provider/provider",
+			"the module is no provider: it exports no interface husk:provider/provider (nor is it a policy pack)",
 		},
 		"command": {
 			assembly{bodies: map[string]code{"_start": nop}}.wasm(), host.ErrCommand,
@@ -73,6 +74,18 @@ func TestModulesThatAreRefused(t *testing.T) {
 			assembly{pages: 1025}.wasm(), &host.MemoryError{Needed: 1025 << 16, Limit: 64 << 20},
 			"the module needs 65 MiB of memory to start, the limit is 64 MiB",
 		},
+		"too much of something": {
+			assembly{bodies: map[string]code{"check": code(strings.Repeat("\x02\x40", 20_001) + strings.Repeat("\x0b", 20_001))}}.wasm(),
+			&host.LimitError{What: "blocks inside of each other", Count: 20_001, Limit: 20_000},
+			"the module has 20001 blocks inside of each other, the limit is 20000",
+		},
+		"names of the host's own": {
+			assembly{bodies: map[string]code{"husk:meter/fuel": nop}}.wasm(), &host.ReservedError{Name: "husk:meter/fuel"},
+			`the module uses the name "husk:meter/fuel", which is reserved for the host`,
+		},
+		"malformed": {
+			append(slices.Clone(good), 1, 1, 0), nil, "",
+		},
 		"invalid code": {
 			assembly{bodies: map[string]code{"check": "\x6a"}}.wasm(), nil, "",
 		},
@@ -101,6 +114,33 @@ func TestModulesThatAreRefused(t *testing.T) {
 			require.Equal(t, refused.Err.Error(), again.(*host.LoadError).Err.Error())
 		})
 	}
+}
+
+func TestFeaturesThatAreNotSupportedAreNamed(t *testing.T) {
+	_, err := newHost(t, host.NewConfig()).LoadBytes(t.Context(), assembly{bodies: map[string]code{"check": "\x12\x00"}}.wasm())
+	var unsupported *host.UnsupportedError
+	require.ErrorAs(t, err, &unsupported)
+	require.Equal(t, "tail calls", unsupported.What)
+}
+
+func TestLimitsOfModulesCanBeSet(t *testing.T) {
+	limits := host.DefaultModuleLimits()
+	limits.Functions = 2
+	_, err := newHost(t, host.NewConfig().WithModuleLimits(limits)).LoadBytes(t.Context(), assembly{}.wasm())
+	var limit *host.LimitError
+	require.ErrorAs(t, err, &limit)
+	require.Equal(t, "functions", limit.What)
+
+	info, err := host.Inspect(assembly{start: nop}.wasm(), host.NewConfig().WithModuleLimits(limits))
+	require.ErrorAs(t, err, &limit)
+	require.Equal(t, "functions", limit.What)
+	require.Empty(t, info.Exports, "what follows is not read")
+	info, err = host.Inspect(assembly{start: nop, data: map[uint32]string{4: "x"}, pages: 3}.wasm(), host.NewConfig())
+	require.NoError(t, err)
+	require.True(t, info.Contents.Start)
+	require.Equal(t, 2, info.Contents.Globals)
+	require.Equal(t, 1, info.Contents.DataSegments)
+	require.EqualValues(t, 3<<16, info.Memory)
 }
 
 func TestFilesThatCannotBeLoaded(t *testing.T) {

@@ -34,7 +34,7 @@ var withoutEnd = map[string]struct {
 }{
 	"a loop": {assembly{bodies: map[string]code{"get-mapping": forever + unreachable}}, "get-mapping"},
 	"recursion without a loop": {assembly{bodies: map[string]code{
-		"get-mapping": callFunc(len(canon.ExportTable())) + unreachable, "deeper": deeper(len(canon.ExportTable())),
+		"get-mapping": callFunc(len(canon.WorldProvider.ExportTable())) + unreachable, "deeper": deeper(len(canon.WorldProvider.ExportTable())),
 	}}, "get-mapping"},
 	"start":        {assembly{start: forever}, "start"},
 	"_initialize":  {assembly{bodies: map[string]code{"_initialize": forever}}, "start"},

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 )
 
 // Handshake asks the module who it is.
 func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
-	response, err := establish(ctx, p, "handshake", true, request, abi.Provider.Handshake)
+	response, err := establish(ctx, &p.sandbox, "handshake", true, request, (*canon.Guest).Handshake)
 	if err != nil {
 		return response, err
 	}
@@ -27,7 +28,7 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 
 // Parameterize makes the provider into another package, or extends it.
 func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
-	response, err := establish(ctx, p, "parameterize", !request.Extension, request, abi.Provider.Parameterize)
+	response, err := establish(ctx, &p.sandbox, "parameterize", !request.Extension, request, (*canon.Guest).Parameterize)
 	if err == nil {
 		p.declared.become(response, request.Extension)
 	}
@@ -39,29 +40,29 @@ func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeReq
 
 // Configure configures all instances.
 func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
-	_, err := establish(ctx, p, "configure", true, request, answerless(abi.Provider.Configure))
+	_, err := establish(ctx, &p.sandbox, "configure", true, request, answerless((*canon.Guest).Configure))
 	return err
 }
 
 // GetSchema answers the package's schema.
 func (p *Provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
-	return call(ctx, p, "get-schema", request, abi.Provider.GetSchema)
+	return call(ctx, &p.sandbox, "get-schema", request, (*canon.Guest).GetSchema)
 }
 
 // GetMapping answers how names of another ecosystem map to this package's.
 func (p *Provider) GetMapping(ctx context.Context, request abi.GetMappingRequest) (abi.GetMappingResponse, error) {
-	return call(ctx, p, "get-mapping", request, abi.Provider.GetMapping)
+	return call(ctx, &p.sandbox, "get-mapping", request, (*canon.Guest).GetMapping)
 }
 
 // GetMappings answers which source providers GetMapping knows.
 func (p *Provider) GetMappings(ctx context.Context, request abi.GetMappingsRequest) (abi.GetMappingsResponse, error) {
-	return call(ctx, p, "get-mappings", request, abi.Provider.GetMappings)
+	return call(ctx, &p.sandbox, "get-mappings", request, (*canon.Guest).GetMappings)
 }
 
 // CheckConfig validates configuration.
 func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
 	pkg := p.declares(ctx, "")
-	response, err := call(ctx, p, "check-config", request, abi.Provider.CheckConfig)
+	response, err := call(ctx, &p.sandbox, "check-config", request, (*canon.Guest).CheckConfig)
 	if err != nil || pkg == nil {
 		return response, err
 	}
@@ -71,7 +72,7 @@ func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (a
 // Check validates the inputs of a resource.
 func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
 	declared := p.declaredResource(ctx, request.Type, request.URN)
-	response, err := call(ctx, p, "check", request, abi.Provider.Check)
+	response, err := call(ctx, &p.sandbox, "check", request, (*canon.Guest).Check)
 	if err != nil || declared == nil {
 		return response, err
 	}
@@ -81,7 +82,7 @@ func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.Che
 // DiffConfig tells whether a new configuration can manage what the old one made.
 func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
 	pkg := p.declares(ctx, "")
-	response, err := call(ctx, p, "diff-config", request, abi.Provider.DiffConfig)
+	response, err := call(ctx, &p.sandbox, "diff-config", request, (*canon.Guest).DiffConfig)
 	if err != nil || p.lenient {
 		return response, err
 	}
@@ -95,7 +96,7 @@ func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi
 // Diff compares state and inputs.
 func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
 	r := p.declaredResource(ctx, request.Type, request.URN)
-	response, err := call(ctx, p, "diff", request, abi.Provider.Diff)
+	response, err := call(ctx, &p.sandbox, "diff", request, (*canon.Guest).Diff)
 	if err != nil || p.lenient {
 		return response, err
 	}
@@ -109,7 +110,7 @@ func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 // Create makes a resource.
 func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
 	declared := p.declaredResource(ctx, request.Type, request.URN)
-	response, err := call(ctx, p, "create", request, abi.Provider.Create)
+	response, err := call(ctx, &p.sandbox, "create", request, (*canon.Guest).Create)
 	if err != nil {
 		return response, p.checkFailed("create", "", property.Map{}, err, declared)
 	}
@@ -119,7 +120,7 @@ func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 // Read answers a resource as it is now.
 func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
 	declared := p.declaredResource(ctx, request.Type, request.URN)
-	response, err := call(ctx, p, "read", request, abi.Provider.Read)
+	response, err := call(ctx, &p.sandbox, "read", request, (*canon.Guest).Read)
 	if err != nil {
 		return response, p.checkFailed("read", request.ID, bagOf(request.State), err, declared)
 	}
@@ -129,7 +130,7 @@ func (p *Provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 // Update changes a resource.
 func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
 	declared := p.declaredResource(ctx, request.Type, request.URN)
-	response, err := call(ctx, p, "update", request, abi.Provider.Update)
+	response, err := call(ctx, &p.sandbox, "update", request, (*canon.Guest).Update)
 	if err != nil {
 		return response, p.checkFailed("update", request.ID, request.Olds, err, declared)
 	}
@@ -138,13 +139,13 @@ func (p *Provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 
 // Delete removes a resource.
 func (p *Provider) Delete(ctx context.Context, request abi.DeleteRequest) error {
-	_, err := call(ctx, p, "delete", request, answerless(abi.Provider.Delete))
+	_, err := call(ctx, &p.sandbox, "delete", request, answerless((*canon.Guest).Delete))
 	return err
 }
 
 // List answers one page of the existing resources of a type.
 func (p *Provider) List(ctx context.Context, request abi.ListRequest) (abi.ListResponse, error) {
-	response, err := call(ctx, p, "list", request, abi.Provider.List)
+	response, err := call(ctx, &p.sandbox, "list", request, (*canon.Guest).List)
 	if err != nil {
 		return response, err
 	}
@@ -154,7 +155,7 @@ func (p *Provider) List(ctx context.Context, request abi.ListRequest) (abi.ListR
 // Invoke calls a function.
 func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
 	declared := p.declaredFunction(ctx, request.Token)
-	response, err := call(ctx, p, "invoke", request, abi.Provider.Invoke)
+	response, err := call(ctx, &p.sandbox, "invoke", request, (*canon.Guest).Invoke)
 	if err != nil || len(response.Failures) > 0 {
 		return response, err
 	}
@@ -164,7 +165,7 @@ func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.I
 // Call calls a method of a component.
 func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallResponse, error) {
 	declared := p.declaredFunction(ctx, request.Token)
-	response, err := call(ctx, p, "call", request, abi.Provider.Call)
+	response, err := call(ctx, &p.sandbox, "call", request, (*canon.Guest).Call)
 	if err != nil || len(response.Failures) > 0 {
 		return response, err
 	}
@@ -174,7 +175,7 @@ func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallR
 // Construct makes a component.
 func (p *Provider) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {
 	declared := p.declaredResource(ctx, request.Type, "")
-	response, err := call(ctx, p, "construct", request, abi.Provider.Construct)
+	response, err := call(ctx, &p.sandbox, "construct", request, (*canon.Guest).Construct)
 	if err != nil {
 		return response, err
 	}
@@ -182,8 +183,8 @@ func (p *Provider) Construct(ctx context.Context, request abi.ConstructRequest) 
 }
 
 // answerless makes a method without an answer into one with an empty answer.
-func answerless[Q any](do func(abi.Provider, context.Context, Q) error) func(abi.Provider, context.Context, Q) (struct{}, error) {
-	return func(guest abi.Provider, ctx context.Context, request Q) (struct{}, error) {
+func answerless[Q any](do func(*canon.Guest, context.Context, Q) error) func(*canon.Guest, context.Context, Q) (struct{}, error) {
+	return func(guest *canon.Guest, ctx context.Context, request Q) (struct{}, error) {
 		return struct{}{}, do(guest, ctx, request)
 	}
 }

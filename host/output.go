@@ -12,7 +12,7 @@ import (
 // Attributes of the log records that come from guests. Records of what a guest prints
 // have LogStream, of value stdout or stderr, and the level Info.
 const (
-	// LogProvider is the package's name.
+	// LogProvider is the name of the package or policy pack.
 	LogProvider = "provider"
 	// LogMethod is the method that was being served, by its WIT name.
 	LogMethod = "method"
@@ -91,19 +91,19 @@ func (o *output) record(level slog.Level, message string, attributes ...slog.Att
 	if o.left < 0 {
 		return
 	}
-	p, r := o.instance.provider, o.instance.call
+	s, r := o.instance.sandbox, o.instance.call
 	if o.left -= len(message) + recordCost; o.left < 0 {
-		level, message = slog.LevelWarn, "further output of the provider in this call is dropped"
+		level, message = slog.LevelWarn, "further output of the "+s.module.World.String()+" in this call is dropped"
 		attributes = nil
 	}
 	if r.replaying {
 		level = slog.LevelDebug
 	}
 	attributes = append([]slog.Attr{
-		slog.String(LogProvider, p.identity.Load().name),
+		slog.String(LogProvider, s.identity.Load().name),
 		slog.String(LogMethod, r.method),
 	}, attributes...)
-	p.logger.LogAttrs(r.soft, level, printable(message), attributes...)
+	s.logger.LogAttrs(r.soft, level, printable(message), attributes...)
 }
 
 // guestLog is the import log.

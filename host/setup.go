@@ -7,9 +7,10 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
 )
 
-// setup is what sets an instance of a provider up. It only grows, except where a
+// setup is what sets an instance up. It only grows, except where a
 // step is done again in another way: then instances of the older generation are of
 // no use any more.
 type setup struct {
@@ -31,7 +32,7 @@ type setupStep struct {
 	method string
 	// once is false for a step that adds to earlier ones of its method.
 	once bool
-	do   func(context.Context, abi.Provider) error
+	do   func(context.Context, *canon.Guest) error
 	// assets are those that the step was passed, which its repetitions get too.
 	assets abi.AssetOpener
 }
@@ -64,25 +65,25 @@ func (s setupState) with(step setupStep) (setupState, int) {
 
 // establish does a step of the setup in one instance and, once it has succeeded,
 // keeps it for all others.
-func establish[Q, R any](ctx context.Context, p *Provider, method string, once bool, request Q,
-	do func(abi.Provider, context.Context, Q) (R, error),
+func establish[Q, R any](ctx context.Context, s *sandbox, method string, once bool, request Q,
+	do func(*canon.Guest, context.Context, Q) (R, error),
 ) (response R, err error) {
-	p.setup.changing.Lock()
-	defer p.setup.changing.Unlock()
-	state, at := p.setup.current().with(setupStep{method, once, func(ctx context.Context, guest abi.Provider) error {
+	s.setup.changing.Lock()
+	defer s.setup.changing.Unlock()
+	state, at := s.setup.current().with(setupStep{method, once, func(ctx context.Context, guest *canon.Guest) error {
 		_, err := do(guest, ctx, request)
 		return err
 	}, abi.AssetsFrom(ctx)})
 	if len(state.steps) > maxSetup {
-		return response, p.fail(method, abi.ErrorKindInvalidArgument,
-			fmt.Sprintf("the provider was set up %d times already", maxSetup))
+		return response, s.fail(method, abi.ErrorKindInvalidArgument,
+			fmt.Sprintf("it was set up %d times already", maxSetup))
 	}
 	// The instance gets what came before the step, and nothing else.
-	i, err := p.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
+	i, err := s.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
 	if err != nil {
 		return response, err
 	}
-	defer p.put(i)
+	defer s.put(i)
 	err = i.run(ctx, method, func(ctx context.Context) error {
 		response, err = do(i.guest, ctx, request)
 		return err
@@ -93,6 +94,6 @@ func establish[Q, R any](ctx context.Context, p *Provider, method string, once b
 		return none, err
 	}
 	i.applied = at + 1
-	p.setup.set(state)
+	s.setup.set(state)
 	return response, nil
 }

@@ -105,7 +105,7 @@ func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) 
 	if p.isClosed() { // since the stream began, and has not seen it
 		p.streams.remove(handle)
 		begun.close()
-		return 0, p.fail(method, abi.ErrorKindUnavailable, errClosed.Error())
+		return 0, p.gone(method)
 	}
 	return handle, nil
 }

@@ -42,8 +42,8 @@ func (i *instance) describeTrap(err error) string {
 		reason = fmt.Sprintf("it exited with code %d", exit.Code)
 	}
 	var b strings.Builder
-	b.WriteString("the provider crashed: " + reason)
-	used, limit := i.memorySize(), uint64(i.provider.module.host.config.memoryPages())*wasmPage
+	b.WriteString("the " + i.sandbox.module.World.String() + " crashed: " + reason)
+	used, limit := i.memorySize(), uint64(i.sandbox.module.host.config.memoryPages())*wasmPage
 	if float64(used) > nearlyAll*float64(limit) {
 		fmt.Fprintf(&b, "\nit had used %d of the %d MiB of memory that it may have", used>>20, limit>>20)
 	}
@@ -72,7 +72,7 @@ const (
 // plumbing begins the names of functions that say nothing about what went wrong: those
 // of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
 var plumbing = []string{
-	"runtime.", "wasm_", "husk:provider/", "husk_provider_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"runtime.", "wasm_", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
 	"github.com/husk-dev/husk/guest-sdk", "github.com/husk-dev/husk/abi/",
 	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
 }

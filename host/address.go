@@ -1,8 +1,11 @@
 package host
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/netip"
+	"syscall"
 )
 
 // addressError is an address that a name led to, and that is not granted.
@@ -60,20 +63,51 @@ func innerAddress(addr netip.Addr) string {
 	return ""
 }
 
-// checkAddress is an error if a name led to an address that its own grant does not
-// allow: a name may lead into the operator's network only where the operator has
-// granted the address itself, or has said localhost.
-func (c *httpClient) checkAddress(host string, addr netip.Addr, port uint16) error {
+// endpoint is a host and port that an operator has granted.
+type endpoint struct {
+	host string
+	port uint16
+}
+
+// outward connects a provider to names that were granted. Which names those are is for
+// its callers to check before; what the names lead to is checked here.
+type outward struct {
+	net.Dialer
+	granted []endpoint
+}
+
+// dial checks each address that a name leads to at the moment it is connected to, so
+// that no answer of a name server can come in between.
+func (o *outward) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	d := o.Dialer
+	d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return o.check(name, at.Addr(), at.Port())
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// check is an error if a name led to an address that its own grant does not allow: a
+// name may lead into the operator's network only where the operator has granted the
+// address itself, or has said localhost.
+func (o *outward) check(host string, addr netip.Addr, port uint16) error {
 	addr = addr.Unmap()
 	what := innerAddress(addr)
 	if what == "" {
 		return nil
 	}
-	for _, g := range c.grants {
-		if g.Port != port {
+	for _, g := range o.granted {
+		if g.port != port {
 			continue
 		}
-		if g.Host == addr.String() || g.Host == "localhost" && host == "localhost" && addr.IsLoopback() {
+		if g.host == addr.String() || g.host == "localhost" && host == "localhost" && addr.IsLoopback() {
 			return nil
 		}
 	}

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Use is one use that a provider made, or tried to make, of a capability that needs a
+// grant. Its texts are safe to print, and hold no part of a URL's query.
+type Use struct {
+	Time time.Time
+	// Provider and Version are who used it, and Method is what for: a method's WIT name,
+	// or start for the start of an instance.
+	Provider, Version, Method string
+	// Capability is its name: env, fs, http, tcp, kv.
+	Capability string
+	// Target is the variable, file, request, host and port, or key.
+	Target string
+	// Allowed is false where the grants did not allow it, and Reason says why.
+	Allowed bool
+	Reason  string
+}
+
+// MaxUses bounds the uses that one call lists. A last one, of the capability audit, says
+// where there were more.
+const MaxUses = 10_000
+
+// maxUseText bounds each text of a use in bytes.
+const maxUseText = 1 << 10
+
+// uses lists what a call uses; nil lists nothing.
+type uses func(capability, target string, err error)
+
+func (u uses) note(capability, target string, err error) {
+	if u != nil {
+		u(capability, target, err)
+	}
+}
+
+// used is the uses of the instance's calls.
+func (i *instance) used() uses {
+	if i.sandbox.audit == nil {
+		return nil
+	}
+	return i.use
+}
+
+func (i *instance) use(capability, target string, err error) {
+	if i.listed > MaxUses {
+		return
+	}
+	p := i.sandbox
+	who := p.identity.Load()
+	u := Use{
+		Time: p.module.host.config.clock.Now(), Provider: who.name, Version: who.version, Method: i.call.method,
+		Capability: capability, Target: brief(target), Allowed: !errors.Is(err, abi.ErrDenied),
+	}
+	if i.listed++; i.listed > MaxUses {
+		u.Capability, u.Target, u.Allowed = "audit", "further uses in this call are not listed", true
+	}
+	if !u.Allowed {
+		reason := err.Error()
+		if denied, ok := errors.AsType[*abi.Error](err); ok {
+			reason = denied.Message
+		}
+		reason, _, _ = strings.Cut(reason, "\n")
+		u.Reason = brief(reason)
+	}
+	p.audit(u)
+}
+
+// brief is a text of a guest's as an audit has it.
+func brief(text string) string {
+	if len(text) > maxUseText {
+		text = strings.ToValidUTF8(text[:maxUseText], "") + "..."
+	}
+	return strings.ReplaceAll(printable(text), "\n", `\n`)
+}

@@ -1,0 +1,124 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+)
+
+// PolicyOptions says how a module is used as a policy pack.
+type PolicyOptions struct {
+	// Name is what the caller calls the pack, for messages until the module has told its
+	// own name.
+	Name string
+	// Logger takes what the pack logs and prints; nil drops it. See [LogProvider] for the
+	// attributes of the records.
+	Logger *slog.Logger
+	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
+	Instances int
+}
+
+// Policy is a policy pack in use. It is an [abi.Policy], safe for concurrent use, and
+// runs as a [Provider] does: with a pool of instances, each of which gets the handshake
+// and the configuration before it judges anything. It is granted nothing: it sees what it
+// judges, and can only answer and log.
+type Policy struct {
+	sandbox
+}
+
+var (
+	_ abi.Policy = (*Policy)(nil)
+	_ io.Closer  = (*Policy)(nil)
+)
+
+// NewPolicy makes a use of a module that is a policy pack. Nothing of it runs yet. A
+// module that is something else is refused with a *[WorldError].
+func (m *Module) NewPolicy(ctx context.Context, options PolicyOptions) (*Policy, error) {
+	p := &Policy{}
+	if err := p.init(ctx, m, canon.WorldPolicy, options.Name, Grants{}, options.Logger, options.Instances); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close ends the pack: calls that are running are stopped, and fail.
+func (p *Policy) Close() error {
+	if p.end() {
+		p.release()
+	}
+	return nil
+}
+
+// Handshake asks the module who it is and which policies it has.
+func (p *Policy) Handshake(ctx context.Context, request abi.PolicyHandshakeRequest) (abi.PolicyHandshakeResponse, error) {
+	response, err := establish(ctx, &p.sandbox, "handshake", true, request, judging(abi.Policy.Handshake))
+	if err != nil {
+		return response, err
+	}
+	response.Name, response.Version, response.SDK = printable(response.Name), printable(response.Version), printable(response.SDK)
+	if m := p.module.Manifest; m != nil && (m.Name != response.Name || m.Version != response.Version) {
+		return abi.PolicyHandshakeResponse{}, p.fail("handshake", abi.ErrorKindInternal, fmt.Sprintf(
+			"the policy pack broke the contract: its manifest says %s %s, but it calls itself %s %s", m.Name, m.Version, response.Name, response.Version))
+	}
+	for i := range response.Rules {
+		r := &response.Rules[i]
+		r.Name, r.Description = printable(r.Name), printable(r.Description)
+	}
+	if response.Name != "" {
+		p.identity.Store(&identity{response.Name, response.Version})
+	}
+	return response, nil
+}
+
+// Configure configures all instances.
+func (p *Policy) Configure(ctx context.Context, request abi.PolicyConfigureRequest) error {
+	_, err := establish(ctx, &p.sandbox, "configure", true, request, answerless(func(g *canon.Guest, ctx context.Context, r abi.PolicyConfigureRequest) error {
+		return g.Policy().Configure(ctx, r)
+	}))
+	return err
+}
+
+// Remediate corrects the inputs of a resource.
+func (p *Policy) Remediate(ctx context.Context, request abi.PolicyRemediateRequest) (abi.PolicyRemediateResponse, error) {
+	response, err := call(ctx, &p.sandbox, "remediate", request, judging(abi.Policy.Remediate))
+	for i := range response.Remediations {
+		r := &response.Remediations[i]
+		r.Rule, r.Message = printable(r.Rule), printable(r.Message)
+	}
+	return response, err
+}
+
+// Analyze judges a resource.
+func (p *Policy) Analyze(ctx context.Context, request abi.PolicyAnalyzeRequest) (abi.PolicyAnalyzeResponse, error) {
+	response, err := call(ctx, &p.sandbox, "analyze", request, judging(abi.Policy.Analyze))
+	return printableViolations(response), err
+}
+
+// AnalyzeStack judges all resources together.
+func (p *Policy) AnalyzeStack(ctx context.Context, request abi.PolicyAnalyzeStackRequest) (abi.PolicyAnalyzeResponse, error) {
+	response, err := call(ctx, &p.sandbox, "analyze-stack", request, judging(abi.Policy.AnalyzeStack))
+	return printableViolations(response), err
+}
+
+// Cancel stops what the pack is doing: calls that are running learn of it, and idle
+// instances release what they hold. The pack can be used again afterwards.
+func (p *Policy) Cancel(ctx context.Context) error {
+	return p.cancelAll(ctx, func(g *canon.Guest, ctx context.Context) error { return g.Policy().Cancel(ctx) })
+}
+
+// judging makes a method of policy packs into one of guests.
+func judging[Q, R any](do func(abi.Policy, context.Context, Q) (R, error)) func(*canon.Guest, context.Context, Q) (R, error) {
+	return func(g *canon.Guest, ctx context.Context, request Q) (R, error) { return do(g.Policy(), ctx, request) }
+}
+
+func printableViolations(response abi.PolicyAnalyzeResponse) abi.PolicyAnalyzeResponse {
+	for i := range response.Violations {
+		v := &response.Violations[i]
+		v.Rule, v.Message, v.Path = printable(v.Rule), printable(v.Message), printable(v.Path)
+	}
+	return response
+}

@@ -1,0 +1,238 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// sandbox is one use of a module, as a provider or as a policy pack: its instances with
+// what they may do, and the calls that they serve.
+type sandbox struct {
+	module    *Module
+	logger    *slog.Logger
+	files     *wasi.FileSystem
+	http      *httpClient
+	tcp       []TCPGrant
+	store     abi.KV
+	audit     func(Use)
+	env       []string
+	expected  string
+	identity  atomic.Pointer[identity]
+	instances *pool
+	setup     setup
+
+	mu      sync.Mutex
+	running map[*running]struct{}
+	closed  bool
+	// open counts what still needs the files and connections: the sandbox itself, and
+	// its instances.
+	open int
+}
+
+// identity is who answers, for messages.
+type identity struct{ name, version string }
+
+// errClosed is a provider or policy pack that was closed.
+var errClosed = errors.New("it is closed")
+
+// WorldError is a module that is used as what it is not.
+type WorldError struct {
+	// Is is what the module is, and Wanted what it was used as.
+	Is, Wanted canon.World
+}
+
+func (e *WorldError) Error() string {
+	return fmt.Sprintf("the module is a %s, and not a %s", e.Is, e.Wanted)
+}
+
+// init makes the sandbox. Nothing runs in it yet.
+func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name string, grants Grants, logger *slog.Logger, instances int) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if m.World != world {
+		return &WorldError{Is: m.World, Wanted: world}
+	}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	if instances <= 0 {
+		instances = DefaultInstances
+	}
+	env, err := grants.environment()
+	if err != nil {
+		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
+	}
+	files, err := wasi.OpenFileSystem(grants.mounts())
+	if err != nil {
+		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
+	}
+	s.module, s.logger, s.files, s.env, s.expected = m, logger, files, env, name
+	s.http = newHTTPClient(grants.HTTP, m.host.config.roots)
+	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
+	s.running, s.open = make(map[*running]struct{}), 1
+	s.instances = newPool(instances)
+	s.identity.Store(&identity{name: name})
+	if manifest := m.Manifest; manifest != nil {
+		s.identity.Store(&identity{manifest.Name, manifest.Version})
+	}
+	return nil
+}
+
+// Digest is the SHA-256 of the module.
+func (s *sandbox) Digest() string { return s.module.Digest }
+
+// Module is the module that this is a use of.
+func (s *sandbox) Module() *Module { return s.module }
+
+// end stops the calls that are running, and refuses others. False: that was done before.
+// The caller releases the sandbox then.
+func (s *sandbox) end() bool {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return false
+	}
+	s.closed = true
+	for r := range s.running {
+		r.end(errClosed)
+	}
+	s.mu.Unlock()
+	for _, i := range s.instances.close() {
+		i.close()
+	}
+	return true
+}
+
+func (s *sandbox) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// acquire and release count what uses the files and connections.
+func (s *sandbox) acquire() {
+	s.mu.Lock()
+	s.open++
+	s.mu.Unlock()
+}
+
+func (s *sandbox) release() {
+	s.mu.Lock()
+	s.open--
+	last := s.open == 0
+	s.mu.Unlock()
+	if last {
+		s.files.Close()
+		s.http.close()
+	}
+}
+
+// call runs one method in an instance.
+func call[Q, R any](ctx context.Context, s *sandbox, method string, request Q,
+	do func(*canon.Guest, context.Context, Q) (R, error),
+) (response R, err error) {
+	i, err := s.take(ctx, method)
+	if err != nil {
+		return response, err
+	}
+	defer s.put(i)
+	err = i.run(ctx, method, func(ctx context.Context) error {
+		response, err = do(i.guest, ctx, request)
+		return err
+	})
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return response, nil
+}
+
+// take answers an instance that is set up and that the caller has to itself.
+func (s *sandbox) take(ctx context.Context, method string) (*instance, error) {
+	return s.takeWith(ctx, method, s.setup.current())
+}
+
+// takeWith answers an instance that is set up like that.
+func (s *sandbox) takeWith(ctx context.Context, method string, state setupState) (*instance, error) {
+	if ctx.Err() != nil {
+		return nil, s.cancelled(method, context.Cause(ctx))
+	}
+	i, err := s.instances.take(ctx)
+	switch {
+	case errors.Is(err, errClosed):
+		return nil, s.gone(method)
+	case err != nil:
+		return nil, s.cancelled(method, err)
+	}
+	i, err = s.ready(ctx, i, state)
+	if err != nil {
+		s.instances.leave()
+		return nil, err
+	}
+	return i, nil
+}
+
+// ready brings an instance to a state of the setup. It starts one where it has none, or
+// one that is set up in another way or further.
+func (s *sandbox) ready(ctx context.Context, i *instance, state setupState) (*instance, error) {
+	if i != nil && (i.generation != state.generation || i.applied > len(state.steps)) {
+		i.close()
+		i = nil
+	}
+	if i == nil {
+		var err error
+		if i, err = s.start(ctx); err != nil {
+			return nil, err
+		}
+		i.generation = state.generation
+	}
+	for i.applied < len(state.steps) {
+		step := state.steps[i.applied]
+		if err := i.replay(ctx, step); err != nil {
+			i.close()
+			return nil, err
+		}
+		i.applied++
+	}
+	return i, nil
+}
+
+// put gives an instance back, and discards it where it must not be used again.
+func (s *sandbox) put(i *instance) {
+	if i.usable() && s.instances.put(i) {
+		return
+	}
+	i.close()
+	s.instances.leave()
+}
+
+// cancelAll tells the calls that are running to stop, and has idle instances release what
+// they hold.
+func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.Context) error) error {
+	s.mu.Lock()
+	for r := range s.running {
+		r.cancel(errCancelled)
+	}
+	s.mu.Unlock()
+	var failures []error
+	for _, i := range s.instances.takeIdle() {
+		err := i.run(ctx, "cancel", func(ctx context.Context) error { return do(i.guest, ctx) })
+		if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
+			failures = append(failures, err)
+		}
+		i.close()
+	}
+	return errors.Join(failures...)
+}
+
+// errCancelled is the cause of a call's end after Cancel.
+var errCancelled = errors.New("it was cancelled")

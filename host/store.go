@@ -1,0 +1,175 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+const (
+	// MaxStoreBytes bounds what is in a store, keys and values, in bytes. It is read and
+	// written as a whole.
+	MaxStoreBytes = 4 << 20
+	// storeEntryBytes is what an entry counts beside its key and value.
+	storeEntryBytes = 64
+)
+
+// Store keeps values for one provider of one stack, which nobody else is to be given. It
+// is safe for concurrent use by one process.
+type Store struct {
+	// path is the file that has the values, empty where they are in memory only.
+	path string
+
+	mu       sync.Mutex
+	contents storeContents
+	size     int
+}
+
+// storeContents is a store's file, as JSON.
+type storeContents struct {
+	Version int `json:"version"`
+	// Revision is the highest that was given out, also to keys that are gone.
+	Revision uint64               `json:"revision"`
+	Items    map[string]storeItem `json:"items"`
+}
+
+type storeItem struct {
+	Value    []byte `json:"value"`
+	Revision uint64 `json:"revision"`
+}
+
+const storeVersion = 1
+
+var _ abi.KV = (*Store)(nil)
+
+// NewStore returns an empty store in memory.
+func NewStore() *Store {
+	return &Store{contents: storeContents{Version: storeVersion, Items: make(map[string]storeItem)}}
+}
+
+// OpenStore returns the store in a file, which is made once something is stored. The file
+// belongs to the user alone, and each change is on disk before it is answered.
+func OpenStore(path string) (*Store, error) {
+	s := NewStore()
+	s.path = path
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what a provider has stored: %w", err)
+	}
+	read := storeContents{}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return nil, fmt.Errorf("reading what a provider has stored: %s is damaged: %w", path, err)
+	}
+	if read.Version != storeVersion {
+		return nil, fmt.Errorf("reading what a provider has stored: %s has the version %d, and this program knows version %d", path, read.Version, storeVersion)
+	}
+	if read.Items == nil {
+		read.Items = make(map[string]storeItem)
+	}
+	s.contents = read
+	for key, item := range read.Items {
+		s.size += entrySize(key, item.Value)
+	}
+	return s, nil
+}
+
+func entrySize(key string, value []byte) int { return len(key) + len(value) + storeEntryBytes }
+
+// Get returns the key's value.
+func (s *Store) Get(_ context.Context, key string) (abi.KVItem, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item, ok := s.contents.Items[key]
+	if !ok {
+		return abi.KVItem{}, nil
+	}
+	value := slices.Clone(item.Value)
+	return abi.KVItem{Value: &value, Revision: item.Revision}, nil
+}
+
+// Put writes or deletes a value, if the key still has the revision.
+func (s *Store) Put(_ context.Context, key string, value *[]byte, revision uint64) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, exists := s.contents.Items[key]
+	if old.Revision != revision {
+		return 0, hostError(abi.ErrorKindUnavailable, fmt.Sprintf("the value of %q was changed meanwhile: read it again", key))
+	}
+	size := s.size
+	if exists {
+		size -= entrySize(key, old.Value)
+	}
+	next := storeContents{Version: storeVersion, Revision: s.contents.Revision, Items: maps.Clone(s.contents.Items)}
+	var given uint64
+	if value == nil {
+		delete(next.Items, key)
+	} else {
+		if size += entrySize(key, *value); size > MaxStoreBytes {
+			return 0, hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the provider's store would have more than %d bytes: delete keys", MaxStoreBytes))
+		}
+		next.Revision++
+		given = next.Revision
+		next.Items[key] = storeItem{Value: slices.Clone(*value), Revision: given}
+	}
+	if err := next.write(s.path); err != nil {
+		return 0, hostError(abi.ErrorKindInternal, "keeping the provider's values: "+err.Error())
+	}
+	s.contents, s.size = next, size
+	return given, nil
+}
+
+// Keys lists keys in order.
+func (s *Store) Keys(_ context.Context, prefix, after string, limit uint32) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []string
+	for key := range s.contents.Items {
+		if strings.HasPrefix(key, prefix) && key > after {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys[:min(len(keys), int(limit))], nil
+}
+
+// write replaces a file, so that at any moment it has all of the old or the new contents.
+func (c storeContents) write(path string) (err error) {
+	if path == "" {
+		return nil
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = cmp.Or(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+func bytesOf(text string) *[]byte {
+	value := []byte(text)
+	return &value
+}
+
+func TestStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "made", "kv.json")
+	onDisk, err := OpenStore(path)
+	require.NoError(t, err)
+	for name, store := range map[string]*Store{"in memory": NewStore(), "on disk": onDisk} {
+		t.Run(name, func(t *testing.T) {
+			k := guestKV{store: store}
+			ctx := t.Context()
+			item, err := k.Get(ctx, "a")
+			require.NoError(t, err)
+			require.Zero(t, item)
+			first, err := k.Put(ctx, "a", bytesOf("one"), 0)
+			require.NoError(t, err)
+			item, err = k.Get(ctx, "a")
+			require.NoError(t, err)
+			require.Equal(t, abi.KVItem{Value: bytesOf("one"), Revision: first}, item)
+			second, err := k.Put(ctx, "a", bytesOf("two"), first)
+			require.NoError(t, err)
+			for _, stale := range []uint64{0, first} {
+				_, err = k.Put(ctx, "a", bytesOf("lost"), stale)
+				require.ErrorIs(t, err, abi.ErrUnavailable)
+			}
+			gone, err := k.Put(ctx, "a", nil, second)
+			require.NoError(t, err)
+			require.Zero(t, gone)
+			again, err := k.Put(ctx, "a", bytesOf(""), 0)
+			require.NoError(t, err)
+			require.Greater(t, again, second, "a revision is never given out twice")
+
+			for _, key := range []string{"b/2", "b/1", "b/3", "c"} {
+				_, err := k.Put(ctx, key, bytesOf(key), 0)
+				require.NoError(t, err)
+			}
+			for _, c := range []struct {
+				prefix, after string
+				limit         uint32
+				want          []string
+			}{
+				{"", "", 100, []string{"a", "b/1", "b/2", "b/3", "c"}},
+				{"b/", "", 2, []string{"b/1", "b/2"}},
+				{"b/", "b/2", 2, []string{"b/3"}},
+				{"d", "", 2, nil},
+			} {
+				keys, err := k.Keys(ctx, c.prefix, c.after, c.limit)
+				require.NoError(t, err)
+				require.Equal(t, c.want, keys)
+			}
+		})
+	}
+	again, err := OpenStore(path)
+	require.NoError(t, err)
+	require.Equal(t, onDisk.contents, again.contents)
+	require.Equal(t, onDisk.size, again.size)
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+}
+
+func TestStoreIsBounded(t *testing.T) {
+	k := guestKV{store: NewStore()}
+	for _, key := range []string{"", "a\xff", strings.Repeat("x", MaxKVKey+1)} {
+		_, err := k.Get(t.Context(), key)
+		require.ErrorIs(t, err, abi.ErrInvalidArgument)
+		_, err = k.Put(t.Context(), key, nil, 0)
+		require.ErrorIs(t, err, abi.ErrInvalidArgument)
+	}
+	_, err := k.Put(t.Context(), "a", bytesOf(strings.Repeat("x", MaxKVValue+1)), 0)
+	require.ErrorContains(t, err, "the value has 262145 bytes, at most 262144 can be stored under one key")
+	full := bytesOf(strings.Repeat("x", MaxKVValue))
+	n := 0
+	for ; err == nil || n == 0; n++ {
+		_, err = k.Put(t.Context(), strings.Repeat("k", n+1), full, 0)
+	}
+	require.ErrorContains(t, err, "the provider's store would have more than 4194304 bytes: delete keys")
+	require.Equal(t, MaxStoreBytes/MaxKVValue, n)
+	item, err := k.Get(t.Context(), "k")
+	require.NoError(t, err)
+	_, err = k.Put(t.Context(), "k", nil, item.Revision)
+	require.NoError(t, err)
+	_, err = k.Put(t.Context(), "other", full, 0)
+	require.NoError(t, err, "there is room again")
+}
+
+func TestDamagedStoresAreNotUsed(t *testing.T) {
+	for text, want := range map[string]string{
+		"":               "is damaged",
+		"{":              "is damaged",
+		`{"version": 2}`: "has the version 2, and this program knows version 1",
+	} {
+		path := filepath.Join(t.TempDir(), "kv.json")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := OpenStore(path)
+		require.ErrorContains(t, err, want)
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, text, string(kept))
+	}
+}
