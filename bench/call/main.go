@@ -26,17 +26,7 @@ import (
 
 func main() {
 	rounds := flag.Int("n", 100, "rounds; each runs every variant in turn")
-	asJSON := flag.Bool("json", false, "print the figures as JSON")
-	flag.Parse()
-	measured, err := measure(context.Background(), *rounds)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "call:", err)
-		os.Exit(1)
-	}
-	if err := figures.Print(os.Stdout, measured, *asJSON); err != nil {
-		fmt.Fprintln(os.Stderr, "call:", err)
-		os.Exit(1)
-	}
+	figures.Main("call", func(ctx context.Context) ([]figures.Figure, error) { return measure(ctx, *rounds) })
 }
 
 // callsPerRound is how often a variant is called in one of its turns: enough that

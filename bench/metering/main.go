@@ -12,8 +12,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/husk-dev/husk/bench/internal/figures"
@@ -24,16 +22,7 @@ const goal = 1.25
 
 func main() {
 	rounds := flag.Int("n", 15, "rounds; each runs every variant in turn")
-	asJSON := flag.Bool("json", false, "print the figures as JSON")
-	flag.Parse()
-	measured, err := measure(context.Background(), *rounds)
-	if err == nil {
-		err = figures.Print(os.Stdout, measured, *asJSON)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "metering:", err)
-		os.Exit(1)
-	}
+	figures.Main("metering", func(ctx context.Context) ([]figures.Figure, error) { return measure(ctx, *rounds) })
 }
 
 func measure(ctx context.Context, rounds int) (all []figures.Figure, err error) {
@@ -59,14 +48,9 @@ func measure(ctx context.Context, rounds int) (all []figures.Figure, err error) 
 		ratios[g.standard] = append(ratios[g.standard], ratio(metered))
 	}
 	return append(all,
-		figures.Of("median of LLVM guests, metered", median(ratios[false]), "x", 0),
-		figures.Of("median of Go guests, metered", median(ratios[true]), "x", goal),
+		figures.Of("median of LLVM guests, metered", figures.Median(ratios[false]), "x", 0),
+		figures.Of("median of Go guests, metered", figures.Median(ratios[true]), "x", goal),
 	), nil
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }
 
 // turn is how long a variant runs in one of its turns, at the least.
