@@ -5,17 +5,28 @@ import (
 	"fmt"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/engine/callback"
 )
 
 // RegisterResource drives a resource to the state that the caller wants. Here and in
 // what follows, the assets that a caller passes get their hashes, and the files and URLs
 // that it learns of are those that the program has named.
 func (c *callerMonitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
+	return c.RegisterTransformed(ctx, req)
+}
+
+// RegisterTransformed registers a resource with transforms of its own.
+func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.RegisterResourceRequest, transforms ...callback.ResourceTransform) (
+	abi.RegisterResourceResponse, error,
+) {
 	inputs, err := c.d.assets.admit(ctx, req.Inputs, c.isProgram)
+	if err == nil {
+		req.Inputs = inputs
+		req, err = c.transformed(ctx, req, transforms)
+	}
 	if err != nil {
 		return abi.RegisterResourceResponse{}, c.d.refuse(nil, req, err)
 	}
-	req.Inputs = inputs
 	resp, err := c.monitor.RegisterResource(ctx, req)
 	resp.State = c.d.assets.withhold(resp.State)
 	return resp, err
@@ -50,6 +61,9 @@ func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
 	}
 	req.Args = args
+	if req, err = c.transformedCall(ctx, req); err != nil {
+		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
+	}
 	resp, err := c.monitor.Invoke(ctx, req)
 	resp.Result = c.d.assets.withhold(resp.Result)
 	return resp, err

@@ -72,9 +72,12 @@ func (d *deployment) destroy(ctx context.Context) error {
 func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool, kept map[urn.URN]bool) error {
 	var condemned []*state.Resource
 	for _, res := range d.recorder.resources() {
-		if condemn(res) {
+		if condemn(res) && !kept[res.URN] {
 			condemned = append(condemned, res)
 		}
+	}
+	if err := d.deletable(condemned); err != nil {
+		return err
 	}
 	d.gen.condemn(condemned)
 	for _, antichain := range antichains(condemned) {

@@ -97,6 +97,8 @@ type deployment struct {
 	monitor  *monitor
 	assets   *assets
 	schemas  schemas
+	hooks    hooks
+	alters   transforms
 	// naming is nil where the stack has no policy for names.
 	naming *autonaming.Policy
 

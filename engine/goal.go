@@ -57,6 +57,7 @@ func (g *goal) state(inputs property.Map) *state.Resource {
 		ReplaceOnChanges:        o.ReplaceOnChanges,
 		HideDiff:                hideDiff,
 		ReplacementTrigger:      triggerOf(o),
+		ResourceHooks:           recordedHooks(o.Hooks),
 	}
 }
 

@@ -80,6 +80,9 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 	if err := checkNames(req.Type, req.Name); err != nil {
 		return nil, err
 	}
+	if err := m.d.hooks.check(req.Options.Hooks); err != nil {
+		return nil, err
+	}
 	parent := m.parentOf(req.Type, req.Parent)
 	gl := &goal{
 		urn: urn.New(m.d.Stack, m.d.Project, parent, req.Type, req.Name),
@@ -251,7 +254,10 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 // RegisterOutputs sets the outputs of a component or of the stack.
 func (m *monitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
 	outputs := foldMap(req.Outputs, make(map[urn.URN]struct{}))
-	return m.d.setOutputs(ctx, req.URN, outputs)
+	if err := m.d.setOutputs(ctx, req.URN, outputs); err != nil {
+		return err
+	}
+	return m.d.completed(ctx, req.URN)
 }
 
 // ReadResource looks up a resource that the stack does not manage.

@@ -60,6 +60,9 @@ func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*s
 	if err != nil {
 		return nil, err
 	}
+	if err := g.d.deletable(going); err != nil {
+		return nil, err
+	}
 	done := make(chan struct{})
 	var steps []*step
 	for _, res := range slices.Backward(going) {

@@ -37,6 +37,8 @@ type step struct {
 	next *step
 	// failed is set once the step has failed.
 	failed bool
+	// began is the operation that was recorded last for the step.
+	began operation
 }
 
 // subject is the resource that the step is about.
@@ -90,16 +92,20 @@ func (d *deployment) perform(ctx context.Context, s *step) error {
 	info := d.info(s)
 	start := time.Now()
 	d.emit(StepStarted{Step: info})
-	err := d.apply(ctx, s)
+	taken, err := d.take(ctx, s)
 	info = d.info(s)
-	if err != nil {
+	if err != nil && !taken {
 		s.failed = true
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
 		d.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error()})
 		return err
 	}
 	d.emit(StepDone{Step: info, DurationMs: durationMs(start)})
-	return nil
+	if err != nil {
+		d.tellOfHook(s.subject().URN, err)
+		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
+	}
+	return err
 }
 
 func (d *deployment) apply(ctx context.Context, s *step) error {
@@ -155,7 +161,7 @@ func durablyDifferent(old, new *state.Resource) bool {
 		!slices.EqualFunc(old.HideDiff, new.HideDiff, property.Path.Equal) ||
 		!slices.Equal(old.ReplaceOnChanges, new.ReplaceOnChanges) ||
 		!old.ReplacementTrigger.Equal(new.ReplacementTrigger) ||
-		!samePropertyDependencies(old, new)
+		!samePropertyDependencies(old, new) || !sameHooks(old, new)
 }
 
 func samePropertyDependencies(old, new *state.Resource) bool {
@@ -277,6 +283,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
+	s.began = op
 	resp, err := s.provider.Update(ctx, abi.UpdateRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID,
 		Olds: s.old.Outputs, News: n.Inputs, OldInputs: s.old.Inputs,
@@ -299,7 +306,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 
 func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	o := s.old
-	if o.Protect && !s.replacing && s.op == OpDelete && !d.IgnoreProtect {
+	if d.protects(s) {
 		return errProtected
 	}
 	done := change{remove: []*state.Resource{o}}
@@ -315,6 +322,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
+	s.began = op
 	if !d.dryRun {
 		err = s.provider.Delete(ctx, abi.DeleteRequest{
 			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
@@ -329,6 +337,11 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
 	}
 	return nil
+}
+
+// protects reports whether a deletion is refused, since the resource is protected.
+func (d *deployment) protects(s *step) bool {
+	return s.old.Protect && !s.replacing && s.op == OpDelete && !d.IgnoreProtect
 }
 
 // clone copies a resource, so that the copy can be changed.

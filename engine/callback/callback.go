@@ -1,0 +1,131 @@
+// Package callback holds what a program in this process can have a deployment call
+// while it runs: hooks around the steps of resources, and transforms of what is
+// registered. A program finds the monitor that takes them by asserting its
+// [abi.Monitor] to be a [Monitor]; package goprogram does that.
+//
+// Callbacks run in goroutines of the deployment, several at once, and hold back the
+// step or registration that they are called for. They must honour their context. They
+// are given the plain text of secrets, as the program itself is.
+package callback
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Monitor is the monitor of callers in this process.
+type Monitor interface {
+	abi.Monitor
+
+	// RegisterHook makes a hook known under its name, which the options of resources
+	// then bind to kinds of steps. It must come before the first resource that names it.
+	RegisterHook(Hook) error
+
+	// RegisterErrorHook makes an error hook known under its name. Names of error hooks
+	// are apart from those of other hooks.
+	RegisterErrorHook(ErrorHook) error
+
+	// RegisterStackTransform has a transform run on every resource that is registered
+	// from now on, after those of the resource and of its ancestors.
+	RegisterStackTransform(ResourceTransform)
+
+	// RegisterStackInvokeTransform has a transform run on every call of a function from
+	// now on.
+	RegisterStackInvokeTransform(InvokeTransform)
+
+	// RegisterTransformed registers a resource with transforms of its own: they run on
+	// it, before those of its ancestors, and then on all that is registered below it.
+	RegisterTransformed(context.Context, abi.RegisterResourceRequest, ...ResourceTransform) (abi.RegisterResourceResponse, error)
+}
+
+// Hook is called around steps: before one it can refuse the step by an error, after one
+// its error cannot undo what was done, but fails the deployment.
+//
+// Hooks run for the creation, update, and deletion of the resource that names them,
+// replacements included, in the order of their names; not where it stays as it is, nor
+// when it is read, imported, or refreshed, nor for a deletion that leaves the object be,
+// such as that of a retained resource. Those after the creation or update of a component
+// run when its outputs are registered. Deletions run the hooks that the state names: the
+// program must register them, which a destruction sees to only where it runs the program.
+type Hook struct {
+	// Name is unique among the hooks of a program.
+	Name string
+	Run  func(context.Context, Step) error
+	// OnDryRun has the hook run in previews too.
+	OnDryRun bool
+	// IgnoreErrors makes a warning of the hook's error.
+	IgnoreErrors bool
+}
+
+// Step is the operation that a hook is called for.
+type Step struct {
+	Kind abi.HookKind
+	// Old is the resource as it is recorded, nil for creations, also for those of a
+	// replacement.
+	Old *state.Resource
+	// New is the resource as it will be, with its checked inputs; after a step it has its
+	// ID and outputs. It is nil for deletions.
+	New    *state.Resource
+	DryRun bool
+}
+
+// Resource is New, or Old for deletions.
+func (s Step) Resource() *state.Resource {
+	if s.New != nil {
+		return s.New
+	}
+	return s.Old
+}
+
+// ErrorHook decides whether a creation, update, or deletion that failed is tried again.
+// It may wait before it answers. The step is tried again if one of its error hooks wants
+// that; an error of a hook ends it. Error hooks do not run in previews, nor after a
+// creation that has made something: the next deployment updates that.
+type ErrorHook struct {
+	// Name is unique among the error hooks of a program.
+	Name string
+	Run  func(context.Context, Failure) (retry bool, err error)
+}
+
+// Failure is a step that failed.
+type Failure struct {
+	// Operation is create, update, or delete.
+	Operation string
+	// Old and New are as for a [Step] before it is taken.
+	Old, New *state.Resource
+	// Errors are those of all attempts, the newest first.
+	Errors []error
+}
+
+// Identity is what a transform cannot change of a resource.
+type Identity struct {
+	Type   string
+	Name   string
+	Custom bool
+	Parent urn.URN
+}
+
+// Declaration is what a transform can change of a resource.
+type Declaration struct {
+	// Inputs carry the resources that they come from as outputs.
+	Inputs  property.Map
+	Options abi.ResourceOptions
+}
+
+// ResourceTransform changes a registration before it counts. Each transform sees what
+// those before it made of the declaration. An error refuses the registration.
+type ResourceTransform func(context.Context, Identity, *Declaration) error
+
+// FunctionCall is what a transform can change of a call of a function.
+type FunctionCall struct {
+	Args    property.Map
+	Options abi.FunctionOptions
+}
+
+// InvokeTransform changes a call of the function with the token before it is made. An
+// error refuses the call.
+type InvokeTransform func(ctx context.Context, token string, call *FunctionCall) error

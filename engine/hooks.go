@@ -1,0 +1,332 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/callback"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// maxAttempts is how often a step is tried before its error hooks are no longer asked.
+// It is Pulumi's: a hook that always wants another attempt should not hang a deployment.
+const maxAttempts = 100
+
+// hooks are those that the program has registered.
+type hooks struct {
+	mu     sync.Mutex
+	steps  map[string]callback.Hook
+	errors map[string]callback.ErrorHook
+	// pending holds the steps of components whose hooks wait for their outputs.
+	pending map[urn.URN]componentStep
+}
+
+// componentStep is a creation or update of a component: old became new.
+type componentStep struct {
+	after    abi.HookKind
+	old, new *state.Resource
+}
+
+// RegisterHook makes a hook known under its name.
+func (m *monitor) RegisterHook(h callback.Hook) error {
+	hooks := &m.d.hooks
+	hooks.mu.Lock()
+	defer hooks.mu.Unlock()
+	return add(&hooks.steps, "hook", h.Name, h, h.Run != nil)
+}
+
+// RegisterErrorHook makes an error hook known under its name.
+func (m *monitor) RegisterErrorHook(h callback.ErrorHook) error {
+	hooks := &m.d.hooks
+	hooks.mu.Lock()
+	defer hooks.mu.Unlock()
+	return add(&hooks.errors, "error hook", h.Name, h, h.Run != nil)
+}
+
+func add[H any](to *map[string]H, what, name string, hook H, runs bool) error {
+	_, taken := (*to)[name]
+	switch {
+	case name == "":
+		return fmt.Errorf("the %s has no name", what)
+	case !runs:
+		return fmt.Errorf("the %s %q has nothing to run", what, name)
+	case taken:
+		return fmt.Errorf("the %s %q is registered twice: give one of the two another name", what, name)
+	}
+	if *to == nil {
+		*to = make(map[string]H)
+	}
+	(*to)[name] = hook
+	return nil
+}
+
+func (h *hooks) step(name string) (callback.Hook, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	hook, ok := h.steps[name]
+	return hook, ok
+}
+
+func (h *hooks) error(name string) (callback.ErrorHook, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	hook, ok := h.errors[name]
+	return hook, ok
+}
+
+// check refuses bindings of hooks that the program has not registered.
+func (h *hooks) check(bindings []abi.HookBinding) error {
+	for _, b := range bindings {
+		for _, name := range b.Names {
+			_, ok := h.step(name)
+			if b.Kind == abi.HookKindOnError {
+				_, ok = h.error(name)
+			}
+			if !ok {
+				return fmt.Errorf("the %s hook %q is not registered: register it before the resource that names it", b.Kind, name)
+			}
+		}
+	}
+	return nil
+}
+
+// hookKey is the name of a kind of hook in the state.
+func hookKey(k abi.HookKind) string { return strings.ReplaceAll(k.String(), "-", "_") }
+
+// recordedHooks are bindings as they are recorded.
+func recordedHooks(bindings []abi.HookBinding) map[string][]string {
+	var recorded map[string][]string
+	for _, b := range bindings {
+		if len(b.Names) == 0 {
+			continue
+		}
+		if recorded == nil {
+			recorded = make(map[string][]string)
+		}
+		key := hookKey(b.Kind)
+		recorded[key] = slices.Concat(recorded[key], b.Names)
+	}
+	return recorded
+}
+
+// sameHooks reports whether two resources name the same hooks.
+func sameHooks(old, new *state.Resource) bool {
+	return maps.EqualFunc(old.ResourceHooks, new.ResourceHooks, slices.Equal)
+}
+
+// hooked returns the operation of a step that hooks are for, and the kinds of those
+// before and after it; the operation is empty where they are for none.
+func (d *deployment) hooked(s *step) (operation string, before, after abi.HookKind) {
+	switch s.op {
+	case OpCreate, OpCreateReplacement:
+		return "create", abi.HookKindBeforeCreate, abi.HookKindAfterCreate
+	case OpUpdate:
+		return "update", abi.HookKindBeforeUpdate, abi.HookKindAfterUpdate
+	case OpDelete, OpDeleteReplaced:
+		if o := s.old; !o.External && !o.RetainOnDelete && !o.PendingReplacement && !d.protects(s) {
+			return "delete", abi.HookKindBeforeDelete, abi.HookKindAfterDelete
+		}
+	}
+	return "", 0, 0
+}
+
+// seenByHook is a step as a hook sees it, which may do with it what it likes.
+func (d *deployment) seenByHook(kind abi.HookKind, old, new *state.Resource) callback.Step {
+	seen := callback.Step{Kind: kind, DryRun: d.dryRun}
+	if old != nil && kind != abi.HookKindBeforeCreate && kind != abi.HookKindAfterCreate {
+		seen.Old = clone(old)
+	}
+	if new != nil {
+		seen.New = clone(new)
+	}
+	return seen
+}
+
+// take takes a step between its hooks. It reports whether the step itself was taken,
+// which the error of a hook after it does not change.
+func (d *deployment) take(ctx context.Context, s *step) (taken bool, err error) {
+	operation, before, after := d.hooked(s)
+	if operation == "" || len(s.subject().ResourceHooks) == 0 {
+		err = d.apply(ctx, s)
+		return err == nil, err
+	}
+	if err := d.runHooks(ctx, before, s.old, s.new); err != nil {
+		return false, err
+	}
+	if err := d.attempt(ctx, s, operation, before); err != nil {
+		return false, err
+	}
+	if s.new != nil && !s.new.Custom {
+		d.hooks.await(componentStep{after, s.old, s.new})
+		return true, nil
+	}
+	return true, d.runHooks(ctx, after, s.old, s.new)
+}
+
+// runHooks runs the hooks of a step, one after the other up to the first that fails.
+func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *state.Resource) error {
+	subject := new
+	if new == nil {
+		subject = old
+	}
+	for _, name := range subject.ResourceHooks[hookKey(kind)] {
+		hook, ok := d.hooks.step(name)
+		if !ok {
+			return fmt.Errorf("the %s hook %q is not registered", kind, name)
+		}
+		if d.dryRun && !hook.OnDryRun {
+			continue
+		}
+		err := hook.Run(ctx, d.seenByHook(kind, old, new))
+		switch {
+		case err != nil && hook.IgnoreErrors:
+			d.warn(subject.URN, "the %s hook %q failed: %v", kind, name, err)
+		case err != nil:
+			return fmt.Errorf("the %s hook %q failed: %w", kind, name, err)
+		}
+	}
+	return nil
+}
+
+// attempt applies a step until it succeeds, or its error hooks no longer want that.
+func (d *deployment) attempt(ctx context.Context, s *step, what string, before abi.HookKind) error {
+	names := s.subject().ResourceHooks[hookKey(abi.HookKindOnError)]
+	if len(names) == 0 || d.dryRun {
+		return d.apply(ctx, s)
+	}
+	var wanted *state.Resource
+	if s.new != nil {
+		wanted = clone(s.new)
+	}
+	seen := d.seenByHook(before, s.old, s.new)
+	failure := callback.Failure{Operation: what, Old: seen.Old, New: seen.New}
+	var overtaken []operation // begun by earlier attempts, with who knows what effect
+	for {
+		s.began = operation{}
+		err := d.apply(ctx, s)
+		if err == nil {
+			return d.recordEnds(ctx, overtaken)
+		}
+		if made(s, err) {
+			return err
+		}
+		failure.Errors = slices.Insert(failure.Errors, 0, err)
+		if len(failure.Errors) == maxAttempts {
+			return fmt.Errorf("given up after %d attempts: %w", maxAttempts, err)
+		}
+		retry, hookErr := d.askErrorHooks(ctx, s.subject().URN, names, failure)
+		if hookErr != nil {
+			return errors.Join(err, hookErr)
+		}
+		if !retry || d.exec.stopped() || ctx.Err() != nil {
+			return err
+		}
+		if what != "create" && outcomeUnknown(err) {
+			overtaken = append(overtaken, s.began) // the next attempt ends in the same state, whatever this one did
+		}
+		if what == "update" {
+			s.old = d.recorder.lookup(s.new.URN) // with what this attempt changed of it
+		}
+		if s.new != nil {
+			s.new = clone(wanted)
+		}
+	}
+}
+
+// recordEnds ends operations that later attempts have overtaken.
+func (d *deployment) recordEnds(ctx context.Context, operations []operation) error {
+	for _, op := range operations {
+		if err := d.record(ctx, change{end: op}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// made reports whether a creation failed, but has made something, which another attempt
+// would make twice.
+func made(s *step, err error) bool {
+	e, ok := errors.AsType[*abi.Error](err)
+	return ok && e.Kind == abi.ErrorKindInitFailed && (s.op == OpCreate || s.op == OpCreateReplacement)
+}
+
+// askErrorHooks asks all error hooks of a step whether it is tried again.
+func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []string, failure callback.Failure) (retry bool, err error) {
+	for _, name := range names {
+		hook, ok := d.hooks.error(name)
+		if !ok { // a deletion without the program that made the resource
+			d.warn(u, "the error hook %q is not registered, so the step is not tried again", name)
+			continue
+		}
+		failure.Errors = slices.Clone(failure.Errors)
+		wants, err := hook.Run(ctx, failure)
+		if err != nil {
+			return false, fmt.Errorf("the error hook %q failed: %w", name, err)
+		}
+		retry = retry || wants
+	}
+	return retry, nil
+}
+
+// await keeps the hooks after a component's step until its outputs are registered.
+func (h *hooks) await(s componentStep) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pending == nil {
+		h.pending = make(map[urn.URN]componentStep)
+	}
+	h.pending[s.new.URN] = s
+}
+
+// completed runs the hooks that waited for the outputs of a component.
+func (d *deployment) completed(ctx context.Context, u urn.URN) error {
+	d.hooks.mu.Lock()
+	s, ok := d.hooks.pending[u]
+	delete(d.hooks.pending, u)
+	d.hooks.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	err := d.runHooks(ctx, s.after, s.old, d.recorder.lookup(u))
+	if err != nil {
+		d.tellOfHook(u, err)
+		d.exec.fail(err)
+	}
+	return err
+}
+
+// tellOfHook tells that a hook failed after a step that was taken.
+func (d *deployment) tellOfHook(u urn.URN, err error) {
+	d.emit(Diagnostic{Severity: "error", URN: u, Message: err.Error()})
+}
+
+// deletable refuses to delete resources whose delete hooks nobody has registered,
+// before any of them is deleted.
+func (d *deployment) deletable(resources []*state.Resource) error {
+	var missing []string
+	for _, res := range resources {
+		if operation, _, _ := d.hooked(&step{op: OpDelete, old: res}); operation == "" {
+			continue
+		}
+		for _, kind := range []abi.HookKind{abi.HookKindBeforeDelete, abi.HookKindAfterDelete} {
+			for _, name := range res.ResourceHooks[hookKey(kind)] {
+				if _, ok := d.hooks.step(name); !ok {
+					missing = append(missing, fmt.Sprintf("\n  %s: the %s hook %q", res.URN, kind, name))
+				}
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return errors.New("nothing was deleted, since hooks are not registered that resources want to be deleted with: " +
+		"have the program register them until these resources are gone; husk destroy runs the program only with --run-program:" +
+		strings.Join(missing, ""))
+}

@@ -1,0 +1,196 @@
+// Package goprogram makes Go functions into programs: a host that embeds the engine
+// declares the resources of a stack in code of its own.
+//
+//	engine.Up(ctx, engine.Deployment{Program: goprogram.Func(shop), …})
+//
+// Registrations answer when the resource is there; independent ones are made in parallel
+// by goroutines. What a resource gives to another is passed as an output, see
+// [Resource.Output], so that the deployment knows what depends on what.
+package goprogram
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/callback"
+)
+
+// Func is a program. It implements engine.Program. The stack's root is registered before
+// it runs, and the outputs that it returns become those of the stack. It must wait for
+// the goroutines that it starts.
+type Func func(ctx context.Context, s *Stack) (outputs property.Map, err error)
+
+// Run registers the stack with the monitor and runs the function.
+func (f Func) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
+	m, ok := monitor.(callback.Monitor)
+	if !ok {
+		return fmt.Errorf("run the program: the monitor %T takes no callbacks", monitor)
+	}
+	s := &Stack{RunContext: run, monitor: m}
+	root, err := s.register(ctx, Declaration{Type: urn.RootType, Name: run.Project + "-" + run.Stack}, false, false)
+	if err != nil {
+		return fmt.Errorf("register the stack: %w", err)
+	}
+	outputs, err := f(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := root.RegisterOutputs(ctx, outputs); err != nil {
+		return fmt.Errorf("register the stack's outputs: %w", err)
+	}
+	return nil
+}
+
+// Stack is what a program registers with. Its methods may be called by several
+// goroutines at once.
+type Stack struct {
+	abi.RunContext
+	monitor callback.Monitor
+}
+
+// Declaration is a resource that a program wants to have.
+type Declaration struct {
+	Type string
+	// Name is unique among the resources of the type that have the same parent.
+	Name   string
+	Inputs property.Map
+	// Parent is nil for resources directly below the stack.
+	Parent  *Resource
+	Options abi.ResourceOptions
+	// Transforms change the resource and all below it before they count.
+	Transforms []callback.ResourceTransform
+}
+
+// Resource registers a resource of a provider.
+func (s *Stack) Resource(ctx context.Context, d Declaration) (*Resource, error) {
+	return s.register(ctx, d, true, false)
+}
+
+// Component registers a component that the program makes itself: the parent of others.
+// Its [Resource.RegisterOutputs] is to be called when they are made.
+func (s *Stack) Component(ctx context.Context, d Declaration) (*Resource, error) {
+	return s.register(ctx, d, false, false)
+}
+
+// RemoteComponent registers a component that its provider makes.
+func (s *Stack) RemoteComponent(ctx context.Context, d Declaration) (*Resource, error) {
+	return s.register(ctx, d, false, true)
+}
+
+func (s *Stack) register(ctx context.Context, d Declaration, custom, remote bool) (*Resource, error) {
+	resp, err := s.monitor.RegisterTransformed(ctx, abi.RegisterResourceRequest{
+		Type: d.Type, Name: d.Name, Parent: d.Parent.urn(), Custom: custom, Remote: remote,
+		Inputs: d.Inputs, Options: d.Options,
+	}, d.Transforms...)
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{URN: resp.URN, ID: resp.ID, State: resp.State, s: s, custom: custom, resp: resp}, nil
+}
+
+// Read looks up a resource that exists and that the stack does not manage. The inputs
+// help to find it where its ID alone does not.
+func (s *Stack) Read(ctx context.Context, d Declaration, id string) (*Resource, error) {
+	resp, err := s.monitor.ReadResource(ctx, abi.ReadResourceRequest{
+		ID: id, Type: d.Type, Name: d.Name, Parent: d.Parent.urn(), Properties: d.Inputs, Options: d.Options,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Resource{URN: resp.URN, ID: id, State: resp.State, s: s, custom: true}, nil
+}
+
+// Invoke calls a function of a package. The result is one unknown value where a preview
+// cannot know it.
+func (s *Stack) Invoke(ctx context.Context, token string, args property.Map, o abi.FunctionOptions) (property.Value, error) {
+	resp, err := s.monitor.Invoke(ctx, abi.MonitorInvokeRequest{Token: token, Args: args, Options: o})
+	switch {
+	case err != nil:
+		return property.Null, err
+	case resp.Unknown:
+		return property.Unknown, nil
+	case len(resp.Failures) > 0:
+		f := abi.NewError(abi.ErrorKindInvalidArgument, resp.Failures[0].Reason)
+		f.Path = resp.Failures[0].Path
+		return property.Null, fmt.Errorf("function %s: %w", token, f)
+	}
+	return property.Object(resp.Result), nil
+}
+
+// Hook makes a hook known, for the options of what is registered after it.
+func (s *Stack) Hook(h callback.Hook) error { return s.monitor.RegisterHook(h) }
+
+// ErrorHook makes an error hook known, for the options of what is registered after it.
+func (s *Stack) ErrorHook(h callback.ErrorHook) error { return s.monitor.RegisterErrorHook(h) }
+
+// Transform has a transform run on every resource that is registered after it, those
+// that components of other packages make included.
+func (s *Stack) Transform(t callback.ResourceTransform) { s.monitor.RegisterStackTransform(t) }
+
+// TransformInvokes has a transform run on every call of a function after it.
+func (s *Stack) TransformInvokes(t callback.InvokeTransform) {
+	s.monitor.RegisterStackInvokeTransform(t)
+}
+
+// Resource is a resource that was registered or read.
+type Resource struct {
+	URN urn.URN
+	// ID is empty for components, and in a preview for what does not exist.
+	ID string
+	// State holds its outputs.
+	State property.Map
+
+	s      *Stack
+	custom bool
+	resp   abi.RegisterResourceResponse
+}
+
+func (r *Resource) urn() urn.URN {
+	if r == nil {
+		return ""
+	}
+	return r.URN
+}
+
+// Output returns a property of the resource as an output, for the inputs of others. It
+// is unknown where a preview does not know it, and where the resource failed in a
+// deployment that goes on without it. "id" is its ID.
+func (r *Resource) Output(name string) property.Value {
+	v, ok := r.State.Lookup(name)
+	switch {
+	case r.resp.Result != abi.RegistrationResultSuccess, name == "id" && r.custom && r.ID == "":
+		v = property.Unknown
+	case name == "id" && r.custom:
+		v = property.String(r.ID)
+	case !ok && r.s.DryRun:
+		v = property.Unknown
+	}
+	return property.OutputOf(property.Output{Value: v, Dependencies: r.dependencies(name)})
+}
+
+// dependencies are the resource itself and, for a component of another package, what the
+// output comes from.
+func (r *Resource) dependencies(name string) []string {
+	urns := []string{string(r.URN)}
+	for _, d := range r.resp.StateDependencies {
+		if d.Key != name {
+			continue
+		}
+		for _, u := range d.URNs {
+			urns = append(urns, string(u))
+		}
+	}
+	return urns
+}
+
+// Reference names the resource, a provider, in the options of others. Without an ID, in
+// a preview, the engine knows what is meant.
+func (r *Resource) Reference() string { return string(r.URN) + "::" + r.ID }
+
+// RegisterOutputs sets the outputs of a component, once what is below it is there.
+func (r *Resource) RegisterOutputs(ctx context.Context, outputs property.Map) error {
+	return r.s.monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: r.URN, Outputs: outputs})
+}
