@@ -28,6 +28,11 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	if err := m.d.gen.lacking(gl); err != nil {
 		return fail(err)
 	}
+	if left, err := m.d.gen.leaveComponent(gl); err != nil {
+		return fail(err)
+	} else if left {
+		return abi.RegisterResourceResponse{URN: gl.urn, Result: abi.RegistrationResultSkipped}, nil
+	}
 	by, err := m.servedBy(ctx, wanted{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
 	if err != nil {
 		return fail(err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/husk-dev/husk/abi/urn"
@@ -12,19 +13,19 @@ import (
 // deleteUnregistered deletes what the program did not register, and the old
 // copies of what was replaced.
 func (d *deployment) deleteUnregistered(ctx context.Context) error {
-	d.suggestMoves()
-	kept, err := d.withheld()
+	going, stays, err := d.selectDeletions(func(res *state.Resource) bool {
+		return res.Delete || !d.gen.registered(res.URN)
+	})
 	if err != nil {
 		return err
 	}
-	return d.deleteAll(ctx, func(res *state.Resource) bool {
-		return res.Delete || !d.gen.registered(res.URN)
-	}, kept)
+	d.suggestMoves(going)
+	return d.deleteAll(ctx, going, stays)
 }
 
-// withheld returns the resources that a run with failures does not delete: what a
-// resource that failed or was skipped depends on, and what depends on it, which the
-// program may have left out for lack of it.
+// withheld returns the resources that a run with failures does not delete: those that
+// failed or were skipped, and what depends on them, which the program may have left out
+// for lack of them.
 func (d *deployment) withheld() (map[urn.URN]bool, error) {
 	kept := d.gen.failures()
 	if len(kept) == 0 {
@@ -37,16 +38,16 @@ func (d *deployment) withheld() (map[urn.URN]bool, error) {
 	for _, res := range resources {
 		dependsOn(res, func(u urn.URN) { kept[res.URN] = kept[res.URN] || kept[u] })
 	}
-	for _, res := range slices.Backward(resources) {
-		if kept[res.URN] && !res.Delete {
-			dependsOn(res, func(u urn.URN) { kept[u] = true })
-		}
-	}
 	return kept, nil
 }
 
 // destroy deletes everything.
 func (d *deployment) destroy(ctx context.Context) error {
+	if !d.RunProgram {
+		if err := d.chosen.complain(); err != nil {
+			return err
+		}
+	}
 	if d.RefreshFirst {
 		if err := d.refreshAhead(ctx); err != nil {
 			return err
@@ -58,20 +59,28 @@ func (d *deployment) destroy(ctx context.Context) error {
 			return err
 		}
 	}
-	kept, err := d.withheld()
-	if err != nil {
-		return err
+	going, stays, err := d.selectDeletions(func(*state.Resource) bool { return true })
+	if err == nil {
+		err = d.deleteAll(ctx, going, stays)
 	}
-	err = d.deleteAll(ctx, func(*state.Resource) bool { return true }, kept)
 	return errors.Join(err, errors.Join(d.exec.failed()...))
 }
 
 // deleteAll deletes the recorded resources that the predicate picks, dependents
-// before what they depend on. Failures are in the executor; resources in kept, and
-// those whose deletion failed, stay with all that they depend on.
-func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool, kept map[urn.URN]bool) error {
+// before what they depend on. Failures are in the executor; resources in stays, those
+// that are withheld, and those whose deletion failed, stay with all that they depend on.
+func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool, stays map[urn.URN]bool) error {
+	kept, err := d.withheld()
+	if err != nil {
+		return err
+	}
+	maps.Copy(kept, stays)
+	resources := d.recorder.resources()
+	if err := keepDependencies(resources, kept); err != nil {
+		return err
+	}
 	var condemned []*state.Resource
-	for _, res := range d.recorder.resources() {
+	for _, res := range resources {
 		if condemn(res) && !kept[res.URN] {
 			condemned = append(condemned, res)
 		}
@@ -126,6 +135,20 @@ func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*st
 		s.provider = provider
 	}
 	return s, nil
+}
+
+// keepDependencies adds to kept all that its resources depend on.
+func keepDependencies(resources []*state.Resource, kept map[urn.URN]bool) error {
+	if len(kept) == 0 {
+		return nil
+	}
+	sorted, err := state.Sort(resources)
+	for _, res := range slices.Backward(sorted) {
+		if kept[res.URN] {
+			dependsOn(res, func(u urn.URN) { kept[u] = true })
+		}
+	}
+	return err
 }
 
 // condemn notes what is about to be deleted, for those that are to go with it.

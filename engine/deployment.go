@@ -55,8 +55,10 @@ type Deployment struct {
 	// ContinueOnError goes on after a failure with all that does not depend on what
 	// failed. The deployment still fails.
 	ContinueOnError bool
+	// Selection narrows the deployment to some of the resources.
+	Selection Selection
 	// Replace names resources that are replaced though nothing of them changed.
-	Replace []urn.URN
+	Replace []Pattern
 	// IgnoreProtect deletes and replaces protected resources as well.
 	IgnoreProtect bool
 	// LegacyDiff asks providers for the difference of resources only where their
@@ -99,6 +101,7 @@ type deployment struct {
 	schemas  schemas
 	hooks    hooks
 	alters   transforms
+	chosen   *selection
 	// naming is nil where the stack has no policy for names.
 	naming *autonaming.Policy
 
@@ -154,7 +157,9 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.monitor = newMonitor(d)
 
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
-	err := errors.Join(migrated, verify(snapshot))
+	var mistaken error
+	d.chosen, mistaken = newSelection(in, snapshot)
+	err := errors.Join(migrated, verify(snapshot), mistaken)
 	if err == nil {
 		if err = d.reportPending(ctx, snapshot); err == nil {
 			err = do(d, ctx)
@@ -370,6 +375,9 @@ func (d *deployment) packageConfig(pkg string) property.Map {
 // the outputs that the stack had.
 func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property.Map) error {
 	old := d.recorder.lookup(u)
+	if d.chosen.isLeft(u) {
+		return nil
+	}
 	if d.mode != updating && (old == nil || outputs.ContainsUnknowns()) {
 		return nil // what would be there is not known
 	}
@@ -384,6 +392,8 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 			}
 		}
 		outputs = merged
+	} else if d.chosen.narrow() && !d.dryRun {
+		outputs = knownOutputs(old.Outputs, outputs)
 	}
 	if old.Outputs.Equal(outputs) {
 		return nil

@@ -106,7 +106,7 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 		return "its replacement trigger changed", nil
 	case old.Taint:
 		return "it is tainted", nil
-	case slices.Contains(g.d.Replace, n.URN):
+	case g.d.chosen.replace.match(n.URN):
 		return "its replacement was asked for", nil
 	case old.Custom != n.Custom:
 		return "it was a component, or is one now", nil

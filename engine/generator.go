@@ -88,6 +88,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		}
 	}
 	g.claimed[gl.urn] = true
+	g.d.chosen.find(gl.urn)
 	if u := g.lacks(gl); u != "" {
 		return nil, &skipped{of: u}
 	}
@@ -146,6 +147,11 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	}
 	if g.d.mode != updating && !g.configurable(gl) {
 		return g.describe(ctx, gl, old)
+	}
+	if g.d.mode == updating {
+		if steps, left, err := g.leave(gl, old); left || err != nil {
+			return steps, err
+		}
 	}
 	if !g.d.dryRun && gl.inputs.ContainsUnknowns() {
 		return nil, errors.New("its inputs hold values that are not known")

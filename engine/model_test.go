@@ -160,10 +160,10 @@ func (m *model) prepare(a act) {
 // options sets the deployment's options, watches the state after every step, and
 // lets calls of providers fail.
 func (m *model) options(a act) {
-	var replace []urn.URN
+	var replace []engine.Pattern
 	for _, res := range m.Snapshot().Resources() {
 		if slices.Contains(a.Replace, res.URN.Name()) {
-			replace = append(replace, res.URN)
+			replace = append(replace, engine.Pattern(res.URN))
 		}
 	}
 	m.Edit = func(d *engine.Deployment) {

@@ -49,6 +49,9 @@ func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResource
 			if !res.Custom {
 				resp.State = property.Map{} // what it has now, its children are about to tell
 			}
+			if m.d.chosen.isAbsent(res.URN) {
+				resp.Result = abi.RegistrationResultSkipped
+			}
 			return resp, nil
 		}
 	}
@@ -69,7 +72,7 @@ func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (
 	} else {
 		err = m.d.refuse(gl, req, err)
 	}
-	if m.d.ContinueOnError && gl != nil && !m.d.exec.stopped() {
+	if (m.d.ContinueOnError || m.d.goesOn(err)) && gl != nil && !m.d.exec.stopped() {
 		return resp, nil
 	}
 	return abi.RegisterResourceResponse{}, err
@@ -284,7 +287,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	deps := make(map[urn.URN]struct{})
 	args := foldMap(req.Args, deps)
 	if args.ContainsUnknowns() {
-		if m.d.unknowns() || m.d.ContinueOnError { // they may come from what failed
+		if m.d.lacksSome() || m.d.ContinueOnError { // they may come from what failed
 			return abi.MonitorInvokeResponse{Unknown: true}, nil
 		}
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)
@@ -292,7 +295,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	for _, u := range req.Options.DependsOn {
 		deps[u] = struct{}{}
 	}
-	if m.d.unknowns() && m.d.awaited(deps) {
+	if m.d.lacksSome() && m.d.awaited(deps) {
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
 	}
 	provider, err := m.functionProvider(ctx, req.Token, req.Options)

@@ -59,7 +59,7 @@ func TestDiffPrecedence(t *testing.T) {
 		s.Change("a", func(res *state.Resource) { res.Taint = c.taint })
 		s.Edit = func(d *engine.Deployment) {
 			if c.asked {
-				d.Replace = []urn.URN{s.Resource("a").URN}
+				d.Replace = []engine.Pattern{engine.Pattern(s.Resource("a").URN)}
 			}
 		}
 		s.Preview(program(c))

@@ -15,7 +15,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if d.exec.stopped() {
 		return nil, ErrStopped
 	}
-	if id == "" && !d.unknowns() {
+	if id == "" && !d.unknowns() && !d.chosen.narrow() {
 		return nil, fmt.Errorf("reading %q needs an ID", gl.name)
 	}
 	old, err := d.gen.claim(gl)
@@ -45,6 +45,9 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 			old = nil
 		}
 		return g.describe(ctx, gl, old)
+	}
+	if steps, left := g.leaveRead(gl, old, id); left {
+		return steps, nil
 	}
 	provider, err := g.d.providerFor(ctx, gl.typ, gl.by)
 	if err != nil {

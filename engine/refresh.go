@@ -16,9 +16,13 @@ import (
 // configures them, and then those that it does not register.
 func (d *deployment) refresh(ctx context.Context) error {
 	err := d.adoptPendingCreates(ctx)
-	if err == nil && d.RunProgram {
+	switch {
+	case err != nil:
+	case d.RunProgram:
 		d.mode = refreshing
 		err = d.runProgram(ctx)
+	default:
+		err = d.chosen.complain()
 	}
 	if err == nil {
 		err = d.readAll(ctx, func(res *state.Resource) bool { return !d.gen.registered(res.URN) })
@@ -33,12 +37,16 @@ func (d *deployment) refreshAhead(ctx context.Context) error {
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
-// readAll reads the custom resources that the predicate picks.
+// readAll reads the custom resources that the predicate picks, of those that are selected.
 func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) bool) error {
 	before := len(d.exec.failed())
+	selected, err := d.selected()
+	if err != nil {
+		return err
+	}
 	var chains [][]*step
 	for _, res := range d.recorder.resources() {
-		if !res.Custom || res.Delete || res.PendingReplacement || isProviderType(res.Type) || !pick(res) {
+		if !res.Custom || res.Delete || res.PendingReplacement || isProviderType(res.Type) || !pick(res) || !selected(res) {
 			continue
 		}
 		provider, err := d.providerOf(ctx, res)

@@ -99,6 +99,9 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 		if !must {
 			continue
 		}
+		if !g.d.chosen.selects(res) {
+			return nil, &NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true}
+		}
 		if res.Protect && !g.d.IgnoreProtect {
 			return nil, fmt.Errorf("%s must be deleted before its replacement is made, and %s with it, which is protected: "+
 				"set its protect option to false and run husk up first", root.URN, res.URN)

@@ -83,7 +83,7 @@ func TestTaintedResourceIsReplacedOnce(t *testing.T) {
 func TestReplacementCanBeAskedFor(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(chain(plain, "1"))
-	s.Edit = func(d *engine.Deployment) { d.Replace = []urn.URN{s.Resource("b").URN} }
+	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{engine.Pattern(s.Resource("b").URN)} }
 	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(chain(plain, "1")))
 	require.Equal(t, map[string]string{"b": "its replacement was asked for"}, reasons(s))
 }

@@ -44,8 +44,10 @@ func (d *deployment) runProgram(ctx context.Context) error {
 		return err
 	case d.exec.stopped():
 		return ErrStopped
-	default:
+	case ctx.Err() != nil:
 		return ctx.Err()
+	default:
+		return d.chosen.complain()
 	}
 }
 
@@ -59,7 +61,7 @@ func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource)
 	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
 		return g.plan(gl.state(gl.inputs)), nil
 	}
-	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) {
+	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) || !g.d.chosen.selects(old) {
 		return g.plan(old, &step{old: old}), nil
 	}
 	provider, err := g.d.serving(ctx, gl.by)

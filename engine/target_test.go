@@ -1,0 +1,364 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+)
+
+func pattern(typ, name string) engine.Pattern {
+	return engine.Pattern(urn.New("dev", "proj", "", typ, name))
+}
+
+// targeting is an option of [enginetest.Stack].
+func targeting(sel engine.Selection) func(*engine.Deployment) {
+	return func(d *engine.Deployment) { d.Selection = sel }
+}
+
+// pairs registers a -> b (b takes from a), and c on its own, with a key for each.
+func pairs(a, b, c string) enginetest.Program {
+	return func(p *enginetest.Run) error {
+		ra, errA := p.Custom(strict, "a", props("key", a))
+		rb, errB := p.Custom(plain, "b", props("key", b, "from", ra.Out("made")))
+		rc, errC := p.Custom(plain, "c", props("key", c))
+		return errors.Join(errA, errB, errC, p.Outputs(props("b", rb.Out("made"), "c", rc.Out("made"))))
+	}
+}
+
+func TestTargets(t *testing.T) {
+	all, a, b, c := engine.Pattern("**"), pattern(strict, "a"), pattern(plain, "b"), pattern(plain, "c")
+	for _, test := range []struct {
+		name      string
+		selection engine.Selection
+		steps     []string
+		program   enginetest.Program
+		failure   string
+	}{
+		{"a target is updated, all else stays", engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, pairs("1", "2", "2"), ""},
+		{"several targets", engine.Selection{Targets: []engine.Pattern{b, c}}, []string{"update b", "update c"}, pairs("1", "2", "2"), ""},
+		{"dependents of a target", engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true},
+			[]string{"create-replacement a", "update b", "delete-replaced a"}, pairs("2", "2", "2"), ""},
+		{"a replaced target leaves its dependents", engine.Selection{Targets: []engine.Pattern{a}},
+			[]string{"create-replacement a", "delete-replaced a"}, pairs("2", "2", "2"), ""},
+		{"a star is one part of a URN", engine.Selection{Targets: []engine.Pattern{"urn:pulumi:dev::proj::test:index:Plain::*"}},
+			[]string{"update b", "update c"}, pairs("2", "2", "2"), ""},
+		{"a star does not reach over a colon", engine.Selection{Targets: []engine.Pattern{"urn:*::c"}}, nil, pairs("2", "2", "2"),
+			"--target urn:*::c: there is no such resource"},
+		{"two stars do", engine.Selection{Targets: []engine.Pattern{"urn:**::c"}}, []string{"update c"}, pairs("2", "2", "2"), ""},
+		{"everything", engine.Selection{Targets: []engine.Pattern{all}}, []string{"update b", "update c"}, pairs("1", "2", "2"), ""},
+		{"a target that does not exist", engine.Selection{Targets: []engine.Pattern{c, pattern(plain, "d")}}, []string{"update c"}, pairs("2", "2", "2"),
+			"--target urn:pulumi:dev::proj::test:index:Plain::d: there is no such resource"},
+		{"an excluded resource stays", engine.Selection{Excludes: []engine.Pattern{c}}, []string{"update b"}, pairs("1", "2", "2"), ""},
+		{"excluded with dependents", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"update c"}, pairs("2", "2", "2"), ""},
+		{"an excluded URN that does not exist", engine.Selection{Excludes: []engine.Pattern{pattern(plain, "d")}}, []string{"update c"}, pairs("1", "1", "2"),
+			"--exclude urn:pulumi:dev::proj::test:index:Plain::d: there is no such resource"},
+		{"excludes that match nothing", engine.Selection{Excludes: []engine.Pattern{"**::d"}}, []string{"update c"}, pairs("1", "1", "2"), ""},
+		{"targets and excludes", engine.Selection{Targets: []engine.Pattern{a}, Excludes: []engine.Pattern{c}}, nil, pairs("1", "1", "2"),
+			"either targets or excludes"},
+		{"what the program no longer has is deleted only as a target", engine.Selection{Targets: []engine.Pattern{a}}, nil, func(p *enginetest.Run) error {
+			_, err := p.Custom(strict, "a", props("key", "1"))
+			return err
+		}, ""},
+		{"a target that the program no longer has", engine.Selection{Targets: []engine.Pattern{c}}, []string{"delete c"}, empty, ""},
+		{"a deleted target that another needs", engine.Selection{Targets: []engine.Pattern{a}}, nil, empty,
+			string(a) + " cannot be deleted: " + string(b) + " depends on it and is not selected"},
+		{"a deleted target with its dependents", engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true}, []string{"delete b", "delete a"}, empty, ""},
+		{"a kept dependent keeps what it needs", engine.Selection{Excludes: []engine.Pattern{b}}, []string{"delete c"}, empty, ""},
+		{"dependents of what is excluded stay", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"delete c"}, empty, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, run := range []operation{
+				engine.Preview, engine.Up,
+			} {
+				s := enginetest.NewStack(t, newCloud())
+				s.Up(pairs("1", "1", "1"))
+				s.Edit = targeting(test.selection)
+				_, err := s.Try(run, test.program)
+				if test.failure == "" {
+					require.NoError(t, err)
+				} else {
+					require.ErrorContains(t, err, test.failure)
+				}
+				require.Equal(t, test.steps, s.Steps())
+			}
+		})
+	}
+}
+
+// What is not selected and new is not created. What selected resources need of it is
+// an error, and nobody else's; a preview tells of all.
+func TestNewResourcesThatAreNotTargets(t *testing.T) {
+	results := make(map[string]abi.RegistrationResult)
+	program := func(needy ...string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			var err error
+			register := func(name string, inputs property.Map) enginetest.Resource {
+				r, e := p.Custom(plain, name, inputs)
+				results[name] = r.Result
+				err = errors.Join(err, e)
+				return r
+			}
+			first := register("first", props())
+			second := register("second", props("from", first.Out("made")))
+			for _, name := range needy {
+				register(name, props("from", second.Out("made")))
+			}
+			own := register("own", props())
+			return errors.Join(err, p.Outputs(props("second", second.Out("made"), "own", own.Out("made"))))
+		}
+	}
+	s := enginetest.NewStack(t, newCloud())
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(plain, "own")}})
+	s.Up(program())
+	require.Equal(t, []string{"create proj-dev", "create own"}, s.Steps())
+	require.Equal(t, map[string]abi.RegistrationResult{
+		"first": abi.RegistrationResultSkipped, "second": abi.RegistrationResultSkipped, "own": abi.RegistrationResultSuccess,
+	}, results)
+	require.Nil(t, s.Resource("first"))
+	require.Equal(t, []string{"own"}, s.Resource("proj-dev").Outputs.Keys())
+
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::x", "**::y"}})
+	_, err := s.Try(engine.Preview, program("x", "y"))
+	for _, name := range []string{"x", "y"} {
+		require.ErrorContains(t, err, string(pattern(plain, name))+" depends on "+string(pattern(plain, "second"))+
+			", which does not exist yet and is not selected: add it with --target")
+	}
+	_, err = s.Try(engine.Up, program("x", "y"))
+	var missing *engine.NotSelectedError
+	require.ErrorAs(t, err, &missing)
+	require.Equal(t, engine.NotSelectedError{Resource: urn.URN(pattern(plain, "x")), Needs: urn.URN(pattern(plain, "second"))}, *missing)
+	require.Empty(t, s.Steps())
+
+	s.Edit = nil
+	s.Up(program("x"))
+	require.Equal(t, []string{"own", "second"}, s.Resource("proj-dev").Outputs.Keys())
+}
+
+// A resource that is left alone keeps its state, also where the program has other
+// options and dependencies for it, and where it has another name.
+func TestWhatIsNotSelectedKeepsItsState(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(pairs("1", "1", "1"))
+	before := *s.Resource("b")
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(plain, "c")}})
+	yes := true
+	s.Up(func(p *enginetest.Run) error {
+		extra, errExtra := p.Custom(plain, "extra", props())
+		b, errB := p.Custom(plain, "renamed", props("from", extra.Out("made")), func(o *abi.ResourceOptions) {
+			o.Protect = &yes
+			o.Aliases = []abi.Alias{{Case: abi.AliasCaseURN, URN: urn.URN(pattern(plain, "b"))}}
+		})
+		require.Equal(t, before.Outputs.Get("made"), b.State.Get("made"))
+		_, errC := p.Custom(plain, "c", props("key", "2"))
+		return errors.Join(errExtra, errB, errC)
+	})
+	require.Equal(t, []string{"update c"}, s.Steps())
+	after := s.Resource("renamed")
+	before.URN = after.URN
+	require.Equal(t, before, *after)
+}
+
+// The provider of a target is configured anew though it is no target, and other
+// resources keep the one that they have.
+func TestProvidersNeedNotBeTargets(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := func(region, key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			prov, errProv := p.Custom(providerType, "mine", props("region", region))
+			_, errA := p.Custom(plain, "a", props("key", key), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+			_, errB := p.Custom(plain, "b", props("key", key), func(o *abi.ResourceOptions) { o.Version = key + ".0.0" })
+			return errors.Join(errProv, errA, errB)
+		}
+	}
+	s.Up(program("1", "1"))
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(plain, "a")}})
+	s.Up(program("2", "2"))
+	require.Equal(t, []string{"update mine", "update a"}, s.Steps())
+	s.Edit = nil
+	require.Equal(t, engine.Changes{Update: 1, Same: 3}, s.Up(program("2", "2")))
+	require.NotNil(t, s.Resource("default_2_0_0"))
+	require.Nil(t, s.Resource("default_1_0_0"))
+}
+
+// Children of a component that is new and no target cannot be made.
+func TestComponentsThatAreNotTargets(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := func(p *enginetest.Run) error {
+		g, err := p.Component(group, "g", props())
+		if err != nil {
+			return err
+		}
+		_, err = p.Child(g.URN, plain, "child", props())
+		return errors.Join(err, p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: props("x", 1)}))
+	}
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
+	_, err := s.Try(engine.Up, enginetest.Program(program))
+	require.ErrorContains(t, err, "child depends on urn:pulumi:dev::proj::"+group+"::g, which does not exist yet")
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g", "**::child"}})
+	s.Up(program)
+	require.Equal(t, []string{"create g", "create child"}, s.Steps())
+	require.Equal(t, []string{"x"}, s.Resource("g").Outputs.Keys())
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}})
+	_, err = s.Try(engine.Destroy, nil)
+	require.ErrorContains(t, err, "::child depends on it and is not selected")
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}, TargetDependents: true})
+	require.Equal(t, engine.Changes{Delete: 2}, s.Destroy())
+}
+
+// A target that is deleted before its replacement takes its dependents along, which
+// must be selected as well.
+func TestTargetsThatAreDeletedFirst(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(chain(single, "1"))
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(single, "a")}})
+	_, err := s.Try(engine.Up, chain(single, "2"))
+	require.ErrorContains(t, err, string(pattern(single, "a"))+" cannot be deleted: "+string(pattern(single, "b"))+" depends on it and is not selected")
+	require.Empty(t, s.Steps())
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(single, "a")}, TargetDependents: true})
+	s.Up(chain(single, "2"))
+	require.Equal(t, []string{"delete-replaced b", "delete-replaced a", "create-replacement a", "create-replacement b", "update c"}, s.Steps())
+}
+
+func TestTargetedRefreshAndDestroy(t *testing.T) {
+	yes := true
+	program := func(p *enginetest.Run) error {
+		if err := pairs("1", "1", "1")(p); err != nil {
+			return err
+		}
+		_, err := p.Custom(plain, "guarded", props(), func(o *abi.ResourceOptions) { o.Protect = &yes })
+		return err
+	}
+	a, b, c := pattern(strict, "a"), pattern(plain, "b"), pattern(plain, "c")
+	for _, test := range []struct {
+		name      string
+		run       operation
+		selection engine.Selection
+		steps     []string
+		failure   string
+	}{
+		{"refresh a target", engine.Refresh, engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, ""},
+		{"refresh a target and its dependents", engine.Refresh, engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true},
+			[]string{"update a", "update b"}, ""},
+		{"refresh all else", engine.Refresh, engine.Selection{Excludes: []engine.Pattern{c, "**::guarded"}}, []string{"update a", "update b"}, ""},
+		{"refresh what is not there", engine.Refresh, engine.Selection{Targets: []engine.Pattern{"**::d"}}, nil, "--target **::d: there is no such resource"},
+		{"destroy a target", engine.Destroy, engine.Selection{Targets: []engine.Pattern{c}}, []string{"delete c"}, ""},
+		{"destroy a target that another needs", engine.Destroy, engine.Selection{Targets: []engine.Pattern{a, c}}, nil,
+			string(b) + " depends on it and is not selected"},
+		{"destroy a target and its dependents", engine.Destroy, engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true}, []string{"delete b", "delete a"}, ""},
+		{"destroy all but what a resource needs", engine.Destroy, engine.Selection{Excludes: []engine.Pattern{b, "**::guarded"}}, []string{"delete c"}, ""},
+		{"destroy all but protected ones", engine.Destroy, engine.Selection{ExcludeProtected: true}, []string{"delete b", "delete c", "delete a"}, ""},
+		{"destroy what is not there", engine.Destroy, engine.Selection{Targets: []engine.Pattern{pattern(plain, "d")}}, nil, "there is no such resource"},
+	} {
+		for _, withProgram := range []bool{false, true} {
+			t.Run(test.name, func(t *testing.T) {
+				s := enginetest.NewStack(t, newCloud())
+				s.Up(program)
+				for _, id := range s.Cloud.IDs() {
+					s.Cloud.Change(id, func(m property.Map) property.Map { return m.With("key", property.String("drifted")) })
+				}
+				s.Edit = func(d *engine.Deployment) { d.Selection, d.RunProgram, d.Parallel = test.selection, withProgram, 1 }
+				_, err := s.Try(test.run, enginetest.Program(program))
+				if test.failure == "" {
+					require.NoError(t, err)
+				} else {
+					require.ErrorContains(t, err, test.failure)
+				}
+				require.ElementsMatch(t, test.steps, s.Steps())
+			})
+		}
+	}
+}
+
+// What is deleted with a resource that is kept needs a deletion of its own.
+func TestDeletedWithWhatIsExcluded(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(func(p *enginetest.Run) error {
+		a, err := p.Custom(plain, "a", props())
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
+		return err
+	})
+	s.Cloud.Calls()
+	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{pattern(plain, "a")}})
+	s.Destroy()
+	require.Equal(t, []string{"delete b-2"}, s.Cloud.Calls())
+}
+
+func TestReadsThatAreNotTargets(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(one(props("key", "1")))
+	id := s.Resource("a").ID
+	program := func(id string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			first, err := p.Custom(plain, "first", props())
+			if err != nil {
+				return err
+			}
+			read := func(name, id string, deps ...urn.URN) abi.ReadResourceResponse {
+				resp, e := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{
+					ID: id, Type: plain, Name: name, Options: abi.ResourceOptions{Dependencies: deps},
+				})
+				err = errors.Join(err, e)
+				return resp
+			}
+			require.Equal(t, "1", mustText(read("free", id).State.Get("key")))
+			read("after", id, first.URN)
+			read("a", "another")
+			return err
+		}
+	}
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
+	s.Up(program(id))
+	require.Equal(t, []string{"read free"}, s.Steps())
+	require.Nil(t, s.Resource("after"))
+	require.False(t, s.Resource("a").External)
+}
+
+func mustText(v property.Value) string {
+	s, _ := v.AsString()
+	return s
+}
+
+func TestReplaceByPattern(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(pairs("1", "1", "1"))
+	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::c"} }
+	s.Up(pairs("1", "1", "1"))
+	require.Equal(t, []string{"create-replacement c", "delete-replaced c"}, s.Steps())
+	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::d"} }
+	_, err := s.Try(engine.Up, pairs("1", "1", "2"))
+	require.ErrorContains(t, err, "--replace **::d: there is no such resource")
+	require.Empty(t, s.Steps())
+}
+
+// An invoke that waits for a resource which is not created has no answer.
+func TestFunctionsThatNeedWhatIsNotCreated(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Cloud.Invoke = func(req abi.InvokeRequest) (abi.InvokeResponse, error) {
+		return abi.InvokeResponse{Result: req.Args}, nil
+	}
+	var unknown []bool
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
+	s.Up(func(p *enginetest.Run) error {
+		a, err := p.Custom(plain, "a", props())
+		call := func(args property.Map, deps ...urn.URN) {
+			resp, e := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:f", Args: args, Options: abi.FunctionOptions{DependsOn: deps}})
+			err = errors.Join(err, e)
+			unknown = append(unknown, resp.Unknown)
+		}
+		call(props("x", a.Out("made")))
+		call(props(), a.URN)
+		call(props())
+		return err
+	})
+	require.Equal(t, []bool{true, true, false}, unknown)
+}
