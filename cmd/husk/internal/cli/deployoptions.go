@@ -19,7 +19,7 @@ type deployOptions struct {
 // addUpdate adds the flags of commands that update resources.
 func (o *deployOptions) addUpdate(cmd *cobra.Command) {
 	o.addFailures(cmd)
-	cmd.Flags().StringArrayVar(&o.replace, "replace", nil, "replace the resource with this URN, though nothing of it changed; can be repeated")
+	cmd.Flags().StringArrayVar(&o.replace, "replace", nil, "replace the resource with this URN, or those of a pattern, though nothing of them changed; can be repeated")
 	cmd.Flags().BoolVar(&o.updateOnImport, "update-on-import", false,
 		"update an imported resource to what the program says where it differs, instead of refusing it")
 	cmd.Flags().BoolVar(&o.legacyDiff, "legacy-diff", false, "ask providers what differs only where inputs changed")
@@ -51,11 +51,7 @@ func (o *deployOptions) apply(d *engine.Deployment) error {
 	d.UpdateOnImport, d.LegacyDiff = o.updateOnImport, o.legacyDiff
 	d.RunProgram, d.ClearPendingCreates = o.runProgram, o.clearPendingCreates
 	for _, text := range o.replace {
-		u, err := urn.Parse(text)
-		if err != nil {
-			return usagef("--replace: %v", err)
-		}
-		d.Replace = append(d.Replace, u)
+		d.Replace = append(d.Replace, engine.Pattern(text))
 	}
 	for _, text := range o.adopt {
 		i := strings.LastIndex(text, "=")
