@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,5 +139,39 @@ func TestOldCopyThatDependsOnItsSuccessor(t *testing.T) {
 		require.ErrorIs(t, err, stop)
 		finish(s)
 		require.Zero(t, s.Cloud.Objects())
+	}
+}
+
+// A run was cut off after an object was deleted and before that was recorded. The
+// program wants it again, changed: it is made anew, though only an update was asked for.
+func TestDeletedObjectWhoseDeletionWasCutOff(t *testing.T) {
+	b := enginetest.Program(func(p *enginetest.Run) error { _, err := p.Custom(plain, "b", props()); return err })
+	for n, lost := 1, false; !lost; n++ {
+		s := enginetest.NewStack(t, newCloud())
+		s.Up(chain(plain, "1"))
+		require.True(t, s.CrashAt(n, false, engine.Up, b), "no write comes after the deletion of an object and before the record of it")
+		for _, res := range s.Snapshot().Resources() {
+			lost = lost || res.Custom && !res.IsProvider() && !slices.Contains(s.Cloud.IDs(), res.ID)
+		}
+		preview := s.Preview(chain(plain, "2"))
+		require.Equal(t, preview, s.Up(chain(plain, "2")))
+		require.Equal(t, lost, strings.Contains(strings.Join(s.Warnings(), "\n"), "cut off while deleting"))
+		require.Equal(t, 3, s.Cloud.Objects())
+		require.Zero(t, s.Up(chain(plain, "2")).Total())
+		require.Empty(t, s.Warnings(), "what was found out is not asked again")
+	}
+}
+
+// An update that was cut off may have had its effect. A program that goes back to what
+// it said before undoes that.
+func TestUpdateThatWasCutOffIsUndone(t *testing.T) {
+	for n, changed := 1, false; !changed; n++ {
+		s := enginetest.NewStack(t, newCloud())
+		s.Up(chain(plain, "1"))
+		require.True(t, s.CrashAt(n, false, engine.Up, chain(plain, "2")))
+		changed = !s.Cloud.Snapshot()["a-1"].Get("key").Equal(property.String("1"))
+		s.Up(chain(plain, "1"))
+		require.Equal(t, property.String("1"), s.Cloud.Snapshot()["a-1"].Get("key"))
+		require.Zero(t, s.Up(chain(plain, "1")).Total())
 	}
 }

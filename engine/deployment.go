@@ -105,6 +105,8 @@ type deployment struct {
 	// naming is nil where the stack has no policy for names.
 	naming *autonaming.Policy
 
+	pending pending
+
 	eventMu sync.Mutex
 	changes Changes
 }
@@ -164,7 +166,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		if err = d.reportPending(ctx, snapshot); err == nil {
 			err = do(d, ctx)
 		}
-		err = errors.Join(err, d.recorder.sign(ctx, state.Manifest{
+		err = errors.Join(err, d.settlePending(ctx), d.recorder.sign(ctx, state.Manifest{
 			Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
 		}), d.verifyAfter())
 	}
@@ -203,34 +205,6 @@ func (d *deployment) verifyAfter() error {
 		return fmt.Errorf("this deployment has left a damaged state behind, which is a mistake of husk (please report it): %w", err)
 	}
 	return nil
-}
-
-// reportPending warns of operations that an earlier run began and did not end.
-// All but creations are forgotten: the next step finds out how things are.
-func (d *deployment) reportPending(ctx context.Context, snapshot *state.Snapshot) error {
-	var done state.Entry
-	for op, pending := range snapshot.Operations() {
-		res := pending.Resource
-		if d.AdoptPendingCreates[res.URN] != "" && pending.Type == state.OperationCreating {
-			continue
-		}
-		forget := pending.Type != state.OperationCreating || d.ClearPendingCreates
-		switch {
-		case !forget:
-			d.warn(res.URN, "an earlier run was cut off while creating this resource, which may exist or not: "+
-				"look for it, then run husk refresh with --adopt-pending-creates <urn>=<id> to take it over, "+
-				"or with --clear-pending-creates to forget this warning")
-		case pending.Type != state.OperationCreating:
-			d.warn(res.URN, "an earlier run was cut off while %s this resource: husk refresh reads how it is now", pending.Type)
-		}
-		if forget {
-			done = append(done, state.EndOperation{Op: op})
-		}
-	}
-	if d.dryRun || len(done) == 0 {
-		return nil
-	}
-	return d.State.Append(ctx, done)
 }
 
 // update runs the program and then deletes what it did not register.

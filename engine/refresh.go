@@ -31,9 +31,12 @@ func (d *deployment) refresh(ctx context.Context) error {
 }
 
 // refreshAhead reads resources before a program or a destruction: all where the
-// user wants that, else those whose provider does.
+// user wants that, else those whose provider does, and those that an earlier run was
+// cut off with.
 func (d *deployment) refreshAhead(ctx context.Context) error {
-	err := d.readAll(ctx, func(res *state.Resource) bool { return d.RefreshFirst || res.RefreshBeforeUpdate })
+	err := d.readAll(ctx, func(res *state.Resource) bool {
+		return d.RefreshFirst || res.RefreshBeforeUpdate || d.pending.isUnsure(res.URN)
+	})
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
@@ -46,7 +49,7 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 	}
 	var chains [][]*step
 	for _, res := range d.recorder.resources() {
-		if !res.Custom || res.Delete || res.PendingReplacement || isProviderType(res.Type) || !pick(res) || !selected(res) {
+		if !readable(res) || !pick(res) || !selected(res) {
 			continue
 		}
 		provider, err := d.providerOf(ctx, res)
@@ -69,6 +72,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	})
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
+		d.pending.read(o.URN) // nothing can tell more
 		s.result = OpSame
 		return nil
 	case err != nil && unhealthy(err, n, &resp):
@@ -78,6 +82,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	case err != nil:
 		return err
 	}
+	d.pending.read(o.URN)
 	if resp.ID == "" {
 		s.result = OpDelete
 		d.gen.gone(o.URN)
