@@ -7,8 +7,8 @@ import (
 )
 
 // Error is a failure that a caller can act on: [Error.Kind] says how. It crosses
-// the boundary between guest and host as data; Provider, Version, and Method are
-// not part of the contract, the host fills them in.
+// the boundary between guest and host as data; Cause, Provider, Version,
+// and Method are not part of the contract, the host fills them in.
 type Error struct {
 	Kind   ErrorKind
 	Origin ErrorOrigin
@@ -20,6 +20,10 @@ type Error struct {
 	InitFailure *InitFailure
 	// MissingKeys are the configuration keys that Configure needs.
 	MissingKeys []MissingKey
+
+	// Cause is what the host knows of the reason, for errors.As and errors.Is: the limit
+	// that a call exceeded, for example. It does not cross the boundary.
+	Cause error
 
 	// Provider is the package's name, for example random.
 	Provider string
@@ -81,6 +85,14 @@ func (e *Error) Error() string {
 		}
 	}
 	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Cause
 }
 
 // Is reports whether target is the sentinel of the error's kind.

@@ -31,6 +31,8 @@ type assembly struct {
 	data map[uint32]string
 	// memory is the name under which the memory is exported.
 	memory string
+	// table adds an empty table of functions.
+	table bool
 }
 
 type importEntry struct {
@@ -171,6 +173,9 @@ func (a assembly) wasm() []byte {
 	section(1, vector(types, identity))
 	section(2, importSection)
 	section(3, functionSection)
+	if a.table {
+		section(4, "\x01\x70\x00\x00")
+	}
 	section(5, "\x01\x00"+uleb(pages))
 	section(6, "\x02\x7f\x01"+string(i32Const(16384))+"\x0b\x7f\x01"+string(i32Const(0))+"\x0b")
 	section(7, vector(exports, identity))

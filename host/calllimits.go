@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +13,8 @@ import (
 
 // callLimits is what one call may take. A limit of 0 is not set.
 type callLimits struct {
-	timeout time.Duration
-	fuel    uint64
+	timeout                      time.Duration
+	fuel, hostCalls, randomBytes uint64
 }
 
 // methodStart is the start of an instance, which is limited like a method. It is part
@@ -43,6 +44,18 @@ func (c Config) WithFuel(units uint64, methods ...string) Config {
 	return c.withCalls(methods, func(l *callLimits) { l.fuel = units })
 }
 
+// WithHostCalls bounds how often the guest calls the host in a call of these methods, as
+// WithFuel does its work. See [DefaultHostCalls] and [DefaultAnswerHostCalls].
+func (c Config) WithHostCalls(calls uint64, methods ...string) Config {
+	return c.withCalls(methods, func(l *callLimits) { l.hostCalls = calls })
+}
+
+// WithRandomBytes bounds the random bytes that the guest takes in a call of these methods.
+// See [DefaultRandomBytes].
+func (c Config) WithRandomBytes(bytes uint64, methods ...string) Config {
+	return c.withCalls(methods, func(l *callLimits) { l.randomBytes = bytes })
+}
+
 func (c Config) withCalls(methods []string, set func(*callLimits)) Config {
 	calls := maps.Clone(c.calls)
 	if calls == nil {
@@ -69,17 +82,17 @@ func (c Config) withCalls(methods []string, set func(*callLimits)) Config {
 // limitsOf answers the limits of a method, all of them set.
 func (c *Config) limitsOf(method string) callLimits {
 	own, others := c.calls[method], c.calls[""]
-	l := callLimits{timeout: DefaultCallTimeout, fuel: DefaultFuel}
+	l := callLimits{DefaultCallTimeout, DefaultFuel, DefaultHostCalls, DefaultRandomBytes}
 	if slices.Contains(answering, method) {
-		l.timeout = DefaultAnswerTimeout
+		l.timeout, l.hostCalls = DefaultAnswerTimeout, DefaultAnswerHostCalls
 	}
 	for _, set := range []callLimits{others, own} {
 		if set.timeout > 0 {
 			l.timeout = set.timeout
 		}
-		if set.fuel > 0 {
-			l.fuel = set.fuel
-		}
+		l.fuel = cmp.Or(set.fuel, l.fuel)
+		l.hostCalls = cmp.Or(set.hostCalls, l.hostCalls)
+		l.randomBytes = cmp.Or(set.randomBytes, l.randomBytes)
 	}
 	return l
 }

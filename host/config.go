@@ -26,7 +26,9 @@ type Config struct {
 	moduleLimits ModuleLimits
 	grace        time.Duration
 	// calls are limits by method, and those of all other methods under the empty name.
-	calls       map[string]callLimits
+	calls map[string]callLimits
+	// most are the limits that are no method's own; see [Config.withDefaults].
+	most        limits
 	clock       Clock
 	random      io.Reader
 	roots       *x509.CertPool
@@ -54,6 +56,7 @@ func (c Config) withDefaults() Config {
 	if c.grace == 0 {
 		c.grace = defaults.grace
 	}
+	c.most = c.most.or(defaultLimits())
 	if c.clock == nil {
 		c.clock = SystemClock()
 	}

@@ -11,11 +11,23 @@ import (
 
 // fail makes an error of the host's about a call.
 func (s *sandbox) fail(method string, kind abi.ErrorKind, message string) error {
+	return s.failBy(method, kind, message, nil)
+}
+
+// failBy makes an error that has a cause, where that is not nil.
+func (s *sandbox) failBy(method string, kind abi.ErrorKind, message string, cause error) *abi.Error {
 	who := s.identity.Load()
 	return &abi.Error{
-		Kind: kind, Origin: abi.ErrorOriginHost, Message: printable(message),
+		Kind: kind, Origin: abi.ErrorOriginHost, Message: printable(message), Cause: cause,
 		Provider: who.name, Version: who.version, Method: method,
 	}
+}
+
+// refuse is the error of a call that the operator's rules keep from being made.
+func (s *sandbox) refuse(method string, rule error) error {
+	e := s.failBy(method, abi.ErrorKindUnavailable, rule.Error(), rule)
+	e.Origin = abi.ErrorOriginPolicy
+	return e
 }
 
 // gone is the error of a call that came after Close.
@@ -28,8 +40,8 @@ func (s *sandbox) gone(method string) error {
 // became of its work is not known.
 func (s *sandbox) cancelled(method string, cause error) error {
 	message := fmt.Sprintf("the call was stopped: %s", cause)
-	if _, ok := errors.AsType[*overrun](cause); ok {
-		e := s.fail(method, abi.ErrorKindCrashed, message).(*abi.Error)
+	if exceeded, ok := errors.AsType[*ExceededError](cause); ok {
+		e := s.failBy(method, abi.ErrorKindCrashed, message, exceeded)
 		e.Origin = abi.ErrorOriginPolicy
 		return e
 	}
@@ -50,13 +62,30 @@ func (i *instance) failure(r *running, err error) error {
 	}
 	broken := i.guest.Broken() != nil || i.exports == nil || r.method == methodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
+		cause := exceededBy(err)
 		if !broken {
-			return s.fail(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+breach.Error())
+			return s.failBy(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+breach.Error(), cause)
 		}
-		return s.fail(r.method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+breach.Error())
+		return s.failBy(r.method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+breach.Error(), cause)
 	}
 	i.spoiled = true
-	return s.fail(r.method, abi.ErrorKindCrashed, i.describeTrap(err))
+	e := s.failBy(r.method, abi.ErrorKindCrashed, i.describeTrap(err), nil)
+	if exceeded := i.memoryExceeded(); exceeded != nil {
+		e.Message += "\n" + exceeded.Error()
+		e.Cause = exceeded
+	}
+	return e
+}
+
+// exceededBy finds the limit on what is passed that was exceeded, nil for none.
+func exceededBy(err error) error {
+	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+		return exceeded
+	}
+	if exceeded, ok := errors.AsType[*canon.LimitError](err); ok {
+		return &ExceededError{LimitAnswer, exceeded.Limit}
+	}
+	return nil
 }
 
 // answered completes an error that the guest answered, and makes its text safe.

@@ -127,7 +127,7 @@ func TestCodeBesideTheMethodsTraps(t *testing.T) {
 		},
 		"memory without end": {
 			assembly{bodies: map[string]code{"get-mapping": "\x03\x40\x41\x10\x40\x00\x41\x00\x4e\x0d\x00\x0b" + unreachable}},
-			"it had used 31 of the 32 MiB",
+			"it had used nearly all of the 32 MiB",
 		},
 		"recursion": {assembly{bodies: map[string]code{"_initialize": callFunc(len(canon.WorldProvider.ExportTable()))}}, "stack overflow"},
 	} {
@@ -284,7 +284,7 @@ func TestStreamsKeepTheirInstance(t *testing.T) {
 	})
 	ctx := t.Context()
 	var open []abi.StreamHandle
-	for range host.MaxStreams {
+	for range host.DefaultStreams {
 		handle, err := p.StreamInvoke(ctx, abi.InvokeRequest{})
 		require.NoError(t, err)
 		open = append(open, handle)

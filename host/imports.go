@@ -47,6 +47,7 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 		if !ok || guest.module == nil {
 			panic(errNotReady)
 		}
+		guest.call.hostCall()
 		// What the host does for the guest ends with the caller's context.
 		if err := i.Call(guest.call.soft, guest.guest, &guest.imports, stack); err != nil {
 			panic(err)

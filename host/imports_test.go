@@ -18,11 +18,11 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 	for method, granted := range map[string]bool{
 		"construct": true, "call": true, "create": false, "invoke": false, "configure": false, "start": false,
 	} {
-		i := &instance{sandbox: &sandbox{}, call: begin(ctx, method, time.Hour, time.Second)}
+		i := &instance{sandbox: &sandbox{}, call: begin(ctx, method, callLimits{timeout: time.Hour}, time.Second)}
 		require.Equal(t, granted, i.grantedImports().Monitor == someMonitor{}, method)
 		i.call.finish()
 	}
-	i := &instance{sandbox: &sandbox{}, call: begin(t.Context(), "construct", time.Hour, time.Second)}
+	i := &instance{sandbox: &sandbox{}, call: begin(t.Context(), "construct", callLimits{timeout: time.Hour}, time.Second)}
 	defer i.call.finish()
 	_, err := i.grantedImports().Monitor.Wait(t.Context())
 	require.ErrorIs(t, err, abi.ErrDenied)

@@ -47,14 +47,17 @@ type instanceKey struct{}
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	s.acquire()
 	i := &instance{sandbox: s}
+	config := &s.module.host.config
 	i.tcp = newGuestTCP(s.tcp, i.used())
 	i.output.init(i)
 	i.system = wasi.New(wasi.Config{
 		Args: []string{s.expected}, Env: s.env, Files: s.files,
-		Clock: s.module.host.config.clock, Random: s.module.host.random,
+		Clock: config.clock, Random: s.module.host.random, OpenFiles: config.most.openFiles,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
+		Called:      func() { i.call.hostCall() },
+		RandomTaken: func(bytes uint64) { i.call.randomBytes(bytes) },
 	})
-	i.guest = canon.NewGuest(i, codec{}, MaxAnswerBytes)
+	i.guest = canon.NewGuest(i, codec{config.most.requestBytes}, config.most.answerBytes)
 	err := i.run(ctx, methodStart, func(context.Context) error { return i.initialize() })
 	if err != nil {
 		i.close()
@@ -142,7 +145,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	s := i.sandbox
 	config := &s.module.host.config
 	limits := config.limitsOf(method)
-	r := begin(ctx, method, limits.timeout, config.grace)
+	r := begin(ctx, method, limits, config.grace)
 	r.replaying = replaying
 	defer r.finish()
 	if !s.enter(r) {
@@ -154,7 +157,6 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	i.ctx = wasi.NewContext(context.WithValue(r.hard, instanceKey{}, i), i.system)
 	i.imports = i.grantedImports()
 	i.listed = 0
-	i.output.begin()
 	i.tank.Begin(limits.fuel)
 	err := do(r.soft)
 	err = i.failure(r, err)

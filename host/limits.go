@@ -1,6 +1,10 @@
 package host
 
-import "time"
+import (
+	"time"
+
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
 
 // Limits on what a module may cost its host. Those with a method in [Config] or a
 // field in [ProviderOptions] are defaults.
@@ -13,23 +17,29 @@ const (
 	// provider works in 10 to 40 MiB, and doubles that with requests of some MiB.
 	DefaultMemoryLimit = 256 << 20
 
-	// MaxRequestBytes bounds the property values of one request to a guest, and
-	// MaxAnswerBytes all that a guest passes in one answer or one call of the host.
+	// DefaultRequestBytes bounds each bag of property values in a request to a guest, and
+	// DefaultAnswerBytes all that a guest passes in one answer or one call of the host.
 	// Assets as text are the largest values, of 50 MB at most (see property.DefaultSize).
-	MaxRequestBytes = 64 << 20
-	MaxAnswerBytes  = 80 << 20
+	DefaultRequestBytes = 64 << 20
+	DefaultAnswerBytes  = 80 << 20
 
-	// MaxOutputBytes bounds what a guest logs and prints during one call. More is
-	// dropped, with a note.
-	MaxOutputBytes = 1 << 20
+	// DefaultLogRate bounds what the instances of a provider log and print, in bytes for
+	// each second. After a time of silence they may write as much as in four seconds. More
+	// is dropped, with a note.
+	DefaultLogRate = 256 << 10
 
 	// DefaultInstances is how many calls of one provider run at once, each in an
 	// instance of its own. It is the engine's default parallelism.
 	DefaultInstances = 16
 
-	// MaxStreams is how many streams of one provider may be open. Each keeps an
+	// DefaultWaitingCalls is how many calls of one provider may wait for an instance. Each
+	// takes some KiB. An engine that checks all resources at once comes to as many as its
+	// program has.
+	DefaultWaitingCalls = 100_000
+
+	// DefaultStreams is how many streams of one provider may be open. Each keeps an
 	// instance of its own.
-	MaxStreams = 8
+	DefaultStreams = 8
 
 	// DefaultCancelGrace is how long a guest may go on after its call was cancelled:
 	// enough to finish a request to a service and to answer what has become of it.
@@ -46,15 +56,28 @@ const (
 	// some 20 minutes for it.
 	DefaultFuel = 1 << 47
 
-	// maxTableElements bounds what tables of functions may grow to, in elements of 8
-	// bytes on the host. Go's own compiler, a module of 49 MB, has 24,000.
-	maxTableElements = 1_000_000
+	// DefaultHostCalls is how often a guest may call the host in a call that works on
+	// resources: 7,000 times a second for four hours. DefaultAnswerHostCalls is that of
+	// calls that only ask. A call of the host takes 100 ns at the least.
+	DefaultHostCalls       = 100_000_000
+	DefaultAnswerHostCalls = 10_000_000
+	// DefaultRandomBytes is how many random bytes a guest may take in one call, in bytes.
+	// Keys and seeds come to some hundreds.
+	DefaultRandomBytes = 64 << 20
+
+	// DefaultTableElements bounds what all tables of functions of an instance may grow to,
+	// in elements of 8 bytes on the host. Go's own compiler, a module of 49 MB, has 24,000.
+	DefaultTableElements = 1_000_000
+
+	// DefaultOpenFiles is how many files and directories an instance may have open, beside
+	// those that were granted.
+	DefaultOpenFiles = wasi.DefaultOpenFiles
 
 	// compileWorkers compile one module. With fewer than two, wazero cannot be
 	// interrupted; with more, two modules at once starve the rest of the program.
 	compileWorkers = 2
-	// maxCompileTime ends a compilation. The largest module takes some 15 s.
-	maxCompileTime = 2 * time.Minute
+	// DefaultCompileTime ends a compilation. The largest module takes some 15 s.
+	DefaultCompileTime = 2 * time.Minute
 
 	// maxSetup is how many requests that set an instance up are kept for replay: a
 	// handshake, a configuration, and the parameterizations of extensions.

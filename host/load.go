@@ -127,12 +127,12 @@ func (h *Host) prepare(wasm []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	metered, err := meter.Rewrite(decoded, meter.Options{MemoryPages: h.config.memoryPages(), TableElements: maxTableElements})
+	metered, err := meter.Rewrite(decoded, meter.Options{MemoryPages: h.config.memoryPages(), TableElements: h.config.most.tableElements})
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(h.stopped, maxCompileTime,
-		fmt.Errorf("compiling the module took more than %s", maxCompileTime))
+	time := h.config.most.compileTime
+	ctx, cancel := context.WithTimeoutCause(h.stopped, time, &ExceededError{LimitCompileTime, uint64(time)})
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
 	compiled, err := h.runtime.CompileModule(ctx, metered)

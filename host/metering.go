@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,18 +11,6 @@ import (
 
 	"github.com/husk-dev/husk/internal/meter"
 )
-
-// overrun is the cause of the end of a call that took more than it may.
-type overrun struct{ limit error }
-
-func (e *overrun) Error() string { return e.limit.Error() }
-
-// timeoutError is a call that has taken its time.
-type timeoutError time.Duration
-
-func (e timeoutError) Error() string {
-	return fmt.Sprintf("it took longer than the %s that it may take", time.Duration(e))
-}
 
 // instantiateMeter adds the function by which guests ask for fuel.
 func instantiateMeter(ctx context.Context, runtime wazero.Runtime) error {
@@ -43,8 +32,8 @@ func refill(ctx context.Context, stack []uint64) {
 	r := guest.call
 	now := time.Now()
 	granted, err := guest.tank.Refill(int64(stack[0]), now)
-	if err != nil {
-		r.end(&overrun{err})
+	if spent, ok := errors.AsType[*meter.SpentError](err); ok {
+		r.end(&ExceededError{LimitFuel, spent.Limit})
 	}
 	r.checkDeadline(now)
 	if r.hard.Err() != nil {

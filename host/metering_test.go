@@ -112,11 +112,11 @@ func TestACallThatTakesTooLong(t *testing.T) {
 	}{
 		"time": {
 			host.NewConfig().WithCallTimeout(5*time.Millisecond).WithCallTimeout(time.Minute, "get-schema"),
-			"hand: get-mapping (policy): the call was stopped: it took longer than the 5ms that it may take",
+			"hand: get-mapping (policy): the call was stopped: it took longer than the 5ms that it may take; the option WithCallTimeout sets the limit",
 		},
 		"fuel": {
 			host.NewConfig().WithFuel(1_000_000, "get-mapping"),
-			"hand: get-mapping (policy): the call was stopped: it used more than the 1000000 units of fuel that it may use",
+			"hand: get-mapping (policy): the call was stopped: it used more than the 1000000 units of fuel that it may use; the option WithFuel sets the limit",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -31,13 +32,12 @@ const (
 	maxLastWords = 8 << 10
 )
 
-// output makes log records of what an instance logs and prints. Each call has its
-// share, MaxOutputBytes.
+// output makes log records of what an instance logs and prints, as long as the provider
+// does not do so faster than it may.
 type output struct {
 	instance *instance
 	stdout   wasi.Lines
 	stderr   wasi.Lines
-	left     int
 	// lastWords are the lines since a Go guest began to print a panic. They are held
 	// back until it is known whether the guest survived: if not, they are its error.
 	lastWords []string
@@ -60,8 +60,6 @@ func (o *output) init(i *instance) {
 func beginsCrash(line string) bool {
 	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
-
-func (o *output) begin() { o.left = MaxOutputBytes }
 
 // crash takes what the guest printed before it ended.
 func (o *output) crash() string {
@@ -86,16 +84,24 @@ func (o *output) line(stream, line string) {
 	o.record(slog.LevelInfo, line, slog.String(LogStream, stream))
 }
 
-// record writes a record, as long as the call's share lasts.
+// record writes a record, unless too much was written.
 func (o *output) record(level slog.Level, message string, attributes ...slog.Attr) {
-	if o.left < 0 {
-		return
+	s := o.instance.sandbox
+	passes, dries, dropped := s.logRate.take(s.module.host.config.clock.Elapsed(), len(message)+recordCost)
+	if dries {
+		o.write(slog.LevelWarn, fmt.Sprintf("output of the %s is dropped, as it comes to more than %d bytes per second; the option WithLogRate sets the limit",
+			s.module.World, s.logRate.perSecond))
 	}
+	if dropped > 0 {
+		o.write(slog.LevelWarn, fmt.Sprintf("%d bytes of the output of the %s were dropped", dropped, s.module.World))
+	}
+	if passes {
+		o.write(level, message, attributes...)
+	}
+}
+
+func (o *output) write(level slog.Level, message string, attributes ...slog.Attr) {
 	s, r := o.instance.sandbox, o.instance.call
-	if o.left -= len(message) + recordCost; o.left < 0 {
-		level, message = slog.LevelWarn, "further output of the "+s.module.World.String()+" in this call is dropped"
-		attributes = nil
-	}
 	if r.replaying {
 		level = slog.LevelDebug
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
 
@@ -12,25 +13,27 @@ type pool struct {
 	slots chan struct{}
 	// ended is closed by close.
 	ended chan struct{}
+	// waiting has an element for each call that waits for one of the slots.
+	waiting chan struct{}
 
 	mu     sync.Mutex
 	idle   []*instance
 	closed bool
 }
 
-func newPool(size int) *pool {
-	return &pool{slots: make(chan struct{}, size), ended: make(chan struct{})}
+// newPool makes a pool for so many calls at once, and so many more that wait.
+func newPool(size, waiting int) *pool {
+	return &pool{slots: make(chan struct{}, size), ended: make(chan struct{}), waiting: make(chan struct{}, waiting)}
 }
+
+// errCrowded is a call that comes when too many are waiting.
+var errCrowded = errors.New("too many calls are waiting")
 
 // take waits until one more call may run, and answers an idle instance for it, nil
 // where there is none. put or leave ends the call.
 func (p *pool) take(ctx context.Context) (*instance, error) {
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-p.ended:
-		return nil, errClosed
+	if err := p.enter(ctx); err != nil {
+		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,6 +48,29 @@ func (p *pool) take(ctx context.Context) (*instance, error) {
 	i := p.idle[last]
 	p.idle = p.idle[:last]
 	return i, nil
+}
+
+// enter waits for a slot.
+func (p *pool) enter(ctx context.Context) error {
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case p.waiting <- struct{}{}:
+		defer func() { <-p.waiting }()
+	default:
+		return errCrowded
+	}
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-p.ended:
+		return errClosed
+	}
 }
 
 // put ends a call and keeps the instance. False: the pool is closed, and the call has

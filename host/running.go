@@ -14,6 +14,8 @@ type running struct {
 	method  string
 	monitor abi.Monitor
 	assets  *guestAssets
+	// limits is what the call may take, and left what it may still.
+	limits, left callLimits
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
 
@@ -30,14 +32,14 @@ type running struct {
 	grace    time.Duration
 }
 
-// begin makes the contexts of a call that may take so long. finish must be called.
-func begin(ctx context.Context, method string, timeout, grace time.Duration) *running {
-	r := &running{method: method, assets: &guestAssets{opener: abi.AssetsFrom(ctx)}}
+// begin makes the contexts of a call with its limits. finish must be called.
+func begin(ctx context.Context, method string, limits callLimits, grace time.Duration) *running {
+	r := &running{method: method, limits: limits, left: limits, assets: &guestAssets{opener: abi.AssetsFrom(ctx)}}
 	if method == "call" || method == "construct" {
 		r.monitor = abi.MonitorFrom(ctx)
 	}
 	r.grace = grace
-	r.deadline, r.ends = time.Now().Add(timeout), &overrun{timeoutError(timeout)}
+	r.deadline, r.ends = time.Now().Add(limits.timeout), &ExceededError{LimitTime, uint64(limits.timeout)}
 	limited, release := context.WithDeadlineCause(ctx, r.deadline, r.ends)
 	if earlier, _ := limited.Deadline(); earlier.Before(r.deadline) {
 		r.deadline, r.ends = earlier, context.DeadlineExceeded
@@ -55,6 +57,27 @@ func begin(ctx context.Context, method string, timeout, grace time.Duration) *ru
 		}
 	})
 	return r
+}
+
+// hostCall counts a call of the host by the guest.
+func (r *running) hostCall() {
+	r.spend(&r.left.hostCalls, 1, LimitHostCalls, r.limits.hostCalls)
+}
+
+// randomBytes counts random bytes that the guest asks for.
+func (r *running) randomBytes(n uint64) {
+	r.spend(&r.left.randomBytes, n, LimitRandom, r.limits.randomBytes)
+}
+
+// spend takes from what is left, and ends the guest where there is too little.
+func (r *running) spend(left *uint64, n uint64, limit Limit, most uint64) {
+	if n <= *left {
+		*left -= n
+		return
+	}
+	exceeded := &ExceededError{limit, most}
+	r.end(exceeded)
+	panic(exceeded)
 }
 
 // end stops the call at once.

@@ -23,6 +23,7 @@ type sandbox struct {
 	tcp       []TCPGrant
 	store     abi.KV
 	audit     func(Use)
+	logRate   *logRate
 	env       []string
 	expected  string
 	identity  atomic.Pointer[identity]
@@ -79,7 +80,8 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.http = newHTTPClient(grants.HTTP, m.host.config.roots)
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.running, s.open = make(map[*running]struct{}), 1
-	s.instances = newPool(instances)
+	s.instances = newPool(instances, m.host.config.most.waitingCalls)
+	s.logRate = newLogRate(m.host.config.most.logRate)
 	s.identity.Store(&identity{name: name})
 	if manifest := m.Manifest; manifest != nil {
 		s.identity.Store(&identity{manifest.Name, manifest.Version})
@@ -170,6 +172,8 @@ func (s *sandbox) takeWith(ctx context.Context, method string, state setupState)
 	switch {
 	case errors.Is(err, errClosed):
 		return nil, s.gone(method)
+	case errors.Is(err, errCrowded):
+		return nil, s.refuse(method, &ExceededError{LimitWaitingCalls, uint64(s.module.host.config.most.waitingCalls)})
 	case err != nil:
 		return nil, s.cancelled(method, err)
 	}

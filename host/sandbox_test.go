@@ -3,7 +3,6 @@ package host_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,15 +96,4 @@ func TestOutputBecomesLogRecords(t *testing.T) {
 		`level=ERROR msg="forged\nlevel=ERROR \\u202emsg=evil" provider=probe method=invoke`,
 		`level=INFO msg="forged\nlevel=ERROR \\u202emsg=evil" provider=probe method=invoke ephemeral=true`,
 	}, logged.lines())
-}
-
-func TestOutputIsBoundedInEachCall(t *testing.T) {
-	logged := &records{}
-	p := provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{Logger: logged.logger()})
-	mustDo(t, p, "print", strings.Repeat("x", 1023)+"\n", "4096")
-	lines := logged.lines()
-	require.Less(t, len(lines), 1024)
-	require.Equal(t, `level=WARN msg="further output of the provider in this call is dropped" provider=probe method=invoke`, lines[len(lines)-1])
-	mustDo(t, p, "print", "again\n", "1")
-	require.Equal(t, `level=INFO msg=again provider=probe method=invoke stream=stdout`, logged.lines()[len(lines)])
 }

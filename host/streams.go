@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
@@ -28,10 +27,10 @@ type stream struct {
 	closed   bool
 }
 
-func (s *streams) reserve() bool {
+func (s *streams) reserve(most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.open)+s.starting >= MaxStreams {
+	if len(s.open)+s.starting >= most {
 		return false
 	}
 	s.starting++
@@ -94,8 +93,8 @@ func (s *stream) close() {
 // read to its end or closed.
 func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
 	const method = "stream-invoke"
-	if !p.streams.reserve() {
-		return 0, p.fail(method, abi.ErrorKindUnavailable, fmt.Sprintf("%d streams of the provider are open already: close one", MaxStreams))
+	if most := p.module.host.config.most.streams; !p.streams.reserve(most) {
+		return 0, p.refuse(method, &ExceededError{LimitStreams, uint64(most)})
 	}
 	begun, err := p.beginStream(ctx, method, request)
 	handle := p.streams.settle(begun)

@@ -43,14 +43,20 @@ func (i *instance) describeTrap(err error) string {
 	}
 	var b strings.Builder
 	b.WriteString("the " + i.sandbox.module.World.String() + " crashed: " + reason)
-	used, limit := i.memorySize(), uint64(i.sandbox.module.host.config.memoryPages())*wasmPage
-	if float64(used) > nearlyAll*float64(limit) {
-		fmt.Fprintf(&b, "\nit had used %d of the %d MiB of memory that it may have", used>>20, limit>>20)
-	}
 	for _, frame := range where {
 		b.WriteString("\n  at " + frame)
 	}
 	return b.String()
+}
+
+// memoryExceeded tells whether a crash is one for want of memory: then the guest has used
+// most of what it may have, and the error has the limit.
+func (i *instance) memoryExceeded() *ExceededError {
+	limit := uint64(i.sandbox.module.host.config.memoryPages()) * wasmPage
+	if float64(i.memorySize()) <= nearlyAll*float64(limit) {
+		return nil
+	}
+	return &ExceededError{LimitMemory, limit}
 }
 
 func (i *instance) memorySize() uint64 {

@@ -59,7 +59,7 @@ func start(ctx context.Context, wasm []byte, v variant) (*instance, error) {
 		return nil, err
 	}
 	i.tank.Connect(i.module)
-	i.provider = canon.NewGuest(i, hostcbor.New(property.Limits{}), host.MaxAnswerBytes)
+	i.provider = canon.NewGuest(i, hostcbor.New(property.Limits{}), host.DefaultAnswerBytes)
 	return i, nil
 }
 

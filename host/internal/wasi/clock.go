@@ -82,7 +82,7 @@ const (
 	eventSize        = 32
 	// maxSubscriptions is more than any runtime asks for at once: one for each open
 	// file and a timer.
-	maxSubscriptions = 4 * maxHandles
+	maxSubscriptions = 4 * DefaultOpenFiles
 
 	eventClock = 0
 	eventRead  = 1

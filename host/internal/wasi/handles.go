@@ -4,9 +4,9 @@ import (
 	"os"
 )
 
-// maxHandles bounds the files and directories that a guest has open at once, beside
+// DefaultOpenFiles bounds the files and directories that a guest has open at once, beside
 // its standard streams and preopened directories.
-const maxHandles = 256
+const DefaultOpenFiles = 256
 
 // File types, as in the `filetype` of preview 1.
 const (
@@ -81,8 +81,9 @@ func (h *handle) rights() uint64 {
 // handles is an instance's descriptor table.
 type handles struct {
 	table []*handle
-	// reserved is how many descriptors there were at the start.
-	reserved int
+	// reserved is how many descriptors there were at the start, and most how many there
+	// may be beside them.
+	reserved, most int
 }
 
 func (t *handles) reset(config Config) {
@@ -110,7 +111,7 @@ func (t *handles) reset(config Config) {
 			directory: directory{node: m.node, mount: m},
 		})
 	}
-	t.reserved = len(t.table)
+	t.reserved, t.most = len(t.table), config.OpenFiles
 }
 
 func (t *handles) get(fd uint32) *handle {
@@ -128,7 +129,7 @@ func (t *handles) add(h *handle) (uint32, Errno) {
 			return uint32(fd), success
 		}
 	}
-	if len(t.table) >= t.reserved+maxHandles {
+	if len(t.table) >= t.reserved+t.most {
 		h.close()
 		return 0, errMfile
 	}

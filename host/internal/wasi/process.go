@@ -69,6 +69,9 @@ func randomGet(c *call) Errno {
 	if errno != success {
 		return errno
 	}
+	if taken := c.sys.config.RandomTaken; taken != nil {
+		taken(uint64(len(buffer)))
+	}
 	for len(buffer) > 0 {
 		c.mustGoOn()
 		chunk := buffer[:min(len(buffer), randomChunk)]

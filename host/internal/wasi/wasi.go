@@ -15,6 +15,7 @@
 package wasi
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -46,6 +47,12 @@ type Config struct {
 	Stdout, Stderr func([]byte)
 	// Files is the file system; nil has no directory at all.
 	Files *FileSystem
+	// OpenFiles bounds the files that are open at once; 0 is [DefaultOpenFiles].
+	OpenFiles int
+	// Called is called at each call of a function, and RandomTaken before a guest gets so
+	// many random bytes. They may end the guest by a panic with an error.
+	Called      func()
+	RandomTaken func(bytes uint64)
 }
 
 // System is the state of one instance: its configuration and its open files.
@@ -66,6 +73,7 @@ func New(config Config) *System {
 	if config.Files == nil {
 		config.Files = emptyFileSystem()
 	}
+	config.OpenFiles = cmp.Or(config.OpenFiles, DefaultOpenFiles)
 	s := &System{config: config}
 	s.handles.reset(config)
 	return s
@@ -182,6 +190,9 @@ func (f function) enter() api.GoModuleFunc {
 		}
 		c := call{ctx: ctx, sys: sys, mem: memory{module.Memory()}, args: stack[:len(f.params)]}
 		c.mustGoOn()
+		if called := sys.config.Called; called != nil {
+			called()
+		}
 		stack[0] = uint64(f.call(&c))
 	}
 }
