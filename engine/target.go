@@ -106,7 +106,7 @@ type TargetNotFoundError struct {
 // Error names it.
 func (e *TargetNotFoundError) Error() string {
 	msg := fmt.Sprintf("--%s %s: there is no such resource: husk state ls lists those of the stack", e.Option, e.Pattern)
-	if !strings.Contains(string(e.Pattern), "$") {
+	if !strings.ContainsAny(string(e.Pattern), "*$") {
 		msg += " (in a shell, a URN with $ in it needs single quotes)"
 	}
 	return msg

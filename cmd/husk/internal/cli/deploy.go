@@ -18,9 +18,9 @@ import (
 // deployFlags are those of the commands that run the engine.
 type deployFlags struct {
 	deployOptions
-	yes, diff, refresh, installed bool
-	parallel                      int
-	grants                        []string
+	yes, diff, refresh, installed, previewOnly bool
+	parallel                                   int
+	grants                                     []string
 }
 
 // command is a command that runs the engine.
@@ -55,6 +55,7 @@ func (a *app) refresh() *cobra.Command {
 	f := &deployFlags{}
 	c := command{name: "refresh", preview: engine.PreviewRefresh, perform: engine.Refresh, question: "Record this?"}
 	cmd := a.deployment(c, f, "Read every resource and record how it is")
+	f.addPreviewOnly(cmd)
 	f.addPending(cmd)
 	f.addRunProgram(cmd)
 	f.addInstalled(cmd)
@@ -66,6 +67,8 @@ func (a *app) destroy() *cobra.Command {
 	c := command{name: "destroy", preview: engine.PreviewDestroy, perform: engine.Destroy, question: "Delete these resources?"}
 	cmd := a.deployment(c, f, "Delete every resource of the stack")
 	f.addRefresh(cmd)
+	f.addPreviewOnly(cmd)
+	f.addExcludeProtected(cmd)
 	f.addFailures(cmd)
 	f.addRunProgram(cmd)
 	f.addInstalled(cmd)
@@ -74,6 +77,10 @@ func (a *app) destroy() *cobra.Command {
 
 func (f *deployFlags) addRefresh(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "read every resource first")
+}
+
+func (f *deployFlags) addPreviewOnly(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, and change nothing")
 }
 
 func (f *deployFlags) addInstalled(cmd *cobra.Command) {
@@ -86,11 +93,17 @@ func (f *deployFlags) addInstalled(cmd *cobra.Command) {
 func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: c.name, Short: short, Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.deploy(cmd.Context(), c, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.previewOnly {
+				c.perform = nil
+			}
+			return a.deploy(cmd.Context(), c, f)
+		},
 	}
 	if c.perform != nil {
 		cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking")
 	}
+	f.addSelection(cmd)
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
 	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
 	return cmd

@@ -11,15 +11,16 @@ import (
 
 // deployOptions are the flags that change what a deployment does.
 type deployOptions struct {
+	selectionFlags
 	continueOnError, ignoreProtect, updateOnImport, legacyDiff, runProgram bool
 	clearPendingCreates                                                    bool
-	replace, adopt                                                         []string
+	adopt                                                                  []string
 }
 
 // addUpdate adds the flags of commands that update resources.
 func (o *deployOptions) addUpdate(cmd *cobra.Command) {
 	o.addFailures(cmd)
-	cmd.Flags().StringArrayVar(&o.replace, "replace", nil, "replace the resource with this URN, or those of a pattern, though nothing of them changed; can be repeated")
+	o.addReplace(cmd)
 	cmd.Flags().BoolVar(&o.updateOnImport, "update-on-import", false,
 		"update an imported resource to what the program says where it differs, instead of refusing it")
 	cmd.Flags().BoolVar(&o.legacyDiff, "legacy-diff", false, "ask providers what differs only where inputs changed")
@@ -50,8 +51,8 @@ func (o *deployOptions) apply(d *engine.Deployment) error {
 	d.ContinueOnError, d.IgnoreProtect = o.continueOnError, o.ignoreProtect
 	d.UpdateOnImport, d.LegacyDiff = o.updateOnImport, o.legacyDiff
 	d.RunProgram, d.ClearPendingCreates = o.runProgram, o.clearPendingCreates
-	for _, text := range o.replace {
-		d.Replace = append(d.Replace, engine.Pattern(text))
+	if err := o.selectionFlags.apply(d); err != nil {
+		return err
 	}
 	for _, text := range o.adopt {
 		i := strings.LastIndex(text, "=")
