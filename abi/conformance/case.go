@@ -13,6 +13,8 @@ type Cases struct {
 	Seed *uint64
 	// Parameters are the words that make the provider into another package first.
 	Parameters []string
+	// Extension has the provider serve that package beside its own.
+	Extension bool
 	// Config is the provider's configuration.
 	Config property.Map
 	// Configurations are checked and compared, not applied.

@@ -30,7 +30,7 @@ import (
 //
 // All members are optional; error in expect is the kind of error that create or the
 // function must answer. Beside these, a document may say the checks to run, the
-// arguments of a parameterization (parameters), cases of the configuration that are
+// arguments of a parameterization (parameters) and whether it is that of an extension, cases of the configuration that are
 // checked and not applied (configurations), and, in files that a run wrote, the
 // provider and the seed. Errors say where in the document.
 func ReadCases(document any) (*Cases, error) {
@@ -41,6 +41,7 @@ func ReadCases(document any) (*Cases, error) {
 		"seed":           func(at string, v any) { n := uint64(r.number(at, v)); c.Seed = &n },
 		"checks":         func(at string, v any) { c.Checks = r.checks(at, v) },
 		"parameters":     func(at string, v any) { c.Parameters = r.texts(at, v) },
+		"extension":      func(at string, v any) { c.Extension = r.bool(at, v) },
 		"config":         func(at string, v any) { c.Config = r.properties(at, v) },
 		"configurations": func(at string, v any) { c.Configurations = r.cases(at, v, "inputs") },
 		"resources":      func(at string, v any) { c.Resources = r.tokens(at, v, "inputs") },
@@ -124,6 +125,14 @@ func (r *caseReader) text(at string, v any) string {
 func (r *caseReader) texts(at string, v any) (texts []string) {
 	r.list(at, v, func(at string, v any) { texts = append(texts, r.text(at, v)) })
 	return texts
+}
+
+func (r *caseReader) bool(at string, v any) bool {
+	b, ok := v.(bool)
+	if !ok {
+		r.fail(at, "it is to be true or false")
+	}
+	return b
 }
 
 func (r *caseReader) number(at string, v any) float64 {
@@ -234,6 +243,7 @@ func (c *Cases) Document() map[string]any {
 	set("provider", c.Provider, c.Provider != "")
 	set("checks", anys(c.Checks), len(c.Checks) > 0)
 	set("parameters", anys(c.Parameters), len(c.Parameters) > 0)
+	set("extension", true, c.Extension)
 	set("config", mapLiteral(c.Config), c.Config.Len() > 0)
 	set("configurations", casesDocument(c.Configurations, "inputs"), len(c.Configurations) > 0)
 	set("resources", tokensDocument(c.Resources, "inputs"), len(c.Resources) > 0)

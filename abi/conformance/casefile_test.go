@@ -58,7 +58,7 @@ func TestWrittenCases(t *testing.T) {
 func TestCasesThatCannotBeRead(t *testing.T) {
 	for _, test := range []struct{ cases, message string }{
 		{`[]`, "cases: it is to be an object"},
-		{`{"resorces": {}}`, `cases: there is no member "resorces" here; did you mean "resources"? there are checks, config, configurations, functions, parameters, provider, resources, seed`},
+		{`{"resorces": {}}`, `cases: there is no member "resorces" here; did you mean "resources"? there are checks, config, configurations, extension, functions, parameters, provider, resources, seed`},
 		{`{"resources": {"a:b:C": {}}}`, `cases: resources["a:b:C"]: it is to be a list`},
 		{`{"resources": {"a:b:C": [{"args": {}}]}}`, `cases: resources["a:b:C"][0]: there is no member "args" here; there are expect, inputs, name, updates`},
 		{`{"functions": {"a:b:c": [{"args": {"x": {"fn::secrt": 1}}}]}}`, `cases: functions["a:b:c"][0].args: x: fn::secrt: there is no such function; there are fn::secret, fn::unknown, fn::number, fn::asset, fn::archive, fn::resource, fn::output, and fn::object`},

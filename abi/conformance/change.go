@@ -89,10 +89,23 @@ func changedValue(t *schema.Type, v property.Value) (property.Value, bool) {
 	case property.KindAsset:
 		a, _ := v.AsAsset()
 		return property.AssetOf(textAsset(a.Text + "x")), a.Source == property.SourceText
+	case property.KindArchive:
+		return changedArchive(v)
 	case property.KindArray:
 		return changedArray(t, v)
 	case property.KindObject:
 		return changedObject(t, v)
+	}
+	return v, false
+}
+
+// changedArchive changes the first member of an archive that can be changed.
+func changedArchive(v property.Value) (property.Value, bool) {
+	a, _ := v.AsArchive()
+	for name, member := range a.Assets.All() {
+		if member, ok := changedValue(&schema.Type{Kind: schema.KindAny}, member); ok {
+			return property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: a.Assets.With(name, member)}), true
+		}
 	}
 	return v, false
 }

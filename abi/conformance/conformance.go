@@ -48,6 +48,9 @@ type Options struct {
 	Config property.Map
 	// Parameters make the provider into another package first; nil for none.
 	Parameters *abi.Parameters
+	// Extension has the provider serve that package beside its own, in place of becoming
+	// it. The package is tested, with the configuration of the provider.
+	Extension bool
 	// ReadOnly leaves out what creates, changes, or deletes resources.
 	ReadOnly bool
 	// Observe tells what the provider can change outside of itself: a digest for each
@@ -92,6 +95,7 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Parameters == nil && len(o.Cases.Parameters) > 0 {
 		o.Parameters = &abi.Parameters{Case: abi.ParametersCaseArgs, Args: o.Cases.Parameters}
+		o.Extension = o.Cases.Extension
 	}
 	return o
 }

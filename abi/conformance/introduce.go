@@ -29,7 +29,10 @@ type run struct {
 	opened  []*session
 	report  *Report
 
+	// who is the package that is tested, and base the name of the one whose provider is
+	// configured: another one where that is an extension.
 	who    abi.HandshakeResponse
+	base   string
 	schema *schema.Package
 	// first and second answer what needs no configuration.
 	first, second *session
@@ -74,12 +77,16 @@ func (r *run) introduce(ctx context.Context) (ready bool, err error) {
 	r.who, err = shake(ctx, r.first)
 	if err == nil {
 		r.report.Name, r.report.Version, r.report.SDK = r.who.Name, r.who.Version, r.who.SDK
+		r.base = r.who.Name
 	}
 	outcome := r.handshakeOutcome(ctx, err)
 	f.report(ruleHandshake, outcome)
 	if outcome == nil {
-		if outcome = errors.Join(r.parameterize(ctx, r.first), r.parameterize(ctx, r.second)); outcome == nil {
-			r.schema, outcome = r.readSchema(ctx, r.first)
+		if outcome = r.parameterize(ctx, r.first); outcome == nil {
+			outcome = r.parameterize(ctx, r.second)
+		}
+		if outcome == nil {
+			r.schema, outcome = r.readSchemas(ctx, r.first)
 		}
 		f.report(ruleSchema, outcome)
 	}
@@ -123,22 +130,56 @@ func (r *run) handshakeOutcome(ctx context.Context, err error) error {
 	return nil
 }
 
-// parameterize makes the provider into the package that the options ask for.
+// parameterize makes the provider into the package that the options ask for, or has it
+// serve that beside its own.
 func (r *run) parameterize(ctx context.Context, s *session) error {
 	if r.options.Parameters == nil {
 		return nil
 	}
-	response, err := ask(ctx, s, abi.Provider.Parameterize, abi.ParameterizeRequest{Parameters: *r.options.Parameters})
+	response, err := ask(ctx, s, abi.Provider.Parameterize, abi.ParameterizeRequest{
+		Parameters: *r.options.Parameters, Extension: r.options.Extension,
+	})
 	if err != nil {
 		return fmt.Errorf("parameterize: %s", reason(err))
 	}
 	r.who.Name, r.who.Version = response.Name, response.Version
 	r.report.Name, r.report.Version = response.Name, response.Version
+	if !r.options.Extension {
+		r.base = response.Name
+	}
 	return nil
 }
 
-func (r *run) readSchema(ctx context.Context, s *session) (*schema.Package, error) {
+// readSchemas reads the schema of the package. That of an extension says nothing of a
+// configuration, for it has that of the provider.
+func (r *run) readSchemas(ctx context.Context, s *session) (*schema.Package, error) {
+	if !r.options.Extension {
+		return r.readSchema(ctx, s, abi.GetSchemaRequest{})
+	}
+	pkg, err := r.readSchema(ctx, s, abi.GetSchemaRequest{SubpackageName: r.who.Name, SubpackageVersion: r.who.Version})
+	if err != nil {
+		return nil, err
+	}
+	if len(pkg.Config.Properties) > 0 {
+		return nil, errors.New("the schema of the extension has a configuration, and it is the provider that is configured")
+	}
 	response, err := ask(ctx, s, abi.Provider.GetSchema, abi.GetSchemaRequest{})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return pkg, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get-schema of %s: %s", r.base, reason(err))
+	}
+	own, err := schemajson.Parse([]byte(response.Schema))
+	if err != nil {
+		return nil, fmt.Errorf("of %s: %w", r.base, err)
+	}
+	pkg.Config = own.Config
+	return pkg, nil
+}
+
+func (r *run) readSchema(ctx context.Context, s *session, request abi.GetSchemaRequest) (*schema.Package, error) {
+	response, err := ask(ctx, s, abi.Provider.GetSchema, request)
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil, skipf("the provider has no schema, from which the other checks are made")
 	}
@@ -297,4 +338,4 @@ func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
 	return response.Inputs, nil
 }
 
-func (r *run) providerType() string { return "pulumi:providers:" + r.who.Name }
+func (r *run) providerType() string { return "pulumi:providers:" + r.base }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +19,10 @@ import (
 // rule is the environment variable that makes the module break a rule.
 const rule = "NOTES_BREAK"
 
+// cancelGrace is how long the host lets a guest go on that was cancelled: not as long as
+// it does elsewhere, because a test waits for it.
+const cancelGrace = 1200 * time.Millisecond
+
 // loadModule builds and compiles testdata/wrong, which takes most of the time of its tests.
 func loadModule(t *testing.T) *host.Module {
 	t.Helper()
@@ -26,7 +31,7 @@ func loadModule(t *testing.T) *host.Module {
 	}
 	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../../testdata/wrong")
 	require.NoError(t, err)
-	h, err := host.New(t.Context(), host.NewConfig())
+	h, err := host.New(t.Context(), host.NewConfig().WithCancelGrace(cancelGrace))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	module, err := h.LoadBytes(t.Context(), data)

@@ -92,7 +92,7 @@ func (r *Report) Rerun(failed Result) *Cases {
 	seed := r.Seed
 	c := &Cases{Provider: r.Name + " " + r.Version, Checks: []string{failed.Check}, Seed: &seed}
 	if r.given != nil {
-		c.Parameters, c.Config = r.given.Parameters, r.given.Config
+		c.Parameters, c.Extension, c.Config = r.given.Parameters, r.given.Extension, r.given.Config
 	}
 	if failed.Case == nil {
 		return c

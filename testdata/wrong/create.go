@@ -103,15 +103,15 @@ func breaksSecretsDerived(p *notes.Provider) abi.Provider {
 	return p
 }
 
-// pause is how long a note takes to write.
-const pause = time.Second
+// pause is how long a note takes to write: longer than a host lets a guest go on that was
+// cancelled.
+const pause = 10 * time.Second
 
 // breaksCancelledCreate: its Create does not notice that it was cancelled.
 type breaksCancelledCreate struct{ *notes.Provider }
 
 func (p breaksCancelledCreate) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
 	if !request.Preview {
-		// Longer than a host waits. One that was not cancelled does not.
 		for deadline := time.Now().Add(pause); time.Now().Before(deadline); {
 		}
 	}

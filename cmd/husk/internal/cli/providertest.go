@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -31,6 +34,7 @@ type providerTestFlags struct {
 	generated                 int
 	only, grants              []string
 	config, parameters        []string
+	extension                 bool
 	readOnly, all, list, logs bool
 	failures                  string
 }
@@ -53,7 +57,9 @@ func (a *app) providerTest() *cobra.Command {
 			"        expect: {outputs: {max: 9}}                       # or refused: [max], or error: not-found\n" +
 			"  functions:\n" +
 			"    tls:getPublicKey:\n" +
-			"      - args: {privateKeyPem: {fn::secret: \"-----BEGIN ...\"}}\n",
+			"      - args: {privateKeyPem: {fn::secret: \"-----BEGIN ...\"}}\n\n" +
+			"Assets are {fn::asset: {text: TEXT}}, or path or uri, and archives {fn::archive: {path: PATH}}, or uri\n" +
+			"or assets. Paths are relative to the working directory.\n",
 		Example: "  husk provider test random.wasm\n" +
 			"  husk provider test ./local --grant fs=scratch:rw\n" +
 			"  husk provider test tls.wasm --cases tls.yaml --only secrets",
@@ -76,6 +82,7 @@ func (a *app) providerTest() *cobra.Command {
 	flags.StringArrayVar(&f.grants, "grant", nil, "grant fs=DIR:rw, fs=DIR, env=NAME, or http=URL; can be repeated")
 	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
 	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
+	flags.BoolVar(&f.extension, "extension", false, "have the provider serve the package of the parameters beside its own, and test that")
 	flags.BoolVar(&f.readOnly, "read-only", false, "leave out what creates, changes, or deletes resources")
 	flags.BoolVar(&f.all, "all", false, "show the checks that succeed, and those that do not apply, too")
 	flags.BoolVar(&f.logs, "logs", false, "show what the provider logs and prints")
@@ -120,7 +127,11 @@ func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlag
 			return err
 		}
 		report, err := conformance.Run(ctx, func(ctx context.Context) (abi.Provider, error) {
-			return p.Granted(ctx, m, grants, f.logs)
+			tested, err := p.Granted(ctx, m, grants, f.logs)
+			if err != nil {
+				return nil, err
+			}
+			return engine.WithContents(tested, contents.Source{Fetch: contents.HTTP(http.DefaultClient)}), nil
 		}, options)
 		if err != nil {
 			return fmt.Errorf("testing %s: %w", path, err)
@@ -139,7 +150,7 @@ func (a *app) reportTest(report *conformance.Report, path string, f *providerTes
 		err = a.writeJSON(report)
 	} else {
 		err = display.WriteReport(a.out, display.StyleOf(a.out), report, f.all, func(r conformance.Result) string {
-			return fmt.Sprintf("husk provider test %s --case %s%s", path, files[[2]string{r.Subject, r.Check}], f.repeated())
+			return fmt.Sprintf("husk provider test %s --case %s%s", shellWord(path), shellWord(files[[2]string{r.Subject, r.Check}]), f.repeated())
 		})
 	}
 	if err != nil {
@@ -161,6 +172,9 @@ func (f *providerTestFlags) repeated() string {
 		for _, v := range flag.values {
 			fmt.Fprintf(&b, " --%s %s", flag.name, shellWord(v))
 		}
+	}
+	if f.extension {
+		b.WriteString(" --extension")
 	}
 	return b.String()
 }
@@ -234,8 +248,12 @@ func (f *providerTestFlags) options() (conformance.Options, error) {
 	if o.Config, err = parseConfig(f.config); err != nil {
 		return o, err
 	}
+	if f.extension && len(f.parameters) == 0 {
+		return o, usagef("--extension: say with --parameter what the extension is made of")
+	}
 	if len(f.parameters) > 0 {
 		o.Parameters = &abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}
+		o.Extension = f.extension
 	}
 	for _, name := range f.only {
 		if !isCheck(name) {
