@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -23,7 +24,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/examples/internal/commandtest"
 	"github.com/husk-dev/husk/examples/internal/petstore"
+	"github.com/husk-dev/husk/examples/internal/postgrestest"
 	local "github.com/husk-dev/husk/examples/providers/local/provider"
+	postgresql "github.com/husk-dev/husk/examples/providers/postgresql/provider"
 	random "github.com/husk-dev/husk/examples/providers/random/provider"
 	site "github.com/husk-dev/husk/examples/providers/site/provider"
 	tls "github.com/husk-dev/husk/examples/providers/tls/provider"
@@ -54,6 +57,9 @@ var examples = []example{
 		"read by the ID alone: a certificate cannot be imported",
 	}},
 	{"site", site.New, nil, nil},
+	{"postgresql", postgresql.New, postgresCases, []string{
+		"read by the ID alone: id: a grant cannot be imported",
+	}},
 }
 
 // Every example keeps to the contract.
@@ -61,11 +67,12 @@ func TestConformance(t *testing.T) {
 	for _, example := range examples {
 		t.Run(example.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
+			var cases *conformance.Cases
+			if example.cases != nil {
+				cases = example.cases(t)
+			}
 			for seed := range uint64(3) {
-				options := conformance.Options{Seed: seed}
-				if example.cases != nil {
-					options.Cases = example.cases(t)
-				}
+				options := conformance.Options{Seed: seed, Cases: cases}
 				report, err := conformance.Run(t.Context(), func(context.Context) (abi.Provider, error) {
 					return guest.New(example.new())
 				}, options)
@@ -98,12 +105,17 @@ func TestProviderTest(t *testing.T) {
 			p := husk.Project(t)
 			t.Chdir(p.Dir)
 			p.Write("cases.json", "{}")
+			grant := "fs=.:rw"
 			if example.cases != nil {
-				cases, err := json.Marshal(example.cases(t).Document())
+				cases := example.cases(t)
+				if port, ok := cases.Config.Get("port").AsNumber(); ok {
+					grant = fmt.Sprintf("tcp=localhost:%.f", port)
+				}
+				document, err := json.Marshal(cases.Document())
 				require.NoError(t, err)
-				p.Write("cases.json", string(cases))
+				p.Write("cases.json", string(document))
 			}
-			requireReport(t, p, example, providers, "--cases", "cases.json", "--grant", "fs=.:rw")
+			requireReport(t, p, example, providers, "--cases", "cases.json", "--grant", grant)
 		})
 	}
 	t.Run("openapi", func(t *testing.T) {
@@ -220,4 +232,46 @@ func tlsCases(t *testing.T) *conformance.Cases {
 			"tls:getCertificate": {{Inputs: object("content", certificate)}},
 		},
 	}
+}
+
+// postgresCases have a server with something in it, which generated names are not.
+func postgresCases(t *testing.T) *conformance.Cases {
+	server := postgrestest.Start(t)
+	server.Execute(t, "postgres", "CREATE ROLE member; CREATE SCHEMA reports; CREATE TABLE reports.sales (item text); DROP EXTENSION plpgsql")
+	config := object()
+	for name, setting := range server.Configuration() {
+		config = config.With(name, value(setting))
+	}
+	return &conformance.Cases{
+		Config: config,
+		Resources: map[string][]conformance.Case{
+			"postgresql:Role": {
+				{Inputs: object(), Updates: changed("update", "login", true)},
+				{Inputs: object("login", true, "password", property.Secret(property.String("pa55word")), "roles", []string{"member"}),
+					Updates: changed("update", "connectionLimit", 3)},
+			},
+			"postgresql:Database": {
+				{Inputs: object(), Updates: changed("update", "connectionLimit", 3)},
+				{Inputs: object("owner", "member", "encoding", "SQL_ASCII"), Updates: changed("replace", "encoding", "UTF8")},
+			},
+			"postgresql:Schema": {
+				{Inputs: object("database", "postgres"), Updates: changed("update", "database", "postgres", "owner", "member")},
+			},
+			"postgresql:Grant": {
+				{Inputs: object("role", "member", "database", "postgres", "objectType", "table", "schema", "reports", "privileges", []string{"SELECT"}),
+					Updates: changed("update", "role", "member", "database", "postgres", "objectType", "table", "schema", "reports", "privileges", []string{"ALL"})},
+			},
+			"postgresql:Extension": {
+				{Inputs: object("name", "plpgsql", "database", "postgres"), Updates: changed("update", "name", "plpgsql", "database", "postgres", "dropCascade", true)},
+			},
+		},
+		Functions: map[string][]conformance.Case{
+			"postgresql:query": {{Inputs: object("sql", "SELECT $1 AS a, NULL AS b", "parameters", []string{"x"})}},
+		},
+	}
+}
+
+// changed is one later deployment with these inputs.
+func changed(expect string, pairs ...any) []conformance.Update {
+	return []conformance.Update{{Inputs: object(pairs...), Expect: expect}}
 }

@@ -30,6 +30,8 @@ type Grants struct {
 	Env []string
 	// HTTP are the services that it may send requests to.
 	HTTP []HTTPGrant
+	// TCP are the hosts that it may connect to.
+	TCP []TCPGrant
 }
 
 // FSGrant gives a provider a directory.
@@ -46,6 +48,14 @@ type HTTPGrant struct {
 	URL string
 	// Methods are the HTTP methods; none for all.
 	Methods  []string
+	Position source.Position
+}
+
+// TCPGrant lets a provider connect to a host and port. What they may be is the host's
+// matter.
+type TCPGrant struct {
+	// Address is the host and port as they are written.
+	Address  string
 	Position source.Position
 }
 
@@ -152,8 +162,14 @@ func (d *decoder) grants(n *yaml.Node) Grants {
 					g.HTTP = append(g.HTTP, http)
 				}
 			}
+		case "tcp":
+			for _, e := range d.Elements(f.Value, "grants.tcp") {
+				if address, ok := d.Text(e, "a host and port"); ok {
+					g.TCP = append(g.TCP, TCPGrant{address, source.Of(e)})
+				}
+			}
 		default:
-			d.Unknown(f, "grants", []string{"fs", "env", "http"})
+			d.Unknown(f, "grants", []string{"fs", "env", "http", "tcp"})
 		}
 	}
 	return g

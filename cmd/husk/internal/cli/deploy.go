@@ -87,7 +87,7 @@ func (f *deployFlags) addInstalled(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.installed, "installed", false,
 		"use the providers that the project lists, instead of the modules that made the resources")
 	cmd.Flags().StringArrayVar(&f.grants, "grant", nil,
-		"grant a provider more than the project does: PROVIDER:fs=DIR:rw, PROVIDER:env=NAME, or PROVIDER:http=URL; can be repeated")
+		"grant a provider more than the project does: PROVIDER:fs=DIR:rw, PROVIDER:env=NAME, PROVIDER:http=URL, or PROVIDER:tcp=HOST:PORT; can be repeated")
 }
 
 func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {

@@ -14,7 +14,7 @@ func parseGrants(dir string, texts []string) (host.Grants, error) {
 	for _, text := range texts {
 		kind, what, ok := strings.Cut(text, "=")
 		if !ok || what == "" {
-			return g, usagef("--grant %s: it is to be fs=DIR:rw, fs=DIR, env=NAME, or http=URL", text)
+			return g, usagef("--grant %s: it is to be fs=DIR:rw, fs=DIR, env=NAME, http=URL, or tcp=HOST:PORT", text)
 		}
 		switch kind {
 		case "fs":
@@ -35,8 +35,14 @@ func parseGrants(dir string, texts []string) (host.Grants, error) {
 				return g, usagef("--grant %s: %w", text, err)
 			}
 			g.HTTP = append(g.HTTP, grant)
+		case "tcp":
+			grant, err := host.ParseTCPGrant(what)
+			if err != nil {
+				return g, usagef("--grant %s: %w", text, err)
+			}
+			g.TCP = append(g.TCP, grant)
 		default:
-			return g, usagef("--grant %s: there is no capability %q; there are fs, env, and http", text, kind)
+			return g, usagef("--grant %s: there is no capability %q; there are fs, env, http, and tcp", text, kind)
 		}
 	}
 	return g, nil

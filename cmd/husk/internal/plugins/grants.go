@@ -12,14 +12,24 @@ import (
 // error names the place in the file.
 func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
 	g := host.Grants{Env: declared.Grants.Env}
+	refused := func(at source.Position, what string, err error) (host.Grants, error) {
+		d := p.project.File.Errorf(at, "%s cannot be granted to %s", what, declared.Name)
+		d.Detail = err.Error()
+		return host.Grants{}, source.Diagnostics{d}
+	}
 	for _, service := range declared.Grants.HTTP {
 		grant, err := host.ParseHTTPGrant(service.URL, service.Methods...)
 		if err != nil {
-			d := p.project.File.Errorf(service.Position, "%s cannot be granted to %s", service.URL, declared.Name)
-			d.Detail = err.Error()
-			return host.Grants{}, source.Diagnostics{d}
+			return refused(service.Position, service.URL, err)
 		}
 		g.HTTP = append(g.HTTP, grant)
+	}
+	for _, remote := range declared.Grants.TCP {
+		grant, err := host.ParseTCPGrant(remote.Address)
+		if err != nil {
+			return refused(remote.Position, remote.Address, err)
+		}
+		g.TCP = append(g.TCP, grant)
 	}
 	for _, dir := range declared.Grants.FS {
 		grant, err := host.ProjectGrant(p.project.Dir, dir.Path, dir.Writable)

@@ -1,0 +1,40 @@
+// Package provider manages roles, databases, and what is in them, on a PostgreSQL server,
+// under the tokens and property names of the Pulumi postgresql package. It speaks to the
+// server with pgx, over connections that the host makes.
+package provider
+
+import (
+	"context"
+
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+// New returns the provider.
+func New() guest.Provider {
+	s := &server{}
+	return guest.Provider{
+		Name:        "postgresql",
+		Version:     "3.16.0",
+		DisplayName: "PostgreSQL",
+		Description: "Roles, databases, schemas, privileges, and extensions of a PostgreSQL server.",
+		Keywords:    []string{"postgresql", "database"},
+		License:     "Apache-2.0",
+		Repository:  "https://github.com/husk-dev/husk",
+		Config: guest.ConfigOf(func(_ context.Context, c Config) error {
+			return s.configure(c)
+		}),
+		Resources: []guest.Resource{
+			guest.ResourceOf("postgresql:index/role:Role", Role{s},
+				guest.Doc("A role, which is a user where it may log in, and a group where others are members of it.")),
+			guest.ResourceOf("postgresql:index/database:Database", Database{s}, guest.Doc("A database.")),
+			guest.ResourceOf("postgresql:index/schema:Schema", Schema{s}, guest.Doc("A schema of a database.")),
+			guest.ResourceOf("postgresql:index/grant:Grant", Grant{s},
+				guest.Doc("All privileges that a role has on a database, a schema, or tables or sequences of one.")),
+			guest.ResourceOf("postgresql:index/extension:Extension", Extension{s}, guest.Doc("An extension in a database.")),
+		},
+		Functions: []guest.Function{
+			guest.FunctionOf("postgresql:index/query:query", s.query,
+				guest.Doc("The rows that a query answers. It runs in a transaction that cannot change anything.")),
+		},
+	}
+}
