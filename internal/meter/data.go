@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/tetratelabs/wazero/api"
-
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -24,15 +22,9 @@ const pageSize = 64 << 10
 // zero, up to 100,000 of them. It answers nil where that could make a difference: where
 // segments overlap, do not fit, or are used by code, or the memory is another's.
 func merge(m *wasmfile.Module) []merged {
-	if m.UsesSegments || len(m.Memories) != 1 || len(m.Segments) < 2 {
+	if len(m.Segments) < 2 || !Detachable(m) {
 		return nil
 	}
-	for _, i := range m.Imports {
-		if i.Kind == api.ExternTypeMemory {
-			return nil
-		}
-	}
-	size := uint64(m.Memories[0].Min) * pageSize
 	segments := slices.Clone(m.Segments)
 	byOffset := func(a, b wasmfile.Segment) int { return cmp.Compare(a.Offset, b.Offset) }
 	if !slices.IsSortedFunc(segments, byOffset) {
@@ -42,7 +34,7 @@ func merge(m *wasmfile.Module) []merged {
 	end := uint64(0) // of the segment before
 	first := 0
 	for i, s := range segments {
-		if !s.Known || uint64(s.Offset) < end || uint64(s.Offset)+uint64(len(s.Data)) > size {
+		if uint64(s.Offset) < end {
 			return nil
 		}
 		if i > 0 && uint64(s.Offset)-end > largestGap {

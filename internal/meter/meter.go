@@ -64,6 +64,9 @@ type Options struct {
 	MemoryPages uint32
 	// TableElements bounds all tables together; 0 leaves them as they are.
 	TableElements uint32
+	// Detach leaves out the data segments and makes the start function the export [Start],
+	// for a host that lays out the memory itself. Only for a module that is [Detachable].
+	Detach bool
 }
 
 // Rewrite answers the metered module. It fails only with a *[ReservedError].
@@ -148,6 +151,10 @@ func (w *rewriter) module() {
 	for _, s := range w.m.Sections {
 		if s.ID == wasmfile.SectionCustom {
 			w.custom(s)
+			continue
+		}
+		if w.options.Detach && detached(s.ID) {
+			w.skip(s)
 			continue
 		}
 		for len(missing) > 0 && wasmfile.Order(missing[0]) < wasmfile.Order(s.ID) {
@@ -259,15 +266,22 @@ func (w *rewriter) globals(s wasmfile.Section) {
 func (w *rewriter) exports(s wasmfile.Section) {
 	var indexes []int
 	for i, g := range w.m.Globals[w.m.ImportedGlobals:] {
-		switch g.Type {
-		case api.ValueTypeI32, api.ValueTypeI64, api.ValueTypeF32, api.ValueTypeF64:
-			if g.Mutable {
-				indexes = append(indexes, w.m.ImportedGlobals+i)
-			}
+		if g.Mutable && numeric(g.Type) {
+			indexes = append(indexes, w.m.ImportedGlobals+i)
 		}
 	}
-	w.uleb(uint32(s.Count + len(indexes) + 1))
+	start := w.options.Detach && w.m.HasStart
+	added := len(indexes) + 1
+	if start {
+		added++
+	}
+	w.uleb(uint32(s.Count + added))
 	w.copy(s.Items, s.End)
+	if start {
+		w.name(Start)
+		w.out = append(w.out, api.ExternTypeFunc)
+		w.uleb(w.moved(w.m.Start))
+	}
 	for _, index := range indexes {
 		w.name(GlobalName(index))
 		w.out = append(w.out, api.ExternTypeGlobal)

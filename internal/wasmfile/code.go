@@ -244,6 +244,8 @@ func (r *reader) body(m *Module) Body {
 			nesting--
 		case OpMemoryInit, OpDataDrop:
 			m.UsesSegments = true
+		case OpTableSet, OpTableInit, OpElemDrop, OpTableCopy, OpTableGrow, OpTableFill:
+			m.ChangesTables = true
 		}
 	}
 	code.limit("blocks and branches in one function", branches, m.limits.Branches)

@@ -119,8 +119,11 @@ type Module struct {
 	Segments []Segment
 	// UsesSegments is set if code names data segments.
 	UsesSegments bool
-	// HasStart is set if a function runs at the start.
+	// ChangesTables is set if code changes tables, or names their segments.
+	ChangesTables bool
+	// HasStart is set if a function runs at the start, which is Start.
 	HasStart bool
+	Start    uint32
 
 	Sections []Section
 	Bodies   []Body

@@ -23,6 +23,7 @@ const (
 	OpLocalGet     Opcode = 0x20
 	OpGlobalGet    Opcode = 0x23
 	OpGlobalSet    Opcode = 0x24
+	OpTableSet     Opcode = 0x26
 	OpMemoryGrow   Opcode = 0x40
 	OpI32Const     Opcode = 0x41
 	OpI64Const     Opcode = 0x42
@@ -38,6 +39,7 @@ const (
 	OpMemoryCopy Opcode = prefixMisc<<8 | 10
 	OpMemoryFill Opcode = prefixMisc<<8 | 11
 	OpTableInit  Opcode = prefixMisc<<8 | 12
+	OpElemDrop   Opcode = prefixMisc<<8 | 13
 	OpTableCopy  Opcode = prefixMisc<<8 | 14
 	OpTableGrow  Opcode = prefixMisc<<8 | 15
 	OpTableFill  Opcode = prefixMisc<<8 | 17

@@ -58,8 +58,7 @@ func (m *Module) section(s *Section, r *reader) {
 	case SectionExport:
 		items("exports", limits.Exports, func(int) { m.export(r) })
 	case SectionStart:
-		m.HasStart = true
-		m.funcRef(r)
+		m.HasStart, m.Start = true, m.funcRef(r)
 	case SectionElement:
 		items("element segments", limits.Segments, func(int) { m.element(r) })
 	case SectionDataCount:

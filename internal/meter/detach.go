@@ -1,0 +1,82 @@
+package meter
+
+import (
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// Start is the export that is the start function of a detached module.
+const Start = prefix + "start"
+
+// Detachable tells whether a module's memory can be laid out by its host: it has one
+// memory of its own, and segments at known places inside of it, which no code names.
+// Go's linker, and those of C and Rust, make such modules.
+func Detachable(m *wasmfile.Module) bool {
+	return !m.UsesSegments && len(m.Memories) == 1 && !importsMemory(m) && inside(m)
+}
+
+func importsMemory(m *wasmfile.Module) bool {
+	for _, i := range m.Imports {
+		if i.Kind == api.ExternTypeMemory {
+			return true
+		}
+	}
+	return false
+}
+
+// inside tells whether all segments lie in the memory.
+func inside(m *wasmfile.Module) bool {
+	size := uint64(m.Memories[0].Min) * pageSize
+	for _, s := range m.Segments {
+		if !s.Known || uint64(s.Offset)+uint64(len(s.Data)) > size {
+			return false
+		}
+	}
+	return true
+}
+
+// Lay writes a detached module's data segments into its memory, as an instance has it
+// at the start.
+func Lay(m *wasmfile.Module, memory []byte) {
+	for _, s := range m.Segments {
+		copy(memory[s.Offset:], s.Data)
+	}
+}
+
+// Frozen tells whether an instance's memory and numeric globals are all of its state, so
+// that another one that gets them goes on in its place. It tells the names of those globals.
+func Frozen(m *wasmfile.Module) (globals []string, frozen bool) {
+	if m.ChangesTables || !Detachable(m) {
+		return nil, false
+	}
+	for index, g := range m.Globals {
+		switch {
+		case !g.Mutable:
+		case index < m.ImportedGlobals || !numeric(g.Type):
+			return nil, false
+		default:
+			globals = append(globals, GlobalName(index))
+		}
+	}
+	return globals, true
+}
+
+func numeric(t api.ValueType) bool {
+	switch t {
+	case api.ValueTypeI32, api.ValueTypeI64, api.ValueTypeF32, api.ValueTypeF64:
+		return true
+	}
+	return false
+}
+
+func detached(section byte) bool {
+	return section == wasmfile.SectionStart || section == wasmfile.SectionData || section == wasmfile.SectionDataCount
+}
+
+// skip leaves a section out.
+func (w *rewriter) skip(s wasmfile.Section) {
+	for len(w.refs) > 0 && w.refs[0].Start < s.End {
+		w.refs = w.refs[1:]
+	}
+}
