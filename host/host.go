@@ -85,6 +85,11 @@ func (h *Host) Close(ctx context.Context) error {
 	h.stop(errClosedHost)
 	h.compiling.Wait()
 	err := h.runtime.Close(ctx)
+	for _, l := range h.modules {
+		if l.module != nil {
+			l.module.images.close()
+		}
+	}
 	if h.cache != nil {
 		err = errors.Join(err, h.cache.compiled.Close(ctx))
 	}

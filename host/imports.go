@@ -44,10 +44,11 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 			panic(context.Cause(ctx))
 		}
 		guest, ok := ctx.Value(instanceKey{}).(*instance)
-		if !ok || guest.module == nil {
+		if !ok || guest.exports == nil {
 			panic(errNotReady)
 		}
 		guest.call.hostCall()
+		guest.hostCalls++
 		// What the host does for the guest ends with the caller's context.
 		if err := i.Call(guest.call.soft, guest.guest, &guest.imports, stack); err != nil {
 			panic(err)

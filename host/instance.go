@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
@@ -18,6 +18,11 @@ import (
 // it must not serve again: its memory may be in any state.
 type instance struct {
 	sandbox *sandbox
+	// from is the image that it began with, nil where wazero has made its memory, which
+	// is its own otherwise.
+	from    *snapshot
+	memory  experimental.LinearMemory
+	clock   Clock
 	module  api.Module
 	exports []export // as in the ExportTable of the module's world
 	guest   *canon.Guest
@@ -25,8 +30,9 @@ type instance struct {
 	output  output
 	tank    meter.Tank
 	tcp     *guestTCP
-	// listed counts the uses that the call has listed.
-	listed int
+	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
+	listed    int
+	hostCalls uint64
 
 	// call and ctx belong to the call that is being served.
 	call    *running
@@ -43,16 +49,25 @@ type instance struct {
 
 type instanceKey struct{}
 
-// start makes an instance and initializes it.
+// start makes an instance, from the module's base image where there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
+	if base := s.baseImage(ctx); base != nil {
+		return s.startFrom(ctx, base)
+	}
+	return s.startFrom(ctx, s.module.images.blank)
+}
+
+// startFrom makes an instance that begins with the image, and initializes it where it
+// is not yet.
+func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, error) {
 	s.acquire()
-	i := &instance{sandbox: s}
-	config := &s.module.host.config
+	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from)}
 	i.tcp = newGuestTCP(s.tcp, i.used())
 	i.output.init(i)
+	config := &s.module.host.config
 	i.system = wasi.New(wasi.Config{
-		Args: []string{s.expected}, Env: s.env, Files: s.files,
-		Clock: config.clock, Random: s.module.host.random, OpenFiles: config.most.openFiles,
+		Args: []string{s.module.World.String()}, Env: s.env, Files: s.files,
+		Clock: i.clock, Random: s.module.host.random, OpenFiles: config.most.openFiles,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.hostCall() },
 		RandomTaken: func(bytes uint64) { i.call.randomBytes(bytes) },
@@ -67,22 +82,34 @@ func (s *sandbox) start(ctx context.Context) (*instance, error) {
 }
 
 func (i *instance) initialize() error {
-	m := i.sandbox.module
-	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	module, err := m.host.runtime.InstantiateModule(i.ctx, m.compiled, settings)
-	if err != nil {
+	if err := i.instantiate(i.from); err != nil {
 		return err
 	}
-	i.module = module
-	i.tank.Connect(module)
-	table := m.World.ExportTable()
+	i.tank.Connect(i.module)
+	begun := i.from != nil && !i.from.blank
+	if !begun {
+		if err := i.callOptional(meter.Start); err != nil {
+			return err
+		}
+	}
+	table := i.sandbox.module.World.ExportTable()
 	i.exports = make([]export, len(table))
 	for n := range table {
 		i.exports[n].name = table[n].Name
 	}
-	if initialize := module.ExportedFunction("_initialize"); initialize != nil {
-		_, err = initialize.Call(i.ctx)
+	if begun {
+		return nil
 	}
+	return i.callOptional("_initialize")
+}
+
+// callOptional calls a function without parameters, if the module exports it.
+func (i *instance) callOptional(name string) error {
+	f := i.module.ExportedFunction(name)
+	if f == nil {
+		return nil
+	}
+	_, err := f.Call(i.ctx)
 	return err
 }
 
@@ -194,6 +221,9 @@ func (i *instance) close() {
 	if i.module != nil {
 		// Closing an instance that runs nothing only frees memory, and cannot fail.
 		_ = i.module.Close(context.Background())
+	}
+	if i.memory != nil {
+		i.memory.Free()
 	}
 	i.sandbox.release()
 }

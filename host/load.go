@@ -22,6 +22,7 @@ type Module struct {
 	Info
 	host     *Host
 	compiled wazero.CompiledModule
+	images   *images
 	declared *declaration
 }
 
@@ -127,7 +128,9 @@ func (h *Host) prepare(wasm []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	metered, err := meter.Rewrite(decoded, meter.Options{MemoryPages: h.config.memoryPages(), TableElements: h.config.most.tableElements})
+	metered, err := meter.Rewrite(decoded, meter.Options{
+		MemoryPages: h.config.memoryPages(), TableElements: h.config.most.tableElements, Detach: meter.Detachable(decoded),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +146,11 @@ func (h *Host) prepare(wasm []byte) (*Module, error) {
 	}
 	switch {
 	case err == nil:
-		return &Module{Info: info, host: h, compiled: compiled, declared: newDeclaration("", "")}, nil
+		images, err := newImages(decoded, h.config.random == nil)
+		if err != nil {
+			return nil, err
+		}
+		return &Module{Info: info, host: h, compiled: compiled, images: images, declared: newDeclaration("", "")}, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -29,6 +30,8 @@ type sandbox struct {
 	identity  atomic.Pointer[identity]
 	instances *pool
 	setup     setup
+	// configured is the image of the sandbox as it is set up.
+	configured configured
 
 	mu      sync.Mutex
 	running map[*running]struct{}
@@ -133,6 +136,7 @@ func (s *sandbox) release() {
 	last := s.open == 0
 	s.mu.Unlock()
 	if last {
+		s.configured.close()
 		s.files.Close()
 		s.http.close()
 	}
@@ -192,12 +196,12 @@ func (s *sandbox) ready(ctx context.Context, i *instance, state setupState) (*in
 		i.close()
 		i = nil
 	}
-	if i == nil {
+	fresh := i == nil
+	if fresh {
 		var err error
-		if i, err = s.start(ctx); err != nil {
+		if i, err = s.startFor(ctx, state); err != nil {
 			return nil, err
 		}
-		i.generation = state.generation
 	}
 	for i.applied < len(state.steps) {
 		step := state.steps[i.applied]
@@ -207,7 +211,30 @@ func (s *sandbox) ready(ctx context.Context, i *instance, state setupState) (*in
 		}
 		i.applied++
 	}
+	if fresh && i.applied > 0 && i.usable() {
+		s.configured.keep(i)
+	}
 	return i, nil
+}
+
+// startFor makes an instance that is on the way to a state of the setup.
+func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, error) {
+	from, applied := s.configured.find(state)
+	if from != nil {
+		i, err := s.startFrom(ctx, from)
+		switch {
+		case err == nil:
+			i.generation, i.applied = state.generation, applied
+			return i, nil
+		case !errors.Is(err, image.ErrClosed): // another setup has taken its place
+			return nil, err
+		}
+	}
+	i, err := s.start(ctx)
+	if err == nil {
+		i.generation = state.generation
+	}
+	return i, err
 }
 
 // put gives an instance back, and discards it where it must not be used again.

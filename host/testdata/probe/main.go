@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	guest "github.com/husk-dev/husk/guest-sdk"
@@ -26,7 +27,8 @@ type Config struct {
 var (
 	greeting string
 	served   int
-	name     = instanceName()
+	// name is drawn when it is first asked for, since an instance may begin as another one was.
+	name = sync.OnceValue(instanceName)
 )
 
 func instanceName() string {
@@ -76,7 +78,7 @@ func do(ctx context.Context, d Do) (Done, error) {
 		return Done{}, errors.New("no action " + d.What)
 	}
 	answer, err := act(ctx, d.Args)
-	return Done{answer, name, served}, err
+	return Done{answer, name(), served}, err
 }
 
 var actions = map[string]func(context.Context, []string) (string, error){

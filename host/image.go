@@ -1,0 +1,260 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// snapshot is an instance between two calls: all that another one needs to go on in
+// its place.
+type snapshot struct {
+	memory *image.Image
+	// globals are the values of the module's frozen globals.
+	globals []uint64
+	// elapsed is the monotonic clock of the instance. It must not run backwards.
+	elapsed time.Duration
+	// blank is the module before it has run.
+	blank bool
+}
+
+// images are the images that all users of a module share. Nothing in them is of any
+// user: an instance that was granted nothing has made them.
+type images struct {
+	// blank is the memory with the module's data, nil where wazero lays it out.
+	blank *snapshot
+	// globals are the names of the globals that belong to an image. Without frozen, the
+	// state of instances is more than images hold, and each has to start itself.
+	globals []string
+	frozen  bool
+
+	// making is held while the base image is made. There may be none.
+	making sync.Mutex
+	made   bool
+	base   *snapshot
+}
+
+// newImages lays out the memory of a module that leaves that to its host.
+func newImages(module *wasmfile.Module, frozen bool) (*images, error) {
+	if !meter.Detachable(module) {
+		return &images{}, nil
+	}
+	memory, err := image.Make(uint64(module.Memories[0].Min)*wasmPage, func(memory []byte) error {
+		meter.Lay(module, memory)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("laying out the module's memory: %w", err)
+	}
+	m := &images{blank: &snapshot{memory: memory, blank: true}}
+	if frozen {
+		m.globals, m.frozen = meter.Frozen(module)
+	}
+	return m, nil
+}
+
+// close frees the images. No instance begins any more.
+func (m *images) close() {
+	for _, s := range []*snapshot{m.blank, m.base} {
+		if s != nil {
+			s.close()
+		}
+	}
+}
+
+func (s *snapshot) close() {
+	// Closing a file in memory cannot lose anything.
+	_ = s.memory.Close()
+}
+
+// baseImage is the base image of a module: an instance after its start, which read
+// neither variables nor directories. It is nil where an instance cannot begin with one.
+func (s *sandbox) baseImage(ctx context.Context) *snapshot {
+	m := s.module.images
+	if !m.frozen || len(s.env) > 0 || len(s.files.Mounts()) > 0 {
+		return nil
+	}
+	m.making.Lock()
+	defer m.making.Unlock()
+	if !m.made {
+		m.base = s.module.makeBase(ctx)
+		m.made = m.base != nil || ctx.Err() == nil
+	}
+	return m.base
+}
+
+// makeBase starts an instance that is granted nothing. A module whose start fails, or
+// does more than to look around, has no base image: each instance starts itself, and
+// tells what goes wrong.
+func (m *Module) makeBase(ctx context.Context) *snapshot {
+	var donor sandbox
+	if err := donor.init(ctx, m, m.World, m.World.String(), Grants{}, nil, 1); err != nil {
+		return nil
+	}
+	defer donor.release()
+	donor.audit = nil
+	var printed bool
+	donor.logger = slog.New(tellTale{&printed})
+	i, err := donor.startFrom(ctx, m.images.blank)
+	if err != nil {
+		return nil
+	}
+	defer i.close()
+	if printed || i.hostCalls > 0 {
+		return nil
+	}
+	base, err := i.snapshot(nil)
+	if err != nil {
+		return nil
+	}
+	return base
+}
+
+// tellTale is a log that only tells that there was something to log.
+type tellTale struct{ told *bool }
+
+func (t tellTale) Enabled(context.Context, slog.Level) bool  { return true }
+func (t tellTale) Handle(context.Context, slog.Record) error { *t.told = true; return nil }
+func (t tellTale) WithAttrs([]slog.Attr) slog.Handler        { return t }
+func (t tellTale) WithGroup(string) slog.Handler             { return t }
+
+// configured holds the image of a sandbox whose setup is done.
+type configured struct {
+	mu     sync.Mutex
+	closed bool
+	// image is of an instance of this generation after so many steps.
+	generation, applied int
+	image               *snapshot
+}
+
+// find answers an image for a state of the setup, which has so many of its steps.
+func (c *configured) find(state setupState) (*snapshot, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.image == nil || c.generation != state.generation || c.applied > len(state.steps) {
+		return nil, 0
+	}
+	return c.image, c.applied
+}
+
+// keep takes an image of an instance that repeated the setup, for those after it. The
+// first instance of a configuration is not asked, since most need only that one.
+func (c *configured) keep(i *instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.image != nil && c.generation == i.generation && c.applied >= i.applied
+	if c.closed || known || i.generation < c.generation {
+		return
+	}
+	taken, err := i.snapshot(i.from)
+	if err != nil {
+		return // it is only slower without
+	}
+	c.drop()
+	c.image, c.generation, c.applied = taken, i.generation, i.applied
+}
+
+// drop frees the image, which instances are not using any more once they have begun.
+func (c *configured) drop() {
+	if c.image != nil {
+		c.image.close()
+		c.image = nil
+	}
+}
+
+func (c *configured) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop()
+	c.closed = true
+}
+
+// snapshot takes an image of an instance that serves no call, as a whole, or what is
+// different from another one. It fails where the instance has state elsewhere.
+func (i *instance) snapshot(base *snapshot) (*snapshot, error) {
+	m := i.sandbox.module.images
+	size := i.module.Memory().Size()
+	memory, ok := i.module.Memory().Read(0, size)
+	if !ok || !m.frozen {
+		return nil, errNotReady
+	}
+	s := &snapshot{elapsed: i.clock.Elapsed()}
+	for _, name := range m.globals {
+		s.globals = append(s.globals, i.module.ExportedGlobal(name).Get())
+	}
+	var err error
+	if base != nil {
+		s.memory, err = base.memory.Derive(memory)
+	} else {
+		s.memory, err = image.Of(memory)
+	}
+	return s, err
+}
+
+// instantiate makes the instance's module, which begins with the image; nil is as
+// wazero makes it.
+func (i *instance) instantiate(from *snapshot) error {
+	m := i.sandbox.module
+	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	if from == nil {
+		module, err := m.host.runtime.InstantiateModule(i.ctx, m.compiled, settings)
+		i.module = module
+		return err
+	}
+	memory, err := from.memory.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
+	if err != nil {
+		return err
+	}
+	i.memory = memory
+	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return borrowed{memory} })
+	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(i.ctx, allocate), m.compiled, settings)
+	if err != nil {
+		return err
+	}
+	i.module = module
+	missing := (from.memory.Size() - uint64(module.Memory().Size())) / wasmPage
+	if _, ok := module.Memory().Grow(uint32(missing)); !ok {
+		return fmt.Errorf("the image needs %d bytes of memory, which is more than there may be", from.memory.Size())
+	}
+	for n, name := range m.images.globals {
+		if from.blank {
+			break
+		}
+		module.ExportedGlobal(name).(api.MutableGlobal).Set(from.globals[n])
+	}
+	return nil
+}
+
+// borrowed is a memory that wazero must not free, as a call may still run in it when
+// the runtime is closed. The instance does.
+type borrowed struct{ experimental.LinearMemory }
+
+func (borrowed) Free() {}
+
+// shifted is a clock that goes on where another one was.
+type shifted struct {
+	wasi.Clock
+	by time.Duration
+}
+
+func (s shifted) Elapsed() time.Duration { return s.Clock.Elapsed() + s.by }
+
+// clockFrom is the clock of an instance that begins with the image.
+func (s *sandbox) clockFrom(from *snapshot) Clock {
+	clock := s.module.host.config.clock
+	if from == nil || from.blank {
+		return clock
+	}
+	return shifted{clock, from.elapsed - clock.Elapsed()}
+}

@@ -1,0 +1,138 @@
+package image
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"unsafe"
+
+	"github.com/tetratelabs/wazero/experimental"
+	"golang.org/x/sys/unix"
+)
+
+// content is a file in memory that nobody can write or resize any more.
+type content struct {
+	size uint64
+
+	mu   sync.RWMutex
+	file *os.File
+}
+
+func newContent(size uint64, fill func([]byte) error) (*content, error) {
+	fd, err := unix.MemfdCreate("husk-image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("making a file in memory: %w", err)
+	}
+	c := &content{size: size, file: os.NewFile(uintptr(fd), "husk-image")}
+	if err := c.fill(fill); err != nil {
+		c.file.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *content) fill(fill func([]byte) error) error {
+	fd := int(c.file.Fd())
+	if err := c.file.Truncate(int64(c.size)); err != nil {
+		return err
+	}
+	if c.size > 0 {
+		memory, err := unix.Mmap(fd, 0, int(c.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			return fmt.Errorf("mapping a file in memory: %w", err)
+		}
+		err = fill(memory)
+		if failure := unix.Munmap(memory); err == nil {
+			err = failure
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// A file that shrank would end the process at the next look at it.
+	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+		return fmt.Errorf("sealing a file in memory: %w", err)
+	}
+	return nil
+}
+
+func (c *content) view(show func([]byte)) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.file == nil {
+		return ErrClosed
+	}
+	if c.size == 0 {
+		show(nil)
+		return nil
+	}
+	memory, err := unix.Mmap(int(c.file.Fd()), 0, int(c.size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping an image: %w", err)
+	}
+	show(memory)
+	return unix.Munmap(memory)
+}
+
+func (c *content) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	file := c.file
+	c.file = nil
+	if file == nil {
+		return nil
+	}
+	return file.Close()
+}
+
+// begin reserves addresses for the whole of a memory, so that it never moves, and maps
+// the file at their beginning. Pages become the memory's own when it writes them.
+func (c *content) begin(_, limit uint64) (experimental.LinearMemory, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.file == nil {
+		return nil, ErrClosed
+	}
+	const protection = unix.PROT_READ | unix.PROT_WRITE
+	length := uintptr(max(limit, WasmPage))
+	start, err := unix.MmapPtr(-1, 0, nil, length, protection, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("reserving %d bytes of addresses for a memory: %w", length, err)
+	}
+	m := &mapping{all: unsafe.Slice((*byte)(start), length)}
+	// Huge pages would make an instance pay for memory that it never touches.
+	err = unix.Madvise(m.all, unix.MADV_NOHUGEPAGE)
+	if err == unix.EINVAL { // a kernel without huge pages
+		err = nil
+	}
+	if err == nil && c.size > 0 {
+		_, err = unix.MmapPtr(int(c.file.Fd()), 0, start, uintptr(c.size), protection,
+			unix.MAP_PRIVATE|unix.MAP_FIXED|unix.MAP_NORESERVE)
+	}
+	if err != nil {
+		m.Free()
+		return nil, fmt.Errorf("mapping an image: %w", err)
+	}
+	return m, nil
+}
+
+// mapping is a memory between fixed addresses.
+type mapping struct{ all []byte }
+
+// Reallocate answers the memory at its new size, nil if it cannot be that large.
+func (m *mapping) Reallocate(size uint64) []byte {
+	if size > uint64(len(m.all)) {
+		return nil
+	}
+	return m.all[:size:size]
+}
+
+// Free ends the memory. Nobody may look at it any more.
+func (m *mapping) Free() {
+	if m.all != nil {
+		// It fails only for addresses that are not mapped.
+		_ = unix.MunmapPtr(unsafe.Pointer(&m.all[0]), uintptr(len(m.all)))
+		m.all = nil
+	}
+}

@@ -1,0 +1,92 @@
+//go:build !linux
+
+package image
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// content is the pages that are not all zeros.
+type content struct {
+	size uint64
+
+	mu     sync.RWMutex
+	pages  []page
+	closed bool
+}
+
+func newContent(size uint64, fill func([]byte) error) (*content, error) {
+	memory := make([]byte, size)
+	if err := fill(memory); err != nil {
+		return nil, err
+	}
+	c := &content{size: size}
+	for offset := uint64(0); offset < size; offset += PageSize {
+		if p := memory[offset : offset+PageSize]; !bytes.Equal(p, zeros[:]) {
+			c.pages = append(c.pages, page{offset, bytes.Clone(p)})
+		}
+	}
+	return c, nil
+}
+
+func (c *content) view(show func([]byte)) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.closed {
+		return ErrClosed
+	}
+	memory := make([]byte, c.size)
+	c.copy(memory)
+	show(memory)
+	return nil
+}
+
+func (c *content) copy(memory []byte) {
+	for _, p := range c.pages {
+		copy(memory[p.offset:], p.data)
+	}
+}
+
+func (c *content) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed, c.pages = true, nil
+	return nil
+}
+
+func (c *content) begin(size, limit uint64) (experimental.LinearMemory, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	m := &copied{memory: make([]byte, size), limit: limit}
+	c.copy(m.memory)
+	return m, nil
+}
+
+// copied is a memory of Go's. What it had at its largest stays behind its end.
+type copied struct {
+	memory []byte
+	limit  uint64
+}
+
+// Reallocate answers the memory at its new size, nil if it cannot be that large.
+func (m *copied) Reallocate(size uint64) []byte {
+	switch {
+	case size > m.limit:
+		return nil
+	case size > uint64(len(m.memory)):
+		// Guests grow by little at a time: room for a quarter more.
+		room := max(size, min(m.limit, size+size/4))
+		memory := make([]byte, room)
+		copy(memory, m.memory)
+		m.memory = memory
+	}
+	return m.memory[:size:size]
+}
+
+func (m *copied) Free() { m.memory = nil }

@@ -1,0 +1,105 @@
+package image_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/host/internal/image"
+)
+
+const (
+	size  = 4 * image.WasmPage
+	limit = 8 * image.WasmPage
+)
+
+func made(t *testing.T) *image.Image {
+	t.Helper()
+	i, err := image.Make(size, func(memory []byte) error {
+		copy(memory[5000:], "shared")
+		memory[size-1] = 7
+		return nil
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i
+}
+
+func begin(t *testing.T, i *image.Image) (memory []byte, grow func(uint64) []byte) {
+	t.Helper()
+	m, err := i.Begin(limit)
+	require.NoError(t, err)
+	t.Cleanup(m.Free)
+	return m.Reallocate(i.Size()), m.Reallocate
+}
+
+// Memories begin with the image, and see nothing of each other.
+func TestMemoriesBeginWithTheImage(t *testing.T) {
+	i := made(t)
+	one, _ := begin(t, i)
+	copy(one[5000:], "one's")
+	other, _ := begin(t, i)
+	require.Equal(t, "shared", string(other[5000:5006]))
+	require.EqualValues(t, 7, other[size-1])
+	require.Equal(t, "one'sd", string(one[5000:5006]))
+	require.NoError(t, i.View(func(content []byte) {
+		require.Len(t, content, size)
+		require.Equal(t, "shared", string(content[5000:5006]))
+	}))
+}
+
+// A memory grows to its limit by zeros and keeps what it holds.
+func TestMemoriesGrow(t *testing.T) {
+	one, grow := begin(t, made(t))
+	one[0] = 9
+	grown := grow(limit)
+	require.Len(t, grown, limit)
+	require.EqualValues(t, 9, grown[0])
+	require.Equal(t, make([]byte, limit-size), grown[size:])
+	require.Nil(t, grow(limit+image.WasmPage))
+}
+
+// A derived image is the memory that it was taken of, grown pages and all, at the cost
+// of what is different.
+func TestDerivedImages(t *testing.T) {
+	i := made(t)
+	one, grow := begin(t, i)
+	copy(one[5000:], "mine")
+	one = grow(size + image.WasmPage)
+	one[size+1] = 1
+	d, err := i.Derive(one)
+	require.NoError(t, err)
+	require.EqualValues(t, 2*image.PageSize, d.Own())
+	clear(one)
+	other, _ := begin(t, d)
+	require.Len(t, other, size+image.WasmPage)
+	require.Equal(t, "mineed", string(other[5000:5006]))
+	require.EqualValues(t, 1, other[size+1])
+	require.EqualValues(t, 7, other[size-1])
+	require.NoError(t, d.Close())
+	require.Equal(t, "mineed", string(other[5000:5006]), "what began with it goes on")
+}
+
+func TestImageOfAMemory(t *testing.T) {
+	one, _ := begin(t, made(t))
+	copy(one[5000:], "mine")
+	i, err := image.Of(one)
+	require.NoError(t, err)
+	clear(one)
+	other, _ := begin(t, i)
+	require.Equal(t, "mineed", string(other[5000:5006]))
+	require.NoError(t, i.Close())
+	require.NoError(t, i.Close())
+	_, err = i.Begin(limit)
+	require.ErrorIs(t, err, image.ErrClosed)
+	require.ErrorIs(t, i.View(func([]byte) {}), image.ErrClosed)
+}
+
+func TestEmptyImage(t *testing.T) {
+	i, err := image.Make(0, func(memory []byte) error { require.Empty(t, memory); return nil })
+	require.NoError(t, err)
+	one, grow := begin(t, i)
+	require.Empty(t, one)
+	require.Len(t, grow(image.WasmPage), image.WasmPage)
+	require.NoError(t, i.Close())
+}
