@@ -9,7 +9,7 @@ import (
 )
 
 // refusals makes the answers of capabilities that a provider was not granted.
-type refusals struct{ provider *Provider }
+type refusals struct{}
 
 // denied is a refusal, and the entry under the capability's name by which an operator
 // would change it.
