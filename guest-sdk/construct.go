@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -46,7 +47,7 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 	if err != nil {
 		return none, err
 	}
-	ctx = withURN(ctx, own.URN)
+	ctx = call.WithURN(ctx, own.URN)
 
 	var outputs property.Map
 	if open {

@@ -4,59 +4,17 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/urn"
-)
-
-type (
-	logKey struct{}
-	urnKey struct{}
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
 )
 
 // WithLog returns a context in which [Log] writes to sink. Programs that run a provider
 // themselves use it; in a module the log is the host's.
-func WithLog(ctx context.Context, sink abi.Log) context.Context {
-	return context.WithValue(ctx, logKey{}, sink)
-}
+func WithLog(ctx context.Context, sink abi.Log) context.Context { return call.WithLog(ctx, sink) }
 
-func withURN(ctx context.Context, u urn.URN) context.Context {
-	return context.WithValue(ctx, urnKey{}, u)
-}
-
-// Logger writes messages about the resource that a call is about. Those who watch the
-// deployment see them beside it.
-type Logger struct {
-	ctx  context.Context
-	sink abi.Log
-	urn  urn.URN
-}
+// Logger writes messages about the resource that a call is about, with its methods Debug,
+// Info, Warning, Error, and Status. Those who watch the deployment see them beside it.
+type Logger = call.Logger
 
 // Log returns the log of the call that the context belongs to. Without a log, as in
 // most tests, messages go nowhere.
-func Log(ctx context.Context) Logger {
-	l := Logger{ctx: ctx}
-	l.sink, _ = ctx.Value(logKey{}).(abi.Log)
-	l.urn, _ = ctx.Value(urnKey{}).(urn.URN)
-	return l
-}
-
-// Debug writes what only the provider's author wants to see.
-func (l Logger) Debug(message string) { l.write(abi.LogSeverityDebug, message, false) }
-
-// Info writes what the user may want to know.
-func (l Logger) Info(message string) { l.write(abi.LogSeverityInfo, message, false) }
-
-// Warning writes what the user should look at.
-func (l Logger) Warning(message string) { l.write(abi.LogSeverityWarning, message, false) }
-
-// Error writes what went wrong where the call itself goes on; an error that ends the
-// call is returned instead.
-func (l Logger) Error(message string) { l.write(abi.LogSeverityError, message, false) }
-
-// Status writes how far the call is; the next status replaces it.
-func (l Logger) Status(message string) { l.write(abi.LogSeverityInfo, message, true) }
-
-func (l Logger) write(severity abi.LogSeverity, message string, ephemeral bool) {
-	if l.sink != nil {
-		l.sink.Write(l.ctx, abi.LogEntry{Severity: severity, Message: message, URN: l.urn, Ephemeral: ephemeral})
-	}
-}
+func Log(ctx context.Context) Logger { return call.Log(ctx) }

@@ -14,7 +14,7 @@ import (
 // provider gets requests as they come, with a context that does not end. In Construct
 // and Call, [abi.MonitorFrom] answers the host's monitor.
 func ServeProvider(p abi.Provider) {
-	if !reactor {
+	if !bindings.Called() {
 		print(rawUsage)
 		return
 	}

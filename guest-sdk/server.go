@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -201,7 +202,7 @@ func (s *server) noSuch(what, token, nearest string) error {
 // ends it. A timeout is in seconds, 0 for none.
 func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (context.Context, context.CancelFunc) {
 	if u != "" {
-		ctx = withURN(ctx, u)
+		ctx = call.WithURN(ctx, u)
 	}
 	return s.begin(ctx, seconds(timeout))
 }

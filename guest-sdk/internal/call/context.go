@@ -1,4 +1,4 @@
-package guest
+package call
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 // the call was cancelled: seldom enough to cost nothing, often enough for a person.
 const pollInterval = 20 * time.Millisecond
 
-// callContext is the context of one call in a module. Nobody can interrupt a module,
+// Context is the context of one call in a module. Nobody can interrupt a module,
 // which has one thread: the context asks the host, whenever its error is looked at,
 // and regularly while somebody waits for its end.
-type callContext struct {
+type Context struct {
 	context.Context // for its values
 	cancelled       func(context.Context) bool
 	deadline        time.Time // zero for none
@@ -23,18 +23,18 @@ type callContext struct {
 	err  error
 }
 
-// newCallContext returns the context of a call that begins; a timeout of 0 is none.
-func newCallContext(values context.Context, cancelled func(context.Context) bool, timeout time.Duration) *callContext {
-	c := &callContext{Context: values, cancelled: cancelled}
+// NewContext returns the context of a call that begins; a timeout of 0 is none.
+func NewContext(values context.Context, cancelled func(context.Context) bool, timeout time.Duration) *Context {
+	c := &Context{Context: values, cancelled: cancelled}
 	if timeout > 0 {
 		c.deadline = time.Now().Add(timeout)
 	}
 	return c
 }
 
-func (c *callContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+func (c *Context) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
 
-func (c *callContext) Err() error {
+func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -47,7 +47,7 @@ func (c *callContext) Err() error {
 	return c.err
 }
 
-func (c *callContext) Done() <-chan struct{} {
+func (c *Context) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done == nil {
@@ -61,8 +61,8 @@ func (c *callContext) Done() <-chan struct{} {
 	return c.done
 }
 
-// end ends the context with its call.
-func (c *callContext) end() {
+// End ends the context with its call.
+func (c *Context) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
@@ -71,7 +71,7 @@ func (c *callContext) end() {
 }
 
 // finish is called once, with the lock held.
-func (c *callContext) finish(err error) {
+func (c *Context) finish(err error) {
 	c.err = err
 	if c.done != nil {
 		close(c.done)
@@ -79,7 +79,7 @@ func (c *callContext) finish(err error) {
 }
 
 // watch runs while the module does, which is only during calls, until the context ends.
-func (c *callContext) watch() {
+func (c *Context) watch() {
 	for c.Err() == nil {
 		time.Sleep(pollInterval)
 	}

@@ -1,4 +1,4 @@
-package guest
+package call
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCallContext(t *testing.T) {
+func TestContext(t *testing.T) {
 	cancelled := false
 	asks := func(context.Context) bool { return cancelled }
 
 	t.Run("cancelled while the code runs", func(t *testing.T) {
 		cancelled = false
-		c := newCallContext(context.Background(), asks, 0)
-		defer c.end()
+		c := NewContext(context.Background(), asks, 0)
+		defer c.End()
 		require.NoError(t, c.Err())
 		_, limited := c.Deadline()
 		require.False(t, limited)
@@ -27,7 +27,7 @@ func TestCallContext(t *testing.T) {
 	})
 	t.Run("cancelled while it waits", func(t *testing.T) {
 		cancel := make(chan struct{})
-		c := newCallContext(context.Background(), func(context.Context) bool {
+		c := NewContext(context.Background(), func(context.Context) bool {
 			select {
 			case <-cancel:
 				return true
@@ -35,32 +35,32 @@ func TestCallContext(t *testing.T) {
 				return false
 			}
 		}, 0)
-		defer c.end()
+		defer c.End()
 		done := c.Done()
 		close(cancel)
 		<-done
 		require.ErrorIs(t, c.Err(), context.Canceled)
 	})
 	t.Run("timeout", func(t *testing.T) {
-		c := newCallContext(context.Background(), func(context.Context) bool { return false }, time.Millisecond)
-		defer c.end()
+		c := NewContext(context.Background(), func(context.Context) bool { return false }, time.Millisecond)
+		defer c.End()
 		_, limited := c.Deadline()
 		require.True(t, limited)
 		<-c.Done()
 		require.ErrorIs(t, c.Err(), context.DeadlineExceeded)
 	})
 	t.Run("ends with its call", func(t *testing.T) {
-		c := newCallContext(context.Background(), func(context.Context) bool { return false }, 0)
+		c := NewContext(context.Background(), func(context.Context) bool { return false }, 0)
 		done := c.Done()
-		c.end()
+		c.End()
 		<-done
 		require.ErrorIs(t, c.Err(), context.Canceled)
 	})
 	t.Run("what derives from it ends too", func(t *testing.T) {
-		c := newCallContext(context.Background(), func(context.Context) bool { return false }, 0)
+		c := NewContext(context.Background(), func(context.Context) bool { return false }, 0)
 		derived, cancel := context.WithCancel(WithLog(c, nil))
 		defer cancel()
-		c.end()
+		c.End()
 		<-derived.Done()
 	})
 }

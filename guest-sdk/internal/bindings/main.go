@@ -1,0 +1,28 @@
+//go:build wasip1
+
+package bindings
+
+import _ "unsafe" // for go:linkname
+
+// A reactor, which is what -buildmode=c-shared makes, has no entry point: nothing
+// calls main. RunMain has it called before the module's first call is answered. The
+// linkname needs an assembly file in the package, empty as it may be.
+//
+//go:linkname mainMain main.main
+func mainMain()
+
+// called is true once the host has called in. A module is a process of its own, so
+// that this is as global as main is.
+var called bool
+
+// RunMain has the program's main called before the first call is answered.
+func RunMain() {
+	OnFirstCall(func() {
+		called = true
+		mainMain()
+	})
+}
+
+// Called reports whether the host has called in: in a program that is run as one, it
+// never does.
+func Called() bool { return called }
