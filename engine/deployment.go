@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/autonaming"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
@@ -43,6 +44,8 @@ type Deployment struct {
 	Stacks builtin.Stacks
 	// Contents reads the files and URLs that the program makes assets of.
 	Contents contents.Source
+	// Policies judge the resources of an update or preview.
+	Policies []analysis.Pack
 	// Parallel bounds the steps that run at once; 0 is four for each processor.
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
@@ -102,13 +105,16 @@ type deployment struct {
 	hooks    hooks
 	alters   transforms
 	chosen   *selection
+	// panel is the policies, nil where there are none.
+	panel *analysis.Panel
 	// naming is nil where the stack has no policy for names.
 	naming *autonaming.Policy
 
 	pending pending
 
-	eventMu sync.Mutex
-	changes Changes
+	eventMu  sync.Mutex
+	changes  Changes
+	policies *PolicyCounts // nil where there are no policies
 }
 
 // Preview tells what Up would do. Nothing is changed.
@@ -172,7 +178,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	}
 	// Closing tells providers to cancel, which must reach them also when the
 	// deployment itself was cancelled.
-	err = errors.Join(err, d.registry.close(context.WithoutCancel(ctx)))
+	err = errors.Join(err, d.panel.Cancel(context.WithoutCancel(ctx)), d.registry.close(context.WithoutCancel(ctx)))
 	if err == nil && d.exec.stopped() {
 		err = ErrStopped
 	}
@@ -180,7 +186,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if operation != "destroy" && outputs.Len() > 0 {
 		d.emit(StackOutputs{Outputs: DisplayOutputs(outputs)})
 	}
-	summary := Summary{Result: "succeeded", Changes: d.changes, DurationMs: durationMs(start)}
+	summary := Summary{Result: "succeeded", Changes: d.changes, Policies: d.policies, DurationMs: durationMs(start)}
 	if err != nil {
 		summary.Result = "failed"
 	}
@@ -207,8 +213,12 @@ func (d *deployment) verifyAfter() error {
 	return nil
 }
 
-// update runs the program and then deletes what it did not register.
+// update runs the program and then deletes what it did not register. Policies judge the
+// whole last, where nothing failed.
 func (d *deployment) update(ctx context.Context) error {
+	if err := d.openPolicies(ctx); err != nil {
+		return err
+	}
 	if err := d.refreshAhead(ctx); err != nil {
 		return err
 	}
@@ -218,7 +228,10 @@ func (d *deployment) update(ctx context.Context) error {
 	if err := d.deleteUnregistered(ctx); err != nil {
 		return err
 	}
-	return errors.Join(d.exec.failed()...)
+	if failures := d.exec.failed(); len(failures) > 0 {
+		return errors.Join(failures...)
+	}
+	return d.analyzeStack(ctx)
 }
 
 func (d *deployment) runContext() abi.RunContext {
@@ -405,6 +418,7 @@ func (d *deployment) emit(e Event) {
 	if done, ok := e.(StepDone); ok && (!done.Step.DefaultProvider || done.Step.Op == OpUpdate) {
 		d.changes.count(done.Step.Op)
 	}
+	d.policies = d.policies.count(e)
 	if d.Events != nil {
 		d.Events(e)
 	}

@@ -133,9 +133,11 @@ func (c Changes) Total() int { return c.Create + c.Update + c.Replace + c.Delete
 
 // Summary is the last event.
 type Summary struct {
-	Result     string  `json:"result"` // succeeded or failed
-	Changes    Changes `json:"changes"`
-	DurationMs int64   `json:"durationMs"`
+	Result  string  `json:"result"` // succeeded or failed
+	Changes Changes `json:"changes"`
+	// Policies is nil where there are no policies.
+	Policies   *PolicyCounts `json:"policies,omitempty"`
+	DurationMs int64         `json:"durationMs"`
 }
 
 // Type returns "started".

@@ -44,6 +44,8 @@ type generator struct {
 	replaced map[urn.URN]bool
 	// failed holds the URNs that failed, or were skipped since they need one that did.
 	failed map[urn.URN]bool
+	// options holds those of registered resources, where there are policies to see them.
+	options map[urn.URN]abi.ResourceOptions
 	// created holds the resources that are new in this run.
 	created []*state.Resource
 	// vanished holds the URNs that a refresh did not find.
@@ -63,7 +65,7 @@ func newGenerator(d *deployment) *generator {
 		d: d, claimed: make(map[urn.URN]bool), matched: make(map[urn.URN]urn.URN),
 		aliasesOf: make(map[urn.URN][]alias),
 		ahead:     make(map[urn.URN]chan struct{}), goals: make(map[urn.URN]*state.Resource),
-		handed:   make(map[urn.URN]map[string]string),
+		handed: make(map[urn.URN]map[string]string), options: make(map[urn.URN]abi.ResourceOptions),
 		replaced: make(map[urn.URN]bool), failed: make(map[urn.URN]bool), vanished: make(map[urn.URN]bool), condemned: make(map[copyOf]bool),
 	}
 }
@@ -89,6 +91,9 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	}
 	g.claimed[gl.urn] = true
 	g.d.chosen.find(gl.urn)
+	if g.d.panel != nil {
+		g.options[gl.urn] = gl.options
+	}
 	if u := g.lacks(gl); u != "" {
 		return nil, &skipped{of: u}
 	}
@@ -166,23 +171,27 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 		return g.planImport(gl, old, provider)
 	}
 	recreating := old != nil && old.PendingReplacement // deleted in this run, or in one that was cut off
-	known := old != nil && !recreating && !old.External
+	var known *state.Resource                          // what is kept, if nothing asks for a replacement
+	if old != nil && !recreating && !old.External {
+		known = old
+	}
 
 	inputs := gl.inputs
-	var oldInputs *property.Map
-	if known {
-		oldInputs = &old.Inputs
+	if known != nil {
 		inputs = g.keepIgnored(gl.urn, gl.options.IgnoreChanges, old.Inputs, inputs)
 	}
-	checked, err := g.check(ctx, gl, provider, oldInputs, inputs)
+	settled, told, err := g.settle(ctx, gl, provider, known, inputs)
 	if err != nil {
 		return nil, err
 	}
-	n := gl.state(checked)
-	switch {
-	case old == nil:
-		return g.plan(n, &step{op: OpCreate, new: n, provider: provider}), nil
-	case !known:
+	n := gl.state(settled)
+	if known == nil {
+		if err := g.judge(ctx, n, "", told); err != nil {
+			return nil, err
+		}
+		if old == nil {
+			return g.plan(n, &step{op: OpCreate, new: n, provider: provider}), nil
+		}
 		return g.plan(n, &step{op: OpCreateReplacement, old: old, new: n, provider: provider}), nil
 	}
 
@@ -192,6 +201,9 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	}
 	if df.replace {
 		return g.replace(ctx, gl, provider, old, inputs, df)
+	}
+	if err := g.judge(ctx, n, old.ID, told); err != nil {
+		return nil, err
 	}
 	if df.some() || len(old.InitErrors) > 0 {
 		if !df.some() {

@@ -168,6 +168,11 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 	if err == nil {
 		err = checkFailures(checked.Failures)
 	}
+	if err == nil {
+		judged := clone(n)
+		judged.Inputs = checked.Inputs
+		err = d.gen.judge(ctx, judged, resp.ID, nil)
+	}
 	if err != nil {
 		return change{}, err
 	}

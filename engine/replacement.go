@@ -21,11 +21,14 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 	if err := g.mayGo(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
 		return nil, err
 	}
-	checked, err := g.check(ctx, gl, provider, nil, inputs)
+	settled, told, err := g.settle(ctx, gl, provider, nil, inputs)
 	if err != nil {
 		return nil, err
 	}
-	n := gl.state(checked)
+	n := gl.state(settled)
+	if err := g.judge(ctx, n, "", told); err != nil {
+		return nil, err
+	}
 	deleteFirst := df.deleteBeforeReplace
 	if o := gl.options.DeleteBeforeReplace; o != nil {
 		deleteFirst = *o

@@ -1,0 +1,222 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Source is the policy that something comes from.
+type Source struct {
+	Pack    string `json:"pack"`
+	Version string `json:"version"`
+	Policy  string `json:"policy"`
+}
+
+func (s Source) String() string { return s.Policy + " of " + s.Pack + " " + s.Version }
+
+// Violation is what is wrong with a resource, or with the stack where URN is empty.
+type Violation struct {
+	Source
+	// Mandatory violations stop what they are about, others are shown.
+	Mandatory bool
+	URN       urn.URN
+	// Path is the property, empty for none.
+	Path    string
+	Message string
+}
+
+// Remediation is a correction of a resource's inputs.
+type Remediation struct {
+	Source
+	Message string
+	// Before and After are all inputs.
+	Before, After property.Map
+}
+
+// errBroken is an answer that the contract does not allow.
+var errBroken = errors.New("the policy pack broke the contract")
+
+// Remediate has the packs correct a resource, one after the other, each what the ones
+// before it made. What a policy could not correct is a violation: advisory where the
+// policy judges resources as well, so that its judgement counts, and mandatory where it
+// does not.
+func (p *Panel) Remediate(ctx context.Context, r abi.PolicyResource) (made []Remediation, unable []Violation, err error) {
+	if p == nil {
+		return nil, nil, nil
+	}
+	hide := hider(r.Properties)
+	for _, o := range p.packs {
+		if o.actions&abi.PolicyActionsRemediate == 0 {
+			continue
+		}
+		answer, err := o.policy.Remediate(ctx, abi.PolicyRemediateRequest{Resource: r})
+		if err != nil {
+			return nil, nil, o.named("remediate", err)
+		}
+		for _, remediation := range answer.Remediations {
+			rule, err := o.rule(remediation.Rule)
+			if err != nil {
+				return nil, nil, err
+			}
+			if rule.Level != abi.PolicyLevelRemediate {
+				return nil, nil, fmt.Errorf("%w: %s corrects resources, but its level is %s", errBroken, o.source(rule), rule.Level)
+			}
+			message := hide.in(remediation.Message)
+			if remediation.Properties == nil {
+				unable = append(unable, Violation{
+					Source: o.source(rule), Mandatory: rule.Actions&abi.PolicyActionsAnalyze == 0, URN: r.URN,
+					Message: "it could not be corrected: " + message,
+				})
+				continue
+			}
+			made = append(made, Remediation{Source: o.source(rule), Message: message, Before: r.Properties, After: *remediation.Properties})
+			r.Properties = *remediation.Properties
+		}
+	}
+	return made, unable, nil
+}
+
+// Analyze has the packs judge a resource.
+func (p *Panel) Analyze(ctx context.Context, r abi.PolicyResource) ([]Violation, error) {
+	if p == nil {
+		return nil, nil
+	}
+	var found []Violation
+	for _, o := range p.packs {
+		if o.actions&abi.PolicyActionsAnalyze == 0 {
+			continue
+		}
+		answer, err := o.policy.Analyze(ctx, abi.PolicyAnalyzeRequest{Resource: r})
+		if err != nil {
+			return nil, o.named("analyze", err)
+		}
+		violations, err := o.violations(answer, r)
+		if err != nil {
+			return nil, err
+		}
+		for i := range violations {
+			violations[i].URN = r.URN // it was asked about nothing else
+		}
+		found = append(found, violations...)
+	}
+	return found, nil
+}
+
+// AnalyzeStack has the packs judge all resources together.
+func (p *Panel) AnalyzeStack(ctx context.Context, all []abi.PolicyResource) ([]Violation, error) {
+	if p == nil {
+		return nil, nil
+	}
+	var found []Violation
+	for _, o := range p.packs {
+		if o.actions&abi.PolicyActionsAnalyzeStack == 0 {
+			continue
+		}
+		answer, err := o.policy.AnalyzeStack(ctx, abi.PolicyAnalyzeStackRequest{Resources: all})
+		if err != nil {
+			return nil, o.named("analyze-stack", err)
+		}
+		violations, err := o.violations(answer, all...)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, violations...)
+	}
+	return found, nil
+}
+
+// AsksAboutStacks reports whether a policy judges stacks.
+func (p *Panel) AsksAboutStacks() bool {
+	return p != nil && slices.ContainsFunc(p.packs, func(o *opened) bool { return o.actions&abi.PolicyActionsAnalyzeStack != 0 })
+}
+
+// violations makes violations of an answer. Those of disabled policies are dropped: some
+// packs may not keep in mind what they were told.
+func (o *opened) violations(answer abi.PolicyAnalyzeResponse, about ...abi.PolicyResource) ([]Violation, error) {
+	if len(answer.Violations) == 0 {
+		return nil, nil
+	}
+	var secrets []property.Map
+	for _, r := range about {
+		secrets = append(secrets, r.Properties)
+	}
+	hide := hider(secrets...)
+	var found []Violation
+	for _, v := range answer.Violations {
+		rule, err := o.rule(v.Rule)
+		switch {
+		case err != nil:
+			return nil, err
+		case rule.Level == abi.PolicyLevelDisabled:
+			continue
+		case v.URN != "" && !slices.ContainsFunc(about, func(r abi.PolicyResource) bool { return r.URN == v.URN }):
+			return nil, fmt.Errorf("%w: %s has a violation of %s, which it was not asked about", errBroken, o.source(rule), v.URN)
+		}
+		found = append(found, Violation{
+			Source: o.source(rule), Mandatory: rule.Level != abi.PolicyLevelAdvisory,
+			URN: v.URN, Path: v.Path, Message: hide.in(v.Message),
+		})
+	}
+	return found, nil
+}
+
+func (o *opened) rule(name string) (*abi.PolicyRule, error) {
+	i := slices.IndexFunc(o.Rules, func(r abi.PolicyRule) bool { return r.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: %s %s answers for a policy %q, which it does not have", errBroken, o.Name, o.Version, name)
+	}
+	return &o.Rules[i], nil
+}
+
+func (o *opened) source(r *abi.PolicyRule) Source { return Source{o.Name, o.Version, r.Name} }
+
+// hidden replaces the secrets of resources in messages about them.
+type hidden struct{ secrets []property.Map }
+
+// minHidden is the length in bytes from which a secret is looked for in messages: what is
+// shorter is part of many words, and little of a secret.
+const minHidden = 4
+
+func hider(secrets ...property.Map) hidden { return hidden{secrets} }
+
+// in returns the message without secrets. They are looked for only where there is a
+// message, which is rare.
+func (h hidden) in(message string) string {
+	if message == "" {
+		return ""
+	}
+	var texts []string
+	var collect func(v property.Value, inside bool)
+	collect = func(v property.Value, inside bool) {
+		if s, ok := v.AsString(); ok && inside && len(s) >= minHidden {
+			texts = append(texts, s)
+		}
+		if inner, ok := v.AsSecret(); ok {
+			collect(inner, true)
+		}
+		elements, _ := v.AsArray()
+		for _, e := range elements {
+			collect(e, inside)
+		}
+		m, _ := v.AsObject()
+		for _, e := range m.All() {
+			collect(e, inside)
+		}
+	}
+	for _, m := range h.secrets {
+		collect(property.Object(m), false)
+	}
+	// The longest come first, since one may be part of another.
+	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
+	for _, s := range texts {
+		message = strings.ReplaceAll(message, s, "[secret]")
+	}
+	return message
+}

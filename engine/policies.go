@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/analysis"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// PolicyError is a mandatory violation of a policy.
+type PolicyError struct{ Violation analysis.Violation }
+
+// Error says what is violated, by what, and how.
+func (e *PolicyError) Error() string {
+	v := e.Violation
+	what := "the stack"
+	if v.URN != "" {
+		what = fmt.Sprintf("%s %q", v.URN.Type(), v.URN.Name())
+	}
+	message := v.Message
+	if v.Path != "" {
+		message = v.Path + ": " + message
+	}
+	return what + " violates the policy " + v.Source.String() + ": " + message
+}
+
+// openPolicies readies the policy packs, and tells who they are.
+func (d *deployment) openPolicies(ctx context.Context) (err error) {
+	if d.panel, err = analysis.Open(ctx, d.Policies, "husk "+d.Version, d.runContext()); err != nil {
+		return err
+	}
+	for _, pack := range d.panel.Packs() {
+		e := PolicyPackLoaded{Name: pack.Name, Version: pack.Version}
+		for _, r := range pack.Rules {
+			e.Policies = append(e.Policies, PolicyInfo{Name: r.Name, Level: r.Level.String(), Description: r.Description})
+		}
+		d.emit(e)
+	}
+	return nil
+}
+
+// settle checks a goal's inputs, has the policies correct them, and checks those that
+// they changed again. known is the recorded resource that is to be kept, nil where there
+// is none. It returns what was corrected, which is told once these inputs count.
+func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, inputs property.Map) (
+	property.Map, []corrected, error,
+) {
+	var olds *property.Map
+	id := ""
+	if known != nil {
+		olds, id = &known.Inputs, known.ID
+	}
+	checked, err := g.check(ctx, gl, provider, olds, inputs)
+	if err != nil || g.d.panel == nil {
+		return checked, nil, err
+	}
+	made, unable, err := g.d.panel.Remediate(ctx, g.judged(gl.state(checked), id))
+	if err != nil {
+		return checked, nil, err
+	}
+	var told []corrected
+	for _, v := range unable {
+		told = append(told, corrected{violation: &v})
+	}
+	result := checked
+	for _, r := range made {
+		r.Before = result
+		if result, err = g.taken(gl, checked, r); err != nil {
+			return checked, nil, err
+		}
+		r.After = result
+		told = append(told, corrected{remediation: &r})
+	}
+	if len(made) == 0 {
+		return checked, told, nil
+	}
+	again, err := g.check(ctx, gl, provider, olds, result)
+	if err != nil {
+		return checked, nil, fmt.Errorf("the inputs that the policy %s corrected are refused: %w", made[len(made)-1].Source, err)
+	}
+	return again, told, nil
+}
+
+// corrected is what came of the policies that correct a resource: one of the two.
+type corrected struct {
+	remediation *analysis.Remediation
+	violation   *analysis.Violation
+}
+
+// taken returns the inputs that a policy made, as the engine takes them: what was secret
+// stays so, and what only the engine knows of stays as it was.
+func (g *generator) taken(gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
+	inputs := keepSecrets(checked, foldMap(r.After, make(map[urn.URN]struct{})))
+	if !g.d.dryRun && inputs.ContainsUnknowns() {
+		return inputs, fmt.Errorf("the policy %s made inputs that are not known", r.Source)
+	}
+	if isProviderType(gl.typ) {
+		inputs = withEngineKeys(ownInputs(inputs), checked)
+	}
+	return inputs, nil
+}
+
+// judge has the policies judge a resource as it will be, and tells what was corrected and
+// what is violated. A mandatory violation is an error that keeps the step from being
+// taken; a preview goes on, to show the rest, and fails in the end.
+func (g *generator) judge(ctx context.Context, n *state.Resource, id string, told []corrected) error {
+	if g.d.panel == nil {
+		return nil
+	}
+	var violations []analysis.Violation
+	for _, c := range told {
+		if r := c.remediation; r != nil {
+			g.d.emit(PolicyRemediated{
+				Source: r.Source, URN: n.URN, Message: r.Message,
+				Changes: changesOf(diff{detailed: inputDiff(r.Before, r.After)},
+					&state.Resource{Inputs: r.Before}, &state.Resource{Inputs: r.After, HideDiff: n.HideDiff}),
+			})
+		} else {
+			violations = append(violations, *c.violation)
+		}
+	}
+	found, err := g.d.panel.Analyze(ctx, g.judged(n, id))
+	if err != nil {
+		return err
+	}
+	return g.d.violated(append(violations, found...))
+}
+
+// violated tells what is violated. The error is that of mandatory violations, unless a
+// preview goes on after them.
+func (d *deployment) violated(violations []analysis.Violation) error {
+	var errs []error
+	for _, v := range violations {
+		d.emit(PolicyViolated{Source: v.Source, Level: levelOf(v), URN: v.URN, Path: v.Path, Message: v.Message})
+		if v.Mandatory {
+			errs = append(errs, &PolicyError{v})
+		}
+	}
+	err := errors.Join(errs...)
+	if err == nil || !d.dryRun {
+		return err
+	}
+	d.exec.fail(err)
+	return nil
+}
+
+func levelOf(v analysis.Violation) string {
+	if v.Mandatory {
+		return abi.PolicyLevelMandatory.String()
+	}
+	return abi.PolicyLevelAdvisory.String()
+}
+
+// analyzeStack has the policies judge all that the deployment leaves behind.
+func (d *deployment) analyzeStack(ctx context.Context) error {
+	if !d.panel.AsksAboutStacks() || d.exec.stopped() {
+		return nil
+	}
+	resources, err := state.Sort(d.recorder.resources())
+	if err != nil {
+		return err
+	}
+	var all []abi.PolicyResource
+	for _, res := range resources {
+		if res.Delete || res.PendingReplacement {
+			continue
+		}
+		r := d.gen.judged(res, res.ID)
+		r.Properties = ownOf(res, res.Outputs)
+		all = append(all, r)
+	}
+	violations, err := d.panel.AnalyzeStack(ctx, all)
+	if err != nil {
+		return err
+	}
+	if err := d.violated(violations); err != nil {
+		return err
+	}
+	return errors.Join(d.exec.failed()...)
+}
+
+// judged is a resource as policies see it, with its inputs. Its id is empty where it does
+// not exist yet.
+func (g *generator) judged(n *state.Resource, id string) abi.PolicyResource {
+	r := abi.PolicyResource{
+		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: shownID(id),
+		Properties: ownOf(n, n.Inputs), Parent: n.Parent, Dependencies: n.Dependencies,
+		Options: g.optionsOf(n.URN),
+	}
+	for _, key := range slices.Sorted(maps.Keys(n.PropertyDependencies)) {
+		r.PropertyDependencies = append(r.PropertyDependencies, abi.PropertyDependency{Key: key, URNs: n.PropertyDependencies[key]})
+	}
+	if ref, _, err := splitReference(n.Provider); err == nil {
+		provider := g.goalOf(ref)
+		if provider == nil {
+			provider = g.d.recorder.lookup(ref)
+		}
+		r.Provider = &abi.PolicyProviderResource{URN: ref, Type: ref.Type(), Name: ref.Name()}
+		if provider != nil {
+			r.Provider.Properties = ownInputs(provider.Inputs)
+		}
+	}
+	return r
+}
+
+// ownOf are the properties without what only the engine knows of.
+func ownOf(n *state.Resource, properties property.Map) property.Map {
+	if isProviderType(n.Type) {
+		return ownInputs(properties)
+	}
+	return properties
+}
+
+// optionsOf returns the options that a resource was registered with in this run.
+func (g *generator) optionsOf(u urn.URN) abi.ResourceOptions {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.options[u]
+}
