@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
 // fail makes an error of the host's about a call.
@@ -55,13 +56,19 @@ func (i *instance) failure(r *running, err error) error {
 		return nil
 	}
 	if answered, ok := errors.AsType[*abi.Error](err); ok {
+		r.failure = FailureError
 		return s.answered(r.method, answered)
 	}
 	if r.hard.Err() != nil {
+		r.failure = FailureCancelled
+		if exceeded, ok := errors.AsType[*ExceededError](context.Cause(r.soft)); ok {
+			r.failure = Failure(exceeded.Limit)
+		}
 		return s.cancelled(r.method, context.Cause(r.soft))
 	}
 	broken := i.guest.Broken() != nil || i.exports == nil || r.method == methodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
+		r.failure = FailureBreach
 		cause := exceededBy(err)
 		if !broken {
 			return s.failBy(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+breach.Error(), cause)
@@ -69,10 +76,15 @@ func (i *instance) failure(r *running, err error) error {
 		return s.failBy(r.method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+breach.Error(), cause)
 	}
 	i.spoiled = true
+	r.failure = FailureTrap
+	if _, exited := errors.AsType[*wasi.ExitError](err); exited {
+		r.failure = FailureExit
+	}
 	e := s.failBy(r.method, abi.ErrorKindCrashed, i.describeTrap(err), nil)
 	if exceeded := i.memoryExceeded(); exceeded != nil {
 		e.Message += "\n" + exceeded.Error()
 		e.Cause = exceeded
+		r.failure = Failure(exceeded.Limit)
 	}
 	return e
 }

@@ -23,6 +23,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -44,6 +46,11 @@ type Host struct {
 	compiling sync.WaitGroup
 	stop      context.CancelCauseFunc
 	stopped   context.Context
+	// open are the providers and policy packs that were not closed, and live are all
+	// instances.
+	open     map[io.Closer]struct{}
+	live     sync.WaitGroup
+	counters counters
 }
 
 // New makes a host. Close it when no provider of it is needed any more.
@@ -57,7 +64,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 		settings = wazero.NewRuntimeConfigInterpreter()
 	}
 	settings = settings.WithMemoryLimitPages(config.memoryPages())
-	h := &Host{config: config, modules: make(map[string]*loading), random: rand.Reader}
+	h := &Host{config: config, modules: make(map[string]*loading), open: make(map[io.Closer]struct{}), random: rand.Reader}
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}
@@ -77,14 +84,31 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	return h, nil
 }
 
-// Close ends the host and all modules. Providers must be closed before.
+// Close ends the host and all that was made with it. It waits until what guests are doing
+// has ended, as their code and memory are freed then. Where the context ends before, nothing
+// is freed.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
+	open := slices.Collect(maps.Keys(h.open))
 	h.mu.Unlock()
 	h.stop(errClosedHost)
-	h.compiling.Wait()
-	err := h.runtime.Close(ctx)
+	var err error
+	for _, made := range open {
+		err = errors.Join(err, made.Close())
+	}
+	still := make(chan struct{})
+	go func() {
+		h.compiling.Wait()
+		h.live.Wait()
+		close(still)
+	}()
+	select {
+	case <-still:
+	case <-ctx.Done():
+		return errors.Join(err, fmt.Errorf("waiting for guests to end: %w", context.Cause(ctx)))
+	}
+	err = errors.Join(err, h.runtime.Close(ctx))
 	for _, l := range h.modules {
 		if l.module != nil {
 			l.module.images.close()
@@ -94,6 +118,23 @@ func (h *Host) Close(ctx context.Context) error {
 		err = errors.Join(err, h.cache.compiled.Close(ctx))
 	}
 	return err
+}
+
+// made has what was made with the host closed with it.
+func (h *Host) made(c io.Closer) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return errClosedHost
+	}
+	h.open[c] = struct{}{}
+	return nil
+}
+
+func (h *Host) closedOne(c io.Closer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, c)
 }
 
 // lockedReader lets instances share a random source.

@@ -103,7 +103,7 @@ func (m *Module) makeBase(ctx context.Context) *snapshot {
 		return nil
 	}
 	defer donor.release()
-	donor.audit = nil
+	donor.audit, donor.counters.whole = nil, nil
 	var printed bool
 	donor.logger = slog.New(tellTale{&printed})
 	i, err := donor.startFrom(ctx, m.images.blank)

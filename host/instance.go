@@ -60,7 +60,10 @@ func (s *sandbox) start(ctx context.Context) (*instance, error) {
 // startFrom makes an instance that begins with the image, and initializes it where it
 // is not yet.
 func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, error) {
-	s.acquire()
+	if !s.acquire() {
+		return nil, s.gone(methodStart)
+	}
+	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from)}
 	i.tcp = newGuestTCP(s.tcp, i.used())
 	i.output.init(i)
@@ -75,6 +78,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes}, config.most.answerBytes)
 	err := i.run(ctx, methodStart, func(context.Context) error { return i.initialize() })
 	if err != nil {
+		i.spoiled = true
 		i.close()
 		return nil, err
 	}
@@ -187,6 +191,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	i.tank.Begin(limits.fuel)
 	err := do(r.soft)
 	err = i.failure(r, err)
+	s.ended(r, err)
 	i.output.end()
 	if r.soft.Err() != nil {
 		i.spoiled = true
@@ -225,5 +230,12 @@ func (i *instance) close() {
 	if i.memory != nil {
 		i.memory.Free()
 	}
+	i.sandbox.counters.count(func(c *Stats) {
+		c.Instances--
+		if !i.usable() {
+			c.Dropped++
+		}
+	})
 	i.sandbox.release()
+	i.sandbox.module.host.live.Done()
 }

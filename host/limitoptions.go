@@ -15,6 +15,8 @@ type limits struct {
 	openFiles             int
 	waitingCalls, streams int
 	compileTime           time.Duration
+	crashes               int
+	crashWindow           time.Duration
 }
 
 func defaultLimits() limits {
@@ -24,6 +26,7 @@ func defaultLimits() limits {
 		logRate: DefaultLogRate, openFiles: DefaultOpenFiles,
 		waitingCalls: DefaultWaitingCalls, streams: DefaultStreams,
 		compileTime: DefaultCompileTime,
+		crashes:     DefaultQuarantineCrashes, crashWindow: DefaultQuarantineWindow,
 	}
 }
 
@@ -38,6 +41,8 @@ func (l limits) or(others limits) limits {
 		waitingCalls:  cmp.Or(l.waitingCalls, others.waitingCalls),
 		streams:       cmp.Or(l.streams, others.streams),
 		compileTime:   cmp.Or(l.compileTime, others.compileTime),
+		crashes:       cmp.Or(l.crashes, others.crashes),
+		crashWindow:   cmp.Or(l.crashWindow, others.crashWindow),
 	}
 }
 

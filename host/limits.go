@@ -41,6 +41,11 @@ const (
 	// instance of its own.
 	DefaultStreams = 8
 
+	// DefaultQuarantineCrashes within DefaultQuarantineWindow have a provider not called any
+	// more. All calls of an engine may crash once.
+	DefaultQuarantineCrashes = DefaultInstances + 4
+	DefaultQuarantineWindow  = time.Minute
+
 	// DefaultCancelGrace is how long a guest may go on after its call was cancelled:
 	// enough to finish a request to a service and to answer what has become of it.
 	DefaultCancelGrace = 5 * time.Second

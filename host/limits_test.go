@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,17 +206,8 @@ func TestCallsThatWaitAreCounted(t *testing.T) {
 	}
 }
 
-// handClock is a clock that tests move.
-type handClock struct {
-	host.Clock
-	elapsed *atomic.Int64
-}
-
-func (c handClock) Elapsed() time.Duration { return time.Duration(c.elapsed.Load()) }
-
 func TestWhatAProviderLogsIsBoundedInEachSecond(t *testing.T) {
-	clock := handClock{host.SystemClock(), &atomic.Int64{}}
-	clock.elapsed.Store(1) // Go does not start at 0
+	clock := newHandClock()
 	logged := &records{}
 	p := provide(t, newHost(t, host.NewConfig().WithClock(clock).WithLogRate(10_000)), host.ProviderOptions{Logger: logged.logger()})
 	mustDo(t, p, "print", "one\n", "1")

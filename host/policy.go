@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,6 +43,9 @@ func (m *Module) NewPolicy(ctx context.Context, options PolicyOptions) (*Policy,
 	if err := p.init(ctx, m, canon.WorldPolicy, options.Name, Grants{}, options.Logger, options.Instances); err != nil {
 		return nil, err
 	}
+	if err := m.host.made(p); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
 	return p, nil
 }
 
@@ -49,6 +53,7 @@ func (m *Module) NewPolicy(ctx context.Context, options PolicyOptions) (*Policy,
 func (p *Policy) Close() error {
 	if p.end() {
 		p.release()
+		p.module.host.closedOne(p)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"sync/atomic"
@@ -60,6 +61,9 @@ func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Pro
 	if err != nil {
 		return nil, err
 	}
+	if err := m.host.made(p); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
 	return p, nil
 }
 
@@ -70,6 +74,7 @@ func (p *Provider) Close() error {
 			s.close()
 		}
 		p.release()
+		p.module.host.closedOne(p)
 	}
 	return nil
 }

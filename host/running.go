@@ -16,6 +16,8 @@ type running struct {
 	assets  *guestAssets
 	// limits is what the call may take, and left what it may still.
 	limits, left callLimits
+	// failure is why the call failed, empty until it has.
+	failure Failure
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
 

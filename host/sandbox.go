@@ -25,6 +25,8 @@ type sandbox struct {
 	store     abi.KV
 	audit     func(Use)
 	logRate   *logRate
+	health    health
+	counters  counters
 	env       []string
 	expected  string
 	identity  atomic.Pointer[identity]
@@ -84,7 +86,10 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.running, s.open = make(map[*running]struct{}), 1
 	s.instances = newPool(instances, m.host.config.most.waitingCalls)
-	s.logRate = newLogRate(m.host.config.most.logRate)
+	most := &m.host.config.most
+	s.logRate = newLogRate(most.logRate)
+	s.health.crashes, s.health.window = most.crashes, most.crashWindow
+	s.counters.whole = &m.host.counters
 	s.identity.Store(&identity{name: name})
 	if manifest := m.Manifest; manifest != nil {
 		s.identity.Store(&identity{manifest.Name, manifest.Version})
@@ -123,11 +128,16 @@ func (s *sandbox) isClosed() bool {
 	return s.closed
 }
 
-// acquire and release count what uses the files and connections.
-func (s *sandbox) acquire() {
+// acquire and release count what uses the files and connections. False: it is closed.
+func (s *sandbox) acquire() bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
 	s.open++
-	s.mu.Unlock()
+	s.module.host.live.Add(1)
+	return true
 }
 
 func (s *sandbox) release() {
@@ -171,6 +181,10 @@ func (s *sandbox) take(ctx context.Context, method string) (*instance, error) {
 func (s *sandbox) takeWith(ctx context.Context, method string, state setupState) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, s.cancelled(method, context.Cause(ctx))
+	}
+	if quarantine := s.health.admit(); quarantine != nil {
+		s.counters.failed(FailureQuarantine)
+		return nil, s.refuse(method, quarantine)
 	}
 	i, err := s.instances.take(ctx)
 	switch {
@@ -219,6 +233,9 @@ func (s *sandbox) ready(ctx context.Context, i *instance, state setupState) (*in
 
 // startFor makes an instance that is on the way to a state of the setup.
 func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, error) {
+	if err := s.waitAfterCrash(ctx); err != nil {
+		return nil, err
+	}
 	from, applied := s.configured.find(state)
 	if from != nil {
 		i, err := s.startFrom(ctx, from)
@@ -235,6 +252,33 @@ func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, er
 		i.generation = state.generation
 	}
 	return i, err
+}
+
+// waitAfterCrash keeps instances that crash from being started as fast as they do.
+func (s *sandbox) waitAfterCrash(ctx context.Context) error {
+	wait := s.health.backoff()
+	if wait == 0 {
+		return nil
+	}
+	if err := s.module.host.config.clock.Sleep(ctx, wait); err != nil {
+		return s.cancelled(methodStart, err)
+	}
+	return nil
+}
+
+// ended counts a call that has ended.
+func (s *sandbox) ended(r *running, err error) {
+	s.counters.count(func(c *Stats) { c.Calls++ })
+	switch {
+	case err == nil:
+		if r.method != methodStart {
+			s.health.well()
+		}
+		return
+	case r.failure.lost():
+		s.health.crashed(s.module.host.config.clock.Elapsed(), err.Error())
+	}
+	s.counters.failed(r.failure)
 }
 
 // put gives an instance back, and discards it where it must not be used again.
