@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 )
 
@@ -28,21 +29,41 @@ func (s *Stack) Append(ctx context.Context, entry Entry) error {
 	if err != nil {
 		return err
 	}
-	w := &waiting{text: text, entry: sealed, codec: codec}
+	w := &waiting{text: text, entry: sealed, codec: codec, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return ErrClosed
 	}
 	s.queue = append(s.queue, w)
+	begin := !s.draining
+	s.draining = true
 	s.mu.Unlock()
-
-	// Whoever gets the lock first writes for all that wait.
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	for !w.done && s.writeQueue() {
+	if begin {
+		go s.drain()
 	}
+	<-w.done
 	return w.err
+}
+
+// drain writes the entries that wait, and those that come meanwhile. While one record
+// is on its way to the disk, the entries of the next one gather.
+func (s *Stack) drain() {
+	for {
+		// Those whose entries were just written get their turn first, so that what they
+		// write next goes along.
+		runtime.Gosched()
+		s.writing.Lock()
+		s.writeQueue()
+		s.writing.Unlock()
+		s.mu.Lock()
+		s.draining = len(s.queue) > 0
+		more := s.draining
+		s.mu.Unlock()
+		if !more {
+			return
+		}
+	}
 }
 
 // writeQueue writes the entries that wait, up to a record's size, and reports
@@ -55,8 +76,12 @@ func (s *Stack) writeQueue() bool {
 	record := []byte{'['}
 	accepted := make([]*waiting, 0, len(group))
 	undos := make([]func(), 0, len(group))
+	defer func() {
+		for _, w := range group {
+			close(w.done)
+		}
+	}()
 	for _, w := range group {
-		w.done = true
 		undo, err := s.accept(w)
 		if err != nil {
 			w.err = err

@@ -40,9 +40,11 @@ type Stack struct {
 	codec              atomic.Pointer[Codec]
 
 	// mu guards the queue of entries that wait to be written.
-	mu     sync.Mutex
-	queue  []*waiting
-	closed bool
+	mu    sync.Mutex
+	queue []*waiting
+	// draining says that a goroutine is writing the queue.
+	draining bool
+	closed   bool
 
 	// writing guards the fields below, and is held while the store writes. It is
 	// taken before mu.
@@ -58,12 +60,12 @@ type Stack struct {
 	full error
 }
 
-// waiting is an entry on its way to the journal. Its owner reads err when done.
+// waiting is an entry on its way to the journal; done is closed once err is set.
 type waiting struct {
 	text  []byte
 	entry sealedEntry
 	codec *Codec
-	done  bool
+	done  chan struct{}
 	err   error
 }
 
