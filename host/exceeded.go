@@ -15,6 +15,7 @@ const (
 	LimitHostCalls    Limit = "host-calls"
 	LimitRandom       Limit = "random-bytes"
 	LimitMemory       Limit = "memory"
+	LimitTotalMemory  Limit = "total-memory"
 	LimitRequest      Limit = "request-bytes"
 	LimitAnswer       Limit = "answer-bytes"
 	LimitWaitingCalls Limit = "waiting-calls"
@@ -36,7 +37,7 @@ func (e *ExceededError) Error() string {
 	switch e.Limit {
 	case LimitTime, LimitCompileTime:
 		most = time.Duration(e.Most).String()
-	case LimitMemory:
+	case LimitMemory, LimitTotalMemory:
 		most = fmt.Sprintf("%d MiB", e.Most>>20)
 	}
 	return fmt.Sprintf(format, most) + "; the option " + option + " sets the limit"
@@ -61,6 +62,8 @@ func (l Limit) describe() (format, option string) {
 		return "it took more than the %s random bytes that it may take", "WithRandomBytes"
 	case LimitMemory:
 		return "it had used nearly all of the %s of memory that it may have", "WithMemoryLimit"
+	case LimitTotalMemory:
+		return "the instances of all providers would need more than the %s of memory that they may have together", "WithTotalMemory"
 	case LimitRequest:
 		return "the values of the request take more than the %s bytes that can be passed", "WithRequestBytes"
 	case LimitAnswer:

@@ -29,6 +29,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -51,6 +52,9 @@ type Host struct {
 	open     map[io.Closer]struct{}
 	live     sync.WaitGroup
 	counters counters
+	budget   *budget
+	// empty is the image of memories that wazero lays out.
+	empty *image.Image
 }
 
 // New makes a host. Close it when no provider of it is needed any more.
@@ -59,12 +63,17 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	if err := config.checkMethods(); err != nil {
 		return nil, err
 	}
+	empty, err := newEmptyImage()
+	if err != nil {
+		return nil, err
+	}
 	settings := wazero.NewRuntimeConfig()
 	if config.interpreter {
 		settings = wazero.NewRuntimeConfigInterpreter()
 	}
 	settings = settings.WithMemoryLimitPages(config.memoryPages())
 	h := &Host{config: config, modules: make(map[string]*loading), open: make(map[io.Closer]struct{}), random: rand.Reader}
+	h.budget, h.empty = newBudget(config.most.totalMemory), empty
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}
@@ -72,6 +81,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	if config.cacheDir != "" {
 		cache, err := openDiskCache(config.cacheDir, config.memoryPages())
 		if err != nil {
+			_ = empty.Close()
 			return nil, fmt.Errorf("opening the cache of compiled modules: %w", err)
 		}
 		h.cache = cache
@@ -109,6 +119,7 @@ func (h *Host) Close(ctx context.Context) error {
 		return errors.Join(err, fmt.Errorf("waiting for guests to end: %w", context.Cause(ctx)))
 	}
 	err = errors.Join(err, h.runtime.Close(ctx))
+	_ = h.empty.Close() // nothing is lost with it
 	for _, l := range h.modules {
 		if l.module != nil {
 			l.module.images.close()

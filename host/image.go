@@ -103,7 +103,8 @@ func (m *Module) makeBase(ctx context.Context) *snapshot {
 		return nil
 	}
 	defer donor.release()
-	donor.audit, donor.counters.whole = nil, nil
+	// What it takes is the module's, and ends soon.
+	donor.audit, donor.counters.whole, donor.budget = nil, nil, nil
 	var printed bool
 	donor.logger = slog.New(tellTale{&printed})
 	i, err := donor.startFrom(ctx, m.images.blank)
@@ -207,22 +208,24 @@ func (i *instance) snapshot(base *snapshot) (*snapshot, error) {
 func (i *instance) instantiate(from *snapshot) error {
 	m := i.sandbox.module
 	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	if from == nil {
-		module, err := m.host.runtime.InstantiateModule(i.ctx, m.compiled, settings)
-		i.module = module
-		return err
+	begin := m.host.empty
+	if from != nil {
+		begin = from.memory
 	}
-	memory, err := from.memory.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
+	memory, err := begin.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
 	if err != nil {
 		return err
 	}
-	i.memory = memory
-	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return borrowed{memory} })
+	i.memory.LinearMemory = memory
+	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return &i.memory })
 	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(i.ctx, allocate), m.compiled, settings)
 	if err != nil {
 		return err
 	}
 	i.module = module
+	if from == nil {
+		return nil
+	}
 	missing := (from.memory.Size() - uint64(module.Memory().Size())) / wasmPage
 	if _, ok := module.Memory().Grow(uint32(missing)); !ok {
 		return fmt.Errorf("the image needs %d bytes of memory, which is more than there may be", from.memory.Size())
@@ -235,12 +238,6 @@ func (i *instance) instantiate(from *snapshot) error {
 	}
 	return nil
 }
-
-// borrowed is a memory that wazero must not free, as a call may still run in it when
-// the runtime is closed. The instance does.
-type borrowed struct{ experimental.LinearMemory }
-
-func (borrowed) Free() {}
 
 // shifted is a clock that goes on where another one was.
 type shifted struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -39,6 +40,8 @@ func instantiateImports(ctx context.Context, runtime wazero.Runtime) error {
 var errNotReady = errors.New("the module calls the host before it is initialized")
 
 func importFunc(i canon.Import) api.GoModuleFunc {
+	// Who waits for other resources waits for instances that may need memory.
+	waits := strings.HasPrefix(i.Module, canon.Package+"/monitor@")
 	return func(ctx context.Context, _ api.Module, stack []uint64) {
 		if ctx.Err() != nil {
 			panic(context.Cause(ctx))
@@ -48,6 +51,10 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 			panic(errNotReady)
 		}
 		guest.call.hostCall()
+		if waits {
+			guest.sandbox.budget.leave()
+			defer guest.sandbox.budget.enter()
+		}
 		guest.hostCalls++
 		// What the host does for the guest ends with the caller's context.
 		if err := i.Call(guest.call.soft, guest.guest, &guest.imports, stack); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
@@ -18,10 +17,9 @@ import (
 // it must not serve again: its memory may be in any state.
 type instance struct {
 	sandbox *sandbox
-	// from is the image that it began with, nil where wazero has made its memory, which
-	// is its own otherwise.
+	// from is the image that it began with, nil where wazero lays out its memory.
 	from    *snapshot
-	memory  experimental.LinearMemory
+	memory  guestMemory
 	clock   Clock
 	module  api.Module
 	exports []export // as in the ExportTable of the module's world
@@ -76,13 +74,36 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		RandomTaken: func(bytes uint64) { i.call.randomBytes(bytes) },
 	})
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes}, config.most.answerBytes)
-	err := i.run(ctx, methodStart, func(context.Context) error { return i.initialize() })
+	err := i.takeMemory(ctx)
+	if err == nil {
+		err = i.run(ctx, methodStart, func(context.Context) error { return i.initialize() })
+	}
 	if err != nil {
 		i.spoiled = true
 		i.close()
 		return nil, err
 	}
 	return i, nil
+}
+
+// takeMemory waits for the memory that the instance begins with.
+func (i *instance) takeMemory(ctx context.Context) error {
+	s := i.sandbox
+	i.memory.instance = i
+	bytes := s.module.Info.Memory
+	if i.from != nil {
+		bytes = i.from.memory.Size()
+	}
+	err := s.budget.take(ctx, s, bytes)
+	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+		s.counters.failed(Failure(exceeded.Limit))
+		return s.refuse(methodStart, exceeded)
+	}
+	if err != nil {
+		return s.cancelled(methodStart, err)
+	}
+	i.memory.taken = bytes
+	return nil
 }
 
 func (i *instance) initialize() error {
@@ -227,9 +248,7 @@ func (i *instance) close() {
 		// Closing an instance that runs nothing only frees memory, and cannot fail.
 		_ = i.module.Close(context.Background())
 	}
-	if i.memory != nil {
-		i.memory.Free()
-	}
+	i.memory.end()
 	i.sandbox.counters.count(func(c *Stats) {
 		c.Instances--
 		if !i.usable() {

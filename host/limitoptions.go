@@ -8,6 +8,7 @@ import (
 // limits are those of a host that are set by a method of [Config] of their own. A limit of
 // 0 is not set.
 type limits struct {
+	totalMemory           uint64
 	tableElements         uint32
 	requestBytes          int
 	answerBytes           uint64
@@ -21,8 +22,8 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		tableElements: DefaultTableElements,
-		requestBytes:  DefaultRequestBytes, answerBytes: DefaultAnswerBytes,
+		totalMemory: DefaultTotalMemory, tableElements: DefaultTableElements,
+		requestBytes: DefaultRequestBytes, answerBytes: DefaultAnswerBytes,
 		logRate: DefaultLogRate, openFiles: DefaultOpenFiles,
 		waitingCalls: DefaultWaitingCalls, streams: DefaultStreams,
 		compileTime: DefaultCompileTime,
@@ -33,6 +34,7 @@ func defaultLimits() limits {
 // or answers the limits, with others where they are not set.
 func (l limits) or(others limits) limits {
 	return limits{
+		totalMemory:   cmp.Or(l.totalMemory, others.totalMemory),
 		tableElements: cmp.Or(l.tableElements, others.tableElements),
 		requestBytes:  cmp.Or(l.requestBytes, others.requestBytes),
 		answerBytes:   cmp.Or(l.answerBytes, others.answerBytes),

@@ -17,6 +17,10 @@ const (
 	// provider works in 10 to 40 MiB, and doubles that with requests of some MiB.
 	DefaultMemoryLimit = 256 << 20
 
+	// DefaultTotalMemory bounds the linear memories of all instances of a host, in bytes.
+	// One provider may have half of it, and two a third each.
+	DefaultTotalMemory = 8 << 30
+
 	// DefaultRequestBytes bounds each bag of property values in a request to a guest, and
 	// DefaultAnswerBytes all that a guest passes in one answer or one call of the host.
 	// Assets as text are the largest values, of 50 MB at most (see property.DefaultSize).

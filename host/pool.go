@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -15,6 +16,8 @@ type pool struct {
 	ended chan struct{}
 	// waiting has an element for each call that waits for one of the slots.
 	waiting chan struct{}
+	// budget learns of the calls that run.
+	budget *budget
 
 	mu     sync.Mutex
 	idle   []*instance
@@ -22,8 +25,8 @@ type pool struct {
 }
 
 // newPool makes a pool for so many calls at once, and so many more that wait.
-func newPool(size, waiting int) *pool {
-	return &pool{slots: make(chan struct{}, size), ended: make(chan struct{}), waiting: make(chan struct{}, waiting)}
+func newPool(size, waiting int, b *budget) *pool {
+	return &pool{slots: make(chan struct{}, size), ended: make(chan struct{}), waiting: make(chan struct{}, waiting), budget: b}
 }
 
 // errCrowded is a call that comes when too many are waiting.
@@ -35,10 +38,19 @@ func (p *pool) take(ctx context.Context) (*instance, error) {
 	if err := p.enter(ctx); err != nil {
 		return nil, err
 	}
+	p.budget.enter()
+	i, err := p.last()
+	if err != nil {
+		p.leave()
+	}
+	return i, err
+}
+
+// last takes the idle instance that was used last, nil where there is none.
+func (p *pool) last() (*instance, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		<-p.slots
 		return nil, errClosed
 	}
 	if len(p.idle) == 0 {
@@ -77,17 +89,41 @@ func (p *pool) enter(ctx context.Context) error {
 // not ended.
 func (p *pool) put(i *instance) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
+	closed := p.closed
+	if !closed {
+		p.idle = append(p.idle, i)
 	}
-	p.idle = append(p.idle, i)
-	<-p.slots
-	return true
+	p.mu.Unlock()
+	if !closed {
+		p.leave()
+	}
+	return !closed
 }
 
 // leave ends a call whose instance is gone.
-func (p *pool) leave() { <-p.slots }
+func (p *pool) leave() {
+	p.budget.leave()
+	<-p.slots
+}
+
+func (p *pool) hasIdle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle) > 0
+}
+
+// endOldest ends the idle instance that was used first, if there is one.
+func (p *pool) endOldest() {
+	p.mu.Lock()
+	if len(p.idle) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	oldest := p.idle[0]
+	p.idle = slices.Delete(p.idle, 0, 1)
+	p.mu.Unlock()
+	oldest.close()
+}
 
 // takeIdle answers all idle instances, which are the caller's then.
 func (p *pool) takeIdle() []*instance {

@@ -27,6 +27,7 @@ type sandbox struct {
 	logRate   *logRate
 	health    health
 	counters  counters
+	budget    *budget
 	env       []string
 	expected  string
 	identity  atomic.Pointer[identity]
@@ -85,7 +86,8 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.http = newHTTPClient(grants.HTTP, m.host.config.roots)
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.running, s.open = make(map[*running]struct{}), 1
-	s.instances = newPool(instances, m.host.config.most.waitingCalls)
+	s.budget = m.host.budget
+	s.instances = newPool(instances, m.host.config.most.waitingCalls, s.budget)
 	most := &m.host.config.most
 	s.logRate = newLogRate(most.logRate)
 	s.health.crashes, s.health.window = most.crashes, most.crashWindow
@@ -300,11 +302,13 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 	s.mu.Unlock()
 	var failures []error
 	for _, i := range s.instances.takeIdle() {
+		s.budget.enter()
 		err := i.run(ctx, "cancel", func(ctx context.Context) error { return do(i.guest, ctx) })
 		if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
 			failures = append(failures, err)
 		}
 		i.close()
+		s.budget.leave()
 	}
 	return errors.Join(failures...)
 }

@@ -27,7 +27,7 @@ const (
 // lost tells whether the guest is lost, and what became of its work is not known.
 func (f Failure) lost() bool {
 	switch Limit(f) {
-	case LimitTime, LimitFuel, LimitHostCalls, LimitRandom, LimitMemory:
+	case LimitTime, LimitFuel, LimitHostCalls, LimitRandom, LimitMemory, LimitTotalMemory:
 		return true
 	}
 	return f == FailureTrap || f == FailureExit
@@ -44,8 +44,9 @@ type Stats struct {
 	// Started is how many instances were started, and Dropped how many of them were
 	// discarded, as something went wrong in them.
 	Started, Dropped uint64
-	// Instances is how many there are.
+	// Instances is how many there are, and Memory the size of their memories in bytes.
 	Instances int
+	Memory    uint64
 }
 
 // counters are statistics that are being counted. They are counted in the whole's, too.
@@ -82,8 +83,16 @@ func (c *counters) read() Stats {
 }
 
 // Stats tells what the instances have done.
-func (s *sandbox) Stats() Stats { return s.counters.read() }
+func (s *sandbox) Stats() Stats {
+	stats := s.counters.read()
+	stats.Memory = s.budget.of(s)
+	return stats
+}
 
 // Stats tells what all providers and policy packs of the host have done, those that were
 // closed among them.
-func (h *Host) Stats() Stats { return h.counters.read() }
+func (h *Host) Stats() Stats {
+	stats := h.counters.read()
+	stats.Memory = h.budget.of(nil)
+	return stats
+}

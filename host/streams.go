@@ -141,10 +141,12 @@ func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (ite
 		s.mu.Unlock()
 		return item, p.fail(method, abi.ErrorKindNotFound, "the stream was closed")
 	}
+	p.budget.enter()
 	err = s.instance.run(ctx, method, func(ctx context.Context) error {
 		item, err = s.instance.guest.StreamNext(ctx, s.handle)
 		return err
 	})
+	p.budget.leave()
 	s.mu.Unlock()
 	if err == nil && item.Result != nil {
 		err = p.breach(method, p.check(result(*item.Result, false, s.declared)))
@@ -172,6 +174,8 @@ func (p *Provider) StreamClose(ctx context.Context, handle abi.StreamHandle) err
 		return nil
 	}
 	s.closed = true
+	p.budget.enter()
+	defer p.budget.leave()
 	defer s.instance.close()
 	return s.instance.run(ctx, "stream-close", func(ctx context.Context) error {
 		return s.instance.guest.StreamClose(ctx, s.handle)

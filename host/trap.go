@@ -52,6 +52,9 @@ func (i *instance) describeTrap(err error) string {
 // memoryExceeded tells whether a crash is one for want of memory: then the guest has used
 // most of what it may have, and the error has the limit.
 func (i *instance) memoryExceeded() *ExceededError {
+	if i.memory.exceeded != nil {
+		return i.memory.exceeded
+	}
 	limit := uint64(i.sandbox.module.host.config.memoryPages()) * wasmPage
 	if float64(i.memorySize()) <= nearlyAll*float64(limit) {
 		return nil

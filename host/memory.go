@@ -1,0 +1,53 @@
+package host
+
+import (
+	"errors"
+
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/host/internal/image"
+)
+
+// guestMemory is the linear memory of an instance, whose size is part of the host's budget.
+type guestMemory struct {
+	experimental.LinearMemory
+	instance *instance
+	// taken is what of the budget it has.
+	taken uint64
+	// exceeded is set once the budget had nothing left for it.
+	exceeded *ExceededError
+}
+
+// Reallocate answers the memory at its new size, nil if it cannot be that large. A guest
+// then gets the answer -1 to its memory.grow.
+func (m *guestMemory) Reallocate(size uint64) []byte {
+	if size > m.taken {
+		s := m.instance.sandbox
+		if err := s.budget.take(m.instance.ctx, s, size-m.taken); err != nil {
+			if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+				m.exceeded = exceeded
+			}
+			return nil
+		}
+		m.taken = size
+	}
+	return m.LinearMemory.Reallocate(size)
+}
+
+// Free does nothing: wazero must not free a memory, as a call may still run in it when the
+// runtime is closed. The instance does.
+func (m *guestMemory) Free() {}
+
+func (m *guestMemory) end() {
+	if m.LinearMemory != nil {
+		m.LinearMemory.Free()
+	}
+	s := m.instance.sandbox
+	s.budget.free(s, m.taken)
+	m.taken = 0
+}
+
+// newEmptyImage makes the image of memories that wazero lays out.
+func newEmptyImage() (*image.Image, error) {
+	return image.Make(0, func([]byte) error { return nil })
+}
