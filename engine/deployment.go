@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,6 +74,8 @@ type Deployment struct {
 	ClearPendingCreates bool
 	// AdoptPendingCreates holds the IDs of what such creations have made (Refresh only).
 	AdoptPendingCreates map[urn.URN]string
+	// Imports is what Import takes over.
+	Imports []ImportTarget
 	// Version is the engine's own, for the manifest of the state.
 	Version string
 	// Now is the clock for creation times, nil for the real one.
@@ -88,6 +87,9 @@ type Result struct {
 	Changes Changes
 	// Outputs are the stack's outputs.
 	Outputs property.Map
+	// Imported holds what an import took over, in the order of Imports. What did not get
+	// that far is nil.
+	Imported []*state.Resource
 }
 
 // deployment is one run of the engine.
@@ -111,6 +113,8 @@ type deployment struct {
 	naming *autonaming.Policy
 
 	pending pending
+	// imported is what an import has taken over so far.
+	imported []*state.Resource
 
 	eventMu  sync.Mutex
 	changes  Changes
@@ -191,7 +195,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		summary.Result = "failed"
 	}
 	d.emit(summary)
-	return &Result{Changes: d.changes, Outputs: outputs}, err
+	return &Result{Changes: d.changes, Outputs: outputs, Imported: d.imported}, err
 }
 
 // verify checks that a state holds together before a deployment goes by it.
@@ -276,86 +280,6 @@ func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error
 	d.emit(StepFailed{Step: info, Error: err.Error()})
 	d.exec.fail(err)
 	return err
-}
-
-// providerFor returns what manages resources of a type: the registry for
-// providers, else the configured provider.
-func (d *deployment) providerFor(ctx context.Context, typ string, by served) (abi.Provider, error) {
-	if isProviderType(typ) {
-		return d.registry, nil
-	}
-	return d.serving(ctx, by)
-}
-
-// providerOf returns what manages a recorded resource.
-func (d *deployment) providerOf(ctx context.Context, res *state.Resource) (abi.Provider, error) {
-	return d.providerFor(ctx, res.Type, served{res.Provider, res.ExtensionRef})
-}
-
-// deletionProvider returns the provider that deletes res, nil where none is needed.
-func (d *deployment) deletionProvider(ctx context.Context, res *state.Resource) (abi.Provider, error) {
-	if !res.Custom || res.External || res.RetainOnDelete || res.PendingReplacement {
-		return nil, nil
-	}
-	return d.providerOf(ctx, res)
-}
-
-// handedDown returns the provider that an ancestor has for the package, which is that
-// of providers: the one that is extended, for an extension.
-func (d *deployment) handedDown(pkg string, parent urn.URN) string {
-	for parent != "" {
-		p := d.gen.goalOf(parent)
-		if p == nil {
-			return ""
-		}
-		if ref := d.gen.providersOf(parent)[pkg]; ref != "" {
-			return ref
-		}
-		if p.Custom && packageOfProvider(p.Provider) == pkg {
-			return p.Provider
-		}
-		parent = p.Parent
-	}
-	return ""
-}
-
-// defaultsAllowed honours the configuration pulumi:disable-default-providers,
-// a JSON list of package names or "*". The engine's own package is always there.
-func (d *deployment) defaultsAllowed(pkg string) error {
-	if pkg == builtin.Package {
-		return nil
-	}
-	for _, c := range d.Config {
-		if c.Key != "pulumi:disable-default-providers" {
-			continue
-		}
-		var packages []string
-		if err := json.Unmarshal([]byte(c.Value), &packages); err != nil {
-			return fmt.Errorf("configuration pulumi:disable-default-providers must be a JSON list of package names: %w", err)
-		}
-		if slices.Contains(packages, pkg) || slices.Contains(packages, "*") {
-			return fmt.Errorf("the default provider of package %q is disabled by configuration: "+
-				"give the resource an explicit provider", pkg)
-		}
-	}
-	return nil
-}
-
-// packageConfig returns the stack's configuration of a package.
-func (d *deployment) packageConfig(pkg string) property.Map {
-	var entries []property.Entry
-	for _, c := range d.Config {
-		key, ok := strings.CutPrefix(c.Key, pkg+":")
-		if !ok {
-			continue
-		}
-		v := property.String(c.Value)
-		if c.Secret {
-			v = property.Secret(v)
-		}
-		entries = append(entries, property.Entry{Key: key, Value: v})
-	}
-	return property.NewMap(entries...)
 }
 
 // setOutputs records the outputs of a component. A failing run only adds to

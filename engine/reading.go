@@ -161,6 +161,13 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 	}
 	found := clone(n)
 	found.ID, found.Inputs, found.Outputs = resp.ID, *resp.Inputs, markSecrets(n, resp.State)
+	if s.asFound != nil {
+		found.Outputs = markSecrets(found, resp.State)
+		if err := d.takeAsFound(ctx, s, found); err != nil {
+			return change{}, err
+		}
+		return superseded(s), nil
+	}
 	checked, err := s.provider.Check(ctx, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs,
 		News: d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs),
@@ -190,10 +197,16 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 		s.next = &step{op: OpUpdate, old: found, new: n, provider: s.provider, diff: df}
 		s.new = found
 	}
-	if s.old == nil || !s.old.External && s.old.ID != n.ID {
-		return superseding(s.old, s.new), nil
+	return superseded(s), nil
+}
+
+// superseded records what an import has taken over. The old copy of a resource that was
+// another object waits for its deletion.
+func superseded(s *step) change {
+	if s.old == nil || !s.old.External && s.old.ID != s.new.ID {
+		return superseding(s.old, s.new)
 	}
-	return change{replace: [][2]*state.Resource{{s.old, s.new}}}, nil
+	return change{replace: [][2]*state.Resource{{s.old, s.new}}}
 }
 
 // ImportDifference says why an import failed: the program's inputs are not

@@ -35,6 +35,8 @@ type step struct {
 	result Op
 	// next is the step that this one makes necessary, once it is done.
 	next *step
+	// asFound is set for an import that takes the object's inputs, whatever they are.
+	asFound *ImportTarget
 	// failed is set once the step has failed.
 	failed bool
 	// began is the operation that was recorded last for the step.

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// ImportTarget is one thing that [Import] takes over: an object that exists, or a component,
+// which is only a parent for others.
+type ImportTarget struct {
+	Type, Name string
+	// ID is the object's, empty for a component.
+	ID        string
+	Component bool
+	// Parent is recorded or imported as well; empty is the stack.
+	Parent urn.URN
+	// Provider is a recorded provider; empty is that of the parent, or the default one.
+	Provider urn.URN
+	// Version is that of the default provider, empty for any.
+	Version string
+	Protect bool
+	// Properties names the inputs to keep; none keep all that the provider tells.
+	Properties []string
+}
+
+// Import takes objects that exist into the stack, with the inputs that their providers
+// tell. It runs no program, and deletes nothing. What is there already under the same
+// name and ID stays as it is.
+func Import(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "import", false, (*deployment).importAll)
+}
+
+// PreviewImport tells what Import would take over.
+func PreviewImport(ctx context.Context, in Deployment) (*Result, error) {
+	return run(ctx, in, "import", true, (*deployment).importAll)
+}
+
+// importAll imports parents before their children, and what is left in parallel.
+func (d *deployment) importAll(ctx context.Context) error {
+	if err := d.readNaming(); err != nil {
+		return err
+	}
+	for _, res := range d.recorder.resources() {
+		if !res.Delete {
+			d.gen.aim(res)
+		}
+	}
+	root, err := d.importRoot(ctx)
+	if err != nil {
+		return err
+	}
+	d.imported = make([]*state.Resource, len(d.Imports))
+	generations, err := d.generations(root)
+	if err != nil {
+		return err
+	}
+	for _, generation := range generations {
+		var chains [][]*step
+		at := make(map[*step]int)
+		for _, i := range generation {
+			s, err := d.importStep(ctx, root, d.Imports[i])
+			if err != nil {
+				return fmt.Errorf("import %s %q: %w", d.Imports[i].Type, d.Imports[i].Name, err)
+			}
+			at[s] = i
+			chains = append(chains, []*step{s})
+		}
+		d.exec.runAll(ctx, chains)
+		for s, i := range at {
+			d.imported[i] = s.subject()
+		}
+		if err := errors.Join(errors.Join(d.exec.failed()...), ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// importRoot returns the stack itself, which is made if it is not there.
+func (d *deployment) importRoot(ctx context.Context) (urn.URN, error) {
+	req := abi.RegisterResourceRequest{Type: urn.RootType, Name: d.Project + "-" + d.Stack}
+	gl, err := d.monitor.goal(ctx, req)
+	if err != nil || d.recorder.lookup(gl.urn) != nil {
+		return gl.urn, err
+	}
+	_, err = d.register(ctx, gl)
+	return gl.urn, err
+}
+
+// generations checks what is to be imported, and returns it in groups, by index: first
+// those whose parent is recorded, then their children, and so on.
+func (d *deployment) generations(root urn.URN) ([][]int, error) {
+	depths, errs := make(map[urn.URN]int), []error(nil)
+	placed := make([]bool, len(d.Imports))
+	var out [][]int
+	for left := len(d.Imports); left > 0; {
+		var next []int
+		for i, target := range d.Imports {
+			parent := urn.URN(or(string(target.Parent), string(root)))
+			if _, ok := depths[parent]; !placed[i] && (ok || d.recorder.lookup(parent) != nil) {
+				next = append(next, i)
+			}
+		}
+		if len(next) == 0 {
+			break
+		}
+		for _, i := range next {
+			u := d.importURN(root, d.Imports[i])
+			if _, twice := depths[u]; twice {
+				errs = append(errs, fmt.Errorf("%s %q is imported twice", u.Type(), u.Name()))
+			}
+			placed[i], depths[u] = true, len(out)
+			left--
+		}
+		out = append(out, next)
+	}
+	for i, target := range d.Imports {
+		if !placed[i] {
+			errs = append(errs, fmt.Errorf("import %s %q: its parent %s is neither in the stack nor imported as well", target.Type, target.Name, target.Parent))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (d *deployment) importURN(root urn.URN, target ImportTarget) urn.URN {
+	return urn.New(d.Stack, d.Project, urn.URN(or(string(target.Parent), string(root))), target.Type, target.Name)
+}
+
+// importStep decides how one thing is imported.
+func (d *deployment) importStep(ctx context.Context, root urn.URN, target ImportTarget) (*step, error) {
+	switch {
+	case isProviderType(target.Type) || target.Type == urn.RootType:
+		return nil, errors.New("it is nothing that a provider has made: only what providers make can be imported")
+	case target.Component != (target.ID == ""):
+		return nil, errors.New("an object has an ID, and a component has none")
+	}
+	if old := d.recorder.lookup(d.importURN(root, target)); old != nil && !old.PendingReplacement {
+		if old.Custom == target.Component || !old.External && target.ID != old.ID && target.ID != or(old.ImportID, old.ID) {
+			return nil, fmt.Errorf("the stack has one of that name already, with the ID %q", old.ID)
+		}
+		if !old.External {
+			same := clone(old)
+			return &step{op: OpSame, old: old, new: same}, nil
+		}
+	}
+	req := abi.RegisterResourceRequest{Type: target.Type, Name: target.Name, Custom: !target.Component, Parent: target.Parent}
+	req.Options.ImportID, req.Options.Protect, req.Options.Version = target.ID, &target.Protect, target.Version
+	if target.Provider != "" {
+		provider := d.recorder.lookup(target.Provider)
+		if provider == nil || !isProviderType(provider.Type) {
+			return nil, fmt.Errorf("the stack has no provider %s", target.Provider)
+		}
+		req.Options.Provider = provider.Reference()
+	}
+	gl, err := d.monitor.goal(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	n := gl.state(property.Map{})
+	n.ImportID = target.ID
+	d.gen.aim(n)
+	if target.Component {
+		return &step{op: OpCreate, new: n}, nil
+	}
+	provider, err := d.providerFor(ctx, gl.typ, gl.by)
+	if err != nil {
+		return nil, err
+	}
+	return &step{op: OpImport, old: d.recorder.lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
+}
+
+// aim notes a resource that others may name as their parent.
+func (g *generator) aim(res *state.Resource) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.goals[res.URN] = res
+}
+
+// takeAsFound gives an imported resource the inputs that its provider tells. Inputs
+// that the provider itself refuses are a mistake of the provider, for which nobody is
+// kept from importing the object.
+func (d *deployment) takeAsFound(ctx context.Context, s *step, found *state.Resource) error {
+	n := s.new
+	n.ID, n.Outputs, n.Inputs = found.ID, found.Outputs, found.Inputs
+	if keep := s.asFound.Properties; len(keep) > 0 {
+		n.Inputs = found.Inputs.Without(slices.DeleteFunc(found.Inputs.Keys(), func(k string) bool { return slices.Contains(keep, k) })...)
+		for _, k := range keep {
+			if !found.Inputs.Has(k) {
+				d.warn(n.URN, "the object has no input %q to import", k)
+			}
+		}
+	}
+	checked, err := s.provider.Check(ctx, abi.CheckRequest{
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs, News: n.Inputs,
+	})
+	switch failures := checkFailures(checked.Failures); {
+	case errors.Is(err, abi.ErrUnimplemented):
+	case err != nil:
+		return err
+	case failures != nil:
+		d.warn(n.URN, "the provider would refuse the inputs that it has told of the object, so an update may fail: %v", failures)
+	default:
+		n.Inputs = checked.Inputs
+	}
+	if n.Inputs.ContainsUnknowns() || n.Outputs.ContainsUnknowns() {
+		return errors.New("cannot import: the provider returned unknown values")
+	}
+	n.Created = d.now()
+	n.Modified = n.Created
+	return nil
+}
