@@ -20,6 +20,9 @@ func (d *deployment) info(s *step) StepInfo {
 	if s.result != "" {
 		i.Op = s.result
 	}
+	if provider, _, err := splitReference(res.Provider); err == nil && !isDefaultProvider(provider) {
+		i.Provider = provider
+	}
 	switch i.Op {
 	case OpUpdate, OpCreateReplacement:
 		if s.old != nil {

@@ -54,6 +54,8 @@ type StepInfo struct {
 	ID string `json:"id,omitempty"`
 	// Custom is false for components.
 	Custom bool `json:"custom"`
+	// Provider is the resource's own, where the program names one.
+	Provider urn.URN `json:"provider,omitempty"`
 	// DefaultProvider marks the providers that nobody wrote down; displays leave them out
 	// unless they are updated, which changes what serves the resources, or how.
 	DefaultProvider bool `json:"defaultProvider,omitempty"`

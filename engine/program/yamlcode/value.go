@@ -1,0 +1,158 @@
+package yamlcode
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/expr"
+)
+
+// literal writes a value without secrets so that the program computes it again.
+func literal(v property.Value) (*yaml.Node, error) {
+	switch v.Kind() {
+	case property.KindNull:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
+	case property.KindBool:
+		b, _ := v.AsBool()
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(b)}, nil
+	case property.KindNumber:
+		return number(v)
+	case property.KindString:
+		s, _ := v.AsString()
+		return text(escape(s)), nil
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		out := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, e := range elements {
+			n, err := literal(e)
+			if err != nil {
+				return nil, err
+			}
+			out.Content = append(out.Content, n)
+		}
+		return out, nil
+	case property.KindObject:
+		return object(v)
+	case property.KindAsset:
+		a, _ := v.AsAsset()
+		return asset(a)
+	case property.KindArchive:
+		a, _ := v.AsArchive()
+		return archive(a)
+	case property.KindResourceReference:
+		ref, _ := v.AsReference()
+		return nil, fmt.Errorf("it is a reference to %s, of which only the program knows how to name it", ref.URN)
+	default:
+		return nil, fmt.Errorf("a value of the kind %v cannot be written in YAML", v.Kind())
+	}
+}
+
+func number(v property.Value) (*yaml.Node, error) {
+	f, _ := v.AsNumber()
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, errors.New("a number that is not finite cannot be written in YAML")
+	}
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: strconv.FormatFloat(f, 'e', -1, 64)}
+	if v.IsInteger() && !(f == 0 && math.Signbit(f)) {
+		n.Tag, n.Value = "!!int", strconv.FormatFloat(f, 'f', -1, 64)
+	} else if short := strconv.FormatFloat(f, 'g', -1, 64); strings.ContainsAny(short, ".e") {
+		n.Value = short
+	}
+	return n, nil
+}
+
+func object(v property.Value) (*yaml.Node, error) {
+	m, _ := v.AsObject()
+	out := mapping()
+	for _, key := range m.Keys() {
+		if len(key) > len("fn::") && strings.EqualFold(key[:len("fn::")], "fn::") {
+			return nil, fmt.Errorf("the key %q would be taken for a function", key)
+		}
+		n, err := literal(m.Get(key))
+		if err != nil {
+			return nil, err
+		}
+		out.Content = append(out.Content, text(escape(key)), n)
+	}
+	return out, nil
+}
+
+var errHashOnly = errors.New("only the hash of an asset or archive is known here: write its contents, path, or URL")
+
+func call(f expr.Function, argument *yaml.Node) *yaml.Node { return mapping(f.String(), argument) }
+
+func asset(a property.Asset) (*yaml.Node, error) {
+	switch a.Source {
+	case property.SourcePath:
+		return call(expr.FileAsset, text(escape(a.Path))), nil
+	case property.SourceURI:
+		return call(expr.RemoteAsset, text(escape(a.URI))), nil
+	case property.SourceText:
+		return call(expr.StringAsset, text(escape(a.Text))), nil
+	default:
+		return nil, errHashOnly
+	}
+}
+
+func archive(a property.Archive) (*yaml.Node, error) {
+	switch a.Source {
+	case property.SourcePath:
+		return call(expr.FileArchive, text(escape(a.Path))), nil
+	case property.SourceURI:
+		return call(expr.RemoteArchive, text(escape(a.URI))), nil
+	case property.SourceAssets:
+		members, err := object(property.Object(a.Assets))
+		if err != nil {
+			return nil, err
+		}
+		return call(expr.AssetArchive, members), nil
+	default:
+		return nil, errHashOnly
+	}
+}
+
+// escape makes text stand for itself where ${...} is an expression and $$ a dollar sign.
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteByte(s[i])
+		if s[i] == '$' && i+1 < len(s) && (s[i+1] == '$' || s[i+1] == '{') {
+			b.WriteByte('$')
+		}
+	}
+	return b.String()
+}
+
+// text writes a string, quoted where YAML would read something else. A block of lines is
+// used only for ordinary text, which reads back as it was.
+func text(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	if !strings.Contains(s, "\n") {
+		return n
+	}
+	n.Style = yaml.LiteralStyle
+	for _, line := range strings.Split(strings.TrimSuffix(s, "\n"), "\n") {
+		if line != strings.TrimSpace(line) && line != strings.TrimRight(line, " \t\r") || line == "" || strings.ContainsFunc(line, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	}
+	if strings.HasPrefix(s, " ") || strings.HasSuffix(s, "\n\n") {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// mapping makes a mapping of pairs of keys and nodes.
+func mapping(pairs ...any) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for i := 0; i < len(pairs); i += 2 {
+		n.Content = append(n.Content, text(pairs[i].(string)), pairs[i+1].(*yaml.Node))
+	}
+	return n
+}

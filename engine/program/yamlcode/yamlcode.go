@@ -1,0 +1,205 @@
+// Package yamlcode writes resources as a program in YAML would declare them, for
+// husk import. Secrets are not written: the program takes them from the configuration.
+package yamlcode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Resource is one to write.
+type Resource struct {
+	// Name is what the program calls it; the resource's own name may be another one, by
+	// which it is found then.
+	Name string
+	*state.Resource
+}
+
+// Secret is a configuration key that the program takes a secret from.
+type Secret struct {
+	Key string
+	// JSON says that the value is set as JSON, since it is no text.
+	JSON bool
+}
+
+// Code is the text of a program.
+type Code struct {
+	Text []byte
+	// Secrets are the configuration keys that have to be set before the program runs.
+	Secrets []Secret
+	// Omitted tells of inputs that cannot be written in YAML and are left out.
+	Omitted []string
+}
+
+// Write writes resources in their order. names are what the program calls resources
+// that are not among them; those without a name go by their own.
+func Write(resources []Resource, names map[urn.URN]string) (*Code, error) {
+	w := writer{code: &Code{}, names: make(map[urn.URN]string), taken: make(map[string]bool)}
+	for u, name := range names {
+		w.names[u] = name
+	}
+	for _, r := range resources {
+		w.names[r.URN] = r.Name
+		w.taken[r.Name] = true
+	}
+	declared := mapping()
+	for _, r := range resources {
+		w.left = nil
+		written, key := w.resource(r), text(r.Name)
+		key.HeadComment = strings.Join(w.left, "\n")
+		declared.Content = append(declared.Content, key, written)
+	}
+	document := mapping()
+	if len(w.config.Content) > 0 {
+		document.Content = append(document.Content, text("config"), &w.config)
+	}
+	document.Content = append(document.Content, text("resources"), declared)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(document), encoder.Close()); err != nil {
+		return nil, fmt.Errorf("writing the program: %w", err)
+	}
+	w.code.Text = out.Bytes()
+	return w.code, nil
+}
+
+type writer struct {
+	code   *Code
+	names  map[urn.URN]string
+	taken  map[string]bool
+	config yaml.Node
+	// left tells what is left out of the resource that is being written.
+	left []string
+}
+
+func (w *writer) resource(r Resource) *yaml.Node {
+	out := mapping("type", text(r.Type))
+	properties, options := mapping(), mapping()
+	for _, key := range r.Inputs.Keys() {
+		if strings.HasPrefix(key, "__") {
+			continue // a note of the provider to itself
+		}
+		value, err := w.input(r, key)
+		if err != nil {
+			w.code.Omitted = append(w.code.Omitted, fmt.Sprintf("%s of %s: %v", key, r.Name, err))
+			w.left = append(w.left, comment(fmt.Sprintf("%s: %v", key, err)))
+			continue
+		}
+		properties.Content = append(properties.Content, text(key), value)
+	}
+	if len(properties.Content) > 0 {
+		out.Content = append(out.Content, text("properties"), properties)
+	}
+	add := func(option string, value *yaml.Node) { options.Content = append(options.Content, text(option), value) }
+	if r.Name != r.URN.Name() {
+		add("aliases", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{text(string(r.URN))}})
+	}
+	if r.Parent != "" && r.Parent.Type() != urn.RootType {
+		add("parent", w.reference(r.Parent))
+	}
+	if provider, ok := explicitProvider(r.Provider); ok {
+		add("provider", w.reference(provider))
+	}
+	if r.Protect {
+		add("protect", &yaml.Node{Kind: yaml.ScalarNode, Value: "true"})
+	}
+	if len(options.Content) > 0 {
+		out.Content = append(out.Content, text("options"), options)
+	}
+	return out
+}
+
+// comment makes text fit for one line of a comment.
+func comment(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// explicitProvider returns the provider of a reference, unless it is one that nobody
+// has written down.
+func explicitProvider(ref string) (urn.URN, bool) {
+	i := strings.LastIndex(ref, "::")
+	if i < 0 {
+		return "", false
+	}
+	u := urn.URN(ref[:i])
+	return u, u.Name() != "default" && !strings.HasPrefix(u.Name(), "default_")
+}
+
+func (w *writer) reference(u urn.URN) *yaml.Node {
+	name := w.names[u]
+	if name == "" {
+		name = u.Name()
+	}
+	return access(name)
+}
+
+// access is the expression for what has a name.
+func access(name string) *yaml.Node {
+	return text("${" + property.Path{property.Key(name)}.String() + "}")
+}
+
+// input writes the value of one input. One that holds a secret is taken from the
+// configuration, as a whole: which part of it is secret may tell something of the rest.
+func (w *writer) input(r Resource, key string) (*yaml.Node, error) {
+	v := r.Inputs.Get(key)
+	if !v.ContainsSecrets() {
+		return literal(v)
+	}
+	name := w.free(r.Name, key)
+	typ, isText := configType(v.Unwrap())
+	w.taken[name] = true
+	w.code.Secrets = append(w.code.Secrets, Secret{Key: name, JSON: !isText})
+	w.config.Kind = yaml.MappingNode
+	w.config.Content = append(w.config.Content, text(name),
+		mapping("type", text(typ), "secret", &yaml.Node{Kind: yaml.ScalarNode, Value: "true"}))
+	return access(name), nil
+}
+
+// wordPart is what configuration keys are made of here, so that no shell or file has
+// to quote them.
+var wordPart = regexp.MustCompile(`[A-Za-z0-9]+`)
+
+// free returns a configuration key that nothing else is named after: pageToken.
+func (w *writer) free(resource, input string) string {
+	var b strings.Builder
+	for i, part := range wordPart.FindAllString(resource+" "+input, -1) {
+		if i > 0 {
+			part = strings.ToUpper(part[:1]) + part[1:]
+		}
+		b.WriteString(part)
+	}
+	base := b.String()
+	if base == "" {
+		base = "secret"
+	}
+	name := base
+	for n := 2; w.taken[name]; n++ {
+		name = fmt.Sprintf("%s%d", base, n)
+	}
+	return name
+}
+
+// configType is the type of a configuration key for values like this one, and whether
+// it is text.
+func configType(v property.Value) (typ string, isText bool) {
+	switch v.Kind() {
+	case property.KindBool:
+		return "boolean", true
+	case property.KindNumber:
+		return "number", true
+	case property.KindArray:
+		return "array", false
+	case property.KindObject:
+		return "object", false
+	default:
+		return "string", true
+	}
+}
