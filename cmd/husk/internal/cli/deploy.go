@@ -23,11 +23,16 @@ type deployFlags struct {
 	grants                                     []string
 }
 
+// operation is one of the engine's.
+type operation = func(context.Context, engine.Deployment) (*engine.Result, error)
+
 // command is a command that runs the engine.
 type command struct {
 	name string
 	// preview tells what perform would do. perform is nil for the command preview.
-	preview, perform func(context.Context, engine.Deployment) (*engine.Result, error)
+	preview, perform operation
+	// prepare, if set, completes the deployment once project and providers are open.
+	prepare func(context.Context, *opened) error
 	// program is set where the project's program is run.
 	program bool
 	// question asks for leave to go ahead.
@@ -44,10 +49,11 @@ func (a *app) up() *cobra.Command {
 }
 
 func (a *app) preview() *cobra.Command {
-	f := &deployFlags{}
-	cmd := a.deployment(command{name: "preview", preview: engine.Preview, program: true}, f, "Show what an update would do, and change nothing")
+	f, l := &deployFlags{}, &listing{}
+	cmd := a.deployment(command{name: "preview", preview: l.preview, program: true}, f, "Show what an update would do, and change nothing")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
+	l.addTo(cmd, a)
 	return cmd
 }
 
@@ -122,6 +128,11 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		return s.end(err)
 	}
 	o.deployment.Stop = interrupts.stop
+	if c.prepare != nil {
+		if err := c.prepare(ctx, o); err != nil {
+			return s.end(errors.Join(err, o.close(ctx)))
+		}
+	}
 	if c.perform == nil || !f.yes {
 		result, err := c.preview(ctx, o.deployment)
 		if c.perform == nil || err != nil {

@@ -110,4 +110,5 @@ var operations = map[string]struct{ doing, previewing, command string }{
 	"up":      {"Updating", "Previewing an update of", "up"},
 	"refresh": {"Refreshing", "Previewing a refresh of", "refresh"},
 	"destroy": {"Destroying", "Previewing the destruction of", "destroy"},
+	"import":  {"Importing into", "Previewing an import into", "import"},
 }

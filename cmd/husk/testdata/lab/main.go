@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi/property"
@@ -80,6 +81,21 @@ func (t Thing) Create(_ context.Context, r guest.CreateRequest[ThingInputs]) (gu
 // Update changes a thing.
 func (t Thing) Update(_ context.Context, r guest.UpdateRequest[ThingInputs, ThingState]) (guest.UpdateResponse[ThingState], error) {
 	return guest.UpdateResponse[ThingState]{State: t.stateOf(r.Inputs)}, nil
+}
+
+// Read finds a thing as it is recorded. One that is not recorded, but is called one,
+// exists as well, with a key.
+func (t Thing) Read(_ context.Context, r guest.ReadRequest[ThingInputs, ThingState]) (guest.ReadResponse[ThingInputs, ThingState], error) {
+	if r.State != nil && r.Inputs != nil {
+		return guest.ReadResponse[ThingInputs, ThingState]{Inputs: *r.Inputs, State: *r.State}, nil
+	}
+	name, ok := strings.CutPrefix(r.ID, "thing-")
+	if !ok {
+		return guest.ReadResponse[ThingInputs, ThingState]{}, guest.NotFound("there is no such thing")
+	}
+	key := "key-of-" + name
+	in := ThingInputs{Name: name, Parts: []string{"${lid}", "bottom"}, Key: &key}
+	return guest.ReadResponse[ThingInputs, ThingState]{Inputs: in, State: t.stateOf(in)}, nil
 }
 
 // CrateInputs are a Crate's.

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/importfile"
+	"github.com/husk-dev/husk/engine/program/yamlcode"
+	"github.com/husk-dev/husk/engine/program/yamlprogram"
+)
+
+// importing is one run of the command import.
+type importing struct {
+	app *app
+	// The flags.
+	file, out, generate, parent, provider string
+	properties                            []string
+	protect                               bool
+
+	list *importfile.File
+	code *yamlcode.Code
+}
+
+func (a *app) importCommand() *cobra.Command {
+	i, f := &importing{app: a}, &deployFlags{}
+	cmd := &cobra.Command{
+		Use: "import [TYPE NAME ID]", Short: "Take objects that exist into the stack, and write the program for them", Args: arguments(0, 3),
+		Long: "The object of the type with the ID becomes the resource of the name, with the inputs that its\n" +
+			"provider tells. Nothing real is changed. Then the part of a program is shown that declares it:\n" +
+			"add that to the program before the next husk up, which would delete the resource otherwise,\n" +
+			"or refuse to, since what is imported is protected.\n\n" +
+			"Several are imported with --file, in Pulumi's format; husk preview --import-file writes such a\n" +
+			"file, in which only the IDs are missing.",
+		Example: "  husk import local:File page public/index.html\n  husk import --file resources.json --out imported.yaml",
+		RunE:    func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&i.file, "file", "f", "", "import what this file lists")
+	flags.StringVarP(&i.out, "out", "o", "", "write the program to this file instead of standard output")
+	flags.StringVar(&i.generate, "generate-code", "yaml", "the language of the program that is shown: yaml, or none")
+	flags.BoolVar(&i.protect, "protect", true, "protect what is imported")
+	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN, where the program calls it NAME")
+	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same way")
+	flags.StringSliceVar(&i.properties, "properties", nil, "the inputs to import (default: all)")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking")
+	f.addPreviewOnly(cmd)
+	flags.BoolVar(&f.diff, "diff", false, "show the inputs of each resource")
+	flags.IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+	return cmd
+}
+
+func (i *importing) run(ctx context.Context, f *deployFlags, args []string) error {
+	if err := i.read(args); err != nil {
+		return err
+	}
+	c := command{
+		name: "import", program: true, question: "Import these resources?", prepare: i.prepare,
+		preview: i.generating(engine.PreviewImport), perform: i.generating(engine.Import),
+	}
+	if f.previewOnly {
+		c.perform = nil
+	}
+	if err := i.app.deploy(ctx, c, f); err != nil || i.code == nil {
+		return err
+	}
+	return i.show()
+}
+
+// read reads what is to be imported from the file or the arguments.
+func (i *importing) read(args []string) error {
+	switch {
+	case i.generate != "yaml" && i.generate != "none":
+		return usagef("--generate-code is %q: it may be yaml or none", i.generate)
+	case i.file != "" && (len(args) > 0 || i.parent != "" || i.provider != "" || len(i.properties) > 0):
+		return usagef("with --file, the file says what is imported: leave out TYPE NAME ID, --parent, --provider, and --properties")
+	case i.file == "" && len(args) != 3:
+		return usagef("the type, the name, and the ID of one object are taken, or --file: husk import TYPE NAME ID")
+	case i.file != "":
+		data, err := os.ReadFile(i.file)
+		if err == nil {
+			i.list, err = importfile.Parse(data)
+		}
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", i.file, err)
+		}
+		if len(i.list.Resources) == 0 {
+			return fmt.Errorf("%s lists no resources to import", i.file)
+		}
+		return nil
+	}
+	one := importfile.Resource{Type: args[0], Name: args[1], ID: args[2], Properties: i.properties}
+	i.list = &importfile.File{NameTable: make(map[string]urn.URN)}
+	var err error
+	if one.Parent, err = i.mention("parent", i.parent); err == nil {
+		one.Provider, err = i.mention("provider", i.provider)
+	}
+	if one.LogicalName = ""; i.list.NameTable[one.Name] != "" {
+		one.Name, one.LogicalName = one.Name+"2", one.Name // the program calls its parent so
+	}
+	i.list.Resources = []importfile.Resource{one}
+	return err
+}
+
+// mention puts the resource that a flag names into the name table.
+func (i *importing) mention(flag, given string) (name string, err error) {
+	if given == "" {
+		return "", nil
+	}
+	name, text, named := strings.Cut(given, "=")
+	if !named || strings.Contains(name, ":") {
+		name, text = "", given
+	}
+	u, err := urn.Parse(text)
+	if err != nil {
+		return "", usagef("--%s: %v", flag, err)
+	}
+	if name == "" {
+		name = u.Name()
+	}
+	i.list.NameTable[name] = u
+	return name, nil
+}
+
+// prepare puts what is imported into the deployment.
+func (i *importing) prepare(ctx context.Context, o *opened) error {
+	for at := range i.list.Resources {
+		r := &i.list.Resources[at]
+		if r.PluginDownloadURL != "" {
+			i.app.say("The pluginDownloadUrl of %s is not read: providers are listed in plugins.providers.", display.Escape(r.Name))
+		}
+		if r.Component {
+			continue
+		}
+		token, err := yamlprogram.ResourceToken(ctx, o.workspace.Project, o.plugins, r.Type)
+		if err != nil {
+			return fmt.Errorf("import %q: %w", r.Name, err)
+		}
+		pkg, _, _ := strings.Cut(token, ":")
+		if declared := o.workspace.Project.Package(pkg); declared.Parameterized() && r.Provider == "" && r.Parent == "" {
+			return fmt.Errorf("import %q: the package %q is made of the provider %q by parameters: name a provider of it that the stack has already",
+				r.Name, pkg, declared.Source)
+		}
+		r.Type = token
+	}
+	d := &o.deployment
+	targets, err := i.list.Targets(urn.New(d.Stack, d.Project, "", urn.RootType, d.Project+"-"+d.Stack), i.protect)
+	d.Imports = targets
+	return err
+}
+
+// generating runs an import, and then writes the program for what it took over.
+func (i *importing) generating(run operation) operation {
+	return func(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
+		result, err := run(ctx, d)
+		if err != nil || i.generate == "none" {
+			return result, err
+		}
+		var resources []yamlcode.Resource
+		for at, res := range result.Imported {
+			resources = append(resources, yamlcode.Resource{Name: i.list.Resources[at].Name, Resource: res})
+		}
+		if i.code, err = yamlcode.Write(resources, i.list.Names()); err == nil && i.out == "" {
+			d.Events(generated{Program: string(i.code.Text)})
+		}
+		return result, err
+	}
+}
+
+// generated is the event of a program that was written.
+type generated struct {
+	Program string `json:"program"`
+}
+
+// Type returns "generated".
+func (generated) Type() string { return "generated" }
+
+// show shows the program, and says what is still to do.
+func (i *importing) show() error {
+	a := i.app
+	switch {
+	case i.out != "":
+		if err := os.WriteFile(i.out, i.code.Text, 0o644); err != nil {
+			return fmt.Errorf("writing the program: %w", err)
+		}
+		a.say("The program for what was imported is in %s: add it to yours.", i.out)
+	case !a.json:
+		a.say("Add this to the program:\n")
+		if err := a.write(i.code.Text); err != nil {
+			return err
+		}
+	}
+	for _, secret := range i.code.Secrets {
+		value := "VALUE"
+		if secret.JSON {
+			value = "JSON"
+		}
+		a.say("A secret is taken from the configuration, where it is not yet: husk config set --secret %s %s", secret.Key, value)
+	}
+	for _, text := range i.code.Omitted {
+		a.say("Left out: %s", display.Escape(text))
+	}
+	return nil
+}

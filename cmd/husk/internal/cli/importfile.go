@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/importfile"
+)
+
+// listing is a preview that can write an import file of what it would create.
+type listing struct {
+	path   string
+	listed importfile.Listed
+}
+
+// preview previews an update, and notes what it would create.
+func (l *listing) preview(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
+	events := d.Events
+	d.Events = func(e engine.Event) {
+		l.listed.Event(e)
+		events(e)
+	}
+	return engine.Preview(ctx, d)
+}
+
+// addTo adds the flag for the file to a command that previews.
+func (l *listing) addTo(cmd *cobra.Command, a *app) {
+	cmd.Flags().StringVar(&l.path, "import-file", "", "write a file for husk import that lists what would be created, with placeholders for IDs")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if err != nil || l.path == "" {
+			return err
+		}
+		text, err := l.listed.File().Encode()
+		if err == nil {
+			err = os.WriteFile(l.path, text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("writing the import file: %w", err)
+		}
+		a.say("What would be created is listed in %s: write the IDs of what exists, leave out the rest, and run husk import --file %[1]s.", l.path)
+		return nil
+	}
+}
