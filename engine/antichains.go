@@ -14,11 +14,13 @@ import (
 // What names a replaced resource may still use its old copies, so all copies come
 // after it. That can close a circle: an old copy depends on what by now depends on
 // its successor. There, what is not replaced is taken to depend on the successor
-// alone. No resource is ever left out.
+// alone, but for its provider, which it names with its ID. No resource is ever left out.
 func antichains(resources []*state.Resource) [][]*state.Resource {
 	out := layers(resources, func(*state.Resource, *state.Resource) bool { return true })
 	left := without(resources, out)
-	successors := layers(left, func(res, dep *state.Resource) bool { return res.Delete || !dep.Delete })
+	successors := layers(left, func(res, dep *state.Resource) bool {
+		return res.Delete || !dep.Delete || dep.Reference() == res.Provider
+	})
 	out = append(out, successors...)
 	for _, res := range slices.Backward(without(left, successors)) { // old copies that need each other
 		out = append(out, []*state.Resource{res})

@@ -90,6 +90,8 @@ func (m *model) act(a act) {
 	switch {
 	case a.CrashAt > 0:
 		m.CrashAt(a.CrashAt, a.Late, run, program)
+	case a.narrow():
+		m.narrowed(a, program)
 	case !a.quiet():
 		_, err := m.Try(run, program)
 		if a.ContinueOnError && err != nil {
@@ -167,6 +169,7 @@ func (m *model) options(a act) {
 		}
 	}
 	m.Edit = func(d *engine.Deployment) {
+		d.Selection = a.selection()
 		d.RunProgram, d.ContinueOnError, d.RefreshFirst, d.Replace = a.RunProgram, a.ContinueOnError, a.RefreshFirst, replace
 		events := d.Events
 		d.Events = func(e engine.Event) {
@@ -180,6 +183,9 @@ func (m *model) options(a act) {
 		}
 	}
 	order := m.watchOrder(a.Program)
+	if a.narrow() { // what is replaced may leave dependents behind
+		order = m.watchOwners
+	}
 	among := func(calls []string, call string) bool {
 		name, _, _ := strings.Cut(call, "-") // deletions name the ID
 		return slices.Contains(calls, name)
@@ -243,6 +249,13 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 				}
 			}
 		}
+	}
+}
+
+// watchOwners has what an object owns vanish with it.
+func (m *model) watchOwners(call string) {
+	if id, ok := strings.CutPrefix(call, "delete "); ok {
+		m.takeAlong(id)
 	}
 }
 

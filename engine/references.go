@@ -90,6 +90,7 @@ func (d *deployment) rename(ctx context.Context, old *state.Resource, to urn.URN
 	r.naming.Lock()
 	defer r.naming.Unlock()
 	from := old.URN
+	d.chosen.rename(from, to)
 	r.mu.Lock()
 	r.renamed[from] = to
 	r.mu.Unlock()

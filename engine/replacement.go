@@ -21,6 +21,9 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 	if err := g.mayGo(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
 		return nil, err
 	}
+	if err := g.d.takesAlong(old); err != nil {
+		return nil, err
+	}
 	settled, told, err := g.settle(ctx, gl, provider, nil, inputs)
 	if err != nil {
 		return nil, err

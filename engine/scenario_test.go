@@ -32,6 +32,10 @@ type act struct {
 	// Fail holds the calls of providers that fail, such as "create a"; Half those that
 	// have their effect, but report that it is not healthy.
 	Fail, Half []string
+	// Targets are the resources to work on, Excludes those to leave alone, with
+	// Dependents also what depends on them.
+	Targets, Excludes []string
+	Dependents        bool
 	// CrashAt is the write of the state at which the process dies, 0 for none; with
 	// Late that write is still done.
 	CrashAt int
@@ -190,7 +194,13 @@ func drawScenario(t *rapid.T) scenario {
 		case "destroy":
 			a.RunProgram = rapid.IntRange(0, 2).Draw(t, "run program") == 2
 		}
-		switch rapid.IntRange(0, 4).Draw(t, "trouble") {
+		switch rapid.IntRange(0, 5).Draw(t, "trouble") {
+		case 5:
+			if a.Dependents = rapid.Bool().Draw(t, "dependents"); rapid.Bool().Draw(t, "target") {
+				a.Targets = some("targets")
+			} else {
+				a.Excludes = some("excludes")
+			}
 		case 4:
 			a.Fail, a.Half = calls("fail", "create", "update", "delete"), calls("half", "create", "update")
 			a.ContinueOnError = rapid.Bool().Draw(t, "continue")

@@ -3,18 +3,12 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
-	"sync"
+	"slices"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
-
-// Pattern is a URN, or stands for several: * for any text without a colon in it, **
-// for any text at all.
-type Pattern string
 
 // Selection narrows a deployment to some of the resources. The zero Selection is all
 // of them.
@@ -38,205 +32,28 @@ type Selection struct {
 	ExcludeProtected bool
 }
 
-// matcher matches any of several patterns.
-type matcher []matching
-
-type matching struct {
-	pattern string
-	glob    *regexp.Regexp // nil for a URN
-	found   bool
-}
-
-func newMatcher(patterns []Pattern) matcher {
-	var m matcher
-	for _, p := range patterns {
-		one := matching{pattern: string(p)}
-		if strings.Contains(one.pattern, "*") {
-			glob := regexp.QuoteMeta(one.pattern)
-			glob = strings.ReplaceAll(glob, `\*\*`, `(?s:.*)`)
-			glob = strings.ReplaceAll(glob, `\*`, `[^:]*`)
-			one.glob = regexp.MustCompile("^" + glob + "$") // all else is quoted
-		}
-		m = append(m, one)
-	}
-	return m
-}
-
-func (m matching) match(u urn.URN) bool {
-	if m.glob != nil {
-		return m.glob.MatchString(string(u))
-	}
-	return m.pattern == string(u)
-}
-
-func (m matcher) match(u urn.URN) bool {
-	for i := range m {
-		if m[i].match(u) {
-			return true
-		}
-	}
-	return false
-}
-
-// find notes that there is a resource of that URN.
-func (m matcher) find(u urn.URN) {
-	for i := range m {
-		m[i].found = m[i].found || m[i].match(u)
-	}
-}
-
-// missing is an error for each pattern that no resource matched.
-func (m matcher) missing(what string, globs bool) error {
-	var errs []error
-	for _, one := range m {
-		if !one.found && (globs || one.glob == nil) {
-			errs = append(errs, &TargetNotFoundError{Option: what, Pattern: Pattern(one.pattern)})
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// TargetNotFoundError says that the user named a resource that does not exist.
-type TargetNotFoundError struct {
-	// Option is the one that names it: target, exclude, or replace.
-	Option  string
-	Pattern Pattern
-}
-
-// Error names it.
-func (e *TargetNotFoundError) Error() string {
-	msg := fmt.Sprintf("--%s %s: there is no such resource: husk state ls lists those of the stack", e.Option, e.Pattern)
-	if !strings.ContainsAny(string(e.Pattern), "*$") {
-		msg += " (in a shell, a URN with $ in it needs single quotes)"
-	}
-	return msg
-}
-
 // NotSelectedError says that a resource cannot be dealt with, since another one that
 // is not selected would have to be created or deleted for it.
 type NotSelectedError struct {
 	// Resource is the one that was to be dealt with.
 	Resource urn.URN
-	// Needs would have to be created or, if Deleted, be deleted with Resource.
-	Needs   urn.URN
-	Deleted bool
+	// Needs would have to be created or, if Deleted, be deleted with Resource. If Circular,
+	// it exists, but depends on Resource as long as it stays as it is.
+	Needs             urn.URN
+	Deleted, Circular bool
 }
 
 // Error says what to add to the selection.
 func (e *NotSelectedError) Error() string {
-	if e.Deleted {
+	switch {
+	case e.Circular:
+		return fmt.Sprintf("%s now depends on %s, which depended on it so far and is not selected: add it with --target", e.Resource, e.Needs)
+	case e.Deleted:
 		return fmt.Sprintf("%s cannot be deleted: %s depends on it and is not selected: "+
 			"add it with --target, or all that depend on the targets with --target-dependents", e.Resource, e.Needs)
+	default:
+		return fmt.Sprintf("%s depends on %s, which does not exist yet and is not selected: add it with --target", e.Resource, e.Needs)
 	}
-	return fmt.Sprintf("%s depends on %s, which does not exist yet and is not selected: add it with --target", e.Resource, e.Needs)
-}
-
-// selection is a Selection at work.
-type selection struct {
-	Selection
-	targets, excludes, replace matcher
-
-	mu sync.Mutex
-	// affected holds the registered resources that are selected by name or as
-	// dependents of such, or those that are excluded in that way.
-	affected map[urn.URN]bool
-	// absent holds those that were not created, kept those that were left as they are.
-	absent, kept map[urn.URN]bool
-}
-
-func newSelection(d Deployment, snapshot *state.Snapshot) (*selection, error) {
-	s := &selection{
-		Selection: d.Selection,
-		targets:   newMatcher(d.Selection.Targets), excludes: newMatcher(d.Selection.Excludes), replace: newMatcher(d.Replace),
-		affected: make(map[urn.URN]bool), absent: make(map[urn.URN]bool), kept: make(map[urn.URN]bool),
-	}
-	if len(s.targets) > 0 && len(s.excludes) > 0 {
-		return nil, errors.New("a deployment has either targets or excludes")
-	}
-	if s.narrow() || len(s.replace) > 0 {
-		for _, res := range snapshot.Resources() {
-			s.find(res.URN)
-		}
-	}
-	return s, s.replace.missing("replace", true)
-}
-
-// narrow reports whether the selection is not everything.
-func (s *selection) narrow() bool { return len(s.targets) > 0 || len(s.excludes) > 0 }
-
-// find notes that there is a resource of that URN.
-func (s *selection) find(u urn.URN) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.targets.find(u)
-	s.excludes.find(u)
-	s.replace.find(u)
-}
-
-// complain is an error for each target, and each excluded URN, that nobody knows.
-func (s *selection) complain() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Join(s.targets.missing("target", true), s.excludes.missing("exclude", false))
-}
-
-// selects reports whether a registered resource is selected. Its dependencies were
-// registered before it.
-func (s *selection) selects(n *state.Resource) bool {
-	if !s.narrow() {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	matcher, dependents := s.targets, s.TargetDependents
-	if len(s.excludes) > 0 {
-		matcher, dependents = s.excludes, s.ExcludeDependents
-	}
-	affected := matcher.match(n.URN)
-	if dependents {
-		dependsOn(n, func(u urn.URN) { affected = affected || s.affected[u] })
-	}
-	if affected {
-		s.affected[n.URN] = true
-	}
-	return affected == (len(s.excludes) == 0)
-}
-
-// needs returns a resource that n names and that was not created, empty if there is none.
-func (s *selection) needs(n *state.Resource) (absent urn.URN) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	dependsOn(n, func(u urn.URN) {
-		if s.absent[u] {
-			absent = u
-		}
-	})
-	return absent
-}
-
-// leave notes that a registered resource is left as it is recorded, or is not created.
-func (s *selection) leave(u urn.URN, exists bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if exists {
-		s.kept[u] = true
-	} else {
-		s.absent[u] = true
-	}
-}
-
-// isAbsent reports whether a registered resource was not created.
-func (s *selection) isAbsent(u urn.URN) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.absent[u]
-}
-
-// isLeft reports whether a registered resource was left alone.
-func (s *selection) isLeft(u urn.URN) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.absent[u] || s.kept[u]
 }
 
 // leave decides a registration that is not selected, and reports whether it is one: a
@@ -254,16 +71,64 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 	case selected && needs != "" && !implied:
 		return nil, false, &NotSelectedError{Resource: gl.urn, Needs: needs}
 	case needs == "" && (selected || implied):
-		return nil, false, nil
+		return nil, false, g.checkCircle(n)
 	}
 	if old != nil && old.PendingReplacement {
 		old = nil // it was deleted, and its replacement is not made now
 	}
-	s.leave(gl.urn, old != nil)
 	if old == nil {
+		s.leave(gl.urn, false)
 		return g.plan(n), true, nil
 	}
+	g.keep(old)
 	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true, nil
+}
+
+// keep leaves a recorded resource as it is, and notes what it depends on that the
+// program registers later, if at all.
+func (g *generator) keep(old *state.Resource) {
+	g.d.chosen.leave(old.URN, true)
+	next := []*state.Resource{old}
+	for len(next) > 0 {
+		res := next[len(next)-1]
+		next = next[:len(next)-1]
+		dependsOn(res, func(u urn.URN) {
+			if g.registered(u) || !g.d.chosen.await(u) {
+				return
+			}
+			if dep := g.d.recorder.lookup(u); dep != nil {
+				next = append(next, dep)
+			}
+		})
+	}
+}
+
+// checkCircle refuses a resource that would come to depend on one that was left as it
+// is, and that depends on it.
+func (g *generator) checkCircle(n *state.Resource) error {
+	if !g.d.chosen.isAwaited(n.URN) {
+		return nil
+	}
+	seen := make(map[urn.URN]bool)
+	var by urn.URN
+	next := []*state.Resource{n}
+	for len(next) > 0 && by == "" {
+		res := next[len(next)-1]
+		next = next[:len(next)-1]
+		dependsOn(res, func(u urn.URN) {
+			if u == n.URN {
+				by = res.URN
+			}
+			if dep := g.d.recorder.lookup(u); dep != nil && !seen[u] {
+				seen[u] = true
+				next = append(next, dep)
+			}
+		})
+	}
+	if by == "" {
+		return nil
+	}
+	return &NotSelectedError{Resource: n.URN, Needs: by, Circular: true}
 }
 
 // leaveComponent is leave for a component whose provider would have to make it of
@@ -366,10 +231,25 @@ func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps [
 		s.leave(gl.urn, false)
 		return g.plan(n), true
 	case old != nil && (absent || !selected):
-		s.leave(gl.urn, true)
+		g.keep(old)
 		return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true
 	}
 	return nil, false
+}
+
+// takesAlong refuses to replace a resource if one that is not selected would have to be
+// replaced with it.
+func (d *deployment) takesAlong(old *state.Resource) error {
+	if !d.chosen.narrow() {
+		return nil
+	}
+	for _, res := range d.recorder.resources() {
+		goes := res.DeletedWith == old.URN || slices.Contains(res.ReplaceWith, old.URN)
+		if goes && !res.Delete && !res.PendingReplacement && !d.chosen.selects(res) {
+			return &NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true}
+		}
+	}
+	return nil
 }
 
 // lacksSome reports whether resources that the program registers may be absent, and
@@ -380,7 +260,8 @@ func (d *deployment) lacksSome() bool { return d.unknowns() || d.chosen.narrow()
 // that is missing in the selection at once.
 func (d *deployment) goesOn(err error) bool {
 	_, missing := errors.AsType[*NotSelectedError](err)
-	return missing && d.dryRun
+	_, lacking := errors.AsType[*skipped](err)
+	return d.dryRun && (missing || lacking)
 }
 
 // knownOutputs are the outputs of the stack or a component, those that are not known as

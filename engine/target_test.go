@@ -362,3 +362,60 @@ func TestFunctionsThatNeedWhatIsNotCreated(t *testing.T) {
 	})
 	require.Equal(t, []bool{true, true, false}, unknown)
 }
+
+// What is left as it is may still depend on what now comes to depend on it.
+func TestTargetsThatCloseACircle(t *testing.T) {
+	program := func(names ...string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			var last []urn.URN
+			for _, name := range names {
+				r, err := p.Custom(plain, name, props(), func(o *abi.ResourceOptions) { o.Dependencies = last })
+				if err != nil {
+					return err
+				}
+				last = []urn.URN{r.URN}
+			}
+			return nil
+		}
+	}
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(program("a", "b", "c"))
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}})
+	for _, run := range []operation{engine.Preview, engine.Up} {
+		_, err := s.Try(run, program("c", "b", "a"))
+		require.ErrorContains(t, err, "::a now depends on urn:pulumi:dev::proj::test:index:Plain::b, which depended on it so far and is not selected")
+	}
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a", "**::b"}})
+	s.Up(program("b", "a", "c"))
+	s.Edit = nil
+	s.Up(program("c", "b", "a"))
+}
+
+// What is to be replaced or deleted along with a target must be selected too.
+func TestReplacedTargetsThatTakeOthersAlong(t *testing.T) {
+	for name, bind := range map[string]func(*abi.ResourceOptions, urn.URN){
+		"deletedWith": func(o *abi.ResourceOptions, u urn.URN) { o.DeletedWith = u },
+		"replaceWith": func(o *abi.ResourceOptions, u urn.URN) { o.ReplaceWith = []urn.URN{u} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			program := func(key string) enginetest.Program {
+				return func(p *enginetest.Run) error {
+					a, err := p.Custom(strict, "a", props("key", key))
+					if err != nil {
+						return err
+					}
+					_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { bind(o, a.URN) })
+					return err
+				}
+			}
+			s := enginetest.NewStack(t, newCloud())
+			s.Up(program("1"))
+			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(strict, "a")}})
+			_, err := s.Try(engine.Up, program("2"))
+			require.ErrorContains(t, err, "::a cannot be deleted: urn:pulumi:dev::proj::test:index:Plain::b depends on it and is not selected")
+			require.Empty(t, s.Steps())
+			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(strict, "a")}, TargetDependents: true})
+			require.Equal(t, 2, s.Up(program("2")).Replace)
+		})
+	}
+}
