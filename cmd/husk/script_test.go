@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 //
 //	$LAB          the source of the provider for tests, testdata/lab
 //	$PROVIDERS    the directory of the providers in examples
+//	$POLICIES     the directory of the policy packs in examples
 //	lab.wasm      the lab, built
 //	$FILES        the URL of a server that has the script's files
 //
@@ -105,7 +106,8 @@ func (s *sharedParts) setup(e *testscript.Env) error {
 	e.Vars = append(e.Vars, s.goEnv...)
 	e.Vars = append(e.Vars,
 		"HOME="+s.home, "XDG_CONFIG_HOME="+s.home, "AppData="+s.home,
-		"HUSK_CACHE_DIR="+s.cache, "LAB="+s.lab, "PROVIDERS="+providers, "NO_COLOR=1")
+		"HUSK_CACHE_DIR="+s.cache, "LAB="+s.lab, "PROVIDERS="+providers,
+		"POLICIES="+filepath.Join(filepath.Dir(providers), "policies"), "NO_COLOR=1")
 	serveFiles(e)
 	module, err := s.build()
 	if err != nil {

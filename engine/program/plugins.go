@@ -66,8 +66,10 @@ func (d *decoder) plugins(n *yaml.Node) {
 			for _, e := range d.Elements(f.Value, "plugins.providers") {
 				d.provider(e)
 			}
-		case "languages", "analyzers":
+		case "languages":
 			d.Warnf(f.Key, "plugins.%s is not read", f.Name)
+		case "analyzers":
+			d.Warnf(f.Key, "plugins.analyzers is not read: list policy packs under policies")
 		default:
 			d.Unknown(f, "plugins", []string{"providers"})
 		}

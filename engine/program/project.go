@@ -43,6 +43,8 @@ type Project struct {
 	Config []ConfigDeclaration
 	// Providers says where each provider comes from.
 	Providers []ProviderPlugin
+	// Policies judge what deployments make, in this order.
+	Policies []PolicyPack
 	// Packages declares packages that providers become by parameters, or whose
 	// version matters, in the order of the file; see [Project.Package].
 	Packages []Package
@@ -143,7 +145,7 @@ func (p *Project) ConfigKey(key string) (string, error) {
 var (
 	projectKeys = []string{
 		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
-		"packages", "variables", "resources", "outputs", "stackConfigDir",
+		"packages", "policies", "variables", "resources", "outputs", "stackConfigDir",
 	}
 	pulumiKeys = []string{"author", "website", "license", "template", "options"}
 	// unsupportedKeys would change what a program does, so they are not passed over in silence.
@@ -197,6 +199,8 @@ func (d *decoder) root(root *yaml.Node) {
 			d.plugins(f.Value)
 		case "packages":
 			d.declaredPackages = d.Fields(f.Value, "packages")
+		case "policies":
+			d.policies(f.Value)
 		case "variables":
 			p.Template.Variables = f.Value
 		case "resources":

@@ -21,6 +21,7 @@ type deployFlags struct {
 	yes, diff, refresh, installed, previewOnly bool
 	parallel                                   int
 	grants                                     []string
+	policies                                   policyFlags
 }
 
 // operation is one of the engine's.
@@ -45,6 +46,7 @@ func (a *app) up() *cobra.Command {
 	cmd := a.deployment(c, f, "Create, update, and delete resources until they are as the program says")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
+	f.policies.add(cmd)
 	return cmd
 }
 
@@ -53,6 +55,7 @@ func (a *app) preview() *cobra.Command {
 	cmd := a.deployment(command{name: "preview", preview: l.preview, program: true}, f, "Show what an update would do, and change nothing")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
+	f.policies.add(cmd)
 	l.addTo(cmd, a)
 	return cmd
 }

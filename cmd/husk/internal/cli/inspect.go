@@ -11,11 +11,14 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/host"
 )
 
 // inspection is what inspect tells.
 type inspection struct {
+	// Kind is provider or policy pack, empty for a module that is neither.
+	Kind     string         `json:"kind,omitempty"`
 	Name     string         `json:"name,omitempty"`
 	Version  string         `json:"version,omitempty"`
 	SDK      string         `json:"sdk,omitempty"`
@@ -23,9 +26,11 @@ type inspection struct {
 	Size     int            `json:"size"`
 	Memory   uint64         `json:"memory"`
 	Manifest *host.Manifest `json:"manifest,omitempty"`
-	Contents moduleContents `json:"contents"`
-	Imports  []string       `json:"imports"`
-	Exports  []string       `json:"exports"`
+	// Policies are those of a policy pack.
+	Policies []engine.PolicyInfo `json:"policies,omitempty"`
+	Contents moduleContents      `json:"contents"`
+	Imports  []string            `json:"imports"`
+	Exports  []string            `json:"exports"`
 	// Refused is why the module may not run, empty if it may.
 	Refused string `json:"refused,omitempty"`
 }
@@ -50,6 +55,7 @@ func inspectionOf(info host.Info) inspection {
 		i.Imports = append(i.Imports, imported.Module+" "+imported.Name)
 	}
 	if info.Manifest != nil {
+		i.Kind = info.World.String()
 		i.Name, i.Version, i.SDK = info.Manifest.Name, info.Manifest.Version, info.Manifest.SDK
 	}
 	return i
@@ -57,8 +63,8 @@ func inspectionOf(info host.Info) inspection {
 
 func (a *app) providerInspect() *cobra.Command {
 	return &cobra.Command{
-		Use: "inspect FILE", Short: "Show what a provider module is, and what it could ask of the host", Args: arguments(1, 1),
-		Long: "Show what a provider module is made of, what it asks of the host, and why the host would refuse it,\n" +
+		Use: "inspect FILE", Short: "Show what a module is, and what it could ask of the host", Args: arguments(1, 1),
+		Long: "Show what a provider or policy pack is made of, what it asks of the host, and why the host would refuse it,\n" +
 			"if it would. A module that says nothing about itself is asked, in a sandbox without any rights;\n" +
 			"one that is refused is not run.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,6 +78,10 @@ func (a *app) providerInspect() *cobra.Command {
 				}
 				shown := inspectionOf(m.Info())
 				shown.Name, shown.Version, shown.SDK = m.Name, m.Version, m.SDK
+				shown.Kind = m.Info().World.String()
+				for _, r := range m.Rules {
+					shown.Policies = append(shown.Policies, engine.PolicyInfo{Name: r.Name, Level: r.Level.String(), Description: r.Description})
+				}
 				return a.writeInspection(shown)
 			})
 		},
@@ -120,9 +130,14 @@ func (a *app) writeInspection(i inspection) error {
 	if i.Refused != "" {
 		row("refused", i.Refused)
 	}
-	if i.Name != "" {
-		row("provider", i.Name+" "+i.Version)
+	if i.Kind != "" {
+		row(i.Kind, i.Name+" "+i.Version)
 	}
+	var policies []string
+	for _, p := range i.Policies {
+		policies = append(policies, fmt.Sprintf("%s (%s): %s", p.Name, p.Level, p.Description))
+	}
+	rows("policies", policies)
 	if i.SDK != "" {
 		row("sdk", i.SDK)
 	}

@@ -170,6 +170,11 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		return nil, err
 	}
 	o.deployment.Providers = o.plugins
+	if c.program {
+		if o.deployment.Policies, err = s.flags.policies.open(ctx, o.plugins); err != nil {
+			return nil, err
+		}
+	}
 	if runs {
 		o.deployment.Program = yamlprogram.New(w.Project, o.plugins)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
@@ -181,4 +182,36 @@ func TestJSONEndsWithTheSummary(t *testing.T) {
 {"type":"diagnostic","severity":"error","message":"the state could not be saved"}
 {"type":"summary","result":"failed","changes":{"create":1,"update":0,"replace":0,"delete":0,"same":0,"read":0},"durationMs":7}
 `, out.String())
+}
+
+func TestPolicies(t *testing.T) {
+	source := analysis.Source{Pack: "house", Version: "1.0.0", Policy: "tags"}
+	one := step(engine.OpCreate, "one").URN
+	events := []engine.Event{
+		started,
+		engine.PolicyPackLoaded{Name: "house", Version: "1.0.0"},
+		engine.PolicyRemediated{Source: source, URN: one, Message: "added owner", Changes: []engine.PropertyChange{{Path: "tags.owner", Kind: "add", New: `"me"`}}},
+		engine.PolicyViolated{Source: source, Level: "advisory", URN: one, Path: "tags", Message: "there are\x1b few"},
+		engine.PolicyViolated{Source: source, Level: "mandatory", Message: "it is too large"},
+		engine.Summary{Result: "failed", Policies: &engine.PolicyCounts{Packs: 1, Mandatory: 1, Advisory: 2, Remediated: 1}},
+	}
+	s := newShown(nil, events...)
+	s.options.Diff = true
+	s.Event(events[2])
+	s.Close(&engine.PolicyError{Violation: analysis.Violation{Source: source, Mandatory: true, Message: "it is too large"}})
+	require.Equal(t, `Updating demo/dev
+  ~  lab:Thing one                            corrected by tags: added owner house 1.0.0
+  advice: lab:Thing one: tags: there are\x1b few (tags of house 1.0.0)
+  !  the stack                                violates tags
+  ~  lab:Thing one                            corrected by tags: added owner house 1.0.0
+        + tags.owner: "me"
+
+Policies of house 1.0.0: 1 violation, 2 pieces of advice, 1 correction.
+Failed after 0.0s.
+`, s.out.String())
+	require.Equal(t, "error: the stack violates the policy tags of house 1.0.0: it is too large\n", s.errs.String())
+
+	s = newShown(nil, started, engine.PolicyPackLoaded{Name: "house", Version: "1.0.0"}, engine.Summary{Policies: &engine.PolicyCounts{Packs: 1}})
+	s.Close(nil)
+	require.Contains(t, s.out.String(), "Policies of house 1.0.0: nothing to say.\n")
 }

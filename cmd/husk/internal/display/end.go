@@ -43,7 +43,7 @@ func (t *Text) Close(err error) {
 		if t.told && !showOutputs {
 			gap = "\n"
 		}
-		t.print(gap + t.conclusion(*t.summary, err) + "\n")
+		t.print(gap + t.policies(t.summary.Policies) + t.conclusion(*t.summary, err) + "\n")
 	}
 }
 

@@ -37,6 +37,7 @@ type Text struct {
 	status  string // progress that the next replaces
 	told    bool   // something was shown below the first line
 	failed  []engine.StepFailed
+	packs   []engine.PolicyPackLoaded
 	outputs *engine.StackOutputs
 	summary *engine.Summary
 
@@ -127,6 +128,12 @@ func (t *Text) Event(e engine.Event) {
 		t.diagnostic(e)
 	case engine.MoveSuggested:
 		t.moved(e)
+	case engine.PolicyPackLoaded:
+		t.packs = append(t.packs, e)
+	case engine.PolicyRemediated:
+		t.remediated(e)
+	case engine.PolicyViolated:
+		t.violated(e)
 	case engine.StackOutputs:
 		t.outputs = &e
 	case engine.Summary:

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -16,6 +17,8 @@ type Module struct {
 	Name, Version string
 	// SDK is what it was made with, empty where it does not say.
 	SDK string
+	// Rules are what a policy pack demands.
+	Rules []abi.PolicyRule
 
 	module *host.Module
 	// wasm returns the module's bytes.
@@ -103,7 +106,18 @@ func (p *Plugins) build(ctx context.Context, name, dir string,
 // identified has the module say who it is, in an instance that may do nothing else.
 func identified(ctx context.Context, module *host.Module, path string) (*Module, error) {
 	m := &Module{module: module}
-	err := m.bare(ctx, func(provider abi.Provider) error {
+	ask := m.askProvider
+	if module.World == canon.WorldPolicy {
+		ask = m.askPolicy
+	}
+	if err := ask(ctx); err != nil {
+		return nil, fmt.Errorf("asking the module %s who it is: %w", path, err)
+	}
+	return m, nil
+}
+
+func (m *Module) askProvider(ctx context.Context) error {
+	return m.bare(ctx, func(provider abi.Provider) error {
 		resp, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"})
 		if err != nil {
 			return err
@@ -111,10 +125,16 @@ func identified(ctx context.Context, module *host.Module, path string) (*Module,
 		m.Name, m.Version, m.SDK = resp.Name, resp.Version, resp.SDK
 		return nil
 	})
+}
+
+func (m *Module) askPolicy(ctx context.Context) error {
+	policy, err := m.module.NewPolicy(ctx, host.PolicyOptions{Instances: 1})
 	if err != nil {
-		return nil, fmt.Errorf("asking the module %s who it is: %w", path, err)
+		return err
 	}
-	return m, nil
+	resp, err := policy.Handshake(ctx, abi.PolicyHandshakeRequest{Engine: "husk"})
+	m.Name, m.Version, m.SDK, m.Rules = resp.Name, resp.Version, resp.SDK, resp.Rules
+	return errors.Join(err, policy.Close())
 }
 
 // bare calls do with a provider that was granted nothing and is not configured.

@@ -1,11 +1,12 @@
 // Package plugins makes providers out of what a project lists under
-// plugins.providers: it builds those that are Go source, loads modules into one
+// plugins.providers, and policy packs out of what it lists under policies: it builds those that are Go source, loads modules into one
 // host, and gives each provider the grants that the project wrote down. It serves
 // the engine as its loader, and YAML programs with the schemas of packages.
 package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -56,6 +58,8 @@ type Plugins struct {
 
 	mu      sync.Mutex
 	modules map[string]*loading // by path
+	// policies are those that were made.
+	policies []*host.Policy
 }
 
 // loading is a module that is being built, loaded, and asked who it is; done is
@@ -95,8 +99,16 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "husk"), nil
 }
 
-// Close ends the host.
-func (p *Plugins) Close(ctx context.Context) error { return p.host.Close(ctx) }
+// Close ends the policies and the host.
+func (p *Plugins) Close(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, policy := range p.policies {
+		errs = append(errs, policy.Close())
+	}
+	return errors.Join(append(errs, p.host.Close(ctx))...)
+}
 
 // UnknownError says that the project lists no provider of the package.
 type UnknownError struct {
@@ -169,7 +181,7 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 		err = module.serves(declared, version)
 	}
 	if err != nil {
-		return nil, nil, p.problem(declared, err)
+		return nil, nil, p.problem(providerEntry(declared), err)
 	}
 	return declared, module, nil
 }
@@ -177,6 +189,9 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 // serves reports whether the module is the package that was declared, in a
 // version that the declaration and the caller accept.
 func (m *Module) serves(declared *program.ProviderPlugin, wanted string) error {
+	if world := m.Info().World; world != canon.WorldProvider {
+		return &host.WorldError{Is: world, Wanted: canon.WorldProvider}
+	}
 	if m.Name != declared.Name {
 		return fmt.Errorf("its path %s holds the provider of the package %q: correct the name or the path", declared.Path, m.Name)
 	}

@@ -11,28 +11,41 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// problem tells an error at the place where the project lists the provider, with
+// entry is a module that the project lists.
+type entry struct {
+	// kind is what it is to be: provider or policy pack.
+	kind, name, path string
+	position         source.Position
+}
+
+func providerEntry(declared *program.ProviderPlugin) entry {
+	return entry{"provider", declared.Name, declared.Path, declared.Position}
+}
+
+// problem tells an error at the place where the project lists the module, with
 // what to do. Only the end of the context is told as it is.
-func (p *Plugins) problem(declared *program.ProviderPlugin, err error) error {
+func (p *Plugins) problem(declared entry, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		d := p.project.File.Errorf(declared.Position, "the provider %q has the path %s, and there is nothing", declared.Name, declared.Path)
+		d := p.project.File.Errorf(declared.position, "the %s %q has the path %s, and there is nothing", declared.kind, declared.name, declared.path)
 		d.Detail = "path names a .wasm file, or a directory of Go source; it begins at the directory of " + p.project.File.Name
 		d.Cause = err
 		return source.Diagnostics{d}
 	}
 	summary, detail, _ := strings.Cut(err.Error(), "\n")
-	var refused *host.LoadError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*host.LoadError](err); ok {
 		summary = strings.ReplaceAll(refused.Err.Error(), "\n", " ")
 		detail = "the module is " + refused.Path
 		if errors.Is(err, host.ErrNotWasm) || errors.Is(err, host.ErrTruncated) {
-			detail += "\nmake it again with husk provider build, or name the directory of the provider's Go source instead"
+			detail += "\nmake it again with husk provider build, or name the directory of the " + declared.kind + "'s Go source instead"
 		}
 	}
-	d := p.project.File.Errorf(declared.Position, "the provider %q cannot be used: %s", declared.Name, strings.TrimSuffix(summary, ":"))
+	if other, ok := errors.AsType[*host.WorldError](err); ok {
+		detail = "list it under " + where(other.Is) + " instead"
+	}
+	d := p.project.File.Errorf(declared.position, "the %s %q cannot be used: %s", declared.kind, declared.name, strings.TrimSuffix(summary, ":"))
 	d.Detail, d.Cause = detail, err
 	return source.Diagnostics{d}
 }

@@ -29,7 +29,7 @@ func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Pac
 	}
 	out, err := parsed(p.Schema(ctx, module))
 	if err != nil {
-		return nil, p.problem(declared, err)
+		return nil, p.problem(providerEntry(declared), err)
 	}
 	return out, nil
 }

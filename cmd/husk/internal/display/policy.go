@@ -1,0 +1,72 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+)
+
+// remediated says what a policy corrected.
+func (t *Text) remediated(e engine.PolicyRemediated) {
+	style := t.options.Style
+	line := "  " + style.note("~  ") + pad(judged(e.URN)) + " " + style.note("corrected by "+Escape(e.Policy))
+	if e.Message != "" {
+		line += ": " + Escape(e.Message)
+	}
+	line += " " + style.faint(Escape(e.Pack+" "+e.Version)) + "\n"
+	if t.options.Diff {
+		line += differences(style, engine.StepInfo{Op: engine.OpUpdate, Diff: e.Changes})
+	}
+	t.tell(strings.TrimRight(line, "\n") + "\n")
+}
+
+// violated shows a violation. What a mandatory one says is an error, which is told at the
+// end like all others.
+func (t *Text) violated(e engine.PolicyViolated) {
+	style := t.options.Style
+	if e.Level == "mandatory" {
+		t.tell("  " + style.bad("!  "+pad(judged(e.URN))+" violates "+Escape(e.Policy)) + "\n")
+		return
+	}
+	message := Escape(e.Message)
+	if e.Path != "" {
+		message = Escape(e.Path) + ": " + message
+	}
+	t.tell("  " + style.warning("advice: ") + style.Strong(judged(e.URN)) + ": " + message + " " +
+		style.faint("("+Escape(e.Policy+" of "+e.Pack+" "+e.Version)+")") + "\n")
+}
+
+// judged names what a policy is about.
+func judged(u urn.URN) string {
+	if u == "" {
+		return "the stack"
+	}
+	return subject(u.Type(), u.Name())
+}
+
+// policies tells which packs there were, and what they found.
+func (t *Text) policies(c *engine.PolicyCounts) string {
+	if c == nil {
+		return ""
+	}
+	var names, found []string
+	for _, p := range t.packs {
+		names = append(names, Escape(p.Name+" "+p.Version))
+	}
+	add := func(n int, one, more string) {
+		if n == 1 {
+			found = append(found, "1 "+one)
+		} else if n > 1 {
+			found = append(found, fmt.Sprintf("%d %s", n, more))
+		}
+	}
+	add(c.Mandatory, "violation", "violations")
+	add(c.Advisory, "piece of advice", "pieces of advice")
+	add(c.Remediated, "correction", "corrections")
+	if len(found) == 0 {
+		found = []string{"nothing to say"}
+	}
+	return "Policies of " + strings.Join(names, ", ") + ": " + strings.Join(found, ", ") + ".\n"
+}

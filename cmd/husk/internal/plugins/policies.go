@@ -1,0 +1,59 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/engine/analysis"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/host"
+)
+
+// Policies returns the policy packs that the project lists, and after them others, whose
+// paths are taken as they are. They live as long as the plugins.
+func (p *Plugins) Policies(ctx context.Context, others []program.PolicyPack) ([]analysis.Pack, error) {
+	var packs []analysis.Pack
+	for i := range p.project.Policies {
+		declared := &p.project.Policies[i]
+		pack, err := p.policy(ctx, declared, p.project.Path(declared.Path))
+		if err != nil {
+			return nil, p.problem(entry{"policy pack", declared.Path, declared.Path, declared.Position}, err)
+		}
+		packs = append(packs, pack)
+	}
+	for i := range others {
+		pack, err := p.policy(ctx, &others[i], others[i].Path)
+		if err != nil {
+			return nil, fmt.Errorf("the policy pack %s cannot be used: %w", others[i].Path, err)
+		}
+		packs = append(packs, pack)
+	}
+	return packs, nil
+}
+
+func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path string) (pack analysis.Pack, err error) {
+	module, err := p.Module(ctx, declared.Path, path)
+	if err != nil {
+		return pack, err
+	}
+	policy, err := module.module.NewPolicy(ctx, host.PolicyOptions{
+		Name: module.Name, Instances: p.options.Instances, Logger: slog.New(&records{to: p.options.Diagnostics}),
+	})
+	if err != nil {
+		return pack, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.policies = append(p.policies, policy)
+	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
+}
+
+// where says where a project lists modules of a world.
+func where(world canon.World) string {
+	if world == canon.WorldPolicy {
+		return "policies"
+	}
+	return "plugins.providers"
+}

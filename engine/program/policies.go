@@ -1,0 +1,119 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/analysis"
+	"github.com/husk-dev/husk/engine/program/source"
+	"go.yaml.in/yaml/v3"
+)
+
+// PolicyPack says where a policy pack comes from and how its policies are enforced.
+type PolicyPack struct {
+	// Path is a .wasm file, or a directory of Go source, as it is written; see
+	// [Project.Path].
+	Path     string
+	Settings map[string]analysis.Setting
+	// Position is where the pack is listed.
+	Position source.Position
+}
+
+// policies reads the list of policy packs: {path: dir, config: {...}} or its short form,
+// the path alone.
+func (d *decoder) policies(n *yaml.Node) {
+	for _, e := range d.Elements(n, "policies") {
+		p := PolicyPack{Position: source.Of(e)}
+		ok := true
+		if e.Kind != yaml.MappingNode {
+			p.Path, ok = d.Text(e, "a policy pack")
+		} else {
+			for _, f := range d.Fields(e, "a policy pack") {
+				switch f.Name {
+				case "path":
+					p.Path, ok = d.Text(f.Value, "the path of a policy pack")
+				case "config":
+					p.Settings = policySettings(d.Report, f.Value)
+				default:
+					d.Unknown(f, "a policy pack", []string{"path", "config"})
+				}
+			}
+		}
+		if ok && p.Path == "" {
+			x := d.File.Errorf(p.Position, "the policy pack has no path")
+			x.Detail = "path names a .wasm file, or a directory of Go source that is built when it is needed"
+			d.Add(x)
+			continue
+		}
+		d.project.Policies = append(d.project.Policies, p)
+	}
+}
+
+// ReadPolicySettings reads a file that says how the policies of a pack are enforced, in
+// the format of Pulumi's --policy-pack-config: for each policy its level, or an object
+// with enforcementLevel and the policy's properties; all stands for all policies. Beside
+// JSON the file may be YAML. The error is [source.Diagnostics], or that of reading it.
+func ReadPolicySettings(path string) (map[string]analysis.Setting, error) {
+	text, err := source.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the configuration of a policy pack: %w", err)
+	}
+	if json.Valid(text) { // which may be indented with tabs; its strings hold none
+		text = bytes.ReplaceAll(text, []byte("\t"), []byte(" "))
+	}
+	file := source.NewFile(path, text)
+	root, err := source.Parse(file, text)
+	if errors.Is(err, source.ErrEmpty) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &source.Report{File: file}
+	settings := policySettings(r, root)
+	return settings, r.Diagnostics().Err()
+}
+
+func policySettings(r *source.Report, n *yaml.Node) map[string]analysis.Setting {
+	settings := make(map[string]analysis.Setting)
+	for _, f := range r.Fields(n, "the configuration of a policy pack") {
+		settings[f.Name] = policySetting(r, f)
+	}
+	return settings
+}
+
+// policySetting reads a level, or an object with enforcementLevel and properties.
+func policySetting(r *source.Report, f source.Field) (s analysis.Setting) {
+	if f.Value.Kind != yaml.MappingNode {
+		s.Level = policyLevel(r, f.Value)
+		return s
+	}
+	var properties []property.Entry
+	for _, p := range r.Fields(f.Value, "the configuration of a policy") {
+		if p.Name == "enforcementLevel" {
+			s.Level = policyLevel(r, p.Value)
+		} else if v, ok := r.Value(p.Value); ok {
+			properties = append(properties, property.Entry{Key: p.Name, Value: v})
+		}
+	}
+	s.Properties = property.NewMap(properties...)
+	return s
+}
+
+func policyLevel(r *source.Report, n *yaml.Node) *abi.PolicyLevel {
+	text, ok := r.Text(n, "the level of a policy")
+	if !ok {
+		return nil
+	}
+	for level := abi.PolicyLevelAdvisory; level <= abi.PolicyLevelDisabled; level++ {
+		if level.String() == text {
+			return &level
+		}
+	}
+	r.Errorf(n, "%q is no level of a policy: there are advisory, mandatory, remediate, and disabled", text)
+	return nil
+}
