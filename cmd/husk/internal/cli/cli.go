@@ -87,7 +87,7 @@ func (a *app) root() *cobra.Command {
 	flags.StringVarP(&a.dir, "cwd", "C", ".", "work in this directory, which has the project file")
 	flags.StringVarP(&a.stack, "stack", "s", "", "work on this stack (default: the selected one, else \"dev\")")
 	flags.BoolVar(&a.json, "json", false, "write JSON to standard output, and nothing else")
-	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.cancel(),
+	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.watch(), a.cancel(),
 		a.stackCommand(), a.stateCommand(), a.configCommand(), a.providerCommand(), a.packageCommand(), a.version())
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true

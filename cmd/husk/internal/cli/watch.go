@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/watch"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+)
+
+func (a *app) watch() *cobra.Command {
+	f := &deployFlags{}
+	var update bool
+	var paths []string
+	cmd := &cobra.Command{
+		Use: "watch", Short: "Preview the program, and again whenever one of its files changes", Args: arguments(0, 0),
+		Long: "The program, the stack's configuration, and the modules or sources of providers are watched,\n" +
+			"and what --path adds. A change is waited for after each run, whether it went well or not;\n" +
+			"Ctrl-C ends that.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c := command{name: "preview", preview: engine.Preview, program: true}
+			if update {
+				c = command{name: "up", preview: engine.Preview, perform: engine.Up, program: true}
+				f.yes = true
+			}
+			return a.watchFiles(paths, func() error { return a.deploy(cmd.Context(), c, f) })
+		},
+	}
+	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing that, without asking")
+	cmd.Flags().StringArrayVar(&paths, "path", nil, "watch this file or directory as well; can be repeated")
+	f.addRefresh(cmd)
+	f.addSelection(cmd)
+	f.addUpdate(cmd)
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
+	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+	return cmd
+}
+
+// watchFiles runs something now, and again whenever a file of the project or one of
+// the paths changes, until it is interrupted. A run that is interrupted ends as it would
+// alone.
+func (a *app) watchFiles(paths []string, run func() error) error {
+	files, err := watch.NewFiles()
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	stop, end := onInterrupt()
+	defer end()
+	for {
+		// Before the run, which so sees what changes from now on or the next one does.
+		if err := files.Watch(a.watched(paths)); err != nil {
+			return err
+		}
+		failed := run()
+		if isClosed(stop) {
+			return failed
+		}
+		if shown := (*shownError)(nil); failed != nil && !errors.As(failed, &shown) {
+			display.WriteErrors(a.errs, display.StyleOf(a.errs), failed)
+		}
+		a.say("Watching for changes. Press Ctrl-C to end.")
+		changed, err := files.Waiter().Wait(stop)
+		switch {
+		case errors.Is(err, watch.ErrStopped):
+			return nil
+		case err != nil:
+			return err
+		}
+		a.say("\nChanged: %s", a.listed(changed))
+	}
+}
+
+// onInterrupt returns what the first interrupt closes.
+func onInterrupt() (stop <-chan struct{}, end func()) {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	return ctx.Done(), cancel
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// projectKinds are the suffixes of the files of a project.
+var projectKinds = []string{".yaml", ".yml", ".json"}
+
+// watched returns what a program is made of, as far as the project can be read.
+func (a *app) watched(more []string) []watch.Path {
+	paths := []watch.Path{{Name: a.dir, Kinds: projectKinds}}
+	if project, err := program.LoadProject(a.dir); err == nil {
+		for _, dir := range []string{project.ProgramDir, project.StackConfigDir} {
+			paths = append(paths, watch.Path{Name: dir, Kinds: projectKinds})
+		}
+		for _, p := range project.Providers {
+			paths = append(paths, watch.Path{Name: project.Path(p.Path)})
+		}
+	}
+	for _, name := range more {
+		paths = append(paths, watch.Path{Name: name})
+	}
+	return paths
+}
+
+// maxListed bounds the files that are listed by name.
+const maxListed = 3
+
+func (a *app) listed(changed []string) string {
+	if len(changed) == 0 {
+		return "more files than could be counted"
+	}
+	rest := ""
+	if len(changed) > maxListed {
+		rest = " and " + plural(len(changed)-maxListed, "other")
+		changed = changed[:maxListed]
+	}
+	dir, err := filepath.Abs(a.dir)
+	names := make([]string, len(changed))
+	for i, name := range changed {
+		if short, relErr := filepath.Rel(dir, name); err == nil && relErr == nil {
+			name = short
+		}
+		names[i] = display.Escape(name)
+	}
+	return strings.Join(names, ", ") + rest
+}

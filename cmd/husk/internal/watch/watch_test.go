@@ -1,0 +1,131 @@
+package watch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/stretchr/testify/require"
+)
+
+// A change is over when nothing has changed for a while, which begins anew with each
+// change.
+func TestWaitSettles(t *testing.T) {
+	events, errs := make(chan fsnotify.Event), make(chan error)
+	clocks := make(chan chan time.Time)
+	w := Waiter{
+		Events: events, Errors: errs,
+		Name: func(e fsnotify.Event) string {
+			if e.Name == "noise" {
+				return ""
+			}
+			return e.Name
+		},
+		After: func(d time.Duration) <-chan time.Time {
+			require.Equal(t, Settle, d)
+			c := make(chan time.Time, 1)
+			clocks <- c
+			return c
+		},
+	}
+	type result struct {
+		changed []string
+		err     error
+	}
+	results := make(chan result)
+	stop := make(chan struct{})
+	wait := func() {
+		changed, err := w.Wait(stop)
+		results <- result{changed, err}
+	}
+	go wait()
+	events <- fsnotify.Event{Name: "noise"}
+	events <- fsnotify.Event{Name: "b"}
+	early := <-clocks
+	events <- fsnotify.Event{Name: "a"}
+	<-clocks
+	early <- time.Time{} // it is not waited for any more
+	events <- fsnotify.Event{Name: "b"}
+	(<-clocks) <- time.Time{}
+	require.Equal(t, result{[]string{"a", "b"}, nil}, <-results)
+
+	go wait()
+	errs <- fsnotify.ErrEventOverflow
+	(<-clocks) <- time.Time{}
+	require.Equal(t, result{}, <-results, "what changed is not known, but that it did is")
+
+	go wait()
+	broken := errors.New("broken")
+	errs <- broken
+	require.ErrorIs(t, (<-results).err, broken)
+
+	go wait()
+	close(stop)
+	require.ErrorIs(t, (<-results).err, ErrStopped)
+}
+
+func write(t *testing.T, name string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	require.NoError(t, os.WriteFile(name, []byte(name), 0o644))
+}
+
+// Files are noticed however they are written, and no others.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+	for _, name := range []string{"Husk.yaml", ".husk/stacks/dev.json", "src/deep/main.go", "out.wasm"} {
+		write(t, at(name))
+	}
+	f, err := NewFiles()
+	require.NoError(t, err)
+	defer f.Close()
+	w := f.Waiter()
+	w.After = func(time.Duration) <-chan time.Time {
+		c := make(chan time.Time, 1)
+		c <- time.Time{}
+		return c
+	}
+	paths := []Path{{Name: dir, Kinds: []string{".yaml"}}, {Name: at("src")}, {Name: at("later/out.wasm")}}
+	require.NoError(t, os.Mkdir(at("later"), 0o755))
+	require.NoError(t, f.Watch(paths))
+	never := make(chan struct{})
+	changes := func(want string, change func()) {
+		t.Helper()
+		change()
+		for {
+			changed, err := w.Wait(never)
+			require.NoError(t, err)
+			require.NotEmpty(t, changed)
+			for _, c := range changed {
+				if c == at(want) {
+					return
+				}
+			}
+		}
+	}
+	// What does not count comes first, and is not waited for.
+	write(t, at("notes.txt"))
+	write(t, at(".husk/stacks/dev.json"))
+	write(t, at("src/.main.go.swp"))
+	changes("Husk.yaml", func() { write(t, at("Husk.yaml")) })
+	changes("src/deep/main.go", func() { write(t, at("src/deep/main.go")) })
+	changes("later/out.wasm", func() { write(t, at("later/out.wasm")) })
+	changes("Husk.yaml", func() {
+		write(t, at("Husk.yaml~"))
+		require.NoError(t, os.Rename(at("Husk.yaml~"), at("Husk.yaml")))
+	})
+	changes("src/deep/main.go", func() { require.NoError(t, os.Remove(at("src/deep/main.go"))) })
+	changes("src/new", func() { require.NoError(t, os.Mkdir(at("src/new"), 0o755)) })
+	require.NoError(t, f.Watch(paths), "new directories are found")
+	changes("src/new/x.go", func() { write(t, at("src/new/x.go")) })
+
+	require.NoError(t, f.Watch(paths[2:]))
+	write(t, at("Husk.yaml"))
+	changes("later/out.wasm", func() { write(t, at("later/out.wasm")) })
+	require.Empty(t, f.changed(fsnotify.Event{Name: at("Husk.yaml"), Op: fsnotify.Write}))
+	require.Empty(t, f.changed(fsnotify.Event{Name: at("later/out.wasm"), Op: fsnotify.Chmod}))
+}

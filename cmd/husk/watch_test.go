@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWatch changes the program whenever the command waits for that, and then ends it,
+// which a script cannot do.
+func TestWatch(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("processes cannot be sent interrupts")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "Husk.yaml")
+	stash := func(name string) string {
+		return fmt.Sprintf("name: demo\nruntime: yaml\nresources:\n  %s: {type: pulumi:Stash, properties: {input: x}}\n", name)
+	}
+	beside := filepath.Join(t.TempDir(), "new.yaml")
+	save := func(text string) { // in one step, so that no half of it is seen
+		require.NoError(t, os.WriteFile(beside, []byte(text), 0o644))
+		require.NoError(t, os.Rename(beside, file))
+	}
+	for _, c := range []struct {
+		flag string
+		want []string
+	}{
+		{"--diff", []string{"pulumi:Stash one", "to create", "Changed: Husk.yaml", "pulumi:Stash two", "Changed: Husk.yaml", "error: ", "Changed: Husk.yaml", "pulumi:Stash three"}},
+		{"--up", []string{"pulumi:Stash one", "created", "Changed: Husk.yaml", "pulumi:Stash two", "created", "pulumi:Stash one", "deleted",
+			"Changed: Husk.yaml", "error: ", "Changed: Husk.yaml", "pulumi:Stash three", "created", "pulumi:Stash two", "deleted"}},
+	} {
+		t.Run(c.flag, func(t *testing.T) {
+			save(stash("one"))
+			cmd := exec.Command(os.Args[0])
+			cmd.Args = []string{"husk", "watch", c.flag, "-C", dir} // see TestMain
+			cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "HUSK_CACHE_DIR="+filepath.Join(dir, "cache"), "NO_COLOR=1")
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			cmd.Stderr = cmd.Stdout
+			require.NoError(t, cmd.Start())
+			next := []func(){
+				func() { save(stash("two")) },
+				func() { save("name: [") },
+				func() { save(stash("three")) },
+				func() { require.NoError(t, cmd.Process.Signal(os.Interrupt)) },
+			}
+			var said strings.Builder
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				said.WriteString(lines.Text() + "\n")
+				if strings.HasPrefix(lines.Text(), "Watching for changes.") {
+					require.NotEmpty(t, next, "it ran more often than something changed:\n%s", &said)
+					next[0]()
+					next = next[1:]
+				}
+			}
+			require.NoError(t, cmd.Wait(), "an interrupt is how it ends:\n%s", &said)
+			require.Empty(t, next)
+			rest := said.String()
+			for _, want := range c.want {
+				_, after, found := strings.Cut(rest, want)
+				require.True(t, found, "%q does not follow in:\n%s", want, &said)
+				rest = after
+			}
+		})
+	}
+}
