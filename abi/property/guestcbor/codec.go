@@ -1,10 +1,10 @@
 // Package guestcbor encodes and decodes property values as wit/property.cddl
-// says, inside guests. It is small and uses no reflection: in a guest, where code
-// runs some ten times slower, that halves the module and makes calls several times
-// faster than a general CBOR library does.
+// says, in calls of guests, on both sides. It is small and uses no reflection: in a
+// guest, where code runs some ten times slower, that halves the module and makes
+// calls several times faster than a general CBOR library does.
 //
-// Package hostcbor gives the same answers on the host; the two are fuzzed against
-// each other.
+// Package hostcbor gives the same answers by means of such a library; the two are
+// fuzzed against each other.
 package guestcbor
 
 import "github.com/husk-dev/husk/abi/property"

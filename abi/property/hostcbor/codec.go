@@ -1,10 +1,11 @@
-// Package hostcbor encodes and decodes property values as wit/property.cddl says,
-// on the host and for state. It builds on fxamacker/cbor, which is made for
-// hostile input, and adds what a general library cannot know: the value kinds,
-// the limits across the whole input, and that an input must be its own encoding.
+// Package hostcbor encodes and decodes property values as wit/property.cddl says.
+// It builds on fxamacker/cbor, which is made for hostile input, and adds what a
+// general library cannot know: the value kinds, the limits across the whole input,
+// and that an input must be its own encoding.
 //
-// Package guestcbor gives the same answers inside guests; the two are fuzzed
-// against each other.
+// It is the one to read and to compare with. Package guestcbor gives the same
+// answers, ten times faster, to guests and to the host's calls of them; the two are
+// fuzzed against each other.
 package hostcbor
 
 import (
