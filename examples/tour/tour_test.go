@@ -90,10 +90,16 @@ func TestTour(t *testing.T) {
 	require.Len(t, gouda.Pets, 2)
 
 	// Other code of the provider that lives with the program is another module, which
-	// the state names from then on. What it made stays until something changes.
+	// the state names from then on, and the diff says so. What it made stays until
+	// something changes.
 	before := moduleOf(t, p, "greeter")
 	p.Edit("greeter/main.go", "Welcome to", "Come to")
-	require.Empty(t, p.Deploy("up", "--yes").Steps)
+	got = p.Deploy("preview")
+	require.Equal(t, []string{"update pulumi:providers:greeter"}, got.Providers)
+	require.Contains(t, got.Output, "__internal.digest")
+	got = p.Deploy("up", "--yes")
+	require.Equal(t, []string{"update pulumi:providers:greeter"}, got.Providers)
+	require.Empty(t, got.Steps)
 	require.NotEqual(t, before, moduleOf(t, p, "greeter"))
 	p.Edit("Husk.yaml", "{name: Ann,", "{name: Anna,")
 	require.Equal(t, []string{"update ann", "update sign", "update shop", "update shop-index.html"}, p.Deploy("up", "--yes").Steps)

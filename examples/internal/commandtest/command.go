@@ -136,6 +136,8 @@ type Deployment struct {
 	// Steps are "op name", as they ended, without those that changed nothing and those
 	// of providers that no program declares.
 	Steps []string
+	// Providers are the steps of those, as "op type".
+	Providers []string
 	// Output is the whole report, as JSON.
 	Output string
 }
@@ -162,12 +164,17 @@ func (p *Project) TryDeploy(args ...string) Deployment {
 			Type string
 			Step struct {
 				Op, Name        string
+				Resource        string `json:"resourceType"`
 				DefaultProvider bool
 			}
 		}
 		require.NoError(p.T, json.Unmarshal([]byte(line), &event), "every line is JSON: %s", line)
-		if event.Type == "step-done" && event.Step.Op != "same" && !event.Step.DefaultProvider {
-			d.Steps = append(d.Steps, event.Step.Op+" "+event.Step.Name)
+		if event.Type == "step-done" && event.Step.Op != "same" {
+			if event.Step.DefaultProvider {
+				d.Providers = append(d.Providers, event.Step.Op+" "+event.Step.Resource)
+			} else {
+				d.Steps = append(d.Steps, event.Step.Op+" "+event.Step.Name)
+			}
 		}
 		require.NoError(p.T, json.Unmarshal([]byte(line), &last))
 	}
