@@ -14,7 +14,8 @@ type Features uint32
 
 const (
 	// Secret values are passed as such. Without it the host unwraps them and
-	// marks the results again.
+	// marks the results again, except in `construct` and `call`: what a component
+	// makes of a secret is known to nobody else.
 	FeaturesSecrets Features = 1 << iota
 	// Resource references are passed as such. Without it the provider sees the
 	// referenced resource's ID, or its URN where it has none.

@@ -225,7 +225,9 @@ type RunContext struct {
 	Project      string
 	Stack        string
 	Organization string
-	Config       []ConfigEntry
+	// The stack's configuration. Of its secrets, those whose namespace is the
+	// component's package.
+	Config []ConfigEntry
 	// True in a preview: nothing may be changed, and values may be unknown.
 	DryRun bool
 	// How many operations may run at once; 0 means no limit.

@@ -48,7 +48,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	resp, err := provider.Construct(abi.WithMonitor(ctx, child), abi.ConstructRequest{
 		Type: req.Type, Name: req.Name, Parent: parent,
 		Inputs: req.Inputs, InputDependencies: req.PropertyDependencies,
-		Options: options, Context: m.d.runContext(),
+		Options: options, Context: m.d.packageContext(packageOf(req.Type)),
 	})
 	switch {
 	case err != nil && m.d.cutShort(err):
@@ -71,7 +71,7 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	child := newCallerMonitor(m)
 	defer child.drain()
 	resp, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
-		Token: req.Token, Args: req.Args, ArgDependencies: req.ArgDependencies, Context: m.d.runContext(),
+		Token: req.Token, Args: req.Args, ArgDependencies: req.ArgDependencies, Context: m.d.packageContext(packageOf(req.Token)),
 	})
 	switch {
 	case err != nil && m.d.cutShort(err):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -243,6 +244,19 @@ func (d *deployment) runContext() abi.RunContext {
 		Project: d.Project, Stack: d.Stack, Organization: d.Organization,
 		Config: d.Config, DryRun: d.unknowns(), Parallel: uint32(d.Parallel),
 	}
+}
+
+// packageContext is the context of a component or method of a package: of the secrets in
+// the configuration it has those of the package alone.
+func (d *deployment) packageContext(pkg string) abi.RunContext {
+	c := d.runContext()
+	c.Config = nil
+	for _, entry := range d.Config {
+		if namespace, _, _ := strings.Cut(entry.Key, ":"); !entry.Secret || namespace == pkg {
+			c.Config = append(c.Config, entry)
+		}
+	}
+	return c
 }
 
 // register drives one resource to its goal and returns what became of it.

@@ -18,6 +18,8 @@ type diff struct {
 	detailed            []abi.PropertyDiff
 	// keys are the top-level properties whose change replaces the resource.
 	keys []string
+	// stable are the top-level properties that the provider is sure will not change.
+	stable []string
 	// reason explains a replacement or update that no property asks for.
 	reason string
 	// ofState marks the difference of two states, which a refresh finds.
@@ -139,7 +141,7 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 	case err != nil:
 		return diff{}, err
 	}
-	df := diffOf(resp)
+	df := diffOf(resp, old.Inputs, inputs)
 	switch {
 	case len(df.detailed) > 0 || df.replace:
 		df.changes = abi.DiffChangesSome
@@ -155,14 +157,50 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 	return df, nil
 }
 
-// diffOf is the answer of a provider.
-func diffOf(resp abi.DiffResponse) diff {
+// diffOf is the answer of a provider that was asked about old and new inputs. Where it
+// has no detailed diff, its keys make one.
+func diffOf(resp abi.DiffResponse, old, new property.Map) diff {
+	detailed := resp.DetailedDiff
+	if !resp.HasDetailedDiff && len(detailed) == 0 {
+		detailed = keysDiff(resp, old, new)
+	}
 	return diff{
-		changes: resp.Changes, detailed: resp.DetailedDiff,
-		deleteBeforeReplace: resp.DeleteBeforeReplace, keys: resp.ReplaceKeys,
+		changes: resp.Changes, detailed: detailed,
+		deleteBeforeReplace: resp.DeleteBeforeReplace, keys: resp.ReplaceKeys, stable: resp.StableKeys,
 		replace: len(resp.ReplaceKeys) > 0 ||
 			slices.ContainsFunc(resp.DetailedDiff, func(p abi.PropertyDiff) bool { return replaces(p.Kind) }),
 	}
+}
+
+// keysDiff details a diff of top-level keys by what the inputs tell of them.
+func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
+	keys := slices.Clone(resp.ReplaceKeys)
+	if resp.Changes != abi.DiffChangesNone {
+		keys = append(keys, resp.ChangedKeys...)
+	}
+	slices.Sort(keys)
+	var detailed []abi.PropertyDiff
+	for _, key := range slices.Compact(keys) {
+		parts := inputDiff(only(old, key), only(new, key))
+		if len(parts) == 0 { // the provider found it in the state
+			parts = []abi.PropertyDiff{{Path: property.Path{property.Key(key)}.String(), Kind: abi.DiffKindUpdate}}
+		}
+		for _, p := range parts {
+			if slices.Contains(resp.ReplaceKeys, key) {
+				p.Kind = asReplacement(p.Kind)
+			}
+			detailed = append(detailed, p)
+		}
+	}
+	return detailed
+}
+
+// only is what a bag has under a key.
+func only(m property.Map, key string) property.Map {
+	if !m.Has(key) {
+		return property.Map{}
+	}
+	return property.NewMap(property.Entry{Key: key, Value: m.Get(key)})
 }
 
 // inputDiff is the difference of two bags of inputs as a provider would tell it.
@@ -239,5 +277,5 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	if err != nil {
 		return true, nil // it cannot tell
 	}
-	return diffOf(resp).replace, nil
+	return diffOf(resp, before.Inputs, inputs).replace, nil
 }

@@ -266,8 +266,7 @@ func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, 
 	if !gl.custom {
 		return news, nil
 	}
-	seed := make([]byte, 32)
-	_, _ = rand.Read(seed) // never fails
+	seed := newSeed()
 	resp, err := provider.Check(ctx, abi.CheckRequest{
 		URN: gl.urn, Name: gl.name, Type: gl.typ, Olds: olds, News: news, RandomSeed: seed,
 		Autonaming: g.proposeName(gl, provider, seed, olds == nil),
@@ -282,6 +281,13 @@ func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, 
 		return property.Map{}, err
 	}
 	return resp.Inputs, nil
+}
+
+// newSeed is what a provider draws generated defaults from.
+func newSeed() []byte {
+	seed := make([]byte, 32)
+	_, _ = rand.Read(seed) // never fails
+	return seed
 }
 
 // checkFailures turns refused inputs into one error for each.

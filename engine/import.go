@@ -188,7 +188,7 @@ func (g *generator) aim(res *state.Resource) {
 // kept from importing the object.
 func (d *deployment) takeAsFound(ctx context.Context, s *step, found *state.Resource) error {
 	n := s.new
-	n.ID, n.Outputs, n.Inputs = found.ID, found.Outputs, found.Inputs
+	n.ID, n.Outputs, n.Inputs, n.RefreshBeforeUpdate = found.ID, found.Outputs, found.Inputs, found.RefreshBeforeUpdate
 	if keep := s.asFound.Properties; len(keep) > 0 {
 		n.Inputs = found.Inputs.Without(slices.DeleteFunc(found.Inputs.Keys(), func(k string) bool { return slices.Contains(keep, k) })...)
 		for _, k := range keep {
@@ -198,7 +198,7 @@ func (d *deployment) takeAsFound(ctx context.Context, s *step, found *state.Reso
 		}
 	}
 	checked, err := s.provider.Check(ctx, abi.CheckRequest{
-		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs, News: n.Inputs,
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs, News: n.Inputs, RandomSeed: newSeed(),
 	})
 	switch failures := checkFailures(checked.Failures); {
 	case errors.Is(err, abi.ErrUnimplemented):

@@ -42,6 +42,20 @@ func (s *schemas) of(ctx context.Context, pkg string, extension state.Extension,
 	return parsed
 }
 
+// stableOutputs completes the outputs that a preview of an update computed by those that
+// the provider is sure to leave as they are.
+func stableOutputs(s *step, outputs property.Map) property.Map {
+	if s.op != OpUpdate || s.old == nil {
+		return outputs
+	}
+	for _, key := range s.diff.stable {
+		if !outputs.Has(key) && s.old.Outputs.Has(key) {
+			outputs = outputs.With(key, s.old.Outputs.Get(key))
+		}
+	}
+	return outputs
+}
+
 // previewOutputs completes the outputs that a preview computed: a property of
 // the schema that the provider left out is unknown, as the provider guide says.
 // An optional input that was not given, or one that the resource did not have

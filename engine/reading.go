@@ -160,7 +160,7 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 		return change{}, fmt.Errorf("cannot import: the provider does not support importing %s", n.Type)
 	}
 	found := clone(n)
-	found.ID, found.Inputs, found.Outputs = resp.ID, *resp.Inputs, markSecrets(n, resp.State)
+	found.ID, found.Inputs, found.Outputs, found.RefreshBeforeUpdate = resp.ID, *resp.Inputs, markSecrets(n, resp.State), resp.RefreshBeforeUpdate
 	if s.asFound != nil {
 		found.Outputs = markSecrets(found, resp.State)
 		if err := d.takeAsFound(ctx, s, found); err != nil {
@@ -168,10 +168,14 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 		}
 		return superseded(s), nil
 	}
+	news := d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
 	checked, err := s.provider.Check(ctx, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs,
-		News: d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs),
+		News: news, RandomSeed: newSeed(),
 	})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		checked, err = abi.CheckResponse{Inputs: news}, nil
+	}
 	if err == nil {
 		err = checkFailures(checked.Failures)
 	}
@@ -187,7 +191,7 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 	if err != nil {
 		return change{}, err
 	}
-	n.ID, n.Inputs, n.Outputs = resp.ID, checked.Inputs, found.Outputs
+	n.ID, n.Inputs, n.Outputs, n.RefreshBeforeUpdate = resp.ID, checked.Inputs, found.Outputs, resp.RefreshBeforeUpdate
 	now := d.now()
 	n.Created, n.Modified, found.Created, found.Modified = now, now, now, now
 	if df.some() {

@@ -157,5 +157,5 @@ func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs
 		URN: res.URN, Name: res.URN.Name(), Type: res.Type, ID: res.ID,
 		Olds: res.Outputs, News: inputs, OldInputs: res.Inputs,
 	})
-	return diffOf(resp), err
+	return diffOf(resp, res.Inputs, inputs), err
 }

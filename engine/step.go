@@ -202,11 +202,12 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	case err == nil && resp.ID == "":
 		err = errNoID
 	}
+	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
 	outputs, err := d.settle(ctx, s, op, resp.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}
-	n.Outputs, n.RefreshBeforeUpdate = *outputs, resp.RefreshBeforeUpdate
+	n.Outputs = *outputs
 	done.end = op
 	if recordErr := d.record(ctx, done); recordErr != nil {
 		return errors.Join(err, fmt.Errorf(
@@ -241,7 +242,7 @@ func (d *deployment) settle(
 		return nil, errors.Join(err, d.endFailed(ctx, op, err))
 	}
 	if d.dryRun {
-		outputs = d.previewOutputs(ctx, n, outputs)
+		outputs = d.previewOutputs(ctx, n, stableOutputs(s, outputs))
 	} else if outputs.ContainsUnknowns() {
 		err = errors.Join(err, fmt.Errorf("provider returned unknown values; they are recorded as null"))
 		n.InitErrors = append(n.InitErrors, "the provider returned unknown values")
@@ -291,6 +292,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 		Olds: s.old.Outputs, News: n.Inputs, OldInputs: s.old.Inputs,
 		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.dryRun,
 	})
+	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
 	outputs, err := d.settle(ctx, s, op, n.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
@@ -299,7 +301,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 		err = errors.Join(err, fmt.Errorf("provider changed the resource's ID from %q to %q in an update", s.old.ID, n.ID))
 		n.ID = s.old.ID
 	}
-	n.Outputs, n.RefreshBeforeUpdate = *outputs, resp.RefreshBeforeUpdate
+	n.Outputs = *outputs
 	if recordErr := d.record(ctx, change{end: op, replace: [][2]*state.Resource{{s.old, n}}}); recordErr != nil {
 		return errors.Join(err, fmt.Errorf("the resource was updated, but could not be recorded: %w", recordErr))
 	}

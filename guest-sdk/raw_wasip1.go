@@ -12,7 +12,7 @@ import (
 // as an adapter of one that was written for something else. It is called in main and
 // returns at once. What [Serve] does around an author's code is then not done: the
 // provider gets requests as they come, with a context that does not end. In Construct
-// and Call, [abi.MonitorFrom] answers the host's monitor.
+// and Call, [abi.MonitorFrom] answers the host's monitor; [Log] writes to the host's log.
 func ServeProvider(p abi.Provider) {
 	if !bindings.Called() {
 		print(rawUsage)

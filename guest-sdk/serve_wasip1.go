@@ -20,9 +20,9 @@ func Serve(p Provider) {
 		print(usage(p))
 		return
 	}
-	log, control := bindings.Log(), bindings.Control()
+	control := bindings.Control()
 	served, err := provide(p, func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-		c := call.NewContext(call.WithLog(ctx, log), control.Cancelled, timeout)
+		c := call.NewContext(ctx, control.Cancelled, timeout)
 		return c, c.End
 	})
 	if err != nil {

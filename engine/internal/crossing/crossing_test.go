@@ -32,9 +32,12 @@ import (
 // echo is the schema of the package that the kit becomes.
 const echo = `{"name": "echo", "version": "1.0.0", "resources": {
 	"echo:index:Echo": {
-		"inputProperties": {"value": {"$ref": "pulumi.json#/Any"}}, "properties": {"value": {"$ref": "pulumi.json#/Any"}}},
+		"inputProperties": {"value": {"$ref": "pulumi.json#/Any"}, "left": {"type": "string"}, "stale": {"type": "boolean"}, "differs": {"$ref": "pulumi.json#/Any"}},
+		"properties": {"value": {"$ref": "pulumi.json#/Any"}, "left": {"type": "string"}, "stale": {"type": "boolean"}, "differs": {"$ref": "pulumi.json#/Any"}}},
 	"echo:index:Mirror": {"isComponent": true,
-		"inputProperties": {"mirror": {"type": "string"}}, "properties": {"seen": {"type": "array", "items": {"type": "string"}}}}}}`
+		"inputProperties": {"mirror": {"type": "string"}, "value": {"type": "string"}, "use": {"type": "boolean"}},
+		"properties": {"seen": {"type": "array", "items": {"type": "string"}}, "told": {"type": "object"}}}},
+	"functions": {"echo:index:say": {"outputs": {"properties": {"value": {"type": "string"}}}}, "echo:index:Mirror/ask": {"outputs": {"properties": {"value": {"type": "string"}}}}}}`
 
 // The types of the package: a resource, and a component with one of them.
 const (
@@ -43,7 +46,10 @@ const (
 )
 
 // modules loads the kit, whose resources answer what they are given.
-type modules struct{ kit *host.Module }
+type modules struct {
+	kit     *host.Module
+	options host.ProviderOptions
+}
 
 func loadModules(t testing.TB) modules {
 	if testing.Short() || raceDetector {
@@ -56,12 +62,12 @@ func loadModules(t testing.TB) modules {
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	module, err := h.LoadBytes(t.Context(), data)
 	require.NoError(t, err)
-	return modules{module}
+	return modules{module, host.ProviderOptions{Name: "kit"}}
 }
 
 // Load implements [engine.Loader].
 func (m modules) Load(ctx context.Context, _ engine.PackageSpec) (abi.Provider, error) {
-	return m.kit.NewProvider(ctx, host.ProviderOptions{Name: "kit"})
+	return m.kit.NewProvider(ctx, m.options)
 }
 
 // asEcho makes the kit the echo, and returns the option to use it.

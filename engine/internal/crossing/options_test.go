@@ -1,6 +1,7 @@
 package crossing_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -81,11 +83,68 @@ func TestAliasesReachComponents(t *testing.T) {
 	require.Equal(t, "made-of-earlier", mirrorOf(t, stack).ID)
 }
 
+// Hooks that a program registers run around the steps of what a module makes for it, where
+// that names them.
+func TestHooksReachWhatModulesMake(t *testing.T) {
+	loader := loadModules(t)
+	stack := enginetest.NewStack(t, nil)
+	stack.Edit = func(d *engine.Deployment) { d.Providers = loader }
+	var ran []string
+	program := func(value string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			kit, err := asEcho(p)
+			if err != nil {
+				return err
+			}
+			program := p.Monitor.(callback.Monitor)
+			var hooks []abi.HookBinding
+			for kind := abi.HookKindBeforeCreate; kind <= abi.HookKindAfterDelete; kind++ {
+				hooks = append(hooks, abi.HookBinding{Kind: kind, Names: []string{kind.String()}})
+				if err := program.RegisterHook(callback.Hook{Name: kind.String(), Run: func(_ context.Context, s callback.Step) error {
+					ran = append(ran, kind.String()+" "+s.Resource().URN.Name())
+					return nil
+				}}); err != nil {
+					return err
+				}
+			}
+			hooks = append(hooks, abi.HookBinding{Kind: abi.HookKindOnError, Names: []string{"on-error"}})
+			if err := program.RegisterErrorHook(callback.ErrorHook{Name: "on-error", Run: func(_ context.Context, f callback.Failure) (bool, error) {
+				ran = append(ran, "on-error")
+				return false, nil
+			}}); err != nil || value == "" {
+				return err
+			}
+			return mirroredWith(p, kit, abi.ResourceOptions{Hooks: hooks}, value)
+		}
+	}
+	for _, test := range []struct {
+		value string
+		ran   []string
+	}{
+		{"one", []string{"before-create all-mirror", "after-create all-mirror"}},
+		{"two", []string{"before-update all-mirror", "after-update all-mirror"}},
+		{"", []string{"before-delete all-mirror", "after-delete all-mirror"}},
+	} {
+		ran = nil
+		stack.Up(program(test.value))
+		require.Equal(t, test.ran, ran)
+	}
+	ran = nil
+	_, err := stack.Try(engine.Up, program("broken"))
+	require.ErrorContains(t, err, "it breaks")
+	require.Equal(t, []string{"before-create all-mirror", "on-error"}, ran)
+}
+
 // mirrored registers a component that has a child with its own options.
 func mirrored(p *enginetest.Run, kit func(*abi.ResourceOptions), options abi.ResourceOptions) error {
+	return mirroredWith(p, kit, options, "one")
+}
+
+// mirroredWith does so with a value for the child.
+func mirroredWith(p *enginetest.Run, kit func(*abi.ResourceOptions), options abi.ResourceOptions, value string) error {
 	kit(&options)
 	_, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
-		Type: mirrorType, Name: "all", Remote: true, Inputs: enginetest.Props("mirror", echoType), Options: options,
+		Type: mirrorType, Name: "all", Remote: true, Inputs: enginetest.Props("mirror", echoType, "value", value), Options: options,
 	})
 	return err
 }

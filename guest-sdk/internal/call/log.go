@@ -35,7 +35,9 @@ type Logger struct {
 // most tests, messages go nowhere.
 func Log(ctx context.Context) Logger {
 	l := Logger{ctx: ctx}
-	l.sink, _ = ctx.Value(logKey{}).(abi.Log)
+	if l.sink, _ = ctx.Value(logKey{}).(abi.Log); l.sink == nil {
+		l.sink = hostLog()
+	}
 	l.urn, _ = ctx.Value(urnKey{}).(urn.URN)
 	return l
 }

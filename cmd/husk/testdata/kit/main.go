@@ -53,19 +53,54 @@ func (k *kit) Create(_ context.Context, r abi.CreateRequest) (abi.CreateResponse
 	if k.schema == nil {
 		return abi.CreateResponse{}, abi.NewError(abi.ErrorKindInternal, "the kit is no package yet")
 	}
-	return abi.CreateResponse{ID: "made-of-" + r.URN.Name(), State: r.Inputs}, nil
+	if value, _ := r.Inputs.Get("value").AsString(); value == "broken" {
+		return abi.CreateResponse{}, abi.NewError(abi.ErrorKindUnavailable, "it breaks")
+	}
+	state := r.Inputs
+	if r.Inputs.Has("differs") {
+		state = state.With("left", property.String("as made"))
+	}
+	return abi.CreateResponse{ID: "made-of-" + r.URN.Name(), State: state, RefreshBeforeUpdate: r.Inputs.Has("stale")}, nil
 }
 
 // Read finds what the state remembers.
 func (k *kit) Read(_ context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
 	if r.State == nil {
-		return abi.ReadResponse{}, nil
+		inputs := property.NewMap(property.Entry{Key: "value", Value: property.String(r.ID)})
+		return abi.ReadResponse{ID: r.ID, State: inputs, Inputs: &inputs}, nil
 	}
-	return abi.ReadResponse{ID: r.ID, State: *r.State, Inputs: r.Inputs}, nil
+	return abi.ReadResponse{ID: r.ID, State: *r.State, Inputs: r.Inputs, RefreshBeforeUpdate: r.State.Has("stale")}, nil
 }
 
 func (k *kit) Update(_ context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
-	return abi.UpdateResponse{State: r.News}, nil
+	if r.Preview && r.News.Has("differs") {
+		return abi.UpdateResponse{}, nil
+	}
+	return abi.UpdateResponse{State: r.News, RefreshBeforeUpdate: r.News.Has("stale")}, nil
+}
+
+// Diff answers what the input differs says, as JSON.
+func (*kit) Diff(_ context.Context, r abi.DiffRequest) (abi.DiffResponse, error) {
+	text, ok := r.News.Get("differs").AsString()
+	if !ok {
+		return abi.DiffResponse{}, abi.ErrUnimplemented
+	}
+	var answer abi.DiffResponse
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		return answer, abi.NewError(abi.ErrorKindInvalidArgument, err.Error())
+	}
+	answer.HasDetailedDiff = len(answer.DetailedDiff) > 0
+	return answer, nil
+}
+
+// Invoke answers the arguments.
+func (*kit) Invoke(_ context.Context, r abi.InvokeRequest) (abi.InvokeResponse, error) {
+	return abi.InvokeResponse{Result: r.Args}, nil
+}
+
+// Call answers the arguments, and what they depend on.
+func (*kit) Call(_ context.Context, r abi.CallRequest) (abi.CallResponse, error) {
+	return abi.CallResponse{Result: r.Args.Without("__self__"), ResultDependencies: r.ArgDependencies}, nil
 }
 
 func (k *kit) Delete(context.Context, abi.DeleteRequest) error {
@@ -88,6 +123,7 @@ func (k *kit) Construct(ctx context.Context, r abi.ConstructRequest) (abi.Constr
 	if typ, ok := r.Inputs.Get("mirror").AsString(); ok {
 		_, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{
 			Type: typ, Name: r.Name + "-mirror", Parent: own.URN, Custom: true, Options: r.Options,
+			Inputs: r.Inputs.Without("mirror"), PropertyDependencies: r.InputDependencies,
 		})
 		if err != nil {
 			return abi.ConstructResponse{}, err
@@ -104,6 +140,13 @@ func (k *kit) Construct(ctx context.Context, r abi.ConstructRequest) (abi.Constr
 		seen = append(seen, property.String(text))
 	}
 	state := property.NewMap(property.Entry{Key: "seen", Value: property.Array(seen...)})
+	if r.Inputs.Has("use") {
+		tell, err := k.useMonitor(ctx, m, own.URN, r)
+		if err != nil {
+			return abi.ConstructResponse{}, err
+		}
+		state = state.With("told", property.Object(tell))
+	}
 	return abi.ConstructResponse{URN: own.URN, State: state}, m.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: own.URN, Outputs: state})
 }
 
@@ -129,4 +172,10 @@ func describe(v property.Value) string {
 	return v.Kind().String()
 }
 
-func main() { guest.ServeProvider(&kit{}) }
+func main() {
+	if _, ok := os.LookupEnv("KIT_TALK"); ok {
+		guest.ServeProvider(talker{&kit{}})
+		return
+	}
+	guest.ServeProvider(&kit{})
+}

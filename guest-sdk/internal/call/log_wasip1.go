@@ -1,0 +1,9 @@
+package call
+
+import (
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
+)
+
+// hostLog is the log of the module's host, which all calls write to.
+func hostLog() abi.Log { return bindings.Log() }
