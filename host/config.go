@@ -65,7 +65,9 @@ func (c Config) withDefaults() Config {
 
 // WithCacheDir keeps compiled modules in the directory, which is made where it is
 // missing. It holds machine code: it must belong to the user who runs the host, and
-// be writable by no one else.
+// is closed to all others. What is in it counts only with a seal that this user's hosts
+// made, with a key in the user's directory for configuration; anything else is compiled
+// again. Where there is no such directory, the key is in this one.
 func (c Config) WithCacheDir(dir string) Config { c.cacheDir = dir; return c }
 
 // WithMemoryLimit bounds the memory of each instance in bytes, rounded up to pages

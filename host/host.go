@@ -126,7 +126,7 @@ func (h *Host) Close(ctx context.Context) error {
 		}
 	}
 	if h.cache != nil {
-		err = errors.Join(err, h.cache.compiled.Close(ctx))
+		err = errors.Join(err, h.cache.compiled.Close(ctx), h.cache.close())
 	}
 	return err
 }

@@ -138,11 +138,12 @@ func (h *Host) prepare(wasm []byte) (*Module, error) {
 	ctx, cancel := context.WithTimeoutCause(h.stopped, time, &ExceededError{LimitCompileTime, uint64(time)})
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
-	compiled, err := h.runtime.CompileModule(ctx, metered)
-	if isCacheError(err) && h.cache != nil {
-		if err = h.cache.purge(); err == nil {
-			compiled, err = h.runtime.CompileModule(ctx, metered)
-		}
+	compile := func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, metered) }
+	var compiled wazero.CompiledModule
+	if h.cache != nil {
+		compiled, err = h.cache.compile(metered, compile)
+	} else {
+		compiled, err = compile()
 	}
 	switch {
 	case err == nil:

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// closedToOthers tells whether only the owner can use a file.
+func closedToOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
+
 func ownedByUser(info fs.FileInfo) bool {
 	sys, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(sys.Uid) == os.Geteuid()

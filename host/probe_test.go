@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	scratch = dir
+	os.Setenv("XDG_CONFIG_HOME", dir) // for the key of the caches
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)

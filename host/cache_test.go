@@ -1,0 +1,212 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/host"
+)
+
+func TestTheCacheIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	require.NoError(t, os.MkdirAll(dir, 0o777))
+	require.NoError(t, os.Chmod(dir, 0o777))
+	stale := filepath.Join(dir, "run-1")
+	require.NoError(t, os.MkdirAll(filepath.Join(stale, "files"), 0o700))
+	require.NoError(t, os.Chtimes(stale, time.Time{}, time.Now().Add(-48*time.Hour)))
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	require.NoError(t, err)
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	require.NoDirExists(t, stale, "what a host left that was killed is removed")
+	_, err = h.LoadBytes(t.Context(), assembly{}.wasm())
+	require.NoError(t, err)
+	require.NoError(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		require.Zero(t, info.Mode().Perm()&0o077, path)
+		return err
+	}))
+	require.NoError(t, h.Close(t.Context()))
+	left, err := filepath.Glob(filepath.Join(dir, "run-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	_, err = host.New(t.Context(), host.NewConfig().WithCacheDir(link))
+	require.ErrorContains(t, err, "is not a directory")
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = host.New(t.Context(), host.NewConfig().WithCacheDir(file))
+	require.ErrorContains(t, err, file)
+}
+
+// cached loads a module with a cache, calls it, and answers the files of the only entry.
+func cached(t *testing.T, dir string, module assembly) (code, seal string) {
+	t.Helper()
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	require.NoError(t, err)
+	answered, err := schema(t.Context(), assemble(t, h, module))
+	require.NoError(t, err)
+	require.Equal(t, "ok", answered)
+	require.NoError(t, h.Close(t.Context()))
+	codes, err := filepath.Glob(filepath.Join(dir, "*.code"))
+	require.NoError(t, err)
+	require.Len(t, codes, 1)
+	return codes[0], strings.TrimSuffix(codes[0], ".code") + ".seal"
+}
+
+// saying is a module that answers get-schema with two letters.
+func saying(letters string) assembly {
+	return assembly{
+		bodies: map[string]code{"get-schema": returns(answer)},
+		data:   map[uint32]string{answer: words(0, contents, 2), contents: letters},
+	}
+}
+
+func TestCompiledCodeIsTakenFromTheCache(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	code, seal := cached(t, dir, saying("ok"))
+	old := time.Now().Add(-time.Hour).Truncate(time.Second)
+	for _, file := range []string{code, seal} {
+		require.NoError(t, os.Chtimes(file, old, old))
+	}
+	cached(t, dir, saying("ok"))
+	for _, file := range []string{code, seal} {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.True(t, info.ModTime().Equal(old), "%s was written again", file)
+	}
+}
+
+func TestWhatWasPutIntoTheCacheIsNotRun(t *testing.T) {
+	flipped := func(at int) func([]byte) []byte {
+		return func(b []byte) []byte { b[(at+len(b))%len(b)] ^= 1; return b }
+	}
+	all := map[string]func([]byte) []byte{
+		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":   func([]byte) []byte { return nil },
+		"foreign": func([]byte) []byte { return []byte(strings.Repeat("something else ", 20)) },
+		"longer":  func(b []byte) []byte { return append(b, 0) },
+		// The header of the code has where its functions begin, which wazero does not check.
+		"flipped bit at the begin": flipped(30),
+		"flipped bit at the end":   flipped(-20),
+		"flipped bit amid":         func(b []byte) []byte { b[len(b)*2/3] ^= 1; return b },
+	}
+	for name, damage := range all {
+		for which, file := range map[string]int{"code": 0, "seal": 1} {
+			t.Run(which+"/"+name, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "cache")
+				code, seal := cached(t, dir, saying("ok"))
+				path := []string{code, seal}[file]
+				content, err := os.ReadFile(path)
+				require.NoError(t, err)
+				damaged := damage(append([]byte{}, content...))
+				require.NoError(t, os.WriteFile(path, damaged, 0o600))
+				cached(t, dir, saying("ok"))
+				repaired, err := os.ReadFile(path)
+				require.NoError(t, err)
+				require.NotEqual(t, damaged, repaired)
+			})
+		}
+	}
+	t.Run("a file that is none", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "cache")
+		_, seal := cached(t, dir, saying("ok"))
+		require.NoError(t, os.Remove(seal))
+		require.NoError(t, os.Mkdir(seal, 0o700))
+		cached(t, dir, saying("ok"))
+	})
+}
+
+func TestCodeOfAnotherModuleOrCacheIsNotRun(t *testing.T) {
+	// The other code has the same size, and gives an answer from elsewhere.
+	own, others := filepath.Join(t.TempDir(), "own"), filepath.Join(t.TempDir(), "others")
+	copyFile := func(from, to string) {
+		content, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(to, content, 0o600))
+	}
+	code, seal := cached(t, own, saying("ok"))
+	other := saying("no")
+	other.bodies["get-schema"] = returns(answer2)
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(others))
+	require.NoError(t, err)
+	_, err = h.LoadBytes(t.Context(), other.wasm())
+	require.NoError(t, err)
+	require.NoError(t, h.Close(t.Context()))
+	found, err := filepath.Glob(filepath.Join(others, "*.code"))
+	require.NoError(t, err)
+	foreign := strings.TrimSuffix(found[0], ".code")
+	copyFile(foreign+".code", code)
+	copyFile(foreign+".seal", seal)
+	planted, err := os.ReadFile(code)
+	require.NoError(t, err)
+	cached(t, own, saying("ok"))
+	repaired, err := os.ReadFile(code)
+	require.NoError(t, err)
+	require.NotEqual(t, planted, repaired)
+
+	// A whole cache from elsewhere, with its key, is of no use where there is another one.
+	before, err := os.Stat(code)
+	require.NoError(t, err)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	copyFile(filepath.Join(scratch, "husk", "cache.key"), filepath.Join(own, "cache.key"))
+	cached(t, own, saying("ok"))
+	after, err := os.Stat(code)
+	require.NoError(t, err)
+	require.False(t, os.SameFile(before, after), "it was not compiled again")
+}
+
+func TestAKeyThatOthersCouldKnowIsReplaced(t *testing.T) {
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config)
+	t.Setenv("HOME", config)
+	dir := filepath.Join(t.TempDir(), "cache")
+	cached(t, dir, saying("ok"))
+	user, err := os.UserConfigDir()
+	require.NoError(t, err)
+	key := filepath.Join(user, "husk", "cache.key")
+	if _, err := os.Stat(user); err != nil { // made by no host
+		key = filepath.Join(dir, "cache.key")
+	}
+	for name, spoil := range map[string]func() error{
+		"read by others": func() error { return os.Chmod(key, 0o644) },
+		"cut off":        func() error { return os.Truncate(key, 8) },
+		"a directory":    func() error { return os.Mkdir(key, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, err := os.ReadFile(key)
+			require.NoError(t, err)
+			if name == "a directory" {
+				require.NoError(t, os.Remove(key))
+			}
+			require.NoError(t, spoil())
+			cached(t, dir, saying("ok"))
+			after, err := os.ReadFile(key)
+			require.NoError(t, err)
+			require.Len(t, after, 32)
+			require.NotEqual(t, before, after)
+		})
+	}
+}
+
+func TestACacheThatCannotBeWrittenIsNone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	require.NoError(t, err)
+	runs, err := filepath.Glob(filepath.Join(dir, "run-*"))
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	require.NoError(t, os.RemoveAll(runs[0]))
+	answered, err := schema(t.Context(), assemble(t, h, saying("ok")))
+	require.NoError(t, err)
+	require.Equal(t, "ok", answered)
+	require.NoError(t, h.Close(t.Context()))
+}

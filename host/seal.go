@@ -1,0 +1,135 @@
+package host
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	sealKeySize = 32
+	// sealSize is that of a nonce and a tag of AES-GCM, in bytes.
+	sealSize = 12 + 16
+	// sealKeyFile is the name of the file with the key.
+	sealKeyFile = "cache.key"
+)
+
+// sealer makes and checks the seals of files that only this user may have written: GMAC,
+// which is as fast as reading them. The key is where the user's configuration is, not with
+// the files, so that a directory that was put in their place as a whole has no seal either.
+// Who has no directory for configuration has the key beside the files.
+type sealer struct{ key []byte }
+
+func newSealer(dir string) (*sealer, error) {
+	key, err := sealKey(sealKeyDir(dir))
+	if err != nil {
+		return nil, fmt.Errorf("reading the key of the cache: %w", err)
+	}
+	return &sealer{key}, nil
+}
+
+// sealKeyDir is where the key of a cache is.
+func sealKeyDir(cache string) string {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return cache
+	}
+	if info, err := os.Stat(config); err != nil || !info.IsDir() {
+		return cache // a home is not made for a key
+	}
+	dir := filepath.Join(config, "husk")
+	if err := privateDir(dir); err != nil {
+		return cache
+	}
+	return dir
+}
+
+// sealKey reads the key, and makes it where there is none. One that others could read or
+// have written is replaced.
+func sealKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, sealKeyFile)
+	key, err := readSealKey(path)
+	if key != nil || err != nil {
+		return key, err
+	}
+	key = make([]byte, sealKeySize)
+	_, _ = rand.Read(key) // it never fails
+	file, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(key)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	// Of two hosts that make one, the first wins.
+	err = os.Link(file.Name(), path)
+	if errors.Is(err, fs.ErrExist) {
+		if key, err = readSealKey(path); key == nil && err == nil {
+			err = fmt.Errorf("%s is not a key: remove it", path)
+		}
+		return key, err
+	}
+	if err != nil { // a file system without links
+		err = os.Rename(file.Name(), path)
+	}
+	return key, err
+}
+
+// readSealKey answers nil where there is no key that can be trusted.
+func readSealKey(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() != sealKeySize || !closedToOthers(info) || !ownedByUser(info) {
+		return nil, os.RemoveAll(path)
+	}
+	key, err := os.ReadFile(path)
+	if err != nil || len(key) != sealKeySize {
+		return nil, err
+	}
+	return key, nil
+}
+
+// cipher is that for one name, so that no content passes under another one.
+func (s *sealer) cipher(name string) cipher.AEAD {
+	own := hmac.New(sha256.New, s.key)
+	own.Write([]byte(name))
+	block, err := aes.NewCipher(own.Sum(nil))
+	if err != nil {
+		panic(err) // the key has the right size
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err) // so has the block
+	}
+	return gcm
+}
+
+// seal makes the seal of a content under a name.
+func (s *sealer) seal(name string, content []byte) []byte {
+	gcm := s.cipher(name)
+	nonce := make([]byte, gcm.NonceSize(), sealSize)
+	_, _ = rand.Read(nonce)
+	return gcm.Seal(nonce, nonce, nil, content)
+}
+
+// check tells whether the content has this seal.
+func (s *sealer) check(name string, content, seal []byte) bool {
+	gcm := s.cipher(name)
+	nonce := seal[:gcm.NonceSize()]
+	_, err := gcm.Open(nil, nonce, seal[gcm.NonceSize():], content)
+	return err == nil
+}
