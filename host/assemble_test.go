@@ -9,10 +9,11 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
-// assembly describes a provider module that tests write by hand. Its functions trap
+// assembly describes a module, of a provider unless it says otherwise, that tests write by hand. Its functions trap
 // unless there is a body for them; the release functions do nothing, and cabi_realloc
 // takes memory from address 16384 on.
 type assembly struct {
+	world canon.World
 	// version replaces that of the contract in the names of the exports.
 	version string
 	imports []importEntry
@@ -99,9 +100,11 @@ func (a assembly) wasm() []byte {
 		body code
 	}
 	var functions []function
-	prefix := "husk:provider/provider@" + canon.Version + "#"
+	prefix := map[canon.World]string{
+		canon.WorldProvider: "husk:provider/provider@", canon.WorldPolicy: "husk:policy/policy@",
+	}[a.world] + canon.Version + "#"
 	rest := maps.Clone(a.bodies)
-	for _, export := range canon.WorldProvider.ExportTable() {
+	for _, export := range a.world.ExportTable() {
 		if slices.Contains(a.without, export.Name) {
 			continue
 		}
