@@ -72,8 +72,8 @@ func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider,
 	result := checked
 	for _, r := range made {
 		r.Before = result
-		if result, err = g.taken(gl, checked, r); err != nil {
-			return checked, nil, err
+		if result, err = g.taken(ctx, gl, checked, r); err != nil {
+			return checked, nil, fmt.Errorf("the inputs that the policy %s made: %w", r.Source, err)
 		}
 		r.After = result
 		told = append(told, corrected{remediation: &r})
@@ -83,7 +83,7 @@ func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider,
 	}
 	again, err := g.check(ctx, gl, provider, olds, result)
 	if err != nil {
-		return checked, nil, fmt.Errorf("the inputs that the policy %s corrected are refused: %w", made[len(made)-1].Source, err)
+		return checked, nil, fmt.Errorf("the inputs that the policy %s made are refused: %w", made[len(made)-1].Source, err)
 	}
 	return again, told, nil
 }
@@ -95,11 +95,16 @@ type corrected struct {
 }
 
 // taken returns the inputs that a policy made, as the engine takes them: what was secret
-// stays so, and what only the engine knows of stays as it was.
-func (g *generator) taken(gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
+// stays so, what only the engine knows of stays as it was, and no file is read that the
+// program has not named.
+func (g *generator) taken(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
 	inputs := keepSecrets(checked, foldMap(r.After, make(map[urn.URN]struct{})))
 	if !g.d.dryRun && inputs.ContainsUnknowns() {
-		return inputs, fmt.Errorf("the policy %s made inputs that are not known", r.Source)
+		return inputs, errors.New("they hold values that are not known")
+	}
+	inputs, err := g.d.assets.admit(ctx, inputs, false)
+	if err != nil {
+		return inputs, err
 	}
 	if isProviderType(gl.typ) {
 		inputs = withEngineKeys(ownInputs(inputs), checked)

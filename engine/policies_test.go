@@ -231,18 +231,19 @@ func TestProviderRefusesWhatAPolicyMade(t *testing.T) {
 	}
 	judgedBy(t, s, nil, notes())
 	_, err := s.Try(engine.Up, registers(props()))
-	require.ErrorContains(t, err, "the inputs that the policy noted of house 1.0.0 corrected are refused: note: there is no such property")
+	require.ErrorContains(t, err, "the inputs that the policy noted of house 1.0.0 made are refused: note: there is no such property")
 	require.Empty(t, s.Cloud.Calls())
 }
 
-// A policy cannot make a secret plain, nor values that are not known.
+// A policy cannot make a secret plain, nor values that are not known, and has no file read.
 func TestRemediationKeepsWhatMustBeKept(t *testing.T) {
 	for name, test := range map[string]struct {
 		made property.Value
 		want string
 	}{
 		"secret":  {property.String("hush"), ""},
-		"unknown": {property.Unknown, "the policy bold of house 1.0.0 made inputs that are not known"},
+		"unknown": {property.Unknown, "the inputs that the policy bold of house 1.0.0 made: they hold values that are not known"},
+		"a file":  {property.AssetOf(property.Asset{Source: property.SourcePath, Path: "policies_test.go"}), "the inputs that the policy bold of house 1.0.0 made: key: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())

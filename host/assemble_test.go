@@ -9,9 +9,9 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
-// assembly describes a module, of a provider unless it says otherwise, that tests write by hand. Its functions trap
-// unless there is a body for them; the release functions do nothing, and cabi_realloc
-// takes memory from address 16384 on.
+// assembly describes a module that tests write by hand, a provider unless it says
+// otherwise. Its functions trap unless there is a body for them; the release functions do
+// nothing, and cabi_realloc takes memory from address 16384 on.
 type assembly struct {
 	world canon.World
 	// version replaces that of the contract in the names of the exports.

@@ -205,13 +205,13 @@ func TestPacksThatAreNotWellFormed(t *testing.T) {
 	type rule = policy.Rule[policy.None]
 	type untagged struct{ Most int }
 	for want, policies := range map[string][]policy.Policy{
-		"policy : it was not made by policy.Of":                    {{}},
-		"policy : its name must not be empty":                      {policy.Of(rule{Resource: judge})},
-		"policy all: its name stands for all policies":             {policy.Of(rule{Name: "all", Resource: judge})},
-		"policy a: it has none of the functions":                   {policy.Of(rule{Name: "a"})},
-		"policy a: its level is Remediate, but it has no function": {policy.Of(rule{Name: "a", Level: policy.Remediate, Resource: judge})},
-		"policy a: it is declared twice":                           {policy.Of(rule{Name: "a", Resource: judge}), policy.Of(rule{Name: "a", Resource: judge})},
-		"policy a: configuration: untagged.Most: it has no husk tag":        {policy.Of(policy.Rule[untagged]{Name: "a", Resource: func(context.Context, policy.ResourceRequest[untagged]) ([]policy.Violation, error) { return nil, nil }})},
+		"policy : it was not made by policy.Of":                      {{}},
+		"policy : its name must not be empty":                        {policy.Of(rule{Resource: judge})},
+		"policy all: its name stands for all policies":               {policy.Of(rule{Name: "all", Resource: judge})},
+		"policy a: it has none of the functions":                     {policy.Of(rule{Name: "a"})},
+		"policy a: its level is Remediate, but it has no function":   {policy.Of(rule{Name: "a", Level: policy.Remediate, Resource: judge})},
+		"policy a: it is declared twice":                             {policy.Of(rule{Name: "a", Resource: judge}), policy.Of(rule{Name: "a", Resource: judge})},
+		"policy a: configuration: untagged.Most: it has no husk tag": {policy.Of(policy.Rule[untagged]{Name: "a", Resource: func(context.Context, policy.ResourceRequest[untagged]) ([]policy.Violation, error) { return nil, nil }})},
 	} {
 		_, err := policy.New(policy.Pack{Name: "p", Version: "1.0.0", Policies: policies})
 		require.ErrorContains(t, err, "policy pack p: "+want)
