@@ -88,6 +88,9 @@ func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource
 	if err := d.deletable(condemned); err != nil {
 		return err
 	}
+	if err := d.plans.deletions(d, condemned); err != nil {
+		return err
+	}
 	d.gen.condemn(condemned)
 	for _, antichain := range antichains(condemned) {
 		var chains [][]*step
@@ -118,15 +121,7 @@ func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource
 }
 
 func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*step, error) {
-	s := &step{op: OpDelete, old: res}
-	switch {
-	case res.PendingReplacement:
-		s.op = OpRemovePendingReplace
-	case res.Delete:
-		s.op = OpDeleteReplaced
-	case res.External:
-		s.op = OpDiscard
-	}
+	s := &step{op: deletion(res), old: res}
 	if s.op == OpDelete || s.op == OpDeleteReplaced {
 		provider, err := d.deletionProvider(ctx, res)
 		if err != nil {
@@ -135,6 +130,20 @@ func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*st
 		s.provider = provider
 	}
 	return s, nil
+}
+
+// deletion is what becomes of a recorded resource that is no longer wanted.
+func deletion(res *state.Resource) Op {
+	switch {
+	case res.PendingReplacement:
+		return OpRemovePendingReplace
+	case res.Delete:
+		return OpDeleteReplaced
+	case res.External:
+		return OpDiscard
+	default:
+		return OpDelete
+	}
 }
 
 // keepDependencies adds to kept all that its resources depend on.

@@ -60,6 +60,11 @@ type Deployment struct {
 	Selection Selection
 	// Replace names resources that are replaced though nothing of them changed.
 	Replace []Pattern
+	// Plan is what the update does, and nothing else; nil leaves it free. A [PlanError]
+	// says where it would deviate, and stops it there (Up and Preview only).
+	Plan *Plan
+	// DraftPlan has the plan made that Result holds (Preview only).
+	DraftPlan bool
 	// IgnoreProtect deletes and replaces protected resources as well.
 	IgnoreProtect bool
 	// LegacyDiff asks providers for the difference of resources only where their
@@ -91,6 +96,8 @@ type Result struct {
 	// Imported holds what an import took over, in the order of Imports. What did not get
 	// that far is nil.
 	Imported []*state.Resource
+	// Plan is that of a preview which found nothing wrong, where DraftPlan wanted it.
+	Plan *Plan
 }
 
 // deployment is one run of the engine.
@@ -108,6 +115,7 @@ type deployment struct {
 	hooks    hooks
 	alters   transforms
 	chosen   *selection
+	plans    *planning
 	// panel is the policies, nil where there are none.
 	panel *analysis.Panel
 	// naming is nil where the stack has no policy for names.
@@ -170,9 +178,13 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.monitor = newMonitor(d)
 
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
-	var mistaken error
+	d.plans = &planning{}
+	var mistaken, misplaced error
 	d.chosen, mistaken = newSelection(in, snapshot)
-	err := errors.Join(migrated, verify(snapshot), mistaken)
+	if operation == "up" || operation == "preview" {
+		d.plans, misplaced = newPlanning(in, dryRun)
+	}
+	err := errors.Join(migrated, verify(snapshot), mistaken, misplaced)
 	if err == nil {
 		if err = d.reportPending(ctx, snapshot); err == nil {
 			err = do(d, ctx)
@@ -196,7 +208,11 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		summary.Result = "failed"
 	}
 	d.emit(summary)
-	return &Result{Changes: d.changes, Outputs: outputs, Imported: d.imported}, err
+	result := &Result{Changes: d.changes, Outputs: outputs, Imported: d.imported}
+	if err == nil {
+		result.Plan = d.plans.draft
+	}
+	return result, err
 }
 
 // verify checks that a state holds together before a deployment goes by it.
@@ -265,10 +281,24 @@ func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, e
 		return nil, ErrStopped
 	}
 	chain, err := d.gen.register(ctx, gl)
-	if err == nil {
-		err = d.exec.run(ctx, chain)
-	}
 	if err != nil {
+		return nil, err
+	}
+	return d.carryOut(ctx, gl, chain)
+}
+
+// carryOut takes the steps of a registration, if they are those of the plan, and returns
+// what became of the resource.
+func (d *deployment) carryOut(ctx context.Context, gl *goal, chain []*step) (*state.Resource, error) {
+	if d.mode == updating {
+		if err := d.plans.registration(d.gen.goalOf(gl.urn), chain); err != nil {
+			if len(chain) > 0 && chain[0].finished != nil {
+				close(chain[0].finished) // nothing will be deleted ahead
+			}
+			return nil, err
+		}
+	}
+	if err := d.exec.run(ctx, chain); err != nil {
 		return nil, err
 	}
 	if res := answer(chain); res != nil {
@@ -308,6 +338,9 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	}
 	if old == nil {
 		return fmt.Errorf("outputs of %s: no such resource is registered", u)
+	}
+	if err := d.plans.outputs(u, outputs); err != nil {
+		return err
 	}
 	if len(d.exec.failed()) > 0 {
 		merged := old.Outputs

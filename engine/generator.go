@@ -266,7 +266,7 @@ func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, 
 	if !gl.custom {
 		return news, nil
 	}
-	seed := newSeed()
+	seed := g.d.plans.seed(gl.urn)
 	resp, err := provider.Check(ctx, abi.CheckRequest{
 		URN: gl.urn, Name: gl.name, Type: gl.typ, Olds: olds, News: news, RandomSeed: seed,
 		Autonaming: g.proposeName(gl, provider, seed, olds == nil),

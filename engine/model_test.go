@@ -24,7 +24,7 @@ import (
 // crashes, in updates, refreshes, and destructions with all their options. Whatever
 // happens, the state holds together after every step, nothing that exists is
 // forgotten or made twice, deletions keep the order of dependencies, a preview tells
-// what the update does, and a second update does nothing.
+// what the update does, an update keeps to its plan, and a second update does nothing.
 //
 // The scenarios are the same in each run; -rapid.seed and -rapid.checks choose others
 // and more. A failing one is printed as a test to paste below.
@@ -116,8 +116,11 @@ func (m *model) act(a act) {
 // up previews, updates, and updates again.
 func (m *model) up(program enginetest.Program) {
 	before := m.export()
-	_, err := m.Try(engine.Preview, program)
+	m.also(func(d *engine.Deployment) { d.DraftPlan = true })
+	result, err := m.Try(engine.Preview, program)
 	require.NoError(m.t, err)
+	plan, _ := m.Reread(result.Plan)
+	m.also(func(d *engine.Deployment) { d.Plan = plan })
 	planned := m.Steps()
 	require.Equal(m.t, before, m.export(), "a preview changes nothing")
 	_, err = m.Try(engine.Up, program)
@@ -128,6 +131,12 @@ func (m *model) up(program enginetest.Program) {
 	again, err := m.Try(engine.Up, program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
+}
+
+// also adds to the options of the deployments that follow.
+func (m *model) also(edit func(*engine.Deployment)) {
+	before := m.Edit
+	m.Edit = func(d *engine.Deployment) { before(d); edit(d) }
 }
 
 func (m *model) export() []string {

@@ -26,16 +26,10 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 		return nil, err
 	}
 	chain, err := d.gen.planRead(ctx, gl, old, id)
-	if err == nil {
-		err = d.exec.run(ctx, chain)
-	}
 	if err != nil {
 		return nil, err
 	}
-	if res := answer(chain); res != nil {
-		return res, nil
-	}
-	return d.absent(ctx, gl), nil
+	return d.carryOut(ctx, gl, chain)
 }
 
 // planRead plans a read. A managed resource with another ID is no longer wanted then.

@@ -65,6 +65,19 @@ func (s *Stack) keys() secrets.Keys {
 	}
 }
 
+// Reread writes a plan to a file and reads it again, and returns its text, too.
+func (s *Stack) Reread(p *engine.Plan) (*engine.Plan, string) {
+	s.t.Helper()
+	ctx := context.Background()
+	_, codec, err := state.Load(ctx, s.Store, s.name, s.keys().Open)
+	require.NoError(s.t, err)
+	text, err := p.Encode(ctx, codec)
+	require.NoError(s.t, err)
+	read, err := engine.DecodePlan(ctx, text, s.keys().Open)
+	require.NoError(s.t, err)
+	return read, string(text)
+}
+
 // Open leases the stack's state.
 func (s *Stack) Open(ctx context.Context) (*state.Stack, error) {
 	return state.Open(ctx, s.Store, s.name, s.keys(), state.Holder{})

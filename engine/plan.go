@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Plan is what a preview found that an update would do. An update that is given a plan
+// does that and nothing else: see [Deployment].
+type Plan struct {
+	Project, Stack string
+	Resources      map[urn.URN]*PlannedResource
+}
+
+// PlannedResource is what is to become of one resource.
+type PlannedResource struct {
+	// Goal is the resource as the program registers it, with its checked inputs, and for
+	// components and the stack with their outputs. What the preview did not know is unknown
+	// and may become anything. It is nil for what the program does not register.
+	Goal *state.Resource
+	// Steps are those that the resource takes, in no order. Weaker steps will do: an
+	// update may turn out to change nothing, a replacement to be an update.
+	Steps []Op
+	// Seed is what random parts of inputs are made from.
+	Seed []byte
+}
+
+// PlanError says where an update deviates from its plan. Nothing of the resource has been
+// changed then.
+type PlanError struct {
+	URN urn.URN
+	// Part is what deviates: "step", an option by its name, or the path of a property, such
+	// as inputs.tags["a b"].
+	Part string
+	// Actual and Planned are shown as for people; secrets are not.
+	Actual, Planned string
+}
+
+// Error says what is planned, and what to do.
+func (e *PlanError) Error() string {
+	return fmt.Sprintf("%s deviates from the plan: its %s is %s, and %s was planned: husk preview --save-plan makes a new plan",
+		e.URN, e.Part, e.Actual, e.Planned)
+}
+
+// none stands for what is not there in a [PlanError].
+const none = "none"
+
+// allows reports whether a step of the resource is planned, or a stronger one.
+func (p *PlannedResource) allows(op Op) bool {
+	if p == nil {
+		return false
+	}
+	planned := func(ops ...Op) bool {
+		return slices.ContainsFunc(ops, func(op Op) bool { return slices.Contains(p.Steps, op) })
+	}
+	switch op {
+	case OpSame:
+		return planned(OpSame, OpUpdate, OpCreate, OpCreateReplacement)
+	case OpUpdate:
+		return planned(OpUpdate, OpCreateReplacement)
+	default:
+		return planned(op)
+	}
+}
+
+// checkStep is a [PlanError] for a step that is not planned.
+func (p *PlannedResource) checkStep(u urn.URN, op Op) error {
+	if p.allows(op) {
+		return nil
+	}
+	e := &PlanError{URN: u, Part: "step", Actual: string(op), Planned: none}
+	if p != nil && len(p.Steps) > 0 {
+		e.Planned = join(p.Steps)
+	}
+	return e
+}
+
+// checkGoal compares the resource as it is registered with the one that was planned. The
+// error joins a [PlanError] for each difference.
+func (p *PlannedResource) checkGoal(n *state.Resource) error {
+	if p == nil || p.Goal == nil {
+		return &PlanError{URN: n.URN, Part: "registration", Actual: "new", Planned: none}
+	}
+	var errs []error
+	for _, option := range plannedOptions {
+		if is, was := option.of(n), option.of(p.Goal); is != was && (option.becomes == nil || !option.becomes(was, is)) {
+			errs = append(errs, &PlanError{URN: n.URN, Part: option.name, Actual: shown(is), Planned: shown(was)})
+		}
+	}
+	return errors.Join(errors.Join(errs...),
+		checkProperties(n.URN, "inputs", n.Inputs, p.Goal.Inputs),
+		checkProperties(n.URN, "", trigger(n), trigger(p.Goal)))
+}
+
+// plannedOptions are what a registration says beside inputs. What is only shown, or only
+// looked at in the run itself, such as an alias, is none of them.
+var plannedOptions = []struct {
+	name string
+	of   func(*state.Resource) string
+	// becomes, if set, reports whether what was planned may be something else after all.
+	becomes func(planned, actual string) bool
+}{
+	{name: "kind", of: kindOf},
+	{"id", func(r *state.Resource) string {
+		if r.External {
+			return r.ID
+		}
+		return ""
+	}, func(planned, _ string) bool { return planned == "" }},
+	{"import", func(r *state.Resource) string { return r.ImportID }, func(_, actual string) bool { return actual == "" }}, // it is done
+	{name: "parent", of: func(r *state.Resource) string { return string(r.Parent) }},
+	{"provider", func(r *state.Resource) string { return r.Provider }, resolves},
+	{name: "extension", of: func(r *state.Resource) string { return r.ExtensionRef }},
+	{name: "dependencies", of: func(r *state.Resource) string { return join(slices.Sorted(slices.Values(r.Dependencies))) }},
+	{name: "protect", of: func(r *state.Resource) string { return fmt.Sprint(r.Protect) }},
+	{name: "retainOnDelete", of: func(r *state.Resource) string { return fmt.Sprint(r.RetainOnDelete) }},
+	{name: "deletedWith", of: func(r *state.Resource) string { return string(r.DeletedWith) }},
+	{name: "replaceWith", of: func(r *state.Resource) string { return join(r.ReplaceWith) }},
+	{name: "ignoreChanges", of: func(r *state.Resource) string { return join(r.IgnoreChanges) }},
+	{name: "replaceOnChanges", of: func(r *state.Resource) string { return join(r.ReplaceOnChanges) }},
+	{name: "additionalSecretOutputs", of: func(r *state.Resource) string { return join(r.AdditionalSecretOutputs) }},
+	{name: "customTimeouts", of: func(r *state.Resource) string {
+		t := timeouts(r)
+		return fmt.Sprintf("create %vs, update %vs, delete %vs, read %vs", t.Create, t.Update, t.Delete, t.Read)
+	}},
+	{name: "hooks", of: func(r *state.Resource) string { return fmt.Sprint(r.ResourceHooks) }},
+}
+
+func kindOf(r *state.Resource) string {
+	switch {
+	case !r.Custom:
+		return "component"
+	case r.External:
+		return "read"
+	default:
+		return "resource"
+	}
+}
+
+func trigger(r *state.Resource) property.Map {
+	return property.MapOf(map[string]property.Value{"replacementTrigger": r.ReplacementTrigger})
+}
+
+// resolves reports whether a provider is the one that was planned without its ID.
+func resolves(planned, actual string) bool {
+	was, id, err := splitReference(planned)
+	is, _, err2 := splitReference(actual)
+	return err == nil && err2 == nil && id == unknownID && was == is
+}
+
+// checkProperties compares properties with those that were planned.
+func checkProperties(u urn.URN, in string, actual, planned property.Map) error {
+	var errs []error
+	for _, change := range property.Diff(planned, actual) {
+		is, _ := change.Path.Get(property.Object(actual))
+		was, _ := change.Path.Get(property.Object(planned))
+		if becomes(was, is) {
+			continue
+		}
+		path := change.Path
+		if in != "" {
+			path = append(property.Path{property.Key(in)}, path...)
+		}
+		errs = append(errs, &PlanError{URN: u, Part: path.String(), Actual: display(is), Planned: display(was)})
+	}
+	return errors.Join(errs...)
+}
+
+// becomes reports whether a planned value was not known, and may be the actual one.
+func becomes(planned, actual property.Value) bool {
+	planned = planned.Plain()
+	if was, ok := planned.AsReference(); ok {
+		is, ok := actual.Plain().AsReference()
+		return ok && was.HasID && was.ID == "" && is.URN == was.URN
+	}
+	return planned.Kind() == property.KindUnknown
+}
+
+func display(v property.Value) string {
+	if v.IsNull() {
+		return none
+	}
+	return property.Display(v)
+}
+
+func shown(text string) string {
+	if text == "" {
+		return none
+	}
+	return text
+}
+
+func join[S ~string](parts []S) string {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = string(p)
+	}
+	return strings.Join(texts, ", ")
+}
