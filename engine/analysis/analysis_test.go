@@ -77,6 +77,38 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// Secrets are taken out of messages, wherever packs were told of them; a message that
+// quotes one holds the longest first, as others may be parts of it.
+func TestSecretsInMessages(t *testing.T) {
+	secret := func(text string) property.Map {
+		return property.NewMap(property.Entry{Key: "key", Value: property.Secret(property.Array(property.String(text)))})
+	}
+	quoting := canned{
+		who: house(corrector),
+		analyzed: abi.PolicyAnalyzeResponse{Violations: []abi.PolicyViolation{
+			{Rule: "corrector", Message: "inputs, inputs of old, provider, config, and abc"},
+		}},
+		remediated: abi.PolicyRemediateResponse{Remediations: []abi.PolicyRemediation{{Rule: "corrector", Message: "inputs"}}},
+	}
+	panel, err := analysis.Open(t.Context(), []analysis.Pack{{Policy: quoting}}, "husk", abi.RunContext{
+		Config: []abi.ConfigEntry{{Key: "a:b", Value: "config", Secret: true}, {Key: "a:c", Value: "and"}},
+	})
+	require.NoError(t, err)
+	r := abi.PolicyResource{
+		Properties: property.NewMap(
+			property.Entry{Key: "all", Value: property.Secret(property.String("inputs of old"))},
+			property.Entry{Key: "part", Value: property.Secret(property.String("inputs"))},
+			property.Entry{Key: "short", Value: property.Secret(property.String("abc"))}),
+		Provider: &abi.PolicyProviderResource{Properties: secret("provider")},
+	}
+	found, err := panel.Analyze(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, "[secret], [secret], [secret], [secret], and abc", found[0].Message)
+	_, unable, err := panel.Remediate(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, "it could not be corrected: [secret]", unable[0].Message)
+}
+
 func TestNoPacks(t *testing.T) {
 	panel, err := analysis.Open(t.Context(), nil, "husk", abi.RunContext{})
 	require.NoError(t, err)

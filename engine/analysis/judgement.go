@@ -51,7 +51,7 @@ func (p *Panel) Remediate(ctx context.Context, r abi.PolicyResource) (made []Rem
 	if p == nil {
 		return nil, nil, nil
 	}
-	hide := hider(r.Properties)
+	hide := p.hider(r)
 	for _, o := range p.packs {
 		if o.actions&abi.PolicyActionsRemediate == 0 {
 			continue
@@ -97,7 +97,7 @@ func (p *Panel) Analyze(ctx context.Context, r abi.PolicyResource) ([]Violation,
 		if err != nil {
 			return nil, o.named("analyze", err)
 		}
-		violations, err := o.violations(answer, r)
+		violations, err := p.violations(o, answer, r)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (p *Panel) AnalyzeStack(ctx context.Context, all []abi.PolicyResource) ([]V
 		if err != nil {
 			return nil, o.named("analyze-stack", err)
 		}
-		violations, err := o.violations(answer, all...)
+		violations, err := p.violations(o, answer, all...)
 		if err != nil {
 			return nil, err
 		}
@@ -139,15 +139,11 @@ func (p *Panel) AsksAboutStacks() bool {
 
 // violations makes violations of an answer. Those of disabled policies are dropped: some
 // packs may not keep in mind what they were told.
-func (o *opened) violations(answer abi.PolicyAnalyzeResponse, about ...abi.PolicyResource) ([]Violation, error) {
+func (p *Panel) violations(o *opened, answer abi.PolicyAnalyzeResponse, about ...abi.PolicyResource) ([]Violation, error) {
 	if len(answer.Violations) == 0 {
 		return nil, nil
 	}
-	var secrets []property.Map
-	for _, r := range about {
-		secrets = append(secrets, r.Properties)
-	}
-	hide := hider(secrets...)
+	hide := p.hider(about...)
 	var found []Violation
 	for _, v := range answer.Violations {
 		rule, err := o.rule(v.Rule)
@@ -177,14 +173,24 @@ func (o *opened) rule(name string) (*abi.PolicyRule, error) {
 
 func (o *opened) source(r *abi.PolicyRule) Source { return Source{o.Name, o.Version, r.Name} }
 
-// hidden replaces the secrets of resources in messages about them.
+// hidden replaces secrets in messages.
 type hidden struct{ secrets []property.Map }
 
 // minHidden is the length in bytes from which a secret is looked for in messages: what is
 // shorter is part of many words, and little of a secret.
 const minHidden = 4
 
-func hider(secrets ...property.Map) hidden { return hidden{secrets} }
+// hider hides what packs were told of resources, and of the stack's configuration.
+func (p *Panel) hider(about ...abi.PolicyResource) hidden {
+	h := hidden{[]property.Map{p.config}}
+	for _, r := range about {
+		h.secrets = append(h.secrets, r.Properties)
+		if r.Provider != nil {
+			h.secrets = append(h.secrets, r.Provider.Properties)
+		}
+	}
+	return h
+}
 
 // in returns the message without secrets. They are looked for only where there is a
 // message, which is rare.

@@ -46,7 +46,11 @@ type Info struct {
 
 // Panel is the packs of a deployment, ready to be asked. It is safe for concurrent use;
 // a nil Panel has nothing to say.
-type Panel struct{ packs []*opened }
+type Panel struct {
+	packs []*opened
+	// config is the secrets of the stack's configuration.
+	config property.Map
+}
 
 // opened is a pack that is configured.
 type opened struct {
@@ -62,6 +66,11 @@ func Open(ctx context.Context, packs []Pack, engine string, run abi.RunContext) 
 		return nil, nil
 	}
 	p := &Panel{}
+	for _, c := range run.Config {
+		if c.Secret {
+			p.config = p.config.With(c.Key, property.Secret(property.String(c.Value)))
+		}
+	}
 	for _, pack := range packs {
 		o, err := open(ctx, pack, engine, run)
 		if err != nil {

@@ -40,8 +40,8 @@ func (a *app) withPlugins(ctx context.Context, project *program.Project, do func
 func (a *app) providerBuild() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "build DIR", Short: "Build a provider from Go source into one .wasm file", Args: arguments(1, 1),
-		Long: "Build a provider from Go source into one .wasm file. Unlike go build, it writes the provider's\n" +
+		Use: "build DIR", Short: "Build a provider or policy pack from Go source into one .wasm file", Args: arguments(1, 1),
+		Long: "Build a provider or policy pack from Go source into one .wasm file. Unlike go build, it writes its\n" +
 			"name and version into the module, where they can be read without running it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {

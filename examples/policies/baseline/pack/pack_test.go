@@ -178,6 +178,7 @@ func TestModule(t *testing.T) {
 	})}}
 	var panels [2]*analysis.Panel
 	for i, p := range []abi.Policy{asModule, inProgram} {
+		require.NoError(t, panel(t, p, nil).Cancel(t.Context())) // as after a preview
 		panels[i] = panel(t, p, settings)
 	}
 	require.Equal(t, panels[1].Packs(), panels[0].Packs())
