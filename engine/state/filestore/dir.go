@@ -84,7 +84,7 @@ func (d dir) SyncDir(name string) error {
 
 // Lock retries where the file was replaced between opening and locking it, by
 // the Break of another process: the lock of a file without a name locks nothing.
-func (d dir) Lock(name string) (io.Closer, error) {
+func (d dir) Lock(name string) (Lock, error) {
 	for {
 		f, err := d.open(name, os.O_RDWR|os.O_CREATE, filePerm)
 		if err != nil {
@@ -94,31 +94,15 @@ func (d dir) Lock(name string) (io.Closer, error) {
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		same, err := d.isNamed(f, name)
-		if err == nil && same {
-			return lock{f, release}, nil
+		l := lock{f, d.Path(name), release}
+		named, err := l.named()
+		if err == nil && named != nil {
+			return l, nil
 		}
-		if err := errors.Join(err, release(), f.Close()); err != nil {
+		if err := errors.Join(err, l.Close()); err != nil {
 			return nil, err
 		}
 	}
-}
-
-// isNamed reports whether f is the file of the name.
-func (d dir) isNamed(f *os.File, name string) (same bool, err error) {
-	err = d.withRoot(func(root *os.Root) error {
-		opened, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		named, err := root.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		same = err == nil && os.SameFile(opened, named)
-		return err
-	})
-	return same, err
 }
 
 func (d dir) Path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
@@ -126,7 +110,39 @@ func (d dir) Path(name string) string { return filepath.Join(string(d), filepath
 // lock is a locked file.
 type lock struct {
 	file    *os.File
+	path    string
 	release func() error
 }
 
 func (l lock) Close() error { return errors.Join(l.release(), l.file.Close()) }
+
+// named describes the file where it still has its name. It goes by the path, which may
+// lead anywhere by now: to the file that is open, or to another.
+func (l lock) named() (fs.FileInfo, error) {
+	named, err := os.Lstat(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	opened, err := l.file.Stat()
+	if err != nil || !os.SameFile(opened, named) {
+		return nil, err
+	}
+	return opened, nil
+}
+
+// Contents is called with each record, so it does not open the file again.
+func (l lock) Contents() ([]byte, error) {
+	named, err := l.named()
+	if err != nil || named == nil {
+		return nil, err
+	}
+	contents := make([]byte, named.Size())
+	n, err := l.file.ReadAt(contents, 0)
+	if errors.Is(err, io.EOF) {
+		err = nil // it was cut short meanwhile
+	}
+	return contents[:n], err
+}

@@ -27,7 +27,7 @@ type FS interface {
 	// Lock takes the exclusive lock of a file, making the file where there is
 	// none. Closing it, or the end of the process, ends the lock. The error is
 	// ErrHeld where another holds it, also within the process.
-	Lock(name string) (io.Closer, error)
+	Lock(name string) (Lock, error)
 	// Path returns the name as the user knows it, for messages.
 	Path(name string) string
 }
@@ -37,6 +37,14 @@ type File interface {
 	io.ReadWriteCloser
 	Truncate(size int64) error
 	Sync() error
+}
+
+// Lock is the lock of a file that is held.
+type Lock interface {
+	io.Closer
+	// Contents returns what the file holds; nothing where its name is gone, or is
+	// another file's.
+	Contents() ([]byte, error)
 }
 
 // ErrHeld says that another holds the lock of a file.

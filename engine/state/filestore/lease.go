@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -25,7 +24,7 @@ import (
 type lease struct {
 	store *Store
 	files files
-	lock  io.Closer
+	lock  Lock
 	// contents is what the lock file holds while the lease lasts.
 	contents []byte
 	token    uint64
@@ -103,7 +102,7 @@ func (s *Store) mustExist(f files) error {
 }
 
 // lockOf takes the lock of a stack, or says who has it.
-func (s *Store) lockOf(f files) (io.Closer, error) {
+func (s *Store) lockOf(f files) (Lock, error) {
 	lock, err := s.fs.Lock(f.lock)
 	if errors.Is(err, ErrHeld) {
 		held, _ := s.readLock(f) // who holds it is good to know, not needed
@@ -219,8 +218,8 @@ func (l *lease) check() error {
 	if l.ended != nil {
 		return l.ended
 	}
-	data, err := l.store.readFile(l.files.lock)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	data, err := l.lock.Contents()
+	if err != nil {
 		return fmt.Errorf("checking the lock of the stack %s: %w", l.files.name, err)
 	}
 	if string(data) != string(l.contents) {

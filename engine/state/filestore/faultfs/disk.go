@@ -1,7 +1,6 @@
 package faultfs
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -170,7 +169,7 @@ func (f *FS) SyncDir(name string) error {
 }
 
 // Lock implements filestore.FS.
-func (f *FS) Lock(name string) (io.Closer, error) {
+func (f *FS) Lock(name string) (filestore.Lock, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.alive(); err != nil {
@@ -184,15 +183,37 @@ func (f *FS) Lock(name string) (io.Closer, error) {
 		return nil, filestore.ErrHeld
 	}
 	f.locked[i] = true
-	return unlock(func() { f.mu.Lock(); delete(f.locked, i); f.mu.Unlock() }), nil
+	return &lock{f, name, i}, nil
 }
 
 // Path implements filestore.FS.
 func (f *FS) Path(name string) string { return path.Join("/disk", name) }
 
-type unlock func()
+// lock is a locked file.
+type lock struct {
+	fs    *FS
+	name  string
+	inode *inode
+}
 
-func (u unlock) Close() error { u(); return nil }
+func (l *lock) Close() error {
+	l.fs.mu.Lock()
+	defer l.fs.mu.Unlock()
+	delete(l.fs.locked, l.inode)
+	return nil
+}
+
+func (l *lock) Contents() ([]byte, error) {
+	l.fs.mu.Lock()
+	defer l.fs.mu.Unlock()
+	if err := l.fs.alive(); err != nil {
+		return nil, err
+	}
+	if l.fs.names[l.name] != l.inode {
+		return nil, nil
+	}
+	return slices.Clone(l.inode.data), nil
+}
 
 // entry is a directory's entry.
 type entry struct {
