@@ -36,7 +36,8 @@
 //
 // From these types come the package's schema, the validation of inputs with their
 // defaults, and the detailed diff. Further methods, each an interface of this package,
-// say more: [Reader], [Updater], [Deleter], [Checker], [Differ], [Previewer].
+// say more: [Reader], [Updater], [Deleter], [Checker], [Differ], [Previewer],
+// [Lister].
 //
 // # Tags
 //

@@ -126,6 +126,10 @@ func (e *extensible) Delete(ctx context.Context, r abi.DeleteRequest) error {
 	return e.manager(r.Type, r.URN).Delete(ctx, r)
 }
 
+func (e *extensible) List(ctx context.Context, r abi.ListRequest) (abi.ListResponse, error) {
+	return e.of(r.Token).List(ctx, r)
+}
+
 func (e *extensible) Invoke(ctx context.Context, r abi.InvokeRequest) (abi.InvokeResponse, error) {
 	return e.of(r.Token).Invoke(ctx, r)
 }

@@ -145,6 +145,27 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 		{"delete fails", func(ctx context.Context, p abi.Provider) (any, error) {
 			return nil, p.Delete(ctx, abi.DeleteRequest{Type: animal, ID: "x", State: state.With("name", val("broken"))})
 		}},
+		{"list, page by page", func(ctx context.Context, p abi.Provider) (any, error) {
+			return listed(ctx, p, abi.ListRequest{Token: plaque})
+		}},
+		{"list some, one by one", func(ctx context.Context, p abi.Provider) (any, error) {
+			return listed(ctx, p, abi.ListRequest{Token: plaque, Limit: 3, PageSize: 1})
+		}},
+		{"list what is asked for", func(ctx context.Context, p abi.Provider) (any, error) {
+			return listed(ctx, p, abi.ListRequest{Token: plaque, Query: obj("text", "Rex")})
+		}},
+		{"list what cannot be listed", func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.List(ctx, abi.ListRequest{Token: animal})
+		}},
+		{"mappings", func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.GetMappings(ctx, abi.GetMappingsRequest{Key: "terraform"})
+		}},
+		{"mapping", func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.GetMapping(ctx, abi.GetMappingRequest{Key: "terraform", Provider: "aquarium"})
+		}},
+		{"mapping that is not there", func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.GetMapping(ctx, abi.GetMappingRequest{Key: "terraform", Provider: "circus"})
+		}},
 		{"invoke", func(ctx context.Context, p abi.Provider) (any, error) {
 			return p.Invoke(ctx, abi.InvokeRequest{Token: "zoo:index/greet:greet", Args: obj("name", secret("Ann"))})
 		}},
@@ -192,6 +213,20 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 		_, err = create(named("Rex"), false, 0)(t.Context(), wasm)
 		require.NoError(t, err)
 	})
+}
+
+// listed are the resources of each page.
+func listed(ctx context.Context, p abi.Provider, request abi.ListRequest) (pages [][]abi.ListedResource, err error) {
+	for {
+		page, err := p.List(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, page.Resources)
+		if request.ContinuationToken = page.ContinuationToken; request.ContinuationToken == "" {
+			return pages, nil
+		}
+	}
 }
 
 // requireSame requires two answers to be the same, where an empty list is as good as

@@ -20,8 +20,9 @@ type resource struct {
 	inputs *shape.Shape
 	state  *shape.Shape
 
-	code implementation
-	can  capabilities
+	code   implementation
+	can    capabilities
+	lister Lister
 }
 
 // loaded returns a variable of the shape's type that holds the properties.

@@ -46,6 +46,8 @@ type Provider struct {
 	// and after; nil where there are no such packages. The package has a name of its own,
 	// with which its tokens begin, and neither a configuration nor parameters.
 	Extend func(ctx context.Context, parameters Parameters) (Parameterized, error)
+	// Mappings are for programs of other ecosystems; most providers have none.
+	Mappings []Mapping
 	// Close releases what the provider holds; nil where it holds nothing.
 	Close func(context.Context) error
 }
@@ -60,6 +62,7 @@ type Resource struct {
 	can           capabilities
 	// creator is the author's value.
 	creator any
+	lister  Lister // nil where the author's value is none
 	// described takes the place of the Go types for [ResourceFrom].
 	described *schema.Resource
 }

@@ -24,6 +24,7 @@ func register(p Provider) (*server, error) {
 		},
 		resources:    map[string]*resource{},
 		functions:    map[string]*function{},
+		mappings:     p.Mappings,
 		close:        p.Close,
 		parameterize: p.Parameterize,
 		extend:       p.Extend,
@@ -110,7 +111,7 @@ func describe(b *shape.Builder, declared *Resource) (*resource, error) {
 	if err := checkMethods(declared.creator, can); err != nil {
 		return nil, err
 	}
-	r := &resource{code: declared.code, can: can}
+	r := &resource{code: declared.code, can: can, lister: declared.lister}
 	inputs, outputs, err := shapes(b, declared)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type server struct {
 	functions map[string]*function
 	config    *shape.Shape // nil where there is no configuration
 	configure func(ctx context.Context, config unsafe.Pointer) error
+	mappings  []Mapping
 	close     func(context.Context) error
 	// composer and streams are nil where there are no components, and no functions that
 	// stream.

@@ -26,7 +26,7 @@ type implementation interface {
 
 // capabilities says which optional interfaces a resource implements.
 type capabilities struct {
-	reads, updates, deletes, checks, diffs, previews bool
+	reads, updates, deletes, checks, diffs, previews, lists bool
 }
 
 // typed is the implementation of a resource with inputs I and state S.
@@ -51,10 +51,12 @@ func typedResource[I, S any](token string, creator Creator[I, S], a about) Resou
 	t.checker, can.checks = creator.(Checker[I])
 	t.differ, can.diffs = creator.(Differ[I, S])
 	t.previewer, can.previews = creator.(Previewer[I, S])
+	var lister Lister
+	lister, can.lists = creator.(Lister)
 	var inputs I
 	var state S
 	return Resource{
-		token: token, about: a, code: t, can: can, creator: creator,
+		token: token, about: a, code: t, can: can, creator: creator, lister: lister,
 		inputs: reflect.TypeOf(inputs), state: reflect.TypeOf(state),
 	}
 }

@@ -206,6 +206,36 @@ func (Plaque) Create(_ context.Context, r guest.CreateRequest[PlaqueInputs]) (gu
 	return guest.CreateResponse[PlaqueState]{ID: "plaque", State: PlaqueState{r.Inputs, len(r.Inputs.Text)}}, nil
 }
 
+// List lists five plaques, two at a time unless fewer are wanted, or those whose text is asked for.
+func (Plaque) List(_ context.Context, r guest.ListRequest) (guest.ListResponse, error) {
+	if text, ok := r.Query.Get("text").AsString(); ok {
+		return guest.ListResponse{Resources: []guest.ListedResource{{ID: "plaque-" + text, Name: text}}}, nil
+	}
+	first := 0
+	if r.ContinuationToken != "" {
+		var err error
+		if first, err = strconv.Atoi(r.ContinuationToken); err != nil {
+			return guest.ListResponse{}, guest.InvalidArgument("", "there is no page "+r.ContinuationToken)
+		}
+	}
+	all := []string{"a", "b", "c", "d", "e"}
+	if r.Limit > 0 {
+		all = all[:min(len(all), int(r.Limit))]
+	}
+	size := 2
+	if r.PageSize > 0 {
+		size = min(size, int(r.PageSize))
+	}
+	var page guest.ListResponse
+	for _, name := range all[first:min(len(all), first+size)] {
+		page.Resources = append(page.Resources, guest.ListedResource{ID: "plaque-" + name, Name: name})
+	}
+	if next := first + size; next < len(all) {
+		page.ContinuationToken = strconv.Itoa(next)
+	}
+	return page, nil
+}
+
 // GreetArgs are the arguments of greet.
 type GreetArgs struct {
 	Name  string `husk:"name"`
@@ -258,6 +288,9 @@ func Provider() guest.Provider {
 			config = c
 			return nil
 		}),
+		Mappings: []guest.Mapping{
+			{Key: "terraform", Provider: "menagerie", Data: []byte("animals")}, {Key: "terraform", Provider: "aquarium", Data: []byte("fish")},
+		},
 		Resources: []guest.Resource{
 			guest.ResourceOf("zoo:index/plaque:Plaque", Plaque{}, guest.DeleteBeforeReplace()),
 			guest.ResourceOf("zoo:index/animal:Animal", &Animal{}, guest.Doc("An animal."), guest.Alias("zoo:old:Beast")),

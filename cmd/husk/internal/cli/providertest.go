@@ -245,7 +245,7 @@ func (f *providerTestFlags) options() (conformance.Options, error) {
 	case o.Cases == nil || o.Cases.Seed == nil:
 		o.Seed = uint64(rand.Uint32())
 	}
-	if o.Config, err = parseConfig(f.config); err != nil {
+	if o.Config, err = parsePairs("config", f.config); err != nil {
 		return o, err
 	}
 	if f.extension && len(f.parameters) == 0 {
@@ -289,20 +289,20 @@ func readCases(file string) (*conformance.Cases, error) {
 	return cases, nil
 }
 
-// parseConfig reads NAME=VALUE. Text is what a provider gets from a stack's
+// parsePairs reads the NAME=VALUE of a flag. Text is what a provider gets from a stack's
 // configuration as well: it makes numbers and bools of it itself.
-func parseConfig(pairs []string) (property.Map, error) {
+func parsePairs(flag string, pairs []string) (property.Map, error) {
 	var m property.Map
 	for _, pair := range pairs {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return m, usagef("--config %s: it is to be NAME=VALUE", pair)
+			return m, usagef("--%s %s: it is to be NAME=VALUE", flag, pair)
 		}
 		value := property.String(text)
 		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 			cases, err := conformance.ReadCases(map[string]any{"config": map[string]any{name: jsonOf(text)}})
 			if err != nil {
-				return m, usagef("--config %s: %w", pair, err)
+				return m, usagef("--%s %s: %w", flag, pair, err)
 			}
 			value = cases.Config.Get(name)
 		}

@@ -104,6 +104,19 @@ type CrateInputs struct {
 	Size  int    `husk:"size,optional,replace" doc:"How large it is."`
 }
 
+// List tells of a crate for each letter, one at a time.
+func (Crate) List(_ context.Context, r guest.ListRequest) (guest.ListResponse, error) {
+	letter := "a"
+	if r.ContinuationToken != "" {
+		letter = r.ContinuationToken
+	}
+	page := guest.ListResponse{Resources: []guest.ListedResource{{ID: "crate-" + letter, Name: "Crate " + letter}}}
+	if letter < "c" && !r.Query.Has("one") {
+		page.ContinuationToken = string(letter[0] + 1)
+	}
+	return page, nil
+}
+
 // CrateState is a Crate's.
 type CrateState struct{ CrateInputs }
 
@@ -302,7 +315,8 @@ func main() {
 			*config = c
 			return nil
 		}),
-		Extend: config.extend,
+		Extend:   config.extend,
+		Mappings: []guest.Mapping{{Key: "terraform", Provider: "workshop", Data: []byte(`{"thing": "lab:index:Thing"}`)}},
 		Resources: []guest.Resource{
 			guest.ResourceOf("lab:index:Thing", Thing{config}),
 			guest.ResourceOf("lab:index:Crate", Crate{}),
