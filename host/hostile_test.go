@@ -41,44 +41,6 @@ func schema(ctx context.Context, p *host.Provider) (string, error) {
 	return response.Schema, err
 }
 
-func TestAnAnswerThatIsNoAnswer(t *testing.T) {
-	for name, c := range map[string]struct {
-		schema string // the result of get-schema in memory: a case, an address, a length
-		want   string
-	}{
-		"beyond memory":       {words(0, contents, 1<<20), "get-schema-response.schema: the pointer and length lie outside of the memory"},
-		"wraps around":        {words(0, 0xfffffff0, 32), "get-schema-response.schema: the pointer and length lie outside of the memory"},
-		"longer than all":     {words(0, contents, 0xffffffff), "get-schema-response.schema: the values of the call exceed the limit of 83886080 bytes"},
-		"unknown case":        {words(2, contents, 1), "there is no such case"},
-		"not UTF-8":           {words(0, contents, 1), "invalid UTF-8"},
-		"an error of no kind": {words(1, 0xff), "there is no such case"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := newHost(t, host.NewConfig())
-			p := assemble(t, h, assembly{
-				bodies: map[string]code{"get-schema": returns(answer), "get-mappings": count + drop + returns(answer2)},
-				data:   map[uint32]string{answer: c.schema, answer2: words(0, contents, 0), contents: "\xff"},
-			})
-			_, err := schema(t.Context(), p)
-			require.ErrorIs(t, err, abi.ErrInternal)
-			require.ErrorContains(t, err, "hand: get-schema (host): the provider's answer is not what the contract asks for: ")
-			require.ErrorContains(t, err, c.want)
-			_, err = p.GetMappings(t.Context(), abi.GetMappingsRequest{})
-			require.NoError(t, err, "the next call is in a fresh instance")
-		})
-	}
-	t.Run("beyond memory itself", func(t *testing.T) {
-		p := assemble(t, newHost(t, host.NewConfig()), assembly{bodies: map[string]code{"get-schema": returns(1 << 30)}})
-		_, err := schema(t.Context(), p)
-		require.ErrorContains(t, err, "outside of the memory")
-	})
-	t.Run("misaligned", func(t *testing.T) {
-		p := assemble(t, newHost(t, host.NewConfig()), assembly{bodies: map[string]code{"get-schema": returns(answer + 1)}})
-		_, err := schema(t.Context(), p)
-		require.ErrorContains(t, err, "not aligned")
-	})
-}
-
 func TestATrap(t *testing.T) {
 	h := newHost(t, host.NewConfig())
 	// The first call of an instance answers, later ones trap.
@@ -94,61 +56,6 @@ func TestATrap(t *testing.T) {
 		require.ErrorIs(t, err, abi.ErrCrashed)
 		require.ErrorContains(t, err, "hand: get-schema (host): the provider crashed: unreachable\n  at ")
 	}
-}
-
-func TestCodeBesideTheMethodsTraps(t *testing.T) {
-	write := importEntry{"husk:provider/log@0.1.0", "write", importSignature("log", "write")}
-	for name, c := range map[string]struct {
-		module assembly
-		want   string
-	}{
-		"_initialize": {assembly{bodies: map[string]code{"_initialize": unreachable}}, "hand: start (host): the provider crashed: unreachable"},
-		"start":       {assembly{start: unreachable}, "hand: start (host): the provider crashed: unreachable"},
-		"start that uses the host": {
-			assembly{imports: []importEntry{write}, start: zeros(len(write.signature.Params)) + callFunc(0)},
-			"the module calls the host before it is initialized",
-		},
-		"allocator":                     {assembly{bodies: map[string]code{"cabi_realloc": unreachable}}, "get-mapping (host): the provider crashed: unreachable"},
-		"allocator that lies":           {assembly{bodies: map[string]code{"cabi_realloc": i32Const(-16)}}, "outside of the memory"},
-		"allocator that does not align": {assembly{bodies: map[string]code{"cabi_realloc": i32Const(0x7ffffff1)}}, "outside of the memory"},
-		"allocator that calls the host, which calls the allocator": {
-			assembly{
-				imports: []importEntry{{"husk:provider/kv@0.1.0", "get", importSignature("kv", "get")}},
-				bodies:  map[string]code{"cabi_realloc": i32Const(contents) + i32Const(0) + i32Const(answer) + callFunc(0) + i32Const(answer2)},
-			},
-			"the module calls the host while the host calls it, without end",
-		},
-		"exit with the code of a timeout": {
-			assembly{
-				imports: []importEntry{{"wasi_snapshot_preview1", "proc_exit", canon.Signature{Params: i32}}},
-				bodies:  map[string]code{"get-mapping": i32Const(-0x10000001) + callFunc(0) + unreachable},
-			},
-			"it exited with code 4026531839",
-		},
-		"memory without end": {
-			assembly{bodies: map[string]code{"get-mapping": "\x03\x40\x41\x10\x40\x00\x41\x00\x4e\x0d\x00\x0b" + unreachable}},
-			"it had used nearly all of the 32 MiB",
-		},
-		"recursion": {assembly{bodies: map[string]code{"_initialize": callFunc(len(canon.WorldProvider.ExportTable()))}}, "stack overflow"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := assemble(t, newHost(t, host.NewConfig().WithMemoryLimit(32<<20)), c.module)
-			for range 2 {
-				_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
-				require.Equal(t, abi.ErrorOriginHost, abi.AsError(err).Origin)
-				require.ErrorContains(t, err, c.want)
-				require.NotErrorIs(t, err, context.DeadlineExceeded)
-			}
-		})
-	}
-}
-
-// zeros passes zeros as arguments.
-func zeros(n int) (c code) {
-	for range n {
-		c += i32Const(0)
-	}
-	return c
 }
 
 func importSignature(iface, name string) canon.Signature {

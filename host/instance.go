@@ -135,7 +135,7 @@ func (i *instance) callOptional(name string) error {
 		return nil
 	}
 	_, err := f.Call(i.ctx)
-	return err
+	return trapped(err)
 }
 
 // export is an exported function. It is looked up when it is first used, as wazero
@@ -163,14 +163,14 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 		}
 		i.nested++
 		defer func() { i.nested-- }()
-		return i.module.ExportedFunction(e.name).CallWithStack(i.ctx, stack)
+		return trapped(i.module.ExportedFunction(e.name).CallWithStack(i.ctx, stack))
 	}
 	if e.function == nil {
 		e.function = i.module.ExportedFunction(e.name)
 	}
 	e.active = true
 	defer func() { e.active = false }()
-	return e.function.CallWithStack(i.ctx, stack)
+	return trapped(e.function.CallWithStack(i.ctx, stack))
 }
 
 // maxNested is how often exports may run inside of themselves. Goroutines of a guest

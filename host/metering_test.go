@@ -2,9 +2,7 @@ package host_test
 
 import (
 	"context"
-	"errors"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,92 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
 )
 
 // forever is a loop that does nothing else.
 const forever = code("\x03\x40\x0c\x00\x0b")
-
-// deeper is the body of a function, of the index, that calls itself twice, to a depth
-// of 60, without any loop. The counter is the depth.
-func deeper(index int) code {
-	add := func(n int32) code { return "\x23\x01" + i32Const(n) + "\x6a\x24\x01" }
-	return "\x23\x01" + i32Const(60) + "\x4f\x04\x40\x0f\x0b" + add(1) + callFunc(index) + callFunc(index) + add(-1)
-}
-
-// withoutEnd are modules that do not end, with the error that get-mapping gives then:
-// where there is none, the answer was there already.
-var withoutEnd = map[string]struct {
-	module assembly
-	method string
-}{
-	"a loop": {assembly{bodies: map[string]code{"get-mapping": forever + unreachable}}, "get-mapping"},
-	"recursion without a loop": {assembly{bodies: map[string]code{
-		"get-mapping": callFunc(len(canon.WorldProvider.ExportTable())) + unreachable, "deeper": deeper(len(canon.WorldProvider.ExportTable())),
-	}}, "get-mapping"},
-	"start":        {assembly{start: forever}, "start"},
-	"_initialize":  {assembly{bodies: map[string]code{"_initialize": forever}}, "start"},
-	"cabi_realloc": {assembly{bodies: map[string]code{"cabi_realloc": forever + unreachable}}, "get-mapping"},
-	"a loop of 200,000 instructions": {assembly{bodies: map[string]code{
-		"get-mapping": "\x03\x40" + code(strings.Repeat(string(i32Const(1)+drop), 100_000)) + "\x0c\x00\x0b" + unreachable,
-	}}, "get-mapping"},
-	"filling memory": {assembly{bodies: map[string]code{
-		"get-mapping": "\x03\x40" + i32Const(0) + i32Const(0) + i32Const(2<<16) + "\xfc\x0b\x00\x0c\x00\x0b" + unreachable,
-	}}, "get-mapping"},
-	"asking for memory": {assembly{bodies: map[string]code{
-		"get-mapping": "\x03\x40" + i32Const(1<<15) + "\x40\x00" + drop + "\x0c\x00\x0b" + unreachable,
-	}}, "get-mapping"},
-	"post-return": {assembly{
-		bodies: map[string]code{
-			"get-mapping": returns(answer),
-			"cabi_post_husk:provider/provider@0.1.0#get-mapping": forever,
-		},
-		data: map[uint32]string{answer: words(0, 0, 0, 0, 0)},
-	}, ""},
-}
-
-// beat is a goroutine of the host's, which cancels once it and the garbage collector
-// have had their turns several times while the guest runs. If they had none, the test
-// would not end.
-func beat(cancel context.CancelCauseFunc) {
-	heart := time.NewTicker(time.Millisecond)
-	defer heart.Stop()
-	for range 5 {
-		<-heart.C
-		runtime.GC()
-	}
-	cancel(errors.New("the host is alive"))
-}
-
-func TestEndlessGuestsHoldUpNothing(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for engine, config := range map[string]host.Config{"compiler": host.NewConfig(), "interpreter": host.NewConfig().WithInterpreter()} {
-		h := newHost(t, config.WithCancelGrace(time.Millisecond))
-		for name, c := range withoutEnd {
-			t.Run(engine+"/"+name, func(t *testing.T) {
-				p := assemble(t, h, c.module)
-				for how, cause := range map[string]string{"is cancelled": "the host is alive", "has a deadline": "time is over"} {
-					ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Millisecond, errors.New(cause))
-					if how == "is cancelled" {
-						cancel()
-						var end context.CancelCauseFunc
-						ctx, end = context.WithCancelCause(t.Context())
-						go beat(end)
-					}
-					_, err := p.GetMapping(ctx, abi.GetMappingRequest{Key: "terraform"})
-					cancel()
-					if c.method == "" {
-						require.NoError(t, err, how)
-						continue
-					}
-					require.ErrorIs(t, err, abi.ErrCancelled, how)
-					require.EqualError(t, err, "hand: "+c.method+" (host): the call was stopped: "+cause, how)
-				}
-			})
-		}
-	}
-}
 
 func TestACallThatTakesTooLong(t *testing.T) {
 	// The counter tells that each call has an instance of its own.

@@ -17,7 +17,34 @@ const (
 	stackMarker = "\nwasm stack trace:\n"
 )
 
-func isTrap(err error) bool { return strings.Contains(err.Error(), stackMarker) }
+// trapError is a call of the guest that did not come to its end.
+type trapError struct{ error }
+
+func (e *trapError) Unwrap() error { return e.error }
+
+func trapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &trapError{err}
+}
+
+func isTrap(err error) bool {
+	_, ok := errors.AsType[*trapError](err)
+	return ok
+}
+
+// firstTrap is what went wrong first, where a guest's call of the host led to another
+// call of the guest, and all of them failed with it.
+func firstTrap(err error) error {
+	for {
+		inner, ok := errors.AsType[*trapError](err)
+		if !ok {
+			return err
+		}
+		err = inner.error
+	}
+}
 
 // nearlyAll of the memory in use makes it the likely reason of a crash.
 const nearlyAll = 0.9
@@ -25,7 +52,7 @@ const nearlyAll = 0.9
 // describeTrap tells people how the guest ended: what it said last, and where it was.
 // The whole of what it said goes to the log.
 func (i *instance) describeTrap(err error) string {
-	reason, stack, _ := strings.Cut(err.Error(), stackMarker)
+	reason, stack, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
 	if _, trap, ok := strings.Cut(reason, trapMarker); ok {
 		reason = trap
 	}

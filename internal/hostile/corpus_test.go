@@ -31,7 +31,6 @@ type entry struct {
 	// endless is where it never ends unless it is ended; a method, or start.
 	endless string
 	steps   []step
-	wasm    []byte
 }
 
 // bounds are what a module may use up while it does its harm. What is above that is the
@@ -57,7 +56,6 @@ func entries(t testing.TB) (all []entry) {
 		require.NoError(t, err)
 		e := entry{file: filepath.Base(file), bounds: usual}
 		require.NoError(t, e.describe(string(text)), e.file)
-		e.wasm = assemble(t, e.file)
 		all = append(all, e)
 	}
 	return all

@@ -3,7 +3,6 @@ package wat
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -42,9 +41,7 @@ func (w *coder) folded(n node) {
 	op := n.list[0]
 	switch op.atom {
 	case "@bytes":
-		for _, part := range c.nodes {
-			w.out.WriteString(part.text())
-		}
+		w.out.WriteString(bytesOf(n.rest()))
 		return
 	case "block", "loop":
 		w.open(op.atom, &c)
@@ -90,7 +87,7 @@ func (w *coder) open(kind string, c *cursor) {
 func (w *coder) begin(opcode byte, label, blockType string) {
 	w.out.WriteByte(opcode)
 	w.out.WriteString(blockType)
-	w.labels = append(slices.Clip(w.labels), label)
+	w.labels = append(w.labels, label)
 }
 
 func (w *coder) close(n node) {

@@ -70,10 +70,16 @@ func assemble(module node, includes map[string]Include) []byte {
 // bytesOf writes what is given as bytes.
 func bytesOf(nodes []node) string {
 	var b strings.Builder
-	for _, n := range expand(nodes) {
+	for _, n := range nodes {
 		switch {
 		case n.quoted:
 			b.WriteString(n.atom)
+		case n.head() == "@repeat":
+			once, times := bytesOf(n.rest()[1:]), n.number()
+			if times > maxRepeated || times*uint64(len(once)) > maxRepeated {
+				n.fail("that is repeated too often")
+			}
+			b.WriteString(strings.Repeat(once, int(times)))
 		case n.head() == "@sized":
 			b.WriteString(wasmtest.Text(bytesOf(n.rest())))
 		case n.head() == "@leb":
@@ -134,7 +140,7 @@ func (n node) text() string {
 	return n.atom
 }
 
-// maxRepeated bounds what one list may be repeated to, in nodes.
+// maxRepeated bounds what one list may be repeated to, in nodes or bytes.
 const maxRepeated = 10_000_000
 
 // expand does the repetitions in a list.

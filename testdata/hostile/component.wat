@@ -1,0 +1,5 @@
+;; A component of the component model, in which a module may be.
+;;
+;; list: 19
+;; refused: a WebAssembly component, not a core module
+(module binary "\00asm\0d\00\01\00")

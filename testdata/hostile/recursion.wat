@@ -1,0 +1,12 @@
+;; A function that calls itself without end.
+;;
+;; list: 13
+;; fuel: 10,000,000,000
+;; get-mapping: crashed: the provider crashed: stack overflow
+;; get-mapping: crashed: the provider crashed: stack overflow
+(module
+  (func $deeper (call $deeper))
+  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+    (call $deeper)
+    unreachable)
+  (@provider))

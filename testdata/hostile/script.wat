@@ -1,0 +1,5 @@
+;; A shell script.
+;;
+;; list: 19
+;; refused: not a WebAssembly module
+(module binary "#!/bin/sh\n" "rm -rf /\n")

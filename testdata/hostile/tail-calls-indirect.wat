@@ -1,0 +1,11 @@
+;; The same through a table.
+;;
+;; list: 5
+;; refused: UnsupportedError: the module uses tail calls, which is not supported: build it for WebAssembly 2.0 without extensions
+(module
+  (table funcref (elem $a))
+  (func $a (return_call_indirect (i32.const 0)))
+  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+    (call $a)
+    unreachable)
+  (@provider))

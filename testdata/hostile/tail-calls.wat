@@ -1,0 +1,12 @@
+;; Two functions that call each other in place of returning, so that the stack never
+;; grows. Tail calls are not part of WebAssembly 2.0.
+;;
+;; list: 5
+;; refused: UnsupportedError: the module uses tail calls, which is not supported: build it for WebAssembly 2.0 without extensions
+(module
+  (func $a (return_call $b))
+  (func $b (return_call $a))
+  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+    (call $a)
+    unreachable)
+  (@provider))
