@@ -107,7 +107,7 @@ func (m *model) act(a act) {
 	m.noteRetained()
 	m.requireKnown()
 	require.Empty(m.t, m.disorder)
-	if len(a.Lose) > 0 && !a.quiet() {
+	if len(a.Lose) > 0 && (!a.quiet() || a.narrow()) {
 		m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
 		m.Refresh() // an update alone does not look for what has vanished
 	}

@@ -71,7 +71,10 @@ func (p *planning) registration(n *state.Resource, steps []*step) error {
 		return nil
 	}
 	if p.plan != nil {
-		errs := []error{p.plan.Resources[n.URN].checkGoal(n)}
+		if err := p.plan.Resources[n.URN].checkGoal(n); err != nil {
+			return err
+		}
+		var errs []error
 		for _, s := range steps {
 			u := s.subject().URN
 			errs = append(errs, p.plan.Resources[u].checkStep(u, s.op))

@@ -41,22 +41,24 @@ type command struct {
 }
 
 func (a *app) up() *cobra.Command {
-	f := &deployFlags{}
-	c := command{name: "up", preview: engine.Preview, perform: engine.Up, program: true, question: "Make these changes?"}
+	f, p := &deployFlags{}, &planFile{}
+	c := command{name: "up", preview: engine.Preview, perform: engine.Up, prepare: p.use, program: true, question: "Make these changes?"}
 	cmd := a.deployment(c, f, "Create, update, and delete resources until they are as the program says")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
+	p.addUse(cmd)
 	return cmd
 }
 
 func (a *app) preview() *cobra.Command {
-	f, l := &deployFlags{}, &listing{}
-	cmd := a.deployment(command{name: "preview", preview: l.preview, program: true}, f, "Show what an update would do, and change nothing")
+	f, l, p := &deployFlags{}, &listing{}, &planFile{}
+	cmd := a.deployment(command{name: "preview", preview: p.saving(l.preview), program: true}, f, "Show what an update would do, and change nothing")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
 	l.addTo(cmd, a)
+	p.addSave(cmd, a)
 	return cmd
 }
 
