@@ -122,6 +122,7 @@ type deployment struct {
 	naming *autonaming.Policy
 
 	pending pending
+	counted countedProviders
 	// imported is what an import has taken over so far.
 	imported []*state.Resource
 
@@ -172,7 +173,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		stack = nil
 	}
 	d.recorder = newRecorder(stack, snapshot)
-	d.registry = newRegistry(assetLoader{builtins{in.Providers, d}, d.assets}, dryRun, d.recorder.provider)
+	d.registry = newRegistry(assetLoader{costLoader{builtins{in.Providers, d}, &d.counted}, d.assets}, dryRun, d.recorder.provider)
 	d.gen = newGenerator(d)
 	d.exec = newExecutor(d, in.Parallel)
 	d.monitor = newMonitor(d)
@@ -202,6 +203,9 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	outputs := d.stackOutputs()
 	if operation != "destroy" && outputs.Len() > 0 {
 		d.emit(StackOutputs{Outputs: DisplayOutputs(outputs)})
+	}
+	for _, costs := range d.counted.read() {
+		d.emit(costs)
 	}
 	summary := Summary{Result: "succeeded", Changes: d.changes, Policies: d.policies, DurationMs: durationMs(start)}
 	if err != nil {
@@ -280,6 +284,7 @@ func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, e
 	if d.exec.stopped() {
 		return nil, ErrStopped
 	}
+	ctx = counting(ctx)
 	chain, err := d.gen.register(ctx, gl)
 	if err != nil {
 		return nil, err

@@ -86,8 +86,9 @@ type StepStarted struct {
 
 // StepDone says that a step ended well.
 type StepDone struct {
-	Step       StepInfo `json:"step"`
-	DurationMs int64    `json:"durationMs"`
+	Step       StepInfo  `json:"step"`
+	DurationMs int64     `json:"durationMs"`
+	Cost       *StepCost `json:"cost,omitempty"` // nil where no provider was called
 }
 
 // StepFailed says that a step failed, or that a resource never got as far as a step.
@@ -95,6 +96,8 @@ type StepFailed struct {
 	Step       StepInfo `json:"step"`
 	DurationMs int64    `json:"durationMs"`
 	Error      string   `json:"error"`
+	// Cost is nil where no provider was called.
+	Cost *StepCost `json:"cost,omitempty"`
 }
 
 // Diagnostic is a message for people.
@@ -118,6 +121,15 @@ type MoveSuggested struct {
 // StackOutputs holds the outputs of the stack, rendered, secrets masked.
 type StackOutputs struct {
 	Outputs map[string]any `json:"outputs"`
+}
+
+// ProviderCosts tells what the calls of one provider have cost, at the end of a
+// deployment.
+type ProviderCosts struct {
+	Package string `json:"package"`
+	// URN is that of the provider resource, empty for one that was never configured.
+	URN     urn.URN      `json:"urn,omitempty"`
+	Methods []MethodCost `json:"methods"` // sorted by name
 }
 
 // Changes counts what a deployment did, or a preview would do.
@@ -162,6 +174,9 @@ func (MoveSuggested) Type() string { return "move-suggested" }
 
 // Type returns "outputs".
 func (StackOutputs) Type() string { return "outputs" }
+
+// Type returns "provider-costs".
+func (ProviderCosts) Type() string { return "provider-costs" }
 
 // Type returns "summary".
 func (Summary) Type() string { return "summary" }

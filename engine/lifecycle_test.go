@@ -313,7 +313,7 @@ func TestEventsTellEverything(t *testing.T) {
 		"step-started create a", "step-done create a",
 		"step-started create b", "step-done create b",
 		"step-started create c", "step-failed create c",
-		"summary failed",
+		"provider-costs", "summary failed",
 	}, types)
 }
 

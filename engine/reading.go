@@ -25,6 +25,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if old, err = d.gen.takeOver(ctx, old, gl.urn); err != nil {
 		return nil, err
 	}
+	ctx = counting(ctx)
 	chain, err := d.gen.planRead(ctx, gl, old, id)
 	if err != nil {
 		return nil, err

@@ -94,15 +94,16 @@ func (d *deployment) perform(ctx context.Context, s *step) error {
 	info := d.info(s)
 	start := time.Now()
 	d.emit(StepStarted{Step: info})
+	ctx, cost := stepCostOf(ctx)
 	taken, err := d.take(ctx, s)
 	info = d.info(s)
 	if err != nil && !taken {
 		s.failed = true
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
-		d.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error()})
+		d.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error(), Cost: cost.take()})
 		return err
 	}
-	d.emit(StepDone{Step: info, DurationMs: durationMs(start)})
+	d.emit(StepDone{Step: info, DurationMs: durationMs(start), Cost: cost.take()})
 	if err != nil {
 		d.tellOfHook(s.subject().URN, err)
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
@@ -9,7 +10,13 @@ import (
 
 // codec is the host's encoding of property values, with a bound in bytes on each that is
 // passed to a guest.
-type codec struct{ most int }
+type codec struct {
+	most    int
+	traffic *traffic
+}
+
+// traffic counts the bytes of property values that cross the boundary.
+type traffic struct{ in, out atomic.Uint64 }
 
 func (c codec) Marshal(m property.Map) ([]byte, error) { return c.bounded(guestcbor.Marshal(m)) }
 
@@ -19,11 +26,13 @@ func (c codec) MarshalValue(v property.Value) ([]byte, error) {
 
 // Unmarshal decodes data, which may be memory of a guest: what is decoded shares the
 // bytes of a copy, made before anything is read.
-func (codec) Unmarshal(data []byte) (property.Map, error) {
+func (c codec) Unmarshal(data []byte) (property.Map, error) {
+	c.traffic.out.Add(uint64(len(data)))
 	return guestcbor.Unmarshal(bytes.Clone(data))
 }
 
-func (codec) UnmarshalValue(data []byte) (property.Value, error) {
+func (c codec) UnmarshalValue(data []byte) (property.Value, error) {
+	c.traffic.out.Add(uint64(len(data)))
 	return guestcbor.UnmarshalValue(bytes.Clone(data))
 }
 
@@ -31,5 +40,6 @@ func (c codec) bounded(data []byte, err error) ([]byte, error) {
 	if err == nil && len(data) > c.most {
 		return nil, &ExceededError{LimitRequest, uint64(c.most)}
 	}
+	c.traffic.in.Add(uint64(len(data)))
 	return data, err
 }

@@ -27,6 +27,7 @@ type instance struct {
 	system  *wasi.System
 	output  output
 	tank    meter.Tank
+	traffic traffic
 	tcp     *guestTCP
 	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
 	listed    int
@@ -73,7 +74,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Called:      func() { i.call.hostCall() },
 		RandomTaken: func(bytes uint64) { i.call.randomBytes(bytes) },
 	})
-	i.guest = canon.NewGuest(i, codec{config.most.requestBytes}, config.most.answerBytes)
+	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
 	err := i.takeMemory(ctx)
 	if err == nil {
 		err = i.run(ctx, methodStart, func(context.Context) error { return i.initialize() })
@@ -212,6 +213,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	i.tank.Begin(limits.fuel)
 	err := do(r.soft)
 	err = i.failure(r, err)
+	s.counters.cost(method, i.tank.Used(), &i.traffic)
 	s.ended(r, err)
 	i.output.end()
 	if r.soft.Err() != nil {

@@ -41,12 +41,24 @@ type Stats struct {
 	Calls uint64
 	// Failures are calls that failed, by the reason.
 	Failures map[Failure]uint64
+	// Methods tells what the calls of each method have cost, by its WIT name.
+	Methods map[string]MethodStats
 	// Started is how many instances were started, and Dropped how many of them were
 	// discarded, as something went wrong in them.
 	Started, Dropped uint64
 	// Instances is how many there are, and Memory the size of their memories in bytes.
 	Instances int
 	Memory    uint64
+}
+
+// MethodStats is what the calls of a method have cost. Those that failed count as well.
+type MethodStats struct {
+	Calls uint64
+	// Fuel is the work of the guest, in units as for [Config.WithFuel].
+	Fuel uint64
+	// BytesIn and BytesOut are the sizes of the property values that were passed to the
+	// guest, and that it passed.
+	BytesIn, BytesOut uint64
 }
 
 // counters are statistics that are being counted. They are counted in the whole's, too.
@@ -74,11 +86,27 @@ func (c *counters) failed(reason Failure) {
 	})
 }
 
+// cost counts a call that has ended.
+func (c *counters) cost(method string, fuel uint64, t *traffic) {
+	in, out := t.in.Swap(0), t.out.Swap(0)
+	c.count(func(s *Stats) {
+		if s.Methods == nil {
+			s.Methods = make(map[string]MethodStats)
+		}
+		m := s.Methods[method]
+		m.Calls++
+		m.Fuel += fuel
+		m.BytesIn += in
+		m.BytesOut += out
+		s.Methods[method] = m
+	})
+}
+
 func (c *counters) read() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stats := c.stats
-	stats.Failures = maps.Clone(stats.Failures)
+	stats.Failures, stats.Methods = maps.Clone(stats.Failures), maps.Clone(stats.Methods)
 	return stats
 }
 

@@ -58,12 +58,22 @@ func (t *Tank) Begin(limit uint64) {
 	}
 }
 
+// Used is what the call has used since Begin.
+func (t *Tank) Used() uint64 {
+	if t.fuel == nil || t.granted == 0 {
+		return t.used
+	}
+	left := int64(t.fuel.Get())
+	return t.used + uint64(t.granted-left)
+}
+
 // Refill is what the host does when a guest asks for more fuel: it lets other goroutines
 // have their turn, if they had none for long, and grants a slice's worth. The error is a
 // *[SpentError], after which the guest must be ended.
 func (t *Tank) Refill(left int64, now time.Time) (granted int64, err error) {
 	t.used += uint64(t.granted - left)
 	if t.used > t.limit {
+		t.granted = left // which is counted
 		return 0, &SpentError{t.limit}
 	}
 	t.adapt(now)

@@ -18,7 +18,7 @@ import (
 // deployFlags are those of the commands that run the engine.
 type deployFlags struct {
 	deployOptions
-	yes, diff, refresh, installed, previewOnly bool
+	yes, diff, timings, refresh, installed, previewOnly bool
 	parallel                                   int
 	grants                                     []string
 	policies                                   policyFlags
@@ -94,6 +94,13 @@ func (f *deployFlags) addPreviewOnly(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, and change nothing")
 }
 
+// addShown adds the flags of all that runs the engine.
+func (f *deployFlags) addShown(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
+	cmd.Flags().BoolVar(&f.timings, "timings", false, "show what the calls of providers cost, and which steps took the longest")
+	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+}
+
 func (f *deployFlags) addInstalled(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.installed, "installed", false,
 		"use the providers that the project lists, instead of the modules that made the resources")
@@ -115,8 +122,7 @@ func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command
 		cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking")
 	}
 	f.addSelection(cmd)
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
-	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+	f.addShown(cmd)
 	return cmd
 }
 

@@ -51,8 +51,7 @@ func (a *app) importCommand() *cobra.Command {
 	flags.StringSliceVar(&i.properties, "properties", nil, "the inputs to import (default: all)")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking")
 	f.addPreviewOnly(cmd)
-	flags.BoolVar(&f.diff, "diff", false, "show the inputs of each resource")
-	flags.IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+	f.addShown(cmd)
 	return cmd
 }
 

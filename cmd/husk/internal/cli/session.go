@@ -40,7 +40,7 @@ func (s *session) begin() {
 		return
 	}
 	s.shown = display.NewText(s.app.out, display.Options{
-		Diff: s.flags.diff, Style: display.StyleOf(s.app.out),
+		Diff: s.flags.diff, Timings: s.flags.timings, Style: display.StyleOf(s.app.out),
 		Errors: s.app.errs, ErrorsStyle: display.StyleOf(s.app.errs),
 	})
 }

@@ -40,8 +40,7 @@ func (a *app) watch() *cobra.Command {
 	f.addRefresh(cmd)
 	f.addSelection(cmd)
 	f.addUpdate(cmd)
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
-	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+	f.addShown(cmd)
 	return cmd
 }
 

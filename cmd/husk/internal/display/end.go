@@ -44,6 +44,9 @@ func (t *Text) Close(err error) {
 			gap = "\n"
 		}
 		t.print(gap + t.policies(t.summary.Policies) + t.conclusion(*t.summary, err) + "\n")
+		if t.options.Timings {
+			t.print(t.timings.show(t.options.Style))
+		}
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 type Options struct {
 	// Diff shows what differs in each resource.
 	Diff bool
+	// Timings shows at the end what the calls of providers have cost, and which steps took
+	// the longest.
+	Timings bool
 	// Style is that of Out.
 	Style Style
 	// Errors is where the errors at the end go, with their own style.
@@ -40,6 +43,7 @@ type Text struct {
 	packs   []engine.PolicyPackLoaded
 	outputs *engine.StackOutputs
 	summary *engine.Summary
+	timings timings
 
 	stop    chan struct{}
 	ticking sync.WaitGroup
@@ -102,6 +106,7 @@ func (t *Text) at(now time.Time) {
 func (t *Text) Event(e engine.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.timings.note(e)
 	switch e := e.(type) {
 	case engine.Started:
 		t.started = e

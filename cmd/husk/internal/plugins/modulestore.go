@@ -177,5 +177,5 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 	if declared == nil {
 		declared = &program.ProviderPlugin{Name: spec.Name} // it may do nothing then
 	}
-	return p.granted(ctx, declared, module)
+	return loaded(p.granted(ctx, declared, module))
 }

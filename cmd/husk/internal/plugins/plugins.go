@@ -148,7 +148,7 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 			return nil, fmt.Errorf("keeping the module of provider %s beside the state: %w", declared.Name, err)
 		}
 	}
-	return p.granted(ctx, declared, module)
+	return loaded(p.granted(ctx, declared, module))
 }
 
 // granted makes a provider that has what the project grants it.

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Measured is implemented by providers that measure more of their calls than the time:
+// modules, whose host does.
+type Measured interface {
+	// Measured returns what the calls so far have taken, by the method's name in the
+	// contract, such as check-config.
+	Measured() map[string]Measure
+}
+
+// Measure is what the calls of a method have taken beside time.
+type Measure struct {
+	// Fuel is the work of the module's code, in units that are the same on every machine.
+	Fuel uint64
+	// BytesIn and BytesOut are the sizes of the property values that crossed the boundary.
+	BytesIn, BytesOut uint64
+}
+
+// MethodCost is what the calls of one method of a provider have cost.
+type MethodCost struct {
+	Method   string `json:"method"`
+	Calls    int    `json:"calls"`
+	Failures int    `json:"failures,omitempty"`
+	// Microseconds is the time of all calls together, which may overlap, and
+	// LongestMicroseconds that of the longest.
+	Microseconds        int64 `json:"microseconds"`
+	LongestMicroseconds int64 `json:"longestMicroseconds"`
+	// What only a host of modules measures; see [Measure].
+	Fuel     uint64 `json:"fuel,omitempty"`
+	BytesIn  uint64 `json:"bytesIn,omitempty"`
+	BytesOut uint64 `json:"bytesOut,omitempty"`
+}
+
+// StepCost is what a step took of its provider, the check and the comparison that it was
+// decided by included.
+type StepCost struct {
+	Calls        int   `json:"calls"`
+	Microseconds int64 `json:"microseconds"`
+}
+
+// stepCost is a StepCost that is being counted.
+type stepCost struct{ calls, microseconds atomic.Int64 }
+
+type stepCostKey struct{}
+
+// counting returns a context in which the calls of providers are counted for the steps
+// of one registration.
+func counting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, stepCostKey{}, new(stepCost))
+}
+
+// stepCostOf returns what calls are counted in, and a context for more of them.
+func stepCostOf(ctx context.Context) (context.Context, *stepCost) {
+	if c, ok := ctx.Value(stepCostKey{}).(*stepCost); ok {
+		return ctx, c
+	}
+	ctx = counting(ctx)
+	return ctx, ctx.Value(stepCostKey{}).(*stepCost)
+}
+
+// take returns what was counted, and begins anew.
+func (c *stepCost) take() *StepCost {
+	out := &StepCost{int(c.calls.Swap(0)), c.microseconds.Swap(0)}
+	if out.Calls == 0 {
+		return nil
+	}
+	return out
+}
+
+// costs counts what the calls of one provider cost.
+type costs struct {
+	pkg      string
+	provider abi.Provider
+
+	mu sync.Mutex
+	// urn is that of the provider resource, empty before it is configured.
+	urn     urn.URN
+	methods map[string]*MethodCost
+}
+
+// count measures a call.
+func (c *costs) count(ctx context.Context, method string, do func() error) {
+	start := time.Now()
+	err := do()
+	took := time.Since(start).Microseconds()
+	if step, ok := ctx.Value(stepCostKey{}).(*stepCost); ok {
+		step.calls.Add(1)
+		step.microseconds.Add(took)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.methods[method]
+	if m == nil {
+		m = &MethodCost{Method: method}
+		c.methods[method] = m
+	}
+	m.Calls++
+	m.Microseconds += took
+	m.LongestMicroseconds = max(m.LongestMicroseconds, took)
+	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
+		m.Failures++
+	}
+}
+
+// costLoader counts the calls of the providers that it loads.
+type costLoader struct {
+	Loader
+	counted *countedProviders
+}
+
+// countedProviders are the providers of a deployment whose calls are counted.
+type countedProviders struct {
+	mu  sync.Mutex
+	all []*costs
+}
+
+// Load makes an unconfigured provider.
+func (l costLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, error) {
+	p, err := l.Loader.Load(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	c := &costs{pkg: spec.Package(), provider: p, methods: make(map[string]*MethodCost)}
+	l.counted.mu.Lock()
+	l.counted.all = append(l.counted.all, c)
+	l.counted.mu.Unlock()
+	counted := &countedProvider{p, c}
+	if d, ok := p.(Digester); ok {
+		return digestedCountedProvider{counted, d}, nil
+	}
+	return counted, nil
+}
+
+type digestedCountedProvider struct {
+	*countedProvider
+	Digester
+}
+
+// Close closes the provider, if it can be.
+func (p *countedProvider) Close() error {
+	if c, ok := p.Provider.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// read returns the costs of each provider, those of one resource together, sorted.
+func (c *countedProviders) read() []ProviderCosts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	type key struct {
+		pkg string
+		urn urn.URN
+	}
+	sums := make(map[key]map[string]MethodCost)
+	for _, p := range c.all {
+		k := key{p.pkg, p.urn}
+		if sums[k] == nil {
+			sums[k] = make(map[string]MethodCost)
+		}
+		p.addTo(sums[k])
+	}
+	var out []ProviderCosts
+	for k, methods := range sums {
+		sorted := slices.SortedFunc(maps.Values(methods), func(a, b MethodCost) int { return cmp.Compare(a.Method, b.Method) })
+		if len(sorted) > 0 {
+			out = append(out, ProviderCosts{Package: k.pkg, URN: k.urn, Methods: sorted})
+		}
+	}
+	slices.SortFunc(out, func(a, b ProviderCosts) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.URN, b.URN))
+	})
+	return out
+}
+
+func (c *costs) addTo(sums map[string]MethodCost) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var measured map[string]Measure
+	if m, ok := c.provider.(Measured); ok {
+		measured = m.Measured()
+	}
+	for name, cost := range c.methods {
+		sum, m := sums[name], measured[name]
+		sum.Method = name
+		sum.Calls += cost.Calls
+		sum.Failures += cost.Failures
+		sum.Microseconds += cost.Microseconds
+		sum.LongestMicroseconds = max(sum.LongestMicroseconds, cost.LongestMicroseconds)
+		sum.Fuel += m.Fuel
+		sum.BytesIn += m.BytesIn
+		sum.BytesOut += m.BytesOut
+		sums[name] = sum
+	}
+}
