@@ -98,7 +98,7 @@ func (m *model) act(a act) {
 			require.NotErrorIs(m.t, err, engine.ErrStopped)
 		}
 	case a.Do == "up":
-		m.up(program)
+		m.up(a)
 		m.requireReached(a.Program)
 	default:
 		_, err := m.Try(run, program)
@@ -114,7 +114,8 @@ func (m *model) act(a act) {
 }
 
 // up previews, updates, and updates again.
-func (m *model) up(program enginetest.Program) {
+func (m *model) up(a act) {
+	program := a.Program.program()
 	before := m.export()
 	m.also(func(d *engine.Deployment) { d.DraftPlan = true })
 	result, err := m.Try(engine.Preview, program)
@@ -127,7 +128,7 @@ func (m *model) up(program enginetest.Program) {
 	require.NoError(m.t, err)
 	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
 	m.noteRetained()
-	m.Edit = nil
+	m.Edit = func(d *engine.Deployment) { d.Policies = a.policies(m.t) }
 	again, err := m.Try(engine.Up, program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
@@ -178,7 +179,7 @@ func (m *model) options(a act) {
 		}
 	}
 	m.Edit = func(d *engine.Deployment) {
-		d.Selection = a.selection()
+		d.Selection, d.Policies = a.selection(), a.policies(m.t)
 		d.RunProgram, d.ContinueOnError, d.RefreshFirst, d.Replace = a.RunProgram, a.ContinueOnError, a.RefreshFirst, replace
 		events := d.Events
 		d.Events = func(e engine.Event) {

@@ -1,18 +1,23 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"go/format"
 	"reflect"
 	"slices"
 	"strings"
+	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/guest-sdk/policy"
 )
 
 // scenario is what a test of the model does to one stack: plain data, so that a
@@ -25,6 +30,8 @@ type act struct {
 	Program modelProgram
 	// RunProgram, ContinueOnError, and RefreshFirst are options of the deployment.
 	RunProgram, ContinueOnError, RefreshFirst bool
+	// Judged says that a policy adds a note to each resource.
+	Judged bool
 	// Taint and Replace name resources to replace.
 	Taint, Replace []string
 	// Drift and Lose name resources whose objects change or vanish before a refresh.
@@ -40,6 +47,24 @@ type act struct {
 	// Late that write is still done.
 	CrashAt int
 	Late    bool
+}
+
+// policies are those of the act.
+func (a act) policies(t testing.TB) []analysis.Pack {
+	if !a.Judged {
+		return nil
+	}
+	noted := notes()
+	noted.Remedy = func(_ context.Context, r resourceRequest) (policy.Remedy, error) {
+		if !strings.HasPrefix(r.Resource.Type, "test:index:") || r.Resource.Properties.Has("note") {
+			return policy.Remedy{}, nil
+		}
+		inputs := r.Resource.Properties.With("note", property.String("by the house"))
+		return policy.Remedy{Inputs: &inputs}, nil
+	}
+	p, err := policy.New(policy.Pack{Name: "house", Version: "1.0.0", Policies: []policy.Policy{policy.Of(noted)}})
+	require.NoError(t, err)
+	return []analysis.Pack{{Policy: p}}
 }
 
 // quiet reports whether nothing goes wrong in the act.
@@ -185,6 +210,7 @@ func drawScenario(t *rapid.T) scenario {
 		switch a.Do {
 		case "up":
 			a.RefreshFirst = rapid.IntRange(0, 5).Draw(t, "refresh first") == 5
+			a.Judged = rapid.IntRange(0, 3).Draw(t, "judged") == 3
 			if rapid.IntRange(0, 3).Draw(t, "ask") == 3 {
 				a.Taint, a.Replace = some("taint"), some("replace")
 			}
