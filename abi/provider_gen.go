@@ -36,6 +36,19 @@ type HandshakeRequest struct {
 	Features Features
 }
 
+// CapabilityRequest is a capability that the provider asks its operator for. Asking grants nothing.
+type CapabilityRequest struct {
+	// Its name: `fs`, `env`, `http`, `tcp`, `kv`.
+	Capability string
+	// What of it, as a grant has it: a directory, a variable, a URL, a host and port.
+	// Empty where only the configuration or the program tells.
+	Scope string
+	// What for, for people.
+	Reason string
+	// The provider is of use without it. Otherwise a host may refuse to run it.
+	Optional bool
+}
+
 // HandshakeResponse is the answer of [Provider.Handshake].
 type HandshakeResponse struct {
 	// The package's name, for example `random`.
@@ -45,6 +58,7 @@ type HandshakeResponse struct {
 	// The SDK and its version, for messages only.
 	SDK      string
 	Features Features
+	Requests []CapabilityRequest
 }
 
 // ParameterValue is a parameterization as `parameterize` answered it.

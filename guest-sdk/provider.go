@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 )
@@ -27,6 +28,10 @@ type Provider struct {
 	Repository  string
 	Publisher   string
 
+	// Requests are the capabilities that the provider needs beside computing. They grant
+	// nothing; they tell operators what to grant. One without a scope, which only the
+	// configuration or the program tells, says so by its reason.
+	Requests []abi.CapabilityRequest
 	// Config is the provider's configuration, see [ConfigOf]; the zero Config is none.
 	Config    Config
 	Resources []Resource

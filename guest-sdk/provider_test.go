@@ -73,7 +73,9 @@ func TestHandshake(t *testing.T) {
 		Engine: "test", Features: abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesOutputs | 1<<7})
 	require.NoError(t, err)
 	require.Equal(t, abi.HandshakeResponse{
-		Name: "zoo", Version: "1.2.3", SDK: guest.SDK, Features: abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesOutputs}, response)
+		Name: "zoo", Version: "1.2.3", SDK: guest.SDK, Features: abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesOutputs,
+		Requests: []abi.CapabilityRequest{{Capability: "http", Scope: "https://zoo.example.org", Reason: "the gate", Optional: true}},
+	}, response)
 }
 
 func TestCheck(t *testing.T) {

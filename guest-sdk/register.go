@@ -25,6 +25,7 @@ func register(p Provider) (*server, error) {
 		resources:    map[string]*resource{},
 		functions:    map[string]*function{},
 		mappings:     p.Mappings,
+		requests:     p.Requests,
 		close:        p.Close,
 		parameterize: p.Parameterize,
 		extend:       p.Extend,

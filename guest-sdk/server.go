@@ -30,6 +30,7 @@ type server struct {
 	config    *shape.Shape // nil where there is no configuration
 	configure func(ctx context.Context, config unsafe.Pointer) error
 	mappings  []Mapping
+	requests  []abi.CapabilityRequest
 	close     func(context.Context) error
 	// composer and streams are nil where there are no components, and no functions that
 	// stream.
@@ -59,7 +60,7 @@ type function struct {
 
 func (s *server) Handshake(_ context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
 	return abi.HandshakeResponse{
-		Name: s.pkg.Name, Version: s.pkg.Version, SDK: SDK, Features: features & request.Features,
+		Name: s.pkg.Name, Version: s.pkg.Version, SDK: SDK, Features: features & request.Features, Requests: s.requests,
 	}, nil
 }
 

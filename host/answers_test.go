@@ -236,7 +236,7 @@ func TestSecretsThatWereNotNegotiated(t *testing.T) {
 		t.Run(strconv.Itoa(int(features)), func(t *testing.T) {
 			m := newMemory()
 			p := m.assemble(t, map[string]code{
-				"handshake": m.returns(words(0) + m.text("hand") + m.text("1.0.0") + m.text("") + words(uint32(features))),
+				"handshake": m.returns(words(0) + m.text("hand") + m.text("1.0.0") + m.text("") + words(uint32(features), 0, 0)),
 				"read": m.returns(words(0) + m.text("id") + m.bag(t, bag(
 					is("lids", property.Array(property.Secret(property.String("x")))))) + words(0, 0, 0, 0)),
 			}, host.ProviderOptions{})

@@ -72,6 +72,24 @@ func (i *instance) use(capability, target string, err error) {
 	p.audit(u)
 }
 
+// errNotGranted is the reason that a list of uses gives where WASI has none.
+var errNotGranted = hostError(abi.ErrorKindDenied, "it is in no directory that is granted for that")
+
+// fileUses lists the uses of files, nil where nobody wants to know.
+func (i *instance) fileUses() func(what string, denied bool) {
+	used := i.used()
+	if used == nil {
+		return nil
+	}
+	return func(what string, denied bool) {
+		if denied {
+			used.note("fs", what, errNotGranted)
+		} else {
+			used.note("fs", what, nil)
+		}
+	}
+}
+
 // brief is a text of a guest's as an audit has it.
 func brief(text string) string {
 	if len(text) > maxUseText {

@@ -8,9 +8,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// refusals makes the answers of capabilities that a provider was not granted.
-type refusals struct{}
-
 // denied is a refusal, and the entry under the capability's name by which an operator
 // would change it.
 func denied(message, capability, entry string) error {
@@ -27,15 +24,11 @@ func yamlText(text string) string {
 	return text
 }
 
-func (r refusals) because(message string) error {
-	return &abi.Error{Kind: abi.ErrorKindDenied, Origin: abi.ErrorOriginHost, Message: message}
-}
-
 // deniedMonitor answers outside of calls that may use the monitor.
-type deniedMonitor struct{ refusals }
+type deniedMonitor struct{}
 
 func (d deniedMonitor) refuse() error {
-	return d.because("the monitor can be used only while a component is constructed or called")
+	return hostError(abi.ErrorKindDenied, "the monitor can be used only while a component is constructed or called")
 }
 
 func (d deniedMonitor) RegisterResource(context.Context, abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {

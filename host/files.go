@@ -11,13 +11,18 @@ import (
 
 // guestFiles sets and tells permissions inside granted directories. Its refusals list
 // what is granted, so a provider that meets ENOTCAPABLE can ask here for the reason.
-type guestFiles struct{ *sandbox }
+type guestFiles struct {
+	*sandbox
+	used uses
+}
 
 func (f guestFiles) SetMode(_ context.Context, path string, mode uint32) error {
 	if mode > uint32(fs.ModePerm) {
 		return hostError(abi.ErrorKindInvalidArgument, "the mode has bits beyond 0o777")
 	}
-	return fileError(f.files.SetMode(path, fs.FileMode(mode)))
+	err := fileError(f.files.SetMode(path, fs.FileMode(mode)))
+	f.used.note("fs", "set the mode of "+path, err)
+	return err
 }
 
 func (f guestFiles) GetMode(_ context.Context, path string) (uint32, error) {

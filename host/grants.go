@@ -81,24 +81,23 @@ func (g Grants) mounts() []wasi.Mount {
 	return mounts
 }
 
-// environment answers the environment of a guest.
-func (g Grants) environment() ([]string, error) {
-	var env []string
+// environment answers the environment of a guest, and the granted variables in it.
+func (g Grants) environment() (env, granted []string, _ error) {
 	size := 0
 	for _, name := range g.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return nil, fmt.Errorf("%q is not the name of an environment variable", name)
+			return nil, nil, fmt.Errorf("%q is not the name of an environment variable", name)
 		}
 		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
+			env, granted = append(env, name+"="+value), append(granted, name)
 			size += len(name) + len(value) + 2
 		}
 	}
 	if size > maxEnvironment {
-		return nil, fmt.Errorf("the granted environment variables take %d bytes, at most %d are possible", size, maxEnvironment)
+		return nil, nil, fmt.Errorf("the granted environment variables take %d bytes, at most %d are possible", size, maxEnvironment)
 	}
 	if len(g.FS) > 0 {
 		env = append(env, "PWD="+wasi.WorkingDirectory)
 	}
-	return env, nil
+	return env, granted, nil
 }

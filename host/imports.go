@@ -65,19 +65,18 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 
 // grantedImports is what the call that begins may use. A capability is added here.
 func (i *instance) grantedImports() canon.Imports {
-	refused := refusals{}
 	imports := canon.Imports{
 		Log:     guestLog{i},
 		Control: guestControl{i},
-		Files:   guestFiles{i.sandbox},
+		Files:   guestFiles{i.sandbox, i.used()},
 		Assets:  i.call.assets,
 		HTTP:    &guestHTTP{client: i.sandbox.http, used: i.used()},
 		TCP:     i.tcp,
-		KV:      guestKV{store: i.sandbox.store, used: i.used()},
+		KV:      guestKV{store: i.sandbox.store, space: *i.sandbox.space.Load(), used: i.used()},
 		Monitor: i.call.monitor,
 	}
 	if imports.Monitor == nil {
-		imports.Monitor = deniedMonitor{refused}
+		imports.Monitor = deniedMonitor{}
 	}
 	return imports
 }

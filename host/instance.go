@@ -73,11 +73,17 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.hostCall() },
 		RandomTaken: func(bytes uint64) { i.call.randomBytes(bytes) },
+		Used:        i.fileUses(),
 	})
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
 	err := i.takeMemory(ctx)
 	if err == nil {
-		err = i.run(ctx, methodStart, func(context.Context) error { return i.initialize() })
+		err = i.run(ctx, methodStart, func(context.Context) error {
+			for _, name := range s.variables {
+				i.used().note("env", name, nil)
+			}
+			return i.initialize()
+		})
 	}
 	if err != nil {
 		i.spoiled = true

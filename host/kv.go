@@ -3,9 +3,12 @@ package host
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
 )
 
 // Limits on what a provider may do with its store.
@@ -21,7 +24,21 @@ const (
 // guestKV is the store of one provider, for one call.
 type guestKV struct {
 	store abi.KV
+	// space is what the keys of one configuration of the provider begin with in the store,
+	// so that none sees what another has: spaceOf its provider resource.
+	space string
 	used  uses
+}
+
+// spaceOf is the part of a store that belongs to a provider resource. All default
+// providers of a package have one, whichever version they ask for. What a provider keeps
+// before it is configured is in a part of its own.
+func spaceOf(provider urn.URN) string {
+	name := provider.Name()
+	if strings.HasPrefix(name, "default_") {
+		name = "default"
+	}
+	return strconv.Quote(provider.Type()+"::"+name) + "\n" // there is no other line break in it
 }
 
 var _ abi.KV = guestKV{}
@@ -30,7 +47,7 @@ func (k guestKV) Get(ctx context.Context, key string) (abi.KVItem, error) {
 	if err := k.admit("get", key); err != nil {
 		return abi.KVItem{}, err
 	}
-	return k.store.Get(ctx, key)
+	return k.store.Get(ctx, k.space+key)
 }
 
 func (k guestKV) Put(ctx context.Context, key string, value *[]byte, revision uint64) (uint64, error) {
@@ -40,14 +57,21 @@ func (k guestKV) Put(ctx context.Context, key string, value *[]byte, revision ui
 	if value != nil && len(*value) > MaxKVValue {
 		return 0, hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the value has %d bytes, at most %d can be stored under one key", len(*value), MaxKVValue))
 	}
-	return k.store.Put(ctx, key, value, revision)
+	return k.store.Put(ctx, k.space+key, value, revision)
 }
 
 func (k guestKV) Keys(ctx context.Context, prefix, after string, limit uint32) ([]string, error) {
 	if err := k.admit("keys", prefix); err != nil {
 		return nil, err
 	}
-	return k.store.Keys(ctx, prefix, after, min(limit, MaxKVKeys))
+	if after != "" {
+		after = k.space + after
+	}
+	keys, err := k.store.Keys(ctx, k.space+prefix, after, min(limit, MaxKVKeys))
+	for i, key := range keys {
+		keys[i] = strings.TrimPrefix(key, k.space)
+	}
+	return keys, err
 }
 
 // admit checks a key or prefix, and lists the use.

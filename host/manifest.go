@@ -34,11 +34,13 @@ type Manifest struct {
 type CapabilityRequest struct {
 	// Capability is its name: fs, env, http, tcp, kv.
 	Capability string `json:"capability"`
-	// Scope narrows it: a directory, a variable, a host. Empty where the provider's
-	// configuration decides.
+	// Scope is what of it, as a grant has it: a directory, a variable, a URL, a host and
+	// port. Empty where the configuration or the program decides.
 	Scope string `json:"scope,omitempty"`
 	// Reason is for people.
 	Reason string `json:"reason,omitempty"`
+	// Optional says that the provider is of use without it.
+	Optional bool `json:"optional,omitempty"`
 }
 
 // AddManifest answers the module with the manifest, in place of one that it may have.

@@ -36,7 +36,7 @@ func TestAManifestMustAgreeWithTheHandshake(t *testing.T) {
 	module := assembly{
 		bodies: map[string]code{"handshake": returns(answer)},
 		data: map[uint32]string{
-			answer:   words(0, contents, 6, contents+6, 5, contents, 0, 0),
+			answer:   words(0, contents, 6, contents+6, 5, contents, 0, 0, contents, 0),
 			contents: "random4.1.0",
 		},
 	}.wasm()

@@ -16,6 +16,11 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 		return response, err
 	}
 	response.Name, response.Version, response.SDK = printable(response.Name), printable(response.Version), printable(response.SDK)
+	for i, r := range response.Requests {
+		response.Requests[i] = abi.CapabilityRequest{
+			Capability: printable(r.Capability), Scope: printable(r.Scope), Reason: printable(r.Reason), Optional: r.Optional,
+		}
+	}
 	if err := p.checkIdentity(response); err != nil {
 		return abi.HandshakeResponse{}, err
 	}
@@ -40,6 +45,8 @@ func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeReq
 
 // Configure configures all instances.
 func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
+	space := spaceOf(request.URN)
+	p.space.Store(&space)
 	_, err := establish(ctx, &p.sandbox, "configure", true, request, answerless((*canon.Guest).Configure))
 	return err
 }

@@ -23,12 +23,14 @@ type sandbox struct {
 	http      *httpClient
 	tcp       []TCPGrant
 	store     abi.KV
+	space     atomic.Pointer[string] // of the store
 	audit     func(Use)
 	logRate   *logRate
 	health    health
 	counters  counters
 	budget    *budget
 	env       []string
+	variables []string // the names of those in env that were granted
 	expected  string
 	identity  atomic.Pointer[identity]
 	instances *pool
@@ -74,7 +76,7 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	if instances <= 0 {
 		instances = DefaultInstances
 	}
-	env, err := grants.environment()
+	env, variables, err := grants.environment()
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
@@ -82,7 +84,7 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
-	s.module, s.logger, s.files, s.env, s.expected = m, logger, files, env, name
+	s.module, s.logger, s.files, s.env, s.variables, s.expected = m, logger, files, env, variables, name
 	s.http = newHTTPClient(grants.HTTP, m.host.config.roots)
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.running, s.open = make(map[*running]struct{}), 1
@@ -92,6 +94,8 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.logRate = newLogRate(most.logRate)
 	s.health.crashes, s.health.window = most.crashes, most.crashWindow
 	s.counters.whole = &m.host.counters
+	space := spaceOf("")
+	s.space.Store(&space)
 	s.identity.Store(&identity{name: name})
 	if manifest := m.Manifest; manifest != nil {
 		s.identity.Store(&identity{manifest.Name, manifest.Version})

@@ -87,6 +87,13 @@ func OpenStore(path string) (*Store, error) {
 	return s, nil
 }
 
+// Copy returns a store in memory with the same values, for what is to leave no trace.
+func (s *Store) Copy() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Store{contents: s.contents, size: s.size} // which writes replace as a whole
+}
+
 func entrySize(key string, value []byte) int { return len(key) + len(value) + storeEntryBytes }
 
 // Get returns the key's value.
@@ -107,7 +114,7 @@ func (s *Store) Put(_ context.Context, key string, value *[]byte, revision uint6
 	defer s.mu.Unlock()
 	old, exists := s.contents.Items[key]
 	if old.Revision != revision {
-		return 0, hostError(abi.ErrorKindUnavailable, fmt.Sprintf("the value of %q was changed meanwhile: read it again", key))
+		return 0, hostError(abi.ErrorKindUnavailable, "the key's value was changed meanwhile: read it again")
 	}
 	size := s.size
 	if exists {

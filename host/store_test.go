@@ -22,8 +22,12 @@ func TestStore(t *testing.T) {
 	require.NoError(t, err)
 	for name, store := range map[string]*Store{"in memory": NewStore(), "on disk": onDisk} {
 		t.Run(name, func(t *testing.T) {
-			k := guestKV{store: store}
 			ctx := t.Context()
+			other := guestKV{store: store, space: spaceOf("urn:pulumi:dev::demo::pulumi:providers:lab::other")}
+			_, err := other.Put(ctx, "a", bytesOf("of another configuration"), 0)
+			require.NoError(t, err)
+			k := guestKV{store: store, space: spaceOf("urn:pulumi:dev::demo::pulumi:providers:lab::default_1_0_0")}
+			require.Equal(t, k.space, spaceOf("urn:pulumi:prod::demo::pulumi:providers:lab::default"))
 			item, err := k.Get(ctx, "a")
 			require.NoError(t, err)
 			require.Zero(t, item)

@@ -270,11 +270,26 @@ func lowerHandshakeRequest(w *lowerer, b []byte, v *abi.HandshakeRequest) {
 	w.flags(b[8:], uint32(v.Features), 0b11111, "features")
 }
 
+func liftCapabilityRequest(l *lifter, b []byte, v *abi.CapabilityRequest) {
+	v.Capability = l.string(b, "capability")
+	v.Scope = l.string(b[8:], "scope")
+	v.Reason = l.string(b[16:], "reason")
+	v.Optional = l.bool(b[24:], "optional")
+}
+
+func lowerCapabilityRequest(w *lowerer, b []byte, v *abi.CapabilityRequest) {
+	w.string(b, v.Capability, "capability")
+	w.string(b[8:], v.Scope, "scope")
+	w.string(b[16:], v.Reason, "reason")
+	w.bool(b[24:], v.Optional)
+}
+
 func liftHandshakeResponse(l *lifter, b []byte, v *abi.HandshakeResponse) {
 	v.Name = l.string(b, "name")
 	v.Version = l.string(b[8:], "version")
 	v.SDK = l.string(b[16:], "sdk")
 	v.Features = abi.Features(l.flags(b[24:], 0b11111, "features"))
+	v.Requests = liftList(l, b[28:], "requests", 28, 4, liftCapabilityRequest)
 }
 
 func lowerHandshakeResponse(w *lowerer, b []byte, v *abi.HandshakeResponse) {
@@ -282,6 +297,7 @@ func lowerHandshakeResponse(w *lowerer, b []byte, v *abi.HandshakeResponse) {
 	w.string(b[8:], v.Version, "version")
 	w.string(b[16:], v.SDK, "sdk")
 	w.flags(b[24:], uint32(v.Features), 0b11111, "features")
+	lowerList(w, b[28:], v.Requests, "requests", 28, 4, lowerCapabilityRequest)
 }
 
 func liftParameterValue(l *lifter, b []byte, v *abi.ParameterValue) {

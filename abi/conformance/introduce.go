@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -123,7 +124,7 @@ func (r *run) handshakeOutcome(ctx context.Context, err error) error {
 	if err != nil {
 		return fmt.Errorf("handshake of a second instance: %s", reason(err))
 	}
-	if second != r.who {
+	if !reflect.DeepEqual(second, r.who) {
 		return fmt.Errorf("two instances answer different handshakes: %s %s (features %#x), and %s %s (features %#x)",
 			r.who.Name, r.who.Version, uint32(r.who.Features), second.Name, second.Version, uint32(second.Features))
 	}

@@ -18,7 +18,7 @@ import (
 func serveFiles(e *testscript.Env) {
 	server := httptest.NewServer(http.FileServer(http.Dir(e.WorkDir)))
 	e.Defer(server.Close)
-	e.Vars = append(e.Vars, "FILES="+server.URL)
+	e.Vars = append(e.Vars, "FILES="+server.URL, "ADDRESS="+server.Listener.Addr().String())
 }
 
 // pack ARCHIVE FILE...: puts files into a tar, gzipped tar, or zip file.

@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 //	$POLICIES     the directory of the policy packs in examples
 //	lab.wasm      the lab, built
 //	$FILES        the URL of a server that has the script's files
+//	$ADDRESS      the host and port of that server
 //
 // and may use the commands of [commands] beside testscript's own.
 func TestScripts(t *testing.T) {
@@ -165,7 +166,9 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"metaschema": func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(metaschema.Validate([]byte(ts.ReadFile(args[0]))))
 	},
-	"pack": pack,
+	"pack":      pack,
+	"manifest":  manifest,
+	"printable": printable,
 	// truncate FILE SIZE: cuts a file off after so many bytes.
 	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
 		size, err := strconv.ParseInt(args[1], 10, 64)

@@ -281,6 +281,7 @@ func Provider() guest.Provider {
 	return guest.Provider{
 		Name: "zoo", Version: "1.2.3", DisplayName: "Zoo", Description: "Animals.", License: "Apache-2.0",
 		Keywords: []string{"animals"},
+		Requests: []abi.CapabilityRequest{{Capability: "http", Scope: "https://zoo.example.org", Reason: "the gate", Optional: true}},
 		Config: guest.ConfigOf(func(_ context.Context, c Config) error {
 			if c.Token == "wrong" {
 				return guest.InvalidArgument("token", "the gate stays closed")

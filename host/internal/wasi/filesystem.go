@@ -159,6 +159,8 @@ type directory struct {
 	mount *mount
 	// dir is set below a mount's own directory.
 	dir *os.Root
+	// path is its path as guests see it, where uses are listed and it is no node.
+	path string
 }
 
 // place is the directory as the place where a path leads.

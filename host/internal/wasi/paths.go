@@ -288,7 +288,7 @@ func (c *call) open(at place, follow bool, flags uint32, rights uint64, fdflags 
 }
 
 func (c *call) openDirectory(at place) (*handle, Errno) {
-	h := &handle{kind: typeDirectory, read: true, directory: directory{node: at.node, mount: at.mount}}
+	h := &handle{kind: typeDirectory, read: true, directory: directory{node: at.node, mount: at.mount, path: c.path}}
 	if at.mount == nil {
 		return h, success
 	}

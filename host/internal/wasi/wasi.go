@@ -53,6 +53,10 @@ type Config struct {
 	// many random bytes. They may end the guest by a panic with an error.
 	Called      func()
 	RandomTaken func(bytes uint64)
+	// Used is called for each use of a file by its path, and told what was done to which,
+	// and whether the grants did not allow it; nil where nobody wants to know. What of
+	// the text is the guest's is not escaped.
+	Used func(what string, denied bool)
 }
 
 // System is the state of one instance: its configuration and its open files.
@@ -104,6 +108,8 @@ type call struct {
 	mem memory
 	// args are the raw parameters; the accessors below read them.
 	args []uint64
+	// path is the absolute path that the call is about, where uses are listed.
+	path string
 }
 
 func (c *call) u32(i int) uint32 { return uint32(c.args[i]) }
@@ -154,7 +160,7 @@ func (f function) results() []api.ValueType {
 // functions is the whole of preview 1. `i` is an i32, `I` an i64.
 func functions() []function {
 	return slices.Concat(processFunctions(), clockFunctions(), handleFunctions(), fileFunctions(),
-		directoryFunctions(), pathFunctions(), socketFunctions())
+		directoryFunctions(), audited(pathFunctions()), socketFunctions())
 }
 
 // Signature tells the core type of a function of the interface.

@@ -19,9 +19,10 @@ import (
 type deployFlags struct {
 	deployOptions
 	yes, diff, timings, refresh, installed, previewOnly bool
-	parallel                                   int
-	grants                                     []string
-	policies                                   policyFlags
+	parallel                                            int
+	grants                                              []string
+	policies                                            policyFlags
+	auditLog                                            string
 }
 
 // operation is one of the engine's.
@@ -105,7 +106,7 @@ func (f *deployFlags) addInstalled(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.installed, "installed", false,
 		"use the providers that the project lists, instead of the modules that made the resources")
 	cmd.Flags().StringArrayVar(&f.grants, "grant", nil,
-		"grant a provider more than the project does: PROVIDER:fs=DIR:rw, PROVIDER:env=NAME, PROVIDER:http=URL, or PROVIDER:tcp=HOST:PORT; can be repeated")
+		"grant a provider more than the project does: PROVIDER:fs=DIR:rw, PROVIDER:env=NAME, PROVIDER:http=URL, PROVIDER:tcp=HOST:PORT, or PROVIDER:kv; can be repeated")
 }
 
 func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {
@@ -123,6 +124,9 @@ func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command
 	}
 	f.addSelection(cmd)
 	f.addShown(cmd)
+	cmd.Flags().StringVar(&f.auditLog, "audit-log", "", "append each use that a provider makes of a capability, or tries to make, to this file as JSON lines")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
+	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
 	return cmd
 }
 

@@ -13,8 +13,12 @@ func parseGrants(dir string, texts []string) (host.Grants, error) {
 	var g host.Grants
 	for _, text := range texts {
 		kind, what, ok := strings.Cut(text, "=")
+		if kind == "kv" && !ok {
+			g.KV = host.NewStore()
+			continue
+		}
 		if !ok || what == "" {
-			return g, usagef("--grant %s: it is to be fs=DIR:rw, fs=DIR, env=NAME, http=URL, or tcp=HOST:PORT", text)
+			return g, usagef("--grant %s: it is to be fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv", text)
 		}
 		switch kind {
 		case "fs":
@@ -42,7 +46,7 @@ func parseGrants(dir string, texts []string) (host.Grants, error) {
 			}
 			g.TCP = append(g.TCP, grant)
 		default:
-			return g, usagef("--grant %s: there is no capability %q; there are fs, env, http, and tcp", text, kind)
+			return g, usagef("--grant %s: there is no capability %q; there are fs, env, http, tcp, and kv", text, kind)
 		}
 	}
 	return g, nil

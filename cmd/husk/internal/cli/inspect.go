@@ -28,9 +28,11 @@ type inspection struct {
 	Manifest *host.Manifest `json:"manifest,omitempty"`
 	// Policies are those of a policy pack.
 	Policies []engine.PolicyInfo `json:"policies,omitempty"`
-	Contents moduleContents      `json:"contents"`
-	Imports  []string            `json:"imports"`
-	Exports  []string            `json:"exports"`
+	// Requests are the capabilities that the module asks for.
+	Requests []host.CapabilityRequest `json:"requests,omitempty"`
+	Contents moduleContents           `json:"contents"`
+	Imports  []string                 `json:"imports"`
+	Exports  []string                 `json:"exports"`
 	// Refused is why the module may not run, empty if it may.
 	Refused string `json:"refused,omitempty"`
 }
@@ -57,6 +59,7 @@ func inspectionOf(info host.Info) inspection {
 	if info.Manifest != nil {
 		i.Kind = info.World.String()
 		i.Name, i.Version, i.SDK = info.Manifest.Name, info.Manifest.Version, info.Manifest.SDK
+		i.Requests = info.Manifest.Requests
 	}
 	return i
 }
@@ -77,7 +80,7 @@ func (a *app) providerInspect() *cobra.Command {
 					return err
 				}
 				shown := inspectionOf(m.Info())
-				shown.Name, shown.Version, shown.SDK = m.Name, m.Version, m.SDK
+				shown.Name, shown.Version, shown.SDK, shown.Requests = m.Name, m.Version, m.SDK, m.Requests
 				shown.Kind = m.Info().World.String()
 				for _, r := range m.Rules {
 					shown.Policies = append(shown.Policies, engine.PolicyInfo{Name: r.Name, Level: r.Level.String(), Description: r.Description})
@@ -156,13 +159,11 @@ func (a *app) writeInspection(i inspection) error {
 	if len(c.CustomSections) > 0 {
 		row("custom sections", strings.Join(c.CustomSections, ", "))
 	}
-	if i.Manifest != nil {
-		var requests []string
-		for _, r := range i.Manifest.Requests {
-			requests = append(requests, strings.TrimSpace(r.Capability+" "+r.Scope)+": "+r.Reason)
-		}
-		rows("requests", requests)
+	var requests []string
+	for _, r := range i.Requests {
+		requests = append(requests, requestText(r))
 	}
+	rows("requests", requests)
 	rows("imports", i.Imports)
 	rows("exports", i.Exports)
 	return writing(t.Flush())

@@ -19,7 +19,8 @@ import (
 
 func (a *app) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build provider modules, look into them, and test them"}
-	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(), a.providerTest())
+	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
+		a.providerTest(), a.providerAudit())
 }
 
 // withPlugins calls do with the providers of a project, nil for none.

@@ -79,7 +79,7 @@ func (a *app) providerTest() *cobra.Command {
 	flags.StringVar(&f.seed, "seed", "", "make up the same inputs as the test that reported this seed")
 	flags.IntVar(&f.generated, "generated", 0, "make up so many inputs for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
 	flags.StringArrayVar(&f.only, "only", nil, "do this check only; can be repeated")
-	flags.StringArrayVar(&f.grants, "grant", nil, "grant fs=DIR:rw, fs=DIR, env=NAME, http=URL, or tcp=HOST:PORT; can be repeated")
+	flags.StringArrayVar(&f.grants, "grant", nil, "grant fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv; can be repeated")
 	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
 	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
 	flags.BoolVar(&f.extension, "extension", false, "have the provider serve the package of the parameters beside its own, and test that")

@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/host"
 )
 
 // session is one deployment command: it shows what goes on in one display after
@@ -90,6 +91,7 @@ type opened struct {
 	workspace  *workspace.Workspace
 	deployment engine.Deployment
 	plugins    *plugins.Plugins
+	audit      *auditLog // nil for none
 }
 
 // open opens project, stack, and providers, in a way that fits the command.
@@ -162,9 +164,17 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var audit func(host.Use)
+	if s.flags.auditLog != "" {
+		if o.audit, err = openAuditLog(s.flags.auditLog); err != nil {
+			return nil, err
+		}
+		audit = o.audit.write
+	}
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
 		Cache: cache, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
 		Modules: w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
+		Config: o.deployment.Config, Stores: w.StoresDir(stack), Preview: c.perform == nil, Audit: audit,
 	})
 	if err != nil {
 		return nil, err
@@ -216,6 +226,9 @@ func (o *opened) close(ctx context.Context) error {
 	err := o.deployment.State.Close(ctx)
 	if o.plugins != nil {
 		err = errors.Join(err, o.plugins.Close(ctx))
+	}
+	if o.audit != nil {
+		err = errors.Join(err, o.audit.close())
 	}
 	return err
 }

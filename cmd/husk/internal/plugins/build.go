@@ -30,7 +30,7 @@ func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	manifest := host.Manifest{Name: m.Name, Version: m.Version, SDK: m.SDK}
+	manifest := host.Manifest{Name: m.Name, Version: m.Version, SDK: m.SDK, Requests: m.Requests}
 	stamped, err := host.AddManifest(wasm, manifest)
 	if err != nil {
 		return nil, fmt.Errorf("writing the manifest into the module: %w", err)

@@ -1,15 +1,20 @@
 package plugins
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
 )
 
-// grants turns what a project file grants into what the host understands. An
-// error names the place in the file.
+// grants turns what a project file grants, and the options, into what the host
+// understands. An error names the place in the file.
 func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
 	g := host.Grants{Env: declared.Grants.Env}
 	refused := func(at source.Position, what string, err error) (host.Grants, error) {
@@ -21,6 +26,18 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		grant, err := host.ParseHTTPGrant(service.URL, service.Methods...)
 		if err != nil {
 			return refused(service.Position, service.URL, err)
+		}
+		for _, header := range service.Headers {
+			if header.Config != "" && p.options.Config == nil {
+				continue
+			}
+			value, err := p.headerValue(header)
+			if err == nil {
+				grant, err = grant.WithHeader(header.Name, value)
+			}
+			if err != nil {
+				return refused(header.Position, "the header "+header.Name, err)
+			}
 		}
 		g.HTTP = append(g.HTTP, grant)
 	}
@@ -46,5 +63,62 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		}
 		g.FS = append(g.FS, grant)
 	}
-	return g, nil
+	more := p.options.Grants[declared.Name]
+	if declared.Grants.KV || more.KV != nil {
+		store, err := p.store(declared.Name)
+		if err != nil {
+			return host.Grants{}, err
+		}
+		g.KV = store
+	}
+	return g.With(more), nil
+}
+
+// headerValue is the value of a header that a project grants. It goes to the host, and
+// nowhere else.
+func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
+	if h.Env != "" {
+		value, ok := os.LookupEnv(h.Env)
+		if !ok {
+			return "", fmt.Errorf("its value is to come from the environment variable %s, which is not set", h.Env)
+		}
+		return h.Prefix + value, nil
+	}
+	key, err := p.project.ConfigKey(h.Config)
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(p.options.Config, func(e abi.ConfigEntry) bool { return e.Key == key })
+	switch {
+	case at < 0:
+		return "", fmt.Errorf("its value is to come from the configuration key %s, which the stack does not have: husk config set %s --secret", key, h.Config)
+	case !p.options.Config[at].Secret:
+		return "", fmt.Errorf("its value is to come from the configuration key %s, which is not secret: husk config set %s --secret", key, h.Config)
+	}
+	return h.Prefix + p.options.Config[at].Value, nil
+}
+
+// store is what a provider keeps: one for all who use it, so that their changes do not
+// undo each other's.
+func (p *Plugins) store(provider string) (*host.Store, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if store := p.stores[provider]; store != nil {
+		return store, nil
+	}
+	store := host.NewStore()
+	if p.options.Stores != "" {
+		if !filepath.IsLocal(provider) {
+			return nil, errors.New("the provider's name is not that of a file: " + provider)
+		}
+		var err error
+		if store, err = host.OpenStore(filepath.Join(p.options.Stores, provider+".json")); err != nil {
+			return nil, err
+		}
+		if p.options.Preview {
+			store = store.Copy()
+		}
+	}
+	p.stores[provider] = store
+	return store, nil
 }

@@ -19,6 +19,8 @@ type Module struct {
 	SDK string
 	// Rules are what a policy pack demands.
 	Rules []abi.PolicyRule
+	// Requests are the capabilities that it asks for.
+	Requests []host.CapabilityRequest
 
 	module *host.Module
 	// wasm returns the module's bytes.
@@ -113,6 +115,9 @@ func identified(ctx context.Context, module *host.Module, path string) (*Module,
 	if err := ask(ctx); err != nil {
 		return nil, fmt.Errorf("asking the module %s who it is: %w", path, err)
 	}
+	if manifest := m.Info().Manifest; manifest != nil {
+		m.Requests = manifest.Requests
+	}
 	return m, nil
 }
 
@@ -123,6 +128,9 @@ func (m *Module) askProvider(ctx context.Context) error {
 			return err
 		}
 		m.Name, m.Version, m.SDK = resp.Name, resp.Version, resp.SDK
+		for _, r := range resp.Requests {
+			m.Requests = append(m.Requests, host.CapabilityRequest(r))
+		}
 		return nil
 	})
 }

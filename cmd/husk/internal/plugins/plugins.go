@@ -39,8 +39,19 @@ type Options struct {
 	Modules string
 	// Installed says to use the modules that the project lists even for what others made.
 	Installed bool
-	// Grants are what providers may do beside what the project grants them, by name.
+	// Grants are what providers may do beside what the project grants them, by name. A
+	// store among them stands for the provider's own.
 	Grants map[string]host.Grants
+	// Config is the stack's configuration, which grants may refer to. Where it is nil, the
+	// headers that do are left out.
+	Config []abi.ConfigEntry
+	// Stores is the directory for what providers keep, empty for memory. Where Preview is
+	// set, what they change is forgotten.
+	Stores  string
+	Preview bool
+	// Audit receives each use of a capability, as it is made; nil for nobody. It may be
+	// called concurrently.
+	Audit func(host.Use)
 	// Diagnostics receives what providers log and print, and progress. It may be
 	// called concurrently.
 	Diagnostics func(engine.Diagnostic)
@@ -57,7 +68,8 @@ type Plugins struct {
 	keep, kept atomic.Bool // see KeepModules
 
 	mu      sync.Mutex
-	modules map[string]*loading // by path
+	modules map[string]*loading    // by path
+	stores  map[string]*host.Store // by provider
 	// policies are those that were made.
 	policies []*host.Policy
 }
@@ -75,14 +87,14 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if o.Diagnostics == nil {
 		o.Diagnostics = func(engine.Diagnostic) {}
 	}
-	h, err := host.New(ctx, host.NewConfig().WithCacheDir(filepath.Join(o.Cache, "compiled")))
+	h, err := host.New(ctx, host.NewConfig().WithCacheDir(filepath.Join(o.Cache, "compiled")).WithAudit(o.Audit))
 	if err != nil {
 		return nil, fmt.Errorf("%w (HUSK_CACHE_DIR names another directory for caches)", err)
 	}
 	return &Plugins{
 		project: project, options: o, host: h,
 		builder: &gobuild.Builder{Dir: filepath.Join(o.Cache, "built")},
-		modules: make(map[string]*loading),
+		modules: make(map[string]*loading), stores: make(map[string]*host.Store),
 	}, nil
 }
 
@@ -157,8 +169,13 @@ func (p *Plugins) granted(ctx context.Context, declared *program.ProviderPlugin,
 	if err != nil {
 		return nil, err
 	}
+	if declared.Path == "" { // no project lists it, where declared has looked
+		if err := p.requested(declared, module, grants); err != nil {
+			return nil, err
+		}
+	}
 	return module.module.NewProvider(ctx, host.ProviderOptions{
-		Name: declared.Name, Grants: grants.With(p.options.Grants[declared.Name]), Instances: p.options.Instances,
+		Name: declared.Name, Grants: grants, Instances: p.options.Instances,
 		Logger: slog.New(&records{to: p.options.Diagnostics}),
 	})
 }
@@ -182,6 +199,13 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 	}
 	if err != nil {
 		return nil, nil, p.problem(providerEntry(declared), err)
+	}
+	grants, err := p.grants(withoutHeaders(declared))
+	if err == nil {
+		err = p.requested(declared, module, grants)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	return declared, module, nil
 }

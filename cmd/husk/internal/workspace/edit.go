@@ -105,7 +105,7 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 	if err := st.Rename(ctx, w.name(to), renamed); err != nil {
 		return err
 	}
-	if err := w.moveHistory(ctx, stack, to); err != nil {
+	if err := errors.Join(w.moveHistory(ctx, stack, to), w.moveStores(stack, to)); err != nil {
 		return err
 	}
 	if err := os.Rename(from.Path, config.Path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -228,9 +228,11 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 			return err
 		}
 		if a := w.archive(); a != nil {
-			return a.SetHistory(ctx, w.name(stack), nil)
+			if err := a.SetHistory(ctx, w.name(stack), nil); err != nil {
+				return err
+			}
 		}
-		return nil
+		return w.removeStores(stack)
 	}()
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/assets"
+	"github.com/husk-dev/husk/guest-sdk/kv"
+	"github.com/husk-dev/husk/guest-sdk/tcp"
 )
 
 // Config is the lab's configuration, none of which is needed.
@@ -198,6 +200,97 @@ func (Trouble) Create(ctx context.Context, r guest.CreateRequest[TroubleInputs])
 	return guest.CreateResponse[TroubleState]{ID: "talked", State: TroubleState{r.Inputs}}, nil
 }
 
+// ReachInputs are a Reach's.
+type ReachInputs struct {
+	Address *string `husk:"address" doc:"A host and port to connect to."`
+}
+
+// ReachState is a Reach's.
+type ReachState struct {
+	ReachInputs
+	Count int `husk:"count" doc:"How many were made before, by what the lab keeps."`
+}
+
+// Reach is a resource that uses what the lab was granted.
+type Reach struct{}
+
+// Create counts, and connects.
+func (Reach) Create(ctx context.Context, r guest.CreateRequest[ReachInputs]) (guest.CreateResponse[ReachState], error) {
+	state := ReachState{ReachInputs: r.Inputs}
+	if err := state.reach(ctx); err != nil {
+		return guest.CreateResponse[ReachState]{}, err
+	}
+	return guest.CreateResponse[ReachState]{ID: "reached", State: state}, nil
+}
+
+func (s *ReachState) reach(ctx context.Context) error {
+	if s.Address != nil {
+		conn, err := tcp.DialContext(ctx, "tcp", *s.Address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	before, err := kv.Get(ctx, "count")
+	if err != nil {
+		return err
+	}
+	s.Count = len(before.Value)
+	_, err = kv.Put(ctx, "count", append(before.Value, '|'), before.Revision)
+	return err
+}
+
+// hostile is text that does what it says on a terminal, or hides what it says.
+const hostile = "\x1b[2J\x1b]8;;http://example.org\x1b\\link\x1b]8;;\x1b\\\x1b]0;title\x07\u009b31m\r\b\u202eesrever\u2066\u2028x\x7f\x00"
+
+// HostileInputs are a Hostile's.
+type HostileInputs struct {
+	Fail  bool   `husk:"fail,default=false"`
+	Check bool   `husk:"check,default=false"`
+	Text  string `husk:"text,optional"`
+}
+
+// HostileState is a Hostile's.
+type HostileState struct {
+	HostileInputs
+	Made map[string]string `husk:"made"`
+}
+
+// Hostile is a resource that says hostile things wherever it can say something.
+type Hostile struct{}
+
+// Check refuses.
+func (Hostile) Check(_ context.Context, r guest.CheckRequest[HostileInputs]) ([]guest.CheckFailure, error) {
+	if r.Inputs.Check {
+		return []guest.CheckFailure{{Path: "text", Reason: hostile}}, nil
+	}
+	return nil, nil
+}
+
+// Create fails, or makes a hostile state.
+func (Hostile) Create(ctx context.Context, r guest.CreateRequest[HostileInputs]) (guest.CreateResponse[HostileState], error) {
+	log := guest.Log(ctx)
+	log.Info(hostile)
+	log.Error(hostile + "\n" + hostile)
+	os.Stdout.WriteString(hostile + "\n")
+	os.Stderr.WriteString(hostile + "\n")
+	state := HostileState{r.Inputs, map[string]string{hostile: hostile}}
+	if r.Inputs.Fail {
+		return guest.CreateResponse[HostileState]{ID: hostile, State: state}, guest.InitFailed(hostile)
+	}
+	return guest.CreateResponse[HostileState]{ID: hostile, State: state}, nil
+}
+
+// Update changes what is hostile.
+func (Hostile) Update(_ context.Context, r guest.UpdateRequest[HostileInputs, HostileState]) (guest.UpdateResponse[HostileState], error) {
+	return guest.UpdateResponse[HostileState]{State: HostileState{r.Inputs, map[string]string{hostile: r.Inputs.Text}}}, nil
+}
+
+// Delete refuses.
+func (Hostile) Delete(context.Context, guest.DeleteRequest[HostileState]) error {
+	return errors.New(hostile)
+}
+
 // LabelArgs are those of the function label.
 type LabelArgs struct {
 	Name string `husk:"name"`
@@ -323,6 +416,8 @@ func main() {
 			guest.ResourceOf("lab:index:Wait", Wait{}),
 			guest.ResourceOf("lab:index:Trouble", Trouble{}),
 			guest.ResourceOf("lab:index:Parcel", Parcel{}),
+			guest.ResourceOf("lab:index:Reach", Reach{}),
+			guest.ResourceOf("lab:index:Hostile", Hostile{}, guest.Doc("Says "+hostile)),
 		},
 		Functions: []guest.Function{config.labelFunction("lab")},
 	})

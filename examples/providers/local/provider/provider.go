@@ -7,7 +7,10 @@
 // package.
 package provider
 
-import guest "github.com/husk-dev/husk/guest-sdk"
+import (
+	"github.com/husk-dev/husk/abi"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
 
 // New returns the provider, which holds nothing and can be used any number of times.
 func New() guest.Provider {
@@ -19,6 +22,7 @@ func New() guest.Provider {
 		Keywords:    []string{"local", "file", "directory"},
 		License:     "Apache-2.0",
 		Repository:  "https://github.com/husk-dev/husk",
+		Requests:    []abi.CapabilityRequest{{Capability: "fs", Reason: "the directories of the files that the program names", Optional: true}},
 		Resources: []guest.Resource{
 			guest.ResourceOf("local:index/file:File", File{}, guest.Doc("A file with given content.")),
 			guest.ResourceOf("local:index/directory:Directory", Directory{}, guest.Doc("A directory.")),

@@ -12,6 +12,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
@@ -19,9 +20,13 @@ import (
 func New() guest.Provider {
 	return guest.Provider{
 		Name: "openapi", Version: "0.1.0", DisplayName: "OpenAPI",
-		Description:  "Resources and functions of any service that an OpenAPI document describes.",
-		Keywords:     []string{"openapi", "swagger", "http"},
-		License:      "Apache-2.0",
+		Description: "Resources and functions of any service that an OpenAPI document describes.",
+		Keywords:    []string{"openapi", "swagger", "http"},
+		License:     "Apache-2.0",
+		Requests: []abi.CapabilityRequest{
+			{Capability: "http", Reason: "the service, and its document where that is a URL", Optional: true},
+			{Capability: "fs", Reason: "the service's document where that is a file", Optional: true},
+		},
 		Parameterize: parameterize,
 	}
 }

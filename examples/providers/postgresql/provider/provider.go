@@ -6,6 +6,7 @@ package provider
 import (
 	"context"
 
+	"github.com/husk-dev/husk/abi"
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
@@ -20,6 +21,7 @@ func New() guest.Provider {
 		Keywords:    []string{"postgresql", "database"},
 		License:     "Apache-2.0",
 		Repository:  "https://github.com/husk-dev/husk",
+		Requests:    []abi.CapabilityRequest{{Capability: "tcp", Reason: "the server that is configured"}},
 		Config: guest.ConfigOf(func(_ context.Context, c Config) error {
 			return s.configure(c)
 		}),

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/host"
+)
+
+func (a *app) providerAudit() *cobra.Command {
+	return &cobra.Command{
+		Use: "audit [NAME...]", Short: "Compare what providers ask for with what the project grants them",
+		Long: "Compare what the providers of the project ask for with what the project grants them. It fails where\n" +
+			"one needs what it is not granted. Which of it they use is told by --audit-log of up, preview, refresh,\n" +
+			"and destroy.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			project, err := program.LoadProject(a.dir)
+			if err != nil {
+				return err
+			}
+			return a.withPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
+				return a.audit(cmd.Context(), p, project, args)
+			})
+		},
+	}
+}
+
+func (a *app) audit(ctx context.Context, p *plugins.Plugins, project *program.Project, names []string) error {
+	chosen := project.Providers
+	if len(names) > 0 {
+		chosen = nil
+	}
+	for _, name := range names {
+		declared := project.Provider(name)
+		if declared == nil {
+			return fmt.Errorf("there is no provider %s in %s", name, project.File.Name)
+		}
+		chosen = append(chosen, *declared)
+	}
+	audited, lacking := []*plugins.Audited{}, []string{}
+	for i := range chosen {
+		one, err := p.Audit(ctx, &chosen[i])
+		if err != nil {
+			return err
+		}
+		audited = append(audited, one)
+		if one.Lacks() {
+			lacking = append(lacking, one.Name)
+		}
+	}
+	if err := a.writeAudit(audited); err != nil {
+		return err
+	}
+	if len(lacking) > 0 {
+		return &shownError{errors.New("not granted what they need: " + strings.Join(lacking, ", "))}
+	}
+	return nil
+}
+
+func (a *app) writeAudit(audited []*plugins.Audited) error {
+	if a.json {
+		return a.writeJSON(audited)
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, one := range audited {
+		fmt.Fprintf(t, "%s %s\n", display.Escape(one.Name), display.Escape(one.Version))
+		for _, r := range one.Requests {
+			state := "granted"
+			switch {
+			case r.Granted:
+			case r.Optional:
+				state = "not granted"
+			default:
+				state = "NOT GRANTED"
+			}
+			fmt.Fprintf(t, "  asks for\t%s\t%s\n", display.Escape(requestText(r.CapabilityRequest)), state)
+		}
+		for _, g := range one.Grants {
+			line := "  has\t" + display.Escape(strings.TrimSpace(g.Capability+" "+g.Scope))
+			if g.Details != "" {
+				line += "\t" + display.Escape(g.Details)
+			}
+			fmt.Fprintln(t, line)
+		}
+		if len(one.Requests)+len(one.Grants) == 0 {
+			fmt.Fprintf(t, "  asks for nothing, and has nothing\n")
+		}
+	}
+	return writing(t.Flush())
+}
+
+// requestText is a request on one line.
+func requestText(r host.CapabilityRequest) string {
+	text := strings.TrimSpace(r.Capability + " " + r.Scope)
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	if r.Optional {
+		text += " (optional)"
+	}
+	return text
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/host"
+)
+
+// auditLog writes each use of a capability to a file, one JSON object on a line.
+type auditLog struct {
+	file *os.File
+
+	mu  sync.Mutex
+	err error // the first that a line was lost by
+}
+
+// auditEntry is a line of the log.
+type auditEntry struct {
+	Time       time.Time `json:"time"`
+	Provider   string    `json:"provider"`
+	Version    string    `json:"version,omitempty"`
+	Method     string    `json:"method"`
+	Capability string    `json:"capability"`
+	Target     string    `json:"target"`
+	Allowed    bool      `json:"allowed"`
+	Reason     string    `json:"reason,omitempty"`
+}
+
+// openAuditLog appends to a file, which only its owner can read where it is made.
+func openAuditLog(path string) (*auditLog, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--audit-log: %w", err)
+	}
+	return &auditLog{file: file}, nil
+}
+
+// write writes a line. It is safe for concurrent use.
+func (l *auditLog) write(u host.Use) {
+	line, err := json.Marshal(auditEntry(u))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && l.err == nil {
+		_, err = l.file.Write(append(line, '\n'))
+	}
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// close is an error where the log does not have all.
+func (l *auditLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.err, l.file.Close()); err != nil {
+		return fmt.Errorf("the audit log %s is incomplete: %w", l.file.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package wasi
+
+import "path"
+
+// audited lists the uses of the functions that take paths, where the configuration asks
+// for it. Those that only look are listed where they were refused, since there are many of
+// them.
+func audited(functions []function) []function {
+	paths := map[string]struct {
+		verb      string
+		at, other [3]int // the parameters fd, pointer, and length
+		looks     bool
+	}{
+		"path_open":               {"", [3]int{0, 2, 3}, [3]int{}, false},
+		"path_create_directory":   {"make", [3]int{0, 1, 2}, [3]int{}, false},
+		"path_remove_directory":   {"remove", [3]int{0, 1, 2}, [3]int{}, false},
+		"path_unlink_file":        {"remove", [3]int{0, 1, 2}, [3]int{}, false},
+		"path_filestat_get":       {"read", [3]int{0, 2, 3}, [3]int{}, true},
+		"path_filestat_set_times": {"write", [3]int{0, 2, 3}, [3]int{}, false},
+		"path_readlink":           {"read", [3]int{0, 1, 2}, [3]int{}, true},
+		"path_symlink":            {"link", [3]int{2, 3, 4}, [3]int{}, false},
+		"path_rename":             {"rename", [3]int{0, 1, 2}, [3]int{3, 4, 5}, false},
+		"path_link":               {"link", [3]int{0, 2, 3}, [3]int{4, 5, 6}, false},
+	}
+	for i, f := range functions {
+		use := paths[f.name]
+		functions[i].call = func(c *call) Errno {
+			used := c.sys.config.Used
+			if used == nil {
+				return f.call(c)
+			}
+			verb := use.verb
+			if verb == "" {
+				if verb = "read"; c.u64(5)&rightWrite != 0 || c.u32(4)&(openCreate|openTruncate) != 0 {
+					verb = "write"
+				}
+			}
+			target, known := c.guestPath(use.at)
+			c.path = target
+			if use.other != [3]int{} {
+				other, there := c.guestPath(use.other)
+				target, known = target+" to "+written(other), known && there
+			}
+			errno := f.call(c)
+			if denied := errno == errNotcapable || errno == errRofs; known && (denied || !use.looks) {
+				used(verb+" "+written(target), denied)
+			}
+			return errno
+		}
+	}
+	return functions
+}
+
+// guestPath is the absolute path, as the guest sees it, of the parameters fd, pointer, and
+// length. It is not known where these are none.
+func (c *call) guestPath(at [3]int) (text string, known bool) {
+	h, errno := c.directory(c.u32(at[0]))
+	if errno != success {
+		return "", false
+	}
+	name, errno := c.mem.path(c.u32(at[1]), c.u32(at[2]))
+	if errno != success {
+		return "", false
+	}
+	base := h.directory.path
+	if base == "" {
+		base = h.directory.node.path()
+	}
+	return path.Join(base, name), true
+}
+
+// path is the directory's path as guests see it.
+func (n *node) path() string {
+	if n == nil || n.parent == nil {
+		return "/"
+	}
+	return path.Join(n.parent.path(), n.name)
+}
