@@ -97,6 +97,7 @@ func (f *deployFlags) addPreviewOnly(cmd *cobra.Command) {
 
 // addShown adds the flags of all that runs the engine.
 func (f *deployFlags) addShown(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.auditLog, "audit-log", "", "append each use that a provider makes of a capability, or tries to make, to this file as JSON lines")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
 	cmd.Flags().BoolVar(&f.timings, "timings", false, "show what the calls of providers cost, and which steps took the longest")
 	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
@@ -124,9 +125,6 @@ func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command
 	}
 	f.addSelection(cmd)
 	f.addShown(cmd)
-	cmd.Flags().StringVar(&f.auditLog, "audit-log", "", "append each use that a provider makes of a capability, or tries to make, to this file as JSON lines")
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
-	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
 	return cmd
 }
 
