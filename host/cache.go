@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,34 +117,91 @@ func privateDir(dir string) error {
 
 func (c *diskCache) close() error { return os.RemoveAll(c.run) }
 
-// compile compiles a module, or takes it from the cache. A cache that cannot be written is
-// none, and no error.
-func (c *diskCache) compile(module []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
-	entry := c.entry(module)
-	if name, ok := c.restore(entry); ok {
-		compiled, err := compile()
-		c.forget(name)
-		if !isCacheError(err) {
-			return compiled, err
-		}
+// load compiles a module of which only the cache has the code, see [Host.install].
+func (c *diskCache) load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
+	name, ok := c.restore(c.entry(hollow))
+	if !ok {
+		return nil, errNotCached
 	}
+	defer c.forget(name)
+	return compile()
+}
+
+// compile compiles a module, and keeps its code under the name that wazero has for the
+// hollow one. A cache that cannot be written is none, and no error.
+func (c *diskCache) compile(hollow []byte, compile, compileHollow func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
 	c.missing.Lock()
 	defer c.missing.Unlock()
 	compiled, err := compile()
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		compiled, err = compile() // wazero has it in memory by now
 	}
-	if err == nil {
-		c.keep(entry)
+	if code, ok := c.appeared(); ok && err == nil {
+		if err := c.keep(c.entry(hollow), code, compileHollow); err != nil {
+			_ = os.Remove(code) // it is compiled again another time
+		}
 	}
 	return compiled, err
 }
 
-// isCacheError tells whether a compilation failed because an entry is not what wazero
-// takes. It has no error type for that, and would fail again with each attempt.
-func isCacheError(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "compilationcache:")
+// keep makes an entry of a file of code.
+func (c *diskCache) keep(entry, file string, compileHollow func() (wazero.CompiledModule, error)) error {
+	code, err := os.ReadFile(file)
+	if err == nil {
+		err = os.Rename(file, entry+codeSuffix)
+	}
+	if err != nil {
+		return err
+	}
+	hollow, err := compileHollow()
+	if err != nil {
+		return err
+	}
+	named, ok := c.appeared()
+	if !ok {
+		return errNotCached
+	}
+	name := filepath.Base(named)
+	if err := errors.Join(hollow.Close(context.Background()), os.Remove(named)); err != nil {
+		return err
+	}
+	return writeWhole(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...))
 }
+
+// appeared is the file that wazero has written.
+func (c *diskCache) appeared() (path string, ok bool) {
+	files, err := os.ReadDir(c.files)
+	if err != nil {
+		return "", false
+	}
+	for _, file := range files {
+		if _, known := c.restored.Load(file.Name()); !known && isCodeName(file.Name()) {
+			return filepath.Join(c.files, file.Name()), true
+		}
+	}
+	return "", false
+}
+
+// errNotCached is what is not in the cache, or has no seal.
+var errNotCached = errors.New("it is not in the cache")
+
+// read answers the content of a file that was written under the name.
+func (c *diskCache) read(name string) ([]byte, error) {
+	content, err := os.ReadFile(filepath.Join(c.dir, name))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(content) < sealSize || !c.seals.check(name, content[sealSize:], content[:sealSize]):
+		return nil, errNotCached
+	}
+	return content[sealSize:], nil
+}
+
+func (c *diskCache) write(name string, content []byte) error {
+	return writeWhole(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...))
+}
+
+func (c *diskCache) remove(name string) { _ = os.Remove(filepath.Join(c.dir, name)) }
 
 // entry names the code of a module, as the host has rewritten it.
 func (c *diskCache) entry(module []byte) string {
@@ -186,29 +243,6 @@ func (c *diskCache) restore(entry string) (name string, ok bool) {
 func (c *diskCache) forget(name string) {
 	_ = os.Remove(filepath.Join(c.files, name)) // the directory is removed as a whole
 	c.restored.Delete(name)
-}
-
-// keep makes an entry of the file that has appeared, if there is one. What fails here is
-// compiled again another time.
-func (c *diskCache) keep(entry string) {
-	files, err := os.ReadDir(c.files)
-	if err != nil {
-		return
-	}
-	for _, file := range files {
-		name := file.Name()
-		if _, known := c.restored.Load(name); known || !isCodeName(name) {
-			continue
-		}
-		made := filepath.Join(c.files, name)
-		code, err := os.ReadFile(made)
-		if err == nil {
-			err = os.Rename(made, entry+codeSuffix)
-		}
-		if err == nil {
-			_ = writeWhole(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...))
-		}
-	}
 }
 
 // sealed is what a seal says beside the content.

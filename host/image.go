@@ -32,8 +32,11 @@ type snapshot struct {
 // images are the images that all users of a module share. Nothing in them is of any
 // user: an instance that was granted nothing has made them.
 type images struct {
-	// blank is the memory with the module's data, nil where wazero lays it out.
-	blank *snapshot
+	// layOut makes the memory with the module's data; nil where wazero does that.
+	layOut func() (*image.Image, error)
+	once   sync.Once
+	blank  *snapshot
+	failed error
 	// globals are the names of the globals that belong to an image. Without frozen, the
 	// state of instances is more than images hold, and each has to start itself.
 	globals []string
@@ -45,23 +48,35 @@ type images struct {
 	base   *snapshot
 }
 
-// newImages lays out the memory of a module that leaves that to its host.
-func newImages(module *wasmfile.Module, frozen bool) (*images, error) {
+// newImages makes those of a module that may leave the layout of its memory to its host.
+func newImages(module *wasmfile.Module) *images {
 	if !meter.Detachable(module) {
-		return &images{}, nil
+		return &images{}
 	}
-	memory, err := image.Make(uint64(module.Memories[0].Min)*wasmPage, func(memory []byte) error {
-		meter.Lay(module, memory)
-		return nil
+	m := &images{layOut: func() (*image.Image, error) {
+		return image.Make(uint64(module.Memories[0].Min)*wasmPage, func(memory []byte) error {
+			meter.Lay(module, memory)
+			return nil
+		})
+	}}
+	m.globals, m.frozen = meter.Frozen(module)
+	return m
+}
+
+// fresh is what an instance begins with that starts itself: nil as wazero makes it.
+func (m *images) fresh() (*snapshot, error) {
+	m.once.Do(func() {
+		if m.layOut == nil {
+			return
+		}
+		memory, err := m.layOut()
+		if err != nil {
+			m.failed = fmt.Errorf("laying out the module's memory: %w", err)
+			return
+		}
+		m.blank, m.layOut = &snapshot{memory: memory, blank: true}, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("laying out the module's memory: %w", err)
-	}
-	m := &images{blank: &snapshot{memory: memory, blank: true}}
-	if frozen {
-		m.globals, m.frozen = meter.Frozen(module)
-	}
-	return m, nil
+	return m.blank, m.failed
 }
 
 // close frees the images. No instance begins any more.
@@ -82,7 +97,7 @@ func (s *snapshot) close() {
 // neither variables nor directories. It is nil where an instance cannot begin with one.
 func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	m := s.module.images
-	if !m.frozen || len(s.env) > 0 || len(s.files.Mounts()) > 0 {
+	if !m.frozen || s.module.host.config.random != nil || len(s.env) > 0 || len(s.files.Mounts()) > 0 {
 		return nil
 	}
 	m.making.Lock()
@@ -103,11 +118,16 @@ func (m *Module) makeBase(ctx context.Context) *snapshot {
 		return nil
 	}
 	defer donor.release()
+	donor.donates = true
 	// What it takes is the module's, and ends soon.
 	donor.audit, donor.counters.whole, donor.budget = nil, nil, nil
 	var printed bool
 	donor.logger = slog.New(tellTale{&printed})
-	i, err := donor.startFrom(ctx, m.images.blank)
+	fresh, err := m.images.fresh()
+	if err != nil {
+		return nil
+	}
+	i, err := donor.startFrom(ctx, fresh)
 	if err != nil {
 		return nil
 	}
@@ -121,6 +141,13 @@ func (m *Module) makeBase(ctx context.Context) *snapshot {
 	}
 	return base
 }
+
+// An instance that makes the base image may take this long, and use that much fuel: a
+// second's worth, when Go providers need some 10 ms. Users of the module wait for it.
+const (
+	donorTime = 10 * time.Second
+	donorFuel = 1 << 30
+)
 
 // tellTale is a log that only tells that there was something to log.
 type tellTale struct{ told *bool }

@@ -53,7 +53,11 @@ func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	if base := s.baseImage(ctx); base != nil {
 		return s.startFrom(ctx, base)
 	}
-	return s.startFrom(ctx, s.module.images.blank)
+	fresh, err := s.module.images.fresh()
+	if err != nil {
+		return nil, s.fail(methodStart, abi.ErrorKindUnavailable, err.Error())
+	}
+	return s.startFrom(ctx, fresh)
 }
 
 // startFrom makes an instance that begins with the image, and initializes it where it
@@ -203,8 +207,11 @@ func (i *instance) replay(ctx context.Context, step setupStep) error {
 func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {
 	s := i.sandbox
 	config := &s.module.host.config
-	limits := config.limitsOf(method)
-	r := begin(ctx, method, limits, config.grace)
+	limits, grace := config.limitsOf(method), config.grace
+	if s.donates {
+		limits.timeout, limits.fuel, grace = min(limits.timeout, donorTime), min(limits.fuel, donorFuel), 0
+	}
+	r := begin(ctx, method, limits, grace)
 	r.replaying = replaying
 	defer r.finish()
 	if !s.enter(r) {

@@ -115,15 +115,19 @@ var errClosedHost = errors.New("the host is closed")
 // compile ends a loading. One that failed is forgotten, so that it can be tried again.
 func (h *Host) compile(l *loading, digest string, wasm []byte) {
 	defer close(l.done)
-	if l.module, l.err = h.prepare(wasm); l.err != nil {
+	if l.module, l.err = h.prepare(digest, wasm); l.err != nil {
 		h.mu.Lock()
 		delete(h.modules, digest)
 		h.mu.Unlock()
 	}
 }
 
-// prepare admits, meters, and compiles a module.
-func (h *Host) prepare(wasm []byte) (*Module, error) {
+// prepare takes a module that is installed, or admits, meters, and compiles it, and
+// installs it for the next time.
+func (h *Host) prepare(digest string, wasm []byte) (*Module, error) {
+	if installed := h.installed(digest); installed != nil {
+		return installed, nil
+	}
 	decoded, info, err := admit(wasm, h.config)
 	if err != nil {
 		return nil, err
@@ -138,20 +142,10 @@ func (h *Host) prepare(wasm []byte) (*Module, error) {
 	ctx, cancel := context.WithTimeoutCause(h.stopped, time, &ExceededError{LimitCompileTime, uint64(time)})
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
-	compile := func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, metered) }
-	var compiled wazero.CompiledModule
-	if h.cache != nil {
-		compiled, err = h.cache.compile(metered, compile)
-	} else {
-		compiled, err = compile()
-	}
-	switch {
+	m := &Module{Info: info, host: h, images: newImages(decoded), declared: newDeclaration("", "")}
+	switch err = h.install(ctx, m, metered); {
 	case err == nil:
-		images, err := newImages(decoded, h.config.random == nil)
-		if err != nil {
-			return nil, err
-		}
-		return &Module{Info: info, host: h, compiled: compiled, images: images, declared: newDeclaration("", "")}, nil
+		return m, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}

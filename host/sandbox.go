@@ -35,6 +35,8 @@ type sandbox struct {
 	identity  atomic.Pointer[identity]
 	instances *pool
 	setup     setup
+	// donates is set where an instance starts only to make the base image.
+	donates bool
 	// configured is the image of the sandbox as it is set up.
 	configured configured
 

@@ -43,6 +43,10 @@ const (
 	Fuel = prefix + "fuel"
 )
 
+// Version changes with what Rewrite makes of a module, so that what was kept of an
+// earlier one is not taken for it.
+const Version = 1
+
 // GlobalName is the name under which a mutable global of numeric type is exported, so
 // that an image of an instance can be taken. The index is that in the original module.
 func GlobalName(index int) string { return prefix + "global/" + strconv.Itoa(index) }

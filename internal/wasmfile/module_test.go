@@ -284,3 +284,29 @@ func FuzzRead(f *testing.F) {
 		require.Equal(t, before.Imports, after.Imports)
 	})
 }
+
+func TestHollowKeepsAllButTheCode(t *testing.T) {
+	whole := sample().Encode()
+	hollow, err := wasmfile.Hollow(whole, "whole", []byte("sum"))
+	require.NoError(t, err)
+	before, err := read(whole)
+	require.NoError(t, err)
+	after, err := read(hollow)
+	require.NoError(t, err)
+	require.Equal(t, before.Types, after.Types)
+	require.Equal(t, before.Functions, after.Functions)
+	require.Equal(t, before.Exports, after.Exports)
+	require.Equal(t, before.Globals, after.Globals)
+	require.Equal(t, before.Start, after.Start)
+	require.Contains(t, after.Customs, wasmfile.Custom{Name: "whole", Data: []byte("sum")})
+	require.Len(t, after.Bodies, len(before.Bodies))
+	for _, body := range after.Bodies {
+		require.Equal(t, "\x00\x0b", string(after.Bytes(body.Code, body.End)))
+	}
+	runtime := wazero.NewRuntime(t.Context())
+	defer runtime.Close(t.Context())
+	_, err = runtime.CompileModule(t.Context(), hollow)
+	require.NoError(t, err)
+	_, err = wasmfile.Hollow(whole[:len(whole)-1], "", nil)
+	require.ErrorIs(t, err, wasmfile.ErrTruncated)
+}

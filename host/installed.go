@@ -1,0 +1,188 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// What a cache keeps of a module saves all work on its code: that of admission, of the
+// rewriter, and of wazero, which checks every function again even where it has machine
+// code of it. So wazero gets a hollow module, which has no code, under whose name the
+// machine code of the whole one is kept.
+
+// record is what a module is. Its images lie beside it.
+type record struct {
+	Info Info
+	// Globals and Frozen are those of [images]. Detached is set where there is an image of
+	// the module's data.
+	Globals          []string
+	Frozen, Detached bool
+	// Base is nil where there is no base image.
+	Base *recordedBase
+	// Hollow is the module without its code.
+	Hollow []byte
+}
+
+type recordedBase struct {
+	Globals []uint64
+	Elapsed time.Duration
+}
+
+const (
+	// recordVersion changes with what is recorded, and with what admission looks at.
+	recordVersion = 1
+	// codeSection is the custom section of a hollow module that tells its code's hash.
+	codeSection = meter.Module + "/code"
+
+	recordSuffix = ".module"
+	dataSuffix   = ".data"
+	baseSuffix   = ".base"
+)
+
+// recordName names the files for a module. It tells all that they depend on.
+func (h *Host) recordName(digest string) string {
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %s %s/%s %d %d %+v", recordVersion, meter.Version, digest,
+		runtime.GOOS, runtime.GOARCH, h.config.memoryPages(), h.config.most.tableElements, h.config.moduleLimits))
+	return hex.EncodeToString(key[:])
+}
+
+// cached tells whether the host takes modules from a cache. The interpreter has no
+// machine code to keep.
+func (h *Host) cached() bool { return h.cache != nil && !h.config.interpreter }
+
+// installed answers a module from the cache, nil where it is not there whole.
+func (h *Host) installed(digest string) *Module {
+	if !h.cached() {
+		return nil
+	}
+	m, err := h.readRecord(h.recordName(digest))
+	if err != nil {
+		return nil // it is made again
+	}
+	return m
+}
+
+func (h *Host) readRecord(name string) (*Module, error) {
+	text, err := h.cache.read(name + recordSuffix)
+	if err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, err
+	}
+	m := &Module{Info: r.Info, host: h, declared: newDeclaration("", "")}
+	m.images = &images{globals: r.Globals, frozen: r.Frozen}
+	if r.Detached {
+		m.images.layOut = func() (*image.Image, error) { return h.readData(name) }
+	}
+	if base := r.Base; base != nil && h.config.random == nil {
+		memory, err := h.readImage(name + baseSuffix)
+		if err != nil {
+			return nil, err
+		}
+		m.images.base, m.images.made = &snapshot{memory: memory, globals: base.Globals, elapsed: base.Elapsed}, true
+	}
+	m.compiled, err = h.cache.load(r.Hollow, func() (wazero.CompiledModule, error) { return h.compileCached(r.Hollow) })
+	if err != nil {
+		m.images.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// compileCached makes a module of machine code that wazero finds in its files.
+func (h *Host) compileCached(hollow []byte) (wazero.CompiledModule, error) {
+	// wazero looks there before it looks at the context.
+	ctx, cancel := context.WithCancelCause(h.stopped)
+	cancel(errNotCached)
+	return h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compileWorkers), hollow)
+}
+
+func (h *Host) readImage(name string) (*image.Image, error) {
+	encoded, err := h.cache.read(name)
+	if err != nil {
+		return nil, err
+	}
+	return image.Decode(bytes.NewReader(encoded), uint64(h.config.memoryPages())*wasmPage)
+}
+
+// readData reads the image of a module's data, which only instances need that start
+// themselves. Where it is damaged, it is too late to make it again for this one.
+func (h *Host) readData(name string) (*image.Image, error) {
+	data, err := h.readImage(name + dataSuffix)
+	if err != nil {
+		h.cache.remove(name + recordSuffix)
+		err = fmt.Errorf("what is kept of the module cannot be used, and was removed from the cache, try again: %w", err)
+	}
+	return data, err
+}
+
+// install compiles a module, and keeps what it takes to have it without that the next
+// time. What cannot be kept is compiled all the same.
+func (h *Host) install(ctx context.Context, m *Module, metered []byte) error {
+	compile := func(wasm []byte) func() (wazero.CompiledModule, error) {
+		return func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, wasm) }
+	}
+	if !h.cached() {
+		var err error
+		m.compiled, err = compile(metered)()
+		return err
+	}
+	sum := sha256.Sum256(metered)
+	hollow, err := wasmfile.Hollow(metered, codeSection, sum[:])
+	if err != nil {
+		return err
+	}
+	if m.compiled, err = h.cache.compile(hollow, compile(metered), compile(hollow)); err != nil {
+		return err
+	}
+	if h.config.random == nil { // else it has no base image, which others would miss
+		h.record(m, hollow)
+	}
+	return nil
+}
+
+// record writes the record of a module that was compiled. Where it cannot be written,
+// the module is compiled again the next time.
+func (h *Host) record(m *Module, hollow []byte) {
+	if m.images.frozen {
+		m.images.base, m.images.made = m.makeBase(h.stopped), true
+	}
+	name := h.recordName(m.Digest)
+	fresh, err := m.images.fresh()
+	r := record{Info: m.Info, Globals: m.images.globals, Frozen: m.images.frozen, Hollow: hollow}
+	if fresh != nil {
+		r.Detached = true
+		err = errors.Join(err, h.writeImage(name+dataSuffix, fresh.memory))
+	}
+	if base := m.images.base; base != nil {
+		r.Base = &recordedBase{Globals: base.globals, Elapsed: base.elapsed}
+		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
+	}
+	if text, failed := json.Marshal(r); err == nil && failed == nil {
+		_ = h.cache.write(name+recordSuffix, text)
+	}
+}
+
+func (h *Host) writeImage(name string, of *image.Image) error {
+	var encoded bytes.Buffer
+	if err := of.Encode(&encoded); err != nil {
+		return err
+	}
+	return h.cache.write(name, encoded.Bytes())
+}

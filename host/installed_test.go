@@ -1,0 +1,94 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/host"
+)
+
+// What is kept of a module never makes a difference to what it does, whatever becomes
+// of the files.
+func TestInstalledModules(t *testing.T) {
+	wasm := assembly{
+		start:  nop,
+		bodies: map[string]code{"get-schema": returns(answer), "_initialize": nop},
+		data:   map[uint32]string{answer: words(0, contents, 2), contents: "ok"},
+	}.wasm()
+	dir := filepath.Join(t.TempDir(), "cache")
+	t.Setenv("HUSK_TEST_VARIABLE", "x")
+	use := func(t *testing.T, config host.Config) (found error) {
+		t.Helper()
+		h, err := host.New(t.Context(), config.WithCacheDir(dir))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, h.Close(t.Context())) }()
+		m, err := h.LoadBytes(t.Context(), wasm)
+		require.NoError(t, err)
+		require.Contains(t, m.Exports, "_initialize")
+		require.Equal(t, len(wasm), m.Size)
+		// One instance that begins with the base image, and one that has to start itself.
+		for _, grants := range []host.Grants{{}, {Env: []string{"HUSK_TEST_VARIABLE"}}} {
+			p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true, Grants: grants})
+			require.NoError(t, err)
+			got, err := schema(t.Context(), p)
+			require.NoError(t, p.Close())
+			if err != nil {
+				found = err
+				continue
+			}
+			require.Equal(t, "ok", got)
+		}
+		return found
+	}
+	files := func(pattern string) []string {
+		entries, err := filepath.Glob(filepath.Join(dir, pattern))
+		require.NoError(t, err)
+		return entries
+	}
+	kinds := []string{"*.module", "*.base", "*.data", "*.code", "*.seal"}
+	// The data of a module is looked at when it is first needed, which is too late for
+	// that instance only.
+	damaged := func(t *testing.T) {
+		t.Helper()
+		if err := use(t, host.NewConfig()); err != nil {
+			require.ErrorContains(t, err, "was removed from the cache, try again")
+		}
+		require.NoError(t, use(t, host.NewConfig()))
+	}
+	require.NoError(t, use(t, host.NewConfig()))
+	for _, kept := range kinds {
+		require.Len(t, files(kept), 1)
+		content, err := os.ReadFile(files(kept)[0])
+		require.NoError(t, err)
+		t.Run("without "+kept, func(t *testing.T) {
+			require.NoError(t, os.Remove(files(kept)[0]))
+			damaged(t)
+			require.Len(t, files(kept), 1)
+		})
+		for _, at := range []int{0, 20, len(content) / 2, len(content) - 5} {
+			broken := []byte(strings.Clone(string(content)))
+			broken[at] ^= 0x40
+			require.NoError(t, os.WriteFile(files(kept)[0], broken, 0o600))
+			damaged(t)
+			require.NoError(t, os.WriteFile(files(kept)[0], content[:at], 0o600))
+			damaged(t)
+		}
+	}
+	t.Run("other limits", func(t *testing.T) {
+		limits := host.DefaultModuleLimits()
+		limits.Functions = 5
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithModuleLimits(limits))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, h.Close(t.Context())) }()
+		_, err = h.LoadBytes(t.Context(), wasm)
+		var refused *host.LimitError
+		require.ErrorAs(t, err, &refused, "what another host admitted is looked at again")
+	})
+	t.Run("the interpreter", func(t *testing.T) { require.NoError(t, use(t, host.NewConfig().WithInterpreter())) })
+	require.Empty(t, files(".new-*"))
+	require.Empty(t, files("run-*"))
+}
