@@ -35,35 +35,12 @@ func (s *session) configSchema(ctx context.Context) *schema.Object {
 // SDKs write them so for providers of a program. What cannot be read stays text, for
 // the provider to refuse.
 func (s *session) nested(ctx context.Context, config property.Map) property.Map {
-	for name, v := range config.All() {
-		text, ok := v.Plain().AsString()
-		if !ok || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[") {
-			continue
+	for _, v := range config.All() {
+		if schemajson.LooksNested(v) {
+			return schemajson.Nested(s.configSchema(ctx), config)
 		}
-		p := s.configSchema(ctx).Property(name)
-		if p == nil || !isNested(p.Type) {
-			continue
-		}
-		decoded, err := schemajson.Value([]byte(text))
-		if err != nil {
-			continue
-		}
-		if v.IsSecret() {
-			decoded = property.Secret(decoded)
-		}
-		config = config.With(name, decoded)
 	}
 	return config
-}
-
-// isNested reports whether values of a type are lists or objects, and never text.
-func isNested(t *schema.Type) bool {
-	switch {
-	case len(t.OneOf) > 0:
-		return !slices.ContainsFunc(t.OneOf, func(t *schema.Type) bool { return !isNested(t) })
-	default:
-		return t.Kind == schema.KindArray || t.Kind == schema.KindMap || t.Kind == schema.KindObject
-	}
 }
 
 // setCommand is what sets a key of a package's configuration.

@@ -86,4 +86,19 @@ func TestAutonameRefused(t *testing.T) {
 		_, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Resources: []guest.Resource{resource}})
 		require.ErrorContains(t, err, want)
 	}
+	type named struct {
+		Label string `husk:"label,autoname"`
+	}
+	for want, provider := range map[string]guest.Provider{
+		"provider p: configuration: label: autoname is for the inputs of resources": {
+			Config: guest.ConfigOf(func(context.Context, named) error { return nil }),
+		},
+		"provider p: function p:index:f: label: autoname is for the inputs of resources": {
+			Functions: []guest.Function{guest.FunctionOf("p:index:f", func(context.Context, named) (struct{}, error) { return struct{}{}, nil })},
+		},
+	} {
+		provider.Name, provider.Version = "p", "1.0.0"
+		_, err := guest.New(provider)
+		require.EqualError(t, err, want)
+	}
 }

@@ -42,6 +42,9 @@ func register(p Provider) (*server, error) {
 		if err != nil {
 			return nil, errors.New("configuration: " + err.Error())
 		}
+		if err := unnamed(s.config); err != nil {
+			return nil, errors.New("configuration: " + err.Error())
+		}
 		s.configure = p.Config.configure
 		s.pkg.Config = *s.config.Object
 		if t := p.Config.typ; t != nil {
@@ -159,6 +162,9 @@ func (s *server) addFunction(b *shape.Builder, declared *Function) error {
 		return err
 	}
 	args, result, err := functionShapes(b, declared)
+	if err == nil {
+		err = unnamed(args)
+	}
 	if err != nil {
 		return err
 	}
@@ -174,6 +180,14 @@ func (s *server) addFunction(b *shape.Builder, declared *Function) error {
 	})
 	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, described)
 	s.functions[declared.token] = &function{described, args, result, declared.call}
+	return nil
+}
+
+// unnamed refuses what is for the names of resources alone.
+func unnamed(s *shape.Shape) error {
+	if name, _ := s.Autoname(); name != "" {
+		return errors.New(name + ": autoname is for the inputs of resources")
+	}
 	return nil
 }
 

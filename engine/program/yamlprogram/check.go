@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"go.yaml.in/yaml/v3"
@@ -41,7 +42,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 	if ok && r.inputs != nil && r.get == nil {
 		var failures []abi.CheckFailure
 		if r.isProvider() {
-			_, failures = r.inputs.CheckConfig(inputs)
+			_, failures = r.inputs.CheckConfig(schemajson.Nested(r.inputs, inputs))
 		} else {
 			_, failures = r.inputs.Check(r.constants(inputs))
 		}
