@@ -3,18 +3,33 @@ package state
 import (
 	"context"
 	"errors"
+	"time"
 )
 
-// ErrNoBackup says that a stack has no backup.
+// KeptBackups is how many earlier checkpoints a store keeps of a stack: the changes of
+// some days of work, in at most so many times the space of the state.
+const KeptBackups = 10
+
+// BackupInfo is an earlier checkpoint that is kept.
+type BackupInfo struct {
+	// ID names it among those of its stack.
+	ID string `json:"id"`
+	// Written is when it was written as the current one; zero where that is not known.
+	Written time.Time `json:"written"`
+}
+
+// ErrNoBackup says that a stack has no such backup.
 var ErrNoBackup = errors.New("there is no backup")
 
 // Archive is implemented by stores that keep more of a stack than its state: how that
 // was before the last change, and the history of its updates. Whoever calls SetHistory
 // holds the stack's lease.
 type Archive interface {
-	// Backup returns the checkpoint before the last one. The error is ErrNoBackup where
-	// there is none.
-	Backup(ctx context.Context, name StackName) ([]byte, error)
+	// Backups lists the earlier checkpoints, the newest first: the last [KeptBackups].
+	Backups(ctx context.Context, name StackName) ([]BackupInfo, error)
+	// Backup returns an earlier checkpoint. The error is ErrNoBackup where there is none of
+	// that ID.
+	Backup(ctx context.Context, name StackName, id string) ([]byte, error)
 	// History returns the records of updates, the oldest first; none where there are none.
 	History(ctx context.Context, name StackName) ([][]byte, error)
 	// SetHistory replaces the records, each of which is JSON in one line; none remove them.

@@ -3,7 +3,7 @@
 //	meta.json                          {"version": 1}
 //	stacks/<project>/<name>.json       the checkpoint, which Pulumi reads too
 //	stacks/<project>/<name>.*.journal  what happened since, while a run goes on
-//	backups/<project>/<name>.json      the checkpoint before the last one
+//	backups/<project>/<name>.*.json    the checkpoints before it, so many of them
 //	history/<project>/<name>.jsonl     who changed it, when, and how, a line each
 //	locks/<project>/<name>.json        who holds the lease, or held it last
 //
@@ -244,9 +244,10 @@ func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 
 // remedy says what to do where a stack's files are damaged.
 func (s *Store) remedy(f files) string {
-	if there, err := s.exists(f.backup); !there || err != nil {
+	kept, err := s.backupsOf(f)
+	if err != nil || len(kept) == 0 {
 		return "restore it from a backup"
 	}
 	return fmt.Sprintf("restore it from a backup; the checkpoint before the last one is %s, copy it to %s to go back to it",
-		s.fs.Path(f.backup), s.fs.Path(f.checkpoint))
+		s.fs.Path(f.backup(kept[0].stamp)), s.fs.Path(f.checkpoint))
 }

@@ -66,7 +66,7 @@ func TestLayout(t *testing.T) {
 		"stacks/proj/dev.1-0.journal", "stacks/proj/dev.json",
 	}, filesIn(t, dir))
 	require.NoError(t, stack.Close(t.Context()))
-	settled := []string{"backups/proj/dev.json", "locks/proj/dev.json", "meta.json", "stacks/proj/dev.json"}
+	settled := []string{"backups/proj/dev.1-0.json", "locks/proj/dev.json", "meta.json", "stacks/proj/dev.json"}
 	require.Equal(t, settled, filesIn(t, dir))
 
 	before, err := os.ReadFile(filepath.Join(dir, "stacks/proj/dev.json"))
@@ -80,7 +80,11 @@ func TestLayout(t *testing.T) {
 	stack = reopen(t, store)
 	put(t, stack, "b")
 	require.NoError(t, stack.Close(t.Context()))
-	backup, err := os.ReadFile(filepath.Join(dir, "backups/proj/dev.json"))
+	kept, err := store.Backups(t.Context(), stackName)
+	require.NoError(t, err)
+	require.Len(t, kept, 2)
+	require.False(t, kept[0].Written.Before(kept[1].Written))
+	backup, err := store.Backup(t.Context(), stackName, kept[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(backup), "the checkpoint before is kept")
 

@@ -17,7 +17,7 @@ type files struct {
 	name state.StackName
 
 	stacks, checkpoint string
-	backups, backup    string
+	backups            string
 	locks, lock        string
 }
 
@@ -29,7 +29,6 @@ func filesOf(name state.StackName) files {
 		locks:   path.Join("locks", name.Project),
 	}
 	f.checkpoint = path.Join(f.stacks, name.Name+".json")
-	f.backup = path.Join(f.backups, name.Name+".json")
 	f.lock = path.Join(f.locks, name.Name+".json")
 	return f
 }
@@ -51,6 +50,24 @@ func (f files) journalOf(base string) (v stampValue, ok bool) {
 	}
 	n, err := fmt.Sscanf(rest, "%d-%d"+journalSuffix, &v.Token, &v.Sequence)
 	return v, n == 2 && err == nil && path.Base(f.journal(v)) == base
+}
+
+// backup is the file that keeps the checkpoint with the stamp when it is replaced.
+func (f files) backup(checkpoint stampValue) string {
+	return fmt.Sprintf("%s/%s.%s.json", f.backups, f.name.Name, checkpoint.id())
+}
+
+// backupOf returns the stamp of the checkpoint that the file of that name keeps.
+func (f files) backupOf(base string) (v stampValue, ok bool) {
+	rest, ok := strings.CutPrefix(base, f.name.Name+".")
+	if !ok {
+		return v, false
+	}
+	id, ok := strings.CutSuffix(rest, ".json")
+	if ok {
+		v, ok = parseID(id)
+	}
+	return v, ok
 }
 
 // temporary is the file that the lease with the token writes its checkpoint to.

@@ -315,7 +315,7 @@ func (l *lease) Remove(ctx context.Context) error {
 	}
 	s, f := l.store, l.files
 	l.ended = errReleased
-	if err := s.fs.Rename(f.checkpoint, f.backup); err != nil {
+	if err := s.fs.Rename(f.checkpoint, f.backup(l.checkpoint)); err != nil {
 		return fmt.Errorf("removing the stack %s: %w", f.name, err)
 	}
 	backup := path.Join(f.backups, path.Base(l.journalFile()))

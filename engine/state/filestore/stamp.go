@@ -30,6 +30,15 @@ func (v stampValue) before(w stampValue) bool {
 	return v.Token < w.Token || v.Token == w.Token && v.Sequence < w.Sequence
 }
 
+// id names the checkpoint among those of its stack.
+func (v stampValue) id() string { return fmt.Sprintf("%d-%d", v.Token, v.Sequence) }
+
+// parseID reads what id returns, and nothing else.
+func parseID(id string) (v stampValue, ok bool) {
+	n, err := fmt.Sscanf(id, "%d-%d", &v.Token, &v.Sequence)
+	return v, n == 2 && err == nil && v.id() == id
+}
+
 // stamp returns the checkpoint, a JSON object, with the stamp as first member.
 func stamp(checkpoint []byte, v stampValue) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(checkpoint, []byte("{"))

@@ -117,23 +117,6 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	return nil
 }
 
-// keepBackup keeps the checkpoint that is about to be replaced.
-func (l *lease) keepBackup() error {
-	s, f := l.store, l.files
-	if err := s.remove(f.backup); err != nil {
-		return err
-	}
-	if s.fs.Link(f.checkpoint, f.backup) == nil {
-		return nil
-	}
-	// The file system has no links.
-	data, err := s.readFile(f.checkpoint)
-	if err != nil {
-		return err
-	}
-	return s.writeFile(f.backup, data)
-}
-
 // dropJournal begins the journal of the next checkpoint and removes the last one,
 // whose records the checkpoint holds. Where that fails it is of no effect.
 func (l *lease) dropJournal(next stampValue) {

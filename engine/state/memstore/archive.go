@@ -4,23 +4,58 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/husk-dev/husk/engine/state"
 )
 
 var _ state.Archive = (*Store)(nil)
 
-// Backup implements [state.Archive].
-func (s *Store) Backup(ctx context.Context, name state.StackName) ([]byte, error) {
+// backup is a checkpoint that was replaced.
+type backup struct {
+	info state.BackupInfo
+	data []byte
+}
+
+// keep keeps the checkpoint that is about to be replaced.
+func (st *stack) keep() {
+	st.kept++
+	st.backups = append(st.backups, backup{state.BackupInfo{ID: strconv.Itoa(st.kept), Written: st.written}, st.checkpoint})
+	st.backups = st.backups[max(0, len(st.backups)-state.KeptBackups):]
+}
+
+// Backups implements [state.Archive].
+func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
 	if err := check(ctx, name); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st := s.stacks[name]; st != nil && st.backup != nil {
-		return bytes.Clone(st.backup), nil
+	var out []state.BackupInfo
+	if st := s.stacks[name]; st != nil {
+		for _, b := range slices.Backward(st.backups) {
+			out = append(out, b.info)
+		}
 	}
-	return nil, fmt.Errorf("the stack %s: %w", name, state.ErrNoBackup)
+	return out, nil
+}
+
+// Backup implements [state.Archive].
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]byte, error) {
+	if err := check(ctx, name); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st := s.stacks[name]; st != nil {
+		for _, b := range st.backups {
+			if b.info.ID == id {
+				return bytes.Clone(b.data), nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
 }
 
 // History implements [state.Archive].

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -24,8 +25,11 @@ type Store struct {
 
 type stack struct {
 	checkpoint []byte
-	// backup is the checkpoint before, nil where there was none.
-	backup   []byte
+	// backups are the checkpoints before, kept counts those that there ever were, and
+	// written is when the present one was written.
+	backups  []backup
+	kept     int
+	written  time.Time
 	sequence uint64
 	records  [][]byte
 	holder   *lease
@@ -202,8 +206,9 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	if want := st.last(); sequence != want {
 		return &state.SequenceError{Stack: l.name, Got: sequence, Want: want}
 	}
-	st.backup = st.checkpoint
+	st.keep()
 	st.checkpoint, st.sequence, st.records = bytes.Clone(checkpoint), sequence, nil
+	st.written = time.Now()
 	return nil
 }
 

@@ -353,14 +353,37 @@ func archive(t *testing.T, s state.Store) {
 	require.True(t, ok)
 	ctx := t.Context()
 	mustCreate(t, s)
-	_, err := a.Backup(ctx, name)
+	none, err := a.Backups(ctx, name)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	_, err = a.Backup(ctx, name, "1-0")
 	require.ErrorIs(t, err, state.ErrNoBackup)
 	l := mustLease(t, s)
-	require.NoError(t, l.Checkpoint(ctx, 0, checkpoint("one")))
-	require.NoError(t, l.Checkpoint(ctx, 0, checkpoint("two")))
-	backup, err := a.Backup(ctx, name)
+	const changes = state.KeptBackups + 3
+	for n := range uint64(changes) {
+		require.NoError(t, l.Append(ctx, n+1, []byte("x")))
+		require.NoError(t, l.Checkpoint(ctx, n+1, checkpoint(fmt.Sprint("after ", n+1))))
+	}
+	kept, err := a.Backups(ctx, name)
 	require.NoError(t, err)
-	require.Contains(t, string(backup), `"one"`)
+	require.Len(t, kept, state.KeptBackups)
+	for i, info := range kept {
+		backup, err := a.Backup(ctx, name, info.ID)
+		require.NoError(t, err)
+		require.Contains(t, string(backup), fmt.Sprintf("%q", fmt.Sprint("after ", changes-1-i)), "the newest first")
+		if i > 0 {
+			require.False(t, info.Written.After(kept[i-1].Written))
+		}
+	}
+	for _, id := range []string{"", "0", "../dev", "01-1", "999-999", kept[0].ID + "x"} {
+		_, err = a.Backup(ctx, name, id)
+		require.ErrorIs(t, err, state.ErrNoBackup, id)
+	}
+	other := state.StackName{Project: name.Project, Name: name.Name + ".1-2"}
+	require.NoError(t, s.Create(ctx, other, checkpoint("other")))
+	none, err = a.Backups(ctx, other)
+	require.NoError(t, err)
+	require.Empty(t, none, "they are those of another stack")
 
 	records, err := a.History(ctx, name)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -78,26 +79,58 @@ func result(u workspace.Update) string {
 }
 
 func (a *app) stackRestore() *cobra.Command {
-	var yes bool
+	var yes, list bool
 	cmd := &cobra.Command{
-		Use: "restore", Short: "Go back to the state before the last change", Args: arguments(0, 0),
-		Long: "The state before the last deployment or edit takes the place of the present one, and the\n" +
-			"present one can be restored in turn. Nothing real is changed: refresh before the next update.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "restore [BACKUP]", Short: "Go back to an earlier state of the stack", Args: arguments(0, 1),
+		Long: "An earlier state takes the place of the present one, which can be restored in turn: the one\n" +
+			"before the last deployment or edit, or any other that --list shows. Nothing real is changed:\n" +
+			"refresh before the next update.",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := a.agree(yes, "stack restore", "Go back to the state before the last change of the stack "+stack+"?"); err != nil {
+			if list {
+				return a.listBackups(cmd.Context(), w, stack)
+			}
+			id, which := "", "before the last change"
+			if len(args) == 1 {
+				id, which = args[0], "of the backup "+args[0]
+			}
+			if err := a.agree(yes, "stack restore", "Go back to the state "+which+" of the stack "+stack+"?"); err != nil {
 				return err
 			}
-			restored, err := w.Restore(cmd.Context(), stack)
+			restored, err := w.Restore(cmd.Context(), stack, id)
 			if err == nil {
-				a.say("The stack %s has the state before its last change again: %s.", stack, plural(restored.Len(), "resource"))
+				a.say("The stack %s has the state %s again: %s.", stack, strings.Replace(which, "the last", "its last", 1), plural(restored.Len(), "resource"))
 			}
 			return err
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
+	cmd.Flags().BoolVar(&list, "list", false, "list the earlier states that are kept, instead of restoring one")
 	return cmd
+}
+
+func (a *app) listBackups(ctx context.Context, w *workspace.Workspace, stack string) error {
+	backups, err := w.Backups(ctx, stack)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if backups == nil {
+			backups = []workspace.Backup{}
+		}
+		return a.writeJSON(backups)
+	}
+	if len(backups) == 0 {
+		a.say("There is no earlier state of the stack %s.", stack)
+		return nil
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "BACKUP\tWRITTEN\tRESOURCES")
+	for _, b := range backups {
+		fmt.Fprintf(t, "%s\t%s\t%d\n", b.ID, b.Written.Local().Format(time.DateTime), b.Resources)
+	}
+	return writing(t.Flush())
 }

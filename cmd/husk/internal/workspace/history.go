@@ -107,17 +107,62 @@ func (w *Workspace) moveHistory(ctx context.Context, from, to string) error {
 	return err
 }
 
-// Restore makes the checkpoint before the last one the state of a stack again. Done
-// twice, it changes nothing.
-func (w *Workspace) Restore(ctx context.Context, stack string) (restored *state.Snapshot, err error) {
+// Backup is an earlier state of a stack.
+type Backup struct {
+	state.BackupInfo
+	// Resources counts those that deployments made.
+	Resources int `json:"resources"`
+}
+
+// Backups lists the earlier states of a stack, the newest first. No key is needed.
+func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error) {
+	if _, _, err := w.Read(ctx, stack, true); err != nil {
+		return nil, err
+	}
+	a := w.archive()
+	if a == nil {
+		return nil, nil
+	}
+	kept, err := a.Backups(ctx, w.name(stack))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Backup, len(kept))
+	for i, info := range kept {
+		data, err := a.Backup(ctx, w.name(stack), info.ID)
+		if err != nil {
+			return nil, err
+		}
+		snapshot, _, err := state.Decode(ctx, data, nil)
+		if err != nil {
+			return nil, fmt.Errorf("reading the backup %s: %w", info.ID, err)
+		}
+		out[i] = Backup{info, CountResources(snapshot)}
+	}
+	return out, nil
+}
+
+// Restore makes an earlier state the one of a stack again: that before the last change,
+// where id is empty. The present state is a backup then.
+func (w *Workspace) Restore(ctx context.Context, stack, id string) (restored *state.Snapshot, err error) {
 	err = w.Edit(ctx, stack, "stack restore", func(*state.Stack) (*state.Snapshot, error) {
 		a := w.archive()
 		if a == nil {
 			return nil, state.ErrNoBackup
 		}
-		data, err := a.Backup(ctx, w.name(stack))
+		if id == "" {
+			kept, err := a.Backups(ctx, w.name(stack))
+			if err != nil {
+				return nil, err
+			}
+			if len(kept) == 0 {
+				return nil, fmt.Errorf("there is no earlier state of the stack %s", stack)
+			}
+			id = kept[0].ID
+		}
+		data, err := a.Backup(ctx, w.name(stack), id)
 		if errors.Is(err, state.ErrNoBackup) {
-			return nil, fmt.Errorf("there is no earlier state of the stack %s", stack)
+			return nil, fmt.Errorf("there is no earlier state %q of the stack %s: husk stack restore --list lists them", id, stack)
 		}
 		if err == nil {
 			restored, err = w.Decode(ctx, data)

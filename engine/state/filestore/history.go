@@ -13,18 +13,6 @@ import (
 
 var _ state.Archive = (*Store)(nil)
 
-// Backup implements [state.Archive].
-func (s *Store) Backup(ctx context.Context, name state.StackName) ([]byte, error) {
-	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
-		return nil, err
-	}
-	data, err := s.readFile(filesOf(name).backup)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the stack %s: %w", name, state.ErrNoBackup)
-	}
-	return data, err
-}
-
 // history is the directory and the file of a stack's history: a record a line.
 func history(name state.StackName) (dir, file string) {
 	dir = path.Join("history", name.Project)

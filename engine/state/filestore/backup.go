@@ -1,0 +1,98 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// backup is a checkpoint that is kept.
+type backup struct {
+	stamp stampValue
+	entry fs.DirEntry
+}
+
+// backupsOf returns the backups of a stack, the newest first.
+func (s *Store) backupsOf(f files) ([]backup, error) {
+	entries, err := s.fs.ReadDir(f.backups)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []backup
+	for _, entry := range entries {
+		if v, ok := f.backupOf(path.Base(entry.Name())); ok {
+			out = append(out, backup{v, entry})
+		}
+	}
+	slices.SortFunc(out, func(a, b backup) int {
+		return cmp.Or(cmp.Compare(b.stamp.Token, a.stamp.Token), cmp.Compare(b.stamp.Sequence, a.stamp.Sequence))
+	})
+	return out, nil
+}
+
+// Backups implements [state.Archive].
+func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
+	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	kept, err := s.backupsOf(filesOf(name))
+	var out []state.BackupInfo
+	for _, b := range kept {
+		info := state.BackupInfo{ID: b.stamp.id()}
+		if file, err := b.entry.Info(); err == nil {
+			info.Written = file.ModTime()
+		}
+		out = append(out, info)
+	}
+	return out, err
+}
+
+// Backup implements [state.Archive].
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]byte, error) {
+	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	v, ok := parseID(id)
+	if !ok {
+		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
+	}
+	data, err := s.readFile(filesOf(name).backup(v))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the stack %s: %w: %s", name, state.ErrNoBackup, id)
+	}
+	return data, err
+}
+
+// keepBackup keeps the checkpoint that is about to be replaced, and removes backups
+// that are too many.
+func (l *lease) keepBackup() error {
+	s, f := l.store, l.files
+	file := f.backup(l.checkpoint)
+	if err := s.remove(file); err != nil {
+		return err
+	}
+	if s.fs.Link(f.checkpoint, file) != nil {
+		// The file system has no links.
+		data, err := s.readFile(f.checkpoint)
+		if err == nil {
+			err = s.writeFile(file, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	kept, err := s.backupsOf(f)
+	for _, old := range kept[min(len(kept), state.KeptBackups):] {
+		err = errors.Join(err, s.remove(f.backup(old.stamp)))
+	}
+	return err
+}
