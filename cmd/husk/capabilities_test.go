@@ -31,7 +31,7 @@ func printable(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s is not UTF-8: %q", name, text)
 		}
 		for at, r := range text {
-			if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029') {
+			if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029') {
 				line := text[strings.LastIndexByte(text[:at], '\n')+1:]
 				line, _, _ = strings.Cut(line, "\n")
 				ts.Fatalf("%s has %s in it: %q", name, strconv.QuoteRuneToASCII(r), line)

@@ -164,8 +164,12 @@ func (a *app) printf(format string, args ...any) error {
 	return writing(err)
 }
 
-// write writes a result.
+// write writes a result, to programs as it is. What may be of providers or of files does
+// nothing to a terminal.
 func (a *app) write(data []byte) error {
+	if display.IsTerminal(a.out) {
+		data = []byte(display.EscapeLines(string(data)))
+	}
 	_, err := a.out.Write(data)
 	return writing(err)
 }

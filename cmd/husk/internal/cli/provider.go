@@ -62,7 +62,7 @@ func (a *app) providerBuild() *cobra.Command {
 						"path": out, "size": len(built.Bytes), "digest": built.Digest,
 					})
 				}
-				return a.printf("%s %s: %s, %s, %s\n", built.Manifest.Name, built.Manifest.Version, out, megabytes(len(built.Bytes)), built.Digest)
+				return a.printf("%s %s: %s, %s, %s\n", display.Escape(built.Manifest.Name), display.Escape(built.Manifest.Version), out, megabytes(len(built.Bytes)), built.Digest)
 			})
 		},
 	}

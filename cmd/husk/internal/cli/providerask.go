@@ -230,8 +230,7 @@ func (a *app) writeMapping(ctx context.Context, p abi.Provider, args []string) e
 		if a.json {
 			return a.writeJSON(map[string]any{"provider": mapping.Provider, "data": mapping.Data})
 		}
-		_, err = a.out.Write(mapping.Data)
-		return writing(err)
+		return a.write(mapping.Data)
 	}
 	mappings, err := p.GetMappings(ctx, abi.GetMappingsRequest{Key: args[0]})
 	if err != nil {

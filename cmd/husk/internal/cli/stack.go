@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 )
@@ -188,8 +190,13 @@ func (a *app) stackRemove() *cobra.Command {
 
 // writeJSON writes a result as JSON for programs, readable for people.
 func (a *app) writeJSON(v any) error {
-	encoder := json.NewEncoder(a.out)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return writing(encoder.Encode(v))
+	err := encoder.Encode(v)
+	if err == nil {
+		_, err = a.out.Write(display.EscapeJSON(b.Bytes()))
+	}
+	return writing(err)
 }

@@ -98,7 +98,7 @@ func (a *app) stackExport() *cobra.Command {
 				return err
 			}
 			if file == "" {
-				return a.write(data)
+				return a.write(display.EscapeJSON(data))
 			}
 			// It may hold secrets.
 			if err := os.WriteFile(file, data, 0o600); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
@@ -64,7 +65,7 @@ func (a *app) stateModule() *cobra.Command {
 				case !u.Kept:
 					module += " (not kept)"
 				}
-				if err := a.printf("%s\n  %s\n", u.URN, module); err != nil {
+				if err := a.printf("%s\n  %s\n", display.Escape(string(u.URN)), module); err != nil {
 					return err
 				}
 			}

@@ -155,7 +155,7 @@ func value(v any, indent string) string {
 		}
 		return Escape(strings.TrimSuffix(b.String(), "\n"))
 	}
-	text = escapeLines(strings.TrimRight(text, "\n"))
+	text = EscapeLines(strings.TrimRight(text, "\n"))
 	if !strings.Contains(text, "\n") {
 		return text
 	}

@@ -54,7 +54,7 @@ func writeError(out io.Writer, style Style, err error) (told string) {
 	}
 	var b strings.Builder
 	b.WriteString(label + " ")
-	for i, line := range strings.Split(escapeLines(text), "\n") {
+	for i, line := range strings.Split(EscapeLines(text), "\n") {
 		if i > 0 {
 			line = strings.TrimRight(indent+line, " ")
 		}

@@ -1,6 +1,8 @@
 package display
 
 import (
+	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -25,9 +27,9 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// escapeLines is Escape for text that may have several lines. Tabs stay, since
+// EscapeLines is Escape for text that may have several lines. Tabs stay, since
 // carets below a line of a file are aligned with them.
-func escapeLines(text string) string {
+func EscapeLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		parts := strings.Split(strings.TrimSuffix(line, "\r"), "\t")
@@ -37,6 +39,24 @@ func escapeLines(text string) string {
 		lines[i] = strings.Join(parts, "\t")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// EscapeJSON makes JSON safe to show: what JSON lets stand in strings as it is, and a
+// terminal acts on or reorders text by, is written as JSON's own escapes.
+func EscapeJSON(text []byte) []byte {
+	hidden := func(r rune) bool { return r >= 0x7f && unsafe(r) }
+	if bytes.IndexFunc(text, hidden) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
 }
 
 func unsafe(r rune) bool {

@@ -65,7 +65,7 @@ func (j *JSON) write(e engine.Event) {
 	if line[at] = ','; bytes.Equal(line[at+1:], []byte("}\n")) { // an event without fields
 		line = append(line[:at], "}\n"...)
 	}
-	_, _ = j.out.Write(line) // a reader that went away does not stop a deployment
+	_, _ = j.out.Write(EscapeJSON(line)) // a reader that went away does not stop a deployment
 }
 
 func quoted(s string) string {

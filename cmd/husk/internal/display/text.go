@@ -235,7 +235,7 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 	case d.Provider != "":
 		label += style.Strong(Escape(d.Provider)) + ": "
 	}
-	message := escapeLines(strings.TrimRight(d.Message, "\n"))
+	message := EscapeLines(strings.TrimRight(d.Message, "\n"))
 	t.tell("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
 }
 
