@@ -73,26 +73,40 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]
 }
 
 // keepBackup keeps the checkpoint that is about to be replaced, and removes backups
-// that are too many.
+// that are too many. One that is there already stays: a holder whose lease was broken
+// cannot put another checkpoint in its place.
 func (l *lease) keepBackup() error {
 	s, f := l.store, l.files
 	file := f.backup(l.checkpoint)
-	if err := s.remove(file); err != nil {
+	if there, err := s.exists(file); there || err != nil {
 		return err
 	}
-	if s.fs.Link(f.checkpoint, file) != nil {
-		// The file system has no links.
-		data, err := s.readFile(f.checkpoint)
-		if err == nil {
-			err = s.writeFile(file, data)
-		}
-		if err != nil {
-			return err
-		}
+	err := s.fs.Link(f.checkpoint, file)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = l.copyBackup(file) // the file system has no links
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
 	kept, err := s.backupsOf(f)
 	for _, old := range kept[min(len(kept), state.KeptBackups):] {
 		err = errors.Join(err, s.remove(f.backup(old.stamp)))
 	}
 	return err
+}
+
+// copyBackup is keepBackup where there are no links.
+func (l *lease) copyBackup(file string) error {
+	s := l.store
+	data, err := s.readFile(l.files.checkpoint)
+	if err != nil {
+		return err
+	}
+	if was, err := readStamp(data); err != nil || was != l.checkpoint {
+		return l.check() // it is that of another holder by now
+	}
+	if err := s.writeFile(file+temporaryInfix, data); err != nil {
+		return err
+	}
+	return s.fs.Rename(file+temporaryInfix, file)
 }

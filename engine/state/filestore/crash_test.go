@@ -312,7 +312,21 @@ func TestPausedWriterAtEveryOperation(t *testing.T) {
 			snapshot, _, err := state.Load(ctx, store, stackName, plainKeys{}.Open)
 			require.NoError(t, err, "pause at %d", at)
 			require.Equal(t, left, export(t, snapshot), "pause at %d (the other %s)", at, other)
+			requireBackups(t, store, at)
 		}
+	}
+}
+
+// requireBackups requires that each backup is the checkpoint that it is named after.
+func requireBackups(t *testing.T, store *filestore.Store, at int) {
+	t.Helper()
+	kept, err := store.Backups(t.Context(), stackName)
+	require.NoError(t, err)
+	for _, info := range kept {
+		data, err := store.Backup(t.Context(), stackName, info.ID)
+		require.NoError(t, err)
+		token, sequence, _ := strings.Cut(info.ID, "-")
+		require.Contains(t, string(data), fmt.Sprintf(`"sequence":%s,"token":%s}`, sequence, token), "pause at %d", at)
 	}
 }
 
