@@ -2,8 +2,11 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/engine/analysis"
@@ -34,6 +37,10 @@ func (p *Plugins) Policies(ctx context.Context, others []program.PolicyPack) ([]
 }
 
 func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path string) (pack analysis.Pack, err error) {
+	if runsElsewhere(path) {
+		return pack, errors.New("it is a policy pack for Pulumi's own runtimes, which husk does not start: " +
+			"a pack for husk is a .wasm file, or Go source that uses guest-sdk/policy")
+	}
 	module, err := p.Module(ctx, declared.Path, path)
 	if err != nil {
 		return pack, err
@@ -48,6 +55,14 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 	defer p.mu.Unlock()
 	p.policies = append(p.policies, policy)
 	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
+}
+
+// runsElsewhere reports whether a directory holds a policy pack of Pulumi's, which is a
+// program in another language.
+func runsElsewhere(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "PulumiPolicy.yaml"))
+	source, _ := filepath.Glob(filepath.Join(dir, "*.go")) // the pattern is well formed, or there is nothing
+	return err == nil && len(source) == 0
 }
 
 // where says where a project lists modules of a world.
