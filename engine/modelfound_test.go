@@ -21,3 +21,18 @@ func TestCircleOfAnOldCopyKeepsProviders(t *testing.T) {
 		{Do: "up"},
 	})
 }
+
+// What is left alone since the program now makes it depend on what is excluded keeps what
+// it depends on as it is recorded.
+func TestExcludedByNewDependencies(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: plain},
+			{Name: "b", Type: plain, After: []int{0}},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "e", Type: plain},
+			{Name: "b", Type: plain, After: []int{0}},
+		}}, Excludes: []string{"e"}, Dependents: true},
+	})
+}

@@ -35,8 +35,13 @@ func (m *model) narrowed(a act, program enginetest.Program) {
 	previews := map[string]operation{"up": engine.Preview, "refresh": engine.PreviewRefresh, "destroy": engine.PreviewDestroy}
 	operations := map[string]operation{"up": engine.Up, "refresh": engine.Refresh, "destroy": engine.Destroy}
 	before := m.Snapshot()
-	_, foreseen := m.Try(previews[a.Do], program)
+	m.also(func(d *engine.Deployment) { d.DraftPlan = true })
+	result, foreseen := m.Try(previews[a.Do], program)
 	planned := m.Steps()
+	if result.Plan != nil {
+		plan, _ := m.Reread(result.Plan)
+		m.also(func(d *engine.Deployment) { d.Plan = plan })
+	}
 	_, err := m.Try(operations[a.Do], program)
 	require.Equal(m.t, foreseen == nil, err == nil, "a preview tells what the selection lacks: %v, %v", foreseen, err)
 	if err == nil {

@@ -61,9 +61,11 @@ func (p *PlannedResource) allows(op Op) bool {
 	}
 	switch op {
 	case OpSame:
-		return planned(OpSame, OpUpdate, OpCreate, OpCreateReplacement)
+		return planned(OpSame, OpUpdate, OpCreate, OpCreateReplacement, OpImport)
 	case OpUpdate:
 		return planned(OpUpdate, OpCreateReplacement)
+	case OpRead:
+		return planned(OpRead, OpReadReplacement)
 	default:
 		return planned(op)
 	}

@@ -140,6 +140,34 @@ func TestUnknownsOfPlansAreOpen(t *testing.T) {
 	require.ErrorContains(t, err, `proj-dev deviates from the plan: its outputs.made is "by hand", and "made of c-3" was planned`)
 }
 
+// Plans know of imports, reads, and components, and of what their previews do not know.
+func TestPlansOfAllKindsOfResources(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(one(props("size", 7)))
+	other := enginetest.NewStack(t, s.Cloud)
+	program := func(size int) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			own, errOwn := p.Custom(providerType, "own", props("region", "here"))
+			taken, errTaken := p.Custom(plain, "taken", props("size", 7), func(o *abi.ResourceOptions) { o.ImportID = "a-1" })
+			made, errMade := p.Custom(plain, "made", props("from", taken.Out("made")), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+			group, errGroup := p.Component(group, "group", props("size", size, "from", made.Out("made")))
+			_, errRead := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{
+				ID: made.ID, Type: plain, Name: "read", Options: abi.ResourceOptions{Provider: own.Reference()},
+			})
+			return errors.Join(errOwn, errTaken, errMade, errGroup, errRead, p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{
+				URN: group.URN, Outputs: props("made", property.Reference(property.ResourceReference{URN: string(made.URN), HasID: true, ID: made.ID})),
+			}))
+		}
+	}
+	planned(other, program(1))
+	for range 2 {
+		other.Up(program(1))
+	}
+	require.Equal(t, "made-2", other.Resource("read").ID)
+	_, err := other.Try(engine.Up, program(2))
+	require.ErrorContains(t, err, "group deviates from the plan: its inputs.size is 2, and 1 was planned")
+}
+
 // An update makes the same random parts of inputs as its preview.
 func TestPlansKeepSeeds(t *testing.T) {
 	cloud := newCloud()

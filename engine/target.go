@@ -186,7 +186,7 @@ func (d *deployment) selectDeletions(going func(*state.Resource) bool) (pick fun
 	resources := d.recorder.resources()
 	if len(d.chosen.targets) == 0 {
 		for _, res := range resources {
-			if !selected(res) || d.chosen.ExcludeProtected && res.Protect {
+			if !selected(res) || d.chosen.isLeft(res.URN) || d.chosen.ExcludeProtected && res.Protect {
 				stays[res.URN] = true
 			}
 		}
