@@ -310,7 +310,8 @@ func (l *lexer) escape(b *strings.Builder) error {
 		l.at++
 		return nil
 	}
-	if code, _, ok := strings.Cut(strings.TrimPrefix(rest, "u{"), "}"); ok && strings.HasPrefix(rest, "u{") {
+	if end := strings.IndexByte(rest[:min(len(rest), len("u{10ffff}"))], '}'); end > 0 && strings.HasPrefix(rest, "u{") {
+		code := rest[len("u{"):end]
 		r, err := strconv.ParseUint(code, 16, 21)
 		if err != nil {
 			return errEscape
