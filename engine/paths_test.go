@@ -140,3 +140,18 @@ func TestPathsOfCheckFailures(t *testing.T) {
 	_, err := s.Try(engine.Up, nested(props(), ignoring()))
 	require.ErrorContains(t, err, quotedPath+": missing required property")
 }
+
+// A path of ignoreChanges that leads nowhere is told, and no more.
+func TestPathOfIgnoreChangesThatLeadsNowhere(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	ignoring := func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{"a.b"} }
+	s.Up(one(props("a", property.Object(props("b", 1))), ignoring))
+	require.Equal(t, engine.Changes{Same: 1, Update: 1}, s.Up(one(props("a", "text"), ignoring)))
+	var told []string
+	for _, e := range s.Events() {
+		if d, ok := e.(engine.Diagnostic); ok && d.Severity == "info" {
+			told = append(told, d.Message)
+		}
+	}
+	require.Equal(t, []string{"ignoreChanges: the old and the new inputs do not both have a place for a.b"}, told)
+}

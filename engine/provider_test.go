@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -75,6 +76,55 @@ func TestExplicitProvider(t *testing.T) {
 	require.Equal(t, s.Resource("mine").Reference(), s.Resource("a").Provider)
 	require.Nil(t, s.Resource("default"))
 	require.Equal(t, 0, s.Up(withProvider(property.String("north"))).Total())
+}
+
+// A preview in which a provider's configuration is not known yet takes its resources to
+// be updated, says so, and asks it nothing.
+func TestProviderThatIsNotConfiguredYet(t *testing.T) {
+	program := func(region func(p *enginetest.Run) (property.Value, error)) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			at, err := region(p)
+			if err != nil {
+				return err
+			}
+			mine, err := p.Custom(providerType, "mine", props("region", at))
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(plain, "user", props("x", 1), func(o *abi.ResourceOptions) { o.Provider = mine.Reference() })
+			if err != nil {
+				return err
+			}
+			answer, err := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{
+				Token: "test:index:look", Options: abi.FunctionOptions{Provider: mine.Reference()},
+			})
+			if err == nil && answer.Unknown != p.Context.DryRun {
+				err = fmt.Errorf("the answer is unknown: %v", answer.Unknown)
+			}
+			return err
+		}
+	}
+	s := enginetest.NewStack(t, newCloud())
+	s.Cloud.Invoke = func(abi.InvokeRequest) (abi.InvokeResponse, error) { return abi.InvokeResponse{}, nil }
+	_, err := s.Try(engine.Up, program(func(*enginetest.Run) (property.Value, error) { return property.String("here"), nil }))
+	require.NoError(t, err)
+	asked := 0
+	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
+		asked++
+		return abi.DiffResponse{Changes: abi.DiffChangesNone}, nil
+	}
+	later := program(func(p *enginetest.Run) (property.Value, error) {
+		source, err := p.Custom(plain, "source", props())
+		return source.Out("made"), err
+	})
+	_, err = s.Try(engine.Preview, later)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"create source", "update mine", "update user"}, s.Steps())
+	require.Contains(t, s.Warnings(), "the provider's configuration is not known yet: assuming that the resource will be updated")
+	require.Zero(t, asked)
+	_, err = s.Try(engine.Up, later)
+	require.NoError(t, err)
+	require.Equal(t, 1, asked, "an update knows it")
 }
 
 func TestProviderOfAnotherPackageIsRefused(t *testing.T) {
