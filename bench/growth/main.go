@@ -94,6 +94,7 @@ func report(name string, op operation, sizes []int, costs []cost) (all []figures
 			all = append(all, figures.Of(fmt.Sprintf("%s, %d: %s/resource", name, size, what), value/float64(size), unit, 0))
 		}
 		each("time", figures.Micros(costs[i].time), "µs")
+		each("processor time", figures.Micros(costs[i].processor), "µs")
 		each("allocated", costs[i].allocated/1e3, "KB")
 		each("peak heap", costs[i].peak/1e3, "KB")
 		if op.writes {
@@ -104,19 +105,23 @@ func report(name string, op operation, sizes []int, costs []cost) (all []figures
 	if from > len(sizes)-2 {
 		return all // there is nothing to fit a line to
 	}
-	fit := func(what string, goal float64, of func(cost) float64) {
+	fit := func(what string, of func(cost) float64) {
 		var values []float64
 		for _, c := range costs[from:] {
+			if of(c) <= 0 {
+				return
+			}
 			values = append(values, of(c))
 		}
 		title := fmt.Sprintf("%s, %s, %d to %d", name, what, sizes[from], sizes[len(sizes)-1])
-		all = append(all, figures.Of(title, figures.Exponent(sizes[from:], values), "exponent", goal))
+		all = append(all, figures.Of(title, figures.Exponent(sizes[from:], values), "exponent", exponentGoal))
 	}
-	fit("time", exponentGoal, func(c cost) float64 { return float64(c.time) })
-	fit("allocated", exponentGoal, func(c cost) float64 { return c.allocated })
-	fit("peak heap", exponentGoal, func(c cost) float64 { return c.peak })
+	fit("time", func(c cost) float64 { return float64(c.time) })
+	fit("processor time", func(c cost) float64 { return float64(c.processor) })
+	fit("allocated", func(c cost) float64 { return c.allocated })
+	fit("peak heap", func(c cost) float64 { return c.peak })
 	if op.writes {
-		fit("written", exponentGoal, func(c cost) float64 { return c.written })
+		fit("written", func(c cost) float64 { return c.written })
 	}
 	return all
 }

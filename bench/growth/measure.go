@@ -35,7 +35,9 @@ var operations = []operation{
 
 // cost is what one operation took.
 type cost struct {
-	time time.Duration
+	// time is what passed, and processor what was used of all processors, which other
+	// work on the machine disturbs less; 0 where that cannot be told.
+	time, processor time.Duration
 	// allocated and peak are the bytes that were allocated, and in use at once, garbage
 	// that was not yet collected included.
 	allocated, peak float64
@@ -88,9 +90,9 @@ func (s stack) measure(ctx context.Context, op operation, p program) (c cost, er
 	runtime.ReadMemStats(&before)
 	s.store.written.Store(0)
 	peak := watchHeap()
-	start := time.Now()
+	start, used := time.Now(), processorTime()
 	err = s.run(ctx, op, p)
-	c.time = time.Since(start)
+	c.time, c.processor = time.Since(start), processorTime()-used
 	c.peak = peak()
 	runtime.ReadMemStats(&after)
 	c.allocated = float64(after.TotalAlloc - before.TotalAlloc)
