@@ -69,7 +69,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 // deleteAll deletes the recorded resources that the predicate picks, dependents
 // before what they depend on. Failures are in the executor; resources in stays, those
 // that are withheld, and those whose deletion failed, stay with all that they depend on.
-func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool, stays map[urn.URN]bool) error {
+func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool, stays map[urn.URN]bool) (err error) {
 	kept, err := d.withheld()
 	if err != nil {
 		return err
@@ -92,7 +92,10 @@ func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource
 		return err
 	}
 	d.gen.condemn(condemned)
-	for _, antichain := range antichains(condemned) {
+	ahead := &begunAhead{d: d}
+	defer func() { err = errors.Join(err, ahead.end(ctx)) }()
+	groups := antichains(condemned)
+	for i, antichain := range groups {
 		var chains [][]*step
 		var steps []*step
 		for _, res := range antichain {
@@ -107,6 +110,11 @@ func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource
 			steps = append(steps, s)
 			chains = append(chains, []*step{s})
 		}
+		var next []*state.Resource
+		if i+1 < len(groups) {
+			next = groups[i+1]
+		}
+		ahead.group(steps, next)
 		d.exec.runAll(ctx, chains)
 		if err := ctx.Err(); err != nil {
 			return err

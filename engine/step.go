@@ -41,6 +41,8 @@ type step struct {
 	failed bool
 	// began is the operation that was recorded last for the step.
 	began operation
+	// ahead is where a deletion may have been begun ahead of its turn; it may be nil.
+	ahead *begunAhead
 }
 
 // subject is the resource that the step is about.
@@ -320,28 +322,37 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		pending.PendingReplacement = true
 		done = change{replace: [][2]*state.Resource{{o, pending}}}
 	}
-	if !o.Custom || o.External || o.RetainOnDelete || o.PendingReplacement || d.gen.goesWith(o) {
+	if !d.deletes(o) {
 		return d.record(ctx, done)
 	}
-	op, err := d.begin(ctx, state.OperationDeleting, o)
-	if err != nil {
-		return err
+	op, begun := s.ahead.take(o)
+	if !begun {
+		var err error
+		if op, err = d.begin(ctx, state.OperationDeleting, o); err != nil {
+			return err
+		}
 	}
 	s.began = op
 	if !d.dryRun {
-		err = s.provider.Delete(ctx, abi.DeleteRequest{
+		err := s.provider.Delete(ctx, abi.DeleteRequest{
 			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
 			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,
 		})
 		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
 			return errors.Join(err, d.endFailed(ctx, op, err))
 		}
+		s.ahead.deleted(ctx)
 	}
 	done.end = op
 	if err := d.record(ctx, done); err != nil {
 		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
 	}
 	return nil
+}
+
+// deletes reports whether it takes the provider to delete a resource.
+func (d *deployment) deletes(res *state.Resource) bool {
+	return res.Custom && !res.External && !res.RetainOnDelete && !res.PendingReplacement && !d.gen.goesWith(res)
 }
 
 // protects reports whether a deletion is refused, since the resource is protected.

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// begunAhead holds the operations of deletions that were recorded as begun while the
+// deletions before them were being recorded as done: one sync of the disk serves both.
+// None of them goes to its provider before those are done. What is begun and not
+// deleted after all is ended by end.
+type begunAhead struct {
+	d *deployment
+
+	mu sync.Mutex
+	// left is how many deletions of the group under way have not come back from their
+	// providers, and next the resources of the group after it.
+	left int
+	next []*state.Resource
+	// begun has an element for each resource of next, once the group under way is deleted.
+	begun map[*state.Resource]operation
+	wg    sync.WaitGroup
+}
+
+// group tells of the steps that are about to be taken, and of what follows. It waits
+// until what was begun for them is recorded.
+func (a *begunAhead) group(steps []*step, next []*state.Resource) {
+	a.wg.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left, a.next = len(steps), next
+	for _, s := range steps {
+		s.ahead = a
+	}
+}
+
+// deleted is called by a step whose provider has deleted its resource. The last one of
+// the group begins the next group, as much of it as can run at once.
+func (a *begunAhead) deleted(ctx context.Context) {
+	if a == nil || a.d.dryRun {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left--
+	if a.left > 0 || a.d.exec.stopped() {
+		return
+	}
+	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {
+		if !a.d.deletes(res) || res.Protect {
+			continue
+		}
+		a.wg.Go(func() {
+			op, err := a.d.begin(ctx, state.OperationDeleting, res)
+			if err != nil {
+				return // the step finds out for itself
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.begun == nil {
+				a.begun = make(map[*state.Resource]operation)
+			}
+			a.begun[res] = op
+		})
+	}
+}
+
+// take returns the operation of a resource whose deletion was begun ahead.
+func (a *begunAhead) take(res *state.Resource) (op operation, ok bool) {
+	if a == nil {
+		return operation{}, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	op, ok = a.begun[res]
+	delete(a.begun, res)
+	return op, ok
+}
+
+// end ends what was begun and not deleted.
+func (a *begunAhead) end(ctx context.Context) error {
+	a.wg.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var errs []error
+	for _, op := range a.begun {
+		errs = append(errs, a.d.record(ctx, change{end: op}))
+	}
+	a.begun = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,50 @@
+package engine_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+)
+
+// TestStoppedBetweenDeletions: what was begun while the deletion before it was being
+// recorded is neither deleted nor left behind as cut off.
+func TestStoppedBetweenDeletions(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(func(p *enginetest.Run) error {
+		first, err := p.Custom(plain, "first", props("a", 1))
+		if err != nil {
+			return err
+		}
+		second, err := p.Custom(plain, "second", property.MapOf(map[string]property.Value{"a": first.Out("a")}))
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(plain, "third", property.MapOf(map[string]property.Value{"a": second.Out("a")}))
+		return err
+	})
+	stop := make(chan struct{})
+	once := sync.OnceFunc(func() { close(stop) })
+	s.Edit = func(d *engine.Deployment) {
+		d.Stop = stop
+		seen := d.Events
+		d.Events = func(e engine.Event) {
+			if done, ok := e.(engine.StepDone); ok && done.Step.Op == engine.OpDelete {
+				once()
+			}
+			seen(e)
+		}
+	}
+	_, err := s.Try(engine.Destroy, nil)
+	require.ErrorIs(t, err, engine.ErrStopped)
+	require.Nil(t, s.Resource("third"))
+	require.NotNil(t, s.Resource("second"))
+	require.NotNil(t, s.Resource("first"))
+	for _, pending := range s.Snapshot().Operations() {
+		require.Fail(t, "an operation is left behind", "%s %s", pending.Type, pending.Resource.URN)
+	}
+}
