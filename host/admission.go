@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,6 +66,43 @@ func (e *LoadError) Error() string {
 
 func (e *LoadError) Unwrap() error { return e.Err }
 
+// RefusalError is a module that is refused for more than one reason.
+type RefusalError struct {
+	// Reasons are in the order in which they were found.
+	Reasons []error
+}
+
+func (e *RefusalError) Error() string {
+	return fmt.Sprintf("%s (and %d more reasons, which `husk provider inspect` lists)", e.Reasons[0], len(e.Reasons)-1)
+}
+
+// Unwrap answers the reasons.
+func (e *RefusalError) Unwrap() []error { return e.Reasons }
+
+// refusal answers one error for all reasons.
+func refusal(reasons ...error) error {
+	all := flat(reasons)
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return &RefusalError{all}
+}
+
+// flat answers errors in place of those that join them.
+func flat(errs []error) (all []error) {
+	for _, err := range errs {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			all = append(all, flat(joined.Unwrap())...)
+		} else if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
 // SizeError is a module that is too large. Both sizes are in bytes.
 type SizeError struct {
 	Size, Limit int64
@@ -114,8 +150,9 @@ type Info struct {
 	Imports []Import
 	// Exports are the names of the exported functions, sorted.
 	Exports []string
-	// Memory is what the module's memory takes at the start, in bytes.
-	Memory uint64
+	// Memory is what the module's memory takes at the start, in bytes, and MemoryLimit what
+	// an instance of it may have at most: what the module says, or the host.
+	Memory, MemoryLimit uint64
 	// Contents is what the module is made of.
 	Contents Contents
 }
@@ -126,6 +163,8 @@ type Contents struct {
 	Functions, Globals int
 	// LargestFunction is the code of one function in bytes.
 	LargestFunction int
+	// Sections are the parts of the file in their order.
+	Sections []Section
 	// TableElements is how many elements its tables have at the start.
 	TableElements int
 	// DataSegments is how many parts of memory have contents at the start.
@@ -134,13 +173,26 @@ type Contents struct {
 	CustomSections []string
 	// Start is set if code runs as soon as there is an instance.
 	Start bool
+	// Features are the proposals, by now parts of WebAssembly, that it uses. Only [Inspect]
+	// tells them.
+	Features []string
 }
 
-// Inspect tells what is known of a module without compiling it. The error is why it
-// would be refused by a host of that configuration; what could be read until then is
-// there all the same.
+// Section is a part of a module's file.
+type Section struct {
+	Name string
+	// Bytes is its size.
+	Bytes int
+}
+
+// Inspect tells what is known of a module without compiling or running it. The error is
+// why it would be refused by a host of that configuration, a *[RefusalError] if there are
+// several reasons; what could be read is there all the same.
 func Inspect(wasm []byte, config Config) (Info, error) {
-	_, info, err := admit(wasm, config.withDefaults())
+	module, info, err := admit(wasm, config.withDefaults())
+	if module != nil {
+		info.Contents.Features = features(module)
+	}
 	return info, err
 }
 
@@ -155,15 +207,18 @@ func admit(wasm []byte, config Config) (*wasmfile.Module, Info, error) {
 		return nil, info, err
 	}
 	info.describe(module)
-	var manifest error
+	info.MemoryLimit = uint64(config.memoryPages()) * wasmPage
+	for _, m := range module.Memories {
+		if m.HasMax {
+			info.MemoryLimit = min(info.MemoryLimit, uint64(m.Max)*wasmPage)
+		}
+	}
+	var manifest, exports error
 	info.Manifest, manifest = manifestOf(module)
-	if err == nil {
-		err = meter.Check(module)
+	if err == nil { // otherwise some were not read
+		exports = info.checkExports(module)
 	}
-	if err == nil {
-		err = info.check(module, config)
-	}
-	return module, info, cmp.Or(err, manifest)
+	return module, info, refusal(err, meter.Check(module), exports, info.checkNeeds(module, config), manifest)
 }
 
 // describe tells what is in the module.
@@ -189,13 +244,16 @@ func (info *Info) describe(module *wasmfile.Module) {
 	for _, t := range module.Tables {
 		c.TableElements += int(t.Min)
 	}
+	for _, s := range module.Sections {
+		c.Sections = append(c.Sections, Section{wasmfile.SectionName(s.ID), s.End - s.Start})
+	}
 	for _, custom := range module.Customs {
 		c.CustomSections = append(c.CustomSections, custom.Name)
 	}
 }
 
-// check decides whether the module may be a provider or a policy pack.
-func (info *Info) check(module *wasmfile.Module, config Config) error {
+// checkExports decides whether the module may be a provider or a policy pack.
+func (info *Info) checkExports(module *wasmfile.Module) error {
 	exports := map[string]canon.Signature{}
 	memory := false
 	for _, e := range module.Exports {
@@ -210,21 +268,27 @@ func (info *Info) check(module *wasmfile.Module, config Config) error {
 		return ErrCommand
 	}
 	var err error
-	if info.World, err = canon.CheckExports(exports); err != nil {
-		return err
+	info.World, err = canon.CheckExports(exports)
+	var version *canon.VersionError
+	switch {
+	case errors.Is(err, ErrNotProvider), errors.Is(err, canon.ErrTwoWorlds), errors.As(err, &version):
+		return err // what more it lacks says nothing
+	case !memory:
+		return errors.Join(err, errors.New("the module does not export its memory under the name memory"))
 	}
-	if !memory {
-		return errors.New("the module does not export its memory under the name memory")
-	}
+	return err
+}
+
+// checkNeeds decides whether the module may have what it needs.
+func (info *Info) checkNeeds(module *wasmfile.Module, config Config) error {
+	var wrong []error
 	for _, i := range module.Imports {
-		if err := checkImport(i); err != nil {
-			return err
-		}
+		wrong = append(wrong, checkImport(i))
 	}
 	if info.Memory > uint64(config.memoryPages())*wasmPage {
-		return &MemoryError{Needed: info.Memory, Limit: config.memoryLimit}
+		wrong = append(wrong, &MemoryError{Needed: info.Memory, Limit: config.memoryLimit})
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 func checkImport(i wasmfile.Import) error {

@@ -143,6 +143,65 @@ func TestLimitsOfModulesCanBeSet(t *testing.T) {
 	require.EqualValues(t, 3<<16, info.Memory)
 }
 
+func TestAllReasonsOfARefusalAreTold(t *testing.T) {
+	check := "husk:provider/provider@0.1.0#check"
+	create := "husk:provider/provider@0.1.0#create"
+	wasm := assembly{
+		imports: []importEntry{{"env", "f", canon.Signature{}}, {"env", "g", canon.Signature{}}},
+		without: []string{check, create}, memory: "ram", pages: 2000,
+		bodies: map[string]code{"husk:meter/fuel": nop},
+		start:  forever, // it is not run
+	}.wasm()
+	info, err := host.Inspect(wasm, host.NewConfig().WithMemoryLimit(64<<20))
+	var refused *host.RefusalError
+	require.ErrorAs(t, err, &refused)
+	var reasons []string
+	for _, reason := range refused.Reasons {
+		reasons = append(reasons, reason.Error())
+	}
+	require.Equal(t, []string{
+		`the module uses the name "husk:meter/fuel", which is reserved for the host`,
+		"the module does not export " + check,
+		"the module does not export " + create,
+		"the module does not export its memory under the name memory",
+		`the module imports "env" "f", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
+		`the module imports "env" "g", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
+		"the module needs 125 MiB of memory to start, the limit is 64 MiB",
+	}, reasons)
+	var memory *host.MemoryError
+	require.ErrorAs(t, err, &memory)
+	require.True(t, info.Contents.Start)
+
+	// Of a module that cannot be read to its end, it is what could be read.
+	info, err = host.Inspect(append(wasm, 1, 1, 0), host.NewConfig())
+	require.ErrorAs(t, err, &refused)
+	require.Len(t, refused.Reasons, 4)
+	require.IsType(t, &host.FormatError{}, refused.Reasons[0])
+	require.Len(t, info.Imports, 2)
+
+	_, err = newHost(t, host.NewConfig().WithMemoryLimit(64<<20)).LoadBytes(t.Context(), wasm)
+	require.EqualError(t, err, "loading a provider module: "+reasons[0]+" (and 6 more reasons, which `husk provider inspect` lists)")
+}
+
+func TestInspectionNamesFeatures(t *testing.T) {
+	for feature, c := range map[string]code{
+		"bulk memory":            i32Const(0) + i32Const(0) + i32Const(0) + "\xfc\x0b\x00",
+		"sign extension":         i32Const(0) + "\xc0" + drop,
+		"saturating conversions": "\x43\x00\x00\x00\x00\xfc\x00" + drop,
+		"reference types":        "\xd0\x70" + drop,
+		"vectors":                i32Const(0) + "\xfd\x0f" + drop,
+	} {
+		info, err := host.Inspect(assembly{bodies: map[string]code{"check": c + unreachable}}.wasm(), host.NewConfig())
+		require.NoError(t, err)
+		require.Equal(t, []string{feature}, info.Contents.Features)
+	}
+	info, err := host.Inspect(assembly{}.wasm(), host.NewConfig())
+	require.NoError(t, err)
+	require.Empty(t, info.Contents.Features)
+	require.EqualValues(t, host.DefaultMemoryLimit, info.MemoryLimit)
+	require.Equal(t, "type", info.Contents.Sections[0].Name)
+}
+
 func TestFilesThatCannotBeLoaded(t *testing.T) {
 	h := newHost(t, host.NewConfig())
 	dir := t.TempDir()

@@ -1,6 +1,7 @@
 package canon
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -162,7 +163,7 @@ func (w World) exportedVersion(exports map[string]Signature) (version string) {
 
 // CheckExports tells what a module is by its exported functions, and checks that it
 // exports all that such a module must. Errors are ErrNotProvider, ErrTwoWorlds,
-// *VersionError, and *SignatureError.
+// *VersionError, and *SignatureError: all of those, joined, where there are more.
 func CheckExports(exports map[string]Signature) (World, error) {
 	w, version := WorldProvider, WorldProvider.exportedVersion(exports)
 	if v := WorldPolicy.exportedVersion(exports); v != "" {
@@ -178,16 +179,19 @@ func CheckExports(exports map[string]Signature) (World, error) {
 	default:
 		return w, &VersionError{World: w, Module: version, Host: w.version()}
 	}
+	var wrong []error
 	for _, want := range w.ExportTable() {
 		got, ok := exports[want.Name]
 		if !ok {
-			return w, &SignatureError{Name: want.Name, Want: &want.Signature}
-		}
-		if !got.equal(want.Signature) {
-			return w, &SignatureError{Name: want.Name, Want: &want.Signature, Got: &got}
+			wrong = append(wrong, &SignatureError{Name: want.Name, Want: &want.Signature})
+		} else if !got.equal(want.Signature) {
+			wrong = append(wrong, &SignatureError{Name: want.Name, Want: &want.Signature, Got: &got})
 		}
 	}
-	return w, nil
+	if len(wrong) == 1 {
+		return w, wrong[0]
+	}
+	return w, errors.Join(wrong...)
 }
 
 // CheckImport checks an import whose module name begins with the contract's

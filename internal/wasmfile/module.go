@@ -136,6 +136,15 @@ type Module struct {
 	announced *int
 }
 
+// SectionName names a section by its identifier.
+func SectionName(id byte) string {
+	names := [...]string{"custom", "type", "import", "function", "table", "memory", "global", "export", "start", "element", "code", "data", "data count"}
+	if int(id) >= len(names) {
+		return "unknown"
+	}
+	return names[id]
+}
+
 // Section identifiers.
 const (
 	SectionCustom    = 0

@@ -18,14 +18,16 @@ import (
 // inspection is what inspect tells.
 type inspection struct {
 	// Kind is provider or policy pack, empty for a module that is neither.
-	Kind     string         `json:"kind,omitempty"`
-	Name     string         `json:"name,omitempty"`
-	Version  string         `json:"version,omitempty"`
-	SDK      string         `json:"sdk,omitempty"`
-	Digest   string         `json:"digest"`
-	Size     int            `json:"size"`
-	Memory   uint64         `json:"memory"`
-	Manifest *host.Manifest `json:"manifest,omitempty"`
+	Kind    string `json:"kind,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	SDK     string `json:"sdk,omitempty"`
+	Digest  string `json:"digest"`
+	Size    int    `json:"size"`
+	// Memory is what an instance has at the start, and MemoryLimit what it may have.
+	Memory      uint64         `json:"memory"`
+	MemoryLimit uint64         `json:"memoryLimit"`
+	Manifest    *host.Manifest `json:"manifest,omitempty"`
 	// Policies are those of a policy pack.
 	Policies []engine.PolicyInfo `json:"policies,omitempty"`
 	// Requests are the capabilities that the module asks for.
@@ -33,31 +35,51 @@ type inspection struct {
 	Contents moduleContents           `json:"contents"`
 	Imports  []string                 `json:"imports"`
 	Exports  []string                 `json:"exports"`
-	// Refused is why the module may not run, empty if it may.
-	Refused string `json:"refused,omitempty"`
+	// Refused are the reasons why the module may not run, none if it may.
+	Refused []string `json:"refused,omitempty"`
 }
 
 // moduleContents is what a module is made of.
 type moduleContents struct {
-	Functions       int      `json:"functions"`
-	Globals         int      `json:"globals"`
-	LargestFunction int      `json:"largestFunction"`
-	TableElements   int      `json:"tableElements"`
-	DataSegments    int      `json:"dataSegments"`
-	CustomSections  []string `json:"customSections,omitempty"`
-	Start           bool     `json:"start"`
+	Functions       int       `json:"functions"`
+	Globals         int       `json:"globals"`
+	LargestFunction int       `json:"largestFunction"`
+	Sections        []section `json:"sections"`
+	TableElements   int       `json:"tableElements"`
+	DataSegments    int       `json:"dataSegments"`
+	CustomSections  []string  `json:"customSections,omitempty"`
+	Start           bool      `json:"start"`
+	Features        []string  `json:"features,omitempty"`
+}
+
+// section is a part of a module's file.
+type section struct {
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
+}
+
+func contentsOf(c host.Contents) moduleContents {
+	contents := moduleContents{
+		Functions: c.Functions, Globals: c.Globals, LargestFunction: c.LargestFunction,
+		TableElements: c.TableElements, DataSegments: c.DataSegments, CustomSections: c.CustomSections,
+		Start: c.Start, Features: c.Features, Sections: []section{},
+	}
+	for _, s := range c.Sections {
+		contents.Sections = append(contents.Sections, section(s))
+	}
+	return contents
 }
 
 func inspectionOf(info host.Info) inspection {
 	i := inspection{
-		Digest: info.Digest, Size: info.Size, Memory: info.Memory, Manifest: info.Manifest,
-		Contents: moduleContents(info.Contents), Exports: info.Exports, Imports: []string{},
+		Digest: info.Digest, Size: info.Size, Memory: info.Memory, MemoryLimit: info.MemoryLimit, Manifest: info.Manifest,
+		Contents: contentsOf(info.Contents), Exports: info.Exports, Imports: []string{},
 	}
 	for _, imported := range info.Imports {
 		i.Imports = append(i.Imports, imported.Module+" "+imported.Name)
 	}
+	i.Kind = info.World.String()
 	if info.Manifest != nil {
-		i.Kind = info.World.String()
 		i.Name, i.Version, i.SDK = info.Manifest.Name, info.Manifest.Version, info.Manifest.SDK
 		i.Requests = info.Manifest.Requests
 	}
@@ -65,13 +87,14 @@ func inspectionOf(info host.Info) inspection {
 }
 
 func (a *app) providerInspect() *cobra.Command {
-	return &cobra.Command{
+	var ask bool
+	cmd := &cobra.Command{
 		Use: "inspect FILE", Short: "Show what a module is, and what it could ask of the host", Args: arguments(1, 1),
-		Long: "Show what a provider or policy pack is made of, what it asks of the host, and why the host would refuse it,\n" +
-			"if it would. A module that says nothing about itself is asked, in a sandbox without any rights;\n" +
-			"one that is refused is not run.",
+		Long: "Show what a provider or policy pack is made of, what it asks of the host, and all reasons for which the\n" +
+			"host would refuse it, if there are any. A module in a file is read, and not run. With --ask, and where\n" +
+			"it is built of source first, it is also asked who it is, in a sandbox without any rights.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if refused, err := a.inspectRefused(args[0]); refused || err != nil {
+			if shown, err := a.inspectFile(args[0], ask); shown || err != nil {
 				return err
 			}
 			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
@@ -79,9 +102,12 @@ func (a *app) providerInspect() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				shown := inspectionOf(m.Info())
+				info, err := m.Inspect()
+				if err != nil {
+					return err
+				}
+				shown := inspectionOf(info)
 				shown.Name, shown.Version, shown.SDK, shown.Requests = m.Name, m.Version, m.SDK, m.Requests
-				shown.Kind = m.Info().World.String()
 				for _, r := range m.Rules {
 					shown.Policies = append(shown.Policies, engine.PolicyInfo{Name: r.Name, Level: r.Level.String(), Description: r.Description})
 				}
@@ -89,11 +115,13 @@ func (a *app) providerInspect() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&ask, "ask", false, "run the module, to ask who it is")
+	return cmd
 }
 
-// inspectRefused shows the module in a file that the host would refuse. The error then
-// says why.
-func (a *app) inspectRefused(path string) (refused bool, err error) {
+// inspectFile shows the module in a file, unless it is to be asked, too. The error says
+// why it would be refused.
+func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 	if stat, err := os.Stat(path); err != nil || !stat.Mode().IsRegular() || stat.Size() > host.MaxModuleSize {
 		return false, nil // a directory is built first, and what cannot be read is told by then
 	}
@@ -102,17 +130,35 @@ func (a *app) inspectRefused(path string) (refused bool, err error) {
 		return false, err
 	}
 	info, reason := host.Inspect(wasm, host.NewConfig())
-	if reason == nil {
+	if reason == nil && ask {
 		return false, nil
 	}
-	shown := inspectionOf(info)
-	shown.Refused = reason.Error()
+	found := inspectionOf(info)
+	if reason != nil {
+		found.Kind, found.Refused = "", reasonsOf(reason)
+	}
 	if !errors.Is(reason, host.ErrNotWasm) { // there is something to show
-		if err := a.writeInspection(shown); err != nil {
+		if err := a.writeInspection(found); err != nil {
 			return true, err
 		}
 	}
-	return true, &host.LoadError{Path: path, Err: reason}
+	if reason != nil {
+		return true, &host.LoadError{Path: path, Err: reason}
+	}
+	return true, nil
+}
+
+// reasonsOf are the reasons of a refusal.
+func reasonsOf(refused error) []string {
+	reasons := []error{refused}
+	if several, ok := errors.AsType[*host.RefusalError](refused); ok {
+		reasons = several.Reasons
+	}
+	var texts []string
+	for _, reason := range reasons {
+		texts = append(texts, reason.Error())
+	}
+	return texts
 }
 
 func (a *app) writeInspection(i inspection) error {
@@ -130,11 +176,13 @@ func (a *app) writeInspection(i inspection) error {
 			row([]string{name, ""}[min(n, 1)], value)
 		}
 	}
-	if i.Refused != "" {
-		row("refused", i.Refused)
-	}
+	rows("refused", i.Refused)
 	if i.Kind != "" {
-		row(i.Kind, i.Name+" "+i.Version)
+		name := "its name is not in the file: --ask runs it to learn that"
+		if i.Name != "" {
+			name = i.Name + " " + i.Version
+		}
+		row(i.Kind, name)
 	}
 	var policies []string
 	for _, p := range i.Policies {
@@ -147,8 +195,18 @@ func (a *app) writeInspection(i inspection) error {
 	row("manifest", manifest)
 	row("digest", i.Digest)
 	row("size", megabytes(i.Size))
-	row("memory at start", megabytes(int(i.Memory)))
+	row("memory", fmt.Sprintf("%s at the start, at most %s", megabytes(int(i.Memory)), megabytes(int(i.MemoryLimit))))
 	c := i.Contents
+	var sections []string
+	for _, s := range c.Sections {
+		sections = append(sections, fmt.Sprintf("%s %d", s.Name, s.Bytes))
+	}
+	if len(sections) > 0 {
+		row("sections", strings.Join(sections, ", ")+" bytes")
+	}
+	if len(c.Features) > 0 {
+		row("features", strings.Join(c.Features, ", "))
+	}
 	row("functions", fmt.Sprintf("%d, the largest has %d bytes", c.Functions, c.LargestFunction))
 	row("globals", fmt.Sprint(c.Globals))
 	row("table elements", fmt.Sprint(c.TableElements))

@@ -30,6 +30,15 @@ type Module struct {
 // Info tells what is known of the module without running it.
 func (m *Module) Info() host.Info { return m.module.Info }
 
+// Inspect looks into the module. It is one that the host takes.
+func (m *Module) Inspect() (host.Info, error) {
+	wasm, err := m.wasm()
+	if err != nil {
+		return host.Info{}, err
+	}
+	return host.Inspect(wasm, host.NewConfig())
+}
+
 // Module loads the module at a path, a .wasm file or a directory of Go source,
 // once for all callers. name is the provider's, for messages; it may be empty. The
 // error is os.ErrNotExist where there is nothing at the path.

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/husk-dev/husk/bench/internal/figures"
+)
+
+// process is what the process holds at one moment.
+type process struct {
+	// heap is what Go's heap has in use after a collection, and resident all memory of the
+	// process, in bytes.
+	heap, resident float64
+	goroutines     float64
+	// files is how many file descriptors are open.
+	files float64
+}
+
+// look tells what the process holds. Systems without /proc tell less: resident is what Go
+// took from the system then, and files is 1.
+func look() process {
+	debug.FreeOSMemory()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	p := process{
+		heap: float64(stats.HeapInuse), resident: float64(stats.Sys - stats.HeapReleased),
+		goroutines: float64(runtime.NumGoroutine()), files: 1,
+	}
+	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
+		p.files = float64(len(open))
+	}
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		if _, rest, ok := strings.Cut(string(status), "VmRSS:"); ok {
+			if kib, err := strconv.Atoi(strings.Fields(rest)[0]); err == nil {
+				p.resident = float64(kib) * 1024
+			}
+		}
+	}
+	return p
+}
+
+// What may be more at the end than at the begin, as a factor. Memory of the process moves by
+// some percent with the state of Go's heap.
+const (
+	memoryGoal = 1.1
+	countGoal  = 1
+)
+
+// since are the figures of what was done since an earlier moment.
+func (p process) since(begin process, what string) []figures.Figure {
+	name := func(of string) string { return fmt.Sprintf("%s, %s at the end to the begin", what, of) }
+	return []figures.Figure{
+		figures.Of(name("memory of the process"), p.resident/begin.resident, "x", memoryGoal),
+		figures.Of(name("Go's heap"), p.heap/begin.heap, "x", memoryGoal),
+		figures.Of(name("goroutines"), p.goroutines/begin.goroutines, "x", countGoal),
+		figures.Of(name("file descriptors"), p.files/begin.files, "x", countGoal),
+		figures.Of(what+", memory of the process at the end", p.resident/1e6, "MB", 0),
+	}
+}
