@@ -131,6 +131,42 @@ func TestProviderTest(t *testing.T) {
 			"--config", "baseUrl="+store.URL+"/v2", "--config", "token=t0ken", "--config", "username=admin", "--config", "password=pa55")
 		require.Equal(t, "map[] map[] map[] map[]", store.Contents(), "nothing is left behind")
 	})
+	t.Run("openapi with the operator's credentials", func(t *testing.T) { credentials(t, husk.Project(t), providers) })
+}
+
+// credentials deploys something at a service that wants a token, which the host puts
+// in place of what the provider sends: neither the provider nor its configuration has it.
+func credentials(t *testing.T, p *commandtest.Project, providers string) {
+	const document = "providers/openapi/provider/testdata/petstore.yaml"
+	store := petstore.New(t, document)
+	text, err := os.ReadFile(document)
+	require.NoError(t, err)
+	p.Write("petstore.yaml", string(text))
+	p.Write("Husk.yaml", fmt.Sprintf(`name: shop
+runtime: yaml
+plugins:
+  providers:
+    - name: openapi
+      path: %[1]q
+      grants:
+        fs: [.]
+        http: [{url: %[2]q, headers: {Authorization: {prefix: "Bearer ", config: storeToken}}}]
+packages:
+  petstore: {source: openapi, parameters: [./petstore.yaml, petstore]}
+config:
+  petstore:baseUrl: %[2]s/v2
+  petstore:token: placeholder
+resources:
+  ann: {type: "petstore:Owner", properties: {name: Ann, email: ann@example.org}}
+`, filepath.Join(providers, "openapi"), store.URL))
+	p.Run("stack", "init", "dev")
+	p.Run("config", "set", "storeToken", "t0ken", "--secret")
+	p.Deploy("up", "--yes", "--audit-log", "audit.log")
+	require.Contains(t, store.Contents(), "Ann")
+	require.Contains(t, p.Read("audit.log"), `"target":"POST `+store.URL+`/v2/owners","allowed":true`)
+	require.NotContains(t, p.Read("audit.log")+p.Printed.String()+p.Run("stack", "export", "--show-secrets"), "t0ken")
+	p.Deploy("destroy", "--yes")
+	require.NotContains(t, store.Contents(), "Ann")
 }
 
 // requireReport tests an example in the project.
