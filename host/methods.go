@@ -45,8 +45,7 @@ func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeReq
 
 // Configure configures all instances.
 func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
-	space := spaceOf(request.URN)
-	p.space.Store(&space)
+	p.resource.Store(&request.URN)
 	_, err := establish(ctx, &p.sandbox, "configure", true, request, answerless((*canon.Guest).Configure))
 	return err
 }

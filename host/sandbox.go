@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
@@ -23,7 +24,7 @@ type sandbox struct {
 	http      *httpClient
 	tcp       []TCPGrant
 	store     abi.KV
-	space     atomic.Pointer[string] // of the store
+	resource  atomic.Pointer[urn.URN] // which configured it; nil before
 	audit     func(Use)
 	logRate   *logRate
 	health    health
@@ -96,13 +97,19 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.logRate = newLogRate(most.logRate)
 	s.health.crashes, s.health.window = most.crashes, most.crashWindow
 	s.counters.whole = &m.host.counters
-	space := spaceOf("")
-	s.space.Store(&space)
 	s.identity.Store(&identity{name: name})
 	if manifest := m.Manifest; manifest != nil {
 		s.identity.Store(&identity{manifest.Name, manifest.Version})
 	}
 	return nil
+}
+
+// configuredAs is the provider resource that it was configured for, empty before that.
+func (s *sandbox) configuredAs() urn.URN {
+	if u := s.resource.Load(); u != nil {
+		return *u
+	}
+	return ""
 }
 
 // Digest is the SHA-256 of the module.
