@@ -59,7 +59,8 @@ func TestArgumentsAreCopiedBeforeTheyAreChecked(t *testing.T) {
 	p := provide(t, newHost(t, host.NewConfig()), assemble(t, "allocator-rewrites.wat"), host.ProviderOptions{Grants: host.Grants{KV: store}})
 	_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
 	require.ErrorIs(t, err, abi.ErrNotFound)
-	require.Equal(t, []string{"harmless"}, store.keys)
+	require.Len(t, store.keys, 1)
+	require.True(t, strings.HasSuffix(store.keys[0], "harmless"), store.keys[0]) // after what is the host's own
 }
 
 // TestCrashesLeaveNothingBehind crashes a module again and again, in configurations that
