@@ -133,9 +133,12 @@ func outcome(answer string, err error) string {
 // offset is where in the file something is wrong, which is of no interest here.
 var offset = regexp.MustCompile(` at offset \d+`)
 
-// refusal writes why a module was refused as entries do: the type of the error, if there
-// is one for it, and its text.
+// refusal writes why a module was refused, first of all, as entries do: the type of the
+// error, if there is one for it, and its text.
 func refusal(err error) string {
+	if several, ok := errors.AsType[*host.RefusalError](err); ok {
+		err = several.Reasons[0]
+	}
 	text := offset.ReplaceAllString(err.Error(), "")
 	_, name, _ := strings.Cut(fmt.Sprintf("%T", err), ".")
 	if unicode.IsUpper(rune(name[0])) {
