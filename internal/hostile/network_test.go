@@ -110,8 +110,9 @@ func TestProxiesAreNotAsked(t *testing.T) {
 // TestACallEndsWhileItWaits has a module wait for an endpoint that never answers, or that
 // answers a byte now and then. The host waits on its behalf, and must not wait longer.
 func TestACallEndsWhileItWaits(t *testing.T) {
-	ended := make(chan struct{})
+	var arrived, ended chan struct{} // of the request that is sent
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
 		if r.URL.Path == "/drips" {
 			for r.Context().Err() == nil {
 				io.WriteString(w, "x")
@@ -119,14 +120,18 @@ func TestACallEndsWhileItWaits(t *testing.T) {
 			}
 		}
 		<-r.Context().Done() // the host has hung up
-		ended <- struct{}{}
+		close(ended)
 	}))
 	defer server.Close()
 	p := requester(t, host.NewConfig(), server.URL)
 	for _, path := range []string{"/silent", "/drips"} {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errInTime)
+		arrived, ended = make(chan struct{}), make(chan struct{})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			<-arrived
+			cancel(errInTime)
+		}()
 		_, err := get(ctx, p, server.URL+path)
-		cancel()
 		require.ErrorIs(t, err, abi.ErrCancelled)
 		<-ended
 	}
