@@ -91,9 +91,20 @@ func (s *server) in(ctx context.Context, database string, do func(*pgx.Conn) err
 	return errors.Join(do(conn), conn.Close(context.WithoutCancel(ctx)))
 }
 
-// within calls do in a transaction.
+// within calls do in a transaction. Until it ends, cancelling leaves nothing behind: the
+// server drops what a closed connection has begun.
 func (s *server) within(ctx context.Context, database string, options pgx.TxOptions, do func(pgx.Tx) error) error {
-	return s.in(ctx, database, func(conn *pgx.Conn) error { return pgx.BeginTxFunc(ctx, conn, options, do) })
+	return s.in(ctx, database, func(conn *pgx.Conn) error {
+		tx, err := conn.BeginTx(ctx, options)
+		if err != nil {
+			return err
+		}
+		if err := do(tx); err != nil {
+			return err
+		}
+		// Nobody would know what became of a commit that was cancelled.
+		return tx.Commit(context.WithoutCancel(ctx))
+	})
 }
 
 // run executes statements in one transaction.
@@ -108,10 +119,13 @@ func (s *server) run(ctx context.Context, database string, statements ...string)
 	})
 }
 
-// execute runs a statement that cannot be in a transaction.
+// execute runs a statement that cannot be in a transaction, to its end.
 func (s *server) execute(ctx context.Context, statement string) error {
 	return s.in(ctx, "", func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, statement)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, err := conn.Exec(context.WithoutCancel(ctx), statement)
 		return err
 	})
 }
