@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,25 +18,31 @@ import (
 // guest is a piece of work of a module, with an instance for each variant.
 type guest struct {
 	name string
-	// standard is set for standard Go, and not for LLVM.
+	// standard is set for standard Go, and not for what LLVM makes of C and TinyGo.
 	standard  bool
 	instances [variants]*instance
 	run       func(context.Context, *instance) error
 }
 
-// module is what guests are in. dir is its source.
+// module is what guests are in: dir is its source, or wasm the module itself, or file it.
 type module struct {
 	dir, file string
+	wasm      []byte
 	guests    []guest
 }
+
+// cKernels is the module of c/kernels.c.
+//
+//go:embed c/kernels.wasm
+var cKernels []byte
 
 // modules are all guests. The arguments of kernels make them take some milliseconds.
 func modules(wazero string) []module {
 	kernel := func(name string, n uint64) guest {
 		return guest{name: "Go " + name, standard: true, run: func(ctx context.Context, i *instance) error { return i.call(ctx, name, n) }}
 	}
-	llvm := func(name string, args ...uint64) guest {
-		return guest{name: "LLVM " + name, run: func(ctx context.Context, i *instance) error { return i.call(ctx, name, args...) }}
+	other := func(language, name string, args ...uint64) guest {
+		return guest{name: language + " " + name, run: func(ctx context.Context, i *instance) error { return i.call(ctx, name, args...) }}
 	}
 	return []module{
 		{dir: "bench/metering/kernels", guests: []guest{
@@ -45,8 +52,12 @@ func modules(wazero string) []module {
 		{dir: "examples/providers/random", guests: []guest{{name: "Go provider random: check and diff", standard: true, run: checkAndDiff}}},
 		{dir: "examples/providers/tls", guests: []guest{{name: "Go provider tls: create a key", standard: true, run: createKey}}},
 		{file: filepath.Join(wazero, "internal/integration_test/bench/testdata/case.wasm"), guests: []guest{
-			llvm("fibonacci", 25), llvm("string_manipulation", 2000),
-			llvm("reverse_array", 100_000), llvm("random_mat_mul", 100),
+			other("TinyGo", "fibonacci", 25), other("TinyGo", "string_manipulation", 2000),
+			other("TinyGo", "reverse_array", 100_000), other("TinyGo", "random_mat_mul", 100),
+		}},
+		{wasm: cKernels, guests: []guest{
+			other("C", "fibonacci", 25), other("C", "sieve", 1<<20), other("C", "matrix", 100),
+			other("C", "sort", 20_000), other("C", "hash", 20_000),
 		}},
 	}
 }
@@ -64,10 +75,11 @@ func loadGuests(ctx context.Context) ([]guest, error) {
 	}
 	var all []guest
 	for _, m := range modules(strings.TrimSpace(string(wazero))) {
-		var wasm []byte
-		if m.dir != "" {
+		wasm := m.wasm
+		switch {
+		case m.dir != "":
 			wasm, err = builder.Build(ctx, m.dir)
-		} else {
+		case m.file != "":
 			wasm, err = os.ReadFile(m.file)
 		}
 		if err != nil {

@@ -80,7 +80,7 @@ func (i *instance) imports(ctx context.Context, runtime wazero.Runtime) error {
 	if err != nil {
 		return err
 	}
-	// The module of LLVM has an import that the functions which are measured do not use.
+	// The module of TinyGo has an import that the functions which are measured do not use.
 	_, err = runtime.NewHostModuleBuilder("env").NewFunctionBuilder().
 		WithFunc(func(int32, int32) { panic("not for benchmarks") }).Export("get_random_string").Instantiate(ctx)
 	if err != nil {

@@ -2,8 +2,8 @@
 // in plain wazero, where nothing stops them, metered as the host runs them, and with
 // wazero's own way, WithCloseOnContextDone. All run in turn, round by round.
 //
-// Most guests are standard Go, as providers are. Those of LLVM are the module of wazero's
-// own benchmarks, written in TinyGo, whose loops are like those of C.
+// Most guests are standard Go, as providers are. The others are of C, and of wazero's own
+// benchmarks, written in TinyGo.
 //
 //	go run ./bench/metering [-n rounds] [-json]
 package main
@@ -48,7 +48,7 @@ func measure(ctx context.Context, rounds int) (all []figures.Figure, err error) 
 		ratios[g.standard] = append(ratios[g.standard], ratio(metered))
 	}
 	return append(all,
-		figures.Of("median of LLVM guests, metered", figures.Median(ratios[false]), "x", 0),
+		figures.Of("median of C and TinyGo guests, metered", figures.Median(ratios[false]), "x", 0),
 		figures.Of("median of Go guests, metered", figures.Median(ratios[true]), "x", goal),
 	), nil
 }
