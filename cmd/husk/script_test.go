@@ -43,13 +43,19 @@ func TestMain(m *testing.M) {
 // and may use the commands of [commands] beside testscript's own.
 func TestScripts(t *testing.T) {
 	shared := newSharedParts(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	params := testscript.Params{
 		Setup:               shared.setup,
 		Cmds:                commands,
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
-	})
+	}
+	for _, name := range raceScripts {
+		params.Files = append(params.Files, filepath.Join("testdata", "script", name+".txtar"))
+	}
+	if params.Files == nil {
+		params.Dir = "testdata/script"
+	}
+	testscript.Run(t, params)
 }
 
 // sharedParts are what all scripts use, so that nothing is built or compiled twice.
