@@ -128,7 +128,9 @@ func FuzzValidity(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(wasm)
 	}
-	f.Add(generate([]byte("some module that is generated")).Encode())
+	generated := generate([]byte("some module that is generated")).Encode()
+	f.Add(generated)
+	f.Add(append(generated[:len(generated):len(generated)], wasmtest.Section(0, wasmtest.Text(""))...))
 	runtime := wazero.NewRuntimeWithConfig(f.Context(), wazero.NewRuntimeConfigInterpreter())
 	f.Cleanup(func() { runtime.Close(context.Background()) })
 	f.Fuzz(func(t *testing.T, wasm []byte) {

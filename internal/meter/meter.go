@@ -218,10 +218,11 @@ func (w *rewriter) section(s wasmfile.Section) {
 }
 
 // custom keeps a custom section, except for debugging information, whose offsets into
-// the code are wrong from now on.
+// the code are wrong from now on, and for one that says nothing, which wazero does not
+// read at the end of a module.
 func (w *rewriter) custom(s wasmfile.Section) {
 	custom := w.m.Customs[s.Custom]
-	if strings.HasPrefix(custom.Name, ".debug_") {
+	if strings.HasPrefix(custom.Name, ".debug_") || len(custom.Data) == 0 && custom.Name != wasmfile.NameSection {
 		return
 	}
 	data := custom.Data
