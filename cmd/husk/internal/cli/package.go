@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +38,9 @@ func (a *app) packageAdd() *cobra.Command {
 			}
 			var made *plugins.MadePackage
 			err = a.withPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
+				if err := unlisted(cmd.Context(), p, project, args[0]); err != nil {
+					return err
+				}
 				made, err = p.MakePackage(cmd.Context(), args[0], args[1:], extension)
 				return err
 			})
@@ -58,4 +65,29 @@ func (a *app) packageAdd() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// unlisted is an error where a provider is given by its path, and not by the name that
+// the project lists it under.
+func unlisted(ctx context.Context, p *plugins.Plugins, project *program.Project, given string) error {
+	if _, err := os.Stat(given); err != nil || project.Provider(given) != nil || project.Package(given).Parameterized() {
+		return nil
+	}
+	m, err := p.Module(ctx, "", given)
+	if err != nil {
+		return err
+	}
+	path, err := filepath.Abs(given)
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(project.Dir)
+	if err != nil {
+		return err
+	}
+	if relative, err := filepath.Rel(dir, path); err == nil {
+		path = filepath.ToSlash(relative)
+	}
+	return fmt.Errorf("%s is a path; list the provider in %s, under plugins.providers:\n  - name: %s\n    path: %s\nand give its name: husk package add %[3]s",
+		given, project.File.Name, display.Escape(m.Name), path)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -95,17 +96,24 @@ func (a *app) providerSchema() *cobra.Command {
 }
 
 // projectOf returns the project that says what a name stands for, nil where it is
-// the path of a module.
+// the path of a module. What a project lists goes before a file of the same name.
 func (a *app) projectOf(name string) (*program.Project, error) {
-	if _, err := os.Stat(name); err == nil {
+	_, missing := os.Stat(name)
+	if missing == nil && strings.ContainsAny(name, `./\`) {
 		return nil, nil
 	}
 	project, err := program.LoadProject(a.dir)
+	if err == nil && (missing != nil || project.Provider(name) != nil || project.Package(name).Parameterized()) {
+		return project, nil
+	}
+	if missing == nil {
+		return nil, nil
+	}
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
 		return nil, fmt.Errorf("there is no file %s, and no project in %s that could list a provider of that name", name, a.dir)
 	}
-	return project, err
+	return nil, err
 }
 
 // schemaOf returns the schema of a provider or package of a project, or of the

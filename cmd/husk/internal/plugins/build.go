@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 
 	"github.com/husk-dev/husk/host"
 )
@@ -22,7 +23,11 @@ type Built struct {
 // It must load and answer a handshake. Deployments use modules without a manifest
 // just as well, so they do not go to the length of compiling each build twice.
 func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
-	wasm, module, err := p.build(ctx, dir, dir, p.builder.BuildDocumented)
+	name := dir
+	if abs, err := filepath.Abs(dir); err == nil {
+		name = filepath.Base(abs)
+	}
+	wasm, module, err := p.build(ctx, name, dir, p.builder.BuildDocumented)
 	if err != nil {
 		return nil, err
 	}
