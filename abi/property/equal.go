@@ -80,7 +80,14 @@ func (c comparison) equalArrays(a, b []Value) bool {
 }
 
 func (c comparison) equalMaps(m, n Map) bool {
-	for _, p := range pairs(m, n) {
+	a, b := m.entries, n.entries
+	for len(a) > 0 && len(b) > 0 && a[0].Key == b[0].Key { // most often all keys are the same
+		if !c.equal(a[0].Value, b[0].Value) {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+	for _, p := range pairs(Map{entries: a}, Map{entries: b}) {
 		if !c.equal(p.v, p.w) {
 			return false
 		}

@@ -71,8 +71,22 @@ func MapOf(m map[string]Value) Map {
 // Len returns the number of entries.
 func (m Map) Len() int { return len(m.entries) }
 
+// find returns where key is, or would be. It is the inner loop of much, and entries are
+// large: package slices would copy each that it looks at.
 func (m Map) find(key string) (int, bool) {
-	return slices.BinarySearchFunc(m.entries, key, func(e Entry, k string) int { return CompareKeys(e.Key, k) })
+	low, high := 0, len(m.entries)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		switch order := CompareKeys(m.entries[middle].Key, key); {
+		case order == 0:
+			return middle, true
+		case order < 0:
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return low, false
 }
 
 // Get returns the value of key, null where there is none.

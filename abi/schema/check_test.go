@@ -195,3 +195,15 @@ func TestNearest(t *testing.T) {
 		require.Equal(t, want, schema.Nearest(name, known), name)
 	}
 }
+
+// What is as it is to be is not copied: a check of inputs that were checked before, as most
+// are, costs what looking at them does.
+func TestCheckKeepsWhatFits(t *testing.T) {
+	_, inputs := bag(1 << 10)
+	r, _ := bag(1 << 10)
+	checked, failed := r.Inputs.Check(inputs)
+	require.Empty(t, failed)
+	again, failed := r.Inputs.Check(checked)
+	require.Empty(t, failed)
+	require.Same(t, &checked.Entries()[0], &again.Entries()[0])
+}

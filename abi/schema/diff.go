@@ -2,10 +2,15 @@ package schema
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 )
+
+// maxPaths bounds the paths of the changes of one diff, in bytes. A path repeats all that
+// leads to its value, so that a small bag could be asked to answer one of any size.
+const maxPaths = 16 << 20
 
 // Diff compares a resource's checked inputs with its recorded state. An input is
 // compared with the output of the same name and type, so that what a refresh found
@@ -49,7 +54,9 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		}
 		before := len(d.changes)
 		d.replaces = false
-		d.property(p, old, oldInput, request.News.Get(p.Name), false, inputDiff)
+		if input := request.News.Get(p.Name); !unchanged(old, oldInput, input) {
+			d.property(p, old, oldInput, input, false, inputDiff)
+		}
 		switch {
 		case len(d.changes) == before:
 			if request.News.Has(p.Name) {
@@ -61,6 +68,10 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		default:
 			response.ChangedKeys = append(response.ChangedKeys, p.Name)
 		}
+	}
+	if d.paths > maxPaths {
+		return abi.DiffResponse{}, abi.NewError(abi.ErrorKindInvalidArgument,
+			"there are too many changes: their paths take more than "+strconv.Itoa(maxPaths)+" bytes")
 	}
 	for i := range outputs.Properties {
 		if p := &outputs.Properties[i]; p.Stable && inputs.Property(p.Name) == nil {
@@ -76,10 +87,18 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 	return response, nil
 }
 
+// unchanged recognizes what is most often so before it is looked at part by part.
+func unchanged(old, oldInput, input property.Value) bool {
+	return old.EqualContents(input) && (oldInput.Plain().IsNull() || oldInput.EqualContents(input))
+}
+
 type differ struct {
 	ignore  []property.Path
 	path    property.Path
 	changes []abi.PropertyDiff
+	// paths is how many bytes the paths of the changes have; no more are noted after
+	// maxPaths.
+	paths int
 	// replaces says that one of the changes since it was reset replaces the resource.
 	replaces bool
 }
@@ -111,7 +130,12 @@ func (d *differ) record(kind change, replace, inputDiff bool) {
 		k = diffKinds[kind][1]
 		d.replaces = true
 	}
-	d.changes = append(d.changes, abi.PropertyDiff{Path: d.path.String(), Kind: k, InputDiff: inputDiff})
+	if d.paths > maxPaths {
+		return
+	}
+	path := d.path.String()
+	d.paths += len(path)
+	d.changes = append(d.changes, abi.PropertyDiff{Path: path, Kind: k, InputDiff: inputDiff})
 }
 
 // property compares one property; see value for the arguments.

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,4 +135,21 @@ func TestDiffRefusesPaths(t *testing.T) {
 	_, err := server().Diff(abi.DiffRequest{IgnoreChanges: []string{"a["}})
 	require.ErrorIs(t, err, abi.ErrInvalidArgument)
 	require.ErrorContains(t, err, "ignoreChanges")
+}
+
+// What a diff answers is bounded, however often a long key leads to what has changed.
+func TestDiffBoundsItsPaths(t *testing.T) {
+	leaves := make([]any, 2_000)
+	for i := range leaves {
+		leaves[i] = i
+	}
+	request := func(key string) abi.DiffRequest {
+		return abi.DiffRequest{Olds: obj("tags", obj(key, []any{})), News: obj("tags", obj(key, leaves))}
+	}
+	response, err := server().Diff(request("short"))
+	require.NoError(t, err)
+	require.Len(t, response.DetailedDiff, len(leaves))
+	_, err = server().Diff(request(strings.Repeat("x", 10_000)))
+	require.ErrorIs(t, err, abi.ErrInvalidArgument)
+	require.ErrorContains(t, err, "too many changes")
 }

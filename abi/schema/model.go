@@ -228,13 +228,20 @@ func (t *Type) Equal(u *Type) bool {
 
 // Property returns the property of that name, nil where there is none.
 func (o *Object) Property(name string) *Property {
-	i, ok := slices.BinarySearchFunc(o.Properties, name, func(p Property, name string) int {
-		return strings.Compare(p.Name, name)
-	})
-	if !ok {
-		return nil
+	low, high := 0, len(o.Properties)
+	for low < high { // package slices would copy each property that it looks at
+		middle := int(uint(low+high) >> 1)
+		p := &o.Properties[middle]
+		switch order := strings.Compare(p.Name, name); {
+		case order == 0:
+			return p
+		case order < 0:
+			low = middle + 1
+		default:
+			high = middle
+		}
 	}
-	return &o.Properties[i]
+	return nil
 }
 
 // Names returns the names of the properties in alphabetical order.

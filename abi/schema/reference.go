@@ -35,14 +35,13 @@ func takesReference(t *Type, v property.Value) bool {
 
 // reference checks a reference. Text stands for one where the caller has made
 // references plainer: it is the ID, or the URN of a component.
-func (c *checker) reference(t *Type, v property.Value) property.Value {
+func (c *checker) reference(t *Type, v property.Value) {
 	r, ok := v.AsReference()
 	switch {
 	case v.Kind() == property.KindString:
 	case !ok:
-		return c.mismatch(t, v)
+		c.mismatch(t, v)
 	case !c.answered && !takesReference(t, v): // what exists may be of a type from before a renaming
 		c.fail("expected " + t.String() + ", got a resource of type " + urn.URN(r.URN).Type())
 	}
-	return v
 }
