@@ -9,6 +9,7 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/husk-dev/husk/bench/internal/processor"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
@@ -90,9 +91,9 @@ func (s stack) measure(ctx context.Context, op operation, p program) (c cost, er
 	runtime.ReadMemStats(&before)
 	s.store.written.Store(0)
 	peak := watchHeap()
-	start, used := time.Now(), processorTime()
+	start, used := time.Now(), processor.Own()
 	err = s.run(ctx, op, p)
-	c.time, c.processor = time.Since(start), processorTime()-used
+	c.time, c.processor = time.Since(start), processor.Own()-used
 	c.peak = peak()
 	runtime.ReadMemStats(&after)
 	c.allocated = float64(after.TotalAlloc - before.TotalAlloc)

@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package processor
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime is what the process has used of the processor.
-func processorTime() time.Duration {
+// Own is what this process has used.
+func Own() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
 		return 0

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/husk-dev/husk/bench/internal/figures"
+)
+
+// turn is how long a variant is called in one of its turns, so that the clock's resolution
+// and the switch between variants do not count.
+const turn = 5 * time.Millisecond
+
+// times are those of one variant: medians of its calls, and what a Check and a Diff use of
+// the processor together.
+type times struct{ check, diff, processor time.Duration }
+
+func (t times) both() time.Duration { return t.check + t.diff }
+
+// latency measures calls one after the other.
+func latency(ctx context.Context, v *variants, b bag, rounds int) ([]figures.Figure, error) {
+	each := v.each()
+	var checks, diffs = make([][]time.Duration, len(each)), make([][]time.Duration, len(each))
+	used, calls := make([]time.Duration, len(each)), make([]int, len(each))
+	for round := range rounds + 1 {
+		for i, of := range each {
+			q := b.question(of.kind)
+			before := v.processor()
+			for start := time.Now(); ; {
+				check, diff, err := q.ask(ctx, of.provider)
+				if err != nil {
+					return nil, err
+				}
+				if round > 0 { // the first round warms up
+					checks[i], diffs[i] = append(checks[i], check), append(diffs[i], diff)
+					calls[i]++
+				}
+				if time.Since(start) > turn {
+					break
+				}
+			}
+			if round > 0 {
+				used[i] += v.processor() - before
+			}
+		}
+	}
+	all := make([]times, len(each))
+	for i := range each {
+		all[i] = times{figures.Median(checks[i]), figures.Median(diffs[i]), used[i] / time.Duration(calls[i])}
+	}
+	return report(b.name, each, all), nil
+}
+
+// report are the figures of one bag.
+func report(bag string, each []variant, all []times) []figures.Figure {
+	var rows []figures.Figure
+	for i, of := range each {
+		name := bag + ", " + of.name
+		rows = append(rows,
+			figures.Of(name+", check", figures.Micros(all[i].check), "µs", 0),
+			figures.Of(name+", diff", figures.Micros(all[i].diff), "µs", 0),
+			figures.Of(name+", check + diff, processor time", figures.Micros(all[i].processor), "µs", 0),
+		)
+	}
+	native, wasm, grpc, declared := all[0].both(), all[1].both(), all[2].both(), all[3].both()
+	ratio := func(name string, a, b time.Duration, goal float64) figures.Figure {
+		name = bag + ", check + diff, " + name
+		return figures.AtLeast(name, float64(a)/float64(b), "x", goal)
+	}
+	var small, nested, own, slower float64
+	switch bag {
+	case "1 KB":
+		small, own, slower = smallGoal, declaredGoal, nativeGoal
+	case "100 KB nested":
+		nested = nestedGoal
+	}
+	return append(rows,
+		figures.Of(bag+", check + diff, wasm to native", float64(wasm)/float64(native), "x", slower),
+		ratio("gRPC to wasm", grpc, wasm, max(small, nested)),
+		ratio("gRPC to wasm, declared", grpc, declared, own),
+		figures.Of(bag+", check + diff, wasm to native, processor time", float64(all[1].processor)/float64(all[0].processor), "x", 0),
+		figures.Of(bag+", check + diff, gRPC to wasm, processor time", float64(all[2].processor)/float64(all[1].processor), "x", 0),
+	)
+}

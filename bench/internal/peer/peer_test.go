@@ -1,0 +1,156 @@
+package peer_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/bench/internal/peer"
+	record "github.com/husk-dev/husk/bench/record/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+// servesVariable makes the test binary the process of the provider.
+const servesVariable = "HUSK_PEER_TEST_SERVES"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(servesVariable) == "" {
+		os.Exit(m.Run())
+	}
+	provider, err := guest.New(record.New())
+	if err == nil {
+		err = peer.Serve(provider, "1.0.0", os.Stdout)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// start returns the provider as a process of its own, and in this one.
+func start(t *testing.T) (process, native abi.Provider) {
+	t.Helper()
+	own, err := os.Executable()
+	require.NoError(t, err)
+	command := exec.Command(own)
+	command.Env = append(os.Environ(), servesVariable+"=1")
+	p, err := peer.Start(t.Context(), command)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	native, err = guest.New(record.New())
+	require.NoError(t, err)
+	require.NoError(t, p.Provider.Configure(t.Context(), abi.ConfigureRequest{Name: "record"}))
+	require.NoError(t, native.Configure(t.Context(), abi.ConfigureRequest{Name: "record"}))
+	return p.Provider, native
+}
+
+// bag has values of all kinds.
+func bag() property.Map {
+	text := property.Asset{Hash: "ab", Source: property.SourceText, Text: "text"}
+	return property.MapOf(map[string]property.Value{
+		"null":      property.Null,
+		"bool":      property.Bool(true),
+		"number":    property.Number(1.5),
+		"string":    property.String("ü"),
+		"array":     property.Array(property.String("a"), property.Null),
+		"object":    property.Object(property.MapOf(map[string]property.Value{"deep": property.Bool(false)})),
+		"secret":    property.Secret(property.String("s")),
+		"output":    property.OutputOf(property.Output{Value: property.Number(1), Secret: true, Dependencies: []string{"urn:a", "urn:b"}}),
+		"unknown":   property.Unknown,
+		"later":     property.OutputOf(property.Output{Value: property.Unknown, Dependencies: []string{"urn:a"}}),
+		"asset":     property.AssetOf(text),
+		"elided":    property.AssetOf(property.Asset{Hash: "cd"}),
+		"archive":   property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: property.MapOf(map[string]property.Value{"a": property.AssetOf(text)})}),
+		"file":      property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: "a.zip"}),
+		"url":       property.ArchiveOf(property.Archive{Source: property.SourceURI, URI: "https://example.com/a.zip"}),
+		"reference": property.Reference(property.ResourceReference{URN: "urn:a", HasID: true, ID: "i", PackageVersion: "1.0.0"}),
+		"component": property.Reference(property.ResourceReference{URN: "urn:a"}),
+		"future":    property.Reference(property.ResourceReference{URN: "urn:a", HasID: true}),
+	})
+}
+
+func inputs(title string) property.Map {
+	return property.MapOf(map[string]property.Value{"title": property.String(title), "content": property.Object(bag())})
+}
+
+func TestCheckIsThatOfTheNativeProvider(t *testing.T) {
+	process, native := start(t)
+	for _, kind := range []string{record.RecordType, record.DeclaredType} {
+		for name, news := range map[string]property.Map{
+			"values of all kinds": inputs("a"),
+			"unknown title":       inputs("a").With("title", property.Unknown),
+			"failures":            inputs("a").With("priority", property.Number(10)).With("more", property.Null),
+			"the provider's own":  inputs("a").With("priority", property.Number(9)).With("class", property.String("archive")),
+		} {
+			t.Run(kind+", "+name, func(t *testing.T) {
+				olds := inputs("before")
+				request := abi.CheckRequest{URN: urn.New("s", "p", "", kind, "n"), Name: "n", Type: kind, Olds: &olds, News: news}
+				want, err := native.Check(t.Context(), request)
+				require.NoError(t, err)
+				got, err := process.Check(t.Context(), request)
+				require.NoError(t, err)
+				require.Equal(t, want.Failures, got.Failures)
+				require.True(t, want.Inputs.Equal(got.Inputs), "want %v\ngot %v", want.Inputs, got.Inputs)
+			})
+		}
+	}
+}
+
+func TestDiffIsThatOfTheNativeProvider(t *testing.T) {
+	process, native := start(t)
+	state := inputs("a").With("priority", property.Number(1)).With("class", property.String("standard"))
+	for name, news := range map[string]property.Map{
+		"no change":          state,
+		"replaced":           state.With("title", property.String("b")),
+		"several":            state.With("priority", property.Number(2)).With("content", property.Object(property.Map{})),
+		"the provider's own": state.With("title", property.String("A")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := abi.DiffRequest{
+				URN: urn.New("s", "p", "", record.RecordType, "n"), Name: "n", Type: record.RecordType, ID: "a",
+				Olds: state, News: news, OldInputs: state,
+			}
+			want, err := native.Diff(t.Context(), request)
+			require.NoError(t, err)
+			slices.SortFunc(want.DetailedDiff, func(a, b abi.PropertyDiff) int { return cmp.Compare(a.Path, b.Path) })
+			got, err := process.Diff(t.Context(), request)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+func TestCreateIsThatOfTheNativeProvider(t *testing.T) {
+	process, native := start(t)
+	request := abi.CreateRequest{
+		URN: urn.New("s", "p", "", record.RecordType, "n"), Name: "n", Type: record.RecordType,
+		Inputs: property.MapOf(map[string]property.Value{
+			"title": property.String("a"), "priority": property.Number(1), "class": property.String("standard"),
+		}),
+	}
+	want, err := native.Create(t.Context(), request)
+	require.NoError(t, err)
+	got, err := process.Create(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, want.ID, got.ID)
+	require.True(t, want.State.Equal(got.State), "want %v\ngot %v", want.State, got.State)
+}
+
+func TestErrorsKeepTheirKind(t *testing.T) {
+	process, _ := start(t)
+	const kind = "record:index:Nothing"
+	_, err := process.Check(t.Context(), abi.CheckRequest{URN: urn.New("s", "p", "", kind, "n"), Name: "n", Type: kind})
+	require.ErrorIs(t, err, abi.ErrNotFound)
+	require.ErrorContains(t, err, kind)
+}
+
+func TestAProcessThatDoesNotServe(t *testing.T) {
+	_, err := peer.Start(t.Context(), exec.Command("go", "version"))
+	require.ErrorContains(t, err, "reading its port")
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package processor
+
+import "time"
+
+// Own is not measured here.
+func Own() time.Duration { return 0 }

@@ -1,0 +1,48 @@
+// Package programs builds what the benchmarks run: commands of this module, and modules of
+// providers. It keeps them in the user's directory for caches.
+package programs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+
+	"github.com/husk-dev/husk/internal/gobuild"
+)
+
+// kept is where the results of builds are.
+func kept() (string, error) {
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "husk", "bench"), err
+}
+
+// Command builds the command in a directory of this module, such as bench/peer, and
+// returns its path.
+func Command(ctx context.Context, dir string) (string, error) {
+	place, err := kept()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(place, path.Base(dir)+".exe")
+	var out bytes.Buffer
+	build := exec.CommandContext(ctx, "go", "build", "-o", file, "github.com/husk-dev/husk/"+dir)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as providers are released
+	build.Stdout, build.Stderr = &out, &out
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", dir, err, out.Bytes())
+	}
+	return file, nil
+}
+
+// Module builds the provider in a directory, and returns its module.
+func Module(ctx context.Context, dir string) ([]byte, error) {
+	place, err := kept()
+	if err != nil {
+		return nil, err
+	}
+	return (&gobuild.Builder{Dir: place}).Build(ctx, dir)
+}

@@ -1,0 +1,10 @@
+// Command record is the provider that the benchmarks call, as a WebAssembly module. What
+// it does is in package provider.
+package main
+
+import (
+	"github.com/husk-dev/husk/bench/record/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+func main() { guest.Serve(provider.New()) }
