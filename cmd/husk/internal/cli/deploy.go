@@ -159,7 +159,7 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		}
 		s.begin()
 	}
-	o.plugins.KeepModules()
+	o.plugins.Perform()
 	update := workspace.Begun(c.name)
 	result, err := c.perform(ctx, o.deployment)
 	if result != nil {

@@ -174,7 +174,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
 		Cache: cache, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
 		Modules: w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
-		Config: o.deployment.Config, Stores: w.StoresDir(stack), Preview: c.perform == nil, Audit: audit,
+		Config: o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit,
 	})
 	if err != nil {
 		return nil, err

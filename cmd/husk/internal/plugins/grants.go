@@ -115,7 +115,7 @@ func (p *Plugins) store(provider string) (*host.Store, error) {
 		if store, err = host.OpenStore(filepath.Join(p.options.Stores, provider+".json")); err != nil {
 			return nil, err
 		}
-		if p.options.Preview {
+		if !p.performing.Load() {
 			store = store.Copy()
 		}
 	}

@@ -86,10 +86,6 @@ func (s moduleStore) collect(inUse map[string]bool) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// KeepModules says that from now on a deployment is carried out, whose state will
-// name the modules that are loaded: they are kept.
-func (p *Plugins) KeepModules() { p.keep.Store(p.options.Modules != "") }
-
 // HasModule reports whether a directory keeps the module.
 func HasModule(dir, digest string) bool { return moduleStore{dir}.has(digest) }
 

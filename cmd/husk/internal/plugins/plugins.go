@@ -45,10 +45,9 @@ type Options struct {
 	// Config is the stack's configuration, which grants may refer to. Where it is nil, the
 	// headers that do are left out.
 	Config []abi.ConfigEntry
-	// Stores is the directory for what providers keep, empty for memory. Where Preview is
-	// set, what they change is forgotten.
-	Stores  string
-	Preview bool
+	// Stores is the directory for what providers keep, empty for memory. What they change
+	// before [Plugins.Perform] is forgotten.
+	Stores string
 	// Audit receives each use of a capability, as it is made; nil for nobody. It may be
 	// called concurrently.
 	Audit func(host.Use)
@@ -65,7 +64,8 @@ type Plugins struct {
 	host    *host.Host
 	builder *gobuild.Builder
 
-	keep, kept atomic.Bool // see KeepModules
+	performing atomic.Bool // see Perform
+	kept       atomic.Bool // that a module was, see CollectModules
 
 	mu      sync.Mutex
 	modules map[string]*loading    // by path
@@ -109,6 +109,16 @@ func CacheDir() (string, error) {
 		return "", fmt.Errorf("there is no directory for caches: set HUSK_CACHE_DIR: %w", err)
 	}
 	return filepath.Join(dir, "husk"), nil
+}
+
+// Perform says that what was done so far was a preview, and that a deployment is carried
+// out from now on. Its state will name the modules that are loaded, so they are kept; and
+// so is what providers store, which begins with what was there before the preview.
+func (p *Plugins) Perform() {
+	p.performing.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.stores)
 }
 
 // Close ends the policies and the host.
@@ -155,7 +165,7 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 	if err != nil {
 		return nil, err
 	}
-	if p.keep.Load() {
+	if p.performing.Load() && p.options.Modules != "" {
 		if err := p.Keep(module); err != nil {
 			return nil, fmt.Errorf("keeping the module of provider %s beside the state: %w", declared.Name, err)
 		}

@@ -208,11 +208,19 @@ type ReachInputs struct {
 // ReachState is a Reach's.
 type ReachState struct {
 	ReachInputs
-	Count int `husk:"count" doc:"How many were made before, by what the lab keeps."`
+	Count int `husk:"count" doc:"How many were checked and made before, by what the lab keeps."`
 }
 
 // Reach is a resource that uses what the lab was granted.
 type Reach struct{}
+
+// Check counts.
+func (Reach) Check(ctx context.Context, r guest.CheckRequest[ReachInputs]) ([]guest.CheckFailure, error) {
+	if r.Inputs.Address != nil {
+		return nil, nil
+	}
+	return nil, (&ReachState{}).reach(ctx)
+}
 
 // Create counts, and connects.
 func (Reach) Create(ctx context.Context, r guest.CreateRequest[ReachInputs]) (guest.CreateResponse[ReachState], error) {
