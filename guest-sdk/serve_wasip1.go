@@ -13,7 +13,9 @@ import (
 func init() { bindings.RunMain() }
 
 // Serve serves the provider to the host that runs the module. It is called in main
-// and returns at once. Where the provider is not well formed, see [New], the host is
+// and returns at once. A host may run main once and begin all instances with what it left
+// in memory, those of later processes among them: what is to differ between instances, or
+// depends on the time, is not for main but for Configure. Where the provider is not well formed, see [New], the host is
 // told so in answer to its first call.
 func Serve(p Provider) {
 	if !bindings.Called() {

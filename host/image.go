@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -109,10 +110,28 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	return m.base
 }
 
-// makeBase starts an instance that is granted nothing. A module whose start fails, or
-// does more than to look around, has no base image: each instance starts itself, and
-// tells what goes wrong.
+// prepareExport is an export by which a module does ahead of any call what it would else do
+// in its first one. Its name is the one by which the tool Wizer calls such a function.
+const prepareExport = "wizer-initialize"
+
+// makeBase starts an instance that is granted nothing, and has it prepare itself. A module
+// that does more in that than to look around gets an image of its start only; one whose
+// start fails, or does more, has none: each instance starts itself, and tells what goes
+// wrong.
 func (m *Module) makeBase(ctx context.Context) *snapshot {
+	if slices.Contains(m.Exports, prepareExport) {
+		if base := m.donated(ctx, func(i *instance) error {
+			return i.run(ctx, methodStart, func(context.Context) error { return i.callOptional(prepareExport) })
+		}); base != nil {
+			return base
+		}
+	}
+	return m.donated(ctx, func(*instance) error { return nil })
+}
+
+// donated is the image of an instance that has started and was prepared, nil where that
+// failed or had an effect.
+func (m *Module) donated(ctx context.Context, prepare func(*instance) error) *snapshot {
 	var donor sandbox
 	if err := donor.init(ctx, m, m.World, m.World.String(), Grants{}, nil, 1); err != nil {
 		return nil
@@ -132,7 +151,7 @@ func (m *Module) makeBase(ctx context.Context) *snapshot {
 		return nil
 	}
 	defer i.close()
-	if printed || i.hostCalls > 0 {
+	if err := prepare(i); err != nil || printed || i.hostCalls > 0 {
 		return nil
 	}
 	base, err := i.snapshot(nil)

@@ -43,6 +43,51 @@ func TestInstancesBeginConfigured(t *testing.T) {
 	}
 }
 
+// What a module prepares ahead of all calls is in each instance that begins with an image,
+// unless it does more than to look around.
+func TestInstancesBeginPrepared(t *testing.T) {
+	t.Setenv("HUSK_TEST_VARIABLE", "x")
+	const prepared, plain = answer + 100, answer
+	cancelled := importEntry{"husk:provider/control@0.1.0", "cancelled", importSignature("control", "cancelled")}
+	for name, c := range map[string]struct {
+		prepare code
+		want    string
+	}{
+		"prepared":           {count + drop, "prepared"},
+		"one that traps":     {count + drop + unreachable, "plain"},
+		"one that calls out": {count + drop + callFunc(0) + drop, "plain"},
+		"one without end":    {count + drop + "\x03\x40\x0c\x00\x0b", "plain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, host.NewConfig())
+			m, err := h.LoadBytes(t.Context(), assembly{
+				imports: []importEntry{cancelled},
+				bodies:  map[string]code{"get-schema": count + choose(1, plain, prepared), "wizer-initialize": c.prepare},
+				data: map[uint32]string{
+					plain: words(0, contents, 5), prepared: words(0, contents+100, 8),
+					contents: "plain", contents + 100: "prepared",
+				},
+			}.wasm())
+			require.NoError(t, err)
+			for _, use := range []struct {
+				grants host.Grants
+				want   string
+			}{
+				{host.Grants{}, c.want},
+				{host.Grants{Env: []string{"HUSK_TEST_VARIABLE"}}, "plain"},
+				{host.Grants{}, c.want},
+			} {
+				p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true, Grants: use.grants})
+				require.NoError(t, err)
+				got, err := schema(t.Context(), p)
+				require.NoError(t, err)
+				require.Equal(t, use.want, got)
+				require.NoError(t, p.Close())
+			}
+		})
+	}
+}
+
 // Closing provider and host while a call runs ends the call, and nothing else.
 func TestClosingUnderACall(t *testing.T) {
 	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(scratch+"/cache"))

@@ -44,7 +44,7 @@ type recordedBase struct {
 
 const (
 	// recordVersion changes with what is recorded, and with what admission looks at.
-	recordVersion = 2
+	recordVersion = 3
 	// codeSection is the custom section of a hollow module that tells its code's hash.
 	codeSection = meter.Module + "/code"
 

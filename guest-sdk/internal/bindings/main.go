@@ -26,3 +26,10 @@ func RunMain() {
 // Called reports whether the host has called in: in a program that is run as one, it
 // never does.
 func Called() bool { return called }
+
+// prepare does before any call what would else be done in the first one. It is named as
+// the tool Wizer names it: a host may call it once, and begin each instance with the
+// memory that it leaves.
+//
+//go:wasmexport wizer-initialize
+func prepare() { begin() }

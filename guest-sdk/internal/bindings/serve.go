@@ -22,15 +22,20 @@ var (
 // may run long before there is a configuration.
 func OnFirstCall(f func()) { firstCall = f }
 
+// begin does what runs once, where it has not run yet.
+func begin() {
+	if f := firstCall; f != nil {
+		firstCall = nil
+		f()
+	}
+}
+
 // A Server answers a call of the export with that index, as canon.ServeProvider does.
 type Server func(ctx context.Context, function int, mem canon.Memory, args []uint64, recovered func(any) error) (uint32, error)
 
 // Answer has an export's call answered and returns the address of the result.
 func Answer(serve Server, function int, args ...uint64) uint32 {
-	if f := firstCall; f != nil {
-		firstCall = nil
-		f()
-	}
+	begin()
 	answer = &frame{}
 	ptr, err := serve(context.Background(), function, answer, args, recovered)
 	if err != nil {
