@@ -4,12 +4,19 @@ import (
 	"context"
 	"time"
 
+	"github.com/husk-dev/husk/bench/internal/bareengine"
 	"github.com/husk-dev/husk/bench/internal/figures"
 )
 
-// turn is how long a variant is called in one of its turns, so that the clock's resolution
+// turn is how long a variant is called in one of its turns at least, so that the clock's resolution
 // and the switch between variants do not count.
 const turn = 5 * time.Millisecond
+
+// Large bags take long: their rounds end after longest, when there were fewest.
+const (
+	longest = 10 * time.Second
+	fewest  = 5
+)
 
 // times are those of one variant: medians of its calls, and what a Check and a Diff use of
 // the processor together.
@@ -18,16 +25,17 @@ type times struct{ check, diff, processor time.Duration }
 func (t times) both() time.Duration { return t.check + t.diff }
 
 // latency measures calls one after the other.
-func latency(ctx context.Context, v *variants, b bag, rounds int) ([]figures.Figure, error) {
+func latency(ctx context.Context, v *variants, b bareengine.Bag, rounds int) ([]figures.Figure, error) {
 	each := v.each()
 	var checks, diffs = make([][]time.Duration, len(each)), make([][]time.Duration, len(each))
 	used, calls := make([]time.Duration, len(each)), make([]int, len(each))
-	for round := range rounds + 1 {
+	begin := time.Now()
+	for round := 0; round <= rounds && (round <= fewest || time.Since(begin) < longest); round++ {
 		for i, of := range each {
-			q := b.question(of.kind)
+			q := b.Question(of.kind)
 			before := v.processor()
 			for start := time.Now(); ; {
-				check, diff, err := q.ask(ctx, of.provider)
+				check, diff, err := q.Ask(ctx, of.provider)
 				if err != nil {
 					return nil, err
 				}
@@ -48,7 +56,7 @@ func latency(ctx context.Context, v *variants, b bag, rounds int) ([]figures.Fig
 	for i := range each {
 		all[i] = times{figures.Median(checks[i]), figures.Median(diffs[i]), used[i] / time.Duration(calls[i])}
 	}
-	return report(b.name, each, all), nil
+	return report(b.Name, each, all), nil
 }
 
 // report are the figures of one bag.

@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/husk-dev/husk/bench/internal/bareengine"
 	"github.com/husk-dev/husk/bench/internal/figures"
 )
 
@@ -39,10 +40,10 @@ func measure(ctx context.Context, rounds int) (all []figures.Figure, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, v.close(ctx)) }()
-	for _, b := range bags {
-		measured, err := latency(ctx, v, b, max(rounds/b.rare, 1))
+	for _, b := range bareengine.Bags() {
+		measured, err := latency(ctx, v, b, rounds)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.name, err)
+			return nil, fmt.Errorf("%s: %w", b.Name, err)
 		}
 		all = append(all, measured...)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/bench/internal/bareengine"
 	"github.com/husk-dev/husk/bench/internal/figures"
 )
 
@@ -41,17 +42,17 @@ func throughput(ctx context.Context, v *variants, callers, rounds int) ([]figure
 
 // together makes the calls of one turn.
 func together(ctx context.Context, of variant, callers int) (time.Duration, error) {
-	questions := make([]question, callers)
+	questions := make([]bareengine.Question, callers)
 	errs := make([]error, callers)
 	for i := range questions {
-		questions[i] = bags[0].question(of.kind)
+		questions[i] = bareengine.Small().Question(of.kind)
 	}
 	var wait sync.WaitGroup
 	start := time.Now()
 	for i, q := range questions {
 		wait.Go(func() {
 			for range many / callers {
-				if _, _, errs[i] = q.ask(ctx, of.provider); errs[i] != nil {
+				if _, _, errs[i] = q.Ask(ctx, of.provider); errs[i] != nil {
 					return
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/bench/internal/bareengine"
 	"github.com/husk-dev/husk/bench/internal/peer"
 	"github.com/husk-dev/husk/bench/internal/processor"
 	"github.com/husk-dev/husk/bench/internal/programs"
@@ -53,18 +54,13 @@ func start(ctx context.Context) (_ *variants, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.process, err = peer.Start(ctx, exec.Command(command, "record")); err != nil {
+	if v.process, err = peer.Start(ctx, exec.Command(command), bareengine.Configuration()); err != nil {
 		return nil, err
 	}
 	v.native = variant{"native", native, record.RecordType}
 	v.wasm = variant{"wasm", sandboxed, record.RecordType}
 	v.grpc = variant{"gRPC", v.process.Provider, record.RecordType}
 	v.declared = variant{"wasm, declared", sandboxed, record.DeclaredType}
-	for _, of := range v.each() {
-		if err := of.provider.Configure(ctx, abi.ConfigureRequest{Name: "record"}); err != nil {
-			return nil, err
-		}
-	}
 	return v, nil
 }
 
@@ -81,12 +77,7 @@ func (v *variants) load(ctx context.Context) (abi.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := module.NewProvider(ctx, host.ProviderOptions{})
-	if err != nil {
-		return nil, err
-	}
-	_, err = p.Handshake(ctx, abi.HandshakeRequest{Engine: "bench", Features: abi.FeaturesSecrets | abi.FeaturesPreview})
-	return p, err
+	return bareengine.Configure(ctx, module, host.ProviderOptions{})
 }
 
 func (v *variants) close(ctx context.Context) (err error) {

@@ -1,7 +1,5 @@
-// Command peer is a provider as a native process, which the benchmarks compare modules
-// with. They start it; see [github.com/husk-dev/husk/bench/internal/peer].
-//
-//	peer random|record
+// Command peer is the provider of the benchmarks as a native process, which they compare
+// its module with. They start it; see [github.com/husk-dev/husk/bench/internal/peer].
 package main
 
 import (
@@ -10,30 +8,15 @@ import (
 
 	"github.com/husk-dev/husk/bench/internal/peer"
 	record "github.com/husk-dev/husk/bench/record/provider"
-	random "github.com/husk-dev/husk/examples/providers/random/provider"
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
 func main() {
-	if err := serve(os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "peer: %v\n", err)
-		os.Exit(1)
-	}
-}
-
-func serve(args []string) error {
-	var served guest.Provider
-	switch {
-	case len(args) == 1 && args[0] == "random":
-		served = random.New()
-	case len(args) == 1 && args[0] == "record":
-		served = record.New()
-	default:
-		return fmt.Errorf("usage: peer random|record")
-	}
+	served := record.New()
 	provider, err := guest.New(served)
-	if err != nil {
-		return err
+	if err == nil {
+		err = peer.Serve(provider, served.Version, os.Stdout)
 	}
-	return peer.Serve(provider, served.Version, os.Stdout)
+	fmt.Fprintf(os.Stderr, "peer: %v\n", err)
+	os.Exit(1)
 }

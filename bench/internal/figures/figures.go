@@ -89,6 +89,9 @@ func Median[T cmp.Ordered](values []T) T {
 // Micros is a time in microseconds.
 func Micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
+// Millis is a time in milliseconds.
+func Millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
 // Exponent is the slope of the straight line through the logarithms of sizes and
 // costs that has the least squared error: 1 where the cost grows in proportion, 2
 // where it grows with the square. There are at least two sizes, and no zeros.

@@ -40,13 +40,13 @@ func start(t *testing.T) (process, native abi.Provider) {
 	require.NoError(t, err)
 	command := exec.Command(own)
 	command.Env = append(os.Environ(), servesVariable+"=1")
-	p, err := peer.Start(t.Context(), command)
+	configuration := abi.ConfigureRequest{Name: "record"}
+	p, err := peer.Start(t.Context(), command, configuration)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	native, err = guest.New(record.New())
 	require.NoError(t, err)
-	require.NoError(t, p.Provider.Configure(t.Context(), abi.ConfigureRequest{Name: "record"}))
-	require.NoError(t, native.Configure(t.Context(), abi.ConfigureRequest{Name: "record"}))
+	require.NoError(t, native.Configure(t.Context(), configuration))
 	return p.Provider, native
 }
 
@@ -151,6 +151,6 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 }
 
 func TestAProcessThatDoesNotServe(t *testing.T) {
-	_, err := peer.Start(t.Context(), exec.Command("go", "version"))
+	_, err := peer.Start(t.Context(), exec.Command("go", "version"), abi.ConfigureRequest{})
 	require.ErrorContains(t, err, "reading its port")
 }

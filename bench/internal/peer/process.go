@@ -22,7 +22,7 @@ import (
 
 // Process is a provider that runs as a process of its own.
 type Process struct {
-	// Provider is the provider. It has the methods Configure, Check, Diff, and Create.
+	// Provider is the provider. It is configured, and has the methods Check, Diff, and Create.
 	Provider abi.Provider
 	// PID is the process.
 	PID int
@@ -34,9 +34,9 @@ type Process struct {
 // connectTime is how long a process may take until it answers, the same as Pulumi's.
 const connectTime = 10 * time.Second
 
-// Start starts a command that calls [Serve], and waits until it has answered the
-// handshake and told its version. It is not configured then.
-func Start(ctx context.Context, command *exec.Cmd) (_ *Process, err error) {
+// Start starts a command that calls [Serve], waits for its answer to the handshake, asks
+// for its version, and configures it.
+func Start(ctx context.Context, command *exec.Cmd, configuration abi.ConfigureRequest) (_ *Process, err error) {
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -81,6 +81,9 @@ func Start(ctx context.Context, command *exec.Cmd) (_ *Process, err error) {
 		return nil, fmt.Errorf("asking for its version: %w", err)
 	}
 	p.Provider = &client{rpc: rpc}
+	if err := p.Provider.Configure(ctx, configuration); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
