@@ -201,7 +201,11 @@ func (c *diskCache) write(name string, content []byte) error {
 	return writeWhole(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...))
 }
 
-func (c *diskCache) remove(name string) { _ = os.Remove(filepath.Join(c.dir, name)) }
+// spoiled removes a record, so that the module is made again.
+func (c *diskCache) spoiled(name string, err error) error {
+	_ = os.Remove(filepath.Join(c.dir, name+recordSuffix))
+	return fmt.Errorf("what is kept of the module cannot be used, and was removed from the cache, try again: %w", err)
+}
 
 // entry names the code of a module, as the host has rewritten it.
 func (c *diskCache) entry(module []byte) string {
@@ -217,18 +221,27 @@ const (
 	sealSuffix = ".seal"
 )
 
-// restore puts an entry where wazero looks for it.
-func (c *diskCache) restore(entry string) (name string, ok bool) {
+// code answers the machine code of an entry, and the name that wazero looks for it by.
+func (c *diskCache) code(entry string) (name string, code []byte, ok bool) {
 	seal, err := os.ReadFile(entry + sealSuffix)
 	if err != nil || len(seal) < sealSize {
-		return "", false
+		return "", nil, false
 	}
 	name = string(seal[sealSize:])
 	if !isCodeName(name) {
-		return "", false
+		return "", nil, false
 	}
-	code, err := os.ReadFile(entry + codeSuffix)
+	code, err = os.ReadFile(entry + codeSuffix)
 	if err != nil || !c.seals.check(sealed(entry, name), code, seal[:sealSize]) {
+		return "", nil, false
+	}
+	return name, code, true
+}
+
+// restore puts an entry where wazero looks for it.
+func (c *diskCache) restore(entry string) (name string, ok bool) {
+	name, code, ok := c.code(entry)
+	if !ok {
 		return "", false
 	}
 	c.restored.Store(name, true)

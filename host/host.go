@@ -67,7 +67,8 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := wazero.NewRuntimeConfig()
+	config.interpreter = config.interpreter || !CompilerSupported()
+	settings := wazero.NewRuntimeConfigCompiler()
 	if config.interpreter {
 		settings = wazero.NewRuntimeConfigInterpreter()
 	}
@@ -78,7 +79,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}
 	}
-	if config.cacheDir != "" {
+	if config.cacheDir != "" && !config.interpreter { // which has no machine code to keep
 		cache, err := openDiskCache(config.cacheDir, config.memoryPages())
 		if err != nil {
 			_ = empty.Close()

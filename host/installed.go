@@ -60,24 +60,31 @@ func (h *Host) recordName(digest string) string {
 	return hex.EncodeToString(key[:])
 }
 
-// cached tells whether the host takes modules from a cache. The interpreter has no
-// machine code to keep.
-func (h *Host) cached() bool { return h.cache != nil && !h.config.interpreter }
+// kept is where records of modules are, with their images and machine code.
+type kept interface {
+	// read answers what was written under a name, which is a record's with a suffix.
+	read(name string) ([]byte, error)
+	// load compiles a hollow module, with its machine code in reach of wazero.
+	load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error)
+	// spoiled is told of a record that is in use, and of which a part cannot be read. It
+	// answers the error that says what to do.
+	spoiled(name string, err error) error
+}
 
 // installed answers a module from the cache, nil where it is not there whole.
 func (h *Host) installed(digest string) *Module {
-	if !h.cached() {
+	if h.cache == nil {
 		return nil
 	}
-	m, err := h.readRecord(h.recordName(digest))
+	m, err := h.readRecord(h.cache, h.recordName(digest))
 	if err != nil {
 		return nil // it is made again
 	}
 	return m
 }
 
-func (h *Host) readRecord(name string) (*Module, error) {
-	text, err := h.cache.read(name + recordSuffix)
+func (h *Host) readRecord(from kept, name string) (*Module, error) {
+	text, err := from.read(name + recordSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -88,16 +95,16 @@ func (h *Host) readRecord(name string) (*Module, error) {
 	m := &Module{Info: r.Info, host: h, declared: newDeclaration("", "")}
 	m.images = &images{globals: r.Globals, frozen: r.Frozen}
 	if r.Detached {
-		m.images.layOut = func() (*image.Image, error) { return h.readData(name) }
+		m.images.layOut = func() (*image.Image, error) { return h.readData(from, name) }
 	}
 	if base := r.Base; base != nil && h.config.random == nil {
-		memory, err := h.readImage(name + baseSuffix)
+		memory, err := h.readImage(from, name+baseSuffix)
 		if err != nil {
 			return nil, err
 		}
 		m.images.base, m.images.made = &snapshot{memory: memory, globals: base.Globals, elapsed: base.Elapsed}, true
 	}
-	m.compiled, err = h.cache.load(r.Hollow, func() (wazero.CompiledModule, error) { return h.compileCached(r.Hollow) })
+	m.compiled, err = from.load(r.Hollow, func() (wazero.CompiledModule, error) { return h.compileCached(r.Hollow) })
 	if err != nil {
 		m.images.close()
 		return nil, err
@@ -113,8 +120,8 @@ func (h *Host) compileCached(hollow []byte) (wazero.CompiledModule, error) {
 	return h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compileWorkers), hollow)
 }
 
-func (h *Host) readImage(name string) (*image.Image, error) {
-	encoded, err := h.cache.read(name)
+func (h *Host) readImage(from kept, name string) (*image.Image, error) {
+	encoded, err := from.read(name)
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +130,12 @@ func (h *Host) readImage(name string) (*image.Image, error) {
 
 // readData reads the image of a module's data, which only instances need that start
 // themselves. Where it is damaged, it is too late to make it again for this one.
-func (h *Host) readData(name string) (*image.Image, error) {
-	data, err := h.readImage(name + dataSuffix)
+func (h *Host) readData(from kept, name string) (*image.Image, error) {
+	data, err := h.readImage(from, name+dataSuffix)
 	if err != nil {
-		h.cache.remove(name + recordSuffix)
-		err = fmt.Errorf("what is kept of the module cannot be used, and was removed from the cache, try again: %w", err)
+		return nil, from.spoiled(name, err)
 	}
-	return data, err
+	return data, nil
 }
 
 // install compiles a module, and keeps what it takes to have it without that the next
@@ -138,7 +144,7 @@ func (h *Host) install(ctx context.Context, m *Module, metered []byte) error {
 	compile := func(wasm []byte) func() (wazero.CompiledModule, error) {
 		return func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, wasm) }
 	}
-	if !h.cached() {
+	if h.cache == nil {
 		var err error
 		m.compiled, err = compile(metered)()
 		return err
