@@ -80,6 +80,12 @@ func (b *builder) raw(json []byte) {
 	b.buf = append(b.buf, json...)
 }
 
+// text is raw for JSON that is a string.
+func (b *builder) text(json string) {
+	b.separate()
+	b.buf = append(b.buf, json...)
+}
+
 // line begins the next element on a new line, so that documents can be compared
 // and searched line by line.
 func (b *builder) line() {

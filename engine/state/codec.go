@@ -1,10 +1,10 @@
 package state
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -65,29 +65,39 @@ func (noCrypter) Decrypt(context.Context, string) (string, error) {
 	return "", fmt.Errorf("the state has encrypted secrets and names no secrets provider: %w", secrets.ErrNoKey)
 }
 
-// encode returns the resource's JSON, its secrets encrypted unless they are to be
-// shown.
-func (c *Codec) encode(ctx context.Context, r *Resource, showSecrets bool) (sealedJSON, error) {
-	e := encoder{ctx: ctx, codec: c, showSecrets: showSecrets}
+// encode appends the resource's JSON, its secrets encrypted unless they are to be
+// shown, and returns it.
+func (c *Codec) encode(ctx context.Context, b *builder, r *Resource, showSecrets bool) (sealedJSON, error) {
+	start := len(b.buf)
+	e := encoder{builder: *b, ctx: ctx, codec: c, showSecrets: showSecrets}
 	e.resource(r)
+	*b = e.builder
 	if e.err != nil {
 		return sealedJSON{}, e.err
 	}
-	j := sealedJSON{text: e.buf, byteStrings: e.byteStrings}
+	j := sealedJSON{text: string(b.buf[start:]), byteStrings: e.byteStrings}
 	if e.sealed {
 		j.provider = c.identity
 	}
 	return j, nil
 }
 
+// likelySize, in bytes, is that of the JSON of a resource of a dozen properties.
+const likelySize = 1024
+
+// encodeAlone is encode where the JSON is to stand alone.
+func (c *Codec) encodeAlone(ctx context.Context, r *Resource, showSecrets bool) (sealedJSON, error) {
+	return c.encode(ctx, &builder{buf: make([]byte, 0, likelySize)}, r, showSecrets)
+}
+
 // compact returns JSON without the line breaks that a person or tool put in.
-func compact(text []byte) []byte {
-	if bytes.IndexByte(text, '\n') < 0 {
+func compact(text string) string {
+	if !strings.Contains(text, "\n") {
 		return text
 	}
-	v := jsontext.Value(bytes.Clone(text))
+	v := jsontext.Value(text)
 	if v.Compact() != nil {
 		return text
 	}
-	return v
+	return string(v)
 }

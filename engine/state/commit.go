@@ -11,6 +11,10 @@ import (
 // record. A single larger entry is written alone.
 const maxRecordSize = 16 << 20
 
+// keptRecord, in bytes, bounds the space of a record that is kept for the next one. It is
+// that of many entries at once.
+const keptRecord = 1 << 20
+
 // Append applies the entry to the snapshot and makes it durable. When it returns
 // nil, every later run knows of the entry. When it returns an error the entry has
 // no effect in this run; where the error is that of a failing disk a later run
@@ -73,7 +77,7 @@ func (s *Stack) writeQueue() bool {
 	if len(group) == 0 {
 		return false
 	}
-	record := []byte{'['}
+	record := append(s.record[:0], '[')
 	accepted := make([]*waiting, 0, len(group))
 	undos := make([]func(), 0, len(group))
 	defer func() {
@@ -98,6 +102,9 @@ func (s *Stack) writeQueue() bool {
 		return true
 	}
 	record = append(record, ']')
+	if cap(record) <= keptRecord {
+		s.record = record
+	}
 	if err := s.write(record); err != nil {
 		for _, undo := range slices.Backward(undos) {
 			undo()

@@ -59,10 +59,7 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 		case "deployment":
 			deployment, err = r.section()
 		case "checkpoint":
-			var checkpoint section
-			if checkpoint, err = r.section(); err == nil {
-				deployment, err = s.decodeCheckpoint(checkpoint.reader(), deployment)
-			}
+			deployment, err = s.decodeCheckpoint(r, deployment)
 		case "latest":
 			bare, err = r.section()
 		case StoreMember:
@@ -135,13 +132,14 @@ func (s *Snapshot) decodeCheckpoint(r *reader, other section) (section, error) {
 	return deployment, err
 }
 
-// decodeDeployment reads a deployment. Its resources come last, whatever the
-// order of its members: to read them the secrets provider must be known.
+// decodeDeployment reads a deployment. To read its resources the secrets provider must
+// be known: those that come before it are read last.
 func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, open OpenSecrets) (*Codec, error) {
 	if deployment.value == nil {
 		return s.openCodec(ctx, nil, open)
 	}
 	var resources, operations, provider section
+	var codec *Codec
 	r := deployment.reader()
 	err := r.object(func(name string) (err error) {
 		switch name {
@@ -151,8 +149,15 @@ func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, ope
 			if provider, err = r.section(); err == nil {
 				err = s.Secrets.decode(provider.reader())
 			}
+			if err == nil {
+				codec, err = s.openCodec(ctx, &provider, open)
+			}
 		case "resources":
-			resources, err = r.section()
+			if codec != nil {
+				err = s.decodeResources(ctx, codec, r)
+			} else {
+				resources, err = r.section()
+			}
 		case "pending_operations":
 			operations, err = r.section()
 		case "metadata":
@@ -170,9 +175,10 @@ func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, ope
 		return nil, err
 	}
 	sortMembers(s.deploymentUnknown)
-	codec, err := s.openCodec(ctx, &provider, open)
-	if err != nil {
-		return nil, err
+	if codec == nil {
+		if codec, err = s.openCodec(ctx, &provider, open); err != nil {
+			return nil, err
+		}
 	}
 	if resources.value != nil {
 		if err := s.decodeResources(ctx, codec, resources.reader()); err != nil {
@@ -206,7 +212,7 @@ func (s *Snapshot) decodeResources(ctx context.Context, c *Codec, r *reader) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		res, text, err := c.decodeResource(&decoder{reader: r, ctx: ctx, codec: c})
+		res, text, err := c.decodeResource(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -230,7 +236,7 @@ func (c *Codec) decodeOperation(ctx context.Context, r *reader) (v slot, err err
 	err = r.object(func(name string) (err error) {
 		switch name {
 		case "resource":
-			v.resource, v.json, err = c.decodeResource(&decoder{reader: r, ctx: ctx, codec: c})
+			v.resource, v.json, err = c.decodeResource(ctx, r)
 		case "type":
 			v.operation, err = r.operationType()
 		default:

@@ -1,27 +1,33 @@
 package state
 
 import (
+	"context"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// decodeResource reads a resource and its JSON.
-func (c *Codec) decodeResource(d *decoder) (*Resource, sealedJSON, error) {
+// decodeResource reads a resource and its JSON. The strings of the resource are parts of
+// its JSON, which is kept anyway, and not of the document, which is not.
+func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, sealedJSON, error) {
+	at, err := r.section()
+	if err != nil {
+		return nil, sealedJSON{}, err
+	}
+	text := string(at.value)
+	d := &decoder{reader: at.reader(), ctx: ctx, codec: c}
+	d.reader.text = text
 	res := new(Resource)
-	text, err := d.reader.text(func() error {
-		err := d.reader.object(func(name string) error { return d.field(res, name) })
-		switch {
-		case err != nil:
-			return err
-		case res.URN == "":
-			return d.fail("the resource has no urn")
-		case res.Type == "":
-			return d.fail("the resource has no type")
-		}
-		return nil
-	})
+	err = d.reader.object(func(name string) error { return d.field(res, name) })
+	switch {
+	case err != nil:
+	case res.URN == "":
+		err = d.fail("the resource has no urn")
+	case res.Type == "":
+		err = d.fail("the resource has no type")
+	}
 	if err != nil {
 		return nil, sealedJSON{}, err
 	}
@@ -32,7 +38,7 @@ func (c *Codec) decodeResource(d *decoder) (*Resource, sealedJSON, error) {
 	if d.plain {
 		return res, sealedJSON{}, nil // its JSON would disclose the secrets
 	}
-	j := sealedJSON{text: text, byteStrings: d.byteStrings}
+	j := sealedJSON{text: compact(text), byteStrings: d.byteStrings}
 	if d.sealed {
 		j.provider = c.identity
 	}
@@ -119,7 +125,7 @@ func (d *decoder) field(r *Resource, name string) (err error) {
 	default:
 		var v jsontext.Value
 		v, err = d.raw()
-		r.unknown = append(r.unknown, member{name, v})
+		r.unknown = append(r.unknown, member{name, jsontext.Value(compact(string(v)))})
 	}
 	return err
 }

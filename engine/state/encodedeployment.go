@@ -6,24 +6,26 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // EncodeCheckpoint returns the JSON of the snapshot as a stack's file holds it:
 // {"version", "checkpoint": {"stack", "latest"}}, one resource a line, in
 // topological order.
 func (c *Codec) EncodeCheckpoint(ctx context.Context, s *Snapshot) ([]byte, error) {
-	deployment, features, err := c.deployment(ctx, s, false)
+	t, err := c.texts(ctx, s, false)
 	if err != nil {
 		return nil, err
 	}
-	b := s.document(features, len(deployment))
+	b := s.document(t)
 	b.name("checkpoint")
 	b.open('{')
 	b.name("stack")
 	b.string(s.Stack)
 	b.members(s.checkpointUnknown)
 	b.name("latest")
-	b.raw(deployment)
+	c.deployment(b, s, t)
 	b.close('}')
 	return b.end()
 }
@@ -31,28 +33,81 @@ func (c *Codec) EncodeCheckpoint(ctx context.Context, s *Snapshot) ([]byte, erro
 // EncodeExport returns the JSON of the snapshot as `stack export` prints it:
 // {"version", "deployment"}. With showSecrets, secrets are plain text.
 func (c *Codec) EncodeExport(ctx context.Context, s *Snapshot, showSecrets bool) ([]byte, error) {
-	deployment, features, err := c.deployment(ctx, s, showSecrets)
+	t, err := c.texts(ctx, s, showSecrets)
 	if err != nil {
 		return nil, err
 	}
-	b := s.document(features, len(deployment))
+	b := s.document(t)
 	b.name("deployment")
-	b.raw(deployment)
+	c.deployment(b, s, t)
 	return b.end()
 }
 
-// document begins a document around a deployment of the size, in bytes.
-func (s *Snapshot) document(features []string, size int) *builder {
-	const around = 256 // names and version
-	b := &builder{buf: make([]byte, 0, size+around)}
+// texts are what a document is made of: with them at hand it is written once, however
+// large it is.
+type texts struct {
+	// resources are in topological order, operations in that of their numbers.
+	resources, operations []string
+	// features are those that a reader must know, sorted: those that the state uses, and
+	// those that it named when it was read.
+	features []string
+	// size is that of the texts, in bytes, with what is between them.
+	size int
+}
+
+// texts returns the texts of a snapshot.
+func (c *Codec) texts(ctx context.Context, s *Snapshot, showSecrets bool) (t texts, err error) {
+	used := featureSet{}
+	used.addAll(s.Features)
+	used.add(featureSnippets, s.Snippets != nil)
+	used.add(featureExtensions, s.Extensions != nil)
+	text := func(v slot) (string, error) {
+		used.addResource(v.resource)
+		json := v.json
+		if !json.usableBy(c.identity) || showSecrets && json.provider != "" {
+			var err error
+			if json, err = c.encodeAlone(ctx, v.resource, showSecrets); err != nil {
+				return "", err
+			}
+		}
+		used.add(featureByteString, json.byteStrings)
+		const between = len(`{"resource":,"type":"importing"},`) + len("\n")
+		t.size += len(json.text) + between
+		return json.text, ctx.Err()
+	}
+	resources := s.ordered()
+	t.resources = make([]string, len(resources))
+	for i, v := range resources {
+		if t.resources[i], err = text(v); err != nil {
+			return t, err
+		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(s.operations)) {
+		json, err := text(s.operations[op])
+		if err != nil {
+			return t, err
+		}
+		t.operations = append(t.operations, json)
+	}
+	t.features = slices.Sorted(maps.Keys(used))
+	return t, nil
+}
+
+// document begins a document of the texts.
+func (s *Snapshot) document(t texts) *builder {
+	around := 4096 // bytes; a guess of all that is not counted here
+	for _, v := range []jsontext.Value{s.Metadata, s.Snippets, s.Extensions} {
+		around += len(v)
+	}
+	b := &builder{buf: make([]byte, 0, t.size+around)}
 	b.open('{')
 	b.name("version")
-	if len(features) == 0 {
+	if len(t.features) == 0 {
 		b.uint(3)
 	} else {
 		b.uint(4)
 		b.name("features")
-		stringArray(b, features)
+		stringArray(b, t.features)
 	}
 	b.members(s.documentUnknown)
 	return b
@@ -71,15 +126,8 @@ func (b *builder) end() ([]byte, error) {
 	return append(b.buf, '\n'), b.err
 }
 
-// deployment returns the JSON of the deployment and the features that a reader
-// must know, sorted: those that it uses, and those that the state named when it
-// was read.
-func (c *Codec) deployment(ctx context.Context, s *Snapshot, showSecrets bool) (json []byte, features []string, err error) {
-	b := &builder{buf: make([]byte, 0, s.sizeHint())}
-	used := featureSet{}
-	used.addAll(s.Features)
-	used.add(featureSnippets, s.Snippets != nil)
-	used.add(featureExtensions, s.Extensions != nil)
+// deployment appends the JSON of the deployment.
+func (c *Codec) deployment(b *builder, s *Snapshot, t texts) {
 	b.open('{')
 	b.line()
 	b.name("manifest")
@@ -92,37 +140,32 @@ func (c *Codec) deployment(ctx context.Context, s *Snapshot, showSecrets bool) (
 		b.string(c.secrets.Type)
 		if len(c.secrets.State) > 0 {
 			b.name("state")
-			b.raw(compact(c.secrets.State))
+			b.text(compact(string(c.secrets.State)))
 		}
 		b.close('}')
 	}
-	if len(s.slots) > 0 {
+	if len(t.resources) > 0 {
 		b.line()
 		b.name("resources")
 		b.open('[')
-		for _, v := range s.ordered() {
+		for _, json := range t.resources {
 			b.line()
-			if err := c.append(ctx, b, v, used, showSecrets); err != nil {
-				return nil, nil, err
-			}
+			b.text(json)
 		}
 		b.buf = append(b.buf, '\n')
 		b.close(']')
 	}
-	if len(s.operations) > 0 {
+	if len(t.operations) > 0 {
 		b.line()
 		b.name("pending_operations")
 		b.open('[')
-		for _, op := range slices.Sorted(maps.Keys(s.operations)) {
-			v := s.operations[op]
+		for i, op := range slices.Sorted(maps.Keys(s.operations)) {
 			b.line()
 			b.open('{')
 			b.name("resource")
-			if err := c.append(ctx, b, v, used, showSecrets); err != nil {
-				return nil, nil, err
-			}
+			b.text(t.operations[i])
 			b.name("type")
-			b.string(string(v.operation))
+			b.string(string(s.operations[op].operation))
 			b.close('}')
 		}
 		b.buf = append(b.buf, '\n')
@@ -133,40 +176,6 @@ func (c *Codec) deployment(ctx context.Context, s *Snapshot, showSecrets bool) (
 	b.optionalRaw("extensions", s.Extensions)
 	b.members(s.deploymentUnknown)
 	b.close('}')
-	return b.buf, slices.Sorted(maps.Keys(used)), b.err
-}
-
-// sizeHint is about the size of the deployment's JSON, in bytes.
-func (s *Snapshot) sizeHint() int {
-	const other, resource = 4096, 1024 // guesses: what is not a resource, and one without JSON
-	size := other
-	for _, v := range s.slots {
-		if v.json.text == nil {
-			size += resource
-		} else {
-			size += len(v.json.text) + len(",\n")
-		}
-	}
-	return size
-}
-
-// append appends the resource's JSON: that of the slot where it is right, else a
-// new one.
-func (c *Codec) append(ctx context.Context, b *builder, v slot, used featureSet, showSecrets bool) error {
-	used.addResource(v.resource)
-	text := v.json
-	if !text.usableBy(c.identity) || showSecrets && text.provider != "" {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		var err error
-		if text, err = c.encode(ctx, v.resource, showSecrets); err != nil {
-			return err
-		}
-	}
-	used.add(featureByteString, text.byteStrings)
-	b.raw(compact(text.text))
-	return nil
 }
 
 func (m Manifest) append(b *builder) {

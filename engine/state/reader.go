@@ -41,6 +41,8 @@ func (e *DecodeError) Unwrap() error { return e.Cause }
 // errors are *DecodeErrors.
 type reader struct {
 	data []byte
+	// text is data, where strings are to be parts of it; else it is empty.
+	text string
 	dec  *jsontext.Decoder
 	// pointer and offset are where data begins in the document.
 	pointer string
@@ -128,11 +130,23 @@ func (r *reader) null() bool {
 }
 
 func (r *reader) string() (string, error) {
-	t, err := r.token(jsontext.KindString, "a string")
-	if err != nil {
+	if r.kind() != jsontext.KindString {
+		_, err := r.token(jsontext.KindString, "a string")
 		return "", err
 	}
-	return t.String(), nil
+	quoted, err := r.dec.ReadValue()
+	if err != nil {
+		return "", r.syntax(err)
+	}
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		unquoted, err := jsontext.AppendUnquote(nil, quoted)
+		return string(unquoted), err
+	}
+	if r.text == "" {
+		return string(quoted[1 : len(quoted)-1]), nil
+	}
+	end := r.dec.InputOffset()
+	return r.text[end-int64(len(quoted))+1 : end-1], nil
 }
 
 // optionalString reads a string or null, which is "".
@@ -241,10 +255,13 @@ func stringList[S ~string](r *reader) ([]S, error) {
 	return out, err
 }
 
-// raw reads a value and returns its JSON, a part of the reader's data.
+// raw reads a value and returns its JSON.
 func (r *reader) raw() (jsontext.Value, error) {
-	s, err := r.section()
-	return s.value, err
+	v, err := r.dec.ReadValue()
+	if err != nil {
+		return nil, r.syntax(err)
+	}
+	return v.Clone(), nil
 }
 
 // section is a value that was passed over, to be read later.
@@ -276,22 +293,6 @@ func (r *reader) skip() error {
 		return r.syntax(err)
 	}
 	return nil
-}
-
-// text calls read, which reads an object, and returns the JSON of that object, a
-// part of the reader's data.
-func (r *reader) text(read func() error) ([]byte, error) {
-	r.kind() // moves past white space and separators, which are no part of it
-	start := r.dec.InputOffset()
-	if err := read(); err != nil {
-		return nil, err
-	}
-	end := r.dec.InputOffset()
-	i := bytes.IndexByte(r.data[start:end], '{')
-	if i < 0 {
-		return nil, r.fail("expected an object")
-	}
-	return r.data[start+int64(i) : end : end], nil
 }
 
 // end checks that nothing follows.

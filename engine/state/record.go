@@ -17,7 +17,7 @@ import (
 
 // encodeEntry returns the JSON of an entry and of the resources in it.
 func (c *Codec) encodeEntry(ctx context.Context, entry Entry) ([]byte, sealedEntry, error) {
-	b := new(builder)
+	b := &builder{buf: make([]byte, 0, likelySize)}
 	out := sealedEntry{changes: entry, texts: make([]sealedJSON, len(entry))}
 	b.open('[')
 	for i, change := range entry {
@@ -77,10 +77,8 @@ func (c *Codec) appendChanged(ctx context.Context, b *builder, change int, r *Re
 	if r == nil {
 		return sealedJSON{}, &EntryError{Change: change, Reason: "it has no resource"}
 	}
-	j, err := c.encode(ctx, r, false)
 	b.name("resource")
-	b.raw(j.text)
-	return j, err
+	return c.encode(ctx, b, r, false)
 }
 
 func appendSet(b *builder, change int, name string, v jsontext.Value) error {
@@ -92,7 +90,7 @@ func appendSet(b *builder, change int, name string, v jsontext.Value) error {
 	if !v.IsValid() {
 		return &EntryError{Change: change, Reason: "the " + name + " are not JSON"}
 	}
-	b.raw(compact(v))
+	b.text(compact(string(v)))
 	return nil
 }
 
@@ -173,7 +171,7 @@ func (c *Codec) decodeBegin(ctx context.Context, r *reader) (change BeginOperati
 		case "type":
 			change.Type, err = r.operationType()
 		case "resource":
-			change.Resource, text, err = c.decodeResource(&decoder{reader: r, ctx: ctx, codec: c})
+			change.Resource, text, err = c.decodeResource(ctx, r)
 		default:
 			err = r.failf("unknown member %q", name)
 		}
@@ -194,7 +192,7 @@ func (c *Codec) decodePut(ctx context.Context, r *reader) (change PutResource, t
 			serial, err = r.uint()
 			change.Serial, numbered = Serial(serial), true
 		case "resource":
-			change.Resource, text, err = c.decodeResource(&decoder{reader: r, ctx: ctx, codec: c})
+			change.Resource, text, err = c.decodeResource(ctx, r)
 		default:
 			err = r.failf("unknown member %q", name)
 		}

@@ -58,10 +58,10 @@ type slot struct {
 }
 
 // sealedJSON is a resource's JSON, with secrets as ciphertexts, so that a
-// resource that did not change is written as it was read. It is empty where
-// there is none.
+// resource that did not change is written as it was read. It has no line breaks. It is
+// empty where there is none.
 type sealedJSON struct {
-	text []byte
+	text string
 	// provider identifies the provider that made the ciphertexts, empty where
 	// there are none.
 	provider string
@@ -72,7 +72,7 @@ type sealedJSON struct {
 // usableBy reports whether the JSON is right in a state whose secrets are
 // encrypted by the provider.
 func (j sealedJSON) usableBy(provider string) bool {
-	return j.text != nil && (j.provider == "" || j.provider == provider)
+	return j.text != "" && (j.provider == "" || j.provider == provider)
 }
 
 // Manifest says when and by what a state was written.

@@ -31,7 +31,7 @@ func (e *CycleError) Error() string {
 // are left out of account. It takes time linear in the resources and their
 // dependencies.
 func Sort(resources []*Resource) ([]*Resource, error) {
-	order, err := sortResources(resources)
+	order, err := sortResources(resources, newIndex(resources))
 	out := make([]*Resource, len(order))
 	for i, at := range order {
 		out[i] = resources[at]
@@ -42,7 +42,8 @@ func Sort(resources []*Resource) ([]*Resource, error) {
 // ordered returns the resources in topological order.
 func (s *Snapshot) ordered() []slot {
 	slots := s.list()
-	order, _ := sortResources(resourcesOf(slots)) // a cycle is told by Verify
+	resources := resourcesOf(slots)
+	order, _ := sortResources(resources, newIndex(resources)) // a cycle is told by Verify
 	out := make([]slot, len(order))
 	for i, at := range order {
 		out[i] = slots[at]
@@ -61,13 +62,12 @@ func resourcesOf(slots []slot) []*Resource {
 // sortResources returns the indexes of the resources in topological order, by a
 // depth-first search that keeps its own stack: a chain of resources may be
 // longer than the goroutine's.
-func sortResources(resources []*Resource) (order []int, err error) {
+func sortResources(resources []*Resource, ix index) (order []int, err error) {
 	const (
 		unseen = iota
 		open
 		done
 	)
-	ix := newIndex(resources)
 	order = make([]int, 0, len(resources))
 	marks := make([]uint8, len(resources))
 	type visit struct {
@@ -119,7 +119,7 @@ type index struct {
 }
 
 func newIndex(resources []*Resource) index {
-	ix := index{live: map[urn.URN]int{}, old: map[urn.URN]int{}, providers: map[string]int{}}
+	ix := index{live: make(map[urn.URN]int, len(resources)), old: map[urn.URN]int{}, providers: map[string]int{}}
 	for i, r := range resources {
 		in := ix.live
 		if r.Delete {
@@ -150,15 +150,15 @@ func (ix index) find(r *Resource, u urn.URN) (at int, ok bool) {
 
 // dependencies returns the resources that come before r.
 func (ix index) dependencies(r *Resource) []int {
-	var out []int
+	out := make([]int, 0, 2+len(r.Dependencies)) // most have a provider, a parent, and those
 	if at, ok := ix.providers[r.Provider]; ok && r.Provider != "" {
 		out = append(out, at)
 	}
-	for _, ref := range r.references() {
+	r.references(func(ref reference) {
 		if at, ok := ix.find(r, ref.urn); ok {
 			out = append(out, at)
 		}
-	}
+	})
 	return out
 }
 
@@ -166,25 +166,41 @@ func (ix index) dependencies(r *Resource) []int {
 type reference struct {
 	urn  urn.URN
 	role string
+	// property is the input whose dependency it is, if it is one's.
+	property string
 }
 
-// references returns the resources that r names by URN, always in one order.
-func (r *Resource) references() []reference {
-	var out []reference
-	add := func(role string, urns ...urn.URN) {
+// String says what the reference is.
+func (r reference) String() string {
+	if r.property != "" {
+		return r.role + " " + r.property
+	}
+	return r.role
+}
+
+// references calls f with the resources that r names by URN, always in one order.
+func (r *Resource) references(f func(reference)) {
+	each := func(ref reference, urns []urn.URN) {
 		for _, u := range urns {
-			if u != "" {
-				out = append(out, reference{u, role})
+			if ref.urn = u; u != "" {
+				f(ref)
 			}
 		}
 	}
-	add("parent", r.Parent)
-	add("dependency", r.Dependencies...)
-	for _, key := range slices.Sorted(maps.Keys(r.PropertyDependencies)) {
-		add("dependency of the property "+key, r.PropertyDependencies[key]...)
+	if r.Parent != "" {
+		f(reference{urn: r.Parent, role: "parent"})
 	}
-	add("deletedWith", r.DeletedWith)
-	add("replaceWith", r.ReplaceWith...)
-	add("viewOf", r.ViewOf)
-	return out
+	each(reference{role: "dependency"}, r.Dependencies)
+	if len(r.PropertyDependencies) > 0 {
+		for _, key := range slices.Sorted(maps.Keys(r.PropertyDependencies)) {
+			each(reference{role: "dependency of the property", property: key}, r.PropertyDependencies[key])
+		}
+	}
+	if r.DeletedWith != "" {
+		f(reference{urn: r.DeletedWith, role: "deletedWith"})
+	}
+	each(reference{role: "replaceWith"}, r.ReplaceWith)
+	if r.ViewOf != "" {
+		f(reference{urn: r.ViewOf, role: "viewOf"})
+	}
 }

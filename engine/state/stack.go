@@ -52,6 +52,8 @@ type Stack struct {
 	snapshot *Snapshot
 	// sequence is that of the last record.
 	sequence uint64
+	// record is the space of the last record, for the next one.
+	record []byte
 	// changed says that the journal has records that the checkpoint lacks.
 	changed bool
 	// failed is the error after which nothing more can be written.

@@ -41,7 +41,7 @@ type Lease interface {
 	// Load returns what the stack's state is made of, and makes the journal fit
 	// to append to.
 	Load(ctx context.Context) (*Contents, error)
-	// Append makes a record durable. Its sequence number must be that of the last
+	// Append makes a record durable, and keeps none of it. Its sequence number must be that of the last
 	// record, or of the checkpoint where there is none, plus one; else the error
 	// is ErrSequence and nothing has changed. After ErrNoSpace the journal is as
 	// before, and the call may be tried again, unless the error says that the

@@ -85,7 +85,7 @@ func (s *Snapshot) Verify() error {
 			v.add(ProblemExtension, r.URN, fmt.Sprintf("%s names the extension %s, which is missing", r.URN, r.ExtensionRef))
 		}
 	}
-	if _, err := sortResources(resources); err != nil {
+	if _, err := sortResources(resources, ix); err != nil {
 		var cycle *CycleError
 		if errors.As(err, &cycle) {
 			v.add(ProblemCycle, cycle.URNs[0], err.Error())
@@ -133,9 +133,9 @@ func (v *verifier) resource(ix index, i int, r *Resource) {
 	if first := ix.live[r.URN]; !r.Delete && first != i {
 		addf(ProblemDuplicate, "%s is there more than once", r.URN)
 	}
-	for _, ref := range r.references() {
+	r.references(func(ref reference) {
 		if _, ok := ix.find(r, ref.urn); !ok {
-			addf(ProblemMissingReference, "%s names %s as %s, which is missing", r.URN, ref.urn, ref.role)
+			addf(ProblemMissingReference, "%s names %s as %s, which is missing", r.URN, ref.urn, ref)
 		}
-	}
+	})
 }

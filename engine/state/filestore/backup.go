@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -102,7 +103,7 @@ func (l *lease) copyBackup(file string) error {
 	if err != nil {
 		return err
 	}
-	if was, err := readStamp(data); err != nil || was != l.checkpoint {
+	if was, err := readStamp(bytes.NewReader(data)); err != nil || was != l.checkpoint {
 		return l.check() // it is that of another holder by now
 	}
 	if err := s.writeFile(file+temporaryInfix, data); err != nil {

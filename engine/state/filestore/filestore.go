@@ -14,6 +14,7 @@
 package filestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (s *Store) create(f files, checkpoint []byte) error {
 		return err
 	}
 	temporary := f.temporary(token)
-	if err := s.writeFile(temporary, stamped); err != nil {
+	if err := s.writeFile(temporary, stamped[:]...); err != nil {
 		return err
 	}
 	return s.publish(temporary, f.checkpoint, f.stacks)
@@ -231,7 +232,7 @@ func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 		return nil, stampValue{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 	}
 	contents := &state.Contents{CheckpointFile: s.fs.Path(f.checkpoint), Checkpoint: checkpoint}
-	was, err := readStamp(checkpoint)
+	was, err := readStamp(bytes.NewReader(checkpoint))
 	if err != nil {
 		return nil, was, &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
 			Reason: "it is not the JSON of a state", Remedy: s.remedy(f), Cause: err}

@@ -1,9 +1,9 @@
 package filestore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
@@ -26,18 +26,28 @@ func (s *Store) readFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(f)
-	return data, errors.Join(err, f.Close())
+	var data bytes.Buffer
+	if sized, ok := f.(interface{ Stat() (fs.FileInfo, error) }); ok {
+		if info, err := sized.Stat(); err == nil {
+			data.Grow(int(info.Size()) + bytes.MinRead) // read without moving what was read before
+		}
+	}
+	_, err = data.ReadFrom(f)
+	return data.Bytes(), errors.Join(err, f.Close())
 }
 
-// writeFile writes a new file and makes its contents durable, not its name. It
-// leaves no part of one behind.
-func (s *Store) writeFile(name string, data []byte) error {
+// writeFile writes a new file of the parts and makes its contents durable, not its name.
+// It leaves no part of one behind.
+func (s *Store) writeFile(name string, parts ...[]byte) error {
 	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
 		return s.writeError(name, err)
 	}
-	_, err = f.Write(data)
+	for _, part := range parts {
+		if err == nil {
+			_, err = f.Write(part)
+		}
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -36,6 +36,8 @@ type lease struct {
 	// sequence is that of the last record, size where the next frame goes.
 	sequence uint64
 	size     int64
+	// frame is the space of the last frame, for the next one.
+	frame []byte
 	// journal is open for appending, nil before the first append.
 	journal File
 	reserve bool
@@ -134,14 +136,40 @@ func (s *Store) nextToken(f files) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, at, err := s.read(f)
+	last, err := s.lastToken(f)
 	if errors.Is(err, state.ErrStackNotFound) {
 		return c.Token + 1, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	return max(c.Token, at.checkpoint.Token, at.journal.token) + 1, nil
+	return max(c.Token, last) + 1, nil
+}
+
+// lastToken returns the largest token in the checkpoint and the journal. Where all is as
+// the last lease left it, which is without a journal, it reads no more than the stamp.
+func (s *Store) lastToken(f files) (uint64, error) {
+	if was, err := s.stampOf(f); err == nil && was.Token > 0 {
+		there, err := s.exists(f.journal(was))
+		if is, again := s.stampOf(f); err == nil && !there && again == nil && is == was {
+			return was.Token, nil
+		}
+	}
+	_, at, err := s.read(f)
+	if err != nil {
+		return 0, err
+	}
+	return max(at.checkpoint.Token, at.journal.token), nil
+}
+
+// stampOf returns the stamp of a stack's checkpoint.
+func (s *Store) stampOf(f files) (stampValue, error) {
+	file, err := s.fs.OpenFile(f.checkpoint, os.O_RDONLY, 0)
+	if err != nil {
+		return stampValue{}, err
+	}
+	v, err := readStamp(file)
+	return v, errors.Join(err, file.Close())
 }
 
 // writeLock writes the contents of a lock file whose lock is held, and returns them.

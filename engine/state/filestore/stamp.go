@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -39,18 +40,18 @@ func parseID(id string) (v stampValue, ok bool) {
 	return v, n == 2 && err == nil && v.id() == id
 }
 
-// stamp returns the checkpoint, a JSON object, with the stamp as first member.
-func stamp(checkpoint []byte, v stampValue) ([]byte, error) {
+// stamp returns the checkpoint, a JSON object, with the stamp as first member. It is in
+// two parts, of which the second is a part of the checkpoint: that may be large.
+func stamp(checkpoint []byte, v stampValue) (parts [2][]byte, err error) {
 	rest, ok := bytes.CutPrefix(checkpoint, []byte("{"))
 	if !ok {
-		return nil, errors.New("a checkpoint must be a JSON object")
+		return parts, errors.New("a checkpoint must be a JSON object")
 	}
-	out := make([]byte, 0, len(checkpoint)+64)
-	out = fmt.Appendf(out, `{%q:{"sequence":%d,"token":%d}`, stampMember, v.Sequence, v.Token)
+	head := fmt.Appendf(nil, `{%q:{"sequence":%d,"token":%d}`, stampMember, v.Sequence, v.Token)
 	if !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("}")) {
-		out = append(out, ',')
+		head = append(head, ',')
 	}
-	return append(out, rest...), nil
+	return [2][]byte{head, rest}, nil
 }
 
 // maxSequence bounds what a stamp may hold, so that counting on never overflows.
@@ -58,8 +59,8 @@ const maxSequence = 1 << 53
 
 // readStamp returns the stamp of a checkpoint, zero where another tool wrote the
 // file and left it out. It reads no further than the stamp.
-func readStamp(checkpoint []byte) (v stampValue, err error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(checkpoint))
+func readStamp(checkpoint io.Reader) (v stampValue, err error) {
+	dec := jsontext.NewDecoder(checkpoint)
 	if t, err := dec.ReadToken(); err != nil {
 		return v, err
 	} else if t.Kind() != jsontext.KindBeginObject {

@@ -19,6 +19,9 @@ func (l *lease) openJournal() (err error) {
 	return nil
 }
 
+// keptFrame, in bytes, bounds the space of a frame that is kept for the next one.
+const keptFrame = 1 << 20
+
 // Append implements [state.Lease].
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
 	if err := l.writable(ctx, sequence, l.sequence+1); err != nil {
@@ -27,7 +30,10 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 	if len(record) > maxRecordSize {
 		return fmt.Errorf("a journal record of %d bytes is too large, it may have %d", len(record), maxRecordSize)
 	}
-	data := appendFrame(nil, frame{sequence: sequence, token: l.token, record: record})
+	data := appendFrame(l.frame[:0], frame{sequence: sequence, token: l.token, record: record})
+	if cap(data) <= keptFrame {
+		l.frame = data
+	}
 	err := l.write(data)
 	var full *state.NoSpaceError
 	if errors.As(err, &full) && l.releaseReserve() {
@@ -96,9 +102,9 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 		return err
 	}
 	temporary := l.files.temporary(l.token)
-	err = l.store.writeFile(temporary, stamped)
+	err = l.store.writeFile(temporary, stamped[:]...)
 	if errors.Is(err, state.ErrNoSpace) && l.releaseReserve() {
-		err = l.store.writeFile(temporary, stamped)
+		err = l.store.writeFile(temporary, stamped[:]...)
 	}
 	if err != nil {
 		return err
