@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// filesInMemory is the size of what the process's files without a disk hold.
+func filesInMemory(pid int) (float64, error) {
+	dir := fmt.Sprintf("/proc/%d/fd/", pid)
+	open, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	const block = 512 // bytes, the unit of stat(2)
+	size := 0.0
+	for _, entry := range open {
+		target, err := os.Readlink(dir + entry.Name())
+		if err != nil || !strings.HasPrefix(target, "/memfd:") {
+			continue // closed since, or something else
+		}
+		var stat unix.Stat_t
+		if unix.Stat(dir+entry.Name(), &stat) == nil {
+			size += float64(stat.Blocks) * block
+		}
+	}
+	return size, nil
+}

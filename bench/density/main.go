@@ -1,0 +1,83 @@
+// Command density measures the memory of many configurations of a provider: as
+// configurations of one module in one process, and as native processes, of which each
+// configuration needs its own. It reads what Linux tells of processes and runs nowhere else.
+//
+//	go run ./bench/density [-sizes 1,10,100,1000] [-processes 50] [-json]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/husk-dev/husk/bench/internal/figures"
+)
+
+func main() {
+	sizesFlag := flag.String("sizes", "1,10,100,1000", "numbers of configurations, ascending")
+	processes := flag.Int("processes", 50, "the most native processes; more configurations than that are measured in the host alone")
+	figures.Main("density", func(ctx context.Context) ([]figures.Figure, error) {
+		if runtime.GOOS != "linux" {
+			return nil, errors.New("memory is read from /proc/PID/smaps_rollup, which " + runtime.GOOS + " does not have: run it on Linux")
+		}
+		var sizes []int
+		for field := range strings.SplitSeq(*sizesFlag, ",") {
+			n, err := strconv.Atoi(field)
+			if err != nil || n < 1 || len(sizes) > 0 && n <= sizes[len(sizes)-1] {
+				return nil, fmt.Errorf("-sizes %s: must be positive numbers, ascending", *sizesFlag)
+			}
+			sizes = append(sizes, n)
+		}
+		return measure(ctx, sizes, max(*processes, 1))
+	})
+}
+
+// idleGoal is how much less memory a further idle configuration is to take than a process.
+const idleGoal = 25
+
+func measure(ctx context.Context, sizes []int, processes int) (_ []figures.Figure, err error) {
+	dir, err := os.MkdirTemp("", "density")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	native, err := processesOf(ctx, processes)
+	if err != nil {
+		return nil, fmt.Errorf("%d native processes: %w", processes, err)
+	}
+	hosted, err := newHosted(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	idle, err := hosted.grow(ctx, sizes, false)
+	if err != nil {
+		return nil, fmt.Errorf("idle configurations: %w", err)
+	}
+	called, err := hosted.grow(ctx, sizes, true)
+	if err != nil {
+		return nil, fmt.Errorf("configurations that are called: %w", err)
+	}
+	name := fmt.Sprintf("each of %d native processes", processes)
+	rows := append(native.idle.report(name+", idle"), native.called.report(name+", after a call")...)
+	for i, size := range sizes {
+		name := fmt.Sprintf("host with %d configurations", size)
+		rows = append(rows, idle[i].report(name+", idle")...)
+		rows = append(rows, called[i].report(name+", after a call")...)
+	}
+	last := len(sizes) - 1
+	if last == 0 {
+		return rows, nil
+	}
+	further := func(all []memory) memory { return all[last].less(all[0]).over(sizes[last] - sizes[0]) }
+	rows = append(rows, further(idle).report("each further configuration, idle")...)
+	rows = append(rows, further(called).report("each further configuration, after a call")...)
+	return append(rows,
+		figures.AtLeast("private memory, native process to further idle configuration", native.idle.own()/further(idle).own(), "x", idleGoal),
+		figures.AtLeast("private memory, native process to further configuration, after a call", native.called.own()/further(called).own(), "x", 0),
+	), nil
+}
