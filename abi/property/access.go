@@ -41,9 +41,9 @@ func (v Value) step(s Segment) (part Value, ok bool) {
 	case v.kind == KindUnknown && s.kind != segmentWildcard:
 		return Unknown, true
 	case v.kind == KindObject && s.kind == segmentKey:
-		return v.ref.(Map).Lookup(s.key)
+		return v.object().Lookup(s.key)
 	case v.kind == KindArray && s.kind == segmentIndex:
-		if elements := v.ref.([]Value); s.index >= 0 && s.index < len(elements) {
+		if elements := v.elements(); s.index >= 0 && s.index < len(elements) {
 			return elements[s.index], true
 		}
 	}
@@ -111,7 +111,7 @@ func (p Path) Delete(v Value) (changed Value, ok bool) {
 		return v.replace(s, part), true
 	}
 	if s.kind == segmentKey {
-		return Object(v.ref.(Map).Without(s.key)), true
+		return Object(v.object().Without(s.key)), true
 	}
 	return v.replace(s, Null), true
 }
@@ -119,9 +119,9 @@ func (p Path) Delete(v Value) (changed Value, ok bool) {
 // replace returns a copy of the array or object v in which part is where s leads.
 func (v Value) replace(s Segment, part Value) Value {
 	if s.kind == segmentKey {
-		return Object(v.ref.(Map).With(s.key, part))
+		return Object(v.object().With(s.key, part))
 	}
-	elements := slices.Clone(v.ref.([]Value))
+	elements := slices.Clone(v.elements())
 	elements[s.index] = part
 	return Array(elements...)
 }

@@ -80,13 +80,13 @@ func (v Value) contains(match func(Value) bool) bool {
 	}
 	switch v.kind {
 	case KindArray:
-		for _, e := range v.ref.([]Value) {
+		for _, e := range v.elements() {
 			if e.contains(match) {
 				return true
 			}
 		}
 	case KindObject:
-		for _, e := range v.ref.(Map).entries {
+		for _, e := range v.object().Entries() {
 			if e.Value.contains(match) {
 				return true
 			}

@@ -137,9 +137,9 @@ func (c pathCopy) copyEach(from, to Value, path Path) (result Value, ok bool) {
 
 // copyEntries returns an object of all entries of source.
 func (c pathCopy) copyEntries(source Map) Value {
-	entries := slices.Clone(source.entries)
+	entries := slices.Clone(source.Entries())
 	for i := range entries {
 		entries[i].Value = c.kept(entries[i].Value)
 	}
-	return Object(Map{entries: entries})
+	return Object(SortedMap(entries))
 }

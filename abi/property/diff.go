@@ -76,10 +76,10 @@ func (d *differ) values(old, new Value) {
 	if old.kind == new.kind {
 		switch old.kind {
 		case KindObject:
-			d.maps(old.ref.(Map), new.ref.(Map))
+			d.maps(old.object(), new.object())
 			return
 		case KindArray:
-			d.arrays(old.ref.([]Value), new.ref.([]Value))
+			d.arrays(old.elements(), new.elements())
 			return
 		case KindSecret:
 			d.values(*old.ref.(*Value), *new.ref.(*Value))
@@ -97,6 +97,9 @@ func (d *differ) values(old, new Value) {
 }
 
 func (d *differ) maps(old, new Map) {
+	if old.same(new) {
+		return
+	}
 	for key, p := range pairs(old, new) {
 		d.path = append(d.path, Key(key))
 		switch {

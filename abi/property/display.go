@@ -39,9 +39,9 @@ func showValue(dst []byte, v Value) []byte {
 	case KindString:
 		return showText(dst, v.str)
 	case KindArray:
-		return showArray(dst, v.ref.([]Value))
+		return showArray(dst, v.elements())
 	case KindObject:
-		return showObject(dst, v.ref.(Map))
+		return showObject(dst, v.object())
 	case KindAsset:
 		return showAsset(dst, v.ref.(*Asset))
 	case KindArchive:

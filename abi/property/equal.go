@@ -48,9 +48,9 @@ func (c comparison) equal(v, w Value) bool {
 	case KindString:
 		return v.str == w.str
 	case KindArray:
-		return c.equalArrays(v.ref.([]Value), w.ref.([]Value))
+		return c.equalArrays(v.ref.(*array), w.ref.(*array))
 	case KindObject:
-		return c.equalMaps(v.ref.(Map), w.ref.(Map))
+		return c.equalMaps(v.object(), w.object())
 	case KindAsset:
 		return equalAssets(v.ref.(*Asset), w.ref.(*Asset))
 	case KindArchive:
@@ -67,7 +67,11 @@ func (c comparison) equal(v, w Value) bool {
 	}
 }
 
-func (c comparison) equalArrays(a, b []Value) bool {
+func (c comparison) equalArrays(x, y *array) bool {
+	if x == y || x != nil && y != nil && x.encoded.same(y.encoded) {
+		return true
+	}
+	a, b := x.all(), y.all()
 	if len(a) != len(b) {
 		return false
 	}
@@ -80,14 +84,17 @@ func (c comparison) equalArrays(a, b []Value) bool {
 }
 
 func (c comparison) equalMaps(m, n Map) bool {
-	a, b := m.entries, n.entries
+	if m.same(n) {
+		return true
+	}
+	a, b := m.Entries(), n.Entries()
 	for len(a) > 0 && len(b) > 0 && a[0].Key == b[0].Key { // most often all keys are the same
 		if !c.equal(a[0].Value, b[0].Value) {
 			return false
 		}
 		a, b = a[1:], b[1:]
 	}
-	for _, p := range pairs(Map{entries: a}, Map{entries: b}) {
+	for _, p := range pairs(SortedMap(a), SortedMap(b)) {
 		if !c.equal(p.v, p.w) {
 			return false
 		}
@@ -101,7 +108,7 @@ type pair struct{ v, w Value }
 // pairs iterates over the keys of m and n in the order of deterministic CBOR.
 func pairs(m, n Map) iter.Seq2[string, pair] {
 	return func(yield func(string, pair) bool) {
-		a, b := m.entries, n.entries
+		a, b := m.Entries(), n.Entries()
 		for len(a) > 0 || len(b) > 0 {
 			var order int
 			switch {

@@ -17,7 +17,7 @@ type Entry struct {
 // Entries are held in the order of deterministic CBOR (shorter keys first, then
 // bytewise), so that encoding is a walk and iteration is deterministic.
 type Map struct {
-	entries []Entry
+	o *object // nil for the empty map
 }
 
 // CompareKeys orders keys as RFC 8949, section 4.2.1, orders their encodings:
@@ -40,7 +40,7 @@ func NewMap(entries ...Entry) Map {
 		}
 	}
 	if sorted {
-		return Map{entries: entries}
+		return SortedMap(entries)
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return CompareKeys(a.Key, b.Key) })
 	out := entries[:0]
@@ -50,14 +50,19 @@ func NewMap(entries ...Entry) Map {
 		}
 		out = append(out, e)
 	}
-	return Map{entries: out}
+	return SortedMap(out)
 }
 
 // SortedMap returns a map of entries that the caller knows to be distinct and in
 // the order of CompareKeys, as a decoder does that has checked it. A map of other
 // entries does not find its keys; use NewMap for those. It takes ownership of the
 // slice.
-func SortedMap(entries []Entry) Map { return Map{entries: entries} }
+func SortedMap(entries []Entry) Map {
+	if len(entries) == 0 {
+		return Map{}
+	}
+	return Map{&object{entries: entries}}
+}
 
 // MapOf returns a map of the key-value pairs of m.
 func MapOf(m map[string]Value) Map {
@@ -69,21 +74,34 @@ func MapOf(m map[string]Value) Map {
 }
 
 // Len returns the number of entries.
-func (m Map) Len() int { return len(m.entries) }
+func (m Map) Len() int {
+	if m.o == nil {
+		return 0
+	}
+	if e := m.o.encoded; e != nil {
+		return e.length
+	}
+	return len(m.o.entries)
+}
 
 // find returns where key is, or would be. It is the inner loop of much, and entries are
 // large: package slices would copy each that it looks at.
-func (m Map) find(key string) (int, bool) {
-	low, high := 0, len(m.entries)
+func find(entries []Entry, key string) (at int, ok bool) {
+	low, high := 0, len(entries)
 	for low < high {
-		middle := int(uint(low+high) >> 1)
-		switch order := CompareKeys(m.entries[middle].Key, key); {
-		case order == 0:
-			return middle, true
-		case order < 0:
-			low = middle + 1
+		at := int(uint(low+high) >> 1)
+		other := entries[at].Key
+		switch {
+		case len(other) < len(key):
+			low = at + 1
+		case len(other) > len(key):
+			high = at
+		case other == key:
+			return at, true
+		case other < key:
+			low = at + 1
 		default:
-			high = middle
+			high = at
 		}
 	}
 	return low, false
@@ -97,48 +115,50 @@ func (m Map) Get(key string) Value {
 
 // Lookup returns the value of key and whether there is one.
 func (m Map) Lookup(key string) (Value, bool) {
-	if i, ok := m.find(key); ok {
-		return m.entries[i].Value, true
+	entries := m.Entries()
+	if i, ok := find(entries, key); ok {
+		return entries[i].Value, true
 	}
 	return Value{}, false
 }
 
 // Has reports whether the map has key.
 func (m Map) Has(key string) bool {
-	_, ok := m.find(key)
+	_, ok := find(m.Entries(), key)
 	return ok
 }
 
 // With returns a copy of the map in which key has value v.
 func (m Map) With(key string, v Value) Map {
-	i, ok := m.find(key)
+	entries := m.Entries()
+	i, ok := find(entries, key)
 	if ok {
-		out := slices.Clone(m.entries)
+		out := slices.Clone(entries)
 		out[i].Value = v
-		return Map{entries: out}
+		return SortedMap(out)
 	}
-	out := make([]Entry, 0, len(m.entries)+1)
-	out = append(out, m.entries[:i]...)
+	out := make([]Entry, 0, len(entries)+1)
+	out = append(out, entries[:i]...)
 	out = append(out, Entry{key, v})
-	out = append(out, m.entries[i:]...)
-	return Map{entries: out}
+	out = append(out, entries[i:]...)
+	return SortedMap(out)
 }
 
 // Without returns a copy of the map that lacks the keys.
 func (m Map) Without(keys ...string) Map {
-	out := make([]Entry, 0, len(m.entries))
-	for _, e := range m.entries {
+	out := make([]Entry, 0, m.Len())
+	for _, e := range m.Entries() {
 		if !slices.Contains(keys, e.Key) {
 			out = append(out, e)
 		}
 	}
-	return Map{entries: out}
+	return SortedMap(out)
 }
 
 // All iterates over the entries in the order of deterministic CBOR.
 func (m Map) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		for _, e := range m.entries {
+		for _, e := range m.Entries() {
 			if !yield(e.Key, e.Value) {
 				return
 			}
@@ -148,9 +168,10 @@ func (m Map) All() iter.Seq2[string, Value] {
 
 // Keys returns the keys in alphabetical order, as people read them.
 func (m Map) Keys() []string {
-	keys := make([]string, len(m.entries))
-	for i, e := range m.entries {
-		keys[i] = e.Key
+	entries := m.Entries()
+	keys := make([]string, len(entries))
+	for i := range entries {
+		keys[i] = entries[i].Key
 	}
 	slices.Sort(keys)
 	return keys
@@ -158,4 +179,4 @@ func (m Map) Keys() []string {
 
 // Entries returns the entries in the order of deterministic CBOR. The caller
 // must not change the slice.
-func (m Map) Entries() []Entry { return m.entries }
+func (m Map) Entries() []Entry { return m.o.all() }

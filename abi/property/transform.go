@@ -40,13 +40,13 @@ type transform struct {
 func (t *transform) value(v Value) (Value, error) {
 	switch v.kind {
 	case KindArray:
-		elements, err := t.elements(v.ref.([]Value))
+		elements, err := t.elements(v.elements())
 		if err != nil {
 			return Value{}, err
 		}
 		v = Array(elements...)
 	case KindObject:
-		m, err := t.entries(v.ref.(Map))
+		m, err := t.entries(v.object())
 		if err != nil {
 			return Value{}, err
 		}
@@ -89,13 +89,14 @@ func (t *transform) elements(elements []Value) ([]Value, error) {
 }
 
 func (t *transform) entries(m Map) (Map, error) {
-	out := make([]Entry, len(m.entries))
-	for i, e := range m.entries {
+	entries := m.Entries()
+	out := make([]Entry, len(entries))
+	for i, e := range entries {
 		v, err := t.at(Key(e.Key), e.Value)
 		if err != nil {
 			return Map{}, err
 		}
 		out[i] = Entry{e.Key, v}
 	}
-	return Map{entries: out}, nil
+	return SortedMap(out), nil
 }

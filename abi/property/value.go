@@ -51,7 +51,7 @@ type Value struct {
 	kind Kind
 	num  float64 // bool (0 or 1) and number
 	str  string  // string
-	ref  any     // []Value, Map, *Asset, *Archive, *ResourceReference, *Value (secret), *Output
+	ref  any     // *array, *object, *Asset, *Archive, *ResourceReference, *Value (secret), *Output
 }
 
 // Unknown is a value that is not known before the deployment is carried out.
@@ -75,10 +75,10 @@ func Number(f float64) Value { return Value{kind: KindNumber, num: f} }
 func String(s string) Value { return Value{kind: KindString, str: s} }
 
 // Array returns the elements as a value. It takes ownership of the slice.
-func Array(elements ...Value) Value { return Value{kind: KindArray, ref: elements} }
+func Array(elements ...Value) Value { return Value{kind: KindArray, ref: newArray(elements)} }
 
 // Object returns m as a value.
-func Object(m Map) Value { return Value{kind: KindObject, ref: m} }
+func Object(m Map) Value { return Value{kind: KindObject, ref: m.o} }
 
 // Secret returns v marked as sensitive. A secret of a secret is that secret, and
 // a secret of an output is that output with its Secret set: wrappers never nest.
@@ -233,15 +233,21 @@ func (v Value) AsString() (s string, ok bool) { return v.str, v.kind == KindStri
 
 // AsArray returns the elements that v holds. The caller must not change the slice.
 func (v Value) AsArray() (elements []Value, ok bool) {
-	elements, ok = v.ref.([]Value)
-	return elements, ok
+	a, ok := v.ref.(*array)
+	return a.all(), ok
 }
 
 // AsObject returns the map that v holds.
 func (v Value) AsObject() (m Map, ok bool) {
-	m, ok = v.ref.(Map)
-	return m, ok
+	o, ok := v.ref.(*object)
+	return Map{o}, ok
 }
+
+// elements returns the elements of an array.
+func (v Value) elements() []Value { return v.ref.(*array).all() }
+
+// object returns the map of an object.
+func (v Value) object() Map { return Map{v.ref.(*object)} }
 
 // AsAsset returns the asset that v holds.
 func (v Value) AsAsset() (a Asset, ok bool) {

@@ -13,6 +13,10 @@ func (c Codec) Unmarshal(data []byte) (property.Map, error) {
 	if err != nil {
 		return property.Map{}, err
 	}
+	return asMap(v)
+}
+
+func asMap(v property.Value) (property.Map, error) {
 	m, ok := v.AsObject()
 	if !ok {
 		return property.Map{}, &property.DecodeError{Fault: property.FaultType}
@@ -22,29 +26,30 @@ func (c Codec) Unmarshal(data []byte) (property.Map, error) {
 
 // UnmarshalValue is the function UnmarshalValue within the limits of c.
 func (c Codec) UnmarshalValue(data []byte) (property.Value, error) {
-	limits := c.limits.WithDefaults()
-	if len(data) > limits.Size {
-		return property.Value{}, &property.DecodeError{Fault: property.FaultTooLarge, Offset: limits.Size, Limit: limits.Size}
-	}
-	d := decoder{
-		in:     unsafe.String(unsafe.SliceData(data), len(data)),
-		unread: 1, items: limits.Items - 1, depth: limits.Depth,
+	d, err := c.decoder(data)
+	if err != nil {
+		return property.Value{}, err
 	}
 	var v property.Value
 	if d.value(&v) && d.pos < len(d.in) {
 		d.fail(d.pos, property.FaultTrailing)
 	}
-	if d.fault == 0 {
-		return v, nil
+	if d.fault != 0 {
+		return property.Value{}, d.err(c.limits)
 	}
-	err := &property.DecodeError{Fault: d.fault, Offset: d.faultAt}
-	switch d.fault {
-	case property.FaultTooManyItems:
-		err.Limit = limits.Items
-	case property.FaultTooDeep:
-		err.Limit = limits.Depth
+	return v, nil
+}
+
+// decoder returns the decoder of an input that is not too large.
+func (c Codec) decoder(data []byte) (decoder, error) {
+	limits := c.limits.WithDefaults()
+	if len(data) > limits.Size {
+		return decoder{}, &property.DecodeError{Fault: property.FaultTooLarge, Offset: limits.Size, Limit: limits.Size}
 	}
-	return property.Value{}, err
+	return decoder{
+		in:     unsafe.String(unsafe.SliceData(data), len(data)),
+		unread: 1, items: limits.Items - 1, depth: limits.Depth,
+	}, nil
 }
 
 // decoder reads one value. Its methods report success; after a failure fault and
@@ -61,8 +66,25 @@ type decoder struct {
 	items  int // data items left
 	depth  int // levels left
 
+	// opens says that the input is known to be valid, and that arrays and objects are
+	// decoded later.
+	opens bool
+
 	fault   property.Fault
 	faultAt int
+}
+
+// err is the error of a decoder that has failed.
+func (d *decoder) err(limits property.Limits) error {
+	limits = limits.WithDefaults()
+	err := &property.DecodeError{Fault: d.fault, Offset: d.faultAt}
+	switch d.fault {
+	case property.FaultTooManyItems:
+		err.Limit = limits.Items
+	case property.FaultTooDeep:
+		err.Limit = limits.Depth
+	}
+	return err
 }
 
 func (d *decoder) fail(at int, fault property.Fault) bool {
@@ -146,6 +168,11 @@ func (d *decoder) value(dst *property.Value) bool {
 	major, n, ok := d.head()
 	if !ok {
 		return false
+	}
+	if d.opens && major != majorTag {
+		d.pos = start
+		d.composite(dst)
+		return true
 	}
 	switch major {
 	case majorArray:
@@ -257,14 +284,8 @@ func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
 		if !ok {
 			return property.Map{}, false
 		}
-		if i > 0 {
-			previous := entries[i-1].Key
-			if len(previous) > len(key) || len(previous) == len(key) && previous > key {
-				return property.Map{}, d.fail(at, property.FaultKeyOrder)
-			}
-			if previous == key {
-				return property.Map{}, d.fail(at, property.FaultDuplicateKey)
-			}
+		if i > 0 && !d.follows(at, entries[i-1].Key, key) {
+			return property.Map{}, false
 		}
 		e.Key = key
 		if !d.value(&e.Value) {
@@ -273,6 +294,17 @@ func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
 	}
 	d.depth++
 	return property.SortedMap(entries), true
+}
+
+// follows checks that the key at the offset may come after the previous one.
+func (d *decoder) follows(at int, previous, key string) bool {
+	switch {
+	case len(previous) < len(key) || len(previous) == len(key) && previous < key:
+		return true
+	case previous == key:
+		return d.fail(at, property.FaultDuplicateKey)
+	}
+	return d.fail(at, property.FaultKeyOrder)
 }
 
 // float reads a float of the initial byte b, which is at start.

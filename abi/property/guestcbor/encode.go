@@ -115,6 +115,9 @@ func (e *encoder) value(v property.Value) bool {
 		s, _ := v.AsString()
 		return e.text(s)
 	case property.KindArray:
+		if encoding, ok := v.Encoding(); ok && e.encoded(encoding) {
+			return true
+		}
 		elements, _ := v.AsArray()
 		return e.array(elements)
 	case property.KindObject:
@@ -161,6 +164,18 @@ func (e *encoder) array(elements []property.Value) bool {
 		}
 	}
 	e.depth++
+	return true
+}
+
+// encoded appends a value as it is encoded already, unless that exceeds the limits: then
+// it is left to others to tell where.
+func (e *encoder) encoded(encoding string) bool {
+	items, levels := measure(encoding)
+	if items-1 > e.items || levels > e.depth {
+		return false
+	}
+	e.items -= items - 1
+	e.dst = append(e.dst, encoding...)
 	return true
 }
 

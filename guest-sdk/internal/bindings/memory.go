@@ -7,16 +7,16 @@ import (
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi/canon"
-	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
 
-// received holds what the host allocated here and no one has taken over yet, by
-// address. A module has one memory and one allocator, hence the package variables
-// of this file. The lock is for goroutines: one that waits for the garbage collector
-// inside of cabi_realloc lets others run.
+// received holds what the host allocated here and no one has taken over yet: a few
+// blocks of one call, the next to be taken at the begin as a rule. A module has one
+// memory and one allocator, hence the package variables of this file. The lock is for
+// goroutines: one that waits for the garbage collector inside of cabi_realloc lets
+// others run.
 var received struct {
 	sync.Mutex
-	blocks map[uint32][]byte
+	blocks [][]byte
 }
 
 // reallocate is how the host gets memory for what it passes in.
@@ -29,17 +29,27 @@ func reallocate(old, oldSize, align, size uint32) uint32 {
 	words := make([]uint64, (size+7)/8) // aligned to 8, which is the most the ABI needs
 	block := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
 	received.Lock()
-	defer received.Unlock()
 	if old != 0 && oldSize != 0 {
-		copy(block, received.blocks[old])
-		delete(received.blocks, old)
+		copy(block, takeBlock(old, oldSize))
 	}
-	if received.blocks == nil {
-		received.blocks = map[uint32][]byte{}
+	received.blocks = append(received.blocks, block)
+	received.Unlock()
+	return address(block)
+}
+
+// takeBlock removes the block at an address from those that were received; nil where
+// there is none of that size. The lock is held.
+func takeBlock(ptr, size uint32) []byte {
+	for i, block := range received.blocks {
+		if address(block) == ptr && len(block) == int(size) {
+			last := len(received.blocks) - 1
+			copy(received.blocks[i:], received.blocks[i+1:])
+			received.blocks[last] = nil
+			received.blocks = received.blocks[:last]
+			return block
+		}
 	}
-	ptr := address(block)
-	received.blocks[ptr] = block
-	return ptr
+	return nil
 }
 
 // address returns where data lies. Go's garbage collector does not move it.
@@ -48,16 +58,17 @@ func address(data []byte) uint32 { return uint32(uintptr(unsafe.Pointer(&data[0]
 // frame is the memory as one call sees it. It keeps what the call made readable for
 // the host; what the host sent belongs to whoever reads it.
 type frame struct {
-	pins [][]byte
+	pins  [][]byte
+	codec codec
 }
 
 func (f *frame) View(ptr, n uint32) ([]byte, error) { return f.Take(ptr, n) }
 
 func (f *frame) Take(ptr, n uint32) ([]byte, error) {
 	received.Lock()
-	defer received.Unlock()
-	if block := received.blocks[ptr]; len(block) == int(n) {
-		delete(received.blocks, ptr)
+	block := takeBlock(ptr, n)
+	received.Unlock()
+	if block != nil {
 		return block, nil
 	}
 	// The area for an import's result, or a host that passes several values in one
@@ -74,4 +85,4 @@ func (f *frame) Store(data []byte, _ uint32) (uint32, error) {
 	return address(data), nil
 }
 
-func (f *frame) Codec() canon.Codec { return guestcbor.Codec{} }
+func (f *frame) Codec() canon.Codec { return &f.codec }

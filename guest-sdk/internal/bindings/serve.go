@@ -49,6 +49,7 @@ func Release() {
 	answer = nil
 	received.Lock()
 	clear(received.blocks)
+	received.blocks = received.blocks[:0]
 	received.Unlock()
 }
 

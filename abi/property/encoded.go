@@ -1,0 +1,146 @@
+package property
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// object is what a Map holds, and array what an array does. One that was made of an
+// encoding has that beside its parts, which are there once somebody asked for them.
+type object struct {
+	entries []Entry
+	encoded *encoded
+}
+
+type array struct {
+	elements []Value
+	encoded  *encoded
+}
+
+func newArray(elements []Value) *array {
+	if len(elements) == 0 {
+		return nil
+	}
+	return &array{elements: elements}
+}
+
+// encoded is what is known of an array or object by its encoding.
+type encoded struct {
+	text    string
+	length  int
+	decoder Decoder
+
+	// decoding is held while the parts are decoded, and decoded is set after that.
+	decoding sync.Mutex
+	decoded  atomic.Bool
+}
+
+// A Decoder decodes arrays and objects of which somebody wants to see the parts. It
+// knows that the encoding is a valid one, and must be safe for concurrent use.
+type Decoder interface {
+	// Elements returns the elements of an array.
+	Elements(encoding string) []Value
+	// Entries returns the entries of an object, in the order of CompareKeys.
+	Entries(encoding string) []Entry
+}
+
+// EncodedMap returns the map of so many entries that has a valid encoding, as a codec
+// does that puts off the work of decoding until somebody looks at the entries, each
+// time for one level. Nobody may ever change the encoding. A map whose entries were
+// not looked at is encoded by copying, and equals all maps of the same encoding.
+func EncodedMap(encoding string, length int, decoder Decoder) Map {
+	if length == 0 {
+		return Map{}
+	}
+	o := &struct {
+		object
+		encoded
+	}{encoded: encoded{text: encoding, length: length, decoder: decoder}}
+	o.object.encoded = &o.encoded
+	return Map{&o.object}
+}
+
+// EncodedArray returns the array of so many elements that has a valid encoding, see
+// EncodedMap.
+func EncodedArray(encoding string, length int, decoder Decoder) Value {
+	if length == 0 {
+		return Array()
+	}
+	a := &struct {
+		array
+		encoded
+	}{encoded: encoded{text: encoding, length: length, decoder: decoder}}
+	a.array.encoded = &a.encoded
+	return Value{kind: KindArray, ref: &a.array}
+}
+
+// Encoding returns what EncodedMap or EncodedArray made v of; ok is false for other
+// values.
+func (v Value) Encoding() (encoding string, ok bool) {
+	switch ref := v.ref.(type) {
+	case *object:
+		return Map{ref}.Encoding()
+	case *array:
+		if ref != nil && ref.encoded != nil {
+			return ref.encoded.text, true
+		}
+	}
+	return "", false
+}
+
+// Encoding returns what EncodedMap made m of; ok is false for other maps.
+func (m Map) Encoding() (encoding string, ok bool) {
+	if m.o == nil || m.o.encoded == nil {
+		return "", false
+	}
+	return m.o.encoded.text, true
+}
+
+func (o *object) all() []Entry {
+	if o == nil {
+		return nil
+	}
+	if o.encoded != nil && !o.encoded.decoded.Load() {
+		o.decode()
+	}
+	return o.entries
+}
+
+func (o *object) decode() {
+	e := o.encoded
+	e.decoding.Lock()
+	defer e.decoding.Unlock()
+	if !e.decoded.Load() {
+		o.entries = e.decoder.Entries(e.text)
+		e.decoded.Store(true)
+	}
+}
+
+func (a *array) all() []Value {
+	if a == nil {
+		return nil
+	}
+	if a.encoded != nil && !a.encoded.decoded.Load() {
+		a.decode()
+	}
+	return a.elements
+}
+
+func (a *array) decode() {
+	e := a.encoded
+	e.decoding.Lock()
+	defer e.decoding.Unlock()
+	if !e.decoded.Load() {
+		a.elements = e.decoder.Elements(e.text)
+		e.decoded.Store(true)
+	}
+}
+
+// same reports whether m and n are known to be the same without a look at their entries.
+func (m Map) same(n Map) bool {
+	return m.o == n.o || m.o != nil && n.o != nil && m.o.encoded.same(n.o.encoded)
+}
+
+func (e *encoded) same(f *encoded) bool {
+	return e != nil && f != nil && EqualText(e.text, f.text)
+}

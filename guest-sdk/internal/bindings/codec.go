@@ -1,0 +1,41 @@
+package bindings
+
+import (
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
+)
+
+// codec is the encoding of the properties of one call. Providers look at few of them:
+// what they do not look at is not decoded, and goes back as it came. Olds and news of a
+// call are often the same; those that are encoded alike are one map, so that to compare
+// them takes no time.
+type codec struct {
+	opened []property.Map
+}
+
+func (c *codec) Unmarshal(data []byte) (property.Map, error) {
+	text := unsafe.String(unsafe.SliceData(data), len(data))
+	for _, m := range c.opened {
+		if encoding, _ := m.Encoding(); property.EqualText(encoding, text) {
+			return m, nil
+		}
+	}
+	m, err := guestcbor.Open(data)
+	if err == nil && m.Len() > 0 {
+		c.opened = append(c.opened, m)
+	}
+	return m, err
+}
+
+func (c *codec) UnmarshalValue(data []byte) (property.Value, error) { return guestcbor.OpenValue(data) }
+
+func (c *codec) Marshal(m property.Map) ([]byte, error) {
+	if encoding, ok := m.Encoding(); ok {
+		return unsafe.Slice(unsafe.StringData(encoding), len(encoding)), nil // nobody changes it
+	}
+	return guestcbor.Marshal(m)
+}
+
+func (c *codec) MarshalValue(v property.Value) ([]byte, error) { return guestcbor.MarshalValue(v) }
