@@ -75,10 +75,6 @@ func (r *resource) check(ctx context.Context, request *abi.CheckRequest, inputs 
 	if err != nil {
 		return inputs, nil, err
 	}
-	before, err := r.inputs.Store(in)
-	if err != nil {
-		return inputs, nil, err
-	}
 	olds, err := optional(r.inputs, request.Olds)
 	if err != nil {
 		olds = nil // inputs of another version of the resource are no help
@@ -87,7 +83,18 @@ func (r *resource) check(ctx context.Context, request *abi.CheckRequest, inputs 
 	if err != nil {
 		return inputs, nil, err
 	}
+	if r.inputs.Holds(inputs, in) {
+		return inputs, failures, nil
+	}
 	after, err := r.inputs.Store(in)
+	if err != nil {
+		return inputs, nil, err
+	}
+	loadedAgain, err := loaded(r.inputs, inputs)
+	if err != nil {
+		return inputs, nil, err
+	}
+	before, err := r.inputs.Store(loadedAgain)
 	if err != nil {
 		return inputs, nil, err
 	}

@@ -109,11 +109,11 @@ func (c *checker) kind(t *Type, v property.Value, want property.Kind) {
 }
 
 func (c *checker) array(t *Type, v property.Value) (checked property.Value, same bool) {
-	elements, ok := v.AsArray()
-	if !ok {
-		c.mismatch(t, v)
+	if t.Element.Kind == KindAny || v.Kind() != property.KindArray {
+		c.kind(t, v, property.KindArray) // the elements are not looked at
 		return v, true
 	}
+	elements, _ := v.AsArray()
 	var changed []property.Value // nil while they are the given ones
 	for i := range elements {
 		c.enter(property.Index(i))
@@ -134,11 +134,11 @@ func (c *checker) array(t *Type, v property.Value) (checked property.Value, same
 }
 
 func (c *checker) dictionary(t *Type, v property.Value) (checked property.Value, same bool) {
-	m, ok := v.AsObject()
-	if !ok {
-		c.mismatch(t, v)
+	if t.Element.Kind == KindAny || v.Kind() != property.KindObject {
+		c.kind(t, v, property.KindObject) // the elements are not looked at
 		return v, true
 	}
+	m, _ := v.AsObject()
 	entries := m.Entries()
 	var changed []property.Entry // nil while they are the given ones
 	for i := range entries {

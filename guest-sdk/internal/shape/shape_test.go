@@ -90,14 +90,13 @@ func anInner(depth int) *rapid.Generator[inner] {
 	})
 }
 
-// Every value that a Go type can hold comes back from its properties.
-func TestStoreThenLoad(t *testing.T) {
-	s := outputs(t, everything{})
+// anEverything generates values of every kind.
+func anEverything() *rapid.Generator[everything] {
 	safe := rapid.Int64Range(-integerLimit, integerLimit)
 	str := rapid.String()
 	n := anInner(2)
-	rapid.Check(t, func(t *rapid.T) {
-		in := everything{
+	return rapid.Custom(func(t *rapid.T) everything {
+		return everything{
 			embedded: embedded{rapid.Bool().Draw(t, "flag")},
 			B:        rapid.Bool().Draw(t, "b"), I8: rapid.Int8().Draw(t, "i8"), I16: rapid.Int16().Draw(t, "i16"),
 			I32: rapid.Int32().Draw(t, "i32"), I64: safe.Draw(t, "i64"), I: int(safe.Draw(t, "i")),
@@ -127,6 +126,14 @@ func TestStoreThenLoad(t *testing.T) {
 			R:   property.Archive{Source: property.SourcePath, Path: str.Draw(t, "r")},
 			E:   property.ResourceReference{URN: "u", HasID: true, ID: str.Draw(t, "e")},
 		}
+	})
+}
+
+// Every value that a Go type can hold comes back from its properties.
+func TestStoreThenLoad(t *testing.T) {
+	s := outputs(t, everything{})
+	rapid.Check(t, func(t *rapid.T) {
+		in := anEverything().Draw(t, "in")
 		m, err := s.Store(unsafe.Pointer(&in))
 		require.NoError(t, err)
 		var out everything

@@ -106,25 +106,7 @@ func (st *storer) value(s *Shape, source unsafe.Pointer) property.Value {
 }
 
 func (st *storer) integer(s *Shape, source unsafe.Pointer) property.Value {
-	var i int64
-	switch s.kind {
-	case kindInt8:
-		i = int64(*(*int8)(source))
-	case kindInt16:
-		i = int64(*(*int16)(source))
-	case kindInt32:
-		i = int64(*(*int32)(source))
-	case kindInt64:
-		i = *(*int64)(source)
-	case kindUint8:
-		i = int64(*(*uint8)(source))
-	case kindUint16:
-		i = int64(*(*uint16)(source))
-	case kindUint32:
-		i = int64(*(*uint32)(source))
-	case kindUint64:
-		i = int64(min(*(*uint64)(source), integerLimit+1))
-	}
+	i := s.integerAt(source)
 	if i < -integerLimit || i > integerLimit {
 		if st.err == nil {
 			st.err = abi.NewError(abi.ErrorKindInternal, "the integer is beyond 2^53, where numbers lose digits; the provider should use a string")
@@ -132,6 +114,30 @@ func (st *storer) integer(s *Shape, source unsafe.Pointer) property.Value {
 		}
 	}
 	return property.Number(float64(i))
+}
+
+// integerAt returns the integer at source; one that is too large for the type is beyond
+// integerLimit.
+func (s *Shape) integerAt(source unsafe.Pointer) int64 {
+	switch s.kind {
+	case kindInt8:
+		return int64(*(*int8)(source))
+	case kindInt16:
+		return int64(*(*int16)(source))
+	case kindInt32:
+		return int64(*(*int32)(source))
+	case kindInt64:
+		return *(*int64)(source)
+	case kindUint8:
+		return int64(*(*uint8)(source))
+	case kindUint16:
+		return int64(*(*uint16)(source))
+	case kindUint32:
+		return int64(*(*uint32)(source))
+	case kindUint64:
+		return int64(min(*(*uint64)(source), integerLimit+1))
+	}
+	return 0
 }
 
 func (st *storer) slice(s *Shape, source unsafe.Pointer) property.Value {

@@ -1,0 +1,85 @@
+package shape
+
+import (
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Holds reports whether the struct at source is as Load made it of the properties, as far
+// as that can be told at little cost: true is certain. Most often an author's code only
+// looks at what it gets, and then nothing needs to be stored.
+func (s *Shape) Holds(m property.Map, source unsafe.Pointer) bool {
+	if s.kind == kindProperties {
+		return (*property.Map)(source).Equal(m)
+	}
+	for i := range s.fields {
+		f := &s.fields[i]
+		if !f.shape.holds(m.Get(f.name), unsafe.Add(source, f.offset)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Shape) holds(v property.Value, source unsafe.Pointer) bool {
+	if s.kind == kindValue {
+		return (*property.Value)(source).Equal(v)
+	}
+	v = v.Plain()
+	absent := v.IsNull() || v.IsUnknown()
+	switch s.kind {
+	case kindPointer:
+		p := *(*unsafe.Pointer)(source)
+		if p == nil || absent {
+			return p == nil && absent
+		}
+		return s.element.holds(v, p)
+	case kindBool:
+		b, _ := v.AsBool()
+		return *(*bool)(source) == b
+	case kindString:
+		text, _ := v.AsString()
+		return *(*string)(source) == text
+	case kindFloat32:
+		f, _ := v.AsNumber()
+		return *(*float32)(source) == float32(f)
+	case kindFloat64:
+		f, _ := v.AsNumber()
+		return *(*float64)(source) == f
+	case kindSlice:
+		header := *(*sliceHeader)(source)
+		elements, _ := v.AsArray()
+		if header.data == nil || absent {
+			return header.data == nil && absent
+		}
+		if header.len != len(elements) {
+			return false
+		}
+		for i := range elements {
+			if !s.element.holds(elements[i], unsafe.Add(header.data, uintptr(i)*s.element.size)) {
+				return false
+			}
+		}
+		return true
+	case kindStruct, kindProperties:
+		m, _ := v.AsObject()
+		return s.Holds(m, source)
+	case kindMap:
+		if absent || *(*unsafe.Pointer)(source) == nil {
+			return absent && *(*unsafe.Pointer)(source) == nil
+		}
+		return stored(s, source).EqualContents(v)
+	case kindAsset, kindArchive, kindReference:
+		return !absent && stored(s, source).EqualContents(v)
+	case kindEventual:
+		return false
+	}
+	f, _ := v.AsNumber()
+	return float64(s.integerAt(source)) == f
+}
+
+func stored(s *Shape, source unsafe.Pointer) property.Value {
+	st := storer{given: true}
+	return st.value(s, source)
+}
