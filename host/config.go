@@ -34,6 +34,7 @@ type Config struct {
 	roots       *x509.CertPool
 	audit       func(Use)
 	interpreter bool
+	precompiled string
 }
 
 // NewConfig answers the defaults: the compiler where the platform has one, no cache

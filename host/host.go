@@ -38,7 +38,9 @@ type Host struct {
 	config  Config
 	runtime wazero.Runtime
 	cache   *diskCache
-	random  io.Reader
+	// ahead is where all modules come from, nil where they are compiled.
+	ahead  *precompiled
+	random io.Reader
 
 	mu      sync.Mutex
 	modules map[string]*loading // by digest
@@ -79,20 +81,39 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}
 	}
-	if config.cacheDir != "" && !config.interpreter { // which has no machine code to keep
-		cache, err := openDiskCache(config.cacheDir, config.memoryPages())
-		if err != nil {
-			_ = empty.Close()
-			return nil, fmt.Errorf("opening the cache of compiled modules: %w", err)
-		}
-		h.cache = cache
-		settings = settings.WithCompilationCache(cache.compiled)
+	compiled, err := h.openCode()
+	if err != nil {
+		_ = empty.Close()
+		return nil, err
+	}
+	if compiled != nil {
+		settings = settings.WithCompilationCache(compiled)
 	}
 	h.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
 	if err := errors.Join(wasi.Instantiate(ctx, h.runtime), instantiateImports(ctx, h.runtime), instantiateMeter(ctx, h.runtime)); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
 	return h, nil
+}
+
+// openCode opens where machine code comes from: nil where all modules are compiled.
+func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
+	switch {
+	case h.config.precompiled != "":
+		if h.config.interpreter {
+			return nil, errNoMachineCode
+		}
+		if h.ahead, err = openPrecompiled(h.config.precompiled); err != nil {
+			return nil, err
+		}
+		return h.ahead.compiled, nil
+	case h.config.cacheDir != "" && !h.config.interpreter: // which has no machine code to keep
+		if h.cache, err = openDiskCache(h.config.cacheDir, h.config.memoryPages()); err != nil {
+			return nil, fmt.Errorf("opening the cache of compiled modules: %w", err)
+		}
+		return h.cache.compiled, nil
+	}
+	return nil, nil
 }
 
 // Close ends the host and all that was made with it. It waits until what guests are doing
@@ -128,6 +149,9 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	if h.cache != nil {
 		err = errors.Join(err, h.cache.compiled.Close(ctx), h.cache.close())
+	}
+	if h.ahead != nil {
+		err = errors.Join(err, h.ahead.close(ctx))
 	}
 	return err
 }

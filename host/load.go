@@ -33,9 +33,12 @@ type loading struct {
 	err    error
 }
 
+// digestPrefix begins the digests of modules.
+const digestPrefix = "sha256:"
+
 func digestOf(wasm []byte) string {
 	sum := sha256.Sum256(wasm)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return digestPrefix + hex.EncodeToString(sum[:])
 }
 
 // Load loads a module from a file. A failure is a *[LoadError]; the errors inside of
@@ -122,9 +125,12 @@ func (h *Host) compile(l *loading, digest string, wasm []byte) {
 	}
 }
 
-// prepare takes a module that is installed, or admits, meters, and compiles it, and
+// prepare takes a module that is precompiled or installed, or admits, meters, and compiles it, and
 // installs it for the next time.
 func (h *Host) prepare(digest string, wasm []byte) (*Module, error) {
+	if h.ahead != nil {
+		return h.precompiled(digest)
+	}
 	if installed := h.installed(digest); installed != nil {
 		return installed, nil
 	}

@@ -10,3 +10,8 @@ func ownedByUser(fs.FileInfo) bool { return true }
 
 // closedToOthers is so for the same reason.
 func closedToOthers(fs.FileInfo) bool { return true }
+
+// ownedByRoot is for systems that have such a user.
+func ownedByRoot(fs.FileInfo) bool { return false }
+
+func writableByOthers(fs.FileInfo) bool { return false }
