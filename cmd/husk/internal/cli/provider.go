@@ -20,17 +20,22 @@ import (
 
 func (a *app) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build provider modules, look into them, and test them"}
-	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
+	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
 		a.providerTest(), a.providerAudit())
 }
 
 // withPlugins calls do with the providers of a project, nil for none.
 func (a *app) withPlugins(ctx context.Context, project *program.Project, do func(*plugins.Plugins) error) error {
-	cache, err := plugins.CacheDir()
+	places, err := plugins.FindPlaces()
 	if err != nil {
 		return err
 	}
-	p, err := plugins.Open(ctx, project, plugins.Options{Cache: cache, Diagnostics: func(d engine.Diagnostic) {
+	return a.withPluginsIn(ctx, places, project, do)
+}
+
+// withPluginsIn does so with directories that the caller chooses.
+func (a *app) withPluginsIn(ctx context.Context, places plugins.Places, project *program.Project, do func(*plugins.Plugins) error) error {
+	p, err := plugins.Open(ctx, project, plugins.Options{Places: places, Diagnostics: func(d engine.Diagnostic) {
 		a.say("%s: %s", display.Escape(d.Provider), display.Escape(d.Message))
 	}})
 	if err != nil {

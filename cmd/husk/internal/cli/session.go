@@ -160,7 +160,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if o.deployment.Config, err = config.Entries(ctx); err != nil {
 		return nil, err
 	}
-	cache, err := plugins.CacheDir()
+	places, err := plugins.FindPlaces()
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		audit = o.audit.write
 	}
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
-		Cache: cache, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
+		Places: places, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
 		Modules: w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
 		Config: o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit,
 	})

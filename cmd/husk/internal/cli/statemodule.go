@@ -110,11 +110,11 @@ func (a *app) keptModule(ctx context.Context, w *workspace.Workspace, module str
 	if _, err := os.Stat(module); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("there is no module %s: it is to be a .wasm file, a directory of Go source, or sha256: and a digest", module)
 	}
-	cache, err := plugins.CacheDir()
+	places, err := plugins.FindPlaces()
 	if err != nil {
 		return "", err
 	}
-	p, err := plugins.Open(ctx, w.Project, plugins.Options{Cache: cache, Modules: w.ModulesDir()})
+	p, err := plugins.Open(ctx, w.Project, plugins.Options{Places: places, Modules: w.ModulesDir()})
 	if err != nil {
 		return "", err
 	}

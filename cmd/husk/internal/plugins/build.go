@@ -43,3 +43,13 @@ func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	sum := sha256.Sum256(stamped)
 	return &Built{Manifest: manifest, Bytes: stamped, Digest: "sha256:" + hex.EncodeToString(sum[:])}, nil
 }
+
+// Precompile puts the module at a path into a directory of precompiled ones. name is for
+// messages, and may be empty.
+func (p *Plugins) Precompile(ctx context.Context, name, path, dir string) (*Module, error) {
+	m, err := p.Module(ctx, name, path)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.module.Precompile(dir)
+}

@@ -99,6 +99,9 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 func (p *Plugins) build(ctx context.Context, name, dir string,
 	build func(ctx context.Context, dir string) ([]byte, error),
 ) ([]byte, *host.Module, error) {
+	if p.builder.Dir == "" {
+		return nil, nil, errNoCache
+	}
 	over := p.tellIfSlow(name, "building "+name+" from Go source")
 	wasm, err := build(ctx, dir)
 	over()

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,8 +28,8 @@ import (
 
 // Options say how providers are loaded.
 type Options struct {
-	// Cache is the directory for built and compiled modules; see [CacheDir].
-	Cache string
+	// Places are the directories for modules; see [FindPlaces].
+	Places Places
 	// Instances bounds the calls that one provider serves at once; 0 is the host's default.
 	Instances int
 	// Modules is the directory of the modules that resources were made with, empty for
@@ -87,28 +85,15 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if o.Diagnostics == nil {
 		o.Diagnostics = func(engine.Diagnostic) {}
 	}
-	h, err := host.New(ctx, host.NewConfig().WithCacheDir(filepath.Join(o.Cache, "compiled")).WithAudit(o.Audit))
+	h, err := host.New(ctx, o.Places.configure(host.NewConfig()).WithAudit(o.Audit))
 	if err != nil {
-		return nil, fmt.Errorf("%w (HUSK_CACHE_DIR names another directory for caches)", err)
+		return nil, fmt.Errorf("%w (%s)", err, o.Places.remedy())
 	}
 	return &Plugins{
 		project: project, options: o, host: h,
-		builder: &gobuild.Builder{Dir: filepath.Join(o.Cache, "built")},
+		builder: &gobuild.Builder{Dir: o.Places.built()},
 		modules: make(map[string]*loading), stores: make(map[string]*host.Store),
 	}, nil
-}
-
-// CacheDir returns the directory for what can be made again: HUSK_CACHE_DIR, or
-// husk in the user's cache directory.
-func CacheDir() (string, error) {
-	if dir := os.Getenv("HUSK_CACHE_DIR"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("there is no directory for caches: set HUSK_CACHE_DIR: %w", err)
-	}
-	return filepath.Join(dir, "husk"), nil
 }
 
 // Perform says that what was done so far was a preview, and that a deployment is carried

@@ -109,9 +109,12 @@ func parameterize(ctx context.Context, provider abi.Provider, pkg program.Packag
 // where it has none. Schemas are kept by the module's digest, since large ones take
 // a while to make.
 func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
-	file := filepath.Join(p.options.Cache, "schemas", strings.TrimPrefix(m.Info().Digest, "sha256:")+".json")
-	if text, err := os.ReadFile(file); err == nil {
-		return text, nil
+	var file string // none without a cache
+	if cache := p.options.Places.Cache; cache != "" {
+		file = filepath.Join(cache, "schemas", strings.TrimPrefix(m.Info().Digest, DigestPrefix)+".json")
+		if text, err := os.ReadFile(file); err == nil {
+			return text, nil
+		}
 	}
 	var text []byte
 	err := m.bare(ctx, func(provider abi.Provider) error {
@@ -125,8 +128,10 @@ func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without the file the schema is asked for again, which is no failure.
-	_ = writeFile(file, text)
+	if file != "" {
+		// Without the file the schema is asked for again, which is no failure.
+		_ = writeFile(file, text)
+	}
 	return text, nil
 }
 

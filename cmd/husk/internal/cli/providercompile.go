@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/engine/program"
+)
+
+// precompiledModule is a module that provider compile has compiled.
+type precompiledModule struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Digest  string `json:"digest"`
+}
+
+func (a *app) providerCompile() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "compile [FILE|DIR...] -o DIR", Short: "Compile modules ahead of time, for container images and edge devices",
+		Long: "Compile modules ahead of time, for container images and edge devices: all providers and policy packs that\n" +
+			"the project lists, or those that are named. Where HUSK_PRECOMPILED_DIR names the directory, husk loads\n" +
+			"modules from it and compiles none. It writes nothing there then, and needs no directory for caches.\n\n" +
+			"The code is for this platform, this kind of processor, and this version of husk; it cannot be made for\n" +
+			"others. It is run as it is, so use only directories that you have filled yourself. The modules are\n" +
+			"needed as well, as it is by their digests that the code is found.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("no directory is named for what is compiled: use --output")
+			}
+			project, err := a.projectToCompile(args)
+			if err != nil {
+				return err
+			}
+			places, err := plugins.FindPlaces()
+			if err != nil {
+				return err
+			}
+			places.Precompiled = "" // it is to be filled
+			if places.Cache == "" {
+				return errors.New("modules are compiled in the directory for caches, and there is none: set HUSK_CACHE_DIR")
+			}
+			return a.withPluginsIn(cmd.Context(), places, project, func(p *plugins.Plugins) error {
+				return a.compileAhead(cmd.Context(), p, modulesToCompile(project, args), out)
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "put what is compiled into this directory, beside what is there")
+	return cmd
+}
+
+// projectToCompile returns the project whose modules are compiled, nil where they are named.
+func (a *app) projectToCompile(paths []string) (*program.Project, error) {
+	if len(paths) > 0 {
+		return nil, nil
+	}
+	project, err := program.LoadProject(a.dir)
+	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
+		return nil, fmt.Errorf("there is no project in %s whose modules could be compiled: name modules", a.dir)
+	}
+	return project, err
+}
+
+// modulesToCompile returns the paths of the modules, each once.
+func modulesToCompile(project *program.Project, paths []string) []string {
+	if project == nil {
+		return paths
+	}
+	seen := make(map[string]bool)
+	add := func(path string) {
+		if path = project.Path(path); !seen[path] {
+			seen[path] = true
+			paths = append(paths, path)
+		}
+	}
+	for _, declared := range project.Providers {
+		add(declared.Path)
+	}
+	for _, declared := range project.Policies {
+		add(declared.Path)
+	}
+	return paths
+}
+
+func (a *app) compileAhead(ctx context.Context, p *plugins.Plugins, paths []string, out string) error {
+	compiled := []precompiledModule{}
+	for _, path := range paths {
+		m, err := p.Precompile(ctx, path, path, out)
+		if err != nil {
+			return err
+		}
+		one := precompiledModule{Name: m.Name, Version: m.Version, Digest: m.Info().Digest}
+		compiled = append(compiled, one)
+		if a.json {
+			continue
+		}
+		if err := a.printf("%s %s: %s, in %s\n", display.Escape(one.Name), display.Escape(one.Version), one.Digest, out); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.writeJSON(compiled)
+	}
+	return nil
+}
