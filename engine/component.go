@@ -90,11 +90,11 @@ type callerMonitor struct {
 	isProgram bool
 
 	running sync.WaitGroup
-	done    chan abi.Completed
 
 	mu    sync.Mutex
 	next  abi.OperationHandle
-	count int // started and not yet waited for
+	count int                 // started and not yet waited for
+	done  chan *abi.Completed // nil before the first was started
 }
 
 // maxStarted bounds the operations that one caller may have under way or not
@@ -103,7 +103,7 @@ type callerMonitor struct {
 const maxStarted = 10_000
 
 func newCallerMonitor(m *monitor) *callerMonitor {
-	return &callerMonitor{monitor: m, done: make(chan abi.Completed, maxStarted)}
+	return &callerMonitor{monitor: m}
 }
 
 // drain waits for operations that the caller left behind.
@@ -119,7 +119,11 @@ func (c *callerMonitor) Start(ctx context.Context, op abi.Operation) (abi.Operat
 	c.count++
 	c.next++
 	handle := c.next
-	c.running.Go(func() { c.done <- abi.Completed{Handle: handle, Outcome: c.carryOut(ctx, op)} })
+	if c.done == nil {
+		c.done = make(chan *abi.Completed, maxStarted)
+	}
+	done := c.done
+	c.running.Go(func() { done <- &abi.Completed{Handle: handle, Outcome: c.carryOut(ctx, op)} })
 	return handle, nil
 }
 
@@ -153,17 +157,17 @@ func (c *callerMonitor) carryOut(ctx context.Context, op abi.Operation) (out abi
 // Wait returns the next operation that ended.
 func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
 	c.mu.Lock()
-	none := c.count == 0
+	none, ended := c.count == 0, c.done
 	c.mu.Unlock()
 	if none {
 		return abi.Completed{}, fmt.Errorf("no operation was started that is not waited for yet")
 	}
 	select {
-	case done := <-c.done:
+	case done := <-ended:
 		c.mu.Lock()
 		c.count--
 		c.mu.Unlock()
-		return done, nil
+		return *done, nil
 	case <-ctx.Done():
 		return abi.Completed{}, ctx.Err()
 	}

@@ -29,16 +29,25 @@ func (d *deployment) info(s *step) StepInfo {
 			i.Diff = changesOf(s.diff, s.old, res)
 		}
 	case OpCreate, OpImport:
-		i.Inputs = inputLines(res.Inputs, "add")
+		i.Inputs = s.inputLines("add")
 	case OpDelete:
-		i.Inputs = inputLines(res.Inputs, "delete")
+		i.Inputs = s.inputLines("delete")
 	}
 	return i
 }
 
 // inputLines shows all inputs of a resource that comes or goes.
+func (s *step) inputLines(kind string) []PropertyChange {
+	inputs := s.subject().Inputs
+	now, before := inputs.Entries(), s.shown.Entries()
+	if s.lines == nil || len(now) != len(before) || &now[0] != &before[0] {
+		s.lines, s.shown = inputLines(inputs, kind), inputs
+	}
+	return s.lines
+}
+
 func inputLines(inputs property.Map, kind string) []PropertyChange {
-	var out []PropertyChange
+	out := slices.Grow([]PropertyChange(nil), inputs.Len())
 	for _, k := range inputs.Keys() {
 		if strings.HasPrefix(k, "__") {
 			continue

@@ -104,7 +104,9 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		}
 		g.handed[gl.urn] = handed
 	}
-	g.aliasesOf[gl.urn] = g.aliases(gl)
+	if aliases := g.aliases(gl); len(aliases) > 0 {
+		g.aliasesOf[gl.urn] = aliases
+	}
 	if old = g.d.recorder.lookup(gl.urn); old != nil {
 		return old, nil
 	}
@@ -233,6 +235,16 @@ func (g *generator) plan(n *state.Resource, steps ...*step) []*step {
 	return steps
 }
 
+// asRecorded notes that a goal is what is recorded already, so that only one of the two
+// is kept.
+func (g *generator) asRecorded(n, recorded *state.Resource) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.goals[n.URN] == n {
+		g.goals[n.URN] = recorded
+	}
+}
+
 // goalOf returns the state that a registration of this run aims at.
 func (g *generator) goalOf(u urn.URN) *state.Resource {
 	g.mu.Lock()
@@ -304,7 +316,10 @@ func checkFailures(failures []abi.CheckFailure) error {
 // lacks returns a resource that failed and that the goal names, empty if there is
 // none. The caller holds the lock.
 func (g *generator) lacks(gl *goal) (failed urn.URN) {
-	dependsOn(gl.state(gl.inputs), func(u urn.URN) {
+	if len(g.failed) == 0 {
+		return ""
+	}
+	gl.dependsOn(func(u urn.URN) {
 		if g.failed[u] {
 			failed = u
 		}

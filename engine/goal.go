@@ -61,6 +61,14 @@ func (g *goal) state(inputs property.Map) *state.Resource {
 	}
 }
 
+// dependsOn calls f with every resource that the goal's cannot exist without.
+func (g *goal) dependsOn(f func(urn.URN)) {
+	dependsOn(&state.Resource{
+		Provider: g.by.provider, Parent: g.parent, Dependencies: g.deps, PropertyDependencies: g.propDep,
+		DeletedWith: g.options.DeletedWith, ReplaceWith: g.options.ReplaceWith,
+	}, f)
+}
+
 func timeoutsOf(t abi.CustomTimeouts) *state.CustomTimeouts {
 	if t == (abi.CustomTimeouts{}) {
 		return nil

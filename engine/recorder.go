@@ -61,8 +61,9 @@ type recorder struct {
 
 func newRecorder(stack *state.Stack, snapshot *state.Snapshot) *recorder {
 	r := &recorder{
-		stack: stack, current: make(map[state.Serial]*state.Resource), serials: make(map[*state.Resource]state.Serial),
-		live: make(map[urn.URN]*state.Resource), renamed: make(map[urn.URN]urn.URN),
+		stack: stack, current: make(map[state.Serial]*state.Resource, snapshot.Len()),
+		serials: make(map[*state.Resource]state.Serial, snapshot.Len()),
+		live:    make(map[urn.URN]*state.Resource, snapshot.Len()), renamed: make(map[urn.URN]urn.URN),
 		providers: make(map[string]*state.Resource),
 	}
 	r.extensions.read(snapshot.Extensions)

@@ -41,6 +41,9 @@ type step struct {
 	failed bool
 	// began is the operation that was recorded last for the step.
 	began operation
+	// lines show the inputs that are shown: they are made once for both events of the step.
+	lines []PropertyChange
+	shown property.Map
 	// ahead is where a deletion may have been begun ahead of its turn; it may be nil.
 	ahead *begunAhead
 }
@@ -146,6 +149,7 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 		}
 	}
 	if !durablyDifferent(s.old, s.new) {
+		d.gen.asRecorded(s.new, s.old)
 		s.new = s.old
 		return nil
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,8 +18,8 @@ func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, seale
 		return nil, sealedJSON{}, err
 	}
 	text := string(at.value)
-	d := &decoder{reader: at.reader(), ctx: ctx, codec: c}
-	d.reader.text = text
+	d := r.resource(at, text)
+	d.ctx, d.codec = ctx, c
 	res := new(Resource)
 	err = d.reader.object(func(name string) error { return d.field(res, name) })
 	switch {
@@ -43,6 +44,23 @@ func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, seale
 		j.provider = c.identity
 	}
 	return res, j, nil
+}
+
+// resource returns the decoder of a resource, which is valid until that of the next one:
+// they share their space.
+func (r *reader) resource(at section, text string) *decoder {
+	var last decoder
+	if r.last == nil {
+		last.reader = &reader{dec: new(jsontext.Decoder)}
+	} else {
+		last = *r.last
+	}
+	last.dec.Reset(bytes.NewBuffer(at.value))
+	r.last = &decoder{
+		reader: &reader{data: at.value, text: text, dec: last.dec, pointer: at.pointer, offset: at.offset},
+		path:   last.path[:0], entries: last.entries[:0],
+	}
+	return r.last
 }
 
 // field reads the value of the resource's member.

@@ -18,6 +18,8 @@ type decoder struct {
 	ctx   context.Context
 	codec *Codec
 	path  property.Path
+	// entries has those read so far of the maps around the value, outermost first.
+	entries []property.Entry
 	// inSecret counts the secrets around the value.
 	inSecret int
 	// sealed and plain say that a secret was read as ciphertext, as plaintext.
@@ -75,7 +77,7 @@ func (d *decoder) value() (property.Value, error) {
 
 // members reads an object's members, but for its signature, empty where it has none.
 func (d *decoder) members() (m property.Map, signature string, err error) {
-	var entries []property.Entry
+	start := len(d.entries)
 	err = d.object(func(name string) (err error) {
 		if name == signatureKey {
 			if signature, err = d.string(); signature == "" && err == nil {
@@ -86,10 +88,12 @@ func (d *decoder) members() (m property.Map, signature string, err error) {
 		d.push(property.Key(name))
 		defer d.pop()
 		v, err := d.value()
-		entries = append(entries, property.Entry{Key: name, Value: v})
+		d.entries = append(d.entries, property.Entry{Key: name, Value: v})
 		return err
 	})
-	return property.NewMap(entries...), signature, err
+	m = property.NewMap(append([]property.Entry(nil), d.entries[start:]...)...)
+	d.entries = d.entries[:start]
+	return m, signature, err
 }
 
 // special makes the value that a signature names of the other members.

@@ -52,6 +52,8 @@ type encoder struct {
 	byteStrings bool
 	urn         string
 	path        property.Path
+	// entries has those of the maps that are being written, outermost first, sorted.
+	entries []property.Entry
 	// inSecret counts the secrets around the value; what is in one is not
 	// encrypted again.
 	inSecret int
@@ -130,10 +132,12 @@ func (e *encoder) value(v property.Value) {
 
 // object appends a map, its keys in alphabetical order.
 func (e *encoder) object(m property.Map) {
-	entries := slices.Clone(m.Entries())
-	slices.SortFunc(entries, func(a, b property.Entry) int { return cmp.Compare(a.Key, b.Key) })
+	start := len(e.entries)
+	e.entries = append(e.entries, m.Entries()...)
+	sorted := e.entries[start:]
+	slices.SortFunc(sorted, func(a, b property.Entry) int { return cmp.Compare(a.Key, b.Key) })
 	e.open('{')
-	for _, entry := range entries {
+	for _, entry := range sorted {
 		e.push(property.Key(entry.Key))
 		if !utf8.ValidString(entry.Key) {
 			e.fail("a property's name is not UTF-8", nil)
@@ -143,6 +147,7 @@ func (e *encoder) object(m property.Map) {
 		e.pop()
 	}
 	e.close('}')
+	e.entries = e.entries[:start]
 }
 
 // special begins an object that stands for a special value.

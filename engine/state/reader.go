@@ -44,6 +44,8 @@ type reader struct {
 	// text is data, where strings are to be parts of it; else it is empty.
 	text string
 	dec  *jsontext.Decoder
+	// last is the decoder of the last resource, nil before the first.
+	last *decoder
 	// pointer and offset are where data begins in the document.
 	pointer string
 	offset  int64
