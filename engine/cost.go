@@ -25,6 +25,9 @@ type Measured interface {
 
 // Measure is what the calls of a method have taken beside time.
 type Measure struct {
+	// BySchema is how many calls the host answered by the provider's schema, so that they
+	// have cost nothing of what follows.
+	BySchema int
 	// Fuel is the work of the module's code, in units that are the same on every machine.
 	Fuel uint64
 	// BytesIn and BytesOut are the sizes of the property values that crossed the boundary.
@@ -41,6 +44,7 @@ type MethodCost struct {
 	Microseconds        int64 `json:"microseconds"`
 	LongestMicroseconds int64 `json:"longestMicroseconds"`
 	// What only a host of modules measures; see [Measure].
+	BySchema int    `json:"bySchema,omitempty"`
 	Fuel     uint64 `json:"fuel,omitempty"`
 	BytesIn  uint64 `json:"bytesIn,omitempty"`
 	BytesOut uint64 `json:"bytesOut,omitempty"`
@@ -202,6 +206,7 @@ func (c *costs) addTo(sums map[string]MethodCost) {
 		sum.Failures += cost.Failures
 		sum.Microseconds += cost.Microseconds
 		sum.LongestMicroseconds = max(sum.LongestMicroseconds, cost.LongestMicroseconds)
+		sum.BySchema += m.BySchema
 		sum.Fuel += m.Fuel
 		sum.BytesIn += m.BytesIn
 		sum.BytesOut += m.BytesOut

@@ -85,7 +85,7 @@ func (m measuring) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provi
 type measured struct{ abi.Provider }
 
 func (measured) Measured() map[string]engine.Measure {
-	return map[string]engine.Measure{"create": {Fuel: 7, BytesIn: 2, BytesOut: 3}, "cancel": {Fuel: 1}}
+	return map[string]engine.Measure{"create": {BySchema: 5, Fuel: 7, BytesIn: 2, BytesOut: 3}, "cancel": {Fuel: 1}}
 }
 
 // What providers measure themselves is told with the calls.
@@ -97,7 +97,7 @@ func TestCostsThatProvidersMeasure(t *testing.T) {
 		if costs, ok := e.(engine.ProviderCosts); ok {
 			require.Equal(t, "test", costs.Package)
 			for _, m := range costs.Methods {
-				require.Equal(t, m.Method == "create", m.Fuel == 7 && m.BytesIn == 2 && m.BytesOut == 3, m.Method)
+				require.Equal(t, m.Method == "create", m.BySchema == 5 && m.Fuel == 7 && m.BytesIn == 2 && m.BytesOut == 3, m.Method)
 				require.GreaterOrEqual(t, m.Microseconds, m.LongestMicroseconds)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
@@ -21,9 +22,9 @@ type declaration struct {
 	// provider's own package.
 	name, version string
 	// turn is full while somebody asks.
-	turn  chan struct{}
-	asked bool
-	// schema is nil where there is none, or none that can be read.
+	turn chan struct{}
+	// asked is set after schema, which is nil where there is none, or none that can be read.
+	asked  atomic.Bool
 	schema *schema.Package
 }
 
@@ -34,22 +35,27 @@ func newDeclaration(name, version string) *declaration {
 // of returns the schema, asking p for it where nobody did. A provider without a schema
 // is not held to any.
 func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
+	if d.asked.Load() {
+		return d.schema
+	}
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
 	case <-ctx.Done():
 		return nil
 	}
-	if d.asked {
+	if d.asked.Load() {
 		return d.schema
 	}
 	response, err := call(ctx, &p.sandbox, "get-schema", abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version}, (*canon.Guest).GetSchema)
 	if ctx.Err() != nil || errors.Is(err, abi.ErrUnavailable) || errors.Is(err, abi.ErrCancelled) {
 		return nil // the next call may have more luck
 	}
-	d.asked = true
+	defer d.asked.Store(true)
 	if err == nil && response.Schema != "" {
-		d.schema, err = schemajson.Parse([]byte(response.Schema))
+		if d.schema, err = schemajson.Parse([]byte(response.Schema)); err == nil {
+			withoutUnsettled(d.schema)
+		}
 	}
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
 		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable(err.Error()),

@@ -57,6 +57,8 @@ type Host struct {
 	budget   *budget
 	// empty is the image of memories that wazero lays out.
 	empty *image.Image
+	// buffers are those that values are encoded in which go nowhere.
+	buffers sync.Pool
 }
 
 // New makes a host. Close it when no provider of it is needed any more.

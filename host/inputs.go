@@ -62,6 +62,9 @@ func checkDiff(response abi.DiffResponse, declared ...*schema.Object) error {
 		keys []string
 	}{{"replace", response.ReplaceKeys}, {"stable", response.StableKeys}, {"changed", response.ChangedKeys}} {
 		for _, key := range list.keys {
+			if slices.ContainsFunc(declared, func(o *schema.Object) bool { return o.Property(key) != nil }) {
+				continue // its name need not be a path
+			}
 			if err := checkPath(key, declared); err != nil {
 				return fmt.Errorf("its %s keys have %w", list.name, err)
 			}

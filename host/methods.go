@@ -47,6 +47,9 @@ func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeReq
 func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
 	p.resource.Store(&request.URN)
 	_, err := establish(ctx, &p.sandbox, "configure", true, request, answerless((*canon.Guest).Configure))
+	if err == nil {
+		p.isConfigured.Store(true)
+	}
 	return err
 }
 
@@ -78,6 +81,9 @@ func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (a
 // Check validates the inputs of a resource.
 func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
 	declared := p.declaredResource(ctx, request.Type, request.URN)
+	if response, ok := p.checkBySchema(ctx, declared, &request); ok {
+		return response, nil
+	}
 	response, err := call(ctx, &p.sandbox, "check", request, (*canon.Guest).Check)
 	if err != nil || declared == nil {
 		return response, err
@@ -102,6 +108,9 @@ func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi
 // Diff compares state and inputs.
 func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
 	r := p.declaredResource(ctx, request.Type, request.URN)
+	if response, ok := p.diffBySchema(ctx, r, &request); ok {
+		return response, nil
+	}
 	response, err := call(ctx, &p.sandbox, "diff", request, (*canon.Guest).Diff)
 	if err != nil || p.lenient {
 		return response, err

@@ -26,6 +26,10 @@ type ProviderOptions struct {
 	// Lenient passes on answers that do not fit the provider's schema, and diffs that
 	// cannot be. It is for tests of providers, which tell their authors more.
 	Lenient bool
+	// AskGuest has the guest asked for what the host would answer by the provider's schema,
+	// where that says that the answer follows from it alone. It makes no difference to what is
+	// answered.
+	AskGuest bool
 }
 
 // Provider is one configuration of a module. It is an [abi.Provider], safe for
@@ -41,7 +45,10 @@ type Provider struct {
 	sandbox
 	streams  streams
 	lenient  bool
+	askGuest bool
 	declared declarations
+	// isConfigured is set once Configure has succeeded.
+	isConfigured atomic.Bool
 	// knowsNoSecrets says that the handshake offered secrets, and that the module did not
 	// take them.
 	knowsNoSecrets atomic.Bool
@@ -55,7 +62,7 @@ var (
 // NewProvider makes a configuration of the module. Nothing of it runs yet. Errors are
 // about the options: a granted directory that is missing, for example.
 func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Provider, error) {
-	p := &Provider{lenient: options.Lenient}
+	p := &Provider{lenient: options.Lenient, askGuest: options.AskGuest}
 	p.declared.own = m.declared
 	err := p.init(ctx, m, canon.WorldProvider, options.Name, options.Grants, options.Logger, options.Instances)
 	if err != nil {

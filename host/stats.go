@@ -54,6 +54,8 @@ type Stats struct {
 // MethodStats is what the calls of a method have cost. Those that failed count as well.
 type MethodStats struct {
 	Calls uint64
+	// BySchema is how many more the host answered by the provider's schema, without a guest.
+	BySchema uint64
 	// Fuel is the work of the guest, in units as for [Config.WithFuel].
 	Fuel uint64
 	// BytesIn and BytesOut are the sizes of the property values that were passed to the
@@ -89,15 +91,26 @@ func (c *counters) failed(reason Failure) {
 // cost counts a call that has ended.
 func (c *counters) cost(method string, fuel uint64, t *traffic) {
 	in, out := t.in.Swap(0), t.out.Swap(0)
+	c.countMethod(method, func(m *MethodStats) {
+		m.Calls++
+		m.Fuel += fuel
+		m.BytesIn += in
+		m.BytesOut += out
+	})
+}
+
+// answeredBySchema counts a call that no guest has served.
+func (c *counters) answeredBySchema(method string) {
+	c.countMethod(method, func(m *MethodStats) { m.BySchema++ })
+}
+
+func (c *counters) countMethod(method string, change func(*MethodStats)) {
 	c.count(func(s *Stats) {
 		if s.Methods == nil {
 			s.Methods = make(map[string]MethodStats)
 		}
 		m := s.Methods[method]
-		m.Calls++
-		m.Fuel += fuel
-		m.BytesIn += in
-		m.BytesOut += out
+		change(&m)
 		s.Methods[method] = m
 	})
 }

@@ -15,7 +15,7 @@ import (
 // are those of the values that it passes.
 func TestCostsOfMethods(t *testing.T) {
 	h := newHost(t, host.NewConfig())
-	p := provide(t, h, host.ProviderOptions{})
+	p := provide(t, h, host.ProviderOptions{AskGuest: true})
 	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{
 		Inputs: property.MapOf(map[string]property.Value{"greeting": property.String("hello")}),
 	}))

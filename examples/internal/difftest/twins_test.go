@@ -19,11 +19,13 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// twins are a provider in this program and the same in a module.
+// twins are a provider in this program and the same in a module, which is asked all that its
+// host could answer by the schema. sparing is the module where the host does.
 type twins struct {
 	t       *testing.T
 	native  abi.Provider
 	module  abi.Provider
+	sparing *host.Provider
 	entropy *entropy
 	clock   *clock
 	calls   uint64
@@ -43,6 +45,12 @@ func newTwins(t *testing.T, declared guest.Provider, dir string, grants host.Gra
 	module := moduletest.Load(t, dir, host.NewConfig().WithRandom(w.entropy).WithClock(w.clock))
 	// What the host holds answers to is not what is compared here.
 	w.module = moduletest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1, Lenient: true}).Provider
+	w.sparing, err = module.NewProvider(t.Context(), host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.sparing.Close()) })
+	_, err = w.sparing.Handshake(t.Context(), abi.HandshakeRequest{Engine: "test", Features: abi.FeaturesSecrets})
+	require.NoError(t, err)
+	require.NoError(t, w.sparing.Configure(t.Context(), abi.ConfigureRequest{}))
 	return w
 }
 
@@ -71,7 +79,28 @@ func ask[Q, R any](w *twins, t failer, what string, question Q, method func(abi.
 	if ours, theirs := describe(answer, err), describe(other, otherErr); ours != theirs {
 		require.Equal(t, ours, theirs, "%s: the program answers %v %v, the module %v %v, to %v", what, answer, err, other, otherErr, question)
 	}
+	if before := w.bySchema(); w.spares(question) {
+		third, thirdErr := method(w.sparing, w.t.Context(), question)
+		if w.bySchema() > before { // else it was the guest's answer, which the host holds to the schema
+			require.Equal(t, describe(other, otherErr), describe(third, thirdErr), "%s by the schema, to %v", what, question)
+		}
+	}
 	return answer, err
+}
+
+// spares tells whether the host may have the answer in the schema.
+func (w *twins) spares(question any) bool {
+	switch question.(type) {
+	case abi.CheckRequest, abi.DiffRequest:
+		return true
+	}
+	return false
+}
+
+// bySchema is how often the host has answered by the schema.
+func (w *twins) bySchema() uint64 {
+	methods := w.sparing.Stats().Methods
+	return methods["check"].BySchema + methods["diff"].BySchema
 }
 
 // answerless makes a method without an answer into one with an empty answer.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -57,10 +58,10 @@ func (t *timings) show(style Style) string {
 	if len(t.providers) > 0 {
 		b.WriteString("\n" + style.Strong("Calls of providers") + "\n")
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "  PROVIDER\tMETHOD\tCALLS\tFAILED\tTIME\tLONGEST\tFUEL\tSENT\tRECEIVED")
+		fmt.Fprintln(w, "  PROVIDER\tMETHOD\tCALLS\tBY SCHEMA\tFAILED\tTIME\tLONGEST\tFUEL\tSENT\tRECEIVED")
 		for _, p := range t.providers {
 			for _, m := range p.Methods {
-				fmt.Fprintf(w, "  %s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", providerName(p), m.Method, m.Calls, m.Failures,
+				fmt.Fprintf(w, "  %s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", providerName(p), m.Method, m.Calls, number(m.BySchema), m.Failures,
 					brief(m.Microseconds), brief(m.LongestMicroseconds), amount(m.Fuel, ""), amount(m.BytesIn, "B"), amount(m.BytesOut, "B"))
 			}
 		}
@@ -98,6 +99,14 @@ func brief(microseconds int64) string {
 	default:
 		return d.Round(10 * time.Millisecond).String()
 	}
+}
+
+// number is a number, empty for none.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // amount is a number with a suffix for thousands, empty for none.

@@ -23,7 +23,7 @@ func TestTimings(t *testing.T) {
 			engine.StepFailed{Step: failed, DurationMs: 3, Error: "no", Cost: &engine.StepCost{Calls: 1, Microseconds: 4_120}},
 			engine.StepDone{Step: slow, DurationMs: 1_234, Cost: &engine.StepCost{Calls: 2, Microseconds: 1_000_000}},
 			engine.ProviderCosts{Package: "lab", URN: "urn:pulumi:dev::demo::pulumi:providers:lab::default", Methods: []engine.MethodCost{
-				{Method: "check", Calls: 12, Microseconds: 900, LongestMicroseconds: 100, Fuel: 1_234_567, BytesIn: 999, BytesOut: 1_000},
+				{Method: "check", Calls: 12, BySchema: 7, Microseconds: 900, LongestMicroseconds: 100, Fuel: 1_234_567, BytesIn: 999, BytesOut: 1_000},
 				{Method: "create", Calls: 1, Failures: 1, Microseconds: 61_234_567, LongestMicroseconds: 1_234_567},
 			}},
 			engine.ProviderCosts{Package: "lab", URN: "urn:pulumi:dev::demo::pulumi:providers:lab::mine", Methods: []engine.MethodCost{
@@ -41,10 +41,10 @@ func TestTimings(t *testing.T) {
 		}
 		require.Equal(t, `
 Calls of providers
-  PROVIDER  METHOD  CALLS  FAILED  TIME     LONGEST  FUEL  SENT  RECEIVED
-  lab       check   12     0       900µs    100µs    1.2M  999B  1.0kB
-  lab       create  1      1       1m1.23s  1.23s                
-  lab mine  read    1      0       12.35ms  12.35ms              
+  PROVIDER  METHOD  CALLS  BY SCHEMA  FAILED  TIME     LONGEST  FUEL  SENT  RECEIVED
+  lab       check   12     7          0       900µs    100µs    1.2M  999B  1.0kB
+  lab       create  1                 1       1m1.23s  1.23s                
+  lab mine  read    1                 0       12.35ms  12.35ms              
 
 Slowest steps
   RESOURCE          STEP    TIME    IN ITS PROVIDER

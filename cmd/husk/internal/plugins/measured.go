@@ -15,7 +15,7 @@ var _ engine.Measured = measured{}
 func (m measured) Measured() map[string]engine.Measure {
 	out := make(map[string]engine.Measure)
 	for method, s := range m.Stats().Methods {
-		out[method] = engine.Measure{Fuel: s.Fuel, BytesIn: s.BytesIn, BytesOut: s.BytesOut}
+		out[method] = engine.Measure{BySchema: int(s.BySchema), Fuel: s.Fuel, BytesIn: s.BytesIn, BytesOut: s.BytesOut}
 	}
 	return out
 }
