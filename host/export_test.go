@@ -6,3 +6,10 @@ func (s *sandbox) EndIdle() {
 		i.close()
 	}
 }
+
+// Spares is how many modules of wazero's wait for instances.
+func (m *Module) Spares() int {
+	m.spares.mu.Lock()
+	defer m.spares.mu.Unlock()
+	return len(m.spares.ready)
+}

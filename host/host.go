@@ -45,10 +45,10 @@ type Host struct {
 	mu      sync.Mutex
 	modules map[string]*loading // by digest
 	closed  bool
-	// compiling are the compilations that run; stop ends them.
-	compiling sync.WaitGroup
-	stop      context.CancelCauseFunc
-	stopped   context.Context
+	// working is what runs in the background, compilations most of all; stop ends them.
+	working sync.WaitGroup
+	stop    context.CancelCauseFunc
+	stopped context.Context
 	// open are the providers and policy packs that were not closed, and live are all
 	// instances.
 	open     map[io.Closer]struct{}
@@ -133,7 +133,7 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	still := make(chan struct{})
 	go func() {
-		h.compiling.Wait()
+		h.working.Wait()
 		h.live.Wait()
 		close(still)
 	}()
@@ -141,6 +141,11 @@ func (h *Host) Close(ctx context.Context) error {
 	case <-still:
 	case <-ctx.Done():
 		return errors.Join(err, fmt.Errorf("waiting for guests to end: %w", context.Cause(ctx)))
+	}
+	for _, l := range h.modules {
+		if l.module != nil {
+			l.module.spares.close()
+		}
 	}
 	err = errors.Join(err, h.runtime.Close(ctx))
 	_ = h.empty.Close() // nothing is lost with it
@@ -156,6 +161,16 @@ func (h *Host) Close(ctx context.Context) error {
 		err = errors.Join(err, h.ahead.close(ctx))
 	}
 	return err
+}
+
+// background runs something that Close waits for. False: the host is closed.
+func (h *Host) background(work func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.working.Go(work)
+	}
+	return !h.closed
 }
 
 // made has what was made with the host closed with it.

@@ -8,10 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
-
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/meter"
@@ -28,6 +24,9 @@ type snapshot struct {
 	elapsed time.Duration
 	// blank is the module before it has run.
 	blank bool
+	// base is the module's base image that this one is, or was derived from; nil where
+	// there is none.
+	base *snapshot
 }
 
 // images are the images that all users of a module share. Nothing in them is of any
@@ -158,6 +157,7 @@ func (m *Module) donated(ctx context.Context, prepare func(*instance) error) *sn
 	if err != nil {
 		return nil
 	}
+	base.base = base
 	return base
 }
 
@@ -228,8 +228,8 @@ func (c *configured) close() {
 }
 
 // snapshot takes an image of an instance that serves no call, as a whole, or what is
-// different from another one. It fails where the instance has state elsewhere.
-func (i *instance) snapshot(base *snapshot) (*snapshot, error) {
+// different from the one that it began with. It fails where the instance has state elsewhere.
+func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	m := i.sandbox.module.images
 	size := i.module.Memory().Size()
 	memory, ok := i.module.Memory().Read(0, size)
@@ -241,46 +241,46 @@ func (i *instance) snapshot(base *snapshot) (*snapshot, error) {
 		s.globals = append(s.globals, i.module.ExportedGlobal(name).Get())
 	}
 	var err error
-	if base != nil {
-		s.memory, err = base.memory.Derive(memory)
+	if from != nil {
+		s.base = from.base
+		s.memory, err = from.memory.Derive(memory)
 	} else {
 		s.memory, err = image.Of(memory)
 	}
 	return s, err
 }
 
-// instantiate makes the instance's module, which begins with the image; nil is as
-// wazero makes it.
+// instantiate gives the instance a module that begins with the image; nil is as wazero
+// makes it.
 func (i *instance) instantiate(from *snapshot) error {
 	m := i.sandbox.module
-	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	begin := m.host.empty
-	if from != nil {
-		begin = from.memory
+	b := m.spare(from)
+	if b != nil {
+		if err := from.memory.Resume(b.memory.Memory, from.base.memory); err != nil {
+			b.close()
+			return err
+		}
+		b.memory.instance, b.memory.taken = i, i.memory.taken
+	} else {
+		begin := m.host.empty
+		if from != nil {
+			begin = from.memory
+		}
+		var err error
+		if b, err = m.newBare(i.ctx, begin, i.memory); err != nil {
+			return err
+		}
 	}
-	memory, err := begin.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
-	if err != nil {
-		return err
-	}
-	i.memory.LinearMemory = memory
-	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return &i.memory })
-	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(i.ctx, allocate), m.compiled, settings)
-	if err != nil {
-		return err
-	}
-	i.module = module
+	i.bare, i.memory, i.module = b, b.memory, b.module
 	if from == nil {
 		return nil
 	}
-	missing := (from.memory.Size() - uint64(module.Memory().Size())) / wasmPage
-	if _, ok := module.Memory().Grow(uint32(missing)); !ok {
+	missing := (from.memory.Size() - uint64(b.module.Memory().Size())) / wasmPage
+	if _, ok := b.module.Memory().Grow(uint32(missing)); !ok {
 		return fmt.Errorf("the image needs %d bytes of memory, which is more than there may be", from.memory.Size())
 	}
-	for n, name := range m.images.globals {
-		if from.blank {
-			break
-		}
-		module.ExportedGlobal(name).(api.MutableGlobal).Set(from.globals[n])
+	if !from.blank {
+		b.set(m.images, from.globals)
 	}
 	return nil
 }

@@ -102,7 +102,9 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.images.base, m.images.made = &snapshot{memory: memory, globals: base.Globals, elapsed: base.Elapsed}, true
+		made := &snapshot{memory: memory, globals: base.Globals, elapsed: base.Elapsed}
+		made.base = made
+		m.images.base, m.images.made = made, true
 	}
 	m.compiled, err = from.load(r.Hollow, func() (wazero.CompiledModule, error) { return h.compileCached(r.Hollow) })
 	if err != nil {

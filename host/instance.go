@@ -19,10 +19,11 @@ type instance struct {
 	sandbox *sandbox
 	// from is the image that it began with, nil where wazero lays out its memory.
 	from    *snapshot
-	memory  guestMemory
+	memory  *guestMemory
 	clock   Clock
+	bare    *bare // nil until there is one
 	module  api.Module
-	exports []export // as in the ExportTable of the module's world
+	exports []export // those of the bare, once the instance can be called
 	guest   *canon.Guest
 	system  *wasi.System
 	output  output
@@ -67,7 +68,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		return nil, s.gone(methodStart)
 	}
 	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
-	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from)}
+	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
 	i.tcp = newGuestTCP(s.tcp, i.used())
 	i.output.init(i)
 	config := &s.module.host.config
@@ -128,11 +129,7 @@ func (i *instance) initialize() error {
 			return err
 		}
 	}
-	table := i.sandbox.module.World.ExportTable()
-	i.exports = make([]export, len(table))
-	for n := range table {
-		i.exports[n].name = table[n].Name
-	}
+	i.exports = i.bare.exports
 	if begun {
 		return nil
 	}
@@ -259,11 +256,11 @@ func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil 
 func (i *instance) close() {
 	i.system.Close()
 	i.tcp.closeAll()
-	if i.module != nil {
-		// Closing an instance that runs nothing only frees memory, and cannot fail.
-		_ = i.module.Close(context.Background())
+	taken := i.memory.taken
+	if i.bare != nil && !(i.usable() && i.sandbox.module.recycle(i.bare, i.from)) {
+		i.bare.close()
 	}
-	i.memory.end()
+	i.sandbox.budget.free(i.sandbox, taken)
 	i.sandbox.counters.count(func(c *Stats) {
 		c.Instances--
 		if !i.usable() {

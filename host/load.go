@@ -23,6 +23,7 @@ type Module struct {
 	host     *Host
 	compiled wazero.CompiledModule
 	images   *images
+	spares   spares
 	declared *declaration
 }
 
@@ -101,7 +102,7 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 	if !known {
 		l = &loading{done: make(chan struct{})}
 		h.modules[digest] = l
-		h.compiling.Go(func() { h.compile(l, digest, wasm) })
+		h.working.Go(func() { h.compile(l, digest, wasm) })
 	}
 	h.mu.Unlock()
 	select {

@@ -3,14 +3,13 @@ package host
 import (
 	"errors"
 
-	"github.com/tetratelabs/wazero/experimental"
-
 	"github.com/husk-dev/husk/host/internal/image"
 )
 
 // guestMemory is the linear memory of an instance, whose size is part of the host's budget.
 type guestMemory struct {
-	experimental.LinearMemory
+	image.Memory
+	// instance is nil while the memory belongs to none.
 	instance *instance
 	// taken is what of the budget it has.
 	taken uint64
@@ -21,7 +20,7 @@ type guestMemory struct {
 // Reallocate answers the memory at its new size, nil if it cannot be that large. A guest
 // then gets the answer -1 to its memory.grow.
 func (m *guestMemory) Reallocate(size uint64) []byte {
-	if size > m.taken {
+	if m.instance != nil && size > m.taken {
 		s := m.instance.sandbox
 		if err := s.budget.take(m.instance.ctx, s, size-m.taken); err != nil {
 			if exceeded, ok := errors.AsType[*ExceededError](err); ok {
@@ -31,21 +30,12 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 		}
 		m.taken = size
 	}
-	return m.LinearMemory.Reallocate(size)
+	return m.Memory.Reallocate(size)
 }
 
 // Free does nothing: wazero must not free a memory, as a call may still run in it when the
-// runtime is closed. The instance does.
+// runtime is closed. Who has the memory does.
 func (m *guestMemory) Free() {}
-
-func (m *guestMemory) end() {
-	if m.LinearMemory != nil {
-		m.LinearMemory.Free()
-	}
-	s := m.instance.sandbox
-	s.budget.free(s, m.taken)
-	m.taken = 0
-}
 
 // newEmptyImage makes the image of memories that wazero lays out.
 func newEmptyImage() (*image.Image, error) {

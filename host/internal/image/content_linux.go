@@ -6,9 +6,11 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/tetratelabs/wazero/experimental"
 	"golang.org/x/sys/unix"
 )
+
+// Shared tells whether memories share the pages of an image that they have not written.
+const Shared = true
 
 // content is a file in memory that nobody can write or resize any more.
 type content struct {
@@ -16,6 +18,11 @@ type content struct {
 
 	mu   sync.RWMutex
 	file *os.File
+	// show sets shown, the file's content, and pages, which tells of the pages of all
+	// memories, once they are needed.
+	show  sync.Once
+	shown []byte
+	pages *os.File
 }
 
 func newContent(size uint64, fill func([]byte) error) (*content, error) {
@@ -83,12 +90,13 @@ func (c *content) close() error {
 	if file == nil {
 		return nil
 	}
+	c.hide()
 	return file.Close()
 }
 
 // begin reserves addresses for the whole of a memory, so that it never moves, and maps
 // the file at their beginning. Pages become the memory's own when it writes them.
-func (c *content) begin(_, limit uint64) (experimental.LinearMemory, error) {
+func (c *content) begin(_, limit uint64) (Memory, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.file == nil {
@@ -100,7 +108,7 @@ func (c *content) begin(_, limit uint64) (experimental.LinearMemory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reserving %d bytes of addresses for a memory: %w", length, err)
 	}
-	m := &mapping{all: unsafe.Slice((*byte)(start), length)}
+	m := &mapping{of: c, all: unsafe.Slice((*byte)(start), length)}
 	// Huge pages would make an instance pay for memory that it never touches.
 	err = unix.Madvise(m.all, unix.MADV_NOHUGEPAGE)
 	if err == unix.EINVAL { // a kernel without huge pages
@@ -117,14 +125,21 @@ func (c *content) begin(_, limit uint64) (experimental.LinearMemory, error) {
 	return m, nil
 }
 
-// mapping is a memory between fixed addresses.
-type mapping struct{ all []byte }
+// mapping is a memory between fixed addresses, of which so many bytes were in use.
+type mapping struct {
+	of   *content
+	all  []byte
+	used uint64
+}
+
+func (m *mapping) address() uintptr { return uintptr(unsafe.Pointer(&m.all[0])) }
 
 // Reallocate answers the memory at its new size, nil if it cannot be that large.
 func (m *mapping) Reallocate(size uint64) []byte {
 	if size > uint64(len(m.all)) {
 		return nil
 	}
+	m.used = max(m.used, size)
 	return m.all[:size:size]
 }
 

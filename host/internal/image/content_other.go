@@ -4,10 +4,18 @@ package image
 
 import (
 	"bytes"
+	"errors"
 	"sync"
-
-	"github.com/tetratelabs/wazero/experimental"
 )
+
+// Shared tells whether memories share the pages of an image that they have not written.
+const Shared = false
+
+// page is one page of a memory.
+type page struct {
+	offset uint64
+	data   []byte
+}
 
 // content is the pages that are not all zeros.
 type content struct {
@@ -57,7 +65,7 @@ func (c *content) close() error {
 	return nil
 }
 
-func (c *content) begin(size, limit uint64) (experimental.LinearMemory, error) {
+func (c *content) begin(size, limit uint64) (Memory, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.closed {
@@ -88,5 +96,8 @@ func (m *copied) Reallocate(size uint64) []byte {
 	}
 	return m.memory[:size:size]
 }
+
+// Restore fails: a new memory is as good.
+func (m *copied) Restore() error { return errors.ErrUnsupported }
 
 func (m *copied) Free() { m.memory = nil }

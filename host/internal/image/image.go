@@ -13,9 +13,14 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// PageSize is the unit in which images are compared and kept, in bytes. It is the page
-// of most processors; nothing depends on it but the cost.
-const PageSize = 4096
+const (
+	// PageSize is the unit in which images are compared and encoded, in bytes. It is the
+	// page of most processors; nothing depends on it but the cost.
+	PageSize = 4096
+	// lineSize is the unit in which derived images keep what is different, in bytes. What a
+	// provider's setup changes are some words on each of many pages.
+	lineSize = 64
+)
 
 // WasmPage is the unit of a memory's size in bytes.
 const WasmPage = 64 << 10
@@ -29,15 +34,21 @@ type Image struct {
 	owns bool
 
 	mu sync.RWMutex
-	// pages are those that differ from base.
-	pages  []page
-	closed bool
+	// changes are the parts that differ from base, and data is their content.
+	changes []change
+	data    []byte
+	closed  bool
 }
 
-// page is one page of a memory.
-type page struct {
-	offset uint64
-	data   []byte
+// change is a part of a memory, of whole lines.
+type change struct{ offset, length uint64 }
+
+// Memory is a memory that began with an image.
+type Memory interface {
+	experimental.LinearMemory
+	// Restore makes the memory what it was when it began, less what a derived image has
+	// changed, at the size that it has now. Where memories are not [Shared] it fails.
+	Restore() error
 }
 
 // ErrClosed is an image that was closed.
@@ -70,17 +81,39 @@ func Of(memory []byte) (*Image, error) {
 func (i *Image) Derive(memory []byte) (*Image, error) {
 	d := &Image{size: uint64(len(memory)), base: i.base}
 	err := i.base.view(func(base []byte) {
-		for offset := 0; offset < len(memory); offset += PageSize {
+		var length uint64
+		for offset := uint64(0); offset < d.size; offset += PageSize {
 			was := zeros[:]
-			if offset < len(base) {
+			if offset < uint64(len(base)) {
 				was = base[offset : offset+PageSize]
 			}
-			if p := memory[offset : offset+PageSize]; !bytes.Equal(p, was) {
-				d.pages = append(d.pages, page{uint64(offset), bytes.Clone(p)})
-			}
+			length += d.compare(offset, memory[offset:offset+PageSize], was)
+		}
+		d.data = make([]byte, 0, length) // which leaves no copies behind
+		for _, c := range d.changes {
+			d.data = append(d.data, memory[c.offset:c.offset+c.length]...)
 		}
 	})
 	return d, err
+}
+
+// compare adds the changes of a page, and answers their length.
+func (i *Image) compare(offset uint64, is, was []byte) (length uint64) {
+	if bytes.Equal(is, was) {
+		return 0
+	}
+	for at := uint64(0); at < PageSize; at += lineSize {
+		if bytes.Equal(is[at:at+lineSize], was[at:at+lineSize]) {
+			continue
+		}
+		length += lineSize
+		if last := len(i.changes) - 1; last >= 0 && i.changes[last].offset+i.changes[last].length == offset+at {
+			i.changes[last].length += lineSize
+		} else {
+			i.changes = append(i.changes, change{offset + at, lineSize})
+		}
+	}
+	return length
 }
 
 var zeros [PageSize]byte
@@ -92,7 +125,7 @@ func (i *Image) Size() uint64 { return i.size }
 func (i *Image) Own() uint64 {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
-	own := uint64(len(i.pages)) * PageSize
+	own := uint64(len(i.data))
 	if i.owns {
 		own += i.size
 	}
@@ -102,15 +135,13 @@ func (i *Image) Own() uint64 {
 // View shows the content of an image that was not derived.
 func (i *Image) View(show func([]byte)) error { return i.base.view(show) }
 
-// Close frees the image; what began with it goes on. The pages of a derived image are
-// overwritten, since they may hold secrets.
+// Close frees the image; what began with it goes on. What a derived image holds is
+// overwritten, since it may be secret.
 func (i *Image) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, p := range i.pages {
-		clear(p.data)
-	}
-	i.pages, i.closed = nil, true
+	clear(i.data)
+	i.changes, i.data, i.closed = nil, nil, true
 	if !i.owns {
 		return nil
 	}
@@ -120,7 +151,7 @@ func (i *Image) Close() error {
 // Begin makes a memory that begins with the image, and may grow to so many bytes. The
 // first size that it is asked for must not be above the image's; growing it to that
 // afterwards shows the rest.
-func (i *Image) Begin(limit uint64) (experimental.LinearMemory, error) {
+func (i *Image) Begin(limit uint64) (Memory, error) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	if i.closed {
@@ -130,9 +161,34 @@ func (i *Image) Begin(limit uint64) (experimental.LinearMemory, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := m.Reallocate(i.size)
-	for _, p := range i.pages {
-		copy(all[p.offset:], p.data)
-	}
+	i.change(m)
 	return m, nil
+}
+
+// Resume makes a memory that began with base, and is as it was then, into one that begins
+// with the image, as Begin makes one. This one must be base, or derived from it.
+func (i *Image) Resume(m Memory, base *Image) error {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.closed {
+		return ErrClosed
+	}
+	if i.base != base.base || !base.owns {
+		return errOther
+	}
+	i.change(m)
+	return nil
+}
+
+var errOther = errors.New("the image was derived from another one")
+
+func (i *Image) change(m Memory) {
+	if len(i.changes) == 0 {
+		return
+	}
+	memory, from := m.Reallocate(i.size), i.data
+	for _, c := range i.changes {
+		copy(memory[c.offset:], from[:c.length])
+		from = from[c.length:]
+	}
 }

@@ -2,6 +2,8 @@ package image_test
 
 import (
 	"bytes"
+	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,10 +30,16 @@ func made(t *testing.T) *image.Image {
 
 func begin(t *testing.T, i *image.Image) (memory []byte, grow func(uint64) []byte) {
 	t.Helper()
+	m := beginMemory(t, i)
+	return m.Reallocate(i.Size()), m.Reallocate
+}
+
+func beginMemory(t *testing.T, i *image.Image) image.Memory {
+	t.Helper()
 	m, err := i.Begin(limit)
 	require.NoError(t, err)
 	t.Cleanup(m.Free)
-	return m.Reallocate(i.Size()), m.Reallocate
+	return m
 }
 
 // Memories begin with the image, and see nothing of each other.
@@ -70,7 +78,7 @@ func TestDerivedImages(t *testing.T) {
 	one[size+1] = 1
 	d, err := i.Derive(one)
 	require.NoError(t, err)
-	require.EqualValues(t, 2*image.PageSize, d.Own())
+	require.EqualValues(t, 2*64, d.Own(), "two lines")
 	clear(one)
 	other, _ := begin(t, d)
 	require.Len(t, other, size+image.WasmPage)
@@ -79,6 +87,72 @@ func TestDerivedImages(t *testing.T) {
 	require.EqualValues(t, 7, other[size-1])
 	require.NoError(t, d.Close())
 	require.Equal(t, "mineed", string(other[5000:5006]), "what began with it goes on")
+}
+
+// A memory that is restored is as one that begins, and goes on with an image that was
+// derived from its own.
+func TestMemoriesAreRestored(t *testing.T) {
+	i := made(t)
+	other, _ := begin(t, i)
+	copy(other[5000:], "mine")
+	d, err := i.Derive(other)
+	require.NoError(t, err)
+	m := beginMemory(t, d)
+	one := m.Reallocate(limit)
+	for n := range one {
+		one[n] = 0xff
+	}
+	if !image.Shared {
+		require.ErrorIs(t, m.Restore(), errors.ErrUnsupported)
+		return
+	}
+	requireRestored := func(m image.Memory, i *image.Image, size uint64) {
+		require.NoError(t, m.Restore())
+		require.NoError(t, i.View(func(content []byte) {
+			require.True(t, bytes.Equal(content, m.Reallocate(size)))
+		}))
+	}
+	requireRestored(m, i, size)
+	require.Equal(t, make([]byte, limit-size), m.Reallocate(limit)[size:])
+	large, err := image.Make(1024*image.PageSize, func(memory []byte) error {
+		for n := range memory {
+			memory[n] = byte(n / 99)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	defer large.Close()
+	lm := beginMemory(t, large)
+	draw := rand.New(rand.NewPCG(1, 2))
+	for _, writes := range []int{0, 1, 5, 100, 3000, 200, 1} {
+		memory := lm.Reallocate(large.Size())
+		for range writes {
+			memory[draw.IntN(len(memory))] ^= 0xff
+		}
+		requireRestored(lm, large, large.Size())
+	}
+	require.NoError(t, d.Resume(m, i))
+	require.Equal(t, "mineed", string(m.Reallocate(size)[5000:5006]))
+	require.Error(t, made(t).Resume(m, i), "it began with another image")
+	require.NoError(t, d.Close())
+	require.ErrorIs(t, d.Resume(m, i), image.ErrClosed)
+}
+
+// A derived image holds lines of 64 bytes, and those beside each other as one.
+func TestDerivedImagesAreSmall(t *testing.T) {
+	i := made(t)
+	one, _ := begin(t, i)
+	for n := range 4 {
+		one[image.PageSize*(n+1)-1] = 1 // the last line of a page
+		one[image.PageSize*(n+1)] = 1   // the first line of the next
+		one[image.PageSize*(n+1)+65] = 1
+	}
+	d, err := i.Derive(one)
+	require.NoError(t, err)
+	require.EqualValues(t, 4*3*64, d.Own())
+	other, _ := begin(t, d)
+	require.Equal(t, one, other)
+	require.NoError(t, d.Close())
 }
 
 func TestImageOfAMemory(t *testing.T) {

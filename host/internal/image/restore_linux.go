@@ -1,0 +1,100 @@
+package image
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mostRewritten bounds the pages that a memory keeps for itself when it is restored. A call
+// of a Go provider writes some 100.
+const mostRewritten = 256
+
+// Restore makes the pages that the memory has written what they are in the file. A few of
+// them are written again, since the next instance is likely to write the same ones, and
+// giving them back to the kernel and taking them again costs ten times as much. More are
+// dropped, and those behind the file are zeros again.
+func (m *mapping) Restore() error {
+	if m.used == 0 || m.of.rewrite(m) == nil {
+		return nil
+	}
+	if err := unix.Madvise(m.all[:m.used], unix.MADV_DONTNEED); err != nil {
+		return fmt.Errorf("dropping the pages of a memory: %w", err)
+	}
+	return nil
+}
+
+// errDrop is a memory whose pages cannot be rewritten, or are too many.
+var errDrop = errors.New("the pages of the memory have to be dropped")
+
+// The kernel tells of each page whether it is there, or swapped out, and whether it is the
+// file's. See the kernel's admin-guide/mm/pagemap.rst.
+const (
+	pageEntry   = 8 // bytes
+	pageFile    = 1 << 61
+	pageSwapped = 1 << 62
+	pagePresent = 1 << 63
+)
+
+// rewrite copies the file's content over the pages that are the memory's own. Where it
+// fails, the memory holds parts of both.
+func (c *content) rewrite(m *mapping) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.file == nil || m.used > c.size {
+		return errDrop
+	}
+	if c.show.Do(c.open); c.pages == nil {
+		return errDrop
+	}
+	first := int64(m.address() / PageSize)
+	var entries [512 * pageEntry]byte
+	rewritten := 0
+	for at := uint64(0); at < m.used; {
+		part := entries[:min(uint64(len(entries)), (m.used-at)/PageSize*pageEntry)]
+		if n, err := c.pages.ReadAt(part, (first+int64(at/PageSize))*pageEntry); n < len(part) {
+			return errors.Join(errDrop, err)
+		}
+		for ; len(part) > 0; part, at = part[pageEntry:], at+PageSize {
+			entry := binary.NativeEndian.Uint64(part)
+			if entry&(pagePresent|pageSwapped) == 0 || entry&pageFile != 0 {
+				continue
+			}
+			if rewritten++; rewritten > mostRewritten {
+				return errDrop
+			}
+			copy(m.all[at:at+PageSize], c.shown[at:])
+		}
+	}
+	return nil
+}
+
+// open maps the file for rewrite, and opens what tells which pages to rewrite. Without
+// either, pages are dropped.
+func (c *content) open() {
+	if os.Getpagesize() != PageSize {
+		return
+	}
+	shown, err := unix.Mmap(int(c.file.Fd()), 0, int(c.size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return
+	}
+	pages, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		_ = unix.Munmap(shown) // it is mapped
+		return
+	}
+	c.shown, c.pages = shown, pages
+}
+
+// hide undoes open.
+func (c *content) hide() {
+	if c.pages != nil {
+		_ = c.pages.Close()
+		_ = unix.Munmap(c.shown)
+		c.pages, c.shown = nil, nil
+	}
+}

@@ -1,0 +1,135 @@
+package host
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/host/internal/image"
+)
+
+// bare is a module of wazero's that belongs to no instance. Its memory and globals are those
+// of the module's base image, which are all the state that it has (see [images]).
+type bare struct {
+	module  api.Module
+	memory  *guestMemory
+	exports []export // as in the ExportTable of the module's world
+}
+
+// newBare makes one that begins with an image, which must stay open meanwhile.
+func (m *Module) newBare(ctx context.Context, begin *image.Image, memory *guestMemory) (*bare, error) {
+	begun, err := begin.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
+	if err != nil {
+		return nil, err
+	}
+	memory.Memory = begun
+	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return memory })
+	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocate), m.compiled, settings)
+	if err != nil {
+		begun.Free()
+		return nil, err
+	}
+	table := m.World.ExportTable()
+	b := &bare{module, memory, make([]export, len(table))}
+	for n := range table {
+		b.exports[n].name = table[n].Name
+	}
+	return b, nil
+}
+
+// set gives the numeric globals of an image their values.
+func (b *bare) set(of *images, globals []uint64) {
+	for n, name := range of.globals {
+		b.module.ExportedGlobal(name).(api.MutableGlobal).Set(globals[n])
+	}
+}
+
+func (b *bare) close() {
+	// Closing a module that runs nothing only frees memory, and cannot fail.
+	_ = b.module.Close(context.Background())
+	b.memory.Memory.Free()
+}
+
+// spares are a few bares of a module. They are what takes longest of the start of an
+// instance, as wazero makes an object for each function in a table, of which Go modules have
+// thousands. Instances that end leave theirs, and where none is left one is made meanwhile.
+type spares struct {
+	mu     sync.Mutex
+	ready  []*bare
+	begun  bool
+	making bool
+	closed bool
+}
+
+// mostSpares bounds those of a module. Each takes some 300 KB for a Go provider.
+const mostSpares = 2
+
+// spare answers a bare for an instance that begins with the image, nil where there is none.
+func (m *Module) spare(from *snapshot) *bare {
+	if from == nil || from.base == nil || !image.Shared {
+		return nil
+	}
+	s := &m.spares
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b *bare
+	if last := len(s.ready) - 1; last >= 0 {
+		b = s.ready[last]
+		s.ready = s.ready[:last]
+	}
+	// Most modules are used by one instance only, and need none.
+	if s.begun && len(s.ready) == 0 && !s.making && !s.closed {
+		s.making = m.host.background(func() { m.makeSpare(from.base) })
+	}
+	s.begun = true
+	return b
+}
+
+func (m *Module) makeSpare(base *snapshot) {
+	b, err := m.newBare(m.host.stopped, base.memory, &guestMemory{})
+	if err == nil && !m.spares.put(b) {
+		b.close()
+	}
+	m.spares.mu.Lock()
+	m.spares.making = false
+	m.spares.mu.Unlock()
+}
+
+// put keeps a bare. False: there are enough.
+func (s *spares) put(b *bare) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.ready) >= mostSpares {
+		return false
+	}
+	s.ready = append(s.ready, b)
+	return true
+}
+
+// recycle makes a bare of one whose instance has ended, began with this image, and serves
+// nothing. False: it has become another, or is not needed.
+func (m *Module) recycle(b *bare, from *snapshot) bool {
+	if from == nil || from.base == nil || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
+		return false
+	}
+	if b.memory.Restore() != nil {
+		return false
+	}
+	b.set(m.images, from.base.globals)
+	*b.memory = guestMemory{Memory: b.memory.Memory}
+	return m.spares.put(b)
+}
+
+func (s *spares) close() {
+	s.mu.Lock()
+	ready := s.ready
+	s.ready, s.closed = nil, true
+	s.mu.Unlock()
+	for _, b := range ready {
+		b.close()
+	}
+}
