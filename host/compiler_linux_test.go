@@ -18,9 +18,6 @@ func TestModulesAreInterpretedWhereNothingMayBeCompiled(t *testing.T) {
 	const variable = "HUSK_TEST_HARDENED"
 	dir := os.Getenv(variable)
 	if dir == "" {
-		if !host.CompilerSupported() {
-			t.Skip("there is no compiler here to compare with")
-		}
 		dir = filepath.Join(t.TempDir(), "cache")
 		cached(t, dir, saying("ok"))
 		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/husk-dev/husk/host/internal/wasi"
@@ -72,7 +73,7 @@ func (c Config) withDefaults() Config {
 func (c Config) WithCacheDir(dir string) Config { c.cacheDir = dir; return c }
 
 // WithMemoryLimit bounds the memory of each instance in bytes, rounded up to pages
-// of 64 KiB, and to 4 GiB at most.
+// of 64 KiB, and to 4 GiB at most, or 1 GiB where addresses have 32 bits.
 func (c Config) WithMemoryLimit(bytes uint64) Config { c.memoryLimit = bytes; return c }
 
 // WithModuleSize bounds the size of modules in bytes.
@@ -103,7 +104,10 @@ func (c Config) WithInterpreter() Config { c.interpreter = true; return c }
 
 // memoryPages is the memory limit in pages of 64 KiB.
 func (c Config) memoryPages() uint32 {
-	const most = 1 << 16 // 4 GiB
+	most := uint64(1 << 16) // 4 GiB
+	if strconv.IntSize < 64 {
+		most = 1 << 14 // a quarter of what there are addresses for
+	}
 	return uint32(min((c.memoryLimit+wasmPage-1)/wasmPage, most))
 }
 

@@ -14,6 +14,7 @@ import (
 // What is kept of a module never makes a difference to what it does, whatever becomes
 // of the files.
 func TestInstalledModules(t *testing.T) {
+	needsCompiler(t)
 	wasm := assembly{
 		start:  nop,
 		bodies: map[string]code{"get-schema": returns(answer), "_initialize": nop},

@@ -1,8 +1,8 @@
 // Package image keeps the memory of an instance as it was at one moment, so that other
 // instances begin with it in place of doing again what led there. Where the system has
 // them, memories are private mappings of one shared image: an instance costs the pages
-// that it writes, starts in the time of a few system calls, and grows in place. Elsewhere
-// the pages that hold something are copied.
+// that it writes, starts in the time of a few system calls, and grows in place. Elsewhere,
+// and where there are too few addresses for that, the pages that hold something are copied.
 package image
 
 import (
