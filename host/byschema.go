@@ -63,27 +63,17 @@ func passes(texts ...string) bool {
 // encoded, and what they become is dropped.
 func (p *Provider) crosses(bags ...property.Map) bool {
 	h := p.module.host
-	buffer, _ := h.buffers.Get().(*[]byte)
-	if buffer == nil {
-		buffer = new([]byte)
-	}
-	defer func() {
-		if cap(*buffer) <= keptBuffer {
-			h.buffers.Put(buffer)
-		}
-	}()
+	buffer := h.buffers.take()
+	defer func() { h.buffers.put(buffer) }()
 	for _, bag := range bags {
-		data, err := guestcbor.Append((*buffer)[:0], bag)
+		data, err := guestcbor.Append(buffer[:0], bag)
 		if err != nil || len(data) > h.config.most.requestBytes {
 			return false
 		}
-		*buffer = data
+		buffer = data
 	}
 	return true
 }
-
-// keptBuffer is the size, in bytes, up to which a buffer is used again.
-const keptBuffer = 1 << 20
 
 // withoutUnsettled takes back what a schema says of a resource where the inputs that it
 // makes of good ones do not fit it themselves, as its defaults do not. The guest answers

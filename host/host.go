@@ -55,10 +55,10 @@ type Host struct {
 	live     sync.WaitGroup
 	counters counters
 	budget   *budget
+	// buffers are what property values are encoded into.
+	buffers buffers
 	// empty is the image of memories that wazero lays out.
 	empty *image.Image
-	// buffers are those that values are encoded in which go nowhere.
-	buffers sync.Pool
 }
 
 // New makes a host. Close it when no provider of it is needed any more.

@@ -18,8 +18,11 @@ func (p *Provider) checkInputs(check func(property.Map) (property.Map, []abi.Che
 	if len(response.Failures) > 0 {
 		return nil // the inputs mean nothing then
 	}
-	_, ofGiven := check(withoutReserved(given))
 	_, failures := check(withoutReserved(response.Inputs))
+	if len(failures) == 0 {
+		return nil
+	}
+	_, ofGiven := check(withoutReserved(given))
 	var broken []abi.CheckFailure
 	for _, f := range failures {
 		if slices.Contains(ofGiven, f) {
@@ -36,12 +39,16 @@ func (p *Provider) checkInputs(check func(property.Map) (property.Map, []abi.Che
 
 // withoutReserved leaves out what providers keep in inputs for themselves.
 func withoutReserved(m property.Map) property.Map {
-	for _, key := range m.Keys() {
-		if strings.HasPrefix(key, "__") {
-			m = m.Without(key)
+	var reserved []string
+	for _, e := range m.Entries() {
+		if strings.HasPrefix(e.Key, "__") {
+			reserved = append(reserved, e.Key)
 		}
 	}
-	return m
+	if reserved == nil {
+		return m
+	}
+	return m.Without(reserved...)
 }
 
 // checkDiff holds that the properties which a provider says differ are properties, each

@@ -221,8 +221,10 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	i.imports = i.grantedImports()
 	i.listed = 0
 	i.tank.Begin(limits.fuel)
+	i.traffic.begin(&s.module.host.buffers)
 	err := do(r.soft)
 	err = i.failure(r, err)
+	i.traffic.end(&s.module.host.buffers)
 	s.counters.cost(method, i.tank.Used(), &i.traffic)
 	s.ended(r, err)
 	i.output.end()

@@ -57,7 +57,7 @@ func EncodedMap(encoding string, length int, decoder Decoder) Map {
 		encoded
 	}{encoded: encoded{text: encoding, length: length, decoder: decoder}}
 	o.object.encoded = &o.encoded
-	return Map{&o.object}
+	return Map{o: &o.object}
 }
 
 // EncodedArray returns the array of so many elements that has a valid encoding, see
@@ -79,7 +79,7 @@ func EncodedArray(encoding string, length int, decoder Decoder) Value {
 func (v Value) Encoding() (encoding string, ok bool) {
 	switch ref := v.ref.(type) {
 	case *object:
-		return Map{ref}.Encoding()
+		return Map{o: ref}.Encoding()
 	case *array:
 		if ref != nil && ref.encoded != nil {
 			return ref.encoded.text, true
@@ -138,7 +138,7 @@ func (a *array) decode() {
 
 // same reports whether m and n are known to be the same without a look at their entries.
 func (m Map) same(n Map) bool {
-	return m.o == n.o || m.o != nil && n.o != nil && m.o.encoded.same(n.o.encoded)
+	return m.Is(n) || m.o != nil && n.o != nil && m.o.encoded.same(n.o.encoded)
 }
 
 func (e *encoded) same(f *encoded) bool {

@@ -240,14 +240,14 @@ func (v Value) AsArray() (elements []Value, ok bool) {
 // AsObject returns the map that v holds.
 func (v Value) AsObject() (m Map, ok bool) {
 	o, ok := v.ref.(*object)
-	return Map{o}, ok
+	return Map{o: o}, ok
 }
 
 // elements returns the elements of an array.
 func (v Value) elements() []Value { return v.ref.(*array).all() }
 
 // object returns the map of an object.
-func (v Value) object() Map { return Map{v.ref.(*object)} }
+func (v Value) object() Map { return Map{o: v.ref.(*object)} }
 
 // AsAsset returns the asset that v holds.
 func (v Value) AsAsset() (a Asset, ok bool) {

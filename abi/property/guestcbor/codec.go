@@ -28,6 +28,9 @@ func MarshalValue(v property.Value) ([]byte, error) { return Codec{}.MarshalValu
 // is then returned as it was.
 func Append(dst []byte, m property.Map) ([]byte, error) { return Codec{}.Append(dst, m) }
 
+// AppendValue appends the encoding of v to dst, see Append.
+func AppendValue(dst []byte, v property.Value) ([]byte, error) { return Codec{}.appendValue(dst, v) }
+
 // Unmarshal decodes an object. Errors are *property.DecodeError.
 //
 // The strings of the result are parts of data, without copies: data must not be

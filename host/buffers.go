@@ -1,0 +1,26 @@
+package host
+
+import "sync"
+
+// buffers are what calls encode property values into, for all instances of a host.
+type buffers struct{ idle sync.Pool }
+
+// keptBuffer is the size, in bytes, up to which a buffer is used again: nearly all
+// requests are smaller.
+const keptBuffer = 1 << 20
+
+// take returns an empty buffer, or nil.
+func (b *buffers) take() []byte {
+	if buffer, ok := b.idle.Get().(*[]byte); ok {
+		return *buffer
+	}
+	return nil
+}
+
+// put takes a buffer that nobody reads any more.
+func (b *buffers) put(buffer []byte) {
+	if cap(buffer) > 0 && cap(buffer) <= keptBuffer {
+		buffer = buffer[:0]
+		b.idle.Put(&buffer)
+	}
+}
