@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
@@ -114,11 +115,17 @@ func (e *executor) run(ctx context.Context, chain []*step) error {
 	return nil
 }
 
-// runAll carries out chains in parallel and waits for all of them.
+// runAll carries out chains in parallel and waits for all of them. There are no more
+// goroutines than slots, however many chains.
 func (e *executor) runAll(ctx context.Context, chains [][]*step) {
 	var wg sync.WaitGroup
-	for _, c := range chains {
-		wg.Go(func() { _ = e.run(ctx, c) }) // failures are recorded by run
+	var next atomic.Int64
+	for range min(len(chains), cap(e.slots)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(chains)); i = next.Add(1) - 1 {
+				_ = e.run(ctx, chains[i]) // failures are recorded by run
+			}
+		})
 	}
 	wg.Wait()
 }

@@ -100,8 +100,16 @@ func (d *deployment) runAll() {
 		}
 	}
 	limit := int(d.c.run.Parallel)
-	results := make(chan result)
-	running, stopped := 0, false
+	// A goroutine runs one node after the other: growing the stack of a new one takes as
+	// long as much of what a node without changes does.
+	jobs, results := make(chan int), make(chan result)
+	defer close(jobs)
+	work := func() {
+		for i := range jobs {
+			results <- result{i, d.runNode(g.nodes[i])}
+		}
+	}
+	running, workers, stopped := 0, 0, false
 	finish := func(i int, s status) {
 		d.status[i] = s
 		stopped = stopped || (s == failed && !d.c.run.DryRun)
@@ -119,8 +127,12 @@ func (d *deployment) runAll() {
 				finish(i, skipped)
 				continue
 			}
+			if running == workers {
+				workers++
+				go work()
+			}
 			running++
-			go func() { results <- result{i, d.runNode(g.nodes[i])} }()
+			jobs <- i
 		}
 		if running == 0 {
 			return
