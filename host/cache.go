@@ -117,6 +117,24 @@ func privateDir(dir string) error {
 
 func (c *diskCache) close() error { return os.RemoveAll(c.run) }
 
+// has implements [kept].
+func (c *diskCache) has(name string, r *record) bool {
+	entry := c.entry(r.Hollow)
+	files := []string{entry + sealSuffix, entry + codeSuffix}
+	if r.Base != nil {
+		files = append(files, filepath.Join(c.dir, name+baseSuffix))
+	}
+	if r.Detached {
+		files = append(files, filepath.Join(c.dir, name+dataSuffix))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // load compiles a module of which only the cache has the code, see [Host.install].
 func (c *diskCache) load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
 	name, ok := c.restore(c.entry(hollow))

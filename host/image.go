@@ -42,8 +42,10 @@ type images struct {
 	globals []string
 	frozen  bool
 
-	// making is held while the base image is made. There may be none.
+	// making is held while the base image is made, or read where it is kept. There may be
+	// none.
 	making sync.Mutex
+	kept   func() (*snapshot, error)
 	made   bool
 	base   *snapshot
 }
@@ -102,6 +104,13 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	}
 	m.making.Lock()
 	defer m.making.Unlock()
+	if kept := m.kept; kept != nil && !m.made {
+		// One that cannot be read is none: it is only slower without.
+		if base, err := kept(); err == nil {
+			m.base = base
+		}
+		m.made = true
+	}
 	if !m.made {
 		m.base = s.module.makeBase(ctx)
 		m.made = m.base != nil || ctx.Err() == nil

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -64,6 +65,8 @@ func (h *Host) recordName(digest string) string {
 type kept interface {
 	// read answers what was written under a name, which is a record's with a suffix.
 	read(name string) ([]byte, error)
+	// has tells whether the files that a record names are there.
+	has(name string, r *record) bool
 	// load compiles a hollow module, with its machine code in reach of wazero.
 	load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error)
 	// spoiled is told of a record that is in use, and of which a part cannot be read. It
@@ -71,8 +74,10 @@ type kept interface {
 	spoiled(name string, err error) error
 }
 
-// installed answers a module from the cache, nil where it is not there whole.
-func (h *Host) installed(digest string) *Module {
+// installed answers a module from the cache, nil where it is not there whole. Of most of it
+// only whether it is there is looked at: a module that is not called needs no more.
+// Where that turns out to be damaged when it is called, it is made again of its source.
+func (h *Host) installed(digest string, wasm []byte) *Module {
 	if h.cache == nil {
 		return nil
 	}
@@ -80,6 +85,20 @@ func (h *Host) installed(digest string) *Module {
 	if err != nil {
 		return nil // it is made again
 	}
+	load := m.code
+	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
+		source := wasm
+		wasm = nil // it is not needed any more
+		if compiled, err := load(); err == nil {
+			return compiled, nil
+		}
+		again, err := h.build(source)
+		if err != nil {
+			return nil, err
+		}
+		again.images.close() // this module has its own
+		return again.code()
+	})
 	return m
 }
 
@@ -92,25 +111,27 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
+	if !from.has(name, &r) {
+		return nil, errNotCached
+	}
 	m := &Module{Info: r.Info, host: h, declared: newDeclaration("", "")}
 	m.images = &images{globals: r.Globals, frozen: r.Frozen}
 	if r.Detached {
-		m.images.layOut = func() (*image.Image, error) { return h.readData(from, name) }
+		m.images.layOut = func() (*image.Image, error) { return h.readWhole(from, name, dataSuffix) }
 	}
 	if base := r.Base; base != nil && h.config.random == nil {
-		memory, err := h.readImage(from, name+baseSuffix)
-		if err != nil {
-			return nil, err
+		m.images.kept = func() (*snapshot, error) {
+			memory, err := h.readWhole(from, name, baseSuffix)
+			return &snapshot{memory: memory, globals: base.Globals, elapsed: base.Elapsed}, err
 		}
-		made := &snapshot{memory: memory, globals: base.Globals, elapsed: base.Elapsed}
-		made.base = made
-		m.images.base, m.images.made = made, true
 	}
-	m.compiled, err = from.load(r.Hollow, func() (wazero.CompiledModule, error) { return h.compileCached(r.Hollow) })
-	if err != nil {
-		m.images.close()
-		return nil, err
-	}
+	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
+		compiled, err := from.load(r.Hollow, func() (wazero.CompiledModule, error) { return h.compileCached(r.Hollow) })
+		if err != nil {
+			return nil, from.spoiled(name, err)
+		}
+		return compiled, nil
+	})
 	return m, nil
 }
 
@@ -122,22 +143,17 @@ func (h *Host) compileCached(hollow []byte) (wazero.CompiledModule, error) {
 	return h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compileWorkers), hollow)
 }
 
-func (h *Host) readImage(from kept, name string) (*image.Image, error) {
-	encoded, err := from.read(name)
-	if err != nil {
-		return nil, err
+// readWhole reads one of the images beside a record, which is in use. Where it is damaged, it
+// is too late to make it again for this module.
+func (h *Host) readWhole(from kept, name, suffix string) (*image.Image, error) {
+	encoded, err := from.read(name + suffix)
+	if err == nil {
+		var whole *image.Image
+		if whole, err = image.Decode(bytes.NewReader(encoded), uint64(h.config.memoryPages())*wasmPage); err == nil {
+			return whole, nil
+		}
 	}
-	return image.Decode(bytes.NewReader(encoded), uint64(h.config.memoryPages())*wasmPage)
-}
-
-// readData reads the image of a module's data, which only instances need that start
-// themselves. Where it is damaged, it is too late to make it again for this one.
-func (h *Host) readData(from kept, name string) (*image.Image, error) {
-	data, err := h.readImage(from, name+dataSuffix)
-	if err != nil {
-		return nil, from.spoiled(name, err)
-	}
-	return data, nil
+	return nil, from.spoiled(name, err)
 }
 
 // install compiles a module, and keeps what it takes to have it without that the next
@@ -147,8 +163,8 @@ func (h *Host) install(ctx context.Context, m *Module, metered []byte) error {
 		return func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, wasm) }
 	}
 	if h.cache == nil {
-		var err error
-		m.compiled, err = compile(metered)()
+		compiled, err := compile(metered)()
+		m.code = compiledTo(compiled)
 		return err
 	}
 	sum := sha256.Sum256(metered)
@@ -156,9 +172,11 @@ func (h *Host) install(ctx context.Context, m *Module, metered []byte) error {
 	if err != nil {
 		return err
 	}
-	if m.compiled, err = h.cache.compile(hollow, compile(metered), compile(hollow)); err != nil {
+	compiled, err := h.cache.compile(hollow, compile(metered), compile(hollow))
+	if err != nil {
 		return err
 	}
+	m.code = compiledTo(compiled)
 	if h.config.random == nil { // else it has no base image, which others would miss
 		h.record(m, hollow)
 	}

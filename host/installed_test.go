@@ -93,3 +93,37 @@ func TestInstalledModules(t *testing.T) {
 	require.Empty(t, files(".new-*"))
 	require.Empty(t, files("run-*"))
 }
+
+// The code of a module that is kept is loaded with its first instance, and made again where
+// it cannot be.
+func TestCodeIsLoadedWhenItIsCalled(t *testing.T) {
+	wasm := assembly{
+		bodies: map[string]code{"get-schema": returns(answer), "_initialize": nop},
+		data:   map[uint32]string{answer: words(0, contents, 2), contents: "ok"},
+	}.wasm()
+	dir := filepath.Join(t.TempDir(), "cache")
+	for _, first := range []bool{true, false} {
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+		require.NoError(t, err)
+		m, err := h.LoadBytes(t.Context(), wasm)
+		require.NoError(t, err)
+		require.Contains(t, m.Exports, "_initialize")
+		files, err := filepath.Glob(filepath.Join(dir, "*.code"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		if !first {
+			require.NoError(t, os.Truncate(files[0], 1))
+		}
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true})
+		require.NoError(t, err)
+		for range 2 {
+			got, err := schema(t.Context(), p)
+			require.NoError(t, err)
+			require.Equal(t, "ok", got)
+		}
+		info, err := os.Stat(files[0])
+		require.NoError(t, err)
+		require.Greater(t, info.Size(), int64(1), "it was made again")
+		require.NoError(t, h.Close(t.Context()))
+	}
+}

@@ -67,6 +67,12 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	if !s.acquire() {
 		return nil, s.gone(methodStart)
 	}
+	// The first instance loads the code, which is not to count as what the guest does.
+	if _, err := s.module.code(); err != nil {
+		s.release()
+		s.module.host.live.Done()
+		return nil, s.fail(methodStart, abi.ErrorKindUnavailable, err.Error())
+	}
 	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
 	i.tcp = newGuestTCP(s.tcp, i.used())

@@ -20,11 +20,17 @@ import (
 // all who load the same bytes, and lives as long as its host.
 type Module struct {
 	Info
-	host     *Host
-	compiled wazero.CompiledModule
+	host *Host
+	// code is the compiled module. One that was installed is loaded with its first instance.
+	code     func() (wazero.CompiledModule, error)
 	images   *images
 	spares   spares
 	declared *declaration
+}
+
+// compiledTo is a module's code that is there.
+func compiledTo(compiled wazero.CompiledModule) func() (wazero.CompiledModule, error) {
+	return func() (wazero.CompiledModule, error) { return compiled, nil }
 }
 
 // loading is a module that is being compiled; done is closed once the rest is set.
@@ -126,15 +132,19 @@ func (h *Host) compile(l *loading, digest string, wasm []byte) {
 	}
 }
 
-// prepare takes a module that is precompiled or installed, or admits, meters, and compiles it, and
-// installs it for the next time.
+// prepare takes a module that is precompiled or installed, or makes it.
 func (h *Host) prepare(digest string, wasm []byte) (*Module, error) {
 	if h.ahead != nil {
 		return h.precompiled(digest)
 	}
-	if installed := h.installed(digest); installed != nil {
+	if installed := h.installed(digest, wasm); installed != nil {
 		return installed, nil
 	}
+	return h.build(wasm)
+}
+
+// build admits, meters, and compiles a module, and installs it for the next time.
+func (h *Host) build(wasm []byte) (*Module, error) {
 	decoded, info, err := admit(wasm, h.config)
 	if err != nil {
 		return nil, err

@@ -258,7 +258,25 @@ func (h *Host) readPrecompiled(from *precompiledModule, digest string) (*Module,
 	if differences := differences(from.manifest.For, h.needs()); len(differences) > 0 {
 		return nil, &PrecompiledError{Differences: differences}
 	}
-	return h.readRecord(from, name)
+	m, err := h.readRecord(from, name)
+	if err == nil {
+		err = m.loadAll()
+	}
+	return m, err
+}
+
+// loadAll loads what is only needed with the first instance, so that nothing can be found
+// missing or damaged later.
+func (m *Module) loadAll() error {
+	if _, err := m.code(); err != nil {
+		return err
+	}
+	if m.images.kept == nil {
+		return nil
+	}
+	base, err := m.images.kept()
+	m.images.base, m.images.made = base, err == nil
+	return err
 }
 
 func differences(compiled, here map[string]string) []Difference {
@@ -305,6 +323,9 @@ func (m *precompiledModule) read(name string) ([]byte, error) {
 	}
 	return content, err
 }
+
+// has leaves it to what loads all files to tell which is missing.
+func (m *precompiledModule) has(string, *record) bool { return true }
 
 func (m *precompiledModule) load(_ []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
 	if _, err := m.read(m.manifest.Code); err != nil {

@@ -28,7 +28,11 @@ func (m *Module) newBare(ctx context.Context, begin *image.Image, memory *guestM
 	memory.Memory = begun
 	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return memory })
-	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocate), m.compiled, settings)
+	compiled, err := m.code()
+	if err != nil {
+		return nil, err
+	}
+	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocate), compiled, settings)
 	if err != nil {
 		begun.Free()
 		return nil, err
