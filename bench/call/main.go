@@ -35,7 +35,7 @@ const (
 )
 
 func measure(ctx context.Context, rounds int) (all []figures.Figure, err error) {
-	v, err := start(ctx)
+	v, err := prepare(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
@@ -35,7 +34,7 @@ type variants struct {
 // each are the variants in the order in which they take turns.
 func (v *variants) each() []variant { return []variant{v.native, v.wasm, v.grpc, v.declared} }
 
-func start(ctx context.Context) (_ *variants, err error) {
+func prepare(ctx context.Context) (_ *variants, err error) {
 	v := &variants{}
 	defer func() {
 		if err != nil {
@@ -54,7 +53,7 @@ func start(ctx context.Context) (_ *variants, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.process, err = peer.Start(ctx, exec.Command(command), bareengine.Configuration()); err != nil {
+	if v.process, err = peer.Start(ctx, command, bareengine.Configuration()); err != nil {
 		return nil, err
 	}
 	v.native = variant{"native", native, record.RecordType}

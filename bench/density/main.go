@@ -1,6 +1,8 @@
 // Command density measures the memory of many configurations of a provider: as
 // configurations of one module in one process, and as native processes, of which each
-// configuration needs its own. It reads what Linux tells of processes and runs nowhere else.
+// configuration needs its own: one made with Pulumi's SDK, as its providers are, and a bare
+// one that has the gRPC service and nothing else. It reads what Linux tells of processes and
+// runs nowhere else.
 //
 //	go run ./bench/density [-sizes 1,10,100,1000] [-processes 50] [-json]
 package main
@@ -46,9 +48,13 @@ func measure(ctx context.Context, sizes []int, processes int) (_ []figures.Figur
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	native, err := processesOf(ctx, processes)
+	native, err := processesOf(ctx, "bench/sdkpeer", processes)
 	if err != nil {
 		return nil, fmt.Errorf("%d native processes: %w", processes, err)
+	}
+	bare, err := processesOf(ctx, "bench/peer", processes)
+	if err != nil {
+		return nil, fmt.Errorf("%d bare native processes: %w", processes, err)
 	}
 	hosted, err := newHosted(ctx, dir)
 	if err != nil {
@@ -62,8 +68,15 @@ func measure(ctx context.Context, sizes []int, processes int) (_ []figures.Figur
 	if err != nil {
 		return nil, fmt.Errorf("configurations that are called: %w", err)
 	}
-	name := fmt.Sprintf("each of %d native processes", processes)
-	rows := append(native.idle.report(name+", idle"), native.called.report(name+", after a call")...)
+	var rows []figures.Figure
+	for _, of := range []struct {
+		name string
+		natives
+	}{{"native processes", native}, {"bare native processes", bare}} {
+		name := fmt.Sprintf("each of %d %s", processes, of.name)
+		rows = append(rows, of.idle.report(name+", idle")...)
+		rows = append(rows, of.called.report(name+", after a call")...)
+	}
 	for i, size := range sizes {
 		name := fmt.Sprintf("host with %d configurations", size)
 		rows = append(rows, idle[i].report(name+", idle")...)
@@ -77,7 +90,8 @@ func measure(ctx context.Context, sizes []int, processes int) (_ []figures.Figur
 	rows = append(rows, further(idle).report("each further configuration, idle")...)
 	rows = append(rows, further(called).report("each further configuration, after a call")...)
 	return append(rows,
-		figures.AtLeast("private memory, native process to further idle configuration", native.idle.own()/further(idle).own(), "x", idleGoal),
+		figures.AtLeast("private memory, native process to further configuration, idle", native.idle.own()/further(idle).own(), "x", idleGoal),
 		figures.AtLeast("private memory, native process to further configuration, after a call", native.called.own()/further(called).own(), "x", 0),
+		figures.AtLeast("private memory, bare native process to further configuration, idle", bare.idle.own()/further(idle).own(), "x", 0),
 	), nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os/exec"
 
 	"github.com/husk-dev/husk/bench/internal/bareengine"
 	"github.com/husk-dev/husk/bench/internal/peer"
@@ -14,9 +13,10 @@ import (
 // natives is the memory of the average native process.
 type natives struct{ idle, called memory }
 
-// processesOf starts so many native processes, all of which run at once.
-func processesOf(ctx context.Context, n int) (of natives, err error) {
-	command, err := programs.Command(ctx, "bench/peer")
+// processesOf starts so many native processes of the command in a directory, all of which
+// run at once.
+func processesOf(ctx context.Context, dir string, n int) (of natives, err error) {
+	command, err := programs.Command(ctx, dir)
 	if err != nil {
 		return of, err
 	}
@@ -27,7 +27,7 @@ func processesOf(ctx context.Context, n int) (of natives, err error) {
 		}
 	}()
 	for range n {
-		p, err := peer.Start(ctx, exec.Command(command), bareengine.Configuration())
+		p, err := peer.Start(ctx, command, bareengine.Configuration())
 		if err != nil {
 			return of, err
 		}

@@ -3,6 +3,9 @@
 // same provider as a native process, started as Pulumi starts it. They run in turn within
 // one run.
 //
+// There are two native processes: one made with Pulumi's SDK, as its providers are, and a
+// bare one that has the gRPC service and nothing else.
+//
 //	go run ./bench/start [-n rounds] [-json]
 package main
 
@@ -51,14 +54,15 @@ func measure(ctx context.Context, rounds int) (_ []figures.Figure, err error) {
 		name string
 		once func(context.Context) (wall, processor time.Duration, err error)
 	}{
-		{"native process, gRPC", p.native},
+		{"native process", p.native},
+		{"native process, bare", p.bare},
 		{"cold compile", p.cold},
 		{"compiled code, no image", p.withoutImage},
 		{"compiled code and image", p.withImage},
 		{"warm host, another configuration", p.configuration},
 		{"warm host, another instance", p.instance},
 	}
-	const native, cold, image, configuration, instance = 0, 1, 3, 4, 5
+	const native, bare, cold, image, configuration, instance = 0, 1, 2, 4, 5, 6
 	all := make([]measured, len(variants))
 	for round := range rounds + 1 {
 		for i, v := range variants {
@@ -90,8 +94,10 @@ func measure(ctx context.Context, rounds int) (_ []figures.Figure, err error) {
 		variant int
 		goal    float64
 	}{{image, imageGoal}, {configuration, cloneGoal}, {instance, cloneGoal}} {
-		name := "native process to " + variants[to.variant].name
-		rows = append(rows, figures.AtLeast(name, float64(median[native])/float64(median[to.variant]), "x", to.goal))
+		name, took := variants[to.variant].name, float64(median[to.variant])
+		rows = append(rows,
+			figures.AtLeast("native process to "+name, float64(median[native])/took, "x", to.goal),
+			figures.AtLeast("native process, bare, to "+name, float64(median[bare])/took, "x", 0))
 	}
 	return rows, nil
 }

@@ -23,11 +23,12 @@ import (
 
 // prepared is what there is before the start that is measured.
 type prepared struct {
-	peer, hosted string // commands
-	module       string // file
-	dir          string
-	caches       int
-	question     bareengine.Question
+	// sdk, peer, and hosted are commands.
+	sdk, peer, hosted string
+	module            string // file
+	dir               string
+	caches            int
+	question          bareengine.Question
 
 	// host has the module loaded and used.
 	host   *host.Host
@@ -42,11 +43,10 @@ const variable = "PATH"
 
 func prepare(ctx context.Context, dir string) (p *prepared, err error) {
 	p = &prepared{dir: dir, module: filepath.Join(dir, "record.wasm"), question: bareengine.Small().Question(record.RecordType)}
-	if p.peer, err = programs.Command(ctx, "bench/peer"); err != nil {
-		return nil, err
-	}
-	if p.hosted, err = programs.Command(ctx, "bench/hosted"); err != nil {
-		return nil, err
+	for dir, command := range map[string]*string{"bench/sdkpeer": &p.sdk, "bench/peer": &p.peer, "bench/hosted": &p.hosted} {
+		if *command, err = programs.Command(ctx, dir); err != nil {
+			return nil, err
+		}
 	}
 	wasm, err := programs.Module(ctx, "bench/record")
 	if err != nil {
@@ -74,10 +74,19 @@ func (p *prepared) close(ctx context.Context) error { return p.host.Close(ctx) }
 
 func (p *prepared) warmCache() string { return filepath.Join(p.dir, "cache") }
 
-// native starts the native process.
+// native starts the native process that is made with Pulumi's SDK.
 func (p *prepared) native(ctx context.Context) (wall, used time.Duration, err error) {
+	return p.nativeProcess(ctx, p.sdk)
+}
+
+// bare starts the native process that is not.
+func (p *prepared) bare(ctx context.Context) (wall, used time.Duration, err error) {
+	return p.nativeProcess(ctx, p.peer)
+}
+
+func (p *prepared) nativeProcess(ctx context.Context, command string) (wall, used time.Duration, err error) {
 	start, before := time.Now(), processor.Own()
-	process, err := peer.Start(ctx, exec.Command(p.peer), bareengine.Configuration())
+	process, err := peer.Start(ctx, command, bareengine.Configuration())
 	if err != nil {
 		return 0, 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"testing"
 
@@ -38,10 +37,9 @@ func start(t *testing.T) (process, native abi.Provider) {
 	t.Helper()
 	own, err := os.Executable()
 	require.NoError(t, err)
-	command := exec.Command(own)
-	command.Env = append(os.Environ(), servesVariable+"=1")
+	t.Setenv(servesVariable, "1")
 	configuration := abi.ConfigureRequest{Name: "record"}
-	p, err := peer.Start(t.Context(), command, configuration)
+	p, err := peer.Start(t.Context(), own, configuration)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	native, err = guest.New(record.New())
@@ -151,6 +149,6 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 }
 
 func TestAProcessThatDoesNotServe(t *testing.T) {
-	_, err := peer.Start(t.Context(), exec.Command("go", "version"), abi.ConfigureRequest{})
+	_, err := peer.Start(t.Context(), "go", abi.ConfigureRequest{})
 	require.ErrorContains(t, err, "reading its port")
 }

@@ -34,9 +34,14 @@ type Process struct {
 // connectTime is how long a process may take until it answers, the same as Pulumi's.
 const connectTime = 10 * time.Second
 
-// Start starts a command that calls [Serve], waits for its answer to the handshake, asks
-// for its version, and configures it.
-func Start(ctx context.Context, command *exec.Cmd, configuration abi.ConfigureRequest) (_ *Process, err error) {
+// noEngine is an address where nobody listens. Providers made with Pulumi's SDK want to be
+// told where their engine is, and connect to it when they have something to log.
+const noEngine = "127.0.0.1:9"
+
+// Start starts a program that serves a provider, waits for its answer to the handshake,
+// asks for its version, and configures it.
+func Start(ctx context.Context, program string, configuration abi.ConfigureRequest) (_ *Process, err error) {
+	command := exec.Command(program, noEngine)
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err

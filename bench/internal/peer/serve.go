@@ -22,7 +22,7 @@ func Serve(provider abi.Provider, version string, out io.Writer) error {
 		return err
 	}
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage))
-	pulumirpc.RegisterResourceProviderServer(s, &server{provider: provider, version: version})
+	pulumirpc.RegisterResourceProviderServer(s, NewServer(provider, version))
 	if _, err := fmt.Fprintln(out, listener.Addr().(*net.TCPAddr).Port); err != nil {
 		return err
 	}

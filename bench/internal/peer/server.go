@@ -14,6 +14,11 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
+// NewServer returns the service that calls the provider.
+func NewServer(provider abi.Provider, version string) pulumirpc.ResourceProviderServer {
+	return &server{provider: provider, version: version}
+}
+
 // server is the provider's side of the service.
 type server struct {
 	pulumirpc.UnimplementedResourceProviderServer

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/husk-dev/husk/internal/gobuild"
 )
@@ -20,8 +21,7 @@ func kept() (string, error) {
 	return filepath.Join(cache, "husk", "bench"), err
 }
 
-// Command builds the command in a directory of this module, such as bench/peer, and
-// returns its path.
+// Command builds the command in a directory, such as bench/peer, and returns its path.
 func Command(ctx context.Context, dir string) (string, error) {
 	place, err := kept()
 	if err != nil {
@@ -29,7 +29,13 @@ func Command(ctx context.Context, dir string) (string, error) {
 	}
 	file := filepath.Join(place, path.Base(dir)+".exe")
 	var out bytes.Buffer
-	build := exec.CommandContext(ctx, "go", "build", "-o", file, "github.com/husk-dev/husk/"+dir)
+	args := []string{"build", "-o", file, "."}
+	if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "go.mod")); err == nil {
+		// It is a module of its own, whose requirements follow those of this one.
+		args = slices.Insert(args, 1, "-mod=mod")
+	}
+	build := exec.CommandContext(ctx, "go", args...)
+	build.Dir = filepath.FromSlash(dir)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as providers are released
 	build.Stdout, build.Stderr = &out, &out
 	if err := build.Run(); err != nil {
