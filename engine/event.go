@@ -110,6 +110,16 @@ type Diagnostic struct {
 	Ephemeral bool `json:"ephemeral,omitempty"`
 }
 
+// Preparing tells of a provider or policy pack that takes a while to be made ready, after
+// half a second and at the end. Loaders send it; nothing is said of those that are quick.
+type Preparing struct {
+	Provider string `json:"provider"`
+	// Doing is what is done: building, or compiling.
+	Doing     string `json:"doing"`
+	ElapsedMs int64  `json:"elapsedMs"`
+	Done      bool   `json:"done,omitempty"`
+}
+
 // MoveSuggested says that a resource which is about to be deleted looks like one
 // that is new: the user may have renamed or moved it, and can keep it by giving the
 // new one an alias.
@@ -168,6 +178,9 @@ func (StepFailed) Type() string { return "step-failed" }
 
 // Type returns "diagnostic".
 func (Diagnostic) Type() string { return "diagnostic" }
+
+// Type returns "preparing".
+func (Preparing) Type() string { return "preparing" }
 
 // Type returns "move-suggested".
 func (MoveSuggested) Type() string { return "move-suggested" }

@@ -156,7 +156,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"normalize": func(ts *testscript.TestScript, _ bool, args []string) {
 		text := ts.ReadFile(args[0])
 		for _, n := range []struct{ what, by string }{
-			{`(?m)^(  building|  compiling|\{"type":"diagnostic".*"ephemeral":true\}$).*\n`, ``},
+			{`(?m)^(  building|  compiling|\{"type":"preparing").*\n`, ``},
 			{`"(durationMs|microseconds|longestMicroseconds|fuel)":\d+`, `"$1":0`},
 			{` \(\d+(\.\d+)?s\)`, ``},
 			{`\d+(\.\d+)?s\b`, `TIME`},

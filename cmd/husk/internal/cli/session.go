@@ -173,7 +173,8 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
 		Places: places, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
-		Modules: w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
+		Preparing: func(e engine.Preparing) { s.event(e) },
+		Modules:   w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
 		Config: o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit,
 	})
 	if err != nil {

@@ -38,12 +38,14 @@ type Text struct {
 	started engine.Started
 	running map[urn.URN]*running
 	status  string // progress that the next replaces
-	told    bool   // something was shown below the first line
-	failed  []engine.StepFailed
-	packs   []engine.PolicyPackLoaded
-	outputs *engine.StackOutputs
-	summary *engine.Summary
-	timings timings
+	// preparing is when what takes a while to be made ready began, by what it is.
+	preparing map[string]time.Time
+	told      bool // something was shown below the first line
+	failed    []engine.StepFailed
+	packs     []engine.PolicyPackLoaded
+	outputs   *engine.StackOutputs
+	summary   *engine.Summary
+	timings   timings
 
 	stop    chan struct{}
 	ticking sync.WaitGroup
@@ -75,7 +77,7 @@ func NewText(out *os.File, o Options) *Text {
 }
 
 func newText(s *screen, o Options) *Text {
-	return &Text{options: o, screen: s, running: make(map[urn.URN]*running), stop: make(chan struct{})}
+	return &Text{options: o, screen: s, running: make(map[urn.URN]*running), preparing: make(map[string]time.Time), stop: make(chan struct{})}
 }
 
 func (t *Text) tick() {
@@ -131,6 +133,8 @@ func (t *Text) Event(e engine.Event) {
 		t.tell("  " + t.options.Style.bad("!  "+pad(what)+" failed") + "\n")
 	case engine.Diagnostic:
 		t.diagnostic(e)
+	case engine.Preparing:
+		t.prepares(e, time.Now())
 	case engine.MoveSuggested:
 		t.moved(e)
 	case engine.PolicyPackLoaded:
@@ -239,7 +243,26 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 	t.tell("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
 }
 
-// live returns the live lines: what runs, the longest first, and the last progress.
+// prepares shows what is made ready as long as it takes. Where there are no live lines, one
+// line says that it has begun, and one how long it took.
+func (t *Text) prepares(e engine.Preparing, now time.Time) {
+	what, elapsed := e.Doing+" "+Escape(e.Provider), time.Duration(e.ElapsedMs)*time.Millisecond
+	line := what + "…"
+	if e.Done {
+		delete(t.preparing, what)
+		line = what + " took " + duration(elapsed)
+	} else {
+		t.preparing[what] = now.Add(-elapsed)
+	}
+	if t.screen.size == nil {
+		t.print("  " + line + "\n")
+	} else {
+		t.screen.refresh(t.live(now))
+	}
+}
+
+// live returns the live lines: what runs, the longest first, what is made ready, and the
+// last progress.
 func (t *Text) live(now time.Time) []string {
 	if t.screen.size == nil {
 		return nil
@@ -247,6 +270,9 @@ func (t *Text) live(now time.Time) []string {
 	var lines []string
 	for _, r := range t.longest() {
 		lines = append(lines, "  "+t.still(r, now))
+	}
+	for _, what := range slices.Sorted(maps.Keys(t.preparing)) {
+		lines = append(lines, "  "+t.options.Style.faint(what+"… "+duration(now.Sub(t.preparing[what]))))
 	}
 	if t.status != "" && len(lines) == 0 {
 		lines = append(lines, "  "+t.options.Style.faint(t.status))

@@ -82,7 +82,7 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 		built, module, err = p.build(ctx, name, path, p.builder.Build)
 		wasm = func() ([]byte, error) { return built, nil }
 	} else {
-		defer p.tellIfSlow(name, "compiling "+name)()
+		defer p.progress.begin(name, compiling)()
 		module, err = p.host.Load(ctx, path)
 	}
 	if err != nil {
@@ -102,13 +102,13 @@ func (p *Plugins) build(ctx context.Context, name, dir string,
 	if p.builder.Dir == "" {
 		return nil, nil, errNoCache
 	}
-	over := p.tellIfSlow(name, "building "+name+" from Go source")
+	over := p.progress.begin(name, building)
 	wasm, err := build(ctx, dir)
 	over()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer p.tellIfSlow(name, "compiling "+name)()
+	defer p.progress.begin(name, compiling)()
 	module, err := p.host.LoadBytes(ctx, wasm)
 	var refused *host.LoadError
 	if errors.As(err, &refused) {

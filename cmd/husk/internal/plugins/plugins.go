@@ -49,18 +49,21 @@ type Options struct {
 	// Audit receives each use of a capability, as it is made; nil for nobody. It may be
 	// called concurrently.
 	Audit func(host.Use)
-	// Diagnostics receives what providers log and print, and progress. It may be
-	// called concurrently.
+	// Diagnostics receives what providers log and print. It may be called concurrently.
 	Diagnostics func(engine.Diagnostic)
+	// Preparing receives what is built and compiled for longer than a moment; nil for
+	// nobody. It may be called concurrently.
+	Preparing func(engine.Preparing)
 }
 
 // Plugins are the providers of one project. It is safe for concurrent use. Close
 // it when no provider of it is used any more.
 type Plugins struct {
-	project *program.Project
-	options Options
-	host    *host.Host
-	builder *gobuild.Builder
+	project  *program.Project
+	options  Options
+	host     *host.Host
+	builder  *gobuild.Builder
+	progress progress
 
 	performing atomic.Bool // see Perform
 	kept       atomic.Bool // that a module was, see CollectModules
@@ -85,14 +88,18 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if o.Diagnostics == nil {
 		o.Diagnostics = func(engine.Diagnostic) {}
 	}
+	if o.Preparing == nil {
+		o.Preparing = func(engine.Preparing) {}
+	}
 	h, err := host.New(ctx, o.Places.configure(host.NewConfig()).WithAudit(o.Audit))
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, o.Places.remedy())
 	}
 	return &Plugins{
 		project: project, options: o, host: h,
-		builder: &gobuild.Builder{Dir: o.Places.built()},
-		modules: make(map[string]*loading), stores: make(map[string]*host.Store),
+		builder:  &gobuild.Builder{Dir: o.Places.built()},
+		progress: progress{tell: o.Preparing, now: time.Now, after: afterwards},
+		modules:  make(map[string]*loading), stores: make(map[string]*host.Store),
 	}, nil
 }
 
@@ -227,16 +234,4 @@ func sameVersion(a, b string) bool {
 	x, errA := semver.ParseTolerant(a)
 	y, errB := semver.ParseTolerant(b)
 	return errA == nil && errB == nil && x.EQ(y)
-}
-
-// slowAfter is how long building or loading takes before the user is told what
-// is being waited for.
-const slowAfter = 500 * time.Millisecond
-
-// tellIfSlow says what goes on if it is not over soon. The caller calls over then.
-func (p *Plugins) tellIfSlow(provider, message string) (over func()) {
-	timer := time.AfterFunc(slowAfter, func() {
-		p.options.Diagnostics(engine.Diagnostic{Severity: "info", Provider: provider, Message: message, Ephemeral: true})
-	})
-	return func() { timer.Stop() }
 }
