@@ -13,3 +13,6 @@ func (m *Module) Spares() int {
 	defer m.spares.mu.Unlock()
 	return len(m.spares.ready)
 }
+
+// EndStale does what the host does from time to time.
+func (h *Host) EndStale() { h.endIdle() }

@@ -51,10 +51,11 @@ type Host struct {
 	stopped context.Context
 	// open are the providers and policy packs that were not closed, and live are all
 	// instances.
-	open     map[io.Closer]struct{}
+	open     map[used]struct{}
 	live     sync.WaitGroup
 	counters counters
 	budget   *budget
+	idling   idling
 	// buffers are what property values are encoded into.
 	buffers buffers
 	// empty is the image of memories that wazero lays out.
@@ -77,7 +78,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 		settings = wazero.NewRuntimeConfigInterpreter()
 	}
 	settings = settings.WithMemoryLimitPages(config.memoryPages())
-	h := &Host{config: config, modules: make(map[string]*loading), open: make(map[io.Closer]struct{}), random: rand.Reader}
+	h := &Host{config: config, modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
 	h.budget, h.empty = newBudget(config.most.totalMemory), empty
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
@@ -124,6 +125,9 @@ func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
+	if timer := h.idling.timer; timer != nil {
+		timer.Stop()
+	}
 	open := slices.Collect(maps.Keys(h.open))
 	h.mu.Unlock()
 	h.stop(errClosedHost)
@@ -174,20 +178,20 @@ func (h *Host) background(work func()) bool {
 }
 
 // made has what was made with the host closed with it.
-func (h *Host) made(c io.Closer) error {
+func (h *Host) made(u used) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return errClosedHost
 	}
-	h.open[c] = struct{}{}
+	h.open[u] = struct{}{}
 	return nil
 }
 
-func (h *Host) closedOne(c io.Closer) {
+func (h *Host) closedOne(u used) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.open, c)
+	delete(h.open, u)
 }
 
 // lockedReader lets instances share a random source.

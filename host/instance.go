@@ -43,6 +43,8 @@ type instance struct {
 	generation int
 	applied    int
 	spoiled    bool
+	// stale is set where it was idle when stale instances were last looked for.
+	stale bool
 	// nested counts exports that run inside of themselves.
 	nested int
 }

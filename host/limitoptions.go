@@ -18,6 +18,7 @@ type limits struct {
 	compileTime           time.Duration
 	crashes               int
 	crashWindow           time.Duration
+	idleTime              time.Duration
 }
 
 func defaultLimits() limits {
@@ -28,6 +29,7 @@ func defaultLimits() limits {
 		waitingCalls: DefaultWaitingCalls, streams: DefaultStreams,
 		compileTime: DefaultCompileTime,
 		crashes:     DefaultQuarantineCrashes, crashWindow: DefaultQuarantineWindow,
+		idleTime: DefaultIdleTime,
 	}
 }
 
@@ -45,6 +47,7 @@ func (l limits) or(others limits) limits {
 		compileTime:   cmp.Or(l.compileTime, others.compileTime),
 		crashes:       cmp.Or(l.crashes, others.crashes),
 		crashWindow:   cmp.Or(l.crashWindow, others.crashWindow),
+		idleTime:      cmp.Or(l.idleTime, others.idleTime),
 	}
 }
 

@@ -41,6 +41,11 @@ const (
 	// program has.
 	DefaultWaitingCalls = 100_000
 
+	// DefaultIdleTime is for how long an instance that serves nothing is kept, and up to
+	// twice as long. Another one begins in a fraction of a millisecond, but without what this
+	// one has learnt, such as a token of a service.
+	DefaultIdleTime = 10 * time.Second
+
 	// DefaultStreams is how many streams of one provider may be open. Each keeps an
 	// instance of its own.
 	DefaultStreams = 8

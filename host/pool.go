@@ -59,6 +59,7 @@ func (p *pool) last() (*instance, error) {
 	last := len(p.idle) - 1
 	i := p.idle[last]
 	p.idle = p.idle[:last]
+	i.stale = false
 	return i, nil
 }
 

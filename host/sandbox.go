@@ -299,6 +299,7 @@ func (s *sandbox) ended(r *running, err error) {
 // put gives an instance back, and discards it where it must not be used again.
 func (s *sandbox) put(i *instance) {
 	if i.usable() && s.instances.put(i) {
+		s.module.host.noteIdle()
 		return
 	}
 	i.close()

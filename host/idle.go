@@ -1,0 +1,82 @@
+package host
+
+import (
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// WithIdleTime sets for how long an instance that serves nothing is kept. See
+// [DefaultIdleTime].
+func (c Config) WithIdleTime(idle time.Duration) Config { c.most.idleTime = idle; return c }
+
+// used is a provider or a policy pack.
+type used interface {
+	io.Closer
+	// endStale ends the instances that were idle since it was called last, and tells
+	// whether some are idle now.
+	endStale() bool
+}
+
+// idling has instances ended that are not needed. A host in which none is idle does
+// nothing for it.
+type idling struct {
+	armed atomic.Bool
+	timer *time.Timer // guarded by Host.mu
+}
+
+// noteIdle is called when an instance has become idle.
+func (h *Host) noteIdle() {
+	if h.idling.armed.Load() || !h.idling.armed.CompareAndSwap(false, true) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.idling.timer = time.AfterFunc(h.config.most.idleTime, func() { h.background(h.endIdle) })
+	}
+}
+
+// endIdle ends instances that were idle the last time, too.
+func (h *Host) endIdle() {
+	h.idling.armed.Store(false) // those that become idle meanwhile are noted
+	h.mu.Lock()
+	open := make([]used, 0, len(h.open))
+	for u := range h.open {
+		open = append(open, u)
+	}
+	h.mu.Unlock()
+	left := false
+	for _, u := range open {
+		left = u.endStale() || left
+	}
+	if left {
+		h.noteIdle()
+	}
+}
+
+func (s *sandbox) endStale() bool {
+	stale, left := s.instances.stale()
+	for _, i := range stale {
+		i.close()
+	}
+	return left
+}
+
+// stale answers the instances that were idle since it was called last, which are the
+// caller's then, and whether others are idle.
+func (p *pool) stale() (stale []*instance, left bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// Those that were used last are at the end, and are not stale.
+	n := 0
+	for n < len(p.idle) && p.idle[n].stale {
+		n++
+	}
+	stale = p.idle[:n:n]
+	p.idle = p.idle[n:]
+	for _, i := range p.idle {
+		i.stale = true
+	}
+	return stale, len(p.idle) > 0
+}
