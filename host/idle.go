@@ -2,6 +2,7 @@ package host
 
 import (
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -9,6 +10,10 @@ import (
 // WithIdleTime sets for how long an instance that serves nothing is kept. See
 // [DefaultIdleTime].
 func (c Config) WithIdleTime(idle time.Duration) Config { c.most.idleTime = idle; return c }
+
+// WithIdleInstances bounds how many instances of the host are kept that serve nothing. See
+// [DefaultIdleInstances].
+func (c Config) WithIdleInstances(most int) Config { c.most.idleInstances = most; return c }
 
 // used is a provider or a policy pack.
 type used interface {
@@ -21,19 +26,30 @@ type used interface {
 // idling has instances ended that are not needed. A host in which none is idle does
 // nothing for it.
 type idling struct {
+	// count is how many are idle.
+	count atomic.Int64
 	armed atomic.Bool
 	timer *time.Timer // guarded by Host.mu
+	// crowded is set while some are being ended because they are too many.
+	crowded atomic.Bool
 }
 
 // noteIdle is called when an instance has become idle.
 func (h *Host) noteIdle() {
-	if h.idling.armed.Load() || !h.idling.armed.CompareAndSwap(false, true) {
+	i := &h.idling
+	if i.count.Load() > int64(h.config.most.idleInstances) && i.crowded.CompareAndSwap(false, true) {
+		h.background(func() {
+			i.crowded.Store(false)
+			h.endIdle()
+		})
+	}
+	if i.armed.Load() || !i.armed.CompareAndSwap(false, true) {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed {
-		h.idling.timer = time.AfterFunc(h.config.most.idleTime, func() { h.background(h.endIdle) })
+		i.timer = time.AfterFunc(h.config.most.idleTime, func() { h.background(h.endIdle) })
 	}
 }
 
@@ -73,8 +89,9 @@ func (p *pool) stale() (stale []*instance, left bool) {
 	for n < len(p.idle) && p.idle[n].stale {
 		n++
 	}
-	stale = p.idle[:n:n]
-	p.idle = p.idle[n:]
+	stale = slices.Clone(p.idle[:n])
+	p.idle = slices.Delete(p.idle, 0, n)
+	p.idling.Add(-int64(n))
 	for _, i := range p.idle {
 		i.stale = true
 	}

@@ -56,3 +56,14 @@ func TestIdleInstancesAreLookedFor(t *testing.T) {
 	mustDo(t, p, "nothing")
 	require.Eventually(t, func() bool { return p.Stats().Instances == 0 }, time.Minute, time.Millisecond)
 }
+
+// Of many configurations that were called once, few keep an instance.
+func TestIdleInstancesAreFew(t *testing.T) {
+	h := newHost(t, host.NewConfig().WithIdleTime(time.Hour).WithIdleInstances(4))
+	for range 40 {
+		mustDo(t, provide(t, h, host.ProviderOptions{}), "nothing")
+	}
+	for h.Stats().Instances > 5 { // they are ended meanwhile
+		mustDo(t, provide(t, h, host.ProviderOptions{}), "nothing")
+	}
+}

@@ -19,6 +19,7 @@ type limits struct {
 	crashes               int
 	crashWindow           time.Duration
 	idleTime              time.Duration
+	idleInstances         int
 }
 
 func defaultLimits() limits {
@@ -29,7 +30,7 @@ func defaultLimits() limits {
 		waitingCalls: DefaultWaitingCalls, streams: DefaultStreams,
 		compileTime: DefaultCompileTime,
 		crashes:     DefaultQuarantineCrashes, crashWindow: DefaultQuarantineWindow,
-		idleTime: DefaultIdleTime,
+		idleTime: DefaultIdleTime, idleInstances: DefaultIdleInstances,
 	}
 }
 
@@ -48,6 +49,7 @@ func (l limits) or(others limits) limits {
 		crashes:       cmp.Or(l.crashes, others.crashes),
 		crashWindow:   cmp.Or(l.crashWindow, others.crashWindow),
 		idleTime:      cmp.Or(l.idleTime, others.idleTime),
+		idleInstances: cmp.Or(l.idleInstances, others.idleInstances),
 	}
 }
 

@@ -45,6 +45,9 @@ const (
 	// twice as long. Another one begins in a fraction of a millisecond, but without what this
 	// one has learnt, such as a token of a service.
 	DefaultIdleTime = 10 * time.Second
+	// DefaultIdleInstances is how many instances of a host are kept that serve nothing, some
+	// more for a moment. Each takes some 400 KB for a Go provider.
+	DefaultIdleInstances = 64
 
 	// DefaultStreams is how many streams of one provider may be open. Each keeps an
 	// instance of its own.

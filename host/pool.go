@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // pool holds the idle instances of a provider, and bounds how many are busy. The
@@ -16,8 +17,9 @@ type pool struct {
 	ended chan struct{}
 	// waiting has an element for each call that waits for one of the slots.
 	waiting chan struct{}
-	// budget learns of the calls that run.
+	// budget learns of the calls that run, and idling counts the idle instances of the host.
 	budget *budget
+	idling *atomic.Int64
 
 	mu     sync.Mutex
 	idle   []*instance
@@ -25,8 +27,11 @@ type pool struct {
 }
 
 // newPool makes a pool for so many calls at once, and so many more that wait.
-func newPool(size, waiting int, b *budget) *pool {
-	return &pool{slots: make(chan struct{}, size), ended: make(chan struct{}), waiting: make(chan struct{}, waiting), budget: b}
+func newPool(size, waiting int, b *budget, idling *atomic.Int64) *pool {
+	return &pool{
+		slots: make(chan struct{}, size), ended: make(chan struct{}), waiting: make(chan struct{}, waiting),
+		budget: b, idling: idling,
+	}
 }
 
 // errCrowded is a call that comes when too many are waiting.
@@ -58,7 +63,9 @@ func (p *pool) last() (*instance, error) {
 	}
 	last := len(p.idle) - 1
 	i := p.idle[last]
+	p.idle[last] = nil // it may end before another one takes its place
 	p.idle = p.idle[:last]
+	p.idling.Add(-1)
 	i.stale = false
 	return i, nil
 }
@@ -93,6 +100,7 @@ func (p *pool) put(i *instance) bool {
 	closed := p.closed
 	if !closed {
 		p.idle = append(p.idle, i)
+		p.idling.Add(1)
 	}
 	p.mu.Unlock()
 	if !closed {
@@ -122,6 +130,7 @@ func (p *pool) endOldest() {
 	}
 	oldest := p.idle[0]
 	p.idle = slices.Delete(p.idle, 0, 1)
+	p.idling.Add(-1)
 	p.mu.Unlock()
 	oldest.close()
 }
@@ -132,6 +141,7 @@ func (p *pool) takeIdle() []*instance {
 	defer p.mu.Unlock()
 	idle := p.idle
 	p.idle = nil
+	p.idling.Add(-int64(len(idle)))
 	return idle
 }
 

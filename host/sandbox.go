@@ -92,7 +92,7 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.running, s.open = make(map[*running]struct{}), 1
 	s.budget = m.host.budget
-	s.instances = newPool(instances, m.host.config.most.waitingCalls, s.budget)
+	s.instances = newPool(instances, m.host.config.most.waitingCalls, s.budget, &m.host.idling.count)
 	most := &m.host.config.most
 	s.logRate = newLogRate(most.logRate)
 	s.health.crashes, s.health.window = most.crashes, most.crashWindow
