@@ -31,7 +31,7 @@ type Frame interface {
 func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byte), lift func(*lifter, []byte)) error {
 	frame := c.Begin(ctx, f)
 	// What cannot fail has no way to refuse a text.
-	w := lowerer{mem: frame, path: path{root: f.Interface + "." + f.Name}, lossy: !f.fails}
+	w := lowerer{mem: frame, path: path{root: callRoot(f)}, lossy: !f.fails}
 	record := make([]byte, f.params.size)
 	if lower != nil {
 		lower(&w, record)
@@ -76,7 +76,7 @@ func (f *Function) answer(mem Memory, result uint64, lift func(*lifter, []byte))
 	if f.result.size == 0 {
 		return nil, nil
 	}
-	l := lifter{mem: mem, path: path{root: f.Interface + "." + f.Name}}
+	l := lifter{mem: mem, path: path{root: callRoot(f)}}
 	var b []byte
 	if f.indirect() {
 		b = l.area(uint32(result), f.result)
@@ -93,12 +93,12 @@ func (f *Function) answer(mem Memory, result uint64, lift func(*lifter, []byte))
 		failed := l.enum(b, 2, "") == 1
 		b = b[f.payload:]
 		if failed {
-			l.root = "error"
+			l.root = errorRoot
 			return l.failure(b), l.err
 		}
 	}
 	if l.err == nil && lift != nil {
-		l.root = f.Name + "-response"
+		l.root = responseRoot(f)
 		lift(&l, b)
 	}
 	return nil, l.err

@@ -44,16 +44,30 @@ func (e *LimitError) Error() string {
 
 // path is where in a value the lifter or lowerer is, for error messages.
 type path struct {
-	root     string
+	root     root
 	segments []segment
+	first    [3]segment // as many as most calls need
 }
+
+// root is what a path begins with, in parts: few paths are ever read.
+type root [3]string
+
+func callRoot(f *Function) root     { return root{f.Interface, ".", f.Name} }
+func responseRoot(f *Function) root { return root{f.Name, "-response"} }
+
+var errorRoot = root{"error"}
 
 type segment struct {
 	name  string
 	index int // of the list element, -1 where the segment is no list
 }
 
-func (p *path) enter(name string) { p.segments = append(p.segments, segment{name, -1}) }
+func (p *path) enter(name string) {
+	if p.segments == nil {
+		p.segments = p.first[:0]
+	}
+	p.segments = append(p.segments, segment{name, -1})
+}
 
 func (p *path) leave() { p.segments = p.segments[:len(p.segments)-1] }
 
@@ -62,7 +76,7 @@ func (p *path) at(index int) { p.segments[len(p.segments)-1].index = index }
 
 // to returns the path to a field, or to where the path is for an empty name.
 func (p *path) to(field string) string {
-	text := p.root
+	text := p.root[0] + p.root[1] + p.root[2]
 	for _, s := range p.segments {
 		text += "." + s.name
 		if s.index >= 0 {

@@ -135,6 +135,10 @@ func lowerList[T any](w *lowerer, b []byte, v []T, field string, size, align uin
 		w.refuse(field, ErrLength)
 		return
 	}
+	if len(v) == 0 {
+		w.list(b, nil, 0, align, field)
+		return
+	}
 	data := make([]byte, len(v)*int(size))
 	w.enter(field)
 	for i := range v {

@@ -19,7 +19,7 @@ type server struct {
 
 func newServer(f *Function, mem Memory, args []uint64) *server {
 	s := &server{function: f, out: make([]byte, f.result.size)}
-	s.mem, s.root = mem, f.Interface+"."+f.Name
+	s.mem, s.root = mem, callRoot(f)
 	if f.spilled() {
 		s.params = s.area(uint32(args[0]), f.params)
 	} else {
@@ -42,7 +42,7 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	}
 	err := s.guarded(call)
 	if err == nil && lower != nil {
-		w := s.lowerer(s.function.Name + "-response")
+		w := s.lowerer(responseRoot(s.function))
 		lower(w, s.out[s.function.payload:])
 		if !w.refused || !s.function.fails {
 			s.err = w.err
@@ -78,12 +78,12 @@ func (s *server) answerError(e *abi.Error) {
 func (s *server) lowerError(e *abi.Error) *lowerer {
 	clear(s.out)
 	s.out[0] = 1
-	w := s.lowerer("error")
+	w := s.lowerer(errorRoot)
 	w.failure(s.out[s.function.payload:], e)
 	return w
 }
 
-func (s *server) lowerer(root string) *lowerer {
+func (s *server) lowerer(root root) *lowerer {
 	return &lowerer{mem: s.mem, path: path{root: root}}
 }
 

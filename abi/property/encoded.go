@@ -60,6 +60,16 @@ func EncodedMap(encoding string, length int, decoder Decoder) Map {
 	return Map{o: &o.object}
 }
 
+// OpenedMap is EncodedMap of what is decoded already, as for SortedMap.
+func OpenedMap(encoding string, entries []Entry) Map {
+	m := EncodedMap(encoding, len(entries), nil)
+	if m.o != nil {
+		m.o.entries = entries
+		m.o.encoded.decoded.Store(true)
+	}
+	return m
+}
+
 // EncodedArray returns the array of so many elements that has a valid encoding, see
 // EncodedMap.
 func EncodedArray(encoding string, length int, decoder Decoder) Value {

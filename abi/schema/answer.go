@@ -13,7 +13,7 @@ import (
 // numbers out of bounds, and values of an enum unheard of. Names that begin with two
 // underscores are the provider's own, and every resource has an id and a urn.
 func (o *Object) CheckAnswer(answer property.Map) []abi.CheckFailure {
-	_, failures := (&checker{answered: true}).run(o, answer)
+	_, failures := (&checker{path: make(property.Path, 0, firstDepth), answered: true}).run(o, answer)
 	return failures
 }
 

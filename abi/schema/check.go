@@ -27,13 +27,13 @@ const (
 //
 // The failures say what is wrong at which path; with any, the inputs mean nothing.
 func (o *Object) Check(inputs property.Map) (property.Map, []abi.CheckFailure) {
-	return (&checker{}).run(o, inputs)
+	return (&checker{path: make(property.Path, 0, firstDepth)}).run(o, inputs)
 }
 
 // CheckConfig is Check for a provider's configuration, whose values often come from
 // a command line: text is taken for the bool or number that the schema asks for.
 func (o *Object) CheckConfig(inputs property.Map) (property.Map, []abi.CheckFailure) {
-	return (&checker{coerce: true}).run(o, inputs)
+	return (&checker{path: make(property.Path, 0, firstDepth), coerce: true}).run(o, inputs)
 }
 
 // Missing returns the properties that are required and neither given nor defaulted.
@@ -47,6 +47,9 @@ func (o *Object) Missing(inputs property.Map) []*Property {
 	}
 	return missing
 }
+
+// firstDepth is the length of paths that there is room for at the begin: few are longer.
+const firstDepth = 4
 
 type checker struct {
 	// path is where the value that is being looked at lies.

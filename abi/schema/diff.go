@@ -33,7 +33,7 @@ func (p *Package) DiffConfig(request abi.DiffRequest) (abi.DiffResponse, error) 
 }
 
 func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, error) {
-	d := differ{}
+	d := differ{path: make(property.Path, 0, firstDepth)}
 	for _, text := range request.IgnoreChanges {
 		path, err := property.ParsePath(text)
 		if err != nil {
@@ -60,6 +60,9 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		switch {
 		case len(d.changes) == before:
 			if request.News.Has(p.Name) {
+				if response.StableKeys == nil {
+					response.StableKeys = make([]string, 0, len(inputs.Properties))
+				}
 				response.StableKeys = append(response.StableKeys, p.Name)
 			}
 		case d.replaces:

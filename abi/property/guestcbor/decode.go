@@ -66,9 +66,9 @@ type decoder struct {
 	items  int // data items left
 	depth  int // levels left
 
-	// opens says that the input is known to be valid, and that arrays and objects are
-	// decoded later.
-	opens bool
+	// later says that arrays and objects are decoded when somebody looks into them, and
+	// valid that the input is known to be so.
+	later, valid bool
 
 	fault   property.Fault
 	faultAt int
@@ -169,10 +169,8 @@ func (d *decoder) value(dst *property.Value) bool {
 	if !ok {
 		return false
 	}
-	if d.opens && major != majorTag {
-		d.pos = start
-		d.composite(dst)
-		return true
+	if d.later && (major == majorArray || major == majorMap) {
+		return d.putOff(dst, start, major, n)
 	}
 	switch major {
 	case majorArray:
@@ -217,18 +215,24 @@ func (d *decoder) simple(dst *property.Value, b byte) bool {
 	return d.fail(start, property.FaultType)
 }
 
-// text reads a text. Most are short, with the length in the initial byte; they
-// take one call, which counts where calls are slow.
+// text reads a text. Most are short, with the length in the initial byte or the one
+// after it; they take one call, which counts where calls are slow.
 func (d *decoder) text() (string, bool) {
 	start := d.pos
 	if start < len(d.in) {
 		n := uint(d.in[start]) - majorText
-		if rest := d.in[start+1:]; n < 24 && n <= uint(len(rest)) {
+		rest := d.in[start+1:]
+		if n == 24 && rest != "" && rest[0] >= 24 {
+			n, rest = uint(rest[0]), rest[1:]
+		} else if n >= 24 {
+			rest = ""
+		}
+		if n > 0 && n <= uint(len(rest)) {
 			s := rest[:n]
 			if !utf8.ValidString(s) {
 				return "", d.fail(start, property.FaultInvalidUTF8)
 			}
-			d.pos = start + 1 + int(n)
+			d.pos = len(d.in) - len(rest) + int(n)
 			d.unread--
 			return s, true
 		}

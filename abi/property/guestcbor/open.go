@@ -29,22 +29,69 @@ func (c Codec) OpenValue(data []byte) (property.Value, error) {
 	if err != nil {
 		return property.Value{}, err
 	}
-	if d.skim(1, false) && d.pos < len(d.in) {
+	d.later = true
+	var v property.Value
+	if d.opened(&v) && d.pos < len(d.in) {
 		d.fail(d.pos, property.FaultTrailing)
 	}
 	if d.fault != 0 {
 		return property.Value{}, d.err(c.limits)
 	}
-	var v property.Value
-	o := opened(d.in)
-	o.value(&v)
 	return v, nil
+}
+
+// opened reads the outermost value. Of a map the entries are decoded, for somebody will
+// look at them.
+func (d *decoder) opened(dst *property.Value) bool {
+	if len(d.in) == 0 || d.in[0]&0xe0 != majorMap {
+		return d.value(dst)
+	}
+	_, n, ok := d.head()
+	if !ok {
+		return false
+	}
+	m, ok := d.entries(0, n)
+	if ok {
+		*dst = property.Object(property.OpenedMap(d.in[:d.pos], m.Entries()))
+	}
+	return ok
+}
+
+// putOff reads an array or map of so many items, whose head is at start, without decoding
+// it.
+func (d *decoder) putOff(dst *property.Value, start int, major byte, n uint64) bool {
+	if d.valid {
+		d.pos = extent(d.in, start)
+	} else if !d.skimInto(start, major, n) {
+		return false
+	}
+	encoding := d.in[start:d.pos]
+	if major == majorArray {
+		*dst = property.EncodedArray(encoding, int(n), decodes{})
+	} else {
+		*dst = property.Object(property.EncodedMap(encoding, int(n), decodes{}))
+	}
+	return true
+}
+
+// skimInto reads the items of an array or map whose head is at start.
+func (d *decoder) skimInto(start int, major byte, n uint64) bool {
+	each := uint64(1)
+	if major == majorMap {
+		each = 2
+	}
+	if !d.enter(start) || !d.announce(start, n, each) || !d.skim(int(n), each == 2) {
+		return false
+	}
+	d.depth++
+	return true
 }
 
 // skim reads so many values, each after a key where they are those of a map, as value
 // and entries do: it finds the same faults, but makes nothing of what it reads.
 func (d *decoder) skim(n int, keyed bool) bool {
 	previous := ""
+	in := d.in
 	for i := range n {
 		if keyed {
 			at := d.pos
@@ -58,10 +105,10 @@ func (d *decoder) skim(n int, keyed bool) bool {
 			previous = key
 		}
 		start := d.pos
-		if start >= len(d.in) {
+		if start >= len(in) {
 			return d.fail(start, property.FaultTruncated)
 		}
-		switch b := d.in[start]; {
+		switch b := in[start]; {
 		case b&0xe0 == majorText:
 			if _, ok := d.text(); !ok {
 				return false
@@ -71,11 +118,9 @@ func (d *decoder) skim(n int, keyed bool) bool {
 			d.unread--
 		case b&0xe0 == majorArray || b&0xe0 == majorMap:
 			major, n, ok := d.head()
-			each := 1 + int(major-majorArray)>>5
-			if !ok || !d.enter(start) || !d.announce(start, n, uint64(each)) || !d.skim(int(n), each == 2) {
+			if !ok || !d.skimInto(start, major, n) {
 				return false
 			}
-			d.depth++
 		default: // numbers, tags, and what is none of these
 			var v property.Value
 			if !d.value(&v) {
@@ -118,7 +163,7 @@ type opener struct {
 
 func opened(encoding string) opener {
 	const enough = math.MaxInt / 2 // the limits were checked before
-	return opener{decoder{in: encoding, unread: -enough, items: enough, depth: property.MaxDepth, opens: true}}
+	return opener{decoder{in: encoding, unread: -enough, items: enough, depth: property.MaxDepth, later: true, valid: true}}
 }
 
 func (o *opener) head() (major byte, n int) {
@@ -145,23 +190,11 @@ func (o *opener) value(dst *property.Value) {
 	case majorText:
 		*dst = property.String(o.text())
 	case majorArray, majorMap:
-		o.composite(dst)
+		start := o.pos
+		major, n := o.head()
+		o.putOff(dst, start, major, uint64(n))
 	default:
 		o.decoder.value(dst)
-	}
-}
-
-// composite makes an array or object that is decoded later.
-func (d *decoder) composite(dst *property.Value) {
-	start := d.pos
-	o := opener{decoder{in: d.in, pos: start}}
-	major, n := o.head()
-	d.pos = extent(d.in, start)
-	encoding := d.in[start:d.pos]
-	if major == majorArray {
-		*dst = property.EncodedArray(encoding, n, decodes{})
-	} else {
-		*dst = property.Object(property.EncodedMap(encoding, n, decodes{}))
 	}
 }
 

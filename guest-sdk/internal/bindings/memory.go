@@ -17,7 +17,22 @@ import (
 var received struct {
 	sync.Mutex
 	blocks [][]byte
+	// chunk is memory for small blocks.
+	chunk []byte
+	// spares are large blocks that nobody uses any more.
+	spares [2][]byte
 }
+
+const (
+	// chunkSize is the size, in bytes, of what small blocks are cut from. One that is kept
+	// keeps all of its chunk.
+	chunkSize = 16 << 10
+	// smallBlock is the size up to which a block is a part of a chunk: names, URNs, and
+	// most properties are.
+	smallBlock = 1 << 10
+	// mostSpare is the size up to which a block is kept to be used again.
+	mostSpare = 256 << 10
+)
 
 // reallocate is how the host gets memory for what it passes in.
 //
@@ -26,15 +41,55 @@ func reallocate(old, oldSize, align, size uint32) uint32 {
 	if size == 0 {
 		return align // not null, which other languages' pointers cannot be
 	}
-	words := make([]uint64, (size+7)/8) // aligned to 8, which is the most the ABI needs
-	block := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
 	received.Lock()
+	block := allocate(size)
 	if old != 0 && oldSize != 0 {
 		copy(block, takeBlock(old, oldSize))
 	}
 	received.blocks = append(received.blocks, block)
 	received.Unlock()
 	return address(block)
+}
+
+// allocate returns memory that is aligned to 8, which is the most the ABI needs. The
+// lock is held.
+func allocate(size uint32) []byte {
+	aligned := (int(size) + 7) &^ 7
+	if size > smallBlock {
+		for i, spare := range received.spares {
+			if cap(spare) >= aligned && cap(spare) < 2*aligned {
+				received.spares[i] = nil
+				return spare[:size]
+			}
+		}
+		return words(aligned)[:size]
+	}
+	if len(received.chunk) < aligned {
+		received.chunk = words(chunkSize)
+	}
+	block := received.chunk[:size:size]
+	received.chunk = received.chunk[aligned:]
+	return block
+}
+
+// reuse takes a block that was taken and that nobody refers to any more.
+func reuse(block []byte) {
+	if len(block) <= smallBlock || cap(block) > mostSpare || address(block)%8 != 0 {
+		return
+	}
+	received.Lock()
+	defer received.Unlock()
+	for i, spare := range received.spares {
+		if cap(spare) < cap(block) {
+			received.spares[i] = block
+			return
+		}
+	}
+}
+
+// words returns so many bytes, a multiple of 8.
+func words(size int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, size/8)))), size)
 }
 
 // takeBlock removes the block at an address from those that were received; nil where
@@ -59,6 +114,7 @@ func address(data []byte) uint32 { return uint32(uintptr(unsafe.Pointer(&data[0]
 // the host; what the host sent belongs to whoever reads it.
 type frame struct {
 	pins  [][]byte
+	first [6][]byte // pins of most calls
 	codec codec
 }
 
@@ -81,6 +137,9 @@ func (f *frame) Take(ptr, n uint32) ([]byte, error) {
 func (f *frame) Charge(uint64) error { return nil }
 
 func (f *frame) Store(data []byte, _ uint32) (uint32, error) {
+	if f.pins == nil {
+		f.pins = f.first[:0]
+	}
 	f.pins = append(f.pins, data) // a Go allocation is aligned for its size
 	return address(data), nil
 }

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
@@ -22,12 +23,15 @@ func (s *Shape) Load(m property.Map, target unsafe.Pointer) error {
 	if l.err == nil {
 		return nil
 	}
+	slices.Reverse(l.path)
+	l.err.Path = l.path.String()
 	return l.err
 }
 
 type loader struct {
+	err *abi.Error // the first mismatch, which ends all
+	// path leads to it, the innermost segment first.
 	path property.Path
-	err  *abi.Error // the first mismatch
 	// around are the dependencies of what the value at the path lies in.
 	around []string
 }
@@ -35,8 +39,16 @@ type loader struct {
 func (l *loader) fail(message string) {
 	if l.err == nil {
 		l.err = abi.NewError(abi.ErrorKindInvalidArgument, message)
-		l.err.Path = l.path.String()
 	}
+}
+
+// failedAt reports whether there was a mismatch, in what s leads to.
+func (l *loader) failedAt(s property.Segment) bool {
+	if l.err == nil {
+		return false
+	}
+	l.path = append(l.path, s)
+	return true
 }
 
 func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
@@ -46,9 +58,10 @@ func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
 		if !ok {
 			continue
 		}
-		l.path = append(l.path, property.Key(f.name))
 		l.value(f.shape, v, unsafe.Add(target, f.offset))
-		l.path = l.path[:len(l.path)-1]
+		if l.failedAt(property.Key(f.name)) {
+			return
+		}
 	}
 }
 
@@ -153,9 +166,10 @@ func (l *loader) slice(s *Shape, elements []property.Value, target unsafe.Pointe
 	n := len(elements)
 	data := s.element.allocateArray(n, s.goType)
 	for i, e := range elements {
-		l.path = append(l.path, property.Index(i))
 		l.value(s.element, e, unsafe.Add(data, uintptr(i)*s.element.size))
-		l.path = l.path[:len(l.path)-1]
+		if l.failedAt(property.Index(i)) {
+			return
+		}
 	}
 	*(*sliceHeader)(target) = sliceHeader{data, n, n}
 }

@@ -72,16 +72,13 @@ func loadMap[E any](l *loader, element *Shape, m property.Map, target unsafe.Poi
 	out := make(map[string]E, m.Len())
 	for _, entry := range m.Entries() {
 		var e E
-		l.entry(element, entry, unsafe.Pointer(&e))
+		l.value(element, entry.Value, unsafe.Pointer(&e))
+		if l.failedAt(property.Key(entry.Key)) {
+			return
+		}
 		out[entry.Key] = e
 	}
 	*(*map[string]E)(target) = out
-}
-
-func (l *loader) entry(element *Shape, entry property.Entry, target unsafe.Pointer) {
-	l.path = append(l.path, property.Key(entry.Key))
-	l.value(element, entry.Value, target)
-	l.path = l.path[:len(l.path)-1]
 }
 
 func (st *storer) dictionary(s *Shape, source unsafe.Pointer) property.Value {
