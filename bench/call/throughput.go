@@ -16,22 +16,26 @@ const many = 800
 // throughput measures calls with a small bag by several callers at once.
 func throughput(ctx context.Context, v *variants, callers, rounds int) ([]figures.Figure, error) {
 	each := v.each()
-	rates := make([][]float64, len(each))
+	rates, used := make([][]float64, len(each)), make([]time.Duration, len(each))
 	for round := range rounds + 1 {
 		for i, of := range each {
+			before := v.processor()
 			took, err := together(ctx, of, callers)
 			if err != nil {
 				return nil, err
 			}
 			if round > 0 {
 				rates[i] = append(rates[i], 2*many/took.Seconds())
+				used[i] += v.processor() - before
 			}
 		}
 	}
 	var rows []figures.Figure
 	name := func(of string) string { return fmt.Sprintf("1 KB, callers: %d, %s", callers, of) }
 	for i, of := range each {
-		rows = append(rows, figures.Of(name(of.name), figures.Median(rates[i]), "calls/s", 0))
+		rows = append(rows,
+			figures.Of(name(of.name), figures.Median(rates[i]), "calls/s", 0),
+			figures.Of(name(of.name)+", processor time of a call", figures.Micros(used[i])/float64(2*many*rounds), "µs", 0))
 	}
 	goal := 0.0
 	if callers == 8 {
