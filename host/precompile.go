@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,11 @@ func (m *Module) precompile(dir string) error {
 		return err
 	}
 	for file, content := range files {
-		manifest.Sums[file] = checksum(content)
+		sum, err := checksum(bytes.NewReader(content))
+		if err != nil {
+			return err
+		}
+		manifest.Sums[file] = sum
 		if err := writePublic(filepath.Join(dir, file), content); err != nil {
 			return err
 		}

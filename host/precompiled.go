@@ -1,11 +1,13 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -305,8 +307,11 @@ const manifestSuffix = ".json"
 
 var checksums = crc32.MakeTable(crc32.Castagnoli)
 
-func checksum(content []byte) string {
-	return fmt.Sprintf("%d bytes, crc32c %08x", len(content), crc32.Checksum(content, checksums))
+// checksum reads all of a content, with its length, as text.
+func checksum(content io.Reader) (string, error) {
+	sum := crc32.New(checksums)
+	size, err := io.Copy(sum, content)
+	return fmt.Sprintf("%d bytes, crc32c %08x", size, sum.Sum32()), err
 }
 
 func readTrusted(path string) ([]byte, error) {
@@ -318,17 +323,41 @@ func readTrusted(path string) ([]byte, error) {
 
 func (m *precompiledModule) read(name string) ([]byte, error) {
 	content, err := readTrusted(filepath.Join(m.dir, name))
-	if err == nil && m.manifest.Sums[name] != checksum(content) {
-		err = fmt.Errorf("%s is damaged: compile the module again with `husk provider compile`", name)
+	if err == nil {
+		err = m.check(name, bytes.NewReader(content))
 	}
 	return content, err
+}
+
+// check compares a content with its checksum.
+func (m *precompiledModule) check(name string, content io.Reader) error {
+	sum, err := checksum(content)
+	if err == nil && sum != m.manifest.Sums[name] {
+		err = fmt.Errorf("%s is damaged: compile the module again with `husk provider compile`", name)
+	}
+	return err
+}
+
+// checkCode compares the machine code with its checksum. It is some 20 MB, and wazero reads
+// it by itself.
+func (m *precompiledModule) checkCode() error {
+	path := filepath.Join(m.dir, m.manifest.Code)
+	if err := trusted(path); err != nil {
+		return err
+	}
+	code, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer code.Close()
+	return m.check(m.manifest.Code, code)
 }
 
 // has leaves it to what loads all files to tell which is missing.
 func (m *precompiledModule) has(string, *record) bool { return true }
 
 func (m *precompiledModule) load(_ []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
-	if _, err := m.read(m.manifest.Code); err != nil {
+	if err := m.checkCode(); err != nil {
 		return nil, err
 	}
 	compiled, err := compile()
