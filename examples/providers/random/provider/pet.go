@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"strings"
+	"sync"
 
 	guest "github.com/husk-dev/husk/guest-sdk"
 )
@@ -19,6 +20,14 @@ type petState struct{ petInputs }
 // Pet is the resource RandomPet.
 type Pet struct{}
 
+// The words of names are parted with the first name: that takes longer than all else
+// about it.
+var (
+	adverbWords    = sync.OnceValue(func() []string { return strings.Fields(adverbs) })
+	adjectiveWords = sync.OnceValue(func() []string { return strings.Fields(adjectives) })
+	animalWords    = sync.OnceValue(func() []string { return strings.Fields(animals) })
+)
+
 // Create draws the name: an animal, with an adjective before it if there are two words,
 // and adverbs before that if there are more.
 func (Pet) Create(_ context.Context, r guest.CreateRequest[petInputs]) (guest.CreateResponse[petState], error) {
@@ -28,14 +37,14 @@ func (Pet) Create(_ context.Context, r guest.CreateRequest[petInputs]) (guest.Cr
 		words = append(words, *in.Prefix)
 	}
 	for left := in.Length; left > 0; left-- {
-		list := adverbs
+		list := adverbWords
 		switch left {
 		case 1:
-			list = animals
+			list = animalWords
 		case 2:
-			list = adjectives
+			list = adjectiveWords
 		}
-		word, err := pick(strings.Fields(list))
+		word, err := pick(list())
 		if err != nil {
 			return guest.CreateResponse[petState]{}, err
 		}
