@@ -167,7 +167,7 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	}
 	recorded := o.workspace.Record(context.WithoutCancel(ctx), o.deployment.Stack, update, err)
 	if err == nil {
-		inUse := func() (map[string]bool, error) { return o.workspace.ModulesInUse(ctx) }
+		inUse := func() (map[string]bool, error) { return o.workspace.ModulesInUse(ctx, o.deployment.State) }
 		err = o.plugins.CollectModules(c.name == "destroy", inUse)
 	}
 	return s.end(errors.Join(err, recorded, o.close(ctx)))

@@ -180,7 +180,7 @@ func (a *app) stackRemove() *cobra.Command {
 				return err
 			}
 			a.say("Removed the stack %s.", stack)
-			inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context()) }
+			inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context(), nil) }
 			return errors.Join(w.Forget(stack), plugins.CollectModules(w.ModulesDir(), inUse))
 		},
 	}

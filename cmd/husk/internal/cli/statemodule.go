@@ -95,7 +95,7 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
 		return err
 	}
 	a.say("%s is served by another module now.", u)
-	inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context()) }
+	inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context(), nil) }
 	return plugins.CollectModules(w.ModulesDir(), inUse)
 }
 
