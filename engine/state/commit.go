@@ -43,31 +43,31 @@ func (s *Stack) Append(ctx context.Context, entry Entry) error {
 	begin := !s.draining
 	s.draining = true
 	s.mu.Unlock()
-	if begin {
-		go s.drain()
+	if begin && s.writeNext() {
+		go func() {
+			for s.writeNext() {
+			}
+		}()
 	}
 	<-w.done
 	return w.err
 }
 
-// drain writes the entries that wait, and those that come meanwhile. While one record
-// is on its way to the disk, the entries of the next one gather.
-func (s *Stack) drain() {
-	for {
-		// Those whose entries were just written get their turn first, so that what they
-		// write next goes along.
-		runtime.Gosched()
-		s.writing.Lock()
-		s.writeQueue()
-		s.writing.Unlock()
-		s.mu.Lock()
-		s.draining = len(s.queue) > 0
-		more := s.draining
-		s.mu.Unlock()
-		if !more {
-			return
-		}
-	}
+// writeNext writes the entries that wait, and reports whether others came meanwhile,
+// which the caller sees to: while one record is on its way to the disk, the entries of
+// the next one gather. The first of them is written by whoever appended it, which leaves
+// a chain of steps to one goroutine.
+func (s *Stack) writeNext() bool {
+	// Those whose entries were just written get their turn first, so that what they
+	// write next goes along.
+	runtime.Gosched()
+	s.writing.Lock()
+	s.writeQueue()
+	s.writing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = len(s.queue) > 0
+	return s.draining
 }
 
 // writeQueue writes the entries that wait, up to a record's size, and reports

@@ -108,7 +108,9 @@ func (t *Text) at(now time.Time) {
 func (t *Text) Event(e engine.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.timings.note(e)
+	if t.options.Timings {
+		t.timings.note(e)
+	}
 	switch e := e.(type) {
 	case engine.Started:
 		t.started = e
