@@ -130,3 +130,33 @@ func FuzzAnswersOfTheSchema(f *testing.F) {
 		requireSchemaSame(t, p, r, bags[0], bags[1], bags[2], []string{ignore})
 	})
 }
+
+// A provider whose configuration is no code of its author, or that says so, need not be run
+// before something else needs it.
+func TestDeferred(t *testing.T) {
+	type config struct {
+		Key string `husk:"key"`
+	}
+	configure := guest.ConfigOf(func(context.Context, config) error { return nil })
+	for name, c := range map[string]struct {
+		config guest.Config
+		want   bool
+	}{
+		"no configuration":          {guest.Config{}, true},
+		"a configuration":           {configure, false},
+		"one that may be deferred":  {configure.Deferred(), true},
+		"and the one that it is of": {configure, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Config: c.config})
+			require.NoError(t, err)
+			response, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+			require.NoError(t, err)
+			pkg, err := schemajson.Parse([]byte(response.Schema))
+			require.NoError(t, err)
+			require.Equal(t, c.want, pkg.Deferred)
+			require.True(t, pkg.SchemaCheckConfig)
+			require.True(t, pkg.SchemaDiffConfig)
+		})
+	}
+}

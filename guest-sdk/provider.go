@@ -13,7 +13,9 @@ import (
 // SDK is the name and version that a provider tells its host, for messages.
 const SDK = "husk guest-sdk 0.1.0"
 
-// Provider is a package of resources and functions: what [Serve] and [New] take.
+// Provider is a package of resources and functions: what [Serve] and [New] take. It must not
+// depend on when and where the module runs, or on what that was granted: a host keeps what
+// it says of itself.
 type Provider struct {
 	// Name is the package's name, for example random. All tokens begin with it.
 	Name string
@@ -87,7 +89,14 @@ type Config struct {
 	typ       reflect.Type
 	described *schema.Object // in place of the Go type
 	configure func(ctx context.Context, config unsafe.Pointer) error
+	deferred  bool
 }
+
+// Deferred lets the host call the configuration's function when the first method needs it,
+// and not at all where none does, as in an update in which nothing has changed. It is for
+// functions that only keep what they are given, or whose errors are early enough then. A
+// provider without a configuration is always deferred.
+func (c Config) Deferred() Config { c.deferred = true; return c }
 
 // about is what options say of a resource or function.
 type about struct {

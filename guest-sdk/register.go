@@ -20,7 +20,8 @@ func register(p Provider) (*server, error) {
 		pkg: &schema.Package{
 			Name: p.Name, Version: p.Version, DisplayName: p.DisplayName, Description: p.Description,
 			Keywords: p.Keywords, Homepage: p.Homepage, License: p.License, Repository: p.Repository,
-			Publisher: p.Publisher,
+			Publisher:         p.Publisher,
+			SchemaCheckConfig: true, SchemaDiffConfig: true, Deferred: p.Config.configure == nil || p.Config.deferred,
 		},
 		resources:    map[string]*resource{},
 		functions:    map[string]*function{},

@@ -30,9 +30,7 @@ func (p *Provider) checkBySchema(ctx context.Context, declared *schema.Resource,
 
 // diffBySchema is checkBySchema for Diff.
 func (p *Provider) diffBySchema(ctx context.Context, declared *schema.Resource, request *abi.DiffRequest) (response abi.DiffResponse, ok bool) {
-	if declared == nil || !declared.SchemaDiff || !p.answersItself(ctx) ||
-		!passes(string(request.URN), request.Name, request.Type, request.ID) || !passes(request.IgnoreChanges...) ||
-		!p.crosses(request.Olds, request.News, request.OldInputs) {
+	if declared == nil || !declared.SchemaDiff || !p.answersItself(ctx) || !p.asksDiff(request) {
 		return response, false
 	}
 	response, err := declared.Diff(*request)
@@ -43,10 +41,49 @@ func (p *Provider) diffBySchema(ctx context.Context, declared *schema.Resource, 
 	return response, true
 }
 
-// answersItself tells whether a guest would be asked now, and could be answered for: the
-// provider is set up, and not closed or in quarantine.
+// checkConfigBySchema is checkBySchema for CheckConfig. A provider need not be configured for it.
+func (p *Provider) checkConfigBySchema(ctx context.Context, pkg *schema.Package, request *abi.CheckRequest) (response abi.CheckResponse, ok bool) {
+	if pkg == nil || !pkg.SchemaCheckConfig || !p.mayAnswer(ctx) ||
+		!passes(string(request.URN), request.Name, request.Type) || !p.crosses(request.News, bagOf(request.Olds)) {
+		return response, false
+	}
+	response.Inputs, response.Failures = pkg.Config.CheckConfig(request.News)
+	if !p.crosses(response.Inputs) {
+		return response, false
+	}
+	p.counters.answeredBySchema("check-config")
+	return response, true
+}
+
+// diffConfigBySchema is checkConfigBySchema for DiffConfig.
+func (p *Provider) diffConfigBySchema(ctx context.Context, pkg *schema.Package, request *abi.DiffRequest) (response abi.DiffResponse, ok bool) {
+	if pkg == nil || !pkg.SchemaDiffConfig || !p.mayAnswer(ctx) || !p.asksDiff(request) {
+		return response, false
+	}
+	response, err := pkg.DiffConfig(*request)
+	if err != nil {
+		return response, false
+	}
+	p.counters.answeredBySchema("diff-config")
+	return response, true
+}
+
+// asksDiff tells whether a guest could be asked.
+func (p *Provider) asksDiff(request *abi.DiffRequest) bool {
+	return passes(string(request.URN), request.Name, request.Type, request.ID) && passes(request.IgnoreChanges...) &&
+		p.crosses(request.Olds, request.News, request.OldInputs)
+}
+
+// answersItself tells whether a provider that is set up would be asked now, and may be
+// answered for.
 func (p *Provider) answersItself(ctx context.Context) bool {
-	return p.isConfigured.Load() && !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.admit() == nil
+	return p.isConfigured.Load() && p.mayAnswer(ctx)
+}
+
+// mayAnswer tells whether a guest would be asked now, and may be answered for: the provider
+// is neither closed nor in quarantine.
+func (p *Provider) mayAnswer(ctx context.Context) bool {
+	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.admit() == nil
 }
 
 // passes tells whether texts could be passed to a guest.
@@ -79,6 +116,7 @@ func (p *Provider) crosses(bags ...property.Map) bool {
 // makes of good ones do not fit it themselves, as its defaults do not. The guest answers
 // such inputs, and is told so.
 func withoutUnsettled(pkg *schema.Package) {
+	pkg.SchemaCheckConfig = pkg.SchemaCheckConfig && settles(&pkg.Config, make(map[*schema.Object]bool))
 	for _, r := range pkg.Resources {
 		r.SchemaCheck = r.SchemaCheck && settles(&r.Inputs, make(map[*schema.Object]bool))
 	}

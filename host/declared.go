@@ -21,6 +21,8 @@ type declaration struct {
 	// name and version are those of an extension of the provider; empty for the
 	// provider's own package.
 	name, version string
+	// answers are the module's, nil for a package that it becomes or is extended with.
+	answers *answers
 	// turn is full while somebody asks.
 	turn chan struct{}
 	// asked is set after schema, which is nil where there is none, or none that can be read.
@@ -47,14 +49,17 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 	if d.asked.Load() {
 		return d.schema
 	}
-	response, err := call(ctx, &p.sandbox, "get-schema", abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version}, (*canon.Guest).GetSchema)
+	text, err := d.text(ctx, p)
 	if ctx.Err() != nil || errors.Is(err, abi.ErrUnavailable) || errors.Is(err, abi.ErrCancelled) {
 		return nil // the next call may have more luck
 	}
 	defer d.asked.Store(true)
-	if err == nil && response.Schema != "" {
-		if d.schema, err = schemajson.Parse([]byte(response.Schema)); err == nil {
+	if err == nil && text != "" {
+		if d.schema, err = schemajson.Parse([]byte(text)); err == nil {
 			withoutUnsettled(d.schema)
+			if d.answers != nil {
+				d.answers.declared(text, d.schema.Deferred)
+			}
 		}
 	}
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
@@ -62,6 +67,17 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, "get-schema"))
 	}
 	return d.schema
+}
+
+// text returns the schema as the provider writes it, or has written it before.
+func (d *declaration) text(ctx context.Context, p *Provider) (string, error) {
+	if d.answers != nil && !p.askGuest {
+		if text := d.answers.schema(); text != "" {
+			return text, nil
+		}
+	}
+	response, err := call(ctx, &p.sandbox, "get-schema", abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version}, (*canon.Guest).GetSchema)
+	return response.Schema, err
 }
 
 // declarations are the schemas of the packages that a provider serves.
@@ -93,6 +109,10 @@ func (d *declarations) of(pkg string) *declaration {
 	}
 	return d.own
 }
+
+// isItself tells whether the provider is the module's own package, which parameters have not
+// made into another.
+func (p *Provider) isItself() bool { return p.declared.of("") == p.module.declared }
 
 // declares returns the schema of the package that a token belongs to, nil where the
 // provider is not held to any.

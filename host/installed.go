@@ -114,7 +114,7 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 	if !from.has(name, &r) {
 		return nil, errNotCached
 	}
-	m := &Module{Info: r.Info, host: h, declared: newDeclaration("", "")}
+	m := h.newModule(r.Info)
 	m.images = &images{globals: r.Globals, frozen: r.Frozen}
 	if r.Detached {
 		m.images.layOut = func() (*image.Image, error) { return h.readWhole(from, name, dataSuffix) }

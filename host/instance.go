@@ -204,9 +204,9 @@ func (i *instance) run(ctx context.Context, method string, do func(context.Conte
 	return i.runAs(ctx, method, false, do)
 }
 
-// replay repeats a step of the setup.
+// replay repeats a step of the setup, or does one that was deferred.
 func (i *instance) replay(ctx context.Context, step setupStep) error {
-	return i.runAs(abi.WithAssets(ctx, step.assets), step.method, true, func(ctx context.Context) error { return step.do(ctx, i.guest) })
+	return i.runAs(abi.WithAssets(ctx, step.assets), step.method, !step.first(), func(ctx context.Context) error { return step.do(ctx, i.guest) })
 }
 
 func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {

@@ -26,6 +26,17 @@ type Module struct {
 	images   *images
 	spares   spares
 	declared *declaration
+	answers  *answers
+}
+
+// newModule makes a module that has neither code nor images yet.
+func (h *Host) newModule(info Info) *Module {
+	m := &Module{Info: info, host: h, declared: newDeclaration("", ""), answers: &answers{}}
+	if h.cache != nil {
+		m.answers = h.answersOf(info.Digest)
+	}
+	m.declared.answers = m.answers
+	return m
 }
 
 // compiledTo is a module's code that is there.
@@ -159,7 +170,8 @@ func (h *Host) build(wasm []byte) (*Module, error) {
 	ctx, cancel := context.WithTimeoutCause(h.stopped, time, &ExceededError{LimitCompileTime, uint64(time)})
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
-	m := &Module{Info: info, host: h, images: newImages(decoded), declared: newDeclaration("", "")}
+	m := h.newModule(info)
+	m.images = newImages(decoded)
 	switch err = h.install(ctx, m, metered); {
 	case err == nil:
 		return m, nil

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
@@ -11,10 +12,17 @@ import (
 
 // Handshake asks the module who it is.
 func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
-	response, err := establish(ctx, &p.sandbox, "handshake", true, request, (*canon.Guest).Handshake)
-	if err != nil {
-		return response, err
+	response, known := p.deferHandshake(ctx, request)
+	if !known {
+		var err error
+		if response, err = establish(ctx, &p.sandbox, "handshake", true, request, (*canon.Guest).Handshake); err != nil {
+			return response, err
+		}
+		if p.isItself() {
+			p.module.answers.shook(request, response)
+		}
 	}
+	response.Requests = slices.Clone(response.Requests)
 	response.Name, response.Version, response.SDK = printable(response.Name), printable(response.Version), printable(response.SDK)
 	for i, r := range response.Requests {
 		response.Requests[i] = abi.CapabilityRequest{
@@ -46,15 +54,21 @@ func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeReq
 // Configure configures all instances.
 func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
 	p.resource.Store(&request.URN)
-	_, err := establish(ctx, &p.sandbox, "configure", true, request, answerless((*canon.Guest).Configure))
-	if err == nil {
-		p.isConfigured.Store(true)
+	if !p.deferConfigure(ctx, request) {
+		if _, err := establish(ctx, &p.sandbox, "configure", true, request, answerless((*canon.Guest).Configure)); err != nil {
+			return err
+		}
 	}
-	return err
+	p.isConfigured.Store(true)
+	return nil
 }
 
 // GetSchema answers the package's schema.
 func (p *Provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	if text := p.module.answers.schema(); text != "" && p.isItself() && request == (abi.GetSchemaRequest{}) &&
+		!p.lenient && p.mayAnswer(ctx) {
+		return abi.GetSchemaResponse{Schema: text}, nil
+	}
 	return call(ctx, &p.sandbox, "get-schema", request, (*canon.Guest).GetSchema)
 }
 
@@ -71,6 +85,9 @@ func (p *Provider) GetMappings(ctx context.Context, request abi.GetMappingsReque
 // CheckConfig validates configuration.
 func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
 	pkg := p.declares(ctx, "")
+	if response, ok := p.checkConfigBySchema(ctx, pkg, &request); ok {
+		return response, nil
+	}
 	response, err := call(ctx, &p.sandbox, "check-config", request, (*canon.Guest).CheckConfig)
 	if err != nil || pkg == nil {
 		return response, err
@@ -94,6 +111,9 @@ func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.Che
 // DiffConfig tells whether a new configuration can manage what the old one made.
 func (p *Provider) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
 	pkg := p.declares(ctx, "")
+	if response, ok := p.diffConfigBySchema(ctx, pkg, &request); ok {
+		return response, nil
+	}
 	response, err := call(ctx, &p.sandbox, "diff-config", request, (*canon.Guest).DiffConfig)
 	if err != nil || p.lenient {
 		return response, err

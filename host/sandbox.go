@@ -210,7 +210,7 @@ func (s *sandbox) takeWith(ctx context.Context, method string, state setupState)
 	case err != nil:
 		return nil, s.cancelled(method, err)
 	}
-	i, err = s.ready(ctx, i, state)
+	i, err = s.ready(ctx, method, i, state)
 	if err != nil {
 		s.instances.leave()
 		return nil, err
@@ -220,7 +220,7 @@ func (s *sandbox) takeWith(ctx context.Context, method string, state setupState)
 
 // ready brings an instance to a state of the setup. It starts one where it has none, or
 // one that is set up in another way or further.
-func (s *sandbox) ready(ctx context.Context, i *instance, state setupState) (*instance, error) {
+func (s *sandbox) ready(ctx context.Context, method string, i *instance, state setupState) (*instance, error) {
 	if i != nil && (i.generation != state.generation || i.applied > len(state.steps)) {
 		i.close()
 		i = nil
@@ -236,7 +236,13 @@ func (s *sandbox) ready(ctx context.Context, i *instance, state setupState) (*in
 		step := state.steps[i.applied]
 		if err := i.replay(ctx, step); err != nil {
 			i.close()
+			if step.first() {
+				err = late(err, method)
+			}
 			return nil, err
+		}
+		if step.deferral != nil {
+			step.deferral.done.Store(true)
 		}
 		i.applied++
 	}

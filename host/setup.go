@@ -35,6 +35,8 @@ type setupStep struct {
 	do   func(context.Context, *canon.Guest) error
 	// assets are those that the step was passed, which its repetitions get too.
 	assets abi.AssetOpener
+	// deferral is nil for a step that was done before it became one.
+	deferral *deferral
 }
 
 func (s *setup) current() setupState {
@@ -70,10 +72,12 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method string, once bo
 ) (response R, err error) {
 	s.setup.changing.Lock()
 	defer s.setup.changing.Unlock()
-	state, at := s.setup.current().with(setupStep{method, once, func(ctx context.Context, guest *canon.Guest) error {
+	step := setupStep{method: method, once: once, assets: abi.AssetsFrom(ctx)}
+	step.do = func(ctx context.Context, guest *canon.Guest) error {
 		_, err := do(guest, ctx, request)
 		return err
-	}, abi.AssetsFrom(ctx)})
+	}
+	state, at := s.setup.current().with(step)
 	if len(state.steps) > maxSetup {
 		return response, s.fail(method, abi.ErrorKindInvalidArgument,
 			fmt.Sprintf("it was set up %d times already", maxSetup))

@@ -37,6 +37,15 @@ type Package struct {
 
 	// Config describes the configuration of the package's provider.
 	Config Object
+	// SchemaCheckConfig and SchemaDiffConfig say of CheckConfig and DiffConfig what
+	// SchemaCheck and SchemaDiff say of a resource's Check and Diff.
+	SchemaCheckConfig bool
+	SchemaDiffConfig  bool
+	// Deferred says that the provider's answer to a handshake, and its schema, depend on
+	// nothing but the module, and that Configure may be called when the first other method
+	// needs it: a complete configuration is either always good, or found out to be wrong late
+	// enough then. So a host need not run a provider of which nothing else is asked.
+	Deferred bool
 	// Resources, Functions, Types, and Enums are each sorted by token.
 	Resources []*Resource
 	Functions []*Function

@@ -59,6 +59,13 @@ func (p *Package) AppendJSON(buf []byte) []byte {
 	w.stringMember("description", p.Config.Description)
 	w.properties("inputProperties", &p.Config)
 	w.stringsMember("requiredInputs", required(&p.Config))
+	if p.SchemaCheckConfig || p.SchemaDiffConfig || p.Deferred {
+		w.beginExtension()
+		w.boolMember("schemaCheck", p.SchemaCheckConfig)
+		w.boolMember("schemaDiff", p.SchemaDiffConfig)
+		w.boolMember("deferred", p.Deferred)
+		w.endExtension()
+	}
 	w.close('}')
 
 	w.key("resources")

@@ -68,6 +68,8 @@ type resourceSpec struct {
 			DeleteBeforeReplace bool `json:"deleteBeforeReplace"`
 			SchemaCheck         bool `json:"schemaCheck"`
 			SchemaDiff          bool `json:"schemaDiff"`
+			// Deferred is for the provider alone.
+			Deferred bool `json:"deferred"`
 		} `json:"husk"`
 	} `json:"language"`
 }

@@ -1,0 +1,95 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+)
+
+// A provider that says so in its schema is not run before something needs it. Its handshake
+// is answered with what the module has said before, and its configuration is noted; both
+// become steps of the setup that the first instance does like any other. An update without
+// changes, whose Checks and Diffs the schema answers, needs no instance, and the module is
+// not even loaded.
+
+// deferral is a step of the setup that no instance has done when its caller was answered.
+type deferral struct{ done atomic.Bool }
+
+// first tells whether no instance has done the step yet.
+func (s setupStep) first() bool { return s.deferral != nil && !s.deferral.done.Load() }
+
+// untouched tells whether no instance has been needed so far. One that has been started may
+// as well be asked.
+func (s setupState) untouched() bool {
+	for _, step := range s.steps {
+		if !step.first() {
+			return false
+		}
+	}
+	return true
+}
+
+// postpone adds a step to the setup of a provider that has no instance. False: the step is to
+// be done now.
+func (p *Provider) postpone(ctx context.Context, method string, do func(context.Context, *canon.Guest) error) bool {
+	if !p.mayAnswer(ctx) {
+		return false
+	}
+	p.setup.changing.Lock()
+	defer p.setup.changing.Unlock()
+	before := p.setup.current()
+	state, _ := before.with(setupStep{method: method, once: true, do: do, assets: abi.AssetsFrom(ctx), deferral: &deferral{}})
+	if !before.untouched() || len(state.steps) > maxSetup {
+		return false
+	}
+	p.setup.set(state)
+	return true
+}
+
+// deferHandshake answers a handshake that the module has answered before.
+func (p *Provider) deferHandshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, bool) {
+	if p.lenient || p.askGuest || !p.isItself() {
+		return abi.HandshakeResponse{}, false
+	}
+	response, known := p.module.answers.handshake(request)
+	return response, known && p.postpone(ctx, "handshake", func(ctx context.Context, guest *canon.Guest) error {
+		now, err := guest.Handshake(ctx, request)
+		if err == nil && !sameHandshake(now, response) {
+			err = abi.NewError(abi.ErrorKindInternal,
+				"the provider broke the contract: it answers the handshake in another way than before, though its schema says that it does not")
+		}
+		return err
+	})
+}
+
+// deferConfigure notes a configuration that the provider would take.
+func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequest) bool {
+	if !p.setup.current().untouched() {
+		return false
+	}
+	pkg := p.declares(ctx, "")
+	if pkg == nil || !pkg.Deferred || request.Inputs.ContainsUnknowns() || len(pkg.Config.Missing(request.Inputs)) > 0 ||
+		!passes(string(request.URN), request.Name, request.Type, request.ID) || !p.crosses(request.Inputs) {
+		return false
+	}
+	return p.postpone(ctx, "configure", func(ctx context.Context, guest *canon.Guest) error {
+		if err := guest.Configure(ctx, request); !errors.Is(err, abi.ErrUnimplemented) {
+			return err
+		}
+		return nil // it needs none
+	})
+}
+
+// late completes the error of a step that was deferred until a method needed it.
+func late(err error, method string) error {
+	failed, ok := errors.AsType[*abi.Error](err)
+	if !ok {
+		return err
+	}
+	e := *failed
+	e.Message += "\nthis was not asked before " + method + " needed it"
+	return &e
+}
