@@ -239,36 +239,41 @@ const (
 	sealSuffix = ".seal"
 )
 
-// code answers the machine code of an entry, and the name that wazero looks for it by.
-func (c *diskCache) code(entry string) (name string, code []byte, ok bool) {
+// withCode calls a function with the machine code of an entry, and the name that wazero
+// looks for it by.
+func (c *diskCache) withCode(entry string, use func(name string, code []byte) error) error {
 	seal, err := os.ReadFile(entry + sealSuffix)
-	if err != nil || len(seal) < sealSize {
-		return "", nil, false
+	if err != nil {
+		return err
 	}
-	name = string(seal[sealSize:])
-	if !isCodeName(name) {
-		return "", nil, false
+	if len(seal) < sealSize || !isCodeName(string(seal[sealSize:])) {
+		return errNotCached
 	}
-	code, err = os.ReadFile(entry + codeSuffix)
-	if err != nil || !c.seals.check(sealed(entry, name), code, seal[:sealSize]) {
-		return "", nil, false
-	}
-	return name, code, true
+	name := string(seal[sealSize:])
+	return readAside(entry+codeSuffix, func(code []byte) error {
+		if !c.seals.check(sealed(entry, name), code, seal[:sealSize]) {
+			return errNotCached
+		}
+		return use(name, code)
+	})
 }
 
 // restore puts an entry where wazero looks for it.
 func (c *diskCache) restore(entry string) (name string, ok bool) {
-	name, code, ok := c.code(entry)
-	if !ok {
-		return "", false
-	}
-	c.restored.Store(name, true)
-	into := filepath.Join(c.files, name)
-	if os.Link(entry+codeSuffix, into) != nil && os.WriteFile(into, code, 0o600) != nil {
-		c.forget(name)
-		return "", false
-	}
-	return name, true
+	err := c.withCode(entry, func(found string, code []byte) error {
+		name = found
+		c.restored.Store(name, true)
+		into := filepath.Join(c.files, name)
+		if os.Link(entry+codeSuffix, into) == nil {
+			return nil
+		}
+		err := os.WriteFile(into, code, 0o600)
+		if err != nil {
+			c.forget(name)
+		}
+		return err
+	})
+	return name, err == nil
 }
 
 func (c *diskCache) forget(name string) {

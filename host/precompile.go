@@ -46,9 +46,14 @@ func (m *Module) precompile(dir string) error {
 	if err := json.Unmarshal(files[name+recordSuffix], &r); err != nil {
 		return fmt.Errorf("reading the host's cache: %w", err)
 	}
-	codeName, code, ok := h.cache.code(h.cache.entry(r.Hollow))
-	if !ok {
-		return fmt.Errorf("reading the host's cache: %w", errNotCached)
+	var codeName string
+	var code []byte
+	err := h.cache.withCode(h.cache.entry(r.Hollow), func(name string, found []byte) error {
+		codeName, code = name, bytes.Clone(found)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading the host's cache: %w", err)
 	}
 	manifest := precompiledManifest{Module: m.Digest, For: h.needs(), Code: filepath.Join(codeDir(), codeName), Sums: make(map[string]string)}
 	if m.Manifest != nil {
