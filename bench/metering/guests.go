@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/bench/internal/programs"
 )
 
 // guest is a piece of work of a module, with an instance for each variant.
@@ -64,11 +64,6 @@ func modules(wazero string) []module {
 
 // loadGuests builds all modules and starts their instances.
 func loadGuests(ctx context.Context) ([]guest, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil, err
-	}
-	builder := &gobuild.Builder{Dir: filepath.Join(cache, "husk", "bench")}
 	wazero, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
 	if err != nil {
 		return nil, fmt.Errorf("finding wazero: %w", err)
@@ -78,7 +73,7 @@ func loadGuests(ctx context.Context) ([]guest, error) {
 		wasm := m.wasm
 		switch {
 		case m.dir != "":
-			wasm, err = builder.Build(ctx, m.dir)
+			wasm, err = programs.Module(ctx, m.dir)
 		case m.file != "":
 			wasm, err = os.ReadFile(m.file)
 		}

@@ -22,8 +22,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/bench/internal/figures"
+	"github.com/husk-dev/husk/bench/internal/programs"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 func main() {
@@ -49,15 +49,11 @@ type soak struct {
 }
 
 func newSoak(ctx context.Context) (*soak, error) {
-	cache, err := os.UserCacheDir()
+	wasm, err := programs.Module(ctx, "examples/providers/random")
 	if err != nil {
 		return nil, err
 	}
-	builder := &gobuild.Builder{Dir: filepath.Join(cache, "husk", "bench")}
-	s := &soak{}
-	if s.wasm, err = builder.Build(ctx, "examples/providers/random"); err != nil {
-		return nil, err
-	}
+	s := &soak{wasm: wasm}
 	if s.dir, err = os.MkdirTemp("", "husk-soak"); err != nil {
 		return nil, err
 	}
