@@ -232,21 +232,24 @@ func (s *sandbox) ready(ctx context.Context, method string, i *instance, state s
 			return nil, err
 		}
 	}
+	repeats := i.applied > 0
 	for i.applied < len(state.steps) {
 		step := state.steps[i.applied]
+		first := step.first()
 		if err := i.replay(ctx, step); err != nil {
 			i.close()
-			if step.first() {
+			if first {
 				err = late(err, method)
 			}
 			return nil, err
 		}
-		if step.deferral != nil {
+		if first {
 			step.deferral.done.Store(true)
 		}
+		repeats = repeats || !first
 		i.applied++
 	}
-	if fresh && i.applied > 0 && i.usable() {
+	if fresh && repeats && i.usable() {
 		s.configured.keep(i)
 	}
 	return i, nil

@@ -16,12 +16,12 @@ import (
 
 // ownTime is what an update without changes cannot do without: loading the provider that
 // was compiled before, setting it up, and a Check and a Diff of each resource, one after
-// the other.
-func (c *command) ownTime(ctx context.Context, size, rounds int) (time.Duration, error) {
+// the other; asked of the guest, or answered by its schema where that says it all.
+func (c *command) ownTime(ctx context.Context, size, rounds int, askGuest bool) (time.Duration, error) {
 	var taken []time.Duration
 	for range rounds {
 		start := time.Now()
-		if err := c.calls(ctx, size); err != nil {
+		if err := c.calls(ctx, size, askGuest); err != nil {
 			return 0, err
 		}
 		taken = append(taken, time.Since(start))
@@ -29,7 +29,7 @@ func (c *command) ownTime(ctx context.Context, size, rounds int) (time.Duration,
 	return figures.Median(taken), nil
 }
 
-func (c *command) calls(ctx context.Context, size int) (err error) {
+func (c *command) calls(ctx context.Context, size int, askGuest bool) (err error) {
 	h, err := host.New(ctx, host.NewConfig().WithCacheDir(filepath.Join(c.cacheDir(), "compiled")))
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (c *command) calls(ctx context.Context, size int) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := module.NewProvider(ctx, host.ProviderOptions{})
+	p, err := module.NewProvider(ctx, host.ProviderOptions{AskGuest: askGuest})
 	if err != nil {
 		return err
 	}
