@@ -239,9 +239,9 @@ const (
 	sealSuffix = ".seal"
 )
 
-// withCode calls a function with the machine code of an entry, and the name that wazero
-// looks for it by.
-func (c *diskCache) withCode(entry string, use func(name string, code []byte) error) error {
+// code passes on the machine code of an entry, which it must not keep, and the name that
+// wazero looks for it by.
+func (c *diskCache) code(entry string, use func(name string, code []byte) error) error {
 	seal, err := os.ReadFile(entry + sealSuffix)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (c *diskCache) withCode(entry string, use func(name string, code []byte) er
 		return errNotCached
 	}
 	name := string(seal[sealSize:])
-	return readAside(entry+codeSuffix, func(code []byte) error {
+	return viewFile(entry+codeSuffix, func(code []byte) error {
 		if !c.seals.check(sealed(entry, name), code, seal[:sealSize]) {
 			return errNotCached
 		}
@@ -259,21 +259,20 @@ func (c *diskCache) withCode(entry string, use func(name string, code []byte) er
 }
 
 // restore puts an entry where wazero looks for it.
-func (c *diskCache) restore(entry string) (name string, ok bool) {
-	err := c.withCode(entry, func(found string, code []byte) error {
-		name = found
+func (c *diskCache) restore(entry string) (restored string, ok bool) {
+	err := c.code(entry, func(name string, code []byte) error {
 		c.restored.Store(name, true)
+		restored = name
 		into := filepath.Join(c.files, name)
-		if os.Link(entry+codeSuffix, into) == nil {
+		if err := os.Link(entry+codeSuffix, into); err == nil {
 			return nil
 		}
-		err := os.WriteFile(into, code, 0o600)
-		if err != nil {
-			c.forget(name)
-		}
-		return err
+		return os.WriteFile(into, code, 0o600)
 	})
-	return name, err == nil
+	if err != nil && restored != "" {
+		c.forget(restored)
+	}
+	return restored, err == nil
 }
 
 func (c *diskCache) forget(name string) {

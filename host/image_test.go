@@ -99,31 +99,33 @@ func TestInstancesLeaveTheirModule(t *testing.T) {
 		"with a larger memory":               {i32Const(1) + "\x40\x00", false},
 		"after a crash":                      {i32Const(0), false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			m, err := newHost(t, host.NewConfig()).LoadBytes(t.Context(), assembly{
-				bodies: map[string]code{"get-schema": c.does + "\x45\x04\x40\x00\x0b" + count + choose(1, answer, answer2)},
-				data: map[uint32]string{
-					answer: words(0, contents, 5), answer2: words(0, contents+5, 5), contents: "first" + "later",
-				},
-			}.wasm())
-			require.NoError(t, err)
-			left := 0
-			for range 3 {
-				p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true})
+		for _, where := range []string{"made", "kept"} {
+			t.Run(name+"/"+where, func(t *testing.T) {
+				m, err := newHost(t, host.NewConfig()).LoadBytes(t.Context(), assembly{
+					bodies: map[string]code{"get-schema": c.does + "\x45\x04\x40\x00\x0b" + count + choose(1, answer, answer2)},
+					data: map[uint32]string{
+						answer: words(0, contents, 5), answer2: words(0, contents+5, 5), contents: "first" + "later",
+					},
+				}.wasm())
 				require.NoError(t, err)
-				for _, want := range []string{"first", "later", "later"} {
-					if got, err := schema(t.Context(), p); err == nil {
-						require.Equal(t, want, got, "globals are those of the image")
+				left := 0
+				for range 3 {
+					p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true})
+					require.NoError(t, err)
+					for _, want := range []string{"first", "later", "later"} {
+						if got, err := schema(t.Context(), p); err == nil {
+							require.Equal(t, want, got, "globals are those of the image")
+						}
 					}
+					before := m.Spares()
+					require.NoError(t, p.Close())
+					left += m.Spares() - before
 				}
-				before := m.Spares()
-				require.NoError(t, p.Close())
-				left += m.Spares() - before
-			}
-			if image.Shared && c.left {
-				require.Positive(t, left)
-			}
-		})
+				if image.Shared && c.left {
+					require.Positive(t, left)
+				}
+			})
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ type kept interface {
 // installed answers a module from the cache, nil where it is not there whole. Of most of it
 // only whether it is there is looked at: a module that is not called needs no more.
 // Where that turns out to be damaged when it is called, it is made again of its source.
-func (h *Host) installed(digest string, wasm []byte) *Module {
+func (h *Host) installed(digest string, from source) *Module {
 	if h.cache == nil {
 		return nil
 	}
@@ -87,8 +87,8 @@ func (h *Host) installed(digest string, wasm []byte) *Module {
 	}
 	load := m.code
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
-		source := wasm
-		wasm = nil // it is not needed any more
+		source := from
+		from = nil // it is not needed any more
 		if compiled, err := load(); err == nil {
 			return compiled, nil
 		}

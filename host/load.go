@@ -56,16 +56,22 @@ const digestPrefix = "sha256:"
 
 func digestOf(wasm []byte) string {
 	sum := sha256.Sum256(wasm)
-	return digestPrefix + hex.EncodeToString(sum[:])
+	return digestFrom(sum[:])
 }
 
+func digestFrom(sum []byte) string { return digestPrefix + hex.EncodeToString(sum) }
+
+// source is where the bytes of a module come from, where it is not installed.
+type source func() ([]byte, error)
+
 // Load loads a module from a file. A failure is a *[LoadError]; the errors inside of
-// it say whether the file or the module is at fault.
+// it say whether the file or the module is at fault. The file must stay as it is until the
+// module was first called.
 func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
-	wasm, err := readModule(path, h.config.moduleSize)
+	digest, err := digestOfFile(path, h.config.moduleSize)
 	if err == nil {
 		var module *Module
-		if module, err = h.load(ctx, wasm); err == nil {
+		if module, err = h.load(ctx, digest, func() ([]byte, error) { return readModule(path, digest) }); err == nil {
 			return module, nil
 		}
 	}
@@ -74,42 +80,68 @@ func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
 
 // LoadBytes loads a module from memory, as Load does.
 func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
-	module, err := h.load(ctx, wasm)
-	if err != nil {
-		return nil, &LoadError{Err: err}
+	err := checkSize(int64(len(wasm)), h.config.moduleSize)
+	if err == nil {
+		var module *Module
+		if module, err = h.load(ctx, digestOf(wasm), func() ([]byte, error) { return wasm, nil }); err == nil {
+			return module, nil
+		}
 	}
-	return module, nil
+	return nil, &LoadError{Err: err}
 }
 
-func readModule(path string, limit int) ([]byte, error) {
+func checkSize(size int64, limit int) error {
+	if size > int64(limit) {
+		return &SizeError{Size: size, Limit: int64(limit)}
+	}
+	return nil
+}
+
+// digestOfFile reads no more of a file than may be, and keeps none of it: most modules that
+// are loaded are installed, and not needed any more.
+func digestOfFile(path string, limit int) (string, error) {
 	file, err := os.Open(path)
 	if failure, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, failure.Err // the path is told by the LoadError
+		return "", failure.Err // the path is told by the LoadError
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	case info.Size() > int64(limit):
-		return nil, &SizeError{Size: info.Size(), Limit: int64(limit)}
+	if err != nil {
+		return "", err
 	}
-	return io.ReadAll(io.LimitReader(file, int64(limit)+1))
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	if err := checkSize(info.Size(), limit); err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	const part = 128 << 10 // which stays in the processor's cache
+	size, err := io.CopyBuffer(sum, io.LimitReader(file, int64(limit)+1), make([]byte, part))
+	if err != nil {
+		return "", err
+	}
+	return digestFrom(sum.Sum(nil)), checkSize(size, limit)
 }
 
-func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
+func readModule(path, digest string) ([]byte, error) {
+	wasm, err := os.ReadFile(path)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, failure.Err
+	}
+	if err == nil && digestOf(wasm) != digest {
+		err = errors.New("the file was changed while the module was loaded: load it again")
+	}
+	return wasm, err
+}
+
+func (h *Host) load(ctx context.Context, digest string, from source) (*Module, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if len(wasm) > h.config.moduleSize {
-		return nil, &SizeError{Size: int64(len(wasm)), Limit: int64(h.config.moduleSize)}
-	}
-	digest := digestOf(wasm)
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
@@ -119,7 +151,7 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 	if !known {
 		l = &loading{done: make(chan struct{})}
 		h.modules[digest] = l
-		h.working.Go(func() { h.compile(l, digest, wasm) })
+		h.working.Go(func() { h.compile(l, digest, from) })
 	}
 	h.mu.Unlock()
 	select {
@@ -134,9 +166,9 @@ func (h *Host) load(ctx context.Context, wasm []byte) (*Module, error) {
 var errClosedHost = errors.New("the host is closed")
 
 // compile ends a loading. One that failed is forgotten, so that it can be tried again.
-func (h *Host) compile(l *loading, digest string, wasm []byte) {
+func (h *Host) compile(l *loading, digest string, from source) {
 	defer close(l.done)
-	if l.module, l.err = h.prepare(digest, wasm); l.err != nil {
+	if l.module, l.err = h.prepare(digest, from); l.err != nil {
 		h.mu.Lock()
 		delete(h.modules, digest)
 		h.mu.Unlock()
@@ -144,18 +176,22 @@ func (h *Host) compile(l *loading, digest string, wasm []byte) {
 }
 
 // prepare takes a module that is precompiled or installed, or makes it.
-func (h *Host) prepare(digest string, wasm []byte) (*Module, error) {
+func (h *Host) prepare(digest string, from source) (*Module, error) {
 	if h.ahead != nil {
 		return h.precompiled(digest)
 	}
-	if installed := h.installed(digest, wasm); installed != nil {
+	if installed := h.installed(digest, from); installed != nil {
 		return installed, nil
 	}
-	return h.build(wasm)
+	return h.build(from)
 }
 
 // build admits, meters, and compiles a module, and installs it for the next time.
-func (h *Host) build(wasm []byte) (*Module, error) {
+func (h *Host) build(from source) (*Module, error) {
+	wasm, err := from()
+	if err != nil {
+		return nil, err
+	}
 	decoded, info, err := admit(wasm, h.config)
 	if err != nil {
 		return nil, err

@@ -48,8 +48,8 @@ func (m *Module) precompile(dir string) error {
 	}
 	var codeName string
 	var code []byte
-	err := h.cache.withCode(h.cache.entry(r.Hollow), func(name string, found []byte) error {
-		codeName, code = name, bytes.Clone(found)
+	err := h.cache.code(h.cache.entry(r.Hollow), func(name string, content []byte) error {
+		codeName, code = name, bytes.Clone(content)
 		return nil
 	})
 	if err != nil {
