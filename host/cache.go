@@ -150,16 +150,34 @@ func (c *diskCache) load(hollow []byte, compile func() (wazero.CompiledModule, e
 func (c *diskCache) compile(hollow []byte, compile, compileHollow func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
 	c.missing.Lock()
 	defer c.missing.Unlock()
+	cleared := c.clear()
 	compiled, err := compile()
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		compiled, err = compile() // wazero has it in memory by now
 	}
-	if code, ok := c.appeared(); ok && err == nil {
+	if err != nil || !cleared {
+		return compiled, err
+	}
+	if code, ok := c.appeared(); ok {
 		if err := c.keep(c.entry(hollow), code, compileHollow); err != nil {
-			_ = os.Remove(code) // it is compiled again another time
+			c.clear() // it is compiled again another time
 		}
 	}
-	return compiled, err
+	return compiled, nil
+}
+
+// clear removes what an earlier compilation left, which would pass for the code of the next
+// module. False: that failed.
+func (c *diskCache) clear() bool {
+	for {
+		left, ok := c.appeared()
+		if !ok {
+			return true
+		}
+		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
 }
 
 // keep makes an entry of a file of code.
@@ -183,7 +201,7 @@ func (c *diskCache) keep(entry, file string, compileHollow func() (wazero.Compil
 	if err := errors.Join(hollow.Close(context.Background()), os.Remove(named)); err != nil {
 		return err
 	}
-	return writeWhole(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...))
+	return writeWhole(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...), false)
 }
 
 // appeared is the file that wazero has written.
@@ -216,7 +234,7 @@ func (c *diskCache) read(name string) ([]byte, error) {
 }
 
 func (c *diskCache) write(name string, content []byte) error {
-	return writeWhole(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...))
+	return writeWhole(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...), false)
 }
 
 // spoiled removes a record, so that the module is made again.
@@ -287,21 +305,4 @@ func sealed(entry, name string) string { return filepath.Base(entry) + "/" + nam
 func isCodeName(name string) bool {
 	raw, err := hex.DecodeString(name)
 	return err == nil && len(raw) == sha256.Size
-}
-
-// writeWhole writes a file so that it is there as a whole or not at all.
-func writeWhole(path string, content []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(file.Name()))
-	}
-	return err
 }

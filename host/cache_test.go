@@ -220,3 +220,33 @@ func TestACacheThatCannotBeWrittenIsNone(t *testing.T) {
 	require.Equal(t, "ok", answered)
 	require.NoError(t, h.Close(t.Context()))
 }
+
+// What an earlier compilation left never passes for the code of a module.
+func TestLeftCodeIsNotKept(t *testing.T) {
+	left := strings.Repeat("0", 64) // which comes first
+	for name, c := range map[string]struct {
+		leave func(path string) error
+		kept  int
+	}{
+		"a file":                 {func(path string) error { return os.WriteFile(path, []byte("some code"), 0o600) }, 1},
+		"what cannot be removed": {func(path string) error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cache")
+			h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+			require.NoError(t, err)
+			files, err := filepath.Glob(filepath.Join(dir, "run-*", "wazero-*"))
+			require.NoError(t, err)
+			require.Len(t, files, 1)
+			require.NoError(t, c.leave(filepath.Join(files[0], left)))
+			answered, err := schema(t.Context(), assemble(t, h, saying("ok")))
+			require.NoError(t, err)
+			require.Equal(t, "ok", answered)
+			require.NoError(t, h.Close(t.Context()))
+			codes, err := filepath.Glob(filepath.Join(dir, "*.code"))
+			require.NoError(t, err)
+			require.Len(t, codes, c.kept)
+			cached(t, dir, saying("ok"))
+		})
+	}
+}

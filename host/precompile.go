@@ -82,7 +82,7 @@ func (m *Module) precompile(dir string) error {
 
 // writePublic writes a file that all can read, and only its owner can write.
 func writePublic(path string, content []byte) error {
-	if err := writeWhole(path, content); err != nil {
+	if err := writeWhole(path, content, false); err != nil {
 		return err
 	}
 	return os.Chmod(path, 0o644)

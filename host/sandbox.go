@@ -176,6 +176,14 @@ func call[Q, R any](ctx context.Context, s *sandbox, method string, request Q,
 		return response, err
 	}
 	defer s.put(i)
+	return callIn(ctx, i, method, request, do)
+}
+
+// callIn runs one method in an instance that the caller has to itself. An error comes
+// without a response.
+func callIn[Q, R any](ctx context.Context, i *instance, method string, request Q,
+	do func(*canon.Guest, context.Context, Q) (R, error),
+) (response R, err error) {
 	err = i.run(ctx, method, func(ctx context.Context) error {
 		response, err = do(i.guest, ctx, request)
 		return err

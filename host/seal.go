@@ -61,17 +61,13 @@ func sealKey(dir string) ([]byte, error) {
 	}
 	key = make([]byte, sealKeySize)
 	_, _ = rand.Read(key) // it never fails
-	file, err := os.CreateTemp(dir, ".new-*")
+	written, err := writeBeside(path, key, false)
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(key)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, err
-	}
+	defer os.Remove(written)
 	// Of two hosts that make one, the first wins.
-	err = os.Link(file.Name(), path)
+	err = os.Link(written, path)
 	if errors.Is(err, fs.ErrExist) {
 		if key, err = readSealKey(path); key == nil && err == nil {
 			err = fmt.Errorf("%s is not a key: remove it", path)
@@ -79,7 +75,7 @@ func sealKey(dir string) ([]byte, error) {
 		return key, err
 	}
 	if err != nil { // a file system without links
-		err = os.Rename(file.Name(), path)
+		err = os.Rename(written, path)
 	}
 	return key, err
 }

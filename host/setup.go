@@ -88,14 +88,10 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method string, once bo
 		return response, err
 	}
 	defer s.put(i)
-	err = i.run(ctx, method, func(ctx context.Context) error {
-		response, err = do(i.guest, ctx, request)
-		return err
-	})
+	response, err = callIn(ctx, i, method, request, do)
 	if err != nil {
 		i.spoiled = true // it may be set up in part
-		var none R
-		return none, err
+		return response, err
 	}
 	i.applied = at + 1
 	s.setup.set(state)

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,7 +153,7 @@ func (s *Store) Keys(_ context.Context, prefix, after string, limit uint32) ([]s
 }
 
 // write replaces a file, so that at any moment it has all of the old or the new contents.
-func (c storeContents) write(path string) (err error) {
+func (c storeContents) write(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -162,21 +161,8 @@ func (c storeContents) write(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	err = cmp.Or(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-	}
-	return err
+	return writeWhole(path, data, true)
 }
