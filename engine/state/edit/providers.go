@@ -2,6 +2,7 @@ package edit
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -16,7 +17,7 @@ import (
 // that config returns for a package, and returns the resources that it gave one; config may be nil. The
 // IDs follow from the URNs, so that a state that is read twice is the same both times.
 func AddDefaultProviders(s *state.Snapshot, config func(pkg string) property.Map) (*state.Snapshot, []urn.URN, error) {
-	g := s.Graph()
+	graph := sync.OnceValue(s.Graph) // few states need it
 	out := s
 	var changes state.Entry
 	var given []urn.URN
@@ -28,7 +29,7 @@ func AddDefaultProviders(s *state.Snapshot, config func(pkg string) property.Map
 		}
 		u := urn.New(r.URN.Stack(), r.URN.Project(), "", state.ProviderType(pkg), "default")
 		if references[u] == "" {
-			if at, ok := g.Find(u); ok {
+			if at, ok := graph().Find(u); ok {
 				found, _ := s.Resource(at)
 				references[u] = found.Reference()
 			} else {

@@ -91,7 +91,6 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	if err := l.removeTemporary(); err != nil {
 		return nil, err
 	}
-	l.setReserveAside()
 	return l, nil
 }
 

@@ -1,12 +1,13 @@
 package filestore
 
 import (
-	"crypto/rand"
+	cryptorand "crypto/rand"
+	"math/rand/v2"
 	"os"
 	"path"
 )
 
-// reserveSize, in bytes, is what a lease sets aside on the disk. When the disk
+// reserveSize, in bytes, is what a lease that writes sets aside on the disk. When the disk
 // is full it is given up to save the results of the operations under way, which
 // nobody could find again: at most some dozen at a time, of some KB each.
 const reserveSize = 1 << 20
@@ -24,8 +25,11 @@ func (l *lease) setReserveAside() {
 		return
 	}
 	l.reserve = true
+	// What can be compressed, or is there already, takes no space on some file systems.
+	var seed [32]byte
+	_, _ = cryptorand.Read(seed[:]) // never fails
 	filler := make([]byte, reserveSize)
-	rand.Read(filler) // what can be compressed takes no space on some file systems
+	_, _ = rand.NewChaCha8(seed).Read(filler) // never fails
 	_, err = f.Write(filler)
 	if closeErr := f.Close(); err != nil || closeErr != nil {
 		l.releaseReserve()

@@ -9,8 +9,13 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
+// openJournal opens the journal for the first record, and takes the space that the last
+// ones may need.
 func (l *lease) openJournal() (err error) {
 	if l.journal == nil {
+		if !l.reserve {
+			l.setReserveAside()
+		}
 		l.journal, err = l.store.fs.OpenFile(l.journalFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
 	}
 	if err != nil {
