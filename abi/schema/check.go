@@ -86,9 +86,16 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 	entries := given.Entries()
 	var changed []property.Entry // those so far; nil while they are the given ones
 	for i := range entries {
-		name, value := entries[i].Key, entries[i].Value
+		name, value := entries[i].Key, &entries[i].Value
+		p := o.Property(name)
+		if p != nil && c.fits(p, value) {
+			if changed != nil {
+				changed = append(changed, entries[i])
+			}
+			continue
+		}
 		c.enter(property.Key(name))
-		entry, keep, same := c.entry(o, name, value)
+		entry, keep, same := c.entry(o, p, name, *value)
 		c.leave()
 		if same && changed == nil {
 			continue
@@ -126,10 +133,24 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 	return property.NewMap(changed...), false
 }
 
+// fits recognizes the values that most properties have: of the plain type that is asked for,
+// which alone says what they may be. Guests check thousands of them.
+func (c *checker) fits(p *Property, v *property.Value) bool {
+	fits := false
+	switch p.Type.Kind {
+	case KindString:
+		fits = v.Kind() == property.KindString
+	case KindBool:
+		fits = v.Kind() == property.KindBool
+	case KindNumber:
+		fits = v.Kind() == property.KindNumber
+	}
+	return fits && !p.Secret && (c.answered || p.Minimum == nil && p.Maximum == nil && len(p.OneOf) == 0 && p.Const.IsNull())
+}
+
 // entry checks one of the properties that are given; keep is false for one that is left
 // out.
-func (c *checker) entry(o *Object, name string, value property.Value) (entry property.Entry, keep, same bool) {
-	p := o.Property(name)
+func (c *checker) entry(o *Object, p *Property, name string, value property.Value) (entry property.Entry, keep, same bool) {
 	switch {
 	case p == nil && c.answered && reserved(name):
 		return property.Entry{Key: name, Value: value}, true, true

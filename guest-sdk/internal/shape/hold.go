@@ -69,17 +69,14 @@ func (s *Shape) holds(v property.Value, source unsafe.Pointer) bool {
 		if absent || *(*unsafe.Pointer)(source) == nil {
 			return absent && *(*unsafe.Pointer)(source) == nil
 		}
-		return stored(s, source).EqualContents(v)
+		m, ok := v.AsObject()
+		return ok && s.element.holdsAll(m, source)
 	case kindAsset, kindArchive, kindReference:
-		return !absent && stored(s, source).EqualContents(v)
+		st := storer{given: true}
+		return !absent && st.value(s, source).EqualContents(v)
 	case kindEventual:
 		return false
 	}
 	f, _ := v.AsNumber()
 	return float64(s.integerAt(source)) == f
-}
-
-func stored(s *Shape, source unsafe.Pointer) property.Value {
-	st := storer{given: true}
-	return st.value(s, source)
 }

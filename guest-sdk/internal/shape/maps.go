@@ -122,3 +122,41 @@ func (st *storer) entry(entries []property.Entry, element *Shape, key string, so
 	st.path = st.path[:len(st.path)-1]
 	return append(entries, property.Entry{Key: key, Value: v})
 }
+
+// holdsAll is holds for the elements of the map at source, which is not nil.
+func (s *Shape) holdsAll(m property.Map, source unsafe.Pointer) bool {
+	switch s.layout() {
+	case layout8:
+		return mapHolds[uint8](s, m, source)
+	case layout16:
+		return mapHolds[uint16](s, m, source)
+	case layout32:
+		return mapHolds[uint32](s, m, source)
+	case layout64:
+		return mapHolds[uint64](s, m, source)
+	case layoutString:
+		return mapHolds[string](s, m, source)
+	case layoutPointer:
+		return mapHolds[unsafe.Pointer](s, m, source)
+	case layoutSlice:
+		return mapHolds[sliceHeader](s, m, source)
+	case layoutValue:
+		return mapHolds[property.Value](s, m, source)
+	}
+	return false
+}
+
+// mapHolds is holdsAll for a map whose elements lie in memory as E does.
+func mapHolds[E any](element *Shape, m property.Map, source unsafe.Pointer) bool {
+	elements := *(*map[string]E)(source)
+	if len(elements) != m.Len() {
+		return false
+	}
+	for _, entry := range m.Entries() {
+		e, ok := elements[entry.Key]
+		if !ok || !element.holds(entry.Value, unsafe.Pointer(&e)) {
+			return false
+		}
+	}
+	return true
+}
