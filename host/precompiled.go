@@ -260,6 +260,11 @@ func (h *Host) readPrecompiled(from *precompiledModule, digest string) (*Module,
 	if differences := differences(from.manifest.For, h.needs()); len(differences) > 0 {
 		return nil, &PrecompiledError{Differences: differences}
 	}
+	for file := range from.manifest.Sums { // some are read only when the module is called
+		if err := trusted(filepath.Join(from.dir, file)); err != nil {
+			return nil, fmt.Errorf("a part is missing, or not to be trusted: %w", err)
+		}
+	}
 	m, err := h.readRecord(from, name)
 	if err == nil {
 		err = m.loadAll()
@@ -353,7 +358,7 @@ func (m *precompiledModule) checkCode() error {
 	return m.check(m.manifest.Code, code)
 }
 
-// has leaves it to what loads all files to tell which is missing.
+// has has nothing to look at, as all files that the manifest names are there by now.
 func (m *precompiledModule) has(string, *record) bool { return true }
 
 func (m *precompiledModule) load(_ []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {

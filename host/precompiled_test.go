@@ -197,7 +197,8 @@ func TestDamagedPrecompiledModules(t *testing.T) {
 			require.True(t, bytes.Equal(damaged, after))
 		}
 		require.NoError(t, os.Remove(path))
-		require.Error(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
+		var refused *host.PrecompiledError
+		require.ErrorAs(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), &refused, "%s is missed when the module is loaded", name)
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
