@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -151,6 +152,22 @@ func TestAnExitCannotPassForATimeout(t *testing.T) {
 	}
 }
 
+// whenTold is a log that calls a function when a guest prints a line.
+type whenTold struct {
+	line string
+	call func()
+}
+
+func (w whenTold) Enabled(context.Context, slog.Level) bool { return true }
+func (w whenTold) WithAttrs([]slog.Attr) slog.Handler       { return w }
+func (w whenTold) WithGroup(string) slog.Handler            { return w }
+func (w whenTold) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == w.line {
+		w.call()
+	}
+	return nil
+}
+
 func TestACancelledCall(t *testing.T) {
 	t.Run("is not begun", func(t *testing.T) {
 		p := provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
@@ -161,9 +178,10 @@ func TestACancelledCall(t *testing.T) {
 		require.EqualValues(t, 1, mustDo(t, p, "nothing").served)
 	})
 	t.Run("can answer what became of it", func(t *testing.T) {
-		p := provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Hour)), host.ProviderOptions{})
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		heard := slog.New(whenTold{"waiting", cancel})
+		p := provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Hour)), host.ProviderOptions{Logger: heard})
 		d, err := do(ctx, p, "wait")
 		require.NoError(t, err)
 		require.Equal(t, "waited until the call was cancelled", d.answer)

@@ -141,6 +141,7 @@ var actions = map[string]func(context.Context, []string) (string, error){
 		return "", err
 	},
 	"wait": func(ctx context.Context, _ []string) (string, error) {
+		os.Stdout.WriteString("waiting\n")
 		for ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
