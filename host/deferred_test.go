@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -182,4 +183,28 @@ func TestADeferredHandshakeThatIsAnsweredInAnotherWay(t *testing.T) {
 	_, err = p.Create(t.Context(), abi.CreateRequest{Type: crate})
 	require.ErrorIs(t, err, abi.ErrInternal)
 	require.ErrorContains(t, err, "it answers the handshake in another way than before")
+}
+
+// Calls at once may each start an instance, of which each is set up before it is called.
+func TestDeferredSetupsOfCallsAtOnce(t *testing.T) {
+	s := newShed(t, nil)
+	s.learn(t)
+	p := s.open(t, host.ProviderOptions{})
+	_, err := p.Handshake(t.Context(), handshake)
+	require.NoError(t, err)
+	require.NoError(t, p.Configure(t.Context(), configuration))
+	const calls = 8
+	var all sync.WaitGroup
+	for range calls {
+		all.Go(func() {
+			if _, err := p.Create(context.Background(), abi.CreateRequest{Type: crate}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	stats := p.Stats()
+	require.EqualValues(t, calls, stats.Methods["create"].Calls)
+	require.Positive(t, stats.Methods["configure"].Calls)
+	require.LessOrEqual(t, stats.Methods["configure"].Calls, stats.Started)
 }
