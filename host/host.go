@@ -37,6 +37,8 @@ import (
 type Host struct {
 	config  Config
 	runtime wazero.Runtime
+	// imports makes what guests may import. A host may never run one.
+	imports func() error
 	cache   *diskCache
 	// ahead is where all modules come from, nil where they are compiled.
 	ahead  *precompiled
@@ -93,9 +95,9 @@ func New(ctx context.Context, config Config) (*Host, error) {
 		settings = settings.WithCompilationCache(compiled)
 	}
 	h.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
-	if err := errors.Join(wasi.Instantiate(ctx, h.runtime), instantiateImports(ctx, h.runtime), instantiateMeter(ctx, h.runtime)); err != nil {
-		return nil, errors.Join(err, h.Close(ctx))
-	}
+	h.imports = sync.OnceValue(func() error {
+		return errors.Join(wasi.Instantiate(h.stopped, h.runtime), instantiateImports(h.stopped, h.runtime), instantiateMeter(h.stopped, h.runtime))
+	})
 	return h, nil
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -21,17 +22,19 @@ type bare struct {
 
 // newBare makes one that begins with an image, which must stay open meanwhile.
 func (m *Module) newBare(ctx context.Context, begin *image.Image, memory *guestMemory) (*bare, error) {
+	compiled, err := m.code()
+	if err = errors.Join(err, m.host.imports()); err != nil {
+		return nil, err
+	}
 	begun, err := begin.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
 	if err != nil {
 		return nil, err
 	}
 	memory.Memory = begun
-	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	// The random source is that of wazero's WASI, which is not used: its own takes long to
+	// seed.
+	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(m.host.random)
 	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return memory })
-	compiled, err := m.code()
-	if err != nil {
-		return nil, err
-	}
 	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocate), compiled, settings)
 	if err != nil {
 		begun.Free()
