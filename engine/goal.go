@@ -129,31 +129,37 @@ func foldMap(m property.Map, deps map[urn.URN]struct{}) property.Map {
 func foldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn.URN) (
 	property.Map, map[string][]urn.URN, []urn.URN,
 ) {
-	all := make(map[urn.URN]struct{})
-	for _, d := range extra {
-		all[d] = struct{}{}
+	byKey := make(map[string]map[urn.URN]struct{})
+	of := func(key string) map[urn.URN]struct{} {
+		if byKey[key] == nil {
+			byKey[key] = make(map[urn.URN]struct{})
+		}
+		return byKey[key]
 	}
-	byKey := make(map[string]map[urn.URN]struct{}, inputs.Len())
-	entries := make([]property.Entry, 0, inputs.Len())
-	for k, v := range inputs.All() {
-		deps := make(map[urn.URN]struct{})
-		entries = append(entries, property.Entry{Key: k, Value: fold(v, deps)})
-		byKey[k] = deps
+	if inputs.ContainsOutputs() { // most have none
+		entries := make([]property.Entry, 0, inputs.Len())
+		for k, v := range inputs.All() {
+			if v.ContainsOutputs() {
+				v = fold(v, of(k))
+			}
+			entries = append(entries, property.Entry{Key: k, Value: v})
+		}
+		inputs = property.NewMap(entries...)
 	}
 	for _, n := range named {
-		if byKey[n.Key] == nil {
-			byKey[n.Key] = make(map[urn.URN]struct{})
-		}
+		deps := of(n.Key)
 		for _, u := range n.URNs {
-			byKey[n.Key][u] = struct{}{}
+			deps[u] = struct{}{}
 		}
 	}
-	propDep := make(map[string][]urn.URN)
+	propDep := make(map[string][]urn.URN, len(byKey))
+	all := slices.Clone(extra)
 	for k, deps := range byKey {
-		maps.Copy(all, deps)
 		if len(deps) > 0 {
 			propDep[k] = slices.Sorted(maps.Keys(deps))
+			all = append(all, propDep[k]...)
 		}
 	}
-	return property.NewMap(entries...), propDep, slices.Sorted(maps.Keys(all))
+	slices.Sort(all)
+	return inputs, propDep, slices.Compact(all)
 }

@@ -38,6 +38,14 @@ func (v Value) ContainsAssets() bool {
 // ContainsAssets reports whether a property is an asset or archive in whole or part.
 func (m Map) ContainsAssets() bool { return Object(m).ContainsAssets() }
 
+// ContainsOutputs reports whether the value is an output, or has one in it.
+func (v Value) ContainsOutputs() bool {
+	return v.contains(func(x Value) bool { return x.kind == KindOutput })
+}
+
+// ContainsOutputs reports whether a value of the map contains an output.
+func (m Map) ContainsOutputs() bool { return Object(m).ContainsOutputs() }
+
 // Dependencies returns the URNs of the resources that the outputs in v come from,
 // sorted and without duplicates.
 func (v Value) Dependencies() []string {
