@@ -76,12 +76,18 @@ func (c *content) view(show func([]byte)) error {
 		show(nil)
 		return nil
 	}
-	memory, err := unix.Mmap(int(c.file.Fd()), 0, int(c.size), unix.PROT_READ, unix.MAP_SHARED)
+	memory, err := c.look()
 	if err != nil {
 		return fmt.Errorf("mapping an image: %w", err)
 	}
 	show(memory)
 	return unix.Munmap(memory)
+}
+
+// look maps the file to be read. Linux before 6.7 lets nobody share a file that cannot be
+// written, not even to read it.
+func (c *content) look() ([]byte, error) {
+	return unix.Mmap(int(c.file.Fd()), 0, int(c.size), unix.PROT_READ, unix.MAP_PRIVATE)
 }
 
 func (c *content) close() error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,8 +62,7 @@ func (c *content) rewrite(m *mapping) error {
 			return errors.Join(errDrop, err)
 		}
 		for ; len(part) > 0; part, at = part[pageEntry:], at+PageSize {
-			entry := binary.NativeEndian.Uint64(part)
-			if entry&(pagePresent|pageSwapped) == 0 || entry&pageFile != 0 {
+			if !written(binary.NativeEndian.Uint64(part)) {
 				continue
 			}
 			if rewritten++; rewritten > mostRewritten {
@@ -74,22 +74,56 @@ func (c *content) rewrite(m *mapping) error {
 	return nil
 }
 
+// written tells whether a private mapping of a file has a page of its own.
+func written(entry uint64) bool {
+	return entry&(pagePresent|pageSwapped) != 0 && entry&pageFile == 0
+}
+
 // open maps the file for rewrite, and opens what tells which pages to rewrite. Without
 // either, pages are dropped.
 func (c *content) open() {
-	if os.Getpagesize() != PageSize {
+	if os.Getpagesize() != PageSize || c.size == 0 {
 		return
 	}
-	shown, err := unix.Mmap(int(c.file.Fd()), 0, int(c.size), unix.PROT_READ, unix.MAP_SHARED)
+	shown, err := c.look()
 	if err != nil {
 		return
 	}
 	pages, err := os.Open("/proc/self/pagemap")
+	if err == nil && !c.tells(pages) {
+		err = errors.Join(errDrop, pages.Close())
+	}
 	if err != nil {
 		_ = unix.Munmap(shown) // it is mapped
 		return
 	}
 	c.shown, c.pages = shown, pages
+}
+
+// tells tries out whether a page is told to be the file's until it is written. What runs
+// programs in place of Linux may have the file and tell something else, and a page that is
+// taken for the file's would go from one configuration to another.
+func (c *content) tells(pages *os.File) bool {
+	page, err := unix.Mmap(int(c.file.Fd()), 0, PageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Munmap(page) }() // it is mapped
+	asTold := func(want bool) bool {
+		var entry [pageEntry]byte
+		at := int64(uintptr(unsafe.Pointer(&page[0])) / PageSize)
+		n, _ := pages.ReadAt(entry[:], at*pageEntry)
+		return n == len(entry) && written(binary.NativeEndian.Uint64(entry[:])) == want
+	}
+	if !asTold(false) {
+		return false
+	}
+	was := page[0]
+	if !asTold(false) { // that it was read changes nothing
+		return false
+	}
+	page[0] = was
+	return asTold(true)
 }
 
 // hide undoes open.
