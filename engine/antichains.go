@@ -16,11 +16,20 @@ import (
 // its successor. There, what is not replaced is taken to depend on the successor
 // alone, but for its provider, which it names with its ID. No resource is ever left out.
 func antichains(resources []*state.Resource) [][]*state.Resource {
-	out := layers(resources, func(*state.Resource, *state.Resource) bool { return true })
+	all := dependenciesAmong(resources, func(_, _ *state.Resource) bool { return true })
+	out := layers(resources, all)
 	left := without(resources, out)
-	successors := layers(left, func(res, dep *state.Resource) bool {
-		return res.Delete || !dep.Delete || dep.Reference() == res.Provider
-	})
+	if len(left) == 0 {
+		return out
+	}
+	// What is left is in circles, or comes after them.
+	circular := make(map[*state.Resource]bool)
+	for _, res := range without(left, layers(left, reverse(left, all))) {
+		circular[res] = true
+	}
+	successors := layers(left, dependenciesAmong(left, func(res, dep *state.Resource) bool {
+		return res.Delete || !dep.Delete || dep.Reference() == res.Provider || !circular[res] || !circular[dep]
+	}))
 	out = append(out, successors...)
 	for _, res := range slices.Backward(without(left, successors)) { // old copies that need each other
 		out = append(out, []*state.Resource{res})
@@ -28,14 +37,17 @@ func antichains(resources []*state.Resource) [][]*state.Resource {
 	return out
 }
 
-// layers is antichains for the dependencies that count. Resources in circles, and
-// what those depend on, are left out.
-func layers(resources []*state.Resource, counts func(res, dep *state.Resource) bool) [][]*state.Resource {
+// edges calls f with all resources that an edge leads to from this one.
+type edges func(from *state.Resource, f func(to *state.Resource))
+
+// dependenciesAmong are the edges from resources to those that they depend on, as far as they
+// count.
+func dependenciesAmong(resources []*state.Resource, counts func(res, dep *state.Resource) bool) edges {
 	byURN := make(map[urn.URN][]*state.Resource, len(resources))
 	for _, res := range resources {
 		byURN[res.URN] = append(byURN[res.URN], res)
 	}
-	dependencies := func(res *state.Resource, f func(dep *state.Resource)) {
+	return func(res *state.Resource, f func(dep *state.Resource)) {
 		dependsOn(res, func(u urn.URN) {
 			for _, dep := range byURN[u] {
 				if dep != res && counts(res, dep) {
@@ -44,13 +56,31 @@ func layers(resources []*state.Resource, counts func(res, dep *state.Resource) b
 			}
 		})
 	}
-	dependents := make(map[*state.Resource]int, len(resources))
+}
+
+// reverse has the edges among resources lead the other way.
+func reverse(resources []*state.Resource, e edges) edges {
+	back := make(map[*state.Resource][]*state.Resource)
+	for _, from := range resources {
+		e(from, func(to *state.Resource) { back[to] = append(back[to], from) })
+	}
+	return func(from *state.Resource, f func(*state.Resource)) {
+		for _, to := range back[from] {
+			f(to)
+		}
+	}
+}
+
+// layers parts resources into groups, each after all groups from which an edge leads to one
+// of it. Resources in circles, and what edges lead to from there, are left out.
+func layers(resources []*state.Resource, e edges) [][]*state.Resource {
+	before := make(map[*state.Resource]int)
 	for _, res := range resources {
-		dependencies(res, func(dep *state.Resource) { dependents[dep]++ })
+		e(res, func(to *state.Resource) { before[to]++ })
 	}
 	var current []*state.Resource
 	for _, res := range resources {
-		if dependents[res] == 0 {
+		if before[res] == 0 {
 			current = append(current, res)
 		}
 	}
@@ -59,9 +89,9 @@ func layers(resources []*state.Resource, counts func(res, dep *state.Resource) b
 		out = append(out, current)
 		var next []*state.Resource
 		for _, res := range current {
-			dependencies(res, func(dep *state.Resource) {
-				if dependents[dep]--; dependents[dep] == 0 {
-					next = append(next, dep)
+			e(res, func(to *state.Resource) {
+				if before[to]--; before[to] == 0 {
+					next = append(next, to)
 				}
 			})
 		}

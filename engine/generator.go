@@ -119,6 +119,14 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	return old, nil
 }
 
+// wentAhead reports whether this run deletes a resource ahead of another's replacement. What
+// depends on it and is left alone keeps it in the state.
+func (g *generator) wentAhead(u urn.URN) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ahead[u] != nil
+}
+
 // takeOver waits until a recorded resource that this run deletes ahead of
 // another's replacement is gone, gives it the URN that it has from now on, and
 // returns how it is recorded then.

@@ -36,3 +36,43 @@ func TestExcludedByNewDependencies(t *testing.T) {
 		}}, Excludes: []string{"e"}, Dependents: true},
 	})
 }
+
+// What goes with a replacement, and stays in the state since what is excluded depends on
+// it, has gone as planned.
+func TestGoneAheadAsPlanned(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "c", Type: plain, Region: true},
+			{Name: "e", Type: plain, From: []int{0}, Owner: 1},
+			{Name: "b", Type: plain, After: []int{1}},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "b", Type: strict},
+			{Name: "c", Type: plain, Key: 2, DeleteFirst: true},
+			{Name: "d", Type: strict, Key: 1, After: []int{0}, Region: true},
+		}}, Excludes: []string{"b"}, Dependents: true},
+	})
+}
+
+// An old copy that is in no circle goes after what may use it, though old copies of
+// others are in one.
+func TestOldCopyOutsideOfACircle(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: plain, Region: true},
+			{Name: "b", Type: plain, From: []int{0}},
+			{Name: "c", Type: vague, Key: 2},
+			{Name: "e", Type: vague, Key: 1, Region: true},
+			{Name: "d", Type: strict, Key: 2},
+			{Name: "f", Type: single, Key: 1, From: []int{1}, DeleteFirst: true, Retain: true},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "f", Type: single, Alias: "c", Ignore: true, Region: true},
+			{Name: "a", Type: plain, Key: 1, From: []int{0}},
+			{Name: "b", Type: vague, Key: 1, From: []int{0, 1}, Retain: true},
+			{Name: "e", Type: single, Key: 2},
+			{Name: "d", Type: strict, From: []int{2, 1}},
+		}}, CrashAt: 5},
+		{Do: "up", Program: modelProgram{Region: 2}},
+	})
+}
