@@ -27,11 +27,23 @@ func antichains(resources []*state.Resource) [][]*state.Resource {
 	for _, res := range without(left, layers(left, reverse(left, all))) {
 		circular[res] = true
 	}
-	successors := layers(left, dependenciesAmong(left, func(res, dep *state.Resource) bool {
+	counts := func(res, dep *state.Resource) bool {
 		return res.Delete || !dep.Delete || dep.Reference() == res.Provider || !circular[res] || !circular[dep]
-	}))
+	}
+	successors := layers(left, dependenciesAmong(left, counts))
 	out = append(out, successors...)
-	for _, res := range slices.Backward(without(left, successors)) { // old copies that need each other
+	// Old copies that need each other go before what they need.
+	var after []*state.Resource
+	for _, res := range slices.Backward(without(left, successors)) {
+		if res.Delete && circular[res] {
+			out = append(out, []*state.Resource{res})
+		} else {
+			after = append(after, res)
+		}
+	}
+	last := layers(after, dependenciesAmong(after, counts))
+	out = append(out, last...)
+	for _, res := range without(after, last) {
 		out = append(out, []*state.Resource{res})
 	}
 	return out

@@ -76,3 +76,20 @@ func TestOldCopyOutsideOfACircle(t *testing.T) {
 		{Do: "up", Program: modelProgram{Region: 2}},
 	})
 }
+
+// Old copies that need each other go before the successor of one of them.
+func TestOldCopiesInACircleGoFirst(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "a", Type: plain},
+			{Name: "f", Type: strict, Key: 1, After: []int{0}},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "f", Type: strict},
+			{Name: "a", Type: plain, Key: 2, From: []int{0}},
+		}}, Half: []string{"update a"}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "a", Type: plain, Key: 2, Alias: "b", Region: true},
+		}}},
+	})
+}

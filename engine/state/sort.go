@@ -28,8 +28,9 @@ func (e *CycleError) Error() string {
 // Sort returns the resources in topological order: the provider, the parent, and
 // the dependencies of a resource come before it. Resources that are in such an
 // order keep it. The error is a *CycleError; then the edges that close a cycle
-// are left out of account. It takes time linear in the resources and their
-// dependencies.
+// are left out of account, as they are without an error among old copies that seem to
+// depend on each other, since which copy each of them means is not recorded. It takes time
+// linear in the resources and their dependencies.
 func Sort(resources []*Resource) ([]*Resource, error) {
 	order, err := sortResources(resources, newIndex(resources))
 	out := make([]*Resource, len(order))
@@ -98,11 +99,14 @@ func sortResources(resources []*Resource, ix index) (order []int, err error) {
 			case open:
 				if err == nil {
 					i := slices.IndexFunc(stack, func(v visit) bool { return v.at == dep })
-					cycle := &CycleError{}
+					cycle, live := &CycleError{}, false
 					for _, v := range stack[i:] {
 						cycle.URNs = append(cycle.URNs, resources[v.at].URN)
+						live = live || !resources[v.at].Delete
 					}
-					err = cycle
+					if live { // an old copy may mean the successor of another
+						err = cycle
+					}
 				}
 			}
 		}
