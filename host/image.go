@@ -105,7 +105,6 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	m.making.Lock()
 	defer m.making.Unlock()
 	if kept := m.kept; kept != nil && !m.made {
-		s.module.host.background(func() { _, _ = s.module.code() }) // which is needed next
 		// One that cannot be read is none: it is only slower without.
 		if base, err := kept(); err == nil {
 			base.base = base

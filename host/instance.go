@@ -53,8 +53,7 @@ type instanceKey struct{}
 
 // start makes an instance, from the module's base image where there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
-	// The code is loaded meanwhile.
-	s.module.host.background(func() { _, _ = s.module.code() })
+	s.module.fetch.Do(func() { s.module.host.background(func() { _, _ = s.module.code() }) })
 	if base := s.baseImage(ctx); base != nil {
 		return s.startFrom(ctx, base)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -22,7 +23,9 @@ type Module struct {
 	Info
 	host *Host
 	// code is the compiled module. One that was installed is loaded with its first instance.
-	code     func() (wazero.CompiledModule, error)
+	code func() (wazero.CompiledModule, error)
+	// fetch has the code loaded while the first instance is being prepared.
+	fetch    sync.Once
 	images   *images
 	spares   spares
 	declared *declaration
