@@ -39,8 +39,7 @@ func (d *deployment) info(s *step) StepInfo {
 // inputLines shows all inputs of a resource that comes or goes.
 func (s *step) inputLines(kind string) []PropertyChange {
 	inputs := s.subject().Inputs
-	now, before := inputs.Entries(), s.shown.Entries()
-	if s.lines == nil || len(now) != len(before) || &now[0] != &before[0] {
+	if s.lines == nil || !inputs.Is(s.shown) {
 		s.lines, s.shown = inputLines(inputs, kind), inputs
 	}
 	return s.lines
