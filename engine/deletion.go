@@ -186,9 +186,10 @@ func (g *generator) registered(u urn.URN) bool {
 }
 
 // goesWith reports whether res needs no deletion of its own, because the
-// resource that it is deleted with is deleted in this run.
+// resource that it is deleted with is deleted in this run. One whose update was cut off may
+// not be deleted with that any more.
 func (g *generator) goesWith(res *state.Resource) bool {
-	if res.DeletedWith == "" {
+	if res.DeletedWith == "" || g.d.pending.isUnsure(res.URN) {
 		return false
 	}
 	g.mu.Lock()

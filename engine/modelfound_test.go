@@ -93,3 +93,21 @@ func TestOldCopiesInACircleGoFirst(t *testing.T) {
 		}}},
 	})
 }
+
+// What an update that was cut off may have taken from its owner does not go with that.
+func TestCutOffFromItsOwner(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "d", Type: strict, Key: 2, DeleteFirst: true},
+			{Name: "b", Type: vague, Key: 2, Owner: 1, Ignore: true},
+			{Name: "a", Type: single, Key: 1},
+			{Name: "c", Type: single, Key: 1, DeleteFirst: true},
+			{Name: "f", Type: strict, Key: 2},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "f", Type: strict, Key: 1, Retain: true, Ignore: true},
+			{Name: "a", Type: vague, Retain: true},
+			{Name: "c", Type: vague, Alias: "b", Retain: true},
+		}}, CrashAt: 8},
+	})
+}
