@@ -34,14 +34,15 @@ func (s setupState) untouched() bool {
 
 // postpone adds a step to the setup of a provider that has no instance. False: the step is to
 // be done now.
-func (p *Provider) postpone(ctx context.Context, method string, do func(context.Context, *canon.Guest) error) bool {
+func (p *Provider) postpone(ctx context.Context, step setupStep) bool {
 	if !p.mayAnswer(ctx) {
 		return false
 	}
+	step.once, step.assets, step.deferral = true, abi.AssetsFrom(ctx), &deferral{}
 	p.setup.changing.Lock()
 	defer p.setup.changing.Unlock()
 	before := p.setup.current()
-	state, _ := before.with(setupStep{method: method, once: true, do: do, assets: abi.AssetsFrom(ctx), deferral: &deferral{}})
+	state, _ := before.with(step)
 	if !before.untouched() || len(state.steps) > maxSetup {
 		return false
 	}
@@ -55,14 +56,21 @@ func (p *Provider) deferHandshake(ctx context.Context, request abi.HandshakeRequ
 		return abi.HandshakeResponse{}, false
 	}
 	response, known := p.module.answers.handshake(request)
-	return response, known && p.postpone(ctx, "handshake", func(ctx context.Context, guest *canon.Guest) error {
-		now, err := guest.Handshake(ctx, request)
-		if err == nil && !sameHandshake(now, response) {
-			err = abi.NewError(abi.ErrorKindInternal,
-				"the provider broke the contract: it answers the handshake in another way than before, though its schema says that it does not")
-		}
-		return err
-	})
+	if !known {
+		return response, false
+	}
+	greets := &saidHandshake{request, response}
+	return response, p.postpone(ctx, setupStep{method: "handshake", do: greets.repeat, greets: greets})
+}
+
+// repeat has an instance shake hands as another one did.
+func (s *saidHandshake) repeat(ctx context.Context, guest *canon.Guest) error {
+	now, err := guest.Handshake(ctx, s.Request)
+	if err == nil && !sameHandshake(now, s.Response) {
+		err = abi.NewError(abi.ErrorKindInternal,
+			"the provider broke the contract: it answers the handshake in another way than before, though its schema says that it does not")
+	}
+	return err
 }
 
 // deferConfigure notes a configuration that the provider would take.
@@ -75,12 +83,12 @@ func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequ
 		!passes(string(request.URN), request.Name, request.Type, request.ID) || !p.crosses(request.Inputs) {
 		return false
 	}
-	return p.postpone(ctx, "configure", func(ctx context.Context, guest *canon.Guest) error {
+	return p.postpone(ctx, setupStep{method: "configure", do: func(ctx context.Context, guest *canon.Guest) error {
 		if err := guest.Configure(ctx, request); !errors.Is(err, abi.ErrUnimplemented) {
 			return err
 		}
 		return nil // it needs none
-	})
+	}})
 }
 
 // late completes the error of a step that was deferred until a method needed it.

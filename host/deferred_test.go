@@ -17,9 +17,10 @@ import (
 
 // shed is a module that says of itself that its setup may be deferred.
 type shed struct {
-	dir    string
-	memory *memory
-	bodies map[string]code
+	dir     string
+	memory  *memory
+	imports []importEntry
+	bodies  map[string]code
 }
 
 // newShed makes one whose schema says so, with these bodies beside its handshake.
@@ -42,11 +43,22 @@ func newShed(t *testing.T, bodies map[string]code) *shed {
 // open makes a provider of the module in a host of its own, as another process does.
 func (s *shed) open(t *testing.T, options host.ProviderOptions) *host.Provider {
 	t.Helper()
+	return s.provide(t, s.load(t), options)
+}
+
+// load loads the module in a host of its own.
+func (s *shed) load(t *testing.T) *host.Module {
+	t.Helper()
 	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(s.dir))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
-	module, err := h.LoadBytes(t.Context(), assembly{bodies: s.bodies, data: s.memory.data}.wasm())
+	module, err := h.LoadBytes(t.Context(), assembly{imports: s.imports, bodies: s.bodies, data: s.memory.data}.wasm())
 	require.NoError(t, err)
+	return module
+}
+
+func (s *shed) provide(t *testing.T, module *host.Module, options host.ProviderOptions) *host.Provider {
+	t.Helper()
 	options.Name = "hand"
 	p, err := module.NewProvider(t.Context(), options)
 	require.NoError(t, err)

@@ -14,7 +14,8 @@ import (
 
 // httpClient sends the requests of one provider, as far as its grants go.
 type httpClient struct {
-	grants    []HTTPGrant
+	grants []HTTPGrant
+	// transport is nil without a grant, as no request is sent then.
 	transport *http.Transport
 	dialer    outward
 }
@@ -23,6 +24,9 @@ type httpClient struct {
 // redirect. roots are the certificates to trust, nil for the system's.
 func newHTTPClient(grants []HTTPGrant, roots *x509.CertPool) *httpClient {
 	c := &httpClient{grants: grants}
+	if len(grants) == 0 {
+		return c
+	}
 	c.dialer.Timeout = dialTimeout
 	for _, g := range grants {
 		c.dialer.granted = append(c.dialer.granted, endpoint{g.Host, g.Port})
@@ -39,7 +43,11 @@ func newHTTPClient(grants []HTTPGrant, roots *x509.CertPool) *httpClient {
 	return c
 }
 
-func (c *httpClient) close() { c.transport.CloseIdleConnections() }
+func (c *httpClient) close() {
+	if c.transport != nil {
+		c.transport.CloseIdleConnections()
+	}
+}
 
 // admit returns the grant that allows the request, and of several the first that has
 // headers to add. It is an error if there is none.

@@ -44,10 +44,11 @@ type images struct {
 
 	// making is held while the base image is made, or read where it is kept. There may be
 	// none.
-	making sync.Mutex
-	kept   func() (*snapshot, error)
-	made   bool
-	base   *snapshot
+	making   sync.Mutex
+	kept     func() (*snapshot, error)
+	made     bool
+	base     *snapshot
+	greeting greeting
 }
 
 // newImages makes those of a module that may leave the layout of its memory to its host.
@@ -83,7 +84,7 @@ func (m *images) fresh() (*snapshot, error) {
 
 // close frees the images. No instance begins any more.
 func (m *images) close() {
-	for _, s := range []*snapshot{m.blank, m.base} {
+	for _, s := range []*snapshot{m.blank, m.greeting.image, m.base} {
 		if s != nil {
 			s.close()
 		}
@@ -128,19 +129,28 @@ const prepareExport = "wizer-initialize"
 // start fails, or does more, has none: each instance starts itself, and tells what goes
 // wrong.
 func (m *Module) makeBase(ctx context.Context) *snapshot {
-	if slices.Contains(m.Exports, prepareExport) {
-		if base := m.donated(ctx, func(i *instance) error {
-			return i.run(ctx, methodStart, func(context.Context) error { return i.callOptional(prepareExport) })
-		}); base != nil {
-			return base
-		}
+	fresh, err := m.images.fresh()
+	if err != nil {
+		return nil
 	}
-	return m.donated(ctx, func(*instance) error { return nil })
+	var base *snapshot
+	if slices.Contains(m.Exports, prepareExport) {
+		base = m.donated(ctx, fresh, func(i *instance) error {
+			return i.run(ctx, methodStart, func(context.Context) error { return i.callOptional(prepareExport) })
+		})
+	}
+	if base == nil {
+		base = m.donated(ctx, fresh, func(*instance) error { return nil })
+	}
+	if base != nil {
+		base.base = base
+	}
+	return base
 }
 
-// donated is the image of an instance that has started and was prepared, nil where that
-// failed or had an effect.
-func (m *Module) donated(ctx context.Context, prepare func(*instance) error) *snapshot {
+// donated is the image of an instance that was granted nothing, began with another image, and
+// was prepared; nil where that failed or had an effect.
+func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*instance) error) *snapshot {
 	var donor sandbox
 	if err := donor.init(ctx, m, m.World, m.World.String(), Grants{}, nil, 1); err != nil {
 		return nil
@@ -151,11 +161,7 @@ func (m *Module) donated(ctx context.Context, prepare func(*instance) error) *sn
 	donor.audit, donor.counters.whole, donor.budget = nil, nil, nil
 	var printed bool
 	donor.logger = slog.New(tellTale{&printed})
-	fresh, err := m.images.fresh()
-	if err != nil {
-		return nil
-	}
-	i, err := donor.startFrom(ctx, fresh)
+	i, err := donor.startFrom(ctx, from)
 	if err != nil {
 		return nil
 	}
@@ -163,12 +169,14 @@ func (m *Module) donated(ctx context.Context, prepare func(*instance) error) *sn
 	if err := prepare(i); err != nil || printed || i.hostCalls > 0 {
 		return nil
 	}
-	base, err := i.snapshot(nil)
-	if err != nil {
-		return nil
+	if from != nil && from.blank {
+		from = nil
 	}
-	base.base = base
-	return base
+	made, err := i.snapshot(from)
+	if err != nil {
+		return nil // it is only slower without
+	}
+	return made
 }
 
 // An instance that makes the base image may take this long, and use that much fuel: a
@@ -262,7 +270,7 @@ func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 
 // instantiate gives the instance a module that begins with the image; nil is as wazero
 // makes it.
-func (i *instance) instantiate(from *snapshot) error {
+func (i *instance) instantiate(ctx context.Context, from *snapshot) error {
 	m := i.sandbox.module
 	b := m.spare(from)
 	if b != nil {
@@ -277,11 +285,12 @@ func (i *instance) instantiate(from *snapshot) error {
 			begin = from.memory
 		}
 		var err error
-		if b, err = m.newBare(i.ctx, begin, i.memory); err != nil {
+		if b, err = m.newBare(ctx, begin, i.memory); err != nil {
 			return err
 		}
 	}
 	i.bare, i.memory, i.module = b, b.memory, b.module
+	i.tank.Connect(i.module)
 	if from == nil {
 		return nil
 	}

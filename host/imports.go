@@ -72,7 +72,7 @@ func (i *instance) grantedImports() canon.Imports {
 		Assets:  i.call.assets,
 		HTTP:    &guestHTTP{client: i.sandbox.http, used: i.used()},
 		TCP:     i.tcp,
-		KV:      guestKV{store: i.sandbox.store, space: spaceOf(i.sandbox.configuredAs()), used: i.used()},
+		KV:      i.sandbox.guestKV(i.used()),
 		Monitor: i.call.monitor,
 	}
 	if imports.Monitor == nil {

@@ -92,12 +92,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
 	err := i.takeMemory(ctx)
 	if err == nil {
-		err = i.run(ctx, methodStart, func(context.Context) error {
-			for _, name := range s.variables {
-				i.used().note("env", name, nil)
-			}
-			return i.initialize()
-		})
+		err = i.begin(ctx)
 	}
 	if err != nil {
 		i.spoiled = true
@@ -127,21 +122,41 @@ func (i *instance) takeMemory(ctx context.Context) error {
 	return nil
 }
 
-func (i *instance) initialize() error {
-	if err := i.instantiate(i.from); err != nil {
-		return err
-	}
-	i.tank.Connect(i.module)
+// begin gives the instance its module, and has it start. One that begins with the image of
+// another one that has started runs nothing for it.
+func (i *instance) begin(ctx context.Context) error {
+	s := i.sandbox
 	begun := i.from != nil && !i.from.blank
-	if !begun {
-		if err := i.callOptional(meter.Start); err != nil {
-			return err
+	if begun {
+		if err := i.instantiate(ctx, i.from); err != nil {
+			return s.failBy(methodStart, abi.ErrorKindUnavailable, err.Error(), err)
+		}
+		i.exports = i.bare.exports
+		if len(s.variables) == 0 {
+			s.counters.count(func(c *Stats) { c.Calls++ })
+			s.counters.cost(methodStart, 0, &i.traffic)
+			return nil
 		}
 	}
-	i.exports = i.bare.exports
-	if begun {
-		return nil
+	return i.run(ctx, methodStart, func(context.Context) error {
+		for _, name := range s.variables {
+			i.used().note("env", name, nil)
+		}
+		if begun {
+			return nil
+		}
+		return i.initialize()
+	})
+}
+
+func (i *instance) initialize() error {
+	if err := i.instantiate(i.ctx, i.from); err != nil {
+		return err
 	}
+	if err := i.callOptional(meter.Start); err != nil {
+		return err
+	}
+	i.exports = i.bare.exports
 	return i.callOptional("_initialize")
 }
 

@@ -41,6 +41,14 @@ func spaceOf(provider urn.URN) string {
 	return strconv.Quote(provider.Type()+"::"+name) + "\n" // there is no other line break in it
 }
 
+func (s *sandbox) guestKV(used uses) guestKV {
+	kv := guestKV{store: s.store, used: used}
+	if kv.store != nil { // else nothing is kept
+		kv.space = spaceOf(s.configuredAs())
+	}
+	return kv
+}
+
 var _ abi.KV = guestKV{}
 
 func (k guestKV) Get(ctx context.Context, key string) (abi.KVItem, error) {

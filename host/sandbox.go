@@ -240,22 +240,23 @@ func (s *sandbox) ready(ctx context.Context, method string, i *instance, state s
 			return nil, err
 		}
 	}
-	repeats := i.applied > 0
-	for i.applied < len(state.steps) {
-		step := state.steps[i.applied]
+	repeats := false
+	for n, step := range state.steps {
 		first := step.first()
-		if err := i.replay(ctx, step); err != nil {
-			i.close()
-			if first {
-				err = late(err, method)
+		if n == i.applied {
+			if err := i.replay(ctx, step); err != nil {
+				i.close()
+				if first {
+					err = late(err, method)
+				}
+				return nil, err
 			}
-			return nil, err
+			i.applied++
 		}
 		if first {
 			step.deferral.done.Store(true)
 		}
 		repeats = repeats || !first
-		i.applied++
 	}
 	if fresh && repeats && i.usable() {
 		s.configured.keep(i)
@@ -278,6 +279,13 @@ func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, er
 		case !errors.Is(err, image.ErrClosed): // another setup has taken its place
 			return nil, err
 		}
+	}
+	if from = s.greeted(ctx, state); from != nil {
+		i, err := s.startFrom(ctx, from)
+		if err == nil {
+			i.generation, i.applied = state.generation, 1
+		}
+		return i, err
 	}
 	i, err := s.start(ctx)
 	if err == nil {

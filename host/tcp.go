@@ -44,7 +44,7 @@ type guestTCP struct {
 var _ abi.TCP = (*guestTCP)(nil)
 
 func newGuestTCP(grants []TCPGrant, used uses) *guestTCP {
-	t := &guestTCP{grants: grants, used: used, open: make(map[abi.TCPConnection]*tcpConnection)}
+	t := &guestTCP{grants: grants, used: used}
 	for _, g := range grants {
 		t.dialer.granted = append(t.dialer.granted, endpoint{g.Host, g.Port})
 	}
@@ -65,6 +65,9 @@ func (t *guestTCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TC
 	t.used.note("tcp", target, err)
 	if err != nil {
 		return 0, err
+	}
+	if t.open == nil {
+		t.open = make(map[abi.TCPConnection]*tcpConnection)
 	}
 	t.last++
 	t.open[t.last] = newTCPConnection(target, conn)

@@ -35,8 +35,8 @@ type Mount struct {
 type FileSystem struct {
 	root   *node
 	mounts []*mount
-	// escape is the error inside those of os.Root for a path that leads outside.
-	// The os package does not export it.
+	// escape is the error inside those of os.Root for a path that leads outside, where
+	// there are mounts. The os package does not export it.
 	escape error
 }
 
@@ -101,8 +101,10 @@ func OpenFileSystem(mounts []Mount) (_ *FileSystem, err error) {
 		}
 		files.mounts = append(files.mounts, at.mount)
 	}
-	_, err = os.OpenInRoot("/", "..")
-	files.escape = cause(err)
+	if len(files.mounts) > 0 {
+		_, err := os.OpenInRoot("/", "..")
+		files.escape = cause(err)
+	}
 	return files, nil
 }
 
