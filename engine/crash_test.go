@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/state"
@@ -174,4 +176,62 @@ func TestUpdateThatWasCutOffIsUndone(t *testing.T) {
 		require.Equal(t, property.String("1"), s.Cloud.Snapshot()["a-1"].Get("key"))
 		require.Zero(t, s.Up(chain(plain, "1")).Total())
 	}
+}
+
+// An update that was cut off may have made an object use another one, or have taken it from
+// its owner. What is deleted next goes by what may be.
+func TestUpdateThatWasCutOffMayHaveItsEffect(t *testing.T) {
+	program := func(of string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			inputs, owner := props("key", of), func(*abi.ResourceOptions) {}
+			for _, name := range []string{"a", "b"} {
+				r, err := p.Custom(plain, name, props())
+				if err != nil {
+					return err
+				}
+				if name == of {
+					inputs = inputs.With("of", r.Out("made"))
+					owner = func(o *abi.ResourceOptions) { o.DeletedWith = r.URN }
+				}
+			}
+			_, err := p.Custom(plain, "c", inputs, owner)
+			return err
+		}
+	}
+	for n, changed := 1, false; !changed; n++ {
+		s := enginetest.NewStack(t, newCloud())
+		s.Edit = func(d *engine.Deployment) { d.Parallel = 1 }
+		s.Up(program("a"))
+		require.True(t, s.CrashAt(n, false, engine.Up, program("b")))
+		changed = s.Cloud.Snapshot()["c-3"].Get("of").Equal(property.String("made of b-2"))
+		if !changed {
+			continue
+		}
+		c := s.Resource("c")
+		require.Equal(t, []urn.URN{s.Resource("a").URN, s.Resource("b").URN}, c.Dependencies)
+		require.Empty(t, c.DeletedWith)
+		s.Cloud.Calls()
+		s.Up(empty)
+		require.Equal(t, "delete c-3", s.Cloud.Calls()[0])
+	}
+}
+
+// An update that failed cleanly leaves what its resource needs as it was.
+func TestUpdateThatFailedNeedsNothingNew(t *testing.T) {
+	program := func(inputs func(a enginetest.Resource) property.Map) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			a, err := p.Custom(plain, "a", props())
+			if err == nil {
+				_, err = p.Custom(plain, "b", inputs(a))
+			}
+			return err
+		}
+	}
+	s := enginetest.NewStack(t, newCloud())
+	s.Up(program(func(enginetest.Resource) property.Map { return props("key", 1) }))
+	before := s.Resource("b")
+	s.Cloud.Hook = func(call string) error { return errors.New("the cloud refuses") }
+	_, err := s.Try(engine.Up, program(func(a enginetest.Resource) property.Map { return props("key", a.Out("made")) }))
+	require.ErrorContains(t, err, "the cloud refuses")
+	require.Equal(t, before, s.Resource("b"))
 }

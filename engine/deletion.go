@@ -186,10 +186,9 @@ func (g *generator) registered(u urn.URN) bool {
 }
 
 // goesWith reports whether res needs no deletion of its own, because the
-// resource that it is deleted with is deleted in this run. One whose update was cut off may
-// not be deleted with that any more.
+// resource that it is deleted with is deleted in this run.
 func (g *generator) goesWith(res *state.Resource) bool {
-	if res.DeletedWith == "" || g.d.pending.isUnsure(res.URN) {
+	if res.DeletedWith == "" {
 		return false
 	}
 	g.mu.Lock()

@@ -54,7 +54,7 @@ func (a *begunAhead) deleted(ctx context.Context) {
 			continue
 		}
 		a.wg.Go(func() {
-			op, err := a.d.begin(ctx, state.OperationDeleting, res)
+			op, err := a.d.begin(ctx, state.OperationDeleting, res, change{})
 			if err != nil {
 				return // the step finds out for itself
 			}

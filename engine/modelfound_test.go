@@ -111,3 +111,26 @@ func TestCutOffFromItsOwner(t *testing.T) {
 		}}, CrashAt: 8},
 	})
 }
+
+// What an update that was cut off may have made use of another resource goes before that.
+func TestCutOffBeforeItsNewDependency(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "d", Type: single, Key: 1},
+			{Name: "c", Type: plain},
+			{Name: "b", Type: strict},
+			{Name: "f", Type: vague, Key: 1, Alias: "a", From: []int{1}},
+			{Name: "e", Type: strict, Key: 2, Retain: true},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: strict, Key: 2, Alias: "e", DeleteFirst: true, Ignore: true},
+			{Name: "c", Type: plain, Key: 1, From: []int{0}, DeleteFirst: true},
+			{Name: "b", Type: strict, Key: 2, Retain: true},
+			{Name: "a", Type: strict, Key: 1, After: []int{0, 1}, DeleteFirst: true, Retain: true, Region: true},
+		}}, Judged: true, CrashAt: 7},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "f", Type: vague, Key: 2, Ignore: true},
+			{Name: "a", Type: strict, Key: 1, After: []int{0}},
+		}}},
+	})
+}

@@ -129,7 +129,7 @@ func (g *generator) planImport(gl *goal, old *state.Resource, provider abi.Provi
 // object as it is; a difference is an error that shows what to write.
 func (d *deployment) applyImport(ctx context.Context, s *step) error {
 	n := s.new
-	op, err := d.begin(ctx, state.OperationImporting, n)
+	op, err := d.begin(ctx, state.OperationImporting, n, change{})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 // change is what a step did to the recorded resources. It is written as one
 // journal entry: all of it or nothing survives a crash.
 type change struct {
+	// begin is an operation that begins with it, nil for none.
+	begin *state.BeginOperation
 	// end is the operation that is over, if any.
 	end operation
 	// add is a resource that is new.
@@ -104,6 +106,16 @@ func (r *recorder) newSerial() state.Serial {
 	return r.next - 1
 }
 
+func (r *recorder) newOp() state.OpID {
+	if r.stack != nil {
+		return r.stack.NextOp()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nextOp++
+	return r.nextOp
+}
+
 // entry is the journal entry of a change, and the serial of what it adds.
 func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err error) {
 	serial := func(res *state.Resource) state.Serial {
@@ -112,6 +124,9 @@ func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err e
 			err = fmt.Errorf("%s changed under the step that is about to record it", res.URN)
 		}
 		return n
+	}
+	if c.begin != nil {
+		entry = append(entry, *c.begin)
 	}
 	if c.end.begun {
 		entry = append(entry, state.EndOperation{Op: c.end.id})
@@ -156,25 +171,15 @@ func (r *recorder) provider(ref string) *state.Resource {
 	return r.providers[ref]
 }
 
-// begin records that an operation is about to change a resource. It returns
-// once that is durable.
-func (d *deployment) begin(ctx context.Context, kind state.OperationType, res *state.Resource) (operation, error) {
-	r := d.recorder
-	if r.stack == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.nextOp++
-		return operation{r.nextOp, true}, nil
-	}
-	op := r.stack.NextOp()
-	err := r.keepExtension(ctx, res)
-	if err == nil {
-		err = r.append(ctx, state.Entry{state.BeginOperation{Op: op, Type: kind, Resource: res}})
-	}
-	if err != nil {
+// begin records that an operation is about to change a resource, and what holds meanwhile.
+// It returns once that is durable.
+func (d *deployment) begin(ctx context.Context, kind state.OperationType, res *state.Resource, meanwhile change) (operation, error) {
+	op := operation{d.recorder.newOp(), true}
+	meanwhile.begin = &state.BeginOperation{Op: op.id, Type: kind, Resource: res}
+	if err := d.record(ctx, meanwhile); err != nil {
 		return operation{}, fmt.Errorf("nothing was done, since the operation could not be recorded: %w", err)
 	}
-	return operation{op, true}, nil
+	return op, nil
 }
 
 // append makes an entry durable, also when the deployment is being cancelled:
@@ -211,6 +216,9 @@ func (d *deployment) record(ctx context.Context, c change) error {
 
 func (r *recorder) record(ctx context.Context, c change) error {
 	err := r.keepExtension(ctx, c.add)
+	if c.begin != nil {
+		err = errors.Join(err, r.keepExtension(ctx, c.begin.Resource))
+	}
 	for _, pair := range c.replace {
 		err = errors.Join(err, r.keepExtension(ctx, pair[1]))
 	}

@@ -195,7 +195,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	if !n.Custom {
 		return d.record(ctx, done)
 	}
-	op, err := d.begin(ctx, state.OperationCreating, n)
+	op, err := d.begin(ctx, state.OperationCreating, n, change{})
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 		err = errNoID
 	}
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.settle(ctx, s, op, resp.ID, resp.State, err)
+	outputs, err := d.settle(ctx, s, change{end: op}, resp.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}
@@ -225,9 +225,9 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 
 // settle takes a provider's answer to a create or update into s.new. It
 // returns the outputs to record, nil where there is nothing to record, in which
-// case the operation was ended or, if its outcome is not known, kept as pending.
+// case the operation was ended with undone or, if its outcome is not known, kept as pending.
 func (d *deployment) settle(
-	ctx context.Context, s *step, op operation, id string, outputs property.Map, err error,
+	ctx context.Context, s *step, undone change, id string, outputs property.Map, err error,
 ) (*property.Map, error) {
 	n := s.new
 	n.InitErrors = nil
@@ -246,7 +246,7 @@ func (d *deployment) settle(
 			n.InitErrors = []string{failure.Message}
 		}
 	default:
-		return nil, errors.Join(err, d.endFailed(ctx, op, err))
+		return nil, errors.Join(err, d.endFailed(ctx, undone, err))
 	}
 	if d.dryRun {
 		outputs = d.previewOutputs(ctx, n, stableOutputs(s, outputs))
@@ -259,13 +259,13 @@ func (d *deployment) settle(
 	return &outputs, err
 }
 
-// endFailed ends an operation that failed cleanly. One whose outcome is not
+// endFailed records the end of an operation that failed cleanly. One whose outcome is not
 // known stays pending, so that what it may have made is not forgotten.
-func (d *deployment) endFailed(ctx context.Context, op operation, cause error) error {
+func (d *deployment) endFailed(ctx context.Context, undone change, cause error) error {
 	if outcomeUnknown(cause) {
 		return nil
 	}
-	return d.record(ctx, change{end: op})
+	return d.record(ctx, undone)
 }
 
 // outcomeUnknown reports whether a failed call may still have had its effect:
@@ -280,40 +280,6 @@ func outcomeUnknown(err error) bool {
 }
 
 var errNoID = errors.New("the provider returned no ID, so whether the resource exists is not known")
-
-func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
-	n := s.new
-	now := d.now()
-	n.ID, n.Created, n.Modified, n.ImportID = s.old.ID, s.old.Created, now, s.old.ImportID
-	if !n.Custom {
-		n.Outputs = s.old.Outputs
-		return d.record(ctx, change{replace: [][2]*state.Resource{{s.old, n}}})
-	}
-	op, err := d.begin(ctx, state.OperationUpdating, n)
-	if err != nil {
-		return err
-	}
-	s.began = op
-	resp, err := s.provider.Update(ctx, abi.UpdateRequest{
-		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID,
-		Olds: s.old.Outputs, News: n.Inputs, OldInputs: s.old.Inputs,
-		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.dryRun,
-	})
-	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.settle(ctx, s, op, n.ID, resp.State, err)
-	if err != nil && outputs == nil {
-		return err
-	}
-	if n.ID != s.old.ID {
-		err = errors.Join(err, fmt.Errorf("provider changed the resource's ID from %q to %q in an update", s.old.ID, n.ID))
-		n.ID = s.old.ID
-	}
-	n.Outputs = *outputs
-	if recordErr := d.record(ctx, change{end: op, replace: [][2]*state.Resource{{s.old, n}}}); recordErr != nil {
-		return errors.Join(err, fmt.Errorf("the resource was updated, but could not be recorded: %w", recordErr))
-	}
-	return err
-}
 
 func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	o := s.old
@@ -332,7 +298,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	op, begun := s.ahead.take(o)
 	if !begun {
 		var err error
-		if op, err = d.begin(ctx, state.OperationDeleting, o); err != nil {
+		if op, err = d.begin(ctx, state.OperationDeleting, o, change{}); err != nil {
 			return err
 		}
 	}
@@ -343,7 +309,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,
 		})
 		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
-			return errors.Join(err, d.endFailed(ctx, op, err))
+			return errors.Join(err, d.endFailed(ctx, change{end: op}, err))
 		}
 		s.ahead.deleted(ctx)
 	}
