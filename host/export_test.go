@@ -16,3 +16,6 @@ func (m *Module) Spares() int {
 
 // EndStale does what the host does from time to time.
 func (h *Host) EndStale() { h.endIdle() }
+
+// Part tells whether there is a part of the module, and whether the whole has taken its place.
+func (m *Module) Part() (has, outgrown bool) { return m.part.code != nil, m.part.outgrown.Load() }

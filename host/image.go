@@ -96,11 +96,16 @@ func (s *snapshot) close() {
 	_ = s.memory.Close()
 }
 
+// beginsWithBase tells whether instances of the sandbox may begin with the base image.
+func (s *sandbox) beginsWithBase() bool {
+	return s.module.images.frozen && s.module.host.config.random == nil && len(s.env) == 0 && len(s.files.Mounts()) == 0
+}
+
 // baseImage is the base image of a module: an instance after its start, which read
 // neither variables nor directories. It is nil where an instance cannot begin with one.
 func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	m := s.module.images
-	if !m.frozen || s.module.host.config.random != nil || len(s.env) > 0 || len(s.files.Mounts()) > 0 {
+	if !s.beginsWithBase() {
 		return nil
 	}
 	m.making.Lock()
@@ -280,12 +285,8 @@ func (i *instance) instantiate(ctx context.Context, from *snapshot) error {
 		}
 		b.memory.instance, b.memory.taken = i, i.memory.taken
 	} else {
-		begin := m.host.empty
-		if from != nil {
-			begin = from.memory
-		}
 		var err error
-		if b, err = m.newBare(ctx, begin, i.memory); err != nil {
+		if b, err = m.newBare(ctx, from, i.memory); err != nil {
 			return err
 		}
 	}

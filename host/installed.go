@@ -34,8 +34,9 @@ type record struct {
 	Frozen, Detached bool
 	// Base is nil where there is no base image.
 	Base *recordedBase
-	// Hollow is the module without its code.
-	Hollow []byte
+	// Hollow is the module without its code, and Part the hollow module of its part, nil where
+	// it has none.
+	Hollow, Part []byte
 }
 
 type recordedBase struct {
@@ -45,7 +46,7 @@ type recordedBase struct {
 
 const (
 	// recordVersion changes with what is recorded, and with what admission looks at.
-	recordVersion = 3
+	recordVersion = 4
 	// codeSection is the custom section of a hollow module that tells its code's hash.
 	codeSection = meter.Module + "/code"
 
@@ -126,13 +127,20 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 		}
 	}
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
-		compiled, err := from.load(r.Hollow, func() (wazero.CompiledModule, error) { return h.compileCached(r.Hollow) })
+		compiled, err := h.loadCode(from, r.Hollow)
 		if err != nil {
 			return nil, from.spoiled(name, err)
 		}
 		return compiled, nil
 	})
+	if r.Part != nil {
+		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, r.Part) })
+	}
 	return m, nil
+}
+
+func (h *Host) loadCode(from kept, hollow []byte) (wazero.CompiledModule, error) {
+	return from.load(hollow, func() (wazero.CompiledModule, error) { return h.compileCached(hollow) })
 }
 
 // compileCached makes a module of machine code that wazero finds in its files.
@@ -159,33 +167,41 @@ func (h *Host) readWhole(from kept, name, suffix string) (*image.Image, error) {
 // install compiles a module, and keeps what it takes to have it without that the next
 // time. What cannot be kept is compiled all the same.
 func (h *Host) install(ctx context.Context, m *Module, metered []byte) error {
-	compile := func(wasm []byte) func() (wazero.CompiledModule, error) {
-		return func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, wasm) }
-	}
 	if h.cache == nil {
-		compiled, err := compile(metered)()
+		compiled, err := h.runtime.CompileModule(ctx, metered)
 		m.code = compiledTo(compiled)
 		return err
 	}
-	sum := sha256.Sum256(metered)
-	hollow, err := wasmfile.Hollow(metered, codeSection, sum[:])
-	if err != nil {
-		return err
-	}
-	compiled, err := h.cache.compile(hollow, compile(metered), compile(hollow))
+	rehearsal := h.beginRehearsal(m, metered)
+	defer rehearsal.end()
+	compiled, hollow, err := h.compileKept(ctx, metered)
 	if err != nil {
 		return err
 	}
 	m.code = compiledTo(compiled)
 	if h.config.random == nil { // else it has no base image, which others would miss
-		h.record(m, hollow)
+		h.record(ctx, m, hollow, rehearsal)
 	}
 	return nil
 }
 
+// compileKept compiles a module, and keeps its code. It answers the hollow module, too, by
+// which the code is found again.
+func (h *Host) compileKept(ctx context.Context, wasm []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
+	sum := sha256.Sum256(wasm)
+	if hollow, err = wasmfile.Hollow(wasm, codeSection, sum[:]); err != nil {
+		return nil, nil, err
+	}
+	compile := func(wasm []byte) func() (wazero.CompiledModule, error) {
+		return func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, wasm) }
+	}
+	compiled, err = h.cache.compile(hollow, compile(wasm), compile(hollow))
+	return compiled, hollow, err
+}
+
 // record writes the record of a module that was compiled. Where it cannot be written,
 // the module is compiled again the next time.
-func (h *Host) record(m *Module, hollow []byte) {
+func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *rehearsal) {
 	if m.images.frozen {
 		m.images.base, m.images.made = m.makeBase(h.stopped), true
 	}
@@ -199,10 +215,29 @@ func (h *Host) record(m *Module, hollow []byte) {
 	if base := m.images.base; base != nil {
 		r.Base = &recordedBase{Globals: base.globals, Elapsed: base.elapsed}
 		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
+		r.Part = h.keepPart(ctx, rehearsal)
 	}
 	if text, failed := json.Marshal(r); err == nil && failed == nil {
 		_ = h.cache.write(name+recordSuffix, text)
 	}
+}
+
+// keepPart compiles and keeps the part of a module, of which it answers the hollow module; nil
+// where it has none.
+func (h *Host) keepPart(ctx context.Context, of *rehearsal) []byte {
+	if of == nil {
+		return nil
+	}
+	small := of.part(ctx)
+	if small == nil {
+		return nil
+	}
+	compiled, hollow, err := h.compileKept(ctx, small)
+	if err != nil {
+		return nil // it is only slower without
+	}
+	_ = compiled.Close(ctx) // this process has the whole module
+	return hollow
 }
 
 func (h *Host) writeImage(name string, of *image.Image) error {

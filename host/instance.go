@@ -43,6 +43,8 @@ type instance struct {
 	generation int
 	applied    int
 	spoiled    bool
+	// outgrown is set where it was of a part of the module that did not have all that was called.
+	outgrown bool
 	// stale is set where it was idle when stale instances were last looked for.
 	stale bool
 	// nested counts exports that run inside of themselves.
@@ -53,7 +55,7 @@ type instanceKey struct{}
 
 // start makes an instance, from the module's base image where there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
-	s.module.fetch.Do(func() { s.module.host.background(func() { _, _ = s.module.code() }) })
+	s.module.fetch.Do(func() { s.module.host.background(s.fetchCode) })
 	if base := s.baseImage(ctx); base != nil {
 		return s.startFrom(ctx, base)
 	}
@@ -71,7 +73,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		return nil, s.gone(methodStart)
 	}
 	// The first instance loads the code, which is not to count as what the guest does.
-	if _, err := s.module.code(); err != nil {
+	if _, _, err := s.module.codeFor(from); err != nil {
 		s.release()
 		s.module.host.live.Done()
 		return nil, s.fail(methodStart, abi.ErrorKindUnavailable, err.Error())
@@ -247,10 +249,16 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	i.tank.Begin(limits.fuel)
 	i.traffic.begin(&s.module.host.buffers)
 	err := do(r.soft)
-	err = i.failure(r, err)
+	if i.outgrows(r, err) {
+		err = errPart
+	} else {
+		err = i.failure(r, err)
+	}
 	i.traffic.end(&s.module.host.buffers)
-	s.counters.cost(method, i.tank.Used(), &i.traffic)
-	s.ended(r, err)
+	if err != errPart {
+		s.counters.cost(method, i.tank.Used(), &i.traffic)
+		s.ended(r, err)
+	}
 	i.output.end()
 	if r.soft.Err() != nil {
 		i.spoiled = true
@@ -289,7 +297,7 @@ func (i *instance) close() {
 	i.sandbox.budget.free(i.sandbox, taken)
 	i.sandbox.counters.count(func(c *Stats) {
 		c.Instances--
-		if !i.usable() {
+		if !i.usable() && !i.outgrown {
 			c.Dropped++
 		}
 	})

@@ -24,6 +24,7 @@ type Module struct {
 	host *Host
 	// code is the compiled module. One that was installed is loaded with its first instance.
 	code func() (wazero.CompiledModule, error)
+	part firstPart
 	// fetch has the code loaded while the first instance is being prepared.
 	fetch    sync.Once
 	images   *images

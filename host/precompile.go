@@ -46,6 +46,14 @@ func (m *Module) precompile(dir string) error {
 	if err := json.Unmarshal(files[name+recordSuffix], &r); err != nil {
 		return fmt.Errorf("reading the host's cache: %w", err)
 	}
+	if r.Part != nil { // all of the code is read in any case, to see that it is not damaged
+		r.Part = nil
+		text, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		files[name+recordSuffix] = text
+	}
 	var codeName string
 	var code []byte
 	err := h.cache.code(h.cache.entry(r.Hollow), func(name string, content []byte) error {

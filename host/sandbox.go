@@ -171,12 +171,17 @@ func (s *sandbox) release() {
 func call[Q, R any](ctx context.Context, s *sandbox, method string, request Q,
 	do func(*canon.Guest, context.Context, Q) (R, error),
 ) (response R, err error) {
-	i, err := s.take(ctx, method)
-	if err != nil {
-		return response, err
+	for {
+		i, err := s.take(ctx, method)
+		if err != nil {
+			return response, err
+		}
+		response, err = callIn(ctx, i, method, request, do)
+		s.put(i)
+		if err != errPart {
+			return response, err
+		}
 	}
-	defer s.put(i)
-	return callIn(ctx, i, method, request, do)
 }
 
 // callIn runs one method in an instance that the caller has to itself. An error comes
@@ -229,6 +234,16 @@ func (s *sandbox) takeWith(ctx context.Context, method string, state setupState)
 // ready brings an instance to a state of the setup. It starts one where it has none, or
 // one that is set up in another way or further.
 func (s *sandbox) ready(ctx context.Context, method string, i *instance, state setupState) (*instance, error) {
+	for {
+		ready, err := s.setUp(ctx, method, i, state)
+		if err != errPart {
+			return ready, err
+		}
+		i = nil // it was closed
+	}
+}
+
+func (s *sandbox) setUp(ctx context.Context, method string, i *instance, state setupState) (*instance, error) {
 	if i != nil && (i.generation != state.generation || i.applied > len(state.steps)) {
 		i.close()
 		i = nil
@@ -246,7 +261,7 @@ func (s *sandbox) ready(ctx context.Context, method string, i *instance, state s
 		if n == i.applied {
 			if err := i.replay(ctx, step); err != nil {
 				i.close()
-				if first {
+				if first && err != errPart {
 					err = late(err, method)
 				}
 				return nil, err
@@ -341,6 +356,10 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 	s.mu.Unlock()
 	var failures []error
 	for _, i := range s.instances.takeIdle() {
+		if i.bare.partial { // it cannot hold anything
+			i.close()
+			continue
+		}
 		s.budget.enter()
 		err := i.run(ctx, "cancel", func(ctx context.Context) error { return do(i.guest, ctx) })
 		if err != nil && !errors.Is(err, abi.ErrUnimplemented) {

@@ -84,18 +84,22 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method string, once bo
 		return response, s.fail(method, abi.ErrorKindInvalidArgument,
 			fmt.Sprintf("it was set up %d times already", maxSetup))
 	}
-	// The instance gets what came before the step, and nothing else.
-	i, err := s.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
-	if err != nil {
-		return response, err
+	for {
+		// The instance gets what came before the step, and nothing else.
+		i, err := s.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
+		if err != nil {
+			return response, err
+		}
+		response, err = callIn(ctx, i, method, request, do)
+		if err != nil {
+			i.spoiled = true // it may be set up in part
+		} else {
+			i.applied = at + 1
+			s.setup.set(state)
+		}
+		s.put(i)
+		if err != errPart {
+			return response, err
+		}
 	}
-	defer s.put(i)
-	response, err = callIn(ctx, i, method, request, do)
-	if err != nil {
-		i.spoiled = true // it may be set up in part
-		return response, err
-	}
-	i.applied = at + 1
-	s.setup.set(state)
-	return response, nil
 }

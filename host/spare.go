@@ -18,13 +18,20 @@ type bare struct {
 	module  api.Module
 	memory  *guestMemory
 	exports []export // as in the ExportTable of the module's world
+	// partial is set where it has a part of the module's code, see [firstPart].
+	partial bool
 }
 
-// newBare makes one that begins with an image, which must stay open meanwhile.
-func (m *Module) newBare(ctx context.Context, begin *image.Image, memory *guestMemory) (*bare, error) {
-	compiled, err := m.code()
+// newBare makes one that begins with an image, which must stay open meanwhile; nil is as
+// wazero makes it.
+func (m *Module) newBare(ctx context.Context, from *snapshot, memory *guestMemory) (*bare, error) {
+	compiled, partial, err := m.codeFor(from)
 	if err = errors.Join(err, m.host.imports()); err != nil {
 		return nil, err
+	}
+	begin := m.host.empty
+	if from != nil {
+		begin = from.memory
 	}
 	begun, err := begin.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
 	if err != nil {
@@ -41,7 +48,7 @@ func (m *Module) newBare(ctx context.Context, begin *image.Image, memory *guestM
 		return nil, err
 	}
 	table := m.World.ExportTable()
-	b := &bare{module, memory, make([]export, len(table))}
+	b := &bare{module: module, memory: memory, exports: make([]export, len(table)), partial: partial}
 	for n := range table {
 		b.exports[n].name = table[n].Name
 	}
@@ -88,6 +95,10 @@ func (m *Module) spare(from *snapshot) *bare {
 		b = s.ready[last]
 		s.ready = s.ready[:last]
 	}
+	if b != nil && b.partial && m.part.outgrown.Load() {
+		b.close()
+		b = nil
+	}
 	// Most modules are used by one instance only, and need none.
 	if s.begun && len(s.ready) == 0 && !s.making && !s.closed {
 		s.making = m.host.background(func() { m.makeSpare(from.base) })
@@ -97,7 +108,7 @@ func (m *Module) spare(from *snapshot) *bare {
 }
 
 func (m *Module) makeSpare(base *snapshot) {
-	b, err := m.newBare(m.host.stopped, base.memory, &guestMemory{})
+	b, err := m.newBare(m.host.stopped, base, &guestMemory{})
 	if err == nil && !m.spares.put(b) {
 		b.close()
 	}
@@ -120,7 +131,7 @@ func (s *spares) put(b *bare) bool {
 // recycle makes a bare of one whose instance has ended, began with this image, and serves
 // nothing. False: it has become another, or is not needed.
 func (m *Module) recycle(b *bare, from *snapshot) bool {
-	if from == nil || from.base == nil || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
+	if from == nil || from.base == nil || b.partial && m.part.outgrown.Load() || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
 		return false
 	}
 	if b.memory.Restore() != nil {

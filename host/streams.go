@@ -111,7 +111,7 @@ func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) 
 
 func (p *Provider) beginStream(ctx context.Context, method string, request abi.InvokeRequest) (*stream, error) {
 	declared := p.declaredFunction(ctx, request.Token)
-	i, err := p.take(ctx, method)
+	i, err := p.takeWhole(ctx, method)
 	if err != nil {
 		return nil, err
 	}

@@ -325,7 +325,7 @@ func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
 	}
 	g := r.generator(Configuration, 0)
 	for _, p := range r.schema.Config.Missing(config) {
-		config = config.With(p.Name, g.property(p))
+		config = config.With(p.Name, g.Property(p))
 	}
 	response, err := ask(ctx, r.first, abi.Provider.CheckConfig, r.checkRequest(Configuration, r.providerType(), config, nil, seed))
 	switch {

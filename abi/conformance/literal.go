@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/madeup"
 )
 
 // In files of cases, values are written as JSON or YAML have them. What these lack is
@@ -242,7 +243,7 @@ func assetOf(members map[string]any) (property.Value, error) {
 		}
 	}
 	if a.Source == property.SourceText && a.Hash == "" {
-		a = textAsset(a.Text)
+		a = madeup.TextAsset(a.Text)
 	}
 	return property.AssetOf(a), nil
 }

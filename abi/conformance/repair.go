@@ -4,6 +4,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/madeup"
 )
 
 // repairer changes generated inputs that a provider refuses, by what it says: schemas
@@ -11,7 +12,7 @@ import (
 type repairer struct {
 	object *schema.Object
 	// make makes up values, and again whole inputs.
-	make  *generator
+	make  *madeup.Generator
 	again func(attempt int) property.Map
 	// secret says that all inputs are secret.
 	secret bool
@@ -62,7 +63,7 @@ func (r *repairer) repaired(inputs property.Map, paths []string) (property.Map, 
 			r.dropped[name] = true
 			return inputs.Without(name), true
 		case !inputs.Has(name) && !r.dropped[name]:
-			v := r.make.property(p)
+			v := r.make.Property(p)
 			if r.secret {
 				v = property.Secret(v)
 			}

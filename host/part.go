@@ -1,0 +1,84 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Of a provider written in Go, a tenth of the code runs until its first calls are answered. All
+// of it is 20 MB of machine code, which wazero takes 20 ms to load. So the cache also keeps
+// a part of each module: the functions that ran in a rehearsal, when it was installed. What
+// else there is traps at once. Instances of a process begin with the part; where one traps, it
+// ends, and its call is made again with the whole module, as later ones are.
+//
+// A call can be made again since it has done nothing yet that anybody could notice: the part
+// can import nothing that has an effect. And an instance has nothing to lose, since all that it
+// knows is the image that it began with, its setup, and what it has made of calls that were
+// answered, which any instance may lose between two calls. A stream, whose instance must
+// stay, begins with the whole module.
+
+// firstPart is the part of a module that is loaded first.
+type firstPart struct {
+	// code is nil where there is no part.
+	code func() (wazero.CompiledModule, error)
+	// outgrown is set once the whole module is needed.
+	outgrown atomic.Bool
+}
+
+// errPart is a call that needs more than the part of the module. It is made again with the
+// whole, and so nobody outside of the package sees it.
+var errPart = errors.New("the whole module is needed")
+
+// codeFor answers the code for an instance that begins with the image, and whether it is a
+// part.
+func (m *Module) codeFor(from *snapshot) (code wazero.CompiledModule, partial bool, err error) {
+	if m.part.code != nil && from != nil && from.base != nil && !m.part.outgrown.Load() {
+		if code, err := m.part.code(); err == nil {
+			return code, true, nil
+		}
+		m.part.outgrown.Store(true) // it is only slower without
+	}
+	code, err = m.code()
+	return code, false, err
+}
+
+// fetchCode loads what the first instance needs.
+func (s *sandbox) fetchCode() {
+	if part := &s.module.part; part.code != nil && s.beginsWithBase() && !part.outgrown.Load() {
+		_, _ = part.code() // who needs it gets the error, too
+		return
+	}
+	_, _ = s.module.code()
+}
+
+// outgrows tells whether a call has failed for want of the whole module. The instance must
+// not serve again then.
+func (i *instance) outgrows(r *running, err error) bool {
+	if _, answered := errors.AsType[*abi.Error](err); answered || !isTrap(err) || r.hard.Err() != nil || i.bare == nil || !i.bare.partial {
+		return false
+	}
+	i.outgrow()
+	return true
+}
+
+func (i *instance) outgrow() {
+	i.sandbox.module.part.outgrown.Store(true)
+	i.outgrown, i.spoiled = true, true
+}
+
+// takeWhole is take for an instance that must not be replaced by another.
+func (s *sandbox) takeWhole(ctx context.Context, method string) (*instance, error) {
+	for {
+		i, err := s.take(ctx, method)
+		if err != nil || !i.bare.partial {
+			return i, err
+		}
+		i.outgrow()
+		s.put(i)
+	}
+}

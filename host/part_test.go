@@ -1,0 +1,117 @@
+package host_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/host"
+)
+
+// partly makes a provider of the probe in a host that has found it installed.
+func partly(t *testing.T, options host.ProviderOptions) *host.Provider {
+	t.Helper()
+	needsCompiler(t)
+	provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
+	p := provide(t, newHost(t, host.NewConfig()), options)
+	checkThing(t, p)
+	has, outgrown := p.Module().Part()
+	require.True(t, has)
+	require.False(t, outgrown, "a Check takes no more than the part")
+	return p
+}
+
+func checkThing(t *testing.T, p *host.Provider) {
+	t.Helper()
+	inputs := property.MapOf(map[string]property.Value{"text": property.String("x")})
+	checked, err := p.Check(t.Context(), abi.CheckRequest{
+		URN: "urn:pulumi:dev::test::probe:index:Thing::x", Name: "x", Type: "probe:index:Thing", News: inputs, RandomSeed: make([]byte, 32),
+	})
+	require.NoError(t, err)
+	require.Empty(t, checked.Failures)
+	require.True(t, checked.Inputs.Equal(inputs))
+}
+
+// What a part of a module cannot do is done by the whole, once, and as if there were no part.
+func TestThePartOfAModuleIsOutgrown(t *testing.T) {
+	outgrown := func(t *testing.T, p *host.Provider) {
+		t.Helper()
+		_, outgrown := p.Module().Part()
+		require.True(t, outgrown)
+		checkThing(t, p)
+	}
+	t.Run("by what has an effect, which happens once", func(t *testing.T) {
+		logged := &records{}
+		p := partly(t, host.ProviderOptions{Logger: logged.logger(), Lenient: true})
+		mustDo(t, p, "log", "said")
+		outgrown(t, p)
+		require.Len(t, logged.lines(), 5, "one for each level")
+		require.Zero(t, p.Stats().Dropped)
+		require.Empty(t, p.Stats().Failures)
+	})
+	t.Run("by another method, in an instance that is set up alike", func(t *testing.T) {
+		p := partly(t, host.ProviderOptions{Lenient: true})
+		require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{
+			Inputs: property.MapOf(map[string]property.Value{"greeting": property.String("hello")}),
+		}))
+		require.Equal(t, "hello", mustDo(t, p, "greeting").answer)
+		outgrown(t, p)
+	})
+	t.Run("by a crash, which tells where it was", func(t *testing.T) {
+		p := partly(t, host.ProviderOptions{Lenient: true})
+		e := failure(t, p, "crash", "on purpose")
+		require.Contains(t, e.Message, "panic: on purpose\n  at main.")
+		outgrown(t, p)
+		require.Equal(t, map[host.Failure]uint64{host.FailureTrap: 1}, p.Stats().Failures)
+		require.EqualValues(t, 1, p.Stats().Dropped)
+	})
+	t.Run("by a stream, which stays in its instance", func(t *testing.T) {
+		p := partly(t, host.ProviderOptions{Lenient: true})
+		_, err := p.StreamInvoke(t.Context(), abi.InvokeRequest{Token: "probe:index:none"})
+		require.ErrorIs(t, err, abi.ErrUnimplemented)
+		outgrown(t, p)
+	})
+	t.Run("by the end of an instance of it, after which others have no part", func(t *testing.T) {
+		p := partly(t, host.ProviderOptions{Lenient: true})
+		other, err := p.Module().NewProvider(t.Context(), host.ProviderOptions{Name: "probe", Lenient: true})
+		require.NoError(t, err)
+		defer other.Close()
+		checkThing(t, other)
+		mustDo(t, p, "nothing")
+		outgrown(t, other)
+		require.NoError(t, other.Cancel(t.Context()))
+		checkThing(t, other)
+		mustDo(t, other, "nothing")
+	})
+}
+
+// A part that is damaged is none.
+func TestADamagedPartIsNotUsed(t *testing.T) {
+	needsCompiler(t)
+	provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(scratch, "cache"))))
+	require.NoError(t, os.Chmod(dir, 0o700))
+	codes, err := filepath.Glob(filepath.Join(dir, "*.code"))
+	require.NoError(t, err)
+	for _, code := range codes {
+		info, err := os.Stat(code)
+		require.NoError(t, err)
+		if info.Size() < 10<<20 { // of the whole it is 17 MB
+			require.NoError(t, os.WriteFile(code, []byte("damaged"), 0o600))
+		}
+	}
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close(context.Background())) }()
+	p := provide(t, h, host.ProviderOptions{Lenient: true})
+	checkThing(t, p)
+	has, outgrown := p.Module().Part()
+	require.True(t, has)
+	require.True(t, outgrown)
+}

@@ -1,0 +1,228 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/madeup"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/part"
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+const (
+	// leastToPart is from what size on a module has a part, in bytes: machine code of some
+	// 5 MB, which takes 5 ms to load.
+	leastToPart = 1 << 20
+	// rehearsalTime is for how long calls are rehearsed, which take the interpreter 10 ms each.
+	rehearsalTime = time.Second
+	// rehearsedTypes is how many types of resource are rehearsed.
+	rehearsedTypes = 20
+)
+
+// rehearsal finds out which functions of a module run when it is asked for the first time. It
+// is run by the interpreter, which can tell, on a host of its own where nothing is granted.
+type rehearsal struct {
+	metered []byte
+	host    *Host
+	module  *Module
+	ready   chan struct{} // closed when the interpreter has the module, or failed
+	err     error
+	// ran are the functions that ran, by index.
+	ran []bool
+}
+
+// beginRehearsal prepares the rehearsal of a module that is being installed, nil where it is
+// to have no part. end must be called.
+func (h *Host) beginRehearsal(m *Module, metered []byte) *rehearsal {
+	if !m.images.frozen || m.World != canon.WorldProvider || len(metered) < leastToPart {
+		return nil
+	}
+	r := &rehearsal{metered: metered, ready: make(chan struct{})}
+	config := h.config
+	config.interpreter, config.cacheDir, config.precompiled, config.audit = true, "", "", nil
+	if r.host, r.err = New(experimental.WithFunctionListenerFactory(h.stopped, r), config); r.err != nil {
+		close(r.ready)
+		return r
+	}
+	go func() {
+		defer close(r.ready)
+		var compiled wazero.CompiledModule
+		if compiled, r.err = r.host.runtime.CompileModule(r.host.stopped, metered); r.err == nil {
+			r.module = r.host.newModule(m.Info)
+			r.module.code, r.module.images = compiledTo(compiled), m.images
+		}
+	}()
+	return r
+}
+
+func (r *rehearsal) end() {
+	if r == nil {
+		return
+	}
+	<-r.ready
+	if r.host != nil {
+		_ = r.host.Close(context.Background()) // it has nothing to lose
+	}
+}
+
+// NewFunctionListener implements [experimental.FunctionListenerFactory].
+func (r *rehearsal) NewFunctionListener(f api.FunctionDefinition) experimental.FunctionListener {
+	if f.GoFunction() != nil {
+		return nil
+	}
+	index := int(f.Index())
+	r.ran = append(r.ran, make([]bool, max(0, index+1-len(r.ran)))...)
+	return experimental.FunctionListenerFunc(func(context.Context, api.Module, api.FunctionDefinition, []uint64, experimental.StackIterator) {
+		r.ran[index] = true
+	})
+}
+
+// part answers a module of what runs in the rehearsal, nil where that is none worth having.
+func (r *rehearsal) part(ctx context.Context) []byte {
+	if <-r.ready; r.err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
+	defer cancel()
+	if r.perform(ctx) != nil {
+		return nil
+	}
+	whole, err := wasmfile.Read(r.metered, wasmfile.Limits(r.host.config.moduleLimits))
+	if err != nil {
+		return nil // the rewriter has added more than the module may have
+	}
+	var imported []wasmfile.Import
+	for _, i := range whole.Imports {
+		if i.Kind == api.ExternTypeFunc {
+			imported = append(imported, i)
+		}
+	}
+	small := part.Of(whole, func(function int) bool {
+		if function < len(imported) {
+			return harmless(imported[function])
+		}
+		return function < len(r.ran) && r.ran[function]
+	})
+	if len(small) > len(r.metered)/2 {
+		return nil
+	}
+	return small
+}
+
+// harmless tells whether nobody can notice that a guest has called an imported function twice.
+func harmless(i wasmfile.Import) bool {
+	switch i.Module {
+	case meter.Module:
+		return true
+	case wasi.ModuleName:
+		switch i.Name {
+		case "args_get", "args_sizes_get", "environ_get", "environ_sizes_get", "clock_res_get", "clock_time_get", "random_get", "sched_yield":
+			return true
+		}
+		return false
+	}
+	return strings.HasPrefix(i.Module, canon.Package+"/control@")
+}
+
+// perform makes the calls of an engine that finds nothing changed, and of a preview. What the
+// provider answers makes no difference.
+func (r *rehearsal) perform(ctx context.Context) error {
+	declared, err := r.schema(ctx)
+	if err != nil {
+		return err
+	}
+	if declared.Deferred {
+		clear(r.ran) // hosts know the schema when they load the part
+	}
+	p, shaken, err := r.introduced(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	make := &madeup.Generator{
+		Random: rand.New(rand.NewPCG(1, 1)), Optional: func() bool { return true },
+		References: shaken.Features&abi.FeaturesResourceReferences != 0,
+	}
+	kind := "pulumi:providers:" + shaken.Name
+	u := urn.New("rehearsal", "rehearsal", "", kind, "default")
+	config := make.Object(&declared.Config)
+	checked, err := p.CheckConfig(ctx, abi.CheckRequest{URN: u, Name: "default", Type: kind, News: config})
+	if err == nil && len(checked.Failures) == 0 {
+		config = checked.Inputs
+	}
+	_ = p.Configure(ctx, abi.ConfigureRequest{URN: u, Name: "default", Type: kind, ID: "1", Inputs: config})
+	for n, resource := range declared.Resources {
+		if n == rehearsedTypes || ctx.Err() != nil {
+			break
+		}
+		if !resource.Component {
+			rehearse(ctx, p, resource, make)
+		}
+	}
+	return nil
+}
+
+// introduced is a provider of the module after its handshake.
+func (r *rehearsal) introduced(ctx context.Context) (p *Provider, shaken abi.HandshakeResponse, err error) {
+	if p, err = r.module.NewProvider(ctx, ProviderOptions{Instances: 1, Lenient: true, AskGuest: true}); err != nil {
+		return nil, shaken, err
+	}
+	p.donates = true
+	shaken, err = p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.FeaturesSecrets |
+		abi.FeaturesResourceReferences | abi.FeaturesOutputs | abi.FeaturesAutonaming | abi.FeaturesPreview})
+	if err != nil {
+		return nil, shaken, errors.Join(err, p.Close())
+	}
+	return p, shaken, nil
+}
+
+func (r *rehearsal) schema(ctx context.Context) (*schema.Package, error) {
+	p, _, err := r.introduced(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	response, err := p.GetSchema(ctx, abi.GetSchemaRequest{})
+	if err != nil {
+		return nil, err
+	}
+	return schemajson.Parse([]byte(response.Schema))
+}
+
+// rehearse asks for a resource as if it did not change, did change, and was new.
+func rehearse(ctx context.Context, p abi.Provider, resource *schema.Resource, make *madeup.Generator) {
+	u := urn.New("rehearsal", "rehearsal", "", resource.Token, "it")
+	seed := [32]byte{1}
+	check := func(inputs property.Map, olds *property.Map) property.Map {
+		answer, err := p.Check(ctx, abi.CheckRequest{URN: u, Name: "it", Type: resource.Token, Olds: olds, News: inputs, RandomSeed: seed[:]})
+		if err == nil && len(answer.Failures) == 0 {
+			return answer.Inputs
+		}
+		return inputs
+	}
+	olds := check(make.Object(&resource.Inputs), nil)
+	state := make.Object(&resource.Outputs)
+	for name, v := range olds.All() { // most states repeat the inputs
+		state = state.With(name, v)
+	}
+	for _, inputs := range []property.Map{olds, make.Object(&resource.Inputs)} {
+		news := check(inputs, &olds)
+		_, _ = p.Diff(ctx, abi.DiffRequest{URN: u, Name: "it", Type: resource.Token, ID: "1", Olds: state, News: news, OldInputs: olds})
+	}
+	_, _ = p.Create(ctx, abi.CreateRequest{URN: u, Name: "it", Type: resource.Token, Inputs: olds, Preview: true})
+}

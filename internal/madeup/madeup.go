@@ -1,0 +1,135 @@
+// Package madeup makes up values that fit a schema.
+package madeup
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"math/rand/v2"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Generator makes up values. The same random numbers give the same values.
+type Generator struct {
+	Random *rand.Rand
+	// Optional says whether an optional property is given.
+	Optional func() bool
+	// References is set where resources may be told by reference, and not only by ID.
+	References bool
+
+	// depth counts the objects around the value.
+	depth int
+}
+
+// maxDepth ends types that contain themselves.
+const maxDepth = 4
+
+// Object makes up the properties of an object.
+func (g *Generator) Object(o *schema.Object) property.Map {
+	var entries []property.Entry
+	g.depth++
+	for i := range o.Properties {
+		p := &o.Properties[i]
+		needed := p.Required && !p.HasDefault()
+		if needed || g.depth < maxDepth && g.Optional() {
+			entries = append(entries, property.Entry{Key: p.Name, Value: g.Property(p)})
+		}
+	}
+	g.depth--
+	return property.NewMap(entries...)
+}
+
+// Property makes up the value of a property.
+func (g *Generator) Property(p *schema.Property) property.Value {
+	if !p.Const.IsNull() {
+		return p.Const
+	}
+	if len(p.OneOf) > 0 {
+		return p.OneOf[g.Random.IntN(len(p.OneOf))]
+	}
+	if p.Minimum != nil || p.Maximum != nil {
+		return property.Number(g.number(p))
+	}
+	return g.value(p.Type)
+}
+
+// number is within the bounds of a property, and small where they allow it.
+func (g *Generator) number(p *schema.Property) float64 {
+	low, high := 1.0, 9.0
+	if p.Minimum != nil {
+		low = math.Ceil(*p.Minimum)
+		high = low + 8
+	}
+	if p.Maximum != nil {
+		high = min(high, math.Floor(*p.Maximum))
+		if p.Minimum == nil {
+			low = min(low, high)
+		}
+	}
+	if high < low {
+		return *p.Minimum // no integer lies between the bounds
+	}
+	return low + float64(g.Random.IntN(int(high-low)+1))
+}
+
+func (g *Generator) value(t *schema.Type) property.Value {
+	switch t.Kind {
+	case schema.KindBool:
+		return property.Bool(g.Random.IntN(2) == 0)
+	case schema.KindInteger:
+		return property.Number(float64(1 + g.Random.IntN(9)))
+	case schema.KindNumber:
+		return property.Number(float64(1+g.Random.IntN(9)) + 0.5)
+	case schema.KindArray:
+		elements := make([]property.Value, 1+g.Random.IntN(2))
+		for i := range elements {
+			elements[i] = g.value(t.Element)
+		}
+		return property.Array(elements...)
+	case schema.KindMap:
+		var entries []property.Entry
+		for range 1 + g.Random.IntN(2) {
+			entries = append(entries, property.Entry{Key: g.word(), Value: g.value(t.Element)})
+		}
+		return property.Object(property.NewMap(entries...))
+	case schema.KindObject:
+		return property.Object(g.Object(t.Object))
+	case schema.KindEnum:
+		return t.Values[g.Random.IntN(len(t.Values))]
+	case schema.KindAsset:
+		return property.AssetOf(TextAsset(g.word()))
+	case schema.KindArchive:
+		return property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: property.NewMap(
+			property.Entry{Key: g.word() + ".txt", Value: property.AssetOf(TextAsset(g.word()))},
+		)})
+	case schema.KindResource:
+		if !g.References {
+			return property.String(g.word())
+		}
+		return property.Reference(property.ResourceReference{URN: string(urn.New("test", "madeup", "", cmp.Or(t.ResourceToken(), "test:index:Thing"), "thing")), HasID: true, ID: g.word()})
+	case schema.KindUnion:
+		return g.value(t.OneOf[g.Random.IntN(len(t.OneOf))])
+	default: // strings, and anything
+		return property.String(g.word())
+	}
+}
+
+// word is a text of eight letters: nothing else in a state is it by accident.
+func (g *Generator) word() string {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	b := make([]byte, 8)
+	for i := range b {
+		b[i] = letters[g.Random.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+// TextAsset is an asset that has a text.
+func TextAsset(text string) property.Asset {
+	sum := sha256.Sum256([]byte(text))
+	return property.Asset{Hash: hex.EncodeToString(sum[:]), Source: property.SourceText, Text: text}
+}
