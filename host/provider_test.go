@@ -189,6 +189,7 @@ func TestACancelledCall(t *testing.T) {
 	})
 	t.Run("is ended where it sleeps", func(t *testing.T) {
 		p := provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Millisecond)), host.ProviderOptions{})
+		mustDo(t, p, "nothing") // so that there is an instance
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("the test has enough"))
 		defer cancel()
 		_, err := do(ctx, p, "sleep", "1000h")
@@ -198,6 +199,7 @@ func TestACancelledCall(t *testing.T) {
 	})
 	t.Run("is ended where it logs without end", func(t *testing.T) {
 		p := provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Millisecond)), host.ProviderOptions{})
+		mustDo(t, p, "nothing") // so that there is an instance
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err := do(ctx, p, "flood", "heedless")
