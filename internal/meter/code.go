@@ -2,6 +2,7 @@ package meter
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
@@ -34,6 +35,12 @@ type function struct {
 	regions []region
 	// open are the regions that the open blocks belong to, outermost first.
 	open []int
+	// locals is how many local variables the function has, parameters included, and
+	// scratch says that there are some more.
+	locals  uint32
+	scratch bool
+	// declarations are those of local variables.
+	declarations []byte
 }
 
 // region is what is paid for at once. The first is the function.
@@ -44,13 +51,15 @@ type region struct {
 }
 
 func (w *rewriter) code(s wasmfile.Section) {
-	w.uleb(uint32(s.Count) + 4)
+	w.uleb(uint32(s.Count) + 5)
 	for i, body := range w.m.Bodies {
 		code := w.m.Code(i)
+		of := w.m.Types[w.m.Functions[w.m.ImportedFunctions+i]]
+		w.body.locals = uint32(len(of.Params) + body.Locals)
 		entry := w.function(&code, uint64(body.Locals/localsPerFuel))
-		locals := w.m.Bytes(body.Start, body.Code)
-		w.uleb(uint32(len(locals) + len(entry) + len(w.body.out)))
-		w.out = append(w.out, locals...)
+		w.body.declare(w.m.Bytes(body.Start, body.Code))
+		w.uleb(uint32(len(w.body.declarations) + len(entry) + len(w.body.out)))
+		w.out = append(w.out, w.body.declarations...)
 		w.out = append(w.out, entry...)
 		w.out = append(w.out, w.body.out...)
 	}
@@ -60,7 +69,7 @@ func (w *rewriter) code(s wasmfile.Section) {
 // function rewrites the code of one function, and answers what comes before it.
 func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 	f := &w.body
-	f.out, f.open = f.out[:0], append(f.open[:0], 0)
+	f.out, f.open, f.scratch = f.out[:0], append(f.open[:0], 0), false
 	f.regions = append(f.regions[:0], region{cost: cost})
 	raw, from := code.Bytes(), 0
 	current := 0
@@ -68,8 +77,18 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 	// leave; it leads to the loop in any case where that is a loop.
 	straight, leadsToLoop, leaf := true, false, true
 	var in wasmfile.Instruction
-	for code.Next(&in) {
+	var known constants
+	for ; code.Next(&in); known.after(&in) {
 		f.regions[current].cost++
+		if in.Op == wasmfile.OpMemoryCopy || in.Op == wasmfile.OpMemoryFill {
+			if start, accesses, ok := known.inlined(in.Op); ok {
+				f.regions[current].cost += accesses
+				f.out = append(f.out, raw[from:start]...)
+				f.inline(in.Op, &known)
+				from = in.End
+				continue
+			}
+		}
 		switch in.Op {
 		case wasmfile.OpBlock:
 			f.open = append(f.open, current)
@@ -104,6 +123,12 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 				f.out = appendCall(f.out, w.moved(in.Index))
 				from = in.End
 			}
+		case wasmfile.OpLocalGet, wasmfile.OpLocalSet, wasmfile.OpLocalTee:
+			if in.Index >= f.locals { // which makes the module invalid, and has to
+				f.out = append(f.out, raw[from:in.Start]...)
+				f.local(in.Op, math.MaxUint32)
+				from = in.End
+			}
 		case wasmfile.OpRefFunc:
 			f.out = append(f.out, raw[from:in.Start]...)
 			f.out = append(f.out, byte(wasmfile.OpRefFunc))
@@ -118,7 +143,9 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 			f.regions[current].cost += callCost
 			f.out = append(f.out, raw[from:in.Start]...)
 			f.out = appendCall(f.out, charge)
-			from = in.Start
+			if from = in.Start; charge == w.fill {
+				from = in.End // the call has done it
+			}
 		}
 	}
 	f.out = append(f.out, raw[from:]...)
@@ -140,10 +167,13 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 }
 
 // charge is the function that takes fuel for an operation on memory or tables by its
-// last operand, the length.
+// last operand, the length. That of memory.fill is fill.
 func (w *rewriter) charge(op wasmfile.Opcode) (function uint32, ok bool) {
 	switch op {
 	case wasmfile.OpMemoryInit, wasmfile.OpMemoryCopy, wasmfile.OpMemoryFill:
+		if op == wasmfile.OpMemoryFill && w.fills() {
+			return w.fill, true
+		}
 		return w.chargeBytes, true
 	case wasmfile.OpTableInit, wasmfile.OpTableCopy, wasmfile.OpTableGrow, wasmfile.OpTableFill:
 		return w.chargeElements, true
@@ -193,30 +223,37 @@ func (w *rewriter) global(out []byte, op wasmfile.Opcode) []byte {
 	return binary.AppendUvarint(append(out, byte(op)), uint64(w.fuel))
 }
 
-// added writes the functions slow, which asks for more fuel, and those that charge by
-// an operand and answer it.
+// added writes the functions slow, which asks for more fuel, those that charge by an
+// operand and answer it, and what takes the place of memory.fill.
 func (w *rewriter) added() {
 	slow := w.global(nil, wasmfile.OpGlobalGet)
 	slow = w.global(appendCall(slow, w.refill), wasmfile.OpGlobalSet)
-	w.append(slow)
-	w.append(w.charging(bytesShift, opI64ShrU))
-	w.append(w.charging(0, opI64ShrU))
-	w.append(w.charging(pageShift, opI64Shl))
+	w.append(slow, noLocals)
+	w.append(w.charging(bytesShift, opI64ShrU), noLocals)
+	w.append(w.charging(0, opI64ShrU), noLocals)
+	w.append(w.charging(pageShift, opI64Shl), noLocals)
+	w.filling()
 }
 
 func (w *rewriter) charging(shift int64, op byte) []byte {
-	out := w.global(nil, wasmfile.OpGlobalGet)
-	out = append(out, byte(wasmfile.OpLocalGet), 0, opI64ExtendI32U, byte(wasmfile.OpI64Const))
-	out = w.check(append(appendSigned(out, shift), op))
-	return append(out, byte(wasmfile.OpLocalGet), 0)
+	return append(w.charged(0, shift, op), byte(wasmfile.OpLocalGet), 0)
 }
 
-// append adds a function without local variables.
-func (w *rewriter) append(code []byte) {
-	w.uleb(uint32(len(code) + 2))
-	w.out = append(w.out, 0)
+// charged writes what takes fuel by a parameter.
+func (w *rewriter) charged(parameter byte, shift int64, op byte) []byte {
+	out := w.global(nil, wasmfile.OpGlobalGet)
+	out = append(out, byte(wasmfile.OpLocalGet), parameter, opI64ExtendI32U, byte(wasmfile.OpI64Const))
+	return w.check(append(appendSigned(out, shift), op))
+}
+
+// append adds a function with these declarations of local variables.
+func (w *rewriter) append(code []byte, declarations string) {
+	w.uleb(uint32(len(declarations) + len(code) + 1))
+	w.out = append(w.out, declarations...)
 	w.out = append(append(w.out, code...), byte(wasmfile.OpEnd))
 }
+
+const noLocals = "\x00"
 
 // appendSigned writes a signed LEB128 number.
 func appendSigned(out []byte, v int64) []byte {

@@ -96,8 +96,12 @@ func (g *generator) statement(depth int) string {
 		return Block + g.statements(depth-1) + g.i32(depth-1) + BrIf(0) + g.statements(depth-1) + End
 	case 9:
 		return g.loop(depth)
-	case 10:
-		return address() + g.i32(0) + I32Const(int32(g.choose(200))) + MemoryFill
+	case 10: // a value and a length that the code holds, or may not
+		value, length := g.i32(0), I32Const(int32(g.choose(200)))
+		if g.choose(2) == 0 {
+			length += I32Const(int32(g.choose(100))) + I32Add
+		}
+		return address() + value + length + MemoryFill
 	case 11:
 		return address() + address() + I32Const(int32(g.choose(200))) + MemoryCopy
 	case 12:

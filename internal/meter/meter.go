@@ -45,7 +45,7 @@ const (
 
 // Version changes with what Rewrite makes of a module, so that what was kept of an
 // earlier one is not taken for it.
-const Version = 1
+const Version = 2
 
 // GlobalName is the name under which a mutable global of numeric type is exported, so
 // that an image of an instance can be taken. The index is that in the original module.
@@ -109,10 +109,10 @@ type rewriter struct {
 
 	// fuel is the index of the added global.
 	fuel uint32
-	// refillType, slowType and chargeType are those of the added types.
-	refillType, slowType, chargeType uint32
+	// refillType, slowType and the rest are those of the added types.
+	refillType, slowType, chargeType, fillType uint32
 	// refill, slow and the rest are those of the added functions.
-	refill, slow, chargeBytes, chargeElements, chargePages uint32
+	refill, slow, chargeBytes, chargeElements, chargePages, fill uint32
 
 	// refs are the indexes of functions that were not written yet.
 	refs []wasmfile.FuncRef
@@ -126,11 +126,11 @@ type rewriter struct {
 func (w *rewriter) plan() {
 	m := w.m
 	types := uint32(len(m.Types))
-	w.refillType, w.slowType, w.chargeType = types, types+1, types+2
+	w.refillType, w.slowType, w.chargeType, w.fillType = types, types+1, types+2, types+3
 	w.fuel = uint32(len(m.Globals))
 	w.refill = uint32(m.ImportedFunctions)
 	w.slow = uint32(len(m.Functions)) + 1
-	w.chargeBytes, w.chargeElements, w.chargePages = w.slow+1, w.slow+2, w.slow+3
+	w.chargeBytes, w.chargeElements, w.chargePages, w.fill = w.slow+1, w.slow+2, w.slow+3, w.slow+4
 	w.refs = m.FuncRefs
 	w.data = merge(m)
 }
@@ -185,11 +185,12 @@ func (w *rewriter) section(s wasmfile.Section) {
 	case wasmfile.SectionImport:
 		w.imports(s)
 	case wasmfile.SectionFunction:
-		w.items(s, "\x04")
+		w.items(s, "\x05")
 		w.uleb(w.slowType)
 		w.uleb(w.chargeType)
 		w.uleb(w.chargeType)
 		w.uleb(w.chargeType)
+		w.uleb(w.fillType)
 	case wasmfile.SectionTable:
 		w.tables()
 	case wasmfile.SectionMemory:
@@ -214,7 +215,7 @@ func (w *rewriter) section(s wasmfile.Section) {
 		w.uleb(uint32(s.Count))
 		w.copy(s.Items, s.End)
 	}
-	w.fill(size)
+	w.close(size)
 }
 
 // custom keeps a custom section, except for debugging information, whose offsets into
@@ -232,7 +233,8 @@ func (w *rewriter) custom(s wasmfile.Section) {
 			wasmfile.NamedFunction{Index: w.slow, Name: prefix + "slow"},
 			wasmfile.NamedFunction{Index: w.chargeBytes, Name: prefix + "bytes"},
 			wasmfile.NamedFunction{Index: w.chargeElements, Name: prefix + "elements"},
-			wasmfile.NamedFunction{Index: w.chargePages, Name: prefix + "pages"})
+			wasmfile.NamedFunction{Index: w.chargePages, Name: prefix + "pages"},
+			wasmfile.NamedFunction{Index: w.fill, Name: prefix + "fill"})
 		if err != nil && w.err == nil {
 			w.err = err
 		}
@@ -241,18 +243,19 @@ func (w *rewriter) custom(s wasmfile.Section) {
 	size := w.reserve()
 	w.name(custom.Name)
 	w.out = append(w.out, data...)
-	w.fill(size)
+	w.close(size)
 }
 
-// types adds those of refill, slow, and the charging functions.
+// types adds those of refill, slow, the charging functions, and fill.
 func (w *rewriter) types(s wasmfile.Section) {
 	const (
 		refill = "\x60\x01\x7e\x01\x7e"
 		slow   = "\x60\x00\x00"
 		charge = "\x60\x01\x7f\x01\x7f"
+		fill   = "\x60\x03\x7f\x7f\x7f\x00"
 	)
-	w.items(s, "\x03")
-	w.out = append(w.out, refill+slow+charge...)
+	w.items(s, "\x04")
+	w.out = append(w.out, refill+slow+charge+fill...)
 }
 
 func (w *rewriter) imports(s wasmfile.Section) {
@@ -360,13 +363,13 @@ func (w *rewriter) name(s string) {
 	w.out = append(w.out, s...)
 }
 
-// reserve leaves room for the length of what follows, which fill puts there.
+// reserve leaves room for the length of what follows, which close puts there.
 func (w *rewriter) reserve() (at int) {
 	w.out = append(w.out, 0, 0, 0, 0, 0)
 	return len(w.out)
 }
 
-func (w *rewriter) fill(at int) { putPadded(w.out[at-paddedSize:at], uint64(len(w.out)-at)) }
+func (w *rewriter) close(at int) { putPadded(w.out[at-paddedSize:at], uint64(len(w.out)-at)) }
 
 // paddedSize is the length of numbers that are filled in later, enough for 32 bits.
 const paddedSize = 5

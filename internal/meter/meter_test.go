@@ -109,10 +109,13 @@ func TestWhatWorkCosts(t *testing.T) {
 		// Each pays for the function, the call that charges, and the operation's length.
 		"filling":             {zero + zero + LocalGet(0) + MemoryFill, 65536, 5 + 19 + 65536/64},
 		"filling very little": {zero + zero + LocalGet(0) + MemoryFill, 63, 5 + 19},
-		"copying":             {zero + zero + LocalGet(0) + MemoryCopy, 128, 5 + 19 + 2},
-		"growing memory":      {LocalGet(0) + MemoryGrow + Drop, 3, 4 + 19 + 3*1024},
-		"growing a table":     {RefNull + LocalGet(0) + TableGrow + Drop, 7, 5 + 19 + 7},
-		"filling a table":     {zero + RefNull + LocalGet(0) + TableFill, 9, 5 + 19 + 9},
+		// The instructions, and a store for each 16 bytes; a copy also has a load.
+		"filling a known length": {LocalGet(0) + zero + I32Const(250) + MemoryFill, 0, 5 + 16},
+		"copying a known length": {zero + zero + I32Const(256) + MemoryCopy, 0, 5 + 32},
+		"copying":                {zero + zero + LocalGet(0) + MemoryCopy, 128, 5 + 19 + 2},
+		"growing memory":         {LocalGet(0) + MemoryGrow + Drop, 3, 4 + 19 + 3*1024},
+		"growing a table":        {RefNull + LocalGet(0) + TableGrow + Drop, 7, 5 + 19 + 7},
+		"filling a table":        {zero + RefNull + LocalGet(0) + TableFill, 9, 5 + 19 + 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			metered := rewrite(t, program(c.code).Encode(), meter.Options{})

@@ -8,8 +8,9 @@ type Instruction struct {
 	// Start and End are where it begins and ends in the code.
 	Start, End int
 	// Index is what the instruction names: the function of call and ref.func, the
-	// global of global.get and global.set. Of br_table it is the number of labels.
-	// Otherwise it has no meaning.
+	// global of global.get and global.set, the variable of local.get, local.set, and
+	// local.tee, which the engine checks. Of br_table it is the number of labels, and of
+	// i32.const the number itself. Otherwise it has no meaning.
 	Index uint32
 }
 
@@ -47,14 +48,16 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 	case noInstruction:
 		r.at = in.Start
 		r.refuse(feature(first, 0))
-	case immVariable, immLabel:
+	case immVariable:
+		in.Index = r.u32()
+	case immLabel:
 		r.u32()
 	case immGlobal:
 		in.Index = r.index("global", len(m.Globals))
 	case immFunction:
 		in.Index = r.index("function", len(m.Functions))
 	case immI32:
-		r.signed(32)
+		in.Index = uint32(r.signed(32))
 	case immI64:
 		r.signed(64)
 	case immMemArg:

@@ -21,6 +21,8 @@ const (
 	OpCall         Opcode = 0x10
 	OpCallIndirect Opcode = 0x11
 	OpLocalGet     Opcode = 0x20
+	OpLocalSet     Opcode = 0x21
+	OpLocalTee     Opcode = 0x22
 	OpGlobalGet    Opcode = 0x23
 	OpGlobalSet    Opcode = 0x24
 	OpTableSet     Opcode = 0x26

@@ -1,0 +1,246 @@
+package meter
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// Compilers copy and clear what is larger than a few words, structs above all, with
+// memory.copy and memory.fill of a length that the code holds. For wazero each of these
+// is a call, or several for memory.fill, and so it is to take fuel for it by its length.
+// Those of a small length become loads and stores, which cost what these cost.
+
+const (
+	// leastInline and mostInline are the lengths in bytes of copies and fills that become
+	// loads and stores: above one vector, and few enough for the processor's registers.
+	leastInline = vectorSize
+	mostInline  = 16 * vectorSize
+
+	vectorSize = 16
+	wordSize   = 8
+)
+
+// scratch are the local variables that a function gets where it has such a copy or fill:
+// addresses to write to and to read from, and what to fill with.
+const (
+	scratchTo = iota
+	scratchFrom
+	scratchFill
+	scratchLocals
+
+	scratchGroups = "\x02\x7f\x01\x7b" // two i32, one v128
+)
+
+// Opcodes of loads and stores, and of what they need.
+const (
+	opDrop        = 0x1a
+	opI32Load8U   = 0x2d
+	opI64Store    = 0x37
+	opI32LtU      = 0x49
+	opI32GtU      = 0x4b
+	opI32Add      = 0x6a
+	opI32Sub      = 0x6b
+	opI32And      = 0x71
+	opI64Mul      = 0x7e
+	opVectorSplat = 0x0f
+	opVector      = 0xfd
+	opVectorLoad  = 0x00
+	opVectorStore = 0x0b
+	opVectorConst = 0x0c
+)
+
+// constants are the numbers that the instructions pushed which come last, the latest
+// first.
+type constants [2]wasmfile.Instruction
+
+func (c *constants) after(in *wasmfile.Instruction) {
+	if in.Op != wasmfile.OpI32Const {
+		*c = constants{}
+		return
+	}
+	c[0], c[1] = *in, c[0]
+}
+
+// inlined answers where in the code the operands begin that are known of a copy or fill
+// that becomes loads and stores, and how many of these there are.
+func (c *constants) inlined(op wasmfile.Opcode) (start int, accesses uint64, ok bool) {
+	length := &c[0]
+	if length.Op != wasmfile.OpI32Const || length.Index < leastInline || length.Index > mostInline {
+		return 0, 0, false
+	}
+	stores := uint64(length.Index+vectorSize-1) / vectorSize
+	switch {
+	case op == wasmfile.OpMemoryCopy:
+		return length.Start, 2 * stores, true
+	case op == wasmfile.OpMemoryFill && c[1].Op == wasmfile.OpI32Const:
+		return c[1].Start, stores, true
+	}
+	return 0, 0, false
+}
+
+// inline writes the copy or fill. As memory.copy and memory.fill do, it traps before
+// anything is written, and reads all before that.
+func (f *function) inline(op wasmfile.Opcode, c *constants) {
+	f.scratch = true
+	to, from, fill := f.locals+scratchTo, f.locals+scratchFrom, f.locals+scratchFill
+	length := c[0].Index
+	if op == wasmfile.OpMemoryFill {
+		f.out = append(f.out, opVector, opVectorConst)
+		for range vectorSize {
+			f.out = append(f.out, byte(c[1].Index))
+		}
+		f.local(wasmfile.OpLocalSet, fill)
+	} else {
+		f.local(wasmfile.OpLocalSet, from)
+	}
+	f.local(wasmfile.OpLocalSet, to)
+	f.probe(to, length)
+	if op == wasmfile.OpMemoryFill {
+		for at := range vectors(length) {
+			f.local(wasmfile.OpLocalGet, to)
+			f.local(wasmfile.OpLocalGet, fill)
+			f.vector(opVectorStore, at)
+		}
+		return
+	}
+	f.probe(from, length)
+	var order [mostInline / vectorSize]uint32
+	n := 0
+	for at := range vectors(length) {
+		f.local(wasmfile.OpLocalGet, to)
+		f.local(wasmfile.OpLocalGet, from)
+		f.vector(opVectorLoad, at)
+		order[n] = at
+		n++
+	}
+	for n > 0 {
+		n--
+		f.vector(opVectorStore, order[n])
+	}
+}
+
+// vectors yields where the vectors begin that cover so many bytes. The last one may
+// overlap with the one before it.
+func vectors(length uint32) func(func(uint32) bool) {
+	return func(yield func(uint32) bool) {
+		for at := uint32(0); at < length; at += vectorSize {
+			if !yield(min(at, length-vectorSize)) {
+				return
+			}
+		}
+	}
+}
+
+// probe traps where the last byte of so many is beyond memory. The engine knows then that
+// the others are not.
+func (f *function) probe(address, length uint32) {
+	f.local(wasmfile.OpLocalGet, address)
+	f.out = append(f.out, opI32Load8U, 0)
+	f.out = binary.AppendUvarint(f.out, uint64(length-1))
+	f.out = append(f.out, opDrop)
+}
+
+func (f *function) vector(op byte, at uint32) {
+	f.out = append(f.out, opVector, op, 0)
+	f.out = binary.AppendUvarint(f.out, uint64(at))
+}
+
+func (f *function) local(op wasmfile.Opcode, index uint32) {
+	f.out = binary.AppendUvarint(append(f.out, byte(op)), uint64(index))
+}
+
+// declare sets the declarations of the function's local variables, which were these.
+func (f *function) declare(declarations []byte) {
+	f.declarations = f.declarations[:0]
+	if f.scratch {
+		groups, n := binary.Uvarint(declarations)
+		f.declarations = binary.AppendUvarint(f.declarations, groups+2)
+		f.declarations = append(f.declarations, declarations[n:]...)
+		declarations = []byte(scratchGroups)
+	}
+	f.declarations = append(f.declarations, declarations...)
+}
+
+// fills tells whether the function fill takes the place of memory.fill. It needs a memory,
+// which a module that has a memory.fill and no memory must not get.
+func (w *rewriter) fills() bool { return len(w.m.Memories) > 0 }
+
+// filling writes the function fill, for lengths that are not known: it takes fuel, and
+// fills few bytes itself. It traps before anything is written.
+func (w *rewriter) filling() {
+	if !w.fills() {
+		w.append(nil, noLocals)
+		return
+	}
+	const (
+		to, value, length = 0, 1, 2 // parameters
+		fill, last        = 3, 4    // the vector, and where the last one goes
+
+		// Up to this address no sum with a small length exceeds 32 bits.
+		low = math.MaxUint32 - mostInline
+		// A factor that repeats a byte.
+		repeat = 0x0101010101010101
+	)
+	f := &function{out: w.charged(length, bytesShift, opI64ShrU)}
+	number := func(n int64) { f.out = appendSigned(append(f.out, byte(wasmfile.OpI32Const)), n) }
+	get := func(index uint32) { f.local(wasmfile.OpLocalGet, index) }
+	ops := func(ops ...byte) { f.out = append(f.out, ops...) }
+	// outside leaves the block where the length is not within these.
+	outside := func(least, most int64) {
+		get(length)
+		number(least)
+		ops(opI32Sub)
+		number(most - least)
+		ops(opI32GtU, byte(wasmfile.OpBrIf), 0)
+	}
+	lastOf := func(size int64) {
+		get(to)
+		get(length)
+		ops(opI32Add)
+		number(size)
+		ops(opI32Sub)
+	}
+
+	ops(byte(wasmfile.OpBlock), emptyBlock)
+	get(to)
+	number(int64(int32(low - 1<<32)))
+	ops(opI32GtU, byte(wasmfile.OpBrIf), 0)
+
+	ops(byte(wasmfile.OpBlock), emptyBlock)
+	outside(vectorSize, mostInline)
+	lastOf(vectorSize)
+	f.local(wasmfile.OpLocalTee, last)
+	get(value)
+	ops(opVector, opVectorSplat)
+	f.local(wasmfile.OpLocalTee, fill)
+	f.vector(opVectorStore, 0)
+	ops(byte(wasmfile.OpLoop), emptyBlock)
+	get(to)
+	get(fill)
+	f.vector(opVectorStore, 0)
+	get(to)
+	number(vectorSize)
+	ops(opI32Add)
+	f.local(wasmfile.OpLocalTee, to)
+	get(last)
+	ops(opI32LtU, byte(wasmfile.OpBrIf), 0, byte(wasmfile.OpEnd), byte(wasmfile.OpReturn), byte(wasmfile.OpEnd))
+
+	outside(wordSize, vectorSize)
+	for _, address := range []func(){func() { lastOf(wordSize) }, func() { get(to) }} {
+		address()
+		get(value)
+		number(0xff)
+		ops(opI32And, opI64ExtendI32U)
+		f.out = appendSigned(append(f.out, byte(wasmfile.OpI64Const)), repeat)
+		ops(opI64Mul, opI64Store, 0, 0)
+	}
+	ops(byte(wasmfile.OpReturn), byte(wasmfile.OpEnd))
+
+	get(to)
+	get(value)
+	get(length)
+	ops(byte(wasmfile.OpMemoryFill>>8), byte(wasmfile.OpMemoryFill&0xff), 0)
+	w.append(f.out, "\x02\x01\x7b\x01\x7f") // one v128, one i32
+}
