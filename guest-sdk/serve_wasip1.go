@@ -14,9 +14,10 @@ func init() { bindings.RunMain() }
 
 // Serve serves the provider to the host that runs the module. It is called in main
 // and returns at once. A host may run main once and begin all instances with what it left
-// in memory, those of later processes among them: what is to differ between instances, or
-// depends on the time, is not for main but for Configure. Where the provider is not well formed, see [New], the host is
-// told so in answer to its first call.
+// in memory, those of later processes among them, and so it may with what Configure left. The
+// functions of math/rand draw other numbers in each instance; a generator of the provider's own,
+// and what depends on the time, are to be made in the call that first needs them. Where
+// the provider is not well formed, see [New], the host is told so in answer to its first call.
 func Serve(p Provider) {
 	if !bindings.Called() {
 		print(usage(p))

@@ -19,3 +19,13 @@ func (h *Host) EndStale() { h.endIdle() }
 
 // Part tells whether there is a part of the module, and whether the whole has taken its place.
 func (m *Module) Part() (has, outgrown bool) { return m.part.code != nil, m.part.outgrown.Load() }
+
+// HasBase tells whether instances of the module begin with a base image.
+func (m *Module) HasBase() bool {
+	m.images.making.Lock()
+	defer m.images.making.Unlock()
+	return m.images.base != nil
+}
+
+// FindGenerator answers where a memory has the generator that Go's runtime makes of its seed.
+func FindGenerator(memory []byte, seed [32]byte) uint32 { return findGenerator(memory, seed) }

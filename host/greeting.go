@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"sync"
 )
 
@@ -49,18 +48,9 @@ func (s *sandbox) greeted(ctx context.Context, state setupState) *snapshot {
 	return g.image
 }
 
-// makeGreeted has an instance shake hands. One that draws random numbers for that would
-// share them with all others, and so has no image.
+// makeGreeted has an instance shake hands.
 func (m *Module) makeGreeted(ctx context.Context, base *snapshot, greets *saidHandshake) *snapshot {
 	return m.donated(ctx, base, func(i *instance) error {
-		return i.run(ctx, "handshake", func(ctx context.Context) error {
-			err := greets.repeat(ctx, i.guest)
-			if i.call.left.randomBytes < i.call.limits.randomBytes {
-				err = errors.Join(err, errDraws)
-			}
-			return err
-		})
+		return i.run(ctx, "handshake", func(ctx context.Context) error { return greets.repeat(ctx, i.guest) })
 	})
 }
-
-var errDraws = errors.New("the module draws random numbers in a handshake")

@@ -20,6 +20,9 @@ type snapshot struct {
 	memory *image.Image
 	// globals are the values of the module's frozen globals.
 	globals []uint64
+	// generator is where the memory has the random generator of Go's runtime, 0 where there
+	// is none. Each instance that begins with the image gives it a seed of its own.
+	generator uint32
 	// elapsed is the monotonic clock of the instance. It must not run backwards.
 	elapsed time.Duration
 	// blank is the module before it has run.
@@ -184,11 +187,12 @@ func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*inst
 	return made
 }
 
-// An instance that makes the base image may take this long, and use that much fuel: a
-// second's worth, when Go providers need some 10 ms. Users of the module wait for it.
+// An instance that makes the base image may take this long, and use that much fuel. Go
+// providers need 10 ms and 100 million units, and 40 ms and 4 billion where they initialize
+// large tables in one function, which is charged as a whole. Users of the module wait for it.
 const (
 	donorTime = 10 * time.Second
-	donorFuel = 1 << 30
+	donorFuel = 1 << 34
 )
 
 // tellTale is a log that only tells that there was something to log.
@@ -251,19 +255,23 @@ func (c *configured) close() {
 }
 
 // snapshot takes an image of an instance that serves no call, as a whole, or what is
-// different from the one that it began with. It fails where the instance has state elsewhere.
+// different from the one that it began with. It fails where the instance has state elsewhere,
+// or random bytes that no other one must have.
 func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	m := i.sandbox.module.images
 	size := i.module.Memory().Size()
 	memory, ok := i.module.Memory().Read(0, size)
-	if !ok || !m.frozen {
+	if !ok || !m.frozen || len(i.tcp.open) > 0 || !i.system.Unchanged() {
 		return nil, errNotReady
 	}
-	s := &snapshot{elapsed: i.clock.Elapsed()}
+	generator, err := i.generator(memory)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{elapsed: i.clock.Elapsed(), generator: generator}
 	for _, name := range m.globals {
 		s.globals = append(s.globals, i.module.ExportedGlobal(name).Get())
 	}
-	var err error
 	if from != nil {
 		s.base = from.base
 		s.memory, err = from.memory.Derive(memory)
@@ -299,10 +307,11 @@ func (i *instance) instantiate(ctx context.Context, from *snapshot) error {
 	if _, ok := b.module.Memory().Grow(uint32(missing)); !ok {
 		return fmt.Errorf("the image needs %d bytes of memory, which is more than there may be", from.memory.Size())
 	}
-	if !from.blank {
-		b.set(m.images, from.globals)
+	if from.blank {
+		return nil
 	}
-	return nil
+	b.set(m.images, from.globals)
+	return i.reseed()
 }
 
 // shifted is a clock that goes on where another one was.

@@ -40,13 +40,14 @@ type record struct {
 }
 
 type recordedBase struct {
-	Globals []uint64
-	Elapsed time.Duration
+	Globals   []uint64
+	Generator uint32
+	Elapsed   time.Duration
 }
 
 const (
 	// recordVersion changes with what is recorded, and with what admission looks at.
-	recordVersion = 4
+	recordVersion = 5
 	// codeSection is the custom section of a hollow module that tells its code's hash.
 	codeSection = meter.Module + "/code"
 
@@ -123,7 +124,7 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 	if base := r.Base; base != nil && h.config.random == nil {
 		m.images.kept = func() (*snapshot, error) {
 			memory, err := h.readWhole(from, name, baseSuffix)
-			return &snapshot{memory: memory, globals: base.Globals, elapsed: base.Elapsed}, err
+			return &snapshot{memory: memory, globals: base.Globals, generator: base.Generator, elapsed: base.Elapsed}, err
 		}
 	}
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
@@ -213,7 +214,7 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *
 		err = errors.Join(err, h.writeImage(name+dataSuffix, fresh.memory))
 	}
 	if base := m.images.base; base != nil {
-		r.Base = &recordedBase{Globals: base.globals, Elapsed: base.elapsed}
+		r.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
 		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
 		r.Part = h.keepPart(ctx, rehearsal)
 	}

@@ -21,6 +21,7 @@ type instance struct {
 	from    *snapshot
 	memory  *guestMemory
 	clock   Clock
+	draws   draws
 	bare    *bare // nil until there is one
 	module  api.Module
 	exports []export // those of the bare, once the instance can be called
@@ -81,11 +82,12 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
 	i.tcp = newGuestTCP(s.tcp, i.used())
+	i.draws.from = s.module.host.random
 	i.output.init(i)
 	config := &s.module.host.config
 	i.system = wasi.New(wasi.Config{
 		Args: []string{s.module.World.String()}, Env: s.env, Files: s.files,
-		Clock: i.clock, Random: s.module.host.random, OpenFiles: config.most.openFiles,
+		Clock: i.clock, Random: &i.draws, OpenFiles: config.most.openFiles,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.hostCall() },
 		RandomTaken: func(bytes uint64) { i.call.randomBytes(bytes) },
@@ -128,8 +130,7 @@ func (i *instance) takeMemory(ctx context.Context) error {
 // another one that has started runs nothing for it.
 func (i *instance) begin(ctx context.Context) error {
 	s := i.sandbox
-	begun := i.from != nil && !i.from.blank
-	if begun {
+	if i.begun() {
 		if err := i.instantiate(ctx, i.from); err != nil {
 			return s.failBy(methodStart, abi.ErrorKindUnavailable, err.Error(), err)
 		}
@@ -144,7 +145,7 @@ func (i *instance) begin(ctx context.Context) error {
 		for _, name := range s.variables {
 			i.used().note("env", name, nil)
 		}
-		if begun {
+		if i.begun() {
 			return nil
 		}
 		return i.initialize()
@@ -161,6 +162,9 @@ func (i *instance) initialize() error {
 	i.exports = i.bare.exports
 	return i.callOptional("_initialize")
 }
+
+// begun tells whether the image that the instance began with is of one that has started.
+func (i *instance) begun() bool { return i.from != nil && !i.from.blank }
 
 // callOptional calls a function without parameters, if the module exports it.
 func (i *instance) callOptional(name string) error {

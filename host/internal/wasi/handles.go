@@ -84,6 +84,8 @@ type handles struct {
 	// reserved is how many descriptors there were at the start, and most how many there
 	// may be beside them.
 	reserved, most int
+	// lost is set once one of those is not what it was.
+	lost bool
 }
 
 func (t *handles) reset(config Config) {
@@ -112,6 +114,16 @@ func (t *handles) reset(config Config) {
 		})
 	}
 	t.reserved, t.most = len(t.table), config.OpenFiles
+}
+
+// unchanged tells whether the descriptors are those that there were at the start.
+func (t *handles) unchanged() bool {
+	for _, h := range t.table[t.reserved:] {
+		if h != nil {
+			return false
+		}
+	}
+	return !t.lost
 }
 
 func (t *handles) get(fd uint32) *handle {
@@ -143,6 +155,7 @@ func (t *handles) close(fd uint32) Errno {
 		return errBadf
 	}
 	t.table[fd] = nil
+	t.lost = t.lost || int(fd) < t.reserved
 	h.close()
 	return success
 }
@@ -196,6 +209,7 @@ func fdRenumber(c *call) Errno {
 	if from != to {
 		replaced.close()
 		table.table[to], table.table[from] = moved, nil
+		table.lost = table.lost || min(int(from), int(to)) < table.reserved
 	}
 	return success
 }

@@ -83,6 +83,10 @@ func New(config Config) *System {
 	return s
 }
 
+// Unchanged tells whether the guest has the descriptors that it began with, and no others:
+// one with the same memory can go on in its place.
+func (s *System) Unchanged() bool { return s.handles.unchanged() }
+
 // Close closes all files that the guest left open. The file system stays open.
 func (s *System) Close() { s.handles.closeAll() }
 

@@ -7,7 +7,10 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
+	mathrand "math/rand"
+	randv2 "math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -27,6 +30,7 @@ type Config struct {
 var (
 	greeting string
 	served   int
+	kept     *os.File
 	// name is drawn when it is first asked for, since an instance may begin as another one was.
 	name = sync.OnceValue(instanceName)
 )
@@ -152,6 +156,18 @@ var actions = map[string]func(context.Context, []string) (string, error){
 		return time.Now().UTC().Format(time.RFC3339), nil
 	},
 	"random": func(context.Context, []string) (string, error) { return instanceName(), nil },
+	// draw answers what Go's runtime draws by itself.
+	"draw": func(context.Context, []string) (string, error) {
+		numbers := make(map[int]bool)
+		for n := range 64 {
+			numbers[n] = true
+		}
+		var order []byte
+		for n := range numbers {
+			order = append(order, byte(n))
+		}
+		return fmt.Sprint(mathrand.Int63(), " ", randv2.Uint64(), " ", hex.EncodeToString(order)), nil
+	},
 	"read": func(_ context.Context, a []string) (string, error) {
 		content, err := os.ReadFile(a[0])
 		return string(content), err
@@ -205,6 +221,19 @@ func main() {
 				return errors.New("that is no greeting")
 			}
 			greeting = c.Greeting
+			switch greeting {
+			case "draw much":
+				for range 10_000 {
+					randv2.Uint64()
+				}
+			case "draw a key":
+				instanceName()
+			case "keep a file":
+				var err error
+				if kept, err = os.Open("/data/file"); err != nil {
+					return err
+				}
+			}
 			os.Stdout.WriteString("configured\n")
 			return nil
 		}),

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+)
+
+// Go's runtime takes a seed when it starts, and makes of it all random numbers but those of
+// crypto/rand: math/rand, the order of maps. Its generator is part of the memory, so that
+// instances which begin with the same image would all make the same ones. The host knows the
+// seed, since it gave it out. So it finds the generator in the memory that it takes an image
+// of, and gives it another seed in each instance. No guest has to help with that, and no guest
+// can gain by it: what is written are random bytes, inside of its own memory.
+
+// draws reads the random bytes of an instance, and keeps what an image of it depends on.
+type draws struct {
+	from io.Reader
+	// taken is how often the instance has taken some, and first what it got the first time,
+	// where that is as much as Go's runtime takes.
+	taken uint64
+	first [seedSize]byte
+}
+
+func (d *draws) Read(p []byte) (int, error) {
+	n, err := io.ReadFull(d.from, p)
+	if d.taken++; d.taken == 1 && n == seedSize {
+		copy(d.first[:], p)
+	}
+	return n, err
+}
+
+// errDrawn is an instance that has made something of random bytes, which others that begin as
+// it was would have too: a key, or a generator that is not known.
+var errDrawn = errors.New("the instance has taken random bytes")
+
+// generator answers where the generator is in the memory of an instance, 0 where there is none.
+// It is an error if the instance has taken random bytes otherwise: an image would repeat them.
+func (i *instance) generator(memory []byte) (uint32, error) {
+	switch d := &i.draws; {
+	case i.begun() && d.taken == 0:
+		return i.from.generator, nil
+	case d.taken == 0:
+		return 0, nil
+	case !i.begun() && d.taken == 1:
+		if at := findGenerator(memory, d.first); at > 0 {
+			return at, nil
+		}
+	}
+	return 0, errDrawn
+}
+
+// The generator is a State of Go's internal/chacha8rand, which is ChaCha8 as math/rand/v2 has
+// it: a block of words that are made at once, the seed that they are made of, and how many of
+// the words were used, how many are to be used, and which block of the seed's they are.
+const (
+	seedSize   = 32
+	blockWords = 32
+	blockSize  = blockWords * 8
+	countsSize = 3 * 4
+
+	// blocks is how many a seed makes, and blockStep how they are counted. The end of the last
+	// one is the next seed.
+	blocks    = 4
+	blockStep = 4
+	lastWords = blockWords - seedSize/8
+	seedWords = (blocks-1)*blockWords + lastWords
+)
+
+const (
+	// mostBefore bounds the numbers that the runtime draws for itself before it makes the
+	// generator: 4 in Go 1.26, the keys of its hashes.
+	mostBefore = 8
+	// mostSeeds bounds the seeds that the generator went through until the image is taken, each
+	// of which makes 124 numbers. A provider draws 10 to 30, and 12,000 if it makes large maps
+	// when it starts.
+	mostSeeds = 512
+	// mostLike bounds what looks like a generator, and is not. In Go's memory there are a few;
+	// a module may fill all of its memory with them.
+	mostLike = 10_000
+)
+
+// findGenerator answers the address of the generator's seed, 0 where it is not there. The
+// runtime begins with a generator of its seed, draws one for this one, and then another for
+// the first, which is not used any more.
+func findGenerator(memory []byte, runtimeSeed [seedSize]byte) uint32 {
+	found := generators(memory)
+	if len(found) == 0 {
+		return 0
+	}
+	var seeds [mostBefore][seedSize]byte
+	for before := range seeds {
+		first := rand.NewChaCha8(runtimeSeed)
+		draw(first, before)
+		for n := 0; n < seedSize; n += 8 {
+			binary.LittleEndian.PutUint64(seeds[before][n:], first.Uint64())
+		}
+	}
+	for range mostSeeds {
+		for n := range seeds {
+			if at, ok := found[seeds[n]]; ok {
+				return at
+			}
+			seeds[n] = nextSeed(seeds[n])
+		}
+	}
+	return 0
+}
+
+// generators answers where a memory has states of ChaCha8 that were used, by their seeds.
+func generators(memory []byte) map[[seedSize]byte]uint32 {
+	found := make(map[[seedSize]byte]uint32)
+	like := 0
+	for at := blockSize; at+seedSize+countsSize <= len(memory); at += 8 {
+		counts := memory[at+seedSize:][:countsSize]
+		used, words, block := binary.LittleEndian.Uint32(counts), binary.LittleEndian.Uint32(counts[4:]), binary.LittleEndian.Uint32(counts[8:])
+		if words != blockWords && words != lastWords || used == 0 || used > words || block%blockStep != 0 || block >= blocks*blockStep {
+			continue
+		}
+		if like++; like > mostLike {
+			return nil
+		}
+		seed := [seedSize]byte(memory[at:])
+		of := rand.NewChaCha8(seed)
+		draw(of, int(block/blockStep*blockWords))
+		state := memory[at-blockSize : at]
+		for ; words > 0 && binary.LittleEndian.Uint64(state) == of.Uint64(); words-- {
+			state = state[8:]
+		}
+		if words == 0 {
+			found[seed] = uint32(at)
+		}
+	}
+	return found
+}
+
+func draw(of *rand.ChaCha8, words int) {
+	for range words {
+		of.Uint64()
+	}
+}
+
+// nextSeed is what a generator goes on with when it has used up a seed.
+func nextSeed(seed [seedSize]byte) [seedSize]byte {
+	of := rand.NewChaCha8(seed)
+	draw(of, seedWords+1)
+	state, _ := of.MarshalBinary() // whose end it is, and which does not fail
+	return [seedSize]byte(state[len(state)-seedSize:])
+}
+
+// reseed gives the generator of an instance that has begun with an image a seed of its own,
+// from which it makes new words before it gives any.
+func (i *instance) reseed() error {
+	if i.from.generator == 0 {
+		return nil
+	}
+	var state [seedSize + countsSize]byte
+	if _, err := io.ReadFull(i.sandbox.module.host.random, state[:seedSize]); err != nil {
+		return fmt.Errorf("drawing a seed for the instance: %w", err)
+	}
+	binary.LittleEndian.PutUint32(state[seedSize:], blockWords)
+	binary.LittleEndian.PutUint32(state[seedSize+4:], blockWords)
+	if !i.module.Memory().Write(i.from.generator, state[:]) {
+		return fmt.Errorf("the image has its random generator at %d, which is outside of its memory", i.from.generator)
+	}
+	return nil
+}
