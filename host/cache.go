@@ -119,8 +119,11 @@ func (c *diskCache) close() error { return os.RemoveAll(c.run) }
 
 // has implements [kept].
 func (c *diskCache) has(name string, r *record) bool {
-	entry := c.entry(r.Hollow)
-	files := []string{entry + sealSuffix, entry + codeSuffix}
+	if r.Target != c.target {
+		return false
+	}
+	code := filepath.Join(c.dir, r.Code)
+	files := []string{filepath.Join(c.dir, name+hollowSuffix), code + sealSuffix, code + codeSuffix}
 	if r.Base != nil {
 		files = append(files, filepath.Join(c.dir, name+baseSuffix))
 	}
@@ -221,13 +224,23 @@ func (c *diskCache) appeared() (path string, ok bool) {
 // errNotCached is what is not in the cache, or has no seal.
 var errNotCached = errors.New("it is not in the cache")
 
-// read answers the content of a file that was written under the name.
-func (c *diskCache) read(name string) ([]byte, error) {
-	content, err := os.ReadFile(filepath.Join(c.dir, name))
-	switch {
-	case err != nil:
+// view passes on the content of a file that was written under the name, which must not be
+// kept.
+func (c *diskCache) view(name string, use func([]byte) error) error {
+	return viewFile(filepath.Join(c.dir, name), func(content []byte) error {
+		if len(content) < sealSize || !c.seals.check(name, content[sealSize:], content[:sealSize]) {
+			return errNotCached
+		}
+		return use(content[sealSize:])
+	})
+}
+
+// read answers the content of a small file that was written under the name.
+func (c *diskCache) read(name string) (content []byte, err error) {
+	if content, err = os.ReadFile(filepath.Join(c.dir, name)); err != nil {
 		return nil, err
-	case len(content) < sealSize || !c.seals.check(name, content[sealSize:], content[:sealSize]):
+	}
+	if len(content) < sealSize || !c.seals.check(name, content[sealSize:], content[:sealSize]) {
 		return nil, errNotCached
 	}
 	return content[sealSize:], nil

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -34,9 +35,10 @@ type record struct {
 	Frozen, Detached bool
 	// Base is nil where there is no base image.
 	Base *recordedBase
-	// Hollow is the module without its code, and Part the hollow module of its part, nil where
-	// it has none.
-	Hollow, Part []byte
+	// Parted is set where there is a part of the module.
+	Parted bool
+	// Code names the machine code in the cache, which is for Target.
+	Code, Target string
 }
 
 type recordedBase struct {
@@ -52,6 +54,8 @@ const (
 	codeSection = meter.Module + "/code"
 
 	recordSuffix = ".module"
+	hollowSuffix = ".hollow"
+	partSuffix   = ".part"
 	dataSuffix   = ".data"
 	baseSuffix   = ".base"
 )
@@ -67,6 +71,8 @@ func (h *Host) recordName(digest string) string {
 type kept interface {
 	// read answers what was written under a name, which is a record's with a suffix.
 	read(name string) ([]byte, error)
+	// view passes it on, for as long as the function runs.
+	view(name string, use func([]byte) error) error
 	// has tells whether the files that a record names are there.
 	has(name string, r *record) bool
 	// load compiles a hollow module, with its machine code in reach of wazero.
@@ -128,19 +134,24 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 		}
 	}
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
-		compiled, err := h.loadCode(from, r.Hollow)
+		compiled, err := h.loadCode(from, name+hollowSuffix)
 		if err != nil {
 			return nil, from.spoiled(name, err)
 		}
 		return compiled, nil
 	})
-	if r.Part != nil {
-		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, r.Part) })
+	if r.Parted {
+		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, name+partSuffix) })
 	}
 	return m, nil
 }
 
-func (h *Host) loadCode(from kept, hollow []byte) (wazero.CompiledModule, error) {
+// loadCode loads the machine code of a hollow module.
+func (h *Host) loadCode(from kept, name string) (wazero.CompiledModule, error) {
+	hollow, err := from.read(name)
+	if err != nil {
+		return nil, err
+	}
 	return from.load(hollow, func() (wazero.CompiledModule, error) { return h.compileCached(hollow) })
 }
 
@@ -155,14 +166,15 @@ func (h *Host) compileCached(hollow []byte) (wazero.CompiledModule, error) {
 // readWhole reads one of the images beside a record, which is in use. Where it is damaged, it
 // is too late to make it again for this module.
 func (h *Host) readWhole(from kept, name, suffix string) (*image.Image, error) {
-	encoded, err := from.read(name + suffix)
-	if err == nil {
-		var whole *image.Image
-		if whole, err = image.Decode(bytes.NewReader(encoded), uint64(h.config.memoryPages())*wasmPage); err == nil {
-			return whole, nil
-		}
+	var whole *image.Image
+	err := from.view(name+suffix, func(encoded []byte) (err error) {
+		whole, err = image.Decode(encoded, uint64(h.config.memoryPages())*wasmPage)
+		return err
+	})
+	if err != nil {
+		return nil, from.spoiled(name, err)
 	}
-	return nil, from.spoiled(name, err)
+	return whole, nil
 }
 
 // install compiles a module, and keeps what it takes to have it without that the next
@@ -208,7 +220,8 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *
 	}
 	name := h.recordName(m.Digest)
 	fresh, err := m.images.fresh()
-	r := record{Info: m.Info, Globals: m.images.globals, Frozen: m.images.frozen, Hollow: hollow}
+	r := record{Info: m.Info, Globals: m.images.globals, Frozen: m.images.frozen, Code: filepath.Base(h.cache.entry(hollow)), Target: h.cache.target}
+	err = errors.Join(err, h.cache.write(name+hollowSuffix, hollow))
 	if fresh != nil {
 		r.Detached = true
 		err = errors.Join(err, h.writeImage(name+dataSuffix, fresh.memory))
@@ -216,7 +229,9 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *
 	if base := m.images.base; base != nil {
 		r.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
 		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
-		r.Part = h.keepPart(ctx, rehearsal)
+		if part := h.keepPart(ctx, rehearsal); part != nil {
+			r.Parted = h.cache.write(name+partSuffix, part) == nil
+		}
 	}
 	if text, failed := json.Marshal(r); err == nil && failed == nil {
 		_ = h.cache.write(name+recordSuffix, text)

@@ -50,7 +50,7 @@ func TestInstalledModules(t *testing.T) {
 		require.NoError(t, err)
 		return entries
 	}
-	kinds := []string{"*.module", "*.base", "*.data", "*.code", "*.seal"}
+	kinds := []string{"*.module", "*.hollow", "*.base", "*.data", "*.code", "*.seal"}
 	// The data of a module is looked at when it is first needed, which is too late for
 	// that instance only.
 	damaged := func(t *testing.T) {

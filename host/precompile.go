@@ -33,9 +33,9 @@ func (m *Module) precompile(dir string) error {
 	name := strings.TrimPrefix(m.Digest, digestPrefix)
 	kept := h.recordName(m.Digest)
 	files := make(map[string][]byte)
-	for _, suffix := range []string{recordSuffix, baseSuffix, dataSuffix} {
+	for _, suffix := range []string{recordSuffix, hollowSuffix, baseSuffix, dataSuffix} {
 		content, err := h.cache.read(kept + suffix)
-		if err != nil && (suffix == recordSuffix || !errors.Is(err, os.ErrNotExist)) {
+		if err != nil && (suffix == recordSuffix || suffix == hollowSuffix || !errors.Is(err, os.ErrNotExist)) {
 			return fmt.Errorf("reading the host's cache: %w", err)
 		}
 		if err == nil {
@@ -46,8 +46,8 @@ func (m *Module) precompile(dir string) error {
 	if err := json.Unmarshal(files[name+recordSuffix], &r); err != nil {
 		return fmt.Errorf("reading the host's cache: %w", err)
 	}
-	if r.Part != nil { // all of the code is read in any case, to see that it is not damaged
-		r.Part = nil
+	if r.Parted { // all of the code is read in any case, to see that it is not damaged
+		r.Parted = false
 		text, err := json.Marshal(r)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (m *Module) precompile(dir string) error {
 	}
 	var codeName string
 	var code []byte
-	err := h.cache.code(h.cache.entry(r.Hollow), func(name string, content []byte) error {
+	err := h.cache.code(filepath.Join(h.cache.dir, r.Code), func(name string, content []byte) error {
 		codeName, code = name, bytes.Clone(content)
 		return nil
 	})

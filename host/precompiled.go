@@ -334,6 +334,19 @@ func (m *precompiledModule) read(name string) ([]byte, error) {
 	return content, err
 }
 
+func (m *precompiledModule) view(name string, use func([]byte) error) error {
+	path := filepath.Join(m.dir, name)
+	if err := trusted(path); err != nil {
+		return err
+	}
+	return viewFile(path, func(content []byte) error {
+		if err := m.check(name, bytes.NewReader(content)); err != nil {
+			return err
+		}
+		return use(content)
+	})
+}
+
 // check compares a content with its checksum.
 func (m *precompiledModule) check(name string, content io.Reader) error {
 	sum, err := checksum(content)

@@ -93,7 +93,7 @@ func TestPrecompiledModulesAreLoadedAndNotCompiled(t *testing.T) {
 		}
 		kinds = append(kinds, kind)
 	}
-	require.ElementsMatch(t, []string{".json", ".module", ".base", ".data", "code"}, kinds)
+	require.ElementsMatch(t, []string{".json", ".module", ".hollow", ".base", ".data", "code"}, kinds)
 
 	// Neither a home nor a place for temporary files is needed, and nothing is written.
 	nowhere := filepath.Join(t.TempDir(), "nowhere")

@@ -3,6 +3,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -27,13 +28,42 @@ type content struct {
 	pages *os.File
 }
 
+// newContent makes one with what fill writes into the zeros that it gets.
 func newContent(size uint64, fill func([]byte) error) (*content, error) {
+	return makeContent(size, func(c *content) error { return c.fill(fill) })
+}
+
+// newContentOf makes one of runs. The kernel copies them, so that the file's pages need not be
+// mapped, each with a fault, nor be zeros before.
+func newContentOf(size uint64, runs []run) (*content, error) {
+	return makeContent(size, func(c *content) error {
+		for _, r := range runs {
+			if _, err := c.file.WriteAt(r.data, int64(r.offset)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func makeContent(size uint64, write func(*content) error) (*content, error) {
 	fd, err := unix.MemfdCreate("husk-image", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, fmt.Errorf("making a file in memory: %w", err)
 	}
 	c := &content{size: size, file: os.NewFile(uintptr(fd), "husk-image")}
-	if err := c.fill(fill); err != nil {
+	err = c.file.Truncate(int64(c.size))
+	if err == nil {
+		err = write(c)
+	}
+	if err == nil {
+		// A file that shrank would end the process at the next look at it.
+		seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
+		if _, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+			err = fmt.Errorf("sealing a file in memory: %w", err)
+		}
+	}
+	if err != nil {
 		c.file.Close()
 		return nil, err
 	}
@@ -41,29 +71,14 @@ func newContent(size uint64, fill func([]byte) error) (*content, error) {
 }
 
 func (c *content) fill(fill func([]byte) error) error {
-	fd := int(c.file.Fd())
-	if err := c.file.Truncate(int64(c.size)); err != nil {
-		return err
+	if c.size == 0 {
+		return fill(nil)
 	}
-	if c.size > 0 {
-		memory, err := unix.Mmap(fd, 0, int(c.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		if err != nil {
-			return fmt.Errorf("mapping a file in memory: %w", err)
-		}
-		err = fill(memory)
-		if failure := unix.Munmap(memory); err == nil {
-			err = failure
-		}
-		if err != nil {
-			return err
-		}
+	memory, err := unix.Mmap(int(c.file.Fd()), 0, int(c.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping a file in memory: %w", err)
 	}
-	// A file that shrank would end the process at the next look at it.
-	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
-		return fmt.Errorf("sealing a file in memory: %w", err)
-	}
-	return nil
+	return errors.Join(fill(memory), unix.Munmap(memory))
 }
 
 func (c *content) view(show func([]byte)) error {

@@ -40,6 +40,17 @@ func newContent(size uint64, fill func([]byte) error) (*content, error) {
 	return c, nil
 }
 
+func newContentOf(size uint64, runs []run) (*content, error) {
+	c := &content{size: size}
+	for _, r := range runs {
+		for data := bytes.Clone(r.data); len(data) > 0; data = data[PageSize:] {
+			c.pages = append(c.pages, page{r.offset, data[:PageSize]})
+			r.offset += PageSize
+		}
+	}
+	return c, nil
+}
+
 func (c *content) view(show func([]byte)) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -7,6 +7,12 @@ import (
 	"io"
 )
 
+// run is some pages of an image, and where they lie in it.
+type run struct {
+	offset uint64
+	data   []byte
+}
+
 // ErrMalformed is an encoded image that is none.
 var ErrMalformed = errors.New("the image is malformed")
 
@@ -43,30 +49,31 @@ func (i *Image) Encode(w io.Writer) error {
 	return errors.Join(err, failure)
 }
 
-// Decode reads an image of at most so many bytes that Encode has written.
-func Decode(r io.Reader, limit uint64) (*Image, error) {
-	var head [16]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, err
-	}
-	size, count := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint64(head[8:])
-	if size > limit || size%WasmPage != 0 || count > size/PageSize {
+// Decode reads an image of at most so many bytes that Encode has written, and keeps nothing of
+// what it reads.
+func Decode(encoded []byte, limit uint64) (*Image, error) {
+	const head = 16
+	if len(encoded) < head {
 		return nil, ErrMalformed
 	}
-	runs := make([]byte, 16*count)
-	if _, err := io.ReadFull(r, runs); err != nil {
+	size, count := binary.LittleEndian.Uint64(encoded), binary.LittleEndian.Uint64(encoded[8:])
+	if size > limit || size%WasmPage != 0 || count > size/PageSize || uint64(len(encoded)-head) < head*count {
+		return nil, ErrMalformed
+	}
+	table, data := encoded[head:head+head*count], encoded[head+head*count:]
+	runs := make([]run, count)
+	end := uint64(0)
+	for i := range runs {
+		at, n := binary.LittleEndian.Uint64(table[head*i:]), binary.LittleEndian.Uint64(table[head*i+8:])
+		if at < end || at%PageSize != 0 || n%PageSize != 0 || at > size || n > size-at || n > uint64(len(data)) {
+			return nil, ErrMalformed
+		}
+		runs[i] = run{at, data[:n]}
+		end, data = at+n, data[n:]
+	}
+	c, err := newContentOf(size, runs)
+	if err != nil {
 		return nil, err
 	}
-	return Make(size, func(memory []byte) error {
-		for ; len(runs) > 0; runs = runs[16:] {
-			at, n := binary.LittleEndian.Uint64(runs), binary.LittleEndian.Uint64(runs[8:])
-			if at > size || n > size-at {
-				return ErrMalformed
-			}
-			if _, err := io.ReadFull(r, memory[at:at+n]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return &Image{size: size, base: c, owns: true}, nil
 }

@@ -184,23 +184,23 @@ func TestImagesAreEncoded(t *testing.T) {
 	require.NoError(t, made(t).Encode(&encoded))
 	require.Less(t, encoded.Len(), 3*image.PageSize)
 	whole := encoded.Bytes()
-	i, err := image.Decode(bytes.NewReader(whole), limit)
+	i, err := image.Decode(whole, limit)
 	require.NoError(t, err)
 	one, _ := begin(t, i)
 	require.Equal(t, "shared", string(one[5000:5006]))
 	require.EqualValues(t, 7, one[size-1])
 	require.NoError(t, i.Close())
 
-	_, err = image.Decode(bytes.NewReader(whole), size-1)
+	_, err = image.Decode(whole, size-1)
 	require.ErrorIs(t, err, image.ErrMalformed)
 	for _, n := range []int{0, 15, 16, 30, len(whole) - 1} {
-		_, err = image.Decode(bytes.NewReader(whole[:n]), limit)
+		_, err = image.Decode(whole[:n], limit)
 		require.Error(t, err)
 	}
 	for _, at := range []int{8, 16, 24} { // the number of runs, and the first one
 		broken := bytes.Clone(whole)
 		broken[at+7] = 0xff
-		_, err = image.Decode(bytes.NewReader(broken), limit)
+		_, err = image.Decode(broken, limit)
 		require.ErrorIs(t, err, image.ErrMalformed)
 	}
 }
