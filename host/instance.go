@@ -56,7 +56,6 @@ type instanceKey struct{}
 
 // start makes an instance, from the module's base image where there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
-	s.module.fetch.Do(func() { s.module.host.background(s.fetchCode) })
 	if base := s.baseImage(ctx); base != nil {
 		return s.startFrom(ctx, base)
 	}
@@ -73,8 +72,13 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	if !s.acquire() {
 		return nil, s.gone(methodStart)
 	}
-	// The first instance loads the code, which is not to count as what the guest does.
-	if _, _, err := s.module.codeFor(from); err != nil {
+	// The first instance loads the code, which is not to count as what the guest does. What
+	// guests import is made while the code is being loaded.
+	err := s.module.host.imports()
+	if err == nil {
+		_, _, err = s.module.codeFor(from)
+	}
+	if err != nil {
 		s.release()
 		s.module.host.live.Done()
 		return nil, s.fail(methodStart, abi.ErrorKindUnavailable, err.Error())
@@ -94,7 +98,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Used:        i.fileUses(),
 	})
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
-	err := i.takeMemory(ctx)
+	err = i.takeMemory(ctx)
 	if err == nil {
 		err = i.begin(ctx)
 	}

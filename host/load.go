@@ -72,10 +72,10 @@ type source func() ([]byte, error)
 // it say whether the file or the module is at fault. The file must stay as it is until the
 // module was first called.
 func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
-	digest, err := digestOfFile(path, h.config.moduleSize)
+	digest, err := h.digestOfFile(path)
 	if err == nil {
 		var module *Module
-		if module, err = h.load(ctx, digest, func() ([]byte, error) { return readModule(path, digest) }); err == nil {
+		if module, err = h.load(ctx, digest, func() ([]byte, error) { return h.readModule(path, digest) }); err == nil {
 			return module, nil
 		}
 	}
@@ -131,12 +131,15 @@ func digestOfFile(path string, limit int) (string, error) {
 	return digestFrom(sum.Sum(nil)), checkSize(size, limit)
 }
 
-func readModule(path, digest string) ([]byte, error) {
+func (h *Host) readModule(path, digest string) ([]byte, error) {
 	wasm, err := os.ReadFile(path)
 	if failure, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, failure.Err
 	}
 	if err == nil && digestOf(wasm) != digest {
+		if h.cache != nil {
+			h.cache.forgetSeen(path)
+		}
 		err = errors.New("the file was changed while the module was loaded: load it again")
 	}
 	return wasm, err

@@ -284,6 +284,7 @@ func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, er
 	if err := s.waitAfterCrash(ctx); err != nil {
 		return nil, err
 	}
+	s.module.fetch.Do(func() { s.module.host.background(s.fetchCode) })
 	from, applied := s.configured.find(state)
 	if from != nil {
 		i, err := s.startFrom(ctx, from)

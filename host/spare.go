@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -26,7 +25,7 @@ type bare struct {
 // wazero makes it.
 func (m *Module) newBare(ctx context.Context, from *snapshot, memory *guestMemory) (*bare, error) {
 	compiled, partial, err := m.codeFor(from)
-	if err = errors.Join(err, m.host.imports()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	begin := m.host.empty

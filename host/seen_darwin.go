@@ -1,0 +1,8 @@
+package host
+
+import (
+	"syscall"
+	"time"
+)
+
+func changeTime(sys *syscall.Stat_t) time.Time { return time.Unix(sys.Ctimespec.Unix()) }
