@@ -2,26 +2,41 @@ package host
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
 )
 
-// denied is a refusal, and the entry under the capability's name by which an operator
-// would change it.
-func denied(message, capability, entry string) error {
-	return hostError(abi.ErrorKindDenied, message+
-		"\nto grant it, add to this provider's entry under plugins.providers in the project file:\n"+
-		"  grants:\n    "+capability+":\n      - "+entry)
+// Refusal is a use of a capability that no grant covers, as the grant that would.
+type Refusal struct {
+	// Capability is its name: http, tcp, kv.
+	Capability string
+	// Scope is the URL or the host and port; a store has none.
+	Scope string
+	// Methods are those of a URL that has a grant for other ones: with the one that was
+	// refused, last. None stands for all.
+	Methods []string
 }
 
-// yamlText is a text as YAML has it where it could be taken for something else.
-func yamlText(text string) string {
-	if strings.HasPrefix(text, "*") || strings.HasPrefix(text, "[") {
-		return strconv.Quote(text)
+// String is the refusal as capability and scope.
+func (r Refusal) String() string {
+	text := strings.TrimSpace(r.Capability + " " + r.Scope)
+	if len(r.Methods) > 0 {
+		text += " with the methods " + strings.Join(r.Methods, ", ")
 	}
 	return text
+}
+
+// howToGrant is as in [Grants]: only who makes the grants knows where they come from.
+type howToGrant func(Refusal) string
+
+// denied is a refusal, with what to do so that it would not be one.
+func (how howToGrant) denied(message string, r Refusal) error {
+	advice := "to grant it, add to the provider's grants: " + r.String()
+	if how != nil {
+		advice = how(r)
+	}
+	return hostError(abi.ErrorKindDenied, message+"\n"+advice)
 }
 
 // deniedMonitor answers outside of calls that may use the monitor.

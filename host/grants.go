@@ -25,9 +25,14 @@ type Grants struct {
 	TCP []TCPGrant
 	// KV is the provider's store, nil for none. See [NewStore].
 	KV abi.KV
+	// HowToGrant makes the line, or lines, of an error that tell the user how to grant what
+	// was refused. The error that the provider gets is what the user reads in the end. Where
+	// it is nil, the error names only what to add. It may be called concurrently.
+	HowToGrant func(Refusal) string
 }
 
-// With returns the grants and more. Of two stores it has the first.
+// With returns the grants and more. Of two stores it has the first, and so of what tells how
+// to grant.
 func (g Grants) With(more Grants) Grants {
 	sum := Grants{
 		FS:   slices.Concat(g.FS, more.FS),
@@ -38,6 +43,9 @@ func (g Grants) With(more Grants) Grants {
 	}
 	if sum.KV == nil {
 		sum.KV = more.KV
+	}
+	if sum.HowToGrant = g.HowToGrant; sum.HowToGrant == nil {
+		sum.HowToGrant = more.HowToGrant
 	}
 	return sum
 }

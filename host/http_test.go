@@ -194,7 +194,7 @@ func TestHTTPRequestsThatCannotBeSent(t *testing.T) {
 }
 
 func TestHTTPDenials(t *testing.T) {
-	const add = "\nto grant it, add to this provider's entry under plugins.providers in the project file:\n  grants:\n    http:\n      - "
+	const add = "\nto grant it, add to the provider's grants: http "
 	none := newGuestHTTP(t, nil)
 	_, err := none.Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: "https://api.example.org/v1/pets?key=hunter2"})
 	require.ErrorIs(t, err, abi.ErrDenied)
@@ -210,7 +210,7 @@ func TestHTTPDenials(t *testing.T) {
 	reads := &guestHTTP{client: newHTTPClient([]HTTPGrant{g}, nil)}
 	_, err = reads.Send(t.Context(), abi.HTTPRequest{Method: "DELETE", URL: "https://api.example.org/a"})
 	require.EqualError(t, err, "the provider may not send DELETE https://api.example.org/a: its grants: http allow only GET, HEAD there"+
-		add+`{url: "https://api.example.org", methods: [GET, HEAD, DELETE]}`)
+		add+"https://api.example.org with the methods GET, HEAD, DELETE")
 }
 
 func TestHTTPIsNotRedirected(t *testing.T) {
@@ -362,7 +362,7 @@ func TestHTTPChecksTheAddressThatANameLeadsTo(t *testing.T) {
 		}
 		require.ErrorIs(t, err, abi.ErrDenied)
 		require.EqualError(t, err, "GET "+named+"/a: trap.example.org leads to 127.0.0.1, which is this machine\n"+
-			"to grant it, add to this provider's entry under plugins.providers in the project file:\n  grants:\n    http:\n      - "+server.URL)
+			"to grant it, add to the provider's grants: http "+server.URL)
 	}
 }
 

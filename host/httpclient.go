@@ -18,6 +18,7 @@ type httpClient struct {
 	// transport is nil without a grant, as no request is sent then.
 	transport *http.Transport
 	dialer    outward
+	how       howToGrant
 }
 
 // newHTTPClient makes a client. It knows no proxy, keeps no cookies, and follows no
@@ -77,11 +78,11 @@ func (c *httpClient) admit(method string, t *httpTarget) (*HTTPGrant, error) {
 		}
 		reason = "its grants: http are " + strings.Join(granted, ", ")
 	}
-	line := origin(t.url.Scheme, t.host, t.port)
+	r := Refusal{Capability: "http", Scope: origin(t.url.Scheme, t.host, t.port)}
 	if len(others) > 0 {
-		line = fmt.Sprintf("{url: %q, methods: [%s]}", line, strings.Join(append(others, method), ", "))
+		r.Methods = append(others, method)
 	}
-	return nil, denied(fmt.Sprintf("the provider may not send %s %s: %s", method, t, reason), "http", line)
+	return nil, c.how.denied(fmt.Sprintf("the provider may not send %s %s: %s", method, t, reason), r)
 }
 
 // String is the URL without its query, which may hold secrets.
@@ -94,7 +95,7 @@ func (x *httpExchange) failed(err error) error {
 	what := x.request.Method + " " + x.target.String() + ": "
 	var timeout net.Error
 	if refused, ok := errors.AsType[*addressError](err); ok {
-		return denied(what+refused.Error(), "http", origin(x.target.url.Scheme, refused.addr.String(), x.target.port))
+		return x.client.how.denied(what+refused.Error(), Refusal{Capability: "http", Scope: origin(x.target.url.Scheme, refused.addr.String(), x.target.port)})
 	}
 	if known, ok := errors.AsType[*abi.Error](err); ok {
 		return known

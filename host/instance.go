@@ -86,6 +86,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
 	i.tcp = newGuestTCP(s.tcp, i.used())
+	i.tcp.how = s.how
 	i.draws.from = s.module.host.random
 	i.output.init(i)
 	config := &s.module.host.config

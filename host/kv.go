@@ -27,6 +27,7 @@ type guestKV struct {
 	// space is what the keys of one configuration of the provider begin with in the store,
 	// so that none sees what another has: spaceOf its provider resource.
 	space string
+	how   howToGrant
 	used  uses
 }
 
@@ -42,7 +43,7 @@ func spaceOf(provider urn.URN) string {
 }
 
 func (s *sandbox) guestKV(used uses) guestKV {
-	kv := guestKV{store: s.store, used: used}
+	kv := guestKV{store: s.store, how: s.how, used: used}
 	if kv.store != nil { // else nothing is kept
 		kv.space = spaceOf(s.configuredAs())
 	}
@@ -87,8 +88,7 @@ func (k guestKV) admit(what, key string) error {
 	var err error
 	switch {
 	case k.store == nil:
-		err = hostError(abi.ErrorKindDenied, "the provider may not keep values: its grants have no store"+
-			"\nto grant it, add to this provider's entry under plugins.providers in the project file:\n  grants:\n    kv: true")
+		err = k.how.denied("the provider may not keep values: its grants have no store", Refusal{Capability: "kv"})
 	case len(key) > MaxKVKey || !utf8.ValidString(key) || key == "" && what != "keys":
 		return hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("a key is text of 1 to %d bytes", MaxKVKey))
 	}

@@ -24,6 +24,7 @@ type sandbox struct {
 	http      *httpClient
 	tcp       []TCPGrant
 	store     abi.KV
+	how       howToGrant
 	resource  atomic.Pointer[urn.URN] // which configured it; nil before
 	audit     func(Use)
 	logRate   *logRate
@@ -88,7 +89,8 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
 	s.module, s.logger, s.files, s.env, s.variables, s.expected = m, logger, files, env, variables, name
-	s.http = newHTTPClient(grants.HTTP, m.host.config.roots)
+	s.http, s.how = newHTTPClient(grants.HTTP, m.host.config.roots), grants.HowToGrant
+	s.http.how = s.how
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.running, s.open = make(map[*running]struct{}), 1
 	s.budget = m.host.budget

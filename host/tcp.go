@@ -36,6 +36,7 @@ const (
 type guestTCP struct {
 	grants []TCPGrant
 	dialer outward
+	how    howToGrant
 	used   uses
 	last   abi.TCPConnection
 	open   map[abi.TCPConnection]*tcpConnection
@@ -94,7 +95,7 @@ func (t *guestTCP) connect(ctx context.Context, host string, r abi.TCPConnectReq
 	case err == nil:
 		return conn, nil
 	case inside:
-		return nil, denied("connecting to "+target+": "+refused.Error(), "tcp", yamlText(hostPort(refused.addr.String(), r.Port)))
+		return nil, t.how.denied("connecting to "+target+": "+refused.Error(), Refusal{Capability: "tcp", Scope: hostPort(refused.addr.String(), r.Port)})
 	case ctx.Err() != nil:
 		return nil, hostError(abi.ErrorKindCancelled, "connecting to "+target+": the call was cancelled")
 	case limited.Err() != nil:
@@ -117,7 +118,7 @@ func (t *guestTCP) admit(host string, port uint16) error {
 		reason = "its grants: tcp are " + strings.Join(granted, ", ")
 	}
 	target := hostPort(host, port)
-	return denied("the provider may not connect to "+target+": "+reason, "tcp", yamlText(target))
+	return t.how.denied("the provider may not connect to "+target+": "+reason, Refusal{Capability: "tcp", Scope: target})
 }
 
 func (t *guestTCP) connection(handle abi.TCPConnection) (*tcpConnection, error) {

@@ -86,7 +86,7 @@ func TestParseTCPGrant(t *testing.T) {
 }
 
 func TestTCPIsDeniedUnlessGranted(t *testing.T) {
-	const add = "\nto grant it, add to this provider's entry under plugins.providers in the project file:\n  grants:\n    tcp:\n      - "
+	const add = "\nto grant it, add to the provider's grants: tcp "
 	connect := func(g *guestTCP, host string, port uint16) error {
 		_, err := g.Connect(t.Context(), abi.TCPConnectRequest{Host: host, Port: port})
 		return err
@@ -104,7 +104,7 @@ func TestTCPIsDeniedUnlessGranted(t *testing.T) {
 		{[]string{"*.example.org:5432"}, "example.org", 5432,
 			"the provider may not connect to example.org:5432: its grants: tcp are *.example.org:5432" + add + "example.org:5432"},
 		{nil, "2001:db8::1", 1,
-			"the provider may not connect to [2001:db8::1]:1: nothing under its grants: tcp allows it" + add + `"[2001:db8::1]:1"`},
+			"the provider may not connect to [2001:db8::1]:1: nothing under its grants: tcp allows it" + add + "[2001:db8::1]:1"},
 	} {
 		err := connect(newTCPOf(t, c.grants...), c.host, c.port)
 		require.ErrorIs(t, err, abi.ErrDenied)
@@ -127,7 +127,7 @@ func TestTCPChecksTheAddressThatANameLeadsTo(t *testing.T) {
 	_, err := g.Connect(t.Context(), abi.TCPConnectRequest{Host: "trap.example.org", Port: port})
 	require.ErrorIs(t, err, abi.ErrDenied)
 	require.EqualError(t, err, "connecting to "+named+": trap.example.org leads to 127.0.0.1, which is this machine\n"+
-		"to grant it, add to this provider's entry under plugins.providers in the project file:\n  grants:\n    tcp:\n      - "+address)
+		"to grant it, add to the provider's grants: tcp "+address)
 	require.Empty(t, accepted)
 
 	g = newTCPOf(t, named, address)

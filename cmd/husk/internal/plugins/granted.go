@@ -14,6 +14,7 @@ import (
 // of providers use it, so that answers which do not fit the schema are passed on.
 // What it logs and prints becomes diagnostics where logs is set, and is lost elsewhere.
 func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, logs bool) (abi.Provider, error) {
+	grants.HowToGrant = flagToGrant
 	options := host.ProviderOptions{Name: m.Name, Grants: grants, Instances: p.options.Instances, Lenient: true}
 	if logs {
 		options.Logger = slog.New(&records{to: p.options.Diagnostics})

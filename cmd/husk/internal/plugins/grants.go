@@ -16,7 +16,7 @@ import (
 // grants turns what a project file grants, and the options, into what the host
 // understands. An error names the place in the file.
 func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
-	g := host.Grants{Env: declared.Grants.Env}
+	g := host.Grants{Env: declared.Grants.Env, HowToGrant: howToGrant(declared)}
 	refused := func(at source.Position, what string, err error) (host.Grants, error) {
 		d := p.project.File.Errorf(at, "%s cannot be granted to %s", what, declared.Name)
 		d.Detail = err.Error()

@@ -141,7 +141,7 @@ func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, gr
 	}
 	summary := "needs what it is not granted: " + strings.Join(reasons, "; ")
 	if declared.Path == "" { // no project lists it
-		return fmt.Errorf("the provider %s %s\nto grant it, add to the command: %s", declared.Name, summary, strings.Join(flags, " "))
+		return fmt.Errorf("the provider %s %s\n%s%s", declared.Name, summary, addToCommand, strings.Join(flags, " "))
 	}
 	d := p.project.File.Errorf(declared.Position, "the provider %q %s", declared.Name, summary)
 	d.Detail = "to grant it, add to this entry:\n  grants:"
@@ -149,6 +149,30 @@ func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, gr
 		d.Detail += "\n    " + capability + ":" + entries[capability]
 	}
 	return source.Diagnostics{d}
+}
+
+const addToCommand = "to grant it, add to the command: "
+
+// howToGrant tells how to grant a provider what it was refused while it ran: by the project
+// file, or by a flag where no project lists it.
+func howToGrant(declared *program.ProviderPlugin) func(host.Refusal) string {
+	return func(r host.Refusal) string {
+		entry, flag := wording(host.CapabilityRequest{Capability: r.Capability, Scope: r.Scope})
+		if declared.Path == "" {
+			return addToCommand + "--grant " + declared.Name + ":" + flag
+		}
+		if len(r.Methods) > 0 {
+			entry = fmt.Sprintf("\n      - {url: %q, methods: [%s]}", r.Scope, strings.Join(r.Methods, ", "))
+		}
+		return "to grant it, add to this provider's entry under plugins.providers in the project file:\n" +
+			"  grants:\n    " + r.Capability + ":" + entry
+	}
+}
+
+// flagToGrant is the same for a command that asks one provider only.
+func flagToGrant(r host.Refusal) string {
+	_, flag := wording(host.CapabilityRequest{Capability: r.Capability, Scope: r.Scope})
+	return addToCommand + "--grant " + flag
 }
 
 // wording is a request as the grant that a project file would have, and as the flag

@@ -231,6 +231,14 @@ func (Reach) Create(ctx context.Context, r guest.CreateRequest[ReachInputs]) (gu
 	return guest.CreateResponse[ReachState]{ID: "reached", State: state}, nil
 }
 
+// Delete connects once more, where there is an address.
+func (Reach) Delete(ctx context.Context, r guest.DeleteRequest[ReachState]) error {
+	if r.State.Address == nil {
+		return nil
+	}
+	return r.State.reach(ctx)
+}
+
 func (s *ReachState) reach(ctx context.Context) error {
 	if s.Address != nil {
 		conn, err := tcp.DialContext(ctx, "tcp", *s.Address)

@@ -92,16 +92,16 @@ func TestModule(t *testing.T) {
 	})
 
 	t.Run("says what to grant", func(t *testing.T) {
-		const add = "\nto grant it, add to this provider's entry under plugins.providers in the project file:\n  grants:\n    fs:\n      - path: "
+		const add = "\nto grant it, add to this provider's grants, in the project file or with --grant:\n  fs:\n    - path: "
 		for _, test := range []struct {
 			path    string
 			message string
 		}{
-			{"etc/f", "etc/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "etc\n        mode: rw"},
-			{"f", "f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + ".\n        mode: rw"},
-			{"/etc/passwd", "/etc/passwd is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "/etc\n        mode: rw"},
-			{"out/../../secret", "../secret is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "..\n        mode: rw"},
-			{"out-side/f", "out-side/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "out-side\n        mode: rw"},
+			{"etc/f", "etc/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "etc\n      mode: rw"},
+			{"f", "f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + ".\n      mode: rw"},
+			{"/etc/passwd", "/etc/passwd is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "/etc\n      mode: rw"},
+			{"out/../../secret", "../secret is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "..\n      mode: rw"},
+			{"out-side/f", "out-side/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "out-side\n      mode: rw"},
 		} {
 			p := inProject(t, module, out)
 			_, err := p.TryCreate(file, pt.Object{"path": test.path, "content": "x"})
@@ -120,7 +120,7 @@ func TestModule(t *testing.T) {
 		_, err := inProject(t, module).TryCreate(file, pt.Object{"path": "out/f", "content": "x"})
 		require.ErrorIs(t, err, abi.ErrDenied)
 		require.ErrorContains(t, err, "out/f is not inside a granted directory; granted: none; ")
-		require.ErrorContains(t, err, "- path: out\n        mode: rw")
+		require.ErrorContains(t, err, "- path: out\n      mode: rw")
 	})
 
 	t.Run("does not leave through symbolic links", func(t *testing.T) {

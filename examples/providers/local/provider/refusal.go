@@ -97,8 +97,8 @@ func (a access) refuse(ctx context.Context, err error) error {
 		mode = "rw"
 	}
 	return a.refusal(abi.ErrorKindDenied, reason+
-		"\nto grant it, add to this provider's entry under plugins.providers in the project file:\n"+
-		"  grants:\n    fs:\n      - path: "+show(a.directory)+"\n        mode: "+mode)
+		"\nto grant it, add to this provider's grants, in the project file or with --grant:\n"+
+		"  fs:\n    - path: "+show(a.directory)+"\n      mode: "+mode)
 }
 
 // refusalOfHost asks the host, which lists the grants, for its reason; nil where there

@@ -174,8 +174,8 @@ func fileError(ctx context.Context, name string, err error) error {
 	if _, asked := files.Mode(ctx, name); errors.Is(asked, abi.ErrDenied) {
 		told := abi.AsError(asked)
 		return abi.NewError(abi.ErrorKindDenied, told.Message+
-			"\nto grant it, add to this provider's entry under plugins.providers in the project file:\n"+
-			"  grants:\n    fs:\n      - path: "+path.Dir(name))
+			"\nto grant it, add to this provider's grants, in the project file or with --grant:\n"+
+			"  fs:\n    - path: "+path.Dir(name))
 	}
 	return err
 }
