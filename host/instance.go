@@ -216,6 +216,21 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	return trapped(e.function.CallWithStack(i.ctx, stack))
 }
 
+// Arena asks the module for its arena, for package canon. It is done once, so that the
+// function and its stack are not kept.
+func (i *instance) Arena(context.Context) (address uint32, ok bool, err error) {
+	if i.exports == nil {
+		return 0, false, errNotReady
+	}
+	f := i.module.ExportedFunction(canon.ArenaExport)
+	if f == nil {
+		return 0, false, nil
+	}
+	var stack [1]uint64
+	err = trapped(f.CallWithStack(i.ctx, stack[:]))
+	return uint32(stack[0]), err == nil, err
+}
+
 // maxNested is how often exports may run inside of themselves. Goroutines of a guest
 // that wait for the host in each other's way come to two or three.
 const maxNested = 16

@@ -26,8 +26,23 @@ type fake struct {
 	entered func(iface string, function int, args []uint64)
 	left    func(iface string, function int, result uint64)
 
+	// arena is the address of the arena that it offers, 0 for none.
+	arena uint32
+
 	allocated, released int
 }
+
+// offer gives the module an arena of that size.
+func (f *fake) offer(size uint32) {
+	f.arena, _ = f.Store(make([]byte, 8), 4)
+	begin, _ := f.Store(make([]byte, size), 1)
+	m := memoryWriter(f.memory)
+	m.u32(uint64(f.arena), begin)
+	m.u32(uint64(f.arena)+4, begin+size)
+	f.allocated = 0
+}
+
+func (f *fake) Arena(context.Context) (uint32, bool, error) { return f.arena, f.arena != 0, nil }
 
 // firstFree is the first address that the fake allocates, after room for the 17
 // arguments that a function has at most.

@@ -83,7 +83,7 @@ func FuzzLift(f *testing.F) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		instance := pointing{&fake{memory: memory}, uint64(ptr)}
+		instance := pointing{&fake{memory: memory, arena: ptr / 2}, uint64(ptr)}
 		g := canon.NewGuest(instance, guestcbor.Codec{}, limit)
 		if n := int(function); n < provider.NumMethod() {
 			method := reflect.ValueOf(g).MethodByName(provider.Method(n).Name)

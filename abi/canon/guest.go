@@ -35,6 +35,7 @@ type Guest struct {
 	codec    Codec
 	limit    uint64
 	broken   error
+	arena    arena
 }
 
 var _ abi.Provider = (*Guest)(nil)
@@ -43,6 +44,7 @@ var _ abi.Provider = (*Guest)(nil)
 // result of a call, the arguments of an import) may take at most limit bytes.
 func NewGuest(instance Instance, codec Codec, limit uint64) *Guest {
 	g := &Guest{instance: instance, codec: codec, limit: limit}
+	g.arena.instance, _ = instance.(ArenaInstance)
 	g.Provider = NewProvider(g)
 	return g
 }
@@ -73,6 +75,8 @@ type exportFrame struct {
 	function *Function
 	budget   uint64 // bytes that may still be lifted
 	stack    []uint64
+	// shared are bytes that are in the module's arena.
+	shared []sharedBytes
 }
 
 func (e *exportFrame) Imported() bool { return false }
@@ -104,6 +108,12 @@ func (e *exportFrame) Charge(n uint64) error {
 }
 
 func (e *exportFrame) Store(data []byte, align uint32) (uint32, error) {
+	if err := e.guest.findArena(e.ctx); err != nil {
+		return 0, err
+	}
+	if ptr, ok := e.place(e.guest.instance.Memory(), data); ok {
+		return ptr, nil
+	}
 	stack := []uint64{0, 0, uint64(align), uint64(len(data))}
 	if err := e.guest.instance.Call(e.ctx, exportRealloc, stack); err != nil {
 		e.guest.breakWith(err)
@@ -126,6 +136,9 @@ func (e *exportFrame) write(ptr uint32, data []byte, align uint32) (err error) {
 }
 
 func (e *exportFrame) Call(args []uint64) (uint64, error) {
+	if err := e.guest.findArena(e.ctx); err != nil {
+		return 0, err
+	}
 	e.stack = append(args, 0) // at least one for the result
 	if err := e.guest.instance.Call(e.ctx, exportOf(e.function), e.stack); err != nil {
 		e.guest.breakWith(err)
@@ -139,7 +152,7 @@ func (e *exportFrame) End(breach error) {
 	if breach != nil {
 		e.guest.breakWith(breach)
 	}
-	if !e.function.indirect() {
+	if !e.function.indirect() || e.guest.arena.offered {
 		return
 	}
 	// stack[0] still is the result: what was lifted stays valid even if this fails,

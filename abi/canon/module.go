@@ -162,7 +162,7 @@ func (w World) exportedVersion(exports map[string]Signature) (version string) {
 }
 
 // CheckExports tells what a module is by its exported functions, and checks that it
-// exports all that such a module must. Errors are ErrNotProvider, ErrTwoWorlds,
+// exports all that such a module must, and an [ArenaExport] only as that is. Errors are ErrNotProvider, ErrTwoWorlds,
 // *VersionError, and *SignatureError: all of those, joined, where there are more.
 func CheckExports(exports map[string]Signature) (World, error) {
 	w, version := WorldProvider, WorldProvider.exportedVersion(exports)
@@ -187,6 +187,9 @@ func CheckExports(exports map[string]Signature) (World, error) {
 		} else if !got.equal(want.Signature) {
 			wrong = append(wrong, &SignatureError{Name: want.Name, Want: &want.Signature, Got: &got})
 		}
+	}
+	if got, ok := exports[ArenaExport]; ok && !got.equal(arenaSignature) {
+		wrong = append(wrong, &SignatureError{Name: ArenaExport, Want: &arenaSignature, Got: &got})
 	}
 	if len(wrong) == 1 {
 		return w, wrong[0]

@@ -32,6 +32,17 @@ func (m *module) Call(ctx context.Context, export int, stack []uint64) error {
 	return m.exports[export].CallWithStack(ctx, stack)
 }
 
+// offering is a module that is asked for its arena.
+type offering struct{ *module }
+
+func (m offering) Arena(ctx context.Context) (uint32, bool, error) {
+	answer, err := m.ExportedFunction(canon.ArenaExport).Call(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	return uint32(answer[0]), true, nil
+}
+
 func (m *module) Memory() canon.LinearMemory { return m.Module.Memory() }
 
 func build(t *testing.T, name string) []byte {
@@ -50,8 +61,9 @@ func signature(f api.FunctionDefinition) canon.Signature {
 	return canon.Signature{Params: f.ParamTypes(), Results: f.ResultTypes()}
 }
 
-// start instantiates the module with what it may import.
-func start(t *testing.T, wasm []byte, imports *canon.Imports) *canon.Guest {
+// start instantiates the module with what it may import, for a host that knows arenas or
+// does not.
+func start(t *testing.T, wasm []byte, imports *canon.Imports, arena bool) *canon.Guest {
 	t.Helper()
 	ctx := t.Context()
 	r := wazero.NewRuntime(ctx)
@@ -96,13 +108,16 @@ func start(t *testing.T, wasm []byte, imports *canon.Imports) *canon.Guest {
 	for _, e := range world.ExportTable() {
 		instance.exports = append(instance.exports, m.ExportedFunction(e.Name))
 	}
-	guest = canon.NewGuest(instance, guestcbor.Codec{}, 1<<20)
+	if guest = canon.NewGuest(instance, guestcbor.Codec{}, 1<<20); arena {
+		guest = canon.NewGuest(offering{instance}, guestcbor.Codec{}, 1<<20)
+	}
 	return guest
 }
 
 func TestModule(t *testing.T) {
 	wasm := build(t, "echo")
-	t.Run("every value crosses unchanged", func(t *testing.T) { testEcho(t, wasm) })
+	t.Run("every value crosses unchanged", func(t *testing.T) { testEcho(t, wasm, true) })
+	t.Run("and for hosts without arenas", func(t *testing.T) { testEcho(t, wasm, false) })
 	t.Run("a panic is an error", func(t *testing.T) { testPanic(t, wasm) })
 	t.Run("nothing granted", func(t *testing.T) { testNothingGranted(t, wasm) })
 }
@@ -111,7 +126,7 @@ func TestModule(t *testing.T) {
 func TestPolicyModule(t *testing.T) {
 	var got, want canontest.Trace
 	host := canon.Imports(canontest.NewHost(&got))
-	guest := start(t, build(t, "echopolicy"), &host)
+	guest := start(t, build(t, "echopolicy"), &host, true)
 	testEchoes[abi.Policy](t, guest, guest.Policy(), canontest.EchoPolicy{Host: canontest.NewHost(&want)}, &got, &want)
 	_, err := guest.Policy().Handshake(t.Context(), abi.PolicyHandshakeRequest{Engine: "panic please"})
 	require.ErrorIs(t, err, abi.ErrCrashed)
@@ -119,10 +134,10 @@ func TestPolicyModule(t *testing.T) {
 }
 
 // testEcho calls every function of a provider, and expects it to call all of the host's.
-func testEcho(t *testing.T, wasm []byte) {
+func testEcho(t *testing.T, wasm []byte, arena bool) {
 	var got, want canontest.Trace
 	host := canon.Imports(canontest.NewHost(&got))
-	guest := start(t, wasm, &host)
+	guest := start(t, wasm, &host, arena)
 	called := testEchoes[abi.Provider](t, guest, guest, canontest.EchoProvider{Host: canontest.NewHost(&want)}, &got, &want)
 	for _, i := range canon.ImportTable() {
 		name := strings.TrimPrefix(strings.Split(i.Module, "@")[0], canon.Package+"/") + "." + i.Name
@@ -176,7 +191,7 @@ func call(p any, method string, args []reflect.Value) (answer, err string) {
 
 func testPanic(t *testing.T, wasm []byte) {
 	host := canon.Imports(canontest.NewHost(nil))
-	guest := start(t, wasm, &host)
+	guest := start(t, wasm, &host, true)
 	_, err := guest.Check(t.Context(), abi.CheckRequest{Name: "panic please"})
 	require.ErrorIs(t, err, abi.ErrCrashed)
 	require.ErrorContains(t, err, "panic: as you please")
@@ -188,7 +203,7 @@ func testPanic(t *testing.T, wasm []byte) {
 // testNothingGranted expects that the provider sees refusals instead of results. The
 // echo has what it sees in its answer.
 func testNothingGranted(t *testing.T, wasm []byte) {
-	guest := start(t, wasm, &canon.Imports{})
+	guest := start(t, wasm, &canon.Imports{}, true)
 	native := canontest.EchoProvider{Host: canontest.DeniedHost()}
 	for n := range 20 {
 		args := []reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(abi.CheckRequest{Name: strconv.Itoa(n)})}

@@ -21,7 +21,9 @@ func (c *codec) Unmarshal(data []byte) (property.Map, error) {
 	text := unsafe.String(unsafe.SliceData(data), len(data))
 	for _, m := range c.opened {
 		if encoding, _ := m.Encoding(); property.EqualText(encoding, text) {
-			reuse(data)
+			if unsafe.StringData(encoding) != unsafe.SliceData(data) {
+				reuse(data)
+			}
 			return m, nil
 		}
 	}

@@ -9,32 +9,57 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
+// arena is what small parameters lie in, names, URNs, and most properties: see
+// canon.ArenaExport. A module has one memory and one allocator, hence the package variables of
+// this file.
+var arena struct {
+	// free and end are the addresses between which the host may write: it moves free on.
+	free, end uint32
+	// begin is the address of the chunk.
+	begin uint32
+	// chunk is where that is, and before the chunk before it, in which something may lie
+	// that nobody has taken over yet. What is kept of a chunk keeps all of it.
+	chunk, before []byte
+}
+
 // received holds what the host allocated here and no one has taken over yet: a few
-// blocks of one call, the next to be taken at the begin as a rule. A module has one
-// memory and one allocator, hence the package variables of this file. The lock is for
+// blocks of one call, the next to be taken at the begin as a rule. The lock is for
 // goroutines: one that waits for the garbage collector inside of cabi_realloc lets
 // others run.
 var received struct {
 	sync.Mutex
 	blocks [][]byte
-	// chunk is memory for small blocks.
-	chunk []byte
 	// spares are large blocks that nobody uses any more.
 	spares [2][]byte
 }
 
 const (
-	// chunkSize is the size, in bytes, of what small blocks are cut from. One that is kept
-	// keeps all of its chunk.
+	// chunkSize is the size of the arena in bytes: enough for the parameters of some calls.
 	chunkSize = 16 << 10
-	// smallBlock is the size up to which a block is a part of a chunk: names, URNs, and
-	// most properties are.
-	smallBlock = 1 << 10
+	// leastFree is the number of bytes below which there is a new chunk for the next call.
+	leastFree = 4 << 10
 	// mostSpare is the size up to which a block is kept to be used again.
 	mostSpare = 256 << 10
 )
 
-// reallocate is how the host gets memory for what it passes in.
+// offer tells the host where the arena is.
+//
+//go:wasmexport husk_arena
+func offer() uint32 {
+	if arena.chunk == nil {
+		renew()
+	}
+	return uint32(uintptr(unsafe.Pointer(&arena.free)))
+}
+
+// renew begins a chunk.
+func renew() {
+	arena.before, arena.chunk = arena.chunk, words(chunkSize)
+	arena.begin = address(arena.chunk)
+	arena.free, arena.end = arena.begin, arena.begin+chunkSize
+}
+
+// reallocate is how the host gets memory for what it passes in elsewhere.
 //
 //go:wasmexport cabi_realloc
 func reallocate(old, oldSize, align, size uint32) uint32 {
@@ -55,26 +80,19 @@ func reallocate(old, oldSize, align, size uint32) uint32 {
 // lock is held.
 func allocate(size uint32) []byte {
 	aligned := (int(size) + 7) &^ 7
-	if size > smallBlock {
-		for i, spare := range received.spares {
-			if cap(spare) >= aligned && cap(spare) < 2*aligned {
-				received.spares[i] = nil
-				return spare[:size]
-			}
+	for i, spare := range received.spares {
+		if cap(spare) >= aligned && cap(spare) < 2*aligned {
+			received.spares[i] = nil
+			return spare[:size]
 		}
-		return words(aligned)[:size]
 	}
-	if len(received.chunk) < aligned {
-		received.chunk = words(chunkSize)
-	}
-	block := received.chunk[:size:size]
-	received.chunk = received.chunk[aligned:]
-	return block
+	return words(aligned)[:size]
 }
 
-// reuse takes a block that was taken and that nobody refers to any more.
+// reuse takes a block that was taken and that nobody refers to any more. What is no larger
+// than a chunk may be a part of one.
 func reuse(block []byte) {
-	if len(block) <= smallBlock || cap(block) > mostSpare || address(block)%8 != 0 {
+	if len(block) <= chunkSize || cap(block) > mostSpare || address(block)%8 != 0 {
 		return
 	}
 	received.Lock()
@@ -118,18 +136,34 @@ type frame struct {
 	codec codec
 }
 
+// arguments are those of the export's call that is served.
+var arguments [mostArgs]uint64
+
+// mostArgs is how many values an export is called with at most, by the canonical ABI.
+const mostArgs = 16
+
+// begin makes the frame that of another call.
+func (f *frame) begin() {
+	clear(f.pins)
+	f.pins = f.first[:0]
+	clear(f.codec.opened)
+	f.codec.opened = f.codec.opened[:0]
+}
+
 func (f *frame) View(ptr, n uint32) ([]byte, error) { return f.Take(ptr, n) }
 
 func (f *frame) Take(ptr, n uint32) ([]byte, error) {
-	received.Lock()
-	block := takeBlock(ptr, n)
-	received.Unlock()
-	if block != nil {
-		return block, nil
+	if ptr-arena.begin >= chunkSize {
+		received.Lock()
+		block := takeBlock(ptr, n)
+		received.Unlock()
+		if block != nil {
+			return block, nil
+		}
 	}
-	// The area for an import's result, or a host that passes several values in one
-	// allocation: such a one lives until the call of the export ends, or longer if
-	// Go still refers to it.
+	// The arena, the area for an import's result, or a host that passes several values in one
+	// allocation: such a one lives until the call of the export ends, or longer if Go
+	// still refers to it.
 	return unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(ptr))), n), nil
 }
 

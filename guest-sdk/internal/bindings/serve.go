@@ -13,8 +13,9 @@ import (
 // Exports are global to a module, so this is too.
 var (
 	firstCall func()
-	// answer keeps the answer in memory until the host has read it.
-	answer *frame
+	// answer is the frame of an export's call, which are served one at a time. It keeps the
+	// answer in memory until the host has read it: until the next call, at the latest.
+	answer frame
 )
 
 // OnFirstCall sets what runs once, before the first call is answered. A WASI reactor
@@ -36,17 +37,25 @@ type Server func(ctx context.Context, function int, mem canon.Memory, args []uin
 // Answer has an export's call answered and returns the address of the result.
 func Answer(serve Server, function int, args ...uint64) uint32 {
 	begin()
-	answer = &frame{}
-	ptr, err := serve(context.Background(), function, answer, args, recovered)
+	answer.begin()
+	ptr, err := serve(context.Background(), function, &answer, arguments[:copy(arguments[:], args)], recovered)
 	if err != nil {
 		panic(err) // the host broke the ABI: there is nobody to tell
+	}
+	if arena.chunk != nil && arena.end-arena.free < leastFree {
+		renew()
+	}
+	if len(received.blocks) > 0 {
+		forget()
 	}
 	return ptr
 }
 
-// Release frees the answer, and what the host sent but nobody read.
-func Release() {
-	answer = nil
+// Release frees the answer.
+func Release() { answer.begin() }
+
+// forget frees what the host sent but nobody read.
+func forget() {
 	received.Lock()
 	clear(received.blocks)
 	received.blocks = received.blocks[:0]

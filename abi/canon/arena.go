@@ -1,0 +1,95 @@
+package canon
+
+import (
+	"context"
+	"math"
+)
+
+// ArenaExport is a function () -> i32 that a module may export, to be given parameters
+// without a call of cabi_realloc for each. It answers the address, a multiple of 4, of two
+// numbers of 32 bits: where memory begins that nobody uses, and where that ends. The host
+// asks once, before its first call, and takes what it needs from the begin: it rounds
+// that up to a multiple of 8, writes there, and then sets the begin to where that ends. Where
+// there is not enough room it calls cabi_realloc. What lies there belongs to the module, as
+// what cabi_realloc allocates does, with one difference: lists of bytes with the same
+// contents may be one.
+//
+// Such a module frees an answer when its next export is called: its cabi_post functions are
+// not.
+const ArenaExport = "husk_arena"
+
+var arenaSignature = Signature{Results: []ValueType{I32}}
+
+const (
+	arenaAlign = 8
+	// leastShared is the length of bytes, in bytes, from which on it is looked whether they
+	// are there already.
+	leastShared = 64
+)
+
+// An ArenaInstance is an Instance whose module may have an arena.
+type ArenaInstance interface {
+	Instance
+	// Arena calls the [ArenaExport]; ok is false where there is none.
+	Arena(ctx context.Context) (address uint32, ok bool, err error)
+}
+
+// arena is what is known of a module's arena.
+type arena struct {
+	instance ArenaInstance // nil where there can be none
+	asked    bool
+	offered  bool
+	address  uint32
+}
+
+// findArena asks for the arena, where that was not done.
+func (g *Guest) findArena(ctx context.Context) error {
+	a := &g.arena
+	if a.asked || a.instance == nil {
+		return nil
+	}
+	a.asked = true
+	var err error
+	if a.address, a.offered, err = a.instance.Arena(ctx); err != nil {
+		g.breakWith(err)
+	}
+	return err
+}
+
+// place is Store for the arena; ok is false where there is none, or no room. What the module
+// says of its arena is not trusted: it can be wrong about memory of its own alone.
+func (e *exportFrame) place(memory LinearMemory, data []byte) (ptr uint32, ok bool) {
+	a := &e.guest.arena
+	if !a.offered {
+		return 0, false
+	}
+	for _, s := range e.shared {
+		if string(s.data) == string(data) {
+			return s.ptr, true
+		}
+	}
+	head, ok := memory.Read(a.address, 8)
+	if !ok {
+		return 0, false
+	}
+	begin := (uint64(u32(head)) + arenaAlign - 1) &^ (arenaAlign - 1)
+	end := begin + uint64(len(data))
+	if end > uint64(u32(head[4:])) || end > math.MaxUint32 || begin == 0 || !memory.Write(uint32(begin), data) {
+		return 0, false
+	}
+	var next [4]byte
+	putU32(next[:], uint32(end))
+	if !memory.Write(a.address, next[:]) {
+		return 0, false
+	}
+	if len(data) >= leastShared {
+		e.shared = append(e.shared, sharedBytes{data, uint32(begin)})
+	}
+	return uint32(begin), true
+}
+
+// sharedBytes are bytes that a call has placed.
+type sharedBytes struct {
+	data []byte
+	ptr  uint32
+}
