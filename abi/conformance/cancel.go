@@ -54,25 +54,38 @@ func (l *life) cancelledBefore(ctx context.Context) error {
 	return nil
 }
 
-// cancelAfter is how long a create runs before it is cancelled: enough to have begun.
+// cancelAfter is how long a create runs before it is cancelled: mostly enough to have begun.
 const cancelAfter = 10 * time.Millisecond
 
-// cancelledCreate cancels a create that runs. One that is done before, or does not
-// mind, is as good as one that answers cancelled.
+// sleep waits until a create has run for [cancelAfter], or is done.
+func sleep(create context.Context) {
+	timer := time.NewTimer(cancelAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-create.Done():
+	}
+}
+
+// cancelledCreate cancels a create that runs. One that is done before, has not begun, or does
+// not mind, is as good as one that answers cancelled.
 func (l *life) cancelledCreate(ctx context.Context) error {
 	running, end := context.WithCancel(ctx)
 	defer end()
-	var cancelled time.Time
-	timer := time.AfterFunc(cancelAfter, func() {
-		cancelled = time.Now()
-		end()
-	})
-	response, err := ask(running, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
-	late := time.Duration(0)
-	if !timer.Stop() {
-		<-running.Done()
-		late = time.Since(cancelled)
+	cancelled := make(chan time.Time, 1)
+	begun := l.run.options.begun
+	if begun == nil {
+		begun = sleep
 	}
+	go func() {
+		begun(running)
+		cancelled <- time.Now()
+		end()
+	}()
+	response, err := ask(running, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
+	answered := time.Now()
+	end()
+	late := answered.Sub(<-cancelled)
 	l.id, l.state = response.ID, response.State
 	if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
 		l.id, l.state = e.InitFailure.ID, e.InitFailure.State

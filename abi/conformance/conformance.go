@@ -61,6 +61,9 @@ type Options struct {
 	// Promptness is how long a call may go on once it is cancelled; 0 is
 	// [DefaultPromptness].
 	Promptness time.Duration
+	// begun returns once a create that is to be cancelled has begun, or its context has ended;
+	// nil returns after a time in which it should have.
+	begun func(context.Context)
 }
 
 const (

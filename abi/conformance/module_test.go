@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,7 +41,7 @@ func loadModule(t *testing.T) *host.Module {
 }
 
 // testModule tests a module, with a directory for its notes.
-func testModule(t *testing.T, module *host.Module, options conformance.Options) *conformance.Report {
+func testModule(t *testing.T, module *host.Module, options conformance.Options, log slog.Handler) *conformance.Report {
 	t.Helper()
 	folder := t.TempDir()
 	grants := host.Grants{
@@ -49,11 +50,36 @@ func testModule(t *testing.T, module *host.Module, options conformance.Options) 
 	}
 	options.Observe = func(context.Context) (map[string]string, error) { return contents(folder) }
 	report, err := conformance.Run(t.Context(), func(ctx context.Context) (abi.Provider, error) {
-		return module.NewProvider(ctx, host.ProviderOptions{Name: "notes", Grants: grants, Lenient: true})
+		return module.NewProvider(ctx, host.ProviderOptions{Name: "notes", Grants: grants, Lenient: true, Logger: slog.New(log)})
 	}, options)
 	require.NoError(t, err)
 	return report
 }
+
+// begins is a log that hears of creates which say that they have begun.
+type begins chan struct{}
+
+func (b begins) wait(create context.Context) {
+	select {
+	case <-b:
+	case <-create.Done():
+	}
+}
+
+func (b begins) Enabled(context.Context, slog.Level) bool { return true }
+
+func (b begins) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "begun" {
+		select {
+		case b <- struct{}{}:
+		default: // nobody has waited for the one before
+		}
+	}
+	return nil
+}
+
+func (b begins) WithAttrs([]slog.Attr) slog.Handler { return b }
+func (b begins) WithGroup(string) slog.Handler      { return b }
 
 // contents are those of the files in a directory.
 func contents(folder string) (map[string]string, error) {

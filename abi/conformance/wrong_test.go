@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -81,7 +82,7 @@ var brokenRules = []struct {
 func TestModules(t *testing.T) {
 	module := loadModule(t)
 	t.Run("right", func(t *testing.T) {
-		require.Empty(t, outcomes(testModule(t, module, conformance.Options{Seed: 1})))
+		require.Empty(t, outcomes(testModule(t, module, conformance.Options{Seed: 1}, slog.DiscardHandler)))
 	})
 	for _, broken := range brokenRules {
 		t.Run(broken.rule, func(t *testing.T) {
@@ -95,11 +96,13 @@ func TestModules(t *testing.T) {
 					options.Only = append(options.Only, check.Name)
 				}
 			}
+			begun := make(begins, 1)
 			if broken.check == "cancelled-create" {
+				options.CancelOnce(begun.wait)
 				// Less than the time after which the host ends the call.
 				options.Only, options.Promptness = []string{broken.check}, cancelGrace-200*time.Millisecond
 			}
-			report := testModule(t, module, options)
+			report := testModule(t, module, options, begun)
 			require.Equal(t, map[string]string{broken.check: broken.message}, outcomes(report))
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
@@ -112,6 +113,7 @@ type breaksCancelledCreate struct{ *notes.Provider }
 
 func (p breaksCancelledCreate) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
 	if !request.Preview {
+		os.Stdout.WriteString("begun\n")
 		for deadline := time.Now().Add(pause); time.Now().Before(deadline); {
 		}
 	}
