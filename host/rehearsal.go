@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -28,6 +30,9 @@ const (
 	// leastToPart is from what size on a module has a part, in bytes: machine code of some
 	// 5 MB, which takes 5 ms to load.
 	leastToPart = 1 << 20
+	// mostMeanwhile is up to what size on the interpreter reads a module while it is being
+	// compiled, in bytes. Both take some 20 times the module's size in memory.
+	mostMeanwhile = 8 << 20
 	// rehearsalTime is for how long calls are rehearsed, which take the interpreter 10 ms each.
 	rehearsalTime = time.Second
 	// rehearsedTypes is how many types of resource are rehearsed.
@@ -40,7 +45,9 @@ type rehearsal struct {
 	metered []byte
 	host    *Host
 	module  *Module
-	ready   chan struct{} // closed when the interpreter has the module, or failed
+	// prepare has the interpreter read the module, once. It sets err where that fails.
+	prepare func()
+	ended   atomic.Bool
 	err     error
 	// ran are the functions that ran, by index.
 	ran []bool
@@ -52,21 +59,25 @@ func (h *Host) beginRehearsal(m *Module, metered []byte) *rehearsal {
 	if !m.images.frozen || m.World != canon.WorldProvider || len(metered) < leastToPart {
 		return nil
 	}
-	r := &rehearsal{metered: metered, ready: make(chan struct{})}
-	config := h.config
-	config.interpreter, config.cacheDir, config.precompiled, config.audit = true, "", "", nil
-	if r.host, r.err = New(experimental.WithFunctionListenerFactory(h.stopped, r), config); r.err != nil {
-		close(r.ready)
-		return r
-	}
-	go func() {
-		defer close(r.ready)
+	r := &rehearsal{metered: metered}
+	r.prepare = sync.OnceFunc(func() {
+		if r.ended.Load() {
+			return
+		}
+		config := h.config
+		config.interpreter, config.cacheDir, config.precompiled, config.audit = true, "", "", nil
+		if r.host, r.err = New(experimental.WithFunctionListenerFactory(h.stopped, r), config); r.err != nil {
+			return
+		}
 		var compiled wazero.CompiledModule
 		if compiled, r.err = r.host.runtime.CompileModule(r.host.stopped, metered); r.err == nil {
 			r.module = r.host.newModule(m.Info)
 			r.module.code, r.module.images = compiledTo(compiled), m.images
 		}
-	}()
+	})
+	if len(metered) <= mostMeanwhile {
+		go r.prepare()
+	}
 	return r
 }
 
@@ -74,7 +85,8 @@ func (r *rehearsal) end() {
 	if r == nil {
 		return
 	}
-	<-r.ready
+	r.ended.Store(true)
+	r.prepare() // which waits where it is under way
 	if r.host != nil {
 		_ = r.host.Close(context.Background()) // it has nothing to lose
 	}
@@ -94,7 +106,7 @@ func (r *rehearsal) NewFunctionListener(f api.FunctionDefinition) experimental.F
 
 // part answers a module of what runs in the rehearsal, nil where that is none worth having.
 func (r *rehearsal) part(ctx context.Context) []byte {
-	if <-r.ready; r.err != nil {
+	if r.prepare(); r.err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
