@@ -22,6 +22,7 @@ type deployFlags struct {
 	parallel                                            int
 	grants                                              []string
 	policies                                            policyFlags
+	skipPreview                                         bool
 	auditLog                                            string
 }
 
@@ -49,6 +50,7 @@ func (a *app) up() *cobra.Command {
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
 	p.addUse(cmd)
+	cmd.Flags().BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, do not preview first where there are policies: they judge as the update goes on")
 	return cmd
 }
 
@@ -146,13 +148,13 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 			return s.end(errors.Join(err, o.close(ctx)))
 		}
 	}
-	if c.perform == nil || !f.yes {
+	if c.perform == nil || !f.yes || f.judgedAhead(o) {
 		result, err := c.preview(ctx, o.deployment)
 		if c.perform == nil || err != nil {
 			return s.end(errors.Join(err, o.close(ctx)))
 		}
 		_ = s.end(nil) // shows the preview, which went well
-		if result.Changes.Total() > 0 {
+		if !f.yes && result.Changes.Total() > 0 {
 			if err := a.ask(c.question, interrupts.stop); err != nil {
 				return errors.Join(err, o.close(ctx))
 			}
@@ -173,12 +175,22 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	return s.end(errors.Join(err, recorded, o.close(ctx)))
 }
 
+// judgedAhead reports whether policies are to judge all that an update would do before it does
+// any of it. In the update itself they would see one resource after another, and the whole
+// only in the end.
+func (f *deployFlags) judgedAhead(o *opened) bool {
+	return len(o.deployment.Policies) > 0 && !f.skipPreview
+}
+
 func (a *app) checkDeploy(c command, f *deployFlags) error {
 	if f.parallel < 0 {
 		return usagef("--parallel is %d, and at least one resource must be worked on at a time", f.parallel)
 	}
 	if c.perform == nil || f.yes {
 		return nil
+	}
+	if f.skipPreview {
+		return usagef("--skip-preview is for updates that ask nothing: add --yes")
 	}
 	instead := "husk preview shows what would be done"
 	if !c.program {
