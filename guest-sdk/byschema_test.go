@@ -139,13 +139,13 @@ func TestDeferred(t *testing.T) {
 	}
 	configure := guest.ConfigOf(func(context.Context, config) error { return nil })
 	for name, c := range map[string]struct {
-		config guest.Config
-		want   bool
+		config         guest.Config
+		deferred, none bool
 	}{
-		"no configuration":          {guest.Config{}, true},
-		"a configuration":           {configure, false},
-		"one that may be deferred":  {configure.Deferred(), true},
-		"and the one that it is of": {configure, false},
+		"no configuration":          {config: guest.Config{}, deferred: true, none: true},
+		"a configuration":           {config: configure},
+		"one that may be deferred":  {config: configure.Deferred(), deferred: true},
+		"and the one that it is of": {config: configure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Config: c.config})
@@ -154,7 +154,8 @@ func TestDeferred(t *testing.T) {
 			require.NoError(t, err)
 			pkg, err := schemajson.Parse([]byte(response.Schema))
 			require.NoError(t, err)
-			require.Equal(t, c.want, pkg.Deferred)
+			require.Equal(t, c.deferred, pkg.Deferred)
+			require.Equal(t, c.none, pkg.SchemaConfigure)
 			require.True(t, pkg.SchemaCheckConfig)
 			require.True(t, pkg.SchemaDiffConfig)
 		})

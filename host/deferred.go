@@ -73,15 +73,21 @@ func (s *saidHandshake) repeat(ctx context.Context, guest *canon.Guest) error {
 	return err
 }
 
-// deferConfigure notes a configuration that the provider would take.
+// deferConfigure notes a configuration that the provider would take. One that does nothing
+// with it need not even be asked later.
 func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequest) bool {
-	if !p.setup.current().untouched() {
-		return false
+	if !p.setup.current().untouched() && !p.declared.of("").asked.Load() {
+		return false // the schema comes too late
 	}
 	pkg := p.declares(ctx, "")
-	if pkg == nil || !pkg.Deferred || request.Inputs.ContainsUnknowns() || len(pkg.Config.Missing(request.Inputs)) > 0 ||
+	if pkg == nil || !pkg.SchemaConfigure && (!pkg.Deferred || request.Inputs.ContainsUnknowns()) || !p.mayAnswer(ctx) ||
+		len(pkg.Config.Missing(request.Inputs)) > 0 ||
 		!passes(string(request.URN), request.Name, request.Type, request.ID) || !p.crosses(request.Inputs) {
 		return false
+	}
+	if pkg.SchemaConfigure {
+		p.counters.answeredBySchema("configure")
+		return true
 	}
 	return p.postpone(ctx, setupStep{method: "configure", do: func(ctx context.Context, guest *canon.Guest) error {
 		if err := guest.Configure(ctx, request); !errors.Is(err, abi.ErrUnimplemented) {

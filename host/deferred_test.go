@@ -122,6 +122,44 @@ func TestAProviderIsRunWhenItIsNeeded(t *testing.T) {
 	require.EqualValues(t, 2, p.Stats().Methods["configure"].Calls)
 }
 
+// A provider that does nothing with its configuration is not asked to take it, whether it
+// runs or not.
+func TestAConfigurationThatDoesNothing(t *testing.T) {
+	s := newShed(t, map[string]code{"configure": unreachable})
+	s.memory.schema = strings.Replace(s.memory.schema, `"deferred": true`, `"deferred": true, "schemaConfigure": true`, 1)
+	s.bodies["get-schema"] = s.memory.returns(words(0) + s.memory.text(s.memory.schema))
+	s.learn(t)
+	for name, c := range map[string]struct {
+		options host.ProviderOptions
+		inputs  property.Map
+		ok      bool
+	}{
+		"a complete configuration":            {inputs: configuration.Inputs, ok: true},
+		"one that is not known":               {inputs: bag(is("key", property.Unknown)), ok: true},
+		"an incomplete configuration":         {},
+		"one that cannot be passed":           {inputs: bag(is("key", property.String("\xff")))},
+		"where the guest is to be asked":      {options: host.ProviderOptions{AskGuest: true}, inputs: configuration.Inputs},
+		"where nothing is held to the schema": {options: host.ProviderOptions{Lenient: true}, inputs: configuration.Inputs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := s.open(t, c.options)
+			_, err := p.Handshake(t.Context(), handshake)
+			require.NoError(t, err)
+			for range 2 {
+				err := p.Configure(t.Context(), abi.ConfigureRequest{Inputs: c.inputs})
+				if !c.ok {
+					require.Error(t, err)
+					return
+				}
+				require.NoError(t, err)
+				_, err = p.Create(t.Context(), abi.CreateRequest{Type: crate})
+				require.NoError(t, err)
+			}
+			require.Equal(t, host.MethodStats{BySchema: 2}, p.Stats().Methods["configure"])
+		})
+	}
+}
+
 // What must be asked at once is.
 func TestSetupsThatAreNotDeferred(t *testing.T) {
 	s := newShed(t, map[string]code{"configure": unreachable})

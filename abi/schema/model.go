@@ -41,6 +41,9 @@ type Package struct {
 	// SchemaCheck and SchemaDiff say of a resource's Check and Diff.
 	SchemaCheckConfig bool
 	SchemaDiffConfig  bool
+	// SchemaConfigure says that Configure does nothing with a complete configuration, so that
+	// a provider need not be asked.
+	SchemaConfigure bool
 	// Deferred says that the provider's answer to a handshake, and its schema, depend on
 	// nothing but the module, and that Configure may be called when the first other method
 	// needs it: a complete configuration is either always good, or found out to be wrong late

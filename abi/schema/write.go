@@ -59,10 +59,11 @@ func (p *Package) AppendJSON(buf []byte) []byte {
 	w.stringMember("description", p.Config.Description)
 	w.properties("inputProperties", &p.Config)
 	w.stringsMember("requiredInputs", required(&p.Config))
-	if p.SchemaCheckConfig || p.SchemaDiffConfig || p.Deferred {
+	if p.SchemaCheckConfig || p.SchemaDiffConfig || p.SchemaConfigure || p.Deferred {
 		w.beginExtension()
 		w.boolMember("schemaCheck", p.SchemaCheckConfig)
 		w.boolMember("schemaDiff", p.SchemaDiffConfig)
+		w.boolMember("schemaConfigure", p.SchemaConfigure)
 		w.boolMember("deferred", p.Deferred)
 		w.endExtension()
 	}

@@ -88,7 +88,8 @@ func (p *parser) parse(spec *packageSpec) error {
 	config.Description = spec.Provider.Description
 	p.out.Config = config
 	says := spec.Provider.Language.Husk
-	p.out.SchemaCheckConfig, p.out.SchemaDiffConfig, p.out.Deferred = says.SchemaCheck, says.SchemaDiff, says.Deferred
+	p.out.SchemaCheckConfig, p.out.SchemaDiffConfig, p.out.SchemaConfigure = says.SchemaCheck, says.SchemaDiff, says.SchemaConfigure
+	p.out.Deferred = says.Deferred
 
 	for _, token := range slices.Sorted(maps.Keys(spec.Resources)) {
 		r, err := p.resource(token, spec.Resources[token])

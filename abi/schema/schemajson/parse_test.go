@@ -37,7 +37,7 @@ func full() *schema.Package {
 			{Name: "region", Type: str, Required: true, Replace: true},
 			{Name: "token", Type: str, Secret: true},
 		}},
-		SchemaCheckConfig: true, SchemaDiffConfig: true, Deferred: true,
+		SchemaCheckConfig: true, SchemaDiffConfig: true, SchemaConfigure: true, Deferred: true,
 		Resources: []*schema.Resource{
 			{Token: "zoo:index/pair:Pair", Component: true, Methods: []schema.Method{
 				{Name: "feed", Function: "zoo:index/pair:Pair/feed"}, {Name: "part", Function: "zoo:index/pair:Pair/part"},

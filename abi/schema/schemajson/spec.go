@@ -68,8 +68,9 @@ type resourceSpec struct {
 			DeleteBeforeReplace bool `json:"deleteBeforeReplace"`
 			SchemaCheck         bool `json:"schemaCheck"`
 			SchemaDiff          bool `json:"schemaDiff"`
-			// Deferred is for the provider alone.
-			Deferred bool `json:"deferred"`
+			// SchemaConfigure and Deferred are for the provider alone.
+			SchemaConfigure bool `json:"schemaConfigure"`
+			Deferred        bool `json:"deferred"`
 		} `json:"husk"`
 	} `json:"language"`
 }
