@@ -1,12 +1,10 @@
 package host
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -30,10 +28,9 @@ type diskCache struct {
 	// target is all that compiled code depends on beside the module.
 	target string
 
-	// missing is held while a module is compiled, so that the file that appears is its own.
-	missing sync.Mutex
-	// restored are the names of files that wazero is reading.
-	restored sync.Map
+	mu sync.Mutex
+	// restored counts who has wazero read a file, by its name.
+	restored map[string]int
 }
 
 // staleRun is after what time the directory of a host is one that it could not remove.
@@ -54,12 +51,12 @@ func openDiskCache(dir string, memoryPages uint32) (*diskCache, error) {
 		return nil, err
 	}
 	removeStaleRuns(dir)
-	c := &diskCache{dir: dir, seals: seals}
+	c := &diskCache{dir: dir, seals: seals, restored: make(map[string]int)}
 	if c.run, err = os.MkdirTemp(dir, "run-*"); err != nil {
 		return nil, err
 	}
 	if c.compiled, err = wazero.NewCompilationCacheWithDir(c.run); err == nil {
-		err = c.findFiles()
+		c.files, err = filesIn(c.run)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.run))
@@ -68,17 +65,17 @@ func openDiskCache(dir string, memoryPages uint32) (*diskCache, error) {
 	return c, nil
 }
 
-// findFiles finds the directory that wazero made, which it names after its version and the
-// platform.
-func (c *diskCache) findFiles() error {
-	made, err := filepath.Glob(filepath.Join(c.run, "wazero-*"))
-	if err == nil && len(made) != 1 {
-		err = fmt.Errorf("%s should have one directory of wazero's, and has %d", c.run, len(made))
+// filesIn finds the directory for its files that wazero made in another one. It is named
+// after its version and the platform.
+func filesIn(dir string) (string, error) {
+	made, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
+	if err != nil {
+		return "", err
 	}
-	if err == nil {
-		c.files = made[0]
+	if len(made) != 1 {
+		return "", fmt.Errorf("%s should have one directory of wazero's, and has %d", dir, len(made))
 	}
-	return err
+	return made[0], nil
 }
 
 func removeStaleRuns(dir string) {
@@ -146,79 +143,6 @@ func (c *diskCache) load(hollow []byte, compile func() (wazero.CompiledModule, e
 	}
 	defer c.forget(name)
 	return compile()
-}
-
-// compile compiles a module, and keeps its code under the name that wazero has for the
-// hollow one. A cache that cannot be written is none, and no error.
-func (c *diskCache) compile(hollow []byte, compile, compileHollow func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
-	c.missing.Lock()
-	defer c.missing.Unlock()
-	cleared := c.clear()
-	compiled, err := compile()
-	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		compiled, err = compile() // wazero has it in memory by now
-	}
-	if err != nil || !cleared {
-		return compiled, err
-	}
-	if code, ok := c.appeared(); ok {
-		if err := c.keep(c.entry(hollow), code, compileHollow); err != nil {
-			c.clear() // it is compiled again another time
-		}
-	}
-	return compiled, nil
-}
-
-// clear removes what an earlier compilation left, which would pass for the code of the next
-// module. False: that failed.
-func (c *diskCache) clear() bool {
-	for {
-		left, ok := c.appeared()
-		if !ok {
-			return true
-		}
-		if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-}
-
-// keep makes an entry of a file of code.
-func (c *diskCache) keep(entry, file string, compileHollow func() (wazero.CompiledModule, error)) error {
-	code, err := os.ReadFile(file)
-	if err == nil {
-		err = os.Rename(file, entry+codeSuffix)
-	}
-	if err != nil {
-		return err
-	}
-	hollow, err := compileHollow()
-	if err != nil {
-		return err
-	}
-	named, ok := c.appeared()
-	if !ok {
-		return errNotCached
-	}
-	name := filepath.Base(named)
-	if err := errors.Join(hollow.Close(context.Background()), os.Remove(named)); err != nil {
-		return err
-	}
-	return writeWhole(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...), false)
-}
-
-// appeared is the file that wazero has written.
-func (c *diskCache) appeared() (path string, ok bool) {
-	files, err := os.ReadDir(c.files)
-	if err != nil {
-		return "", false
-	}
-	for _, file := range files {
-		if _, known := c.restored.Load(file.Name()); !known && isCodeName(file.Name()) {
-			return filepath.Join(c.files, file.Name()), true
-		}
-	}
-	return "", false
 }
 
 // errNotCached is what is not in the cache, or has no seal.
@@ -289,26 +213,33 @@ func (c *diskCache) code(entry string, use func(name string, code []byte) error)
 	})
 }
 
-// restore puts an entry where wazero looks for it.
+// restore puts an entry where wazero looks for it, until it is forgotten as often.
 func (c *diskCache) restore(entry string) (restored string, ok bool) {
 	err := c.code(entry, func(name string, code []byte) error {
-		c.restored.Store(name, true)
-		restored = name
-		into := filepath.Join(c.files, name)
-		if err := os.Link(entry+codeSuffix, into); err == nil {
-			return nil
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.restored[name] == 0 {
+			into := filepath.Join(c.files, name)
+			if err := os.Link(entry+codeSuffix, into); err != nil {
+				if err = os.WriteFile(into, code, 0o600); err != nil {
+					return errors.Join(err, os.RemoveAll(into))
+				}
+			}
 		}
-		return os.WriteFile(into, code, 0o600)
+		c.restored[name]++
+		restored = name
+		return nil
 	})
-	if err != nil && restored != "" {
-		c.forget(restored)
-	}
 	return restored, err == nil
 }
 
 func (c *diskCache) forget(name string) {
-	_ = os.Remove(filepath.Join(c.files, name)) // the directory is removed as a whole
-	c.restored.Delete(name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.restored[name]--; c.restored[name] == 0 {
+		delete(c.restored, name)
+		_ = os.Remove(filepath.Join(c.files, name)) // the directory is removed as a whole
+	}
 }
 
 // sealed is what a seal says beside the content.

@@ -1,12 +1,16 @@
 package host_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
@@ -224,12 +228,9 @@ func TestACacheThatCannotBeWrittenIsNone(t *testing.T) {
 // What an earlier compilation left never passes for the code of a module.
 func TestLeftCodeIsNotKept(t *testing.T) {
 	left := strings.Repeat("0", 64) // which comes first
-	for name, c := range map[string]struct {
-		leave func(path string) error
-		kept  int
-	}{
-		"a file":                 {func(path string) error { return os.WriteFile(path, []byte("some code"), 0o600) }, 1},
-		"what cannot be removed": {func(path string) error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) }, 0},
+	for name, leave := range map[string]func(path string) error{
+		"a file":                 func(path string) error { return os.WriteFile(path, []byte("some code"), 0o600) },
+		"what cannot be removed": func(path string) error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "cache")
@@ -238,15 +239,68 @@ func TestLeftCodeIsNotKept(t *testing.T) {
 			files, err := filepath.Glob(filepath.Join(dir, "run-*", "wazero-*"))
 			require.NoError(t, err)
 			require.Len(t, files, 1)
-			require.NoError(t, c.leave(filepath.Join(files[0], left)))
+			require.NoError(t, leave(filepath.Join(files[0], left)))
 			answered, err := schema(t.Context(), assemble(t, h, saying("ok")))
 			require.NoError(t, err)
 			require.Equal(t, "ok", answered)
 			require.NoError(t, h.Close(t.Context()))
-			codes, err := filepath.Glob(filepath.Join(dir, "*.code"))
+			code, err := os.ReadFile(filesOf(t, dir, "*.code")[0])
 			require.NoError(t, err)
-			require.Len(t, codes, c.kept)
+			require.NotEqual(t, "some code", string(code))
 			cached(t, dir, saying("ok"))
 		})
 	}
+}
+
+// Modules that are compiled at once are each kept with their own code.
+func TestModulesAreCompiledAtOnce(t *testing.T) {
+	needsCompiler(t)
+	dir := filepath.Join(t.TempDir(), "cache")
+	const modules = 8
+	load := func() {
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for n := range modules {
+			all.Go(func() {
+				at := int32(answer + 16*n) // of which the code of another module knows nothing
+				module, err := h.LoadBytes(context.Background(), assembly{
+					bodies: map[string]code{"get-schema": returns(at)},
+					data:   map[uint32]string{uint32(at): words(0, contents, 2), contents: fmt.Sprint(n + 10)},
+				}.wasm())
+				if !assert.NoError(t, err) {
+					return
+				}
+				p, err := module.NewProvider(context.Background(), host.ProviderOptions{Lenient: true})
+				if !assert.NoError(t, err) {
+					return
+				}
+				answered, err := schema(context.Background(), p)
+				assert.NoError(t, err)
+				assert.Equal(t, fmt.Sprint(n+10), answered)
+			})
+		}
+		all.Wait()
+		require.NoError(t, h.Close(context.Background()))
+	}
+	load()
+	old := time.Now().Add(-time.Hour).Truncate(time.Second)
+	codes := filesOf(t, dir, "*.code")
+	require.Len(t, codes, modules)
+	for _, file := range codes {
+		require.NoError(t, os.Chtimes(file, old, old))
+	}
+	load()
+	for _, file := range codes {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.True(t, info.ModTime().Equal(old), "%s was compiled again", file)
+	}
+}
+
+func filesOf(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	return files
 }

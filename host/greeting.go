@@ -48,7 +48,7 @@ func (s *sandbox) greeted(ctx context.Context, state setupState) *snapshot {
 	return g.image
 }
 
-// makeGreeted has an instance shake hands.
+// makeGreeted has an instance shake hands, as configurations were told that it does.
 func (m *Module) makeGreeted(ctx context.Context, base *snapshot, greets *saidHandshake) *snapshot {
 	return m.donated(ctx, base, func(i *instance) error {
 		return i.run(ctx, "handshake", func(ctx context.Context) error { return greets.repeat(ctx, i.guest) })

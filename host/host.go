@@ -37,6 +37,10 @@ import (
 type Host struct {
 	config  Config
 	runtime wazero.Runtime
+	// settings are those of runtime, without its cache; compiling has an element for each
+	// module that is being compiled.
+	settings  wazero.RuntimeConfig
+	compiling chan struct{}
 	// imports makes what guests may import. A host may never run one.
 	imports func() error
 	cache   *diskCache
@@ -80,7 +84,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 		settings = wazero.NewRuntimeConfigInterpreter()
 	}
 	settings = settings.WithMemoryLimitPages(config.memoryPages())
-	h := &Host{config: config, modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
+	h := &Host{config: config, settings: settings, compiling: make(chan struct{}, compilations()), modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
 	h.budget, h.empty = newBudget(config.most.totalMemory), empty
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {

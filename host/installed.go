@@ -18,7 +18,6 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // What a cache keeps of a module saves all work on its code: that of admission, of the
@@ -152,15 +151,17 @@ func (h *Host) loadCode(from kept, name string) (wazero.CompiledModule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return from.load(hollow, func() (wazero.CompiledModule, error) { return h.compileCached(hollow) })
+	return h.loadHollow(from, hollow)
 }
 
-// compileCached makes a module of machine code that wazero finds in its files.
-func (h *Host) compileCached(hollow []byte) (wazero.CompiledModule, error) {
-	// wazero looks there before it looks at the context.
-	ctx, cancel := context.WithCancelCause(h.stopped)
-	cancel(errNotCached)
-	return h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compileWorkers), hollow)
+// loadHollow makes a module of machine code, of which wazero finds a file.
+func (h *Host) loadHollow(from kept, hollow []byte) (wazero.CompiledModule, error) {
+	return from.load(hollow, func() (wazero.CompiledModule, error) {
+		// wazero looks there before it looks at the context.
+		ctx, cancel := context.WithCancelCause(h.stopped)
+		cancel(errNotCached)
+		return h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compileWorkers), hollow)
+	})
 }
 
 // readWhole reads one of the images beside a record, which is in use. Where it is damaged, it
@@ -192,24 +193,10 @@ func (h *Host) install(ctx context.Context, m *Module, metered []byte) error {
 		return err
 	}
 	m.code = compiledTo(compiled)
-	if h.config.random == nil { // else it has no base image, which others would miss
+	if hollow != nil && h.config.random == nil { // else it has no base image, which others would miss
 		h.record(ctx, m, hollow, rehearsal)
 	}
 	return nil
-}
-
-// compileKept compiles a module, and keeps its code. It answers the hollow module, too, by
-// which the code is found again.
-func (h *Host) compileKept(ctx context.Context, wasm []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
-	sum := sha256.Sum256(wasm)
-	if hollow, err = wasmfile.Hollow(wasm, codeSection, sum[:]); err != nil {
-		return nil, nil, err
-	}
-	compile := func(wasm []byte) func() (wazero.CompiledModule, error) {
-		return func() (wazero.CompiledModule, error) { return h.runtime.CompileModule(ctx, wasm) }
-	}
-	compiled, err = h.cache.compile(hollow, compile(wasm), compile(hollow))
-	return compiled, hollow, err
 }
 
 // record writes the record of a module that was compiled. Where it cannot be written,
@@ -248,11 +235,10 @@ func (h *Host) keepPart(ctx context.Context, of *rehearsal) []byte {
 	if small == nil {
 		return nil
 	}
-	compiled, hollow, err := h.compileKept(ctx, small)
+	hollow, err := h.cache.compile(ctx, h.settings, small)
 	if err != nil {
 		return nil // it is only slower without
 	}
-	_ = compiled.Close(ctx) // this process has the whole module
 	return hollow
 }
 

@@ -90,8 +90,9 @@ const (
 	// those that were granted.
 	DefaultOpenFiles = wasi.DefaultOpenFiles
 
-	// compileWorkers compile one module. With fewer than two, wazero cannot be
-	// interrupted; with more, two modules at once starve the rest of the program.
+	// compileWorkers compile one module, of which as many are compiled at once as there are
+	// processors for. With fewer than two, wazero cannot be interrupted; with more, modules
+	// starve the rest of the program.
 	compileWorkers = 2
 	// DefaultCompileTime ends a compilation. The largest module takes some 15 s.
 	DefaultCompileTime = 2 * time.Minute

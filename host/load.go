@@ -195,6 +195,12 @@ func (h *Host) prepare(digest string, from source) (*Module, error) {
 
 // build admits, meters, and compiles a module, and installs it for the next time.
 func (h *Host) build(from source) (*Module, error) {
+	select {
+	case h.compiling <- struct{}{}:
+		defer func() { <-h.compiling }()
+	case <-h.stopped.Done():
+		return nil, context.Cause(h.stopped)
+	}
 	wasm, err := from()
 	if err != nil {
 		return nil, err
