@@ -44,7 +44,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 		template: readTemplate(&source.Report{File: p.project.Template.File}, p.project.Template),
 		program:  p, run: run,
 		declared: map[string]*resource{}, static: newScope(),
-		packages:  packages{schemas: p.schemas, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{}},
+		packages:  packages{schemas: p.schemas, fetched: map[packageKey]*fetchedPackage{}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{}},
 		builtins:  builtin.Schema(),
 		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
 		pulumi: property.Object(property.NewMap(
@@ -64,6 +64,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 	c.config, problems = readConfig(p.project, run)
 	c.report.Add(problems...)
 	c.names()
+	c.fetch(ctx)
 	for _, r := range c.resources {
 		c.resolve(ctx, r)
 		if r.token != "" { // references to it are held against what is asked for

@@ -41,6 +41,8 @@ type loadedPackage struct {
 // packages loads each package once, and reports each problem once.
 type packages struct {
 	schemas Schemas
+	// fetched are those that were asked for ahead.
+	fetched map[packageKey]*fetchedPackage
 	loaded  map[packageKey]loadedPackage
 	// refs are what the monitor calls the packages that have parameters, by name.
 	refs map[string]string
@@ -52,19 +54,15 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 	if name == builtin.Package {
 		return loadedPackage{schema: c.builtins, usable: true}
 	}
-	want := c.program.project.Package(name)
-	if version != "" {
-		if want.Parameterized() {
-			c.report.Errorf(versionAt, "the package %q is made of the provider %q with parameters, which say its version; take the option version out", name, want.Source)
-		} else {
-			want.Version, want.Position = version, source.Position{}
-		}
+	want := c.wanted(name, version)
+	if version != "" && want.Parameterized() {
+		c.report.Errorf(versionAt, "the package %q is made of the provider %q with parameters, which say its version; take the option version out", name, want.Source)
 	}
 	key := packageKey{name, want.Version}
 	if p, ok := c.packages.loaded[key]; ok {
 		return p
 	}
-	s, err := c.packages.schemas.Package(ctx, want)
+	s, err := c.packages.schema(ctx, key, want)
 	p := loadedPackage{schema: s, usable: err == nil}
 	switch {
 	case errors.Is(err, ErrUnknownPackage):
@@ -77,6 +75,15 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 	}
 	c.packages.loaded[key] = p
 	return p
+}
+
+// wanted is a package in the version that is wanted, empty for the one that the project declares.
+func (c *compilation) wanted(name, version string) program.Package {
+	want := c.program.project.Package(name)
+	if version != "" && !want.Parameterized() {
+		want.Version, want.Position = version, source.Position{}
+	}
+	return want
 }
 
 // unusable reports that a package cannot be used: where it is declared, or else

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Schemas says what packages offer. It is called by one goroutine at a time.
+// Schemas says what packages offer. It may be called concurrently.
 type Schemas interface {
 	// Package returns the schema of a package, nil for a package that has none:
 	// programs may then use it, but are not checked. The schema of a package with

@@ -75,6 +75,12 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 	if name == "" {
 		name = path
 	}
+	select {
+	case p.preparing <- struct{}{}:
+		defer func() { <-p.preparing }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	var module *host.Module
 	wasm := func() ([]byte, error) { return os.ReadFile(path) }
 	if info.IsDir() {

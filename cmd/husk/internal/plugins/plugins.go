@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,6 +65,8 @@ type Plugins struct {
 	host     *host.Host
 	builder  *gobuild.Builder
 	progress progress
+	// preparing has an element for each module that is being built or loaded.
+	preparing chan struct{}
 
 	performing atomic.Bool // see Perform
 	kept       atomic.Bool // that a module was, see CollectModules
@@ -74,6 +77,10 @@ type Plugins struct {
 	// policies are those that were made.
 	policies []*host.Policy
 }
+
+// preparedAtOnce bounds how many modules are built or loaded at once. The Go command makes
+// use of all processors for one, but not all of the time.
+func preparedAtOnce() int { return max(2, runtime.GOMAXPROCS(0)) }
 
 // loading is a module that is being built, loaded, and asked who it is; done is
 // closed once the rest is set.
@@ -98,8 +105,8 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	return &Plugins{
 		project: project, options: o, host: h,
 		builder:  &gobuild.Builder{Dir: o.Places.built()},
-		progress: progress{tell: o.Preparing, now: time.Now, after: afterwards},
-		modules:  make(map[string]*loading), stores: make(map[string]*host.Store),
+		progress: progress{tell: o.Preparing, now: time.Now, after: afterwards}, preparing: make(chan struct{}, preparedAtOnce()),
+		modules: make(map[string]*loading), stores: make(map[string]*host.Store),
 	}, nil
 }
 

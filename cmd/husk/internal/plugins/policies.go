@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/engine/analysis"
@@ -17,21 +18,34 @@ import (
 // Policies returns the policy packs that the project lists, and after them others, whose
 // paths are taken as they are. They live as long as the plugins.
 func (p *Plugins) Policies(ctx context.Context, others []program.PolicyPack) ([]analysis.Pack, error) {
-	var packs []analysis.Pack
-	for i := range p.project.Policies {
-		declared := &p.project.Policies[i]
-		pack, err := p.policy(ctx, declared, p.project.Path(declared.Path))
-		if err != nil {
-			return nil, p.problem(entry{"policy pack", declared.Path, declared.Path, declared.Position}, err)
-		}
-		packs = append(packs, pack)
+	listed := p.project.Policies
+	packs := make([]analysis.Pack, len(listed)+len(others))
+	failures := make([]error, len(packs))
+	var all sync.WaitGroup // each may have to be built and compiled
+	for i := range listed {
+		all.Go(func() {
+			declared := &listed[i]
+			pack, err := p.policy(ctx, declared, p.project.Path(declared.Path))
+			if err != nil {
+				failures[i] = p.problem(entry{"policy pack", declared.Path, declared.Path, declared.Position}, err)
+			}
+			packs[i] = pack
+		})
 	}
 	for i := range others {
-		pack, err := p.policy(ctx, &others[i], others[i].Path)
+		all.Go(func() {
+			pack, err := p.policy(ctx, &others[i], others[i].Path)
+			if err != nil {
+				err = fmt.Errorf("the policy pack %s cannot be used: %w", others[i].Path, err)
+			}
+			packs[len(listed)+i], failures[len(listed)+i] = pack, err
+		})
+	}
+	all.Wait()
+	for _, err := range failures {
 		if err != nil {
-			return nil, fmt.Errorf("the policy pack %s cannot be used: %w", others[i].Path, err)
+			return nil, err // the first, as they are listed
 		}
-		packs = append(packs, pack)
 	}
 	return packs, nil
 }
