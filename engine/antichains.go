@@ -7,118 +7,147 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// antichains parts resources into groups without dependencies among their
-// members, each group after all groups that depend on it. It takes time linear
-// in the number of resources and dependencies.
+// antichains parts resources, which are in the order of their creation, into groups
+// without dependencies among their members, each group after all groups that depend on it.
+// No resource is ever left out. It takes time linear in the number of resources and
+// dependencies.
 //
-// What names a replaced resource may still use its old copies, so all copies come
-// after it. That can close a circle: an old copy depends on what by now depends on
-// its successor. There, what is not replaced is taken to depend on the successor
-// alone, but for its provider, which it names with its ID. No resource is ever left out.
+// This alone decides in which order resources are deleted. A resource names others by their
+// URN, so which copy of a replaced one it means is not recorded. It may be any, so all
+// copies come after it. That can close a circle: an old copy depends on what by now depends
+// on its successor. Only there, and step by step, less is taken to be a dependency.
 func antichains(resources []*state.Resource) [][]*state.Resource {
-	all := dependenciesAmong(resources, func(_, _ *state.Resource) bool { return true })
-	out := layers(resources, all)
-	left := without(resources, out)
-	if len(left) == 0 {
-		return out
-	}
-	// What is left is in circles, or comes after them.
-	circular := make(map[*state.Resource]bool)
-	for _, res := range without(left, layers(left, reverse(left, all))) {
-		circular[res] = true
-	}
-	counts := func(res, dep *state.Resource) bool {
-		return res.Delete || !dep.Delete || dep.Reference() == res.Provider || !circular[res] || !circular[dep]
-	}
-	successors := layers(left, dependenciesAmong(left, counts))
-	out = append(out, successors...)
-	// Old copies that need each other go before what they need.
-	var after []*state.Resource
-	for _, res := range slices.Backward(without(left, successors)) {
-		if res.Delete && circular[res] {
-			out = append(out, []*state.Resource{res})
-		} else {
-			after = append(after, res)
+	var out [][]*state.Resource
+	for i, at := range levels(resources, anyCopy, likelyCopy) {
+		for len(out) <= at {
+			out = append(out, nil)
 		}
-	}
-	last := layers(after, dependenciesAmong(after, counts))
-	out = append(out, last...)
-	for _, res := range without(after, last) {
-		out = append(out, []*state.Resource{res})
+		out[at] = append(out[at], resources[i])
 	}
 	return out
 }
 
-// edges calls f with all resources that an edge leads to from this one.
-type edges func(from *state.Resource, f func(to *state.Resource))
+// A rule reports whether dep, which has a URN that res names, is taken to be what res means.
+type rule func(res, dep *state.Resource) bool
 
-// dependenciesAmong are the edges from resources to those that they depend on, as far as they
-// count.
-func dependenciesAmong(resources []*state.Resource, counts func(res, dep *state.Resource) bool) edges {
-	byURN := make(map[urn.URN][]*state.Resource, len(resources))
-	for _, res := range resources {
-		byURN[res.URN] = append(byURN[res.URN], res)
+// anyCopy takes each copy of a resource to be meant.
+func anyCopy(_, _ *state.Resource) bool { return true }
+
+// likelyCopy takes what is not replaced to mean the successor alone, but for its provider,
+// which it names with its ID.
+func likelyCopy(res, dep *state.Resource) bool {
+	return res.Delete || !dep.Delete || dep.Reference() == res.Provider
+}
+
+// levels returns the number of the group of each resource, as the first rule has it. The
+// resources of a circle have groups of their own, as the other rules have it. What is in a
+// circle by all rules goes one after the other, the youngest first.
+func levels(resources []*state.Resource, rules ...rule) []int {
+	out := make([]int, len(resources))
+	if len(rules) == 0 {
+		for i := range out {
+			out[i] = len(out) - 1 - i
+		}
+		return out
 	}
-	return func(res *state.Resource, f func(dep *state.Resource)) {
+	deps := dependenciesAmong(resources, rules[0])
+	for _, circle := range slices.Backward(circles(deps)) {
+		first := 0
+		members := make([]*state.Resource, len(circle))
+		for k, i := range circle {
+			first = max(first, out[i])
+			members[k] = resources[i]
+		}
+		inner := []int{0}
+		if len(circle) > 1 {
+			inner = levels(members, rules[1:]...)
+		}
+		after := first + slices.Max(inner) + 1
+		for _, i := range circle {
+			for _, dep := range deps[i] {
+				out[dep] = max(out[dep], after)
+			}
+		}
+		for k, i := range circle { // some of which depend on each other
+			out[i] = first + inner[k]
+		}
+	}
+	return out
+}
+
+// dependenciesAmong returns the indexes of what each of the resources depends on, as the
+// rule has it.
+func dependenciesAmong(resources []*state.Resource, means rule) [][]int {
+	byURN := make(map[urn.URN][]int, len(resources))
+	for i, res := range resources {
+		byURN[res.URN] = append(byURN[res.URN], i)
+	}
+	out := make([][]int, len(resources))
+	for i, res := range resources {
 		dependsOn(res, func(u urn.URN) {
 			for _, dep := range byURN[u] {
-				if dep != res && counts(res, dep) {
-					f(dep)
+				if dep != i && means(res, resources[dep]) {
+					out[i] = append(out[i], dep)
 				}
 			}
 		})
 	}
-}
-
-// reverse has the edges among resources lead the other way.
-func reverse(resources []*state.Resource, e edges) edges {
-	back := make(map[*state.Resource][]*state.Resource)
-	for _, from := range resources {
-		e(from, func(to *state.Resource) { back[to] = append(back[to], from) })
-	}
-	return func(from *state.Resource, f func(*state.Resource)) {
-		for _, to := range back[from] {
-			f(to)
-		}
-	}
-}
-
-// layers parts resources into groups, each after all groups from which an edge leads to one
-// of it. Resources in circles, and what edges lead to from there, are left out.
-func layers(resources []*state.Resource, e edges) [][]*state.Resource {
-	before := make(map[*state.Resource]int)
-	for _, res := range resources {
-		e(res, func(to *state.Resource) { before[to]++ })
-	}
-	var current []*state.Resource
-	for _, res := range resources {
-		if before[res] == 0 {
-			current = append(current, res)
-		}
-	}
-	var out [][]*state.Resource
-	for len(current) > 0 {
-		out = append(out, current)
-		var next []*state.Resource
-		for _, res := range current {
-			e(res, func(to *state.Resource) {
-				if before[to]--; before[to] == 0 {
-					next = append(next, to)
-				}
-			})
-		}
-		current = next
-	}
 	return out
 }
 
-// without returns the resources that are in none of the groups.
-func without(resources []*state.Resource, groups [][]*state.Resource) []*state.Resource {
-	in := make(map[*state.Resource]bool, len(resources))
-	for _, group := range groups {
-		for _, res := range group {
-			in[res] = true
+// circles parts what has edges to each other into circles, in which edges lead from each to
+// each, each circle after all that edges lead to from it. What is in no circle is one of
+// its own. Its members are in order. This is Tarjan's algorithm, with a stack of its own: a
+// chain may be longer than the goroutine's.
+func circles(edges [][]int) (out [][]int) {
+	type visit struct{ at, next int }
+	found := make([]int, len(edges)) // when each was found, from 1
+	low := make([]int, len(edges))   // the first found that each leads back to
+	open := make([]bool, len(edges)) // whether it is in a circle that is not complete
+	var count int
+	var members []int
+	var visits []visit
+	enter := func(at int) {
+		count++
+		found[at], low[at], open[at] = count, count, true
+		members = append(members, at)
+		visits = append(visits, visit{at: at})
+	}
+	for start := range edges {
+		if found[start] == 0 {
+			enter(start)
+		}
+		for len(visits) > 0 {
+			v := &visits[len(visits)-1]
+			at := v.at
+			if v.next < len(edges[at]) {
+				to := edges[at][v.next]
+				v.next++
+				if found[to] == 0 {
+					enter(to)
+				} else if open[to] {
+					low[at] = min(low[at], found[to])
+				}
+				continue
+			}
+			visits = visits[:len(visits)-1]
+			if len(visits) > 0 {
+				from := visits[len(visits)-1].at
+				low[from] = min(low[from], low[at])
+			}
+			if low[at] < found[at] {
+				continue
+			}
+			var circle []int
+			for open[at] {
+				last := len(members) - 1
+				circle = append(circle, members[last])
+				open[members[last]] = false
+				members = members[:last]
+			}
+			slices.Sort(circle)
+			out = append(out, circle)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(resources), func(res *state.Resource) bool { return in[res] })
+	return out
 }

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// In which order what is deleted goes. An old copy is written in capitals.
+func TestAntichains(t *testing.T) {
+	cases := []struct {
+		name string
+		// needs holds what each resource depends on, from the oldest to the youngest.
+		needs [][2]string
+		want  []string
+	}{
+		{"dependents first", [][2]string{{"a", ""}, {"b", "a"}, {"c", "a"}, {"d", "bc"}}, []string{"d", "bc", "a"}},
+		{"any copy may be used", [][2]string{{"A", ""}, {"a", ""}, {"b", "a"}}, []string{"b", "Aa"}},
+		{"several old copies", [][2]string{{"A", ""}, {"A", ""}, {"a", ""}, {"b", "a"}}, []string{"b", "AAa"}},
+		{"a copy that needs what needs its successor", [][2]string{{"b", "a"}, {"A", "b"}, {"a", ""}}, []string{"A", "b", "a"}},
+		{"old copies that seem to need each other", [][2]string{{"A", "b"}, {"B", "a"}, {"a", ""}, {"b", "a"}}, []string{"B", "A", "b", "a"}},
+		{"after a circle", [][2]string{{"C", ""}, {"c", ""}, {"b", "ac"}, {"A", "b"}, {"a", ""}}, []string{"A", "b", "Cca"}},
+		{"between circles", [][2]string{
+			{"d", "e"}, {"E", "d"}, {"e", ""}, {"x", "e"}, {"b", "ax"}, {"A", "b"}, {"a", ""},
+		}, []string{"A", "b", "xa", "E", "d", "e"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var resources []*state.Resource
+			for _, n := range c.needs {
+				resources = append(resources, needing(n[0], n[1]))
+			}
+			var got []string
+			for _, group := range antichains(resources) {
+				var names string
+				for _, res := range group {
+					names += res.ID
+				}
+				got = append(got, names)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// needing is a resource of that name, an old copy for a capital, that depends on others.
+func needing(name, others string) *state.Resource {
+	lower := urn.URN(string(name[0] | ' '))
+	res := &state.Resource{URN: lower, ID: name, Delete: name != string(lower)}
+	for _, other := range others {
+		res.Dependencies = append(res.Dependencies, urn.URN(other))
+	}
+	return res
+}
+
+// Whatever depends on whatever, each resource is in one group, which is after all that lead
+// to it and do not come back from it.
+func TestAntichainsOfAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var resources []*state.Resource
+		for range rapid.IntRange(0, 12).Draw(t, "resources") {
+			name := rapid.StringMatching(`[a-hA-H]`).Draw(t, "name")
+			resources = append(resources, needing(name, rapid.StringMatching(`[a-h]{0,2}`).Draw(t, "needs")))
+		}
+		deps := dependenciesAmong(resources, anyCopy)
+		reach := make([][]bool, len(resources))
+		for i := range resources {
+			reach[i] = make([]bool, len(resources))
+			for next := deps[i]; len(next) > 0; {
+				at := next[0]
+				next = slices.Clone(next[1:])
+				if !reach[i][at] {
+					reach[i][at] = true
+					next = append(next, deps[at]...)
+				}
+			}
+		}
+		group := make(map[*state.Resource]int)
+		var placed int
+		for at, members := range antichains(resources) {
+			require.NotEmpty(t, members)
+			for _, res := range members {
+				group[res] = at
+				placed++
+			}
+		}
+		require.Equal(t, len(resources), placed)
+		require.Len(t, group, placed)
+		for i, res := range resources {
+			for j, other := range resources {
+				if reach[i][j] && !reach[j][i] {
+					require.Less(t, group[res], group[other], "%s before %s", res.ID, other.ID)
+				}
+			}
+		}
+	})
+}
