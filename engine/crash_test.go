@@ -235,3 +235,73 @@ func TestUpdateThatFailedNeedsNothingNew(t *testing.T) {
 	require.ErrorContains(t, err, "the cloud refuses")
 	require.Equal(t, before, s.Resource("b"))
 }
+
+// A run was cut off after an object was deleted. The resource that is found to be selected
+// only when the program registers it is made anew.
+func TestCutOffAndSelectedByTheProgram(t *testing.T) {
+	before := enginetest.Program(func(p *enginetest.Run) error {
+		_, errB := p.Custom(plain, "b", props())
+		_, errA := p.Custom(plain, "a", props())
+		return errors.Join(errB, errA)
+	})
+	cases := []struct {
+		name, of  string
+		selection engine.Selection
+		options   optionsOf
+	}{
+		{"by its new dependency", "b", engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true}, func(*abi.ResourceOptions) {}},
+		{"by its new name", "c", engine.Selection{Targets: []engine.Pattern{"**::c"}}, func(o *abi.ResourceOptions) { o.Aliases = []abi.Alias{aliasName("b")} }},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			after := enginetest.Program(func(p *enginetest.Run) error {
+				a, err := p.Custom(plain, "a", props())
+				if err == nil {
+					_, err = p.Custom(plain, c.of, props("key", a.Out("made")), c.options)
+				}
+				return err
+			})
+			for n, lost := 1, false; !lost; n++ {
+				s := enginetest.NewStack(t, newCloud())
+				s.Up(before)
+				s.Edit = func(d *engine.Deployment) { d.Parallel = 1 }
+				require.True(t, s.CrashAt(n, false, engine.Up, enginetest.Program(empty)))
+				lost = slices.Equal(s.Cloud.IDs(), []string{"a-2"}) && s.Resource("b") != nil
+				if !lost {
+					continue
+				}
+				s.Edit = func(d *engine.Deployment) { d.Selection = c.selection }
+				preview := s.Preview(after)
+				require.Equal(t, preview, s.Up(after))
+				require.Equal(t, 2, s.Cloud.Objects())
+				s.Edit = nil
+				require.Zero(t, s.Up(after).Total())
+				require.Empty(t, s.Warnings(), "what was found out is not asked again")
+			}
+		})
+	}
+}
+
+// A run was cut off while it updated an object, and the next one after it renamed the
+// resource. The update is undone all the same.
+func TestCutOffAgainAfterItsRenaming(t *testing.T) {
+	program := func(name, key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, err := p.Custom(plain, name, props("key", key), func(o *abi.ResourceOptions) { o.Aliases = []abi.Alias{aliasName("a")} })
+			return err
+		}
+	}
+	for n, changed := 1, false; !changed; n++ {
+		for again, more := 1, true; more; again++ {
+			s := enginetest.NewStack(t, newCloud())
+			s.Up(program("a", "1"))
+			require.True(t, s.CrashAt(n, false, engine.Up, program("a", "2")))
+			changed = s.Cloud.Snapshot()["a-1"].Get("key").Equal(property.String("2"))
+			more = s.CrashAt(again, false, engine.Up, program("b", "1"))
+			s.Up(program("b", "1"))
+			require.Equal(t, property.String("1"), s.Cloud.Snapshot()["a-1"].Get("key"), "write %d, then %d", n, again)
+			require.Zero(t, s.Up(program("b", "1")).Total())
+			require.Empty(t, s.Warnings(), "what was found out is not asked again")
+		}
+	}
+}

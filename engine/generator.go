@@ -167,6 +167,9 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 		if steps, left, err := g.leave(gl, old); left || err != nil {
 			return steps, err
 		}
+		if old, err = g.d.findOut(ctx, old); err != nil {
+			return nil, err
+		}
 	}
 	if !g.d.dryRun && gl.inputs.ContainsUnknowns() {
 		return nil, errors.New("its inputs hold values that are not known")

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/husk-dev/husk/abi/urn"
@@ -10,7 +12,7 @@ import (
 
 // pending holds the updates and deletions that an earlier run began and did not end,
 // of resources that are still recorded. How those are is not known until they are
-// read, which comes before anything else is done to them.
+// read, which comes before anything but their deletion.
 type pending struct {
 	mu     sync.Mutex
 	unsure map[urn.URN][]state.OpID
@@ -65,6 +67,56 @@ func (p *pending) read(u urn.URN) {
 	defer p.mu.Unlock()
 	p.settled = append(p.settled, p.unsure[u]...)
 	delete(p.unsure, u)
+}
+
+// findOut reads a resource that an earlier run was cut off with and that the program
+// registers, and returns how it is recorded then. One that is gone waits to be made again.
+// Only now is it known whether the resource is selected at all.
+func (d *deployment) findOut(ctx context.Context, old *state.Resource) (*state.Resource, error) {
+	if old == nil || !d.pending.isUnsure(old.URN) {
+		return old, nil
+	}
+	provider, err := d.providerOf(ctx, old)
+	if err != nil {
+		return nil, fmt.Errorf("refresh %s: %w", old.URN, err)
+	}
+	s := &step{op: OpRefresh, old: old, provider: provider}
+	if err := d.exec.run(ctx, []*step{s}); err != nil {
+		return nil, err
+	}
+	if s.result == OpDelete {
+		gone := clone(old)
+		gone.PendingReplacement = true
+		err = d.record(ctx, change{replace: [][2]*state.Resource{{old, gone}}})
+	}
+	return d.recorder.lookup(old.URN), err
+}
+
+// renamePending has what an earlier run was cut off with known by its new name, also if this
+// run is cut off in turn: it returns what is written with the renaming.
+func (d *deployment) renamePending(from, to urn.URN) (moved state.Entry) {
+	p := &d.pending
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ops := p.unsure[from]
+	if len(ops) == 0 {
+		return nil
+	}
+	delete(p.unsure, from)
+	if d.dryRun {
+		p.unsure[to] = ops
+		return nil
+	}
+	for op, pending := range d.State.Snapshot().Operations() {
+		if slices.Contains(ops, op) {
+			res := clone(pending.Resource)
+			res.URN, res.Type = to, to.Type()
+			under := d.recorder.newOp()
+			p.unsure[to] = append(p.unsure[to], under)
+			moved = append(moved, state.EndOperation{Op: op}, state.BeginOperation{Op: under, Type: pending.Type, Resource: res})
+		}
+	}
+	return moved
 }
 
 // settlePending forgets the operations of resources that this run has read or deleted.

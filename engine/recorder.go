@@ -19,6 +19,8 @@ type change struct {
 	begin *state.BeginOperation
 	// end is the operation that is over, if any.
 	end operation
+	// moved are operations that are over, and that begin under another name.
+	moved state.Entry
 	// add is a resource that is new.
 	add *state.Resource
 	// replace holds pairs of a recorded resource and what takes its place.
@@ -131,6 +133,7 @@ func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err e
 	if c.end.begun {
 		entry = append(entry, state.EndOperation{Op: c.end.id})
 	}
+	entry = append(entry, c.moved...)
 	for _, res := range c.remove {
 		entry = append(entry, state.RemoveResource{Serial: serial(res)})
 	}

@@ -94,7 +94,7 @@ func (d *deployment) rename(ctx context.Context, old *state.Resource, to urn.URN
 	r.mu.Lock()
 	r.renamed[from] = to
 	r.mu.Unlock()
-	var c change
+	c := change{moved: d.renamePending(from, to)}
 	var renamed *state.Resource
 	for _, res := range d.recorder.resources() {
 		n := r.withNewNames(res)

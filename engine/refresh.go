@@ -31,11 +31,10 @@ func (d *deployment) refresh(ctx context.Context) error {
 }
 
 // refreshAhead reads resources before a program or a destruction: all where the
-// user wants that, else those whose provider does, and those that an earlier run was
-// cut off with.
+// user wants that, else those whose provider does.
 func (d *deployment) refreshAhead(ctx context.Context) error {
 	err := d.readAll(ctx, func(res *state.Resource) bool {
-		return d.RefreshFirst || res.RefreshBeforeUpdate || d.pending.isUnsure(res.URN)
+		return d.RefreshFirst || res.RefreshBeforeUpdate
 	})
 	return errors.Join(err, d.forgetGone(ctx))
 }
