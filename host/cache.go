@@ -12,6 +12,8 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"golang.org/x/sys/cpu"
+
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // diskCache keeps compiled modules. What it holds is run as machine code, and wazero checks
@@ -171,7 +173,7 @@ func (c *diskCache) read(name string) (content []byte, err error) {
 }
 
 func (c *diskCache) write(name string, content []byte) error {
-	return writeWhole(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...), false)
+	return wholefile.WriteUnsynced(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...), 0o600)
 }
 
 // spoiled removes a record, so that the module is made again.

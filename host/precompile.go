@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // Precompile puts what a host needs to load the module without compiling it into a
@@ -24,6 +26,9 @@ func (m *Module) Precompile(dir string) error {
 	}
 	return nil
 }
+
+// publicMode is of files that all can read, and only their owner can write.
+const publicMode = 0o644
 
 func (m *Module) precompile(dir string) error {
 	h := m.host
@@ -77,7 +82,7 @@ func (m *Module) precompile(dir string) error {
 			return err
 		}
 		manifest.Sums[file] = sum
-		if err := writePublic(filepath.Join(dir, file), content); err != nil {
+		if err := wholefile.WriteUnsynced(filepath.Join(dir, file), content, publicMode); err != nil {
 			return err
 		}
 	}
@@ -85,13 +90,5 @@ func (m *Module) precompile(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writePublic(filepath.Join(dir, name+manifestSuffix), append(text, '\n'))
-}
-
-// writePublic writes a file that all can read, and only its owner can write.
-func writePublic(path string, content []byte) error {
-	if err := writeWhole(path, content, false); err != nil {
-		return err
-	}
-	return os.Chmod(path, 0o644)
+	return wholefile.WriteUnsynced(filepath.Join(dir, name+manifestSuffix), append(text, '\n'), publicMode)
 }

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 const (
@@ -61,21 +63,13 @@ func sealKey(dir string) ([]byte, error) {
 	}
 	key = make([]byte, sealKeySize)
 	_, _ = rand.Read(key) // it never fails
-	written, err := writeBeside(path, key, false)
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(written)
 	// Of two hosts that make one, the first wins.
-	err = os.Link(written, path)
-	if errors.Is(err, fs.ErrExist) {
-		if key, err = readSealKey(path); key == nil && err == nil {
-			err = fmt.Errorf("%s is not a key: remove it", path)
-		}
+	made, err := wholefile.Create(path, key)
+	if made || err != nil {
 		return key, err
 	}
-	if err != nil { // a file system without links
-		err = os.Rename(written, path)
+	if key, err = readSealKey(path); key == nil && err == nil {
+		err = fmt.Errorf("%s is not a key: remove it", path)
 	}
 	return key, err
 }

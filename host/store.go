@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 const (
@@ -164,5 +165,5 @@ func (c storeContents) write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return writeWhole(path, data, true)
+	return wholefile.Write(path, data, 0o600)
 }

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // TypeUserKey is the type of the provider whose key is random, made once for
@@ -131,37 +133,10 @@ func makeUserKey(dir string) (key userKey, made bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
 	}
-	made, err = writeNewFile(path, userKeyPrefix+base64.StdEncoding.EncodeToString(randomBytes(userKeySize))+"\n")
+	made, err = wholefile.Create(path, []byte(userKeyPrefix+base64.StdEncoding.EncodeToString(randomBytes(userKeySize))+"\n"))
 	if err != nil {
 		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
 	}
 	key, err = readUserKey(dir)
 	return key, made, err
-}
-
-// writeNewFile makes a file with mode 0600 that appears under its name with all
-// its contents, or not at all. It leaves a file that exists as it is.
-func writeNewFile(path, contents string) (made bool, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*") // mode 0600
-	if err != nil {
-		return false, err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(contents)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return false, err
-	}
-	// A link, unlike a rename, fails where the file exists.
-	switch err := os.Link(f.Name(), path); {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, fs.ErrExist):
-		return false, nil
-	}
-	// The file system has no links.
-	if _, err := os.Stat(path); err == nil {
-		return false, nil
-	}
-	return true, os.Rename(f.Name(), path)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // moduleStore keeps the modules that resources were made with, by digest, beside
@@ -55,19 +56,7 @@ func (s moduleStore) keep(m *Module) error {
 	if err != nil {
 		return err
 	}
-	temporary, err := os.CreateTemp(s.dir, "new-*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(wasm)
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
-	}
-	return nil
+	return wholefile.Write(file, wasm, 0o600)
 }
 
 // collect removes the modules that are not in use.

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // Package implements [yamlprogram.Schemas]: the schema of a package of the
@@ -130,26 +131,9 @@ func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
 	}
 	if file != "" {
 		// Without the file the schema is asked for again, which is no failure.
-		_ = writeFile(file, text)
+		if os.MkdirAll(filepath.Dir(file), 0o700) == nil {
+			_ = wholefile.WriteUnsynced(file, text, 0o600)
+		}
 	}
 	return text, nil
-}
-
-// writeFile writes a file so that readers find all of it or none.
-func writeFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "tmp*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
