@@ -8,12 +8,12 @@ import (
 
 // Object and Array are literals of values for Of.
 type (
-	Object map[string]any
-	Array  []any
+	Object = map[string]any
+	Array  = []any
 )
 
-// Of returns the value of a literal: nil, a bool, an int, a float64, a string, an
-// Array or Object of literals, or a property.Value as it is.
+// Of returns the value of a literal: nil, a bool, an int, a float64, a string, a []string, an
+// Array or Object of literals, or a property.Value or property.Map as it is.
 func Of(literal any) property.Value {
 	switch x := literal.(type) {
 	case nil:
@@ -26,19 +26,27 @@ func Of(literal any) property.Value {
 		return property.Number(x)
 	case string:
 		return property.String(x)
+	case []string:
+		return arrayOf(x)
 	case Array:
-		elements := make([]property.Value, len(x))
-		for i, e := range x {
-			elements[i] = Of(e)
-		}
-		return property.Array(elements...)
+		return arrayOf(x)
 	case Object:
 		return property.Object(MapOf(x))
+	case property.Map:
+		return property.Object(x)
 	case property.Value:
 		return x
 	default:
 		panic(fmt.Sprintf("no literal of a property value: %T", literal))
 	}
+}
+
+func arrayOf[T any](literals []T) property.Value {
+	elements := make([]property.Value, len(literals))
+	for i, e := range literals {
+		elements[i] = Of(e)
+	}
+	return property.Array(elements...)
 }
 
 // MapOf returns the map of a literal.

@@ -1,61 +1,21 @@
 package providertest
 
 import (
-	"fmt"
-
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/propertytest"
 )
 
-// Object is the literal of an object, for [Of].
-type Object = map[string]any
+// Object is the literal of an object, for [Of], and List that of an array.
+type (
+	Object = propertytest.Object
+	List   = propertytest.Array
+)
 
-// List is the literal of an array, for [Of].
-type List = []any
-
-// Of makes a value of nil, bool, int, float64, string, []string, [List], [Object], or a
-// property.Value. Anything else is a mistake in the test.
-func Of(literal any) property.Value {
-	switch literal := literal.(type) {
-	case nil:
-		return property.Null
-	case property.Value:
-		return literal
-	case property.Map:
-		return property.Object(literal)
-	case bool:
-		return property.Bool(literal)
-	case int:
-		return property.Number(float64(literal))
-	case float64:
-		return property.Number(literal)
-	case string:
-		return property.String(literal)
-	case []string:
-		elements := make([]property.Value, len(literal))
-		for i, s := range literal {
-			elements[i] = property.String(s)
-		}
-		return property.Array(elements...)
-	case List:
-		elements := make([]property.Value, len(literal))
-		for i, e := range literal {
-			elements[i] = Of(e)
-		}
-		return property.Array(elements...)
-	case Object:
-		return property.Object(MapOf(literal))
-	}
-	panic(fmt.Sprintf("no property is a %T", literal))
-}
+// Of makes a value of a literal, see [propertytest.Of]. What is none is a mistake in the test.
+func Of(literal any) property.Value { return propertytest.Of(literal) }
 
 // MapOf is [Of] for properties.
-func MapOf(literal Object) property.Map {
-	entries := make([]property.Entry, 0, len(literal))
-	for key, value := range literal {
-		entries = append(entries, property.Entry{Key: key, Value: Of(value)})
-	}
-	return property.NewMap(entries...)
-}
+func MapOf(literal Object) property.Map { return propertytest.MapOf(literal) }
 
 // With is the object with more properties, or others.
 func With(o Object, more Object) Object {
