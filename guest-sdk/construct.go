@@ -39,7 +39,7 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 	}
 
 	ctx, leave := s.within(ctx, "", 0)
-	defer leave()
+	defer leave.End()
 	own, err := monitor.RegisterResource(ctx, abi.RegisterResourceRequest{
 		Type: request.Type, Name: request.Name, Parent: request.Parent, Inputs: inputs,
 		PropertyDependencies: request.InputDependencies, Options: s.ownOptions(request.Options),

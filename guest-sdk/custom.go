@@ -24,7 +24,7 @@ func (s *server) Check(ctx context.Context, request abi.CheckRequest) (abi.Check
 		return abi.CheckResponse{Inputs: inputs, Failures: failures}, nil
 	}
 	ctx, leave := s.within(ctx, request.URN, 0)
-	defer leave()
+	defer leave.End()
 	inputs, failures, err = r.check(ctx, &request, inputs)
 	return abi.CheckResponse{Inputs: inputs, Failures: failures}, answerError(err)
 }
@@ -39,7 +39,7 @@ func (s *server) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffRes
 		return found, err
 	}
 	ctx, leave := s.within(ctx, request.URN, 0)
-	defer leave()
+	defer leave.End()
 	response, err := r.diff(ctx, &request, found)
 	if err != nil {
 		return abi.DiffResponse{}, answerError(err)
@@ -54,6 +54,10 @@ func summarize(d abi.DiffResponse, ignore []string) (abi.DiffResponse, error) {
 	d.Changes = abi.DiffChangesNone
 	d.ChangedKeys, d.ReplaceKeys = nil, nil
 	details := d.DetailedDiff
+	if len(details) == 0 {
+		d.DetailedDiff = nil
+		return d, nil // what is stable stays so
+	}
 	d.DetailedDiff = nil
 	for _, change := range details {
 		path, err := property.ParsePath(change.Path)
@@ -106,7 +110,7 @@ func (s *server) Create(ctx context.Context, request abi.CreateRequest) (abi.Cre
 		return abi.CreateResponse{}, err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
-	defer leave()
+	defer leave.End()
 	response, err := r.create(ctx, &request)
 	if response.ID == "" {
 		if err == nil {
@@ -134,7 +138,7 @@ func (s *server) Update(ctx context.Context, request abi.UpdateRequest) (abi.Upd
 		return abi.UpdateResponse{}, err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
-	defer leave()
+	defer leave.End()
 	state, err := r.update(ctx, &request)
 	state = inheritSecrets(state, request.News, r.asState(request.News))
 	switch {
@@ -155,7 +159,7 @@ func (s *server) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadRes
 		return abi.ReadResponse{}, err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
-	defer leave()
+	defer leave.End()
 	response, err := r.read(ctx, &request)
 	if errors.Is(err, abi.ErrNotFound) {
 		return abi.ReadResponse{}, nil // an empty ID says so
@@ -181,7 +185,7 @@ func (s *server) Delete(ctx context.Context, request abi.DeleteRequest) error {
 		return err
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
-	defer leave()
+	defer leave.End()
 	if err := r.delete(ctx, &request); err != nil && !errors.Is(err, abi.ErrNotFound) {
 		return answerError(err)
 	}
@@ -219,7 +223,7 @@ func (s *server) preview(ctx context.Context, r *resource, request *abi.UpdateRe
 		return state, nil
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
-	defer leave()
+	defer leave.End()
 	told, names, err := r.preview(ctx, request)
 	if err != nil {
 		return property.Map{}, answerError(err)

@@ -52,7 +52,7 @@ func (s *server) List(ctx context.Context, request abi.ListRequest) (abi.ListRes
 		return abi.ListResponse{}, err
 	}
 	ctx, leave := s.within(ctx, "", 0)
-	defer leave()
+	defer leave.End()
 	response, err := r.lister.List(ctx, ListRequest{
 		Query: request.Query, Limit: request.Limit, PageSize: request.PageSize, ContinuationToken: request.ContinuationToken,
 	})

@@ -148,7 +148,7 @@ func (all *composite) call(ctx context.Context, s *server, request *abi.CallRequ
 		return none, err
 	}
 	ctx, leave := s.within(ctx, of, 0)
-	defer leave()
+	defer leave.End()
 	d := newDeployment(ctx, monitor, &request.Context, of)
 	out, err := m.call(ctx, of, in, d)
 	var result property.Map

@@ -25,12 +25,18 @@ func New(p Provider) (abi.Provider, error) {
 	return served, nil
 }
 
-func begin(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+func begin(ctx context.Context, timeout time.Duration) (context.Context, ender) {
 	if timeout == 0 {
-		return ctx, func() {}
+		return ctx, cancelling(func() {})
 	}
-	return context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	return ctx, cancelling(cancel)
 }
+
+// cancelling ends a context by its function.
+type cancelling context.CancelFunc
+
+func (c cancelling) End() { c() }
 
 // Serve serves the provider to the host that runs the module. It is called in main
 // and returns at once. In a program that is not a module there is no host: Serve

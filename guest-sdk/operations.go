@@ -19,6 +19,8 @@ type resource struct {
 	*schema.Resource
 	inputs *shape.Shape
 	state  *shape.Shape
+	// copies says that a copy of the inputs' struct has nothing in common with it.
+	copies bool
 
 	code   implementation
 	can    capabilities
@@ -106,9 +108,11 @@ func (r *resource) diff(ctx context.Context, request *abi.DiffRequest, found abi
 	if err != nil {
 		return found, err
 	}
-	oldInputs, err := recorded(r.inputs, request.OldInputs)
-	if err != nil {
-		return found, err
+	oldInputs := in // which the author's code gets copies of
+	if !request.OldInputs.Is(request.News) || !r.copies {
+		if oldInputs, err = recorded(r.inputs, request.OldInputs); err != nil {
+			return found, err
+		}
 	}
 	state, err := recorded(r.state, request.Olds)
 	if err != nil {

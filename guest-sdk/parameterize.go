@@ -45,7 +45,10 @@ type parameterizable struct {
 }
 
 // beginFunction begins the context of a call: see [server].
-type beginFunction = func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
+type beginFunction = func(ctx context.Context, timeout time.Duration) (context.Context, ender)
+
+// ender ends the context of a call.
+type ender interface{ End() }
 
 // provide registers a provider and makes what answers for it.
 func provide(p Provider, begin beginFunction) (abi.Provider, error) {
@@ -85,7 +88,7 @@ func (s *server) told(ctx context.Context, become func(context.Context, Paramete
 		parameters = Parameters{Name: v.Name, Version: v.Version, Value: v.Value}
 	}
 	ctx, leave := s.within(ctx, "", 0)
-	defer leave()
+	defer leave.End()
 	became, err := become(ctx, parameters)
 	if err != nil {
 		return became, answerError(err)

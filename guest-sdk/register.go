@@ -122,7 +122,7 @@ func describe(b *shape.Builder, declared *Resource) (*resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.inputs, r.state = inputs, outputs
+	r.inputs, r.state, r.copies = inputs, outputs, inputs.Copies()
 	if r.Resource = declared.described; r.Resource == nil {
 		r.Resource = &schema.Resource{
 			Token: declared.token, Description: docs.Type(declared.about.description, reflect.TypeOf(declared.creator)),

@@ -24,9 +24,10 @@ func Serve(p Provider) {
 		return
 	}
 	control := bindings.Control()
-	served, err := provide(p, func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-		c := call.NewContext(ctx, control.Cancelled, timeout)
-		return c, c.End
+	cancelled := control.Cancelled
+	served, err := provide(p, func(ctx context.Context, timeout time.Duration) (context.Context, ender) {
+		c := call.NewContext(ctx, cancelled, timeout)
+		return c, c
 	})
 	if err != nil {
 		served = refused{err: abi.NewError(abi.ErrorKindInternal, "provider "+p.Name+": "+err.Error())}

@@ -100,7 +100,7 @@ func (s *server) Configure(ctx context.Context, request abi.ConfigureRequest) er
 	}
 	s.undecided.Store(false)
 	ctx, leave := s.within(ctx, request.URN, 0)
-	defer leave()
+	defer leave.End()
 	config, err := loaded(s.config, request.Inputs)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 		return abi.InvokeResponse{}, err
 	}
 	ctx, leave := s.within(ctx, "", 0)
-	defer leave()
+	defer leave.End()
 	in, err := loaded(f.args, args)
 	if err != nil {
 		return abi.InvokeResponse{}, err
@@ -148,7 +148,7 @@ func (s *server) Cancel(ctx context.Context) error {
 		return nil
 	}
 	ctx, leave := s.within(ctx, "", 0)
-	defer leave()
+	defer leave.End()
 	return answerError(s.close(ctx))
 }
 
@@ -202,7 +202,7 @@ func (s *server) noSuch(what, token, nearest string) error {
 
 // within returns the context in which the author's code handles a resource, and what
 // ends it. A timeout is in seconds, 0 for none.
-func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (context.Context, context.CancelFunc) {
+func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (context.Context, ender) {
 	if u != "" {
 		ctx = call.WithURN(ctx, u)
 	}

@@ -163,7 +163,7 @@ func (all *streams) begin(ctx context.Context, s *server, request *abi.InvokeReq
 	// The stream outlives the call that begins it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, leave := s.within(ctx, "", 0)
-	o := &openStream{result: f.result, secret: args.ContainsSecrets(), cancel: func() { cancel(); leave() }}
+	o := &openStream{result: f.result, secret: args.ContainsSecrets(), cancel: func() { cancel(); leave.End() }}
 	o.next, o.stop = f.begin(ctx, in)
 	handle, ok := all.add(o)
 	if !ok {

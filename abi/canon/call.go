@@ -25,22 +25,32 @@ type Frame interface {
 	End(breach error)
 }
 
+// crossing is what a call needs, in one allocation.
+type crossing struct {
+	writer lowerer
+	reader lifter
+	room   room
+	args   [maxFlatParams + 1]uint64
+}
+
 // call lowers the parameters, calls, and lifts the result. lift is nil where there
 // is no result. An error that the other side answers is an *abi.Error, a value that
 // cannot cross is an *Error, anything else is an error of the frame.
 func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byte), lift func(*lifter, []byte)) error {
 	frame := c.Begin(ctx, f)
+	k := &crossing{}
+	w := &k.writer
 	// What cannot fail has no way to refuse a text.
-	w := lowerer{mem: frame, path: path{root: callRoot(f)}, lossy: !f.fails}
-	record := make([]byte, f.params.size)
+	w.mem, w.root, w.lossy = frame, callRoot(f), !f.fails
+	record := k.room.of(f.params.size)
 	if lower != nil {
-		lower(&w, record)
+		lower(w, record)
 	}
-	var args []uint64
+	args := k.args[:len(f.params.slots)]
 	if f.spilled() {
-		args = []uint64{uint64(w.store(record, f.params.align, ""))}
+		args = append(args[:0], uint64(w.store(record, f.params.align, "")))
 	} else {
-		args = f.params.flatten(record)
+		f.params.flatten(args, record)
 	}
 	area := uint64(0)
 	if frame.Imported() && f.indirect() {
@@ -57,7 +67,7 @@ func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byt
 	if area != 0 {
 		result = area
 	}
-	answer, breach := f.answer(frame, result, lift)
+	answer, breach := f.answer(&k.reader, frame, result, lift)
 	frame.End(breach)
 	if breach != nil {
 		return breach
@@ -72,17 +82,17 @@ func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byt
 }
 
 // answer lifts the result of a call: what lift takes, or the error that was answered.
-func (f *Function) answer(mem Memory, result uint64, lift func(*lifter, []byte)) (*abi.Error, error) {
+func (f *Function) answer(l *lifter, mem Memory, result uint64, lift func(*lifter, []byte)) (*abi.Error, error) {
 	if f.result.size == 0 {
 		return nil, nil
 	}
-	l := lifter{mem: mem, path: path{root: callRoot(f)}}
+	l.mem, l.root = mem, callRoot(f)
 	var b []byte
 	if f.indirect() {
 		b = l.area(uint32(result), f.result)
 	} else {
-		var ok bool
-		if b, ok = f.result.unflatten([]uint64{result}); !ok {
+		b = make([]byte, f.result.size)
+		if !f.result.unflatten(b, []uint64{result}) {
 			l.fail("", ErrRange)
 		}
 	}
@@ -99,7 +109,7 @@ func (f *Function) answer(mem Memory, result uint64, lift func(*lifter, []byte))
 	}
 	if l.err == nil && lift != nil {
 		l.root = responseRoot(f)
-		lift(&l, b)
+		lift(l, b)
 	}
 	return nil, l.err
 }

@@ -1,6 +1,9 @@
 package canon
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // ValueType is the type of a core WebAssembly value, in its binary encoding.
 type ValueType = byte
@@ -85,9 +88,19 @@ func (f *Function) signature() []ValueType {
 	return types
 }
 
-// flatten reads the flat values of b.
-func (of layout) flatten(b []byte) []uint64 {
-	flat := make([]uint64, len(of.slots), maxFlatParams+1)
+// room is for the memory form of a value, which most fit into. It is aligned for all.
+type room [20]uint64
+
+// of returns so many zeroed bytes, once.
+func (r *room) of(size uint32) []byte {
+	if size > uint32(unsafe.Sizeof(*r)) {
+		return make([]byte, size)
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(r)), size)
+}
+
+// flatten reads the flat values of b into flat, of which there are enough.
+func (of layout) flatten(flat []uint64, b []byte) {
 	for i, s := range of.slots {
 		at := b[s.offset:]
 		switch s.kind {
@@ -101,13 +114,11 @@ func (of layout) flatten(b []byte) []uint64 {
 			flat[i] = u64(at)
 		}
 	}
-	return flat
 }
 
-// unflatten returns the memory form of flat values, of which there are enough; ok is
-// false if one of them is too large.
-func (of layout) unflatten(flat []uint64) (b []byte, ok bool) {
-	b = make([]byte, of.size)
+// unflatten writes the memory form of flat values, of which there are enough, to zeroed
+// bytes; ok is false if one of them is too large.
+func (of layout) unflatten(b []byte, flat []uint64) (ok bool) {
 	for i, s := range of.slots {
 		at, v := b[s.offset:], flat[i]
 		if s.kind.valueType() == I32 {
@@ -116,12 +127,12 @@ func (of layout) unflatten(flat []uint64) (b []byte, ok bool) {
 		switch s.kind {
 		case flat8:
 			if v > math.MaxUint8 {
-				return nil, false
+				return false
 			}
 			at[0] = byte(v)
 		case flat16:
 			if v > math.MaxUint16 {
-				return nil, false
+				return false
 			}
 			putU16(at, uint16(v))
 		case flat32:
@@ -130,5 +141,5 @@ func (of layout) unflatten(flat []uint64) (b []byte, ok bool) {
 			putU64(at, v)
 		}
 	}
-	return b, true
+	return true
 }

@@ -63,7 +63,7 @@ func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []u
 		if f.indirect() {
 			s.err = frame.write(uint32(stack[len(i.Params)-1]), s.out, f.result.align)
 		} else {
-			stack[0] = f.result.flatten(s.out)[0]
+			f.result.flatten(stack[:1], s.out)
 		}
 	}
 	if s.err != nil {

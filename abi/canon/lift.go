@@ -2,7 +2,6 @@ package canon
 
 import (
 	"math"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
@@ -90,11 +89,12 @@ func (l *lifter) string(b []byte, field string) string {
 	if len(data) == 0 {
 		return ""
 	}
-	if !utf8.Valid(data) {
+	text := unsafe.String(&data[0], len(data)) // taken, so nobody changes it
+	if !property.ValidText(text) {
 		l.fail(field, ErrUTF8)
 		return ""
 	}
-	return unsafe.String(&data[0], len(data)) // taken, so nobody changes it
+	return text
 }
 
 func (l *lifter) properties(b []byte, field string) property.Map {

@@ -3,7 +3,6 @@ package canon
 import (
 	"math"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
@@ -56,7 +55,7 @@ func (w *lowerer) flags(b []byte, v uint32, known uint8, field string) {
 func (w *lowerer) f64(b []byte, v float64) { putU64(b, math.Float64bits(v)) }
 
 func (w *lowerer) string(b []byte, v string, field string) {
-	if !utf8.ValidString(v) {
+	if !property.ValidText(v) {
 		if w.lossy {
 			v = strings.ToValidUTF8(v, "\uFFFD")
 		} else {

@@ -15,16 +15,21 @@ type server struct {
 	out      []byte // the result as it is to lie in memory
 	// recovered makes an error of a panic; nil lets panics through.
 	recovered func(any) error
+
+	// What follows is part of the server, so that there is one allocation for all.
+	writer              lowerer
+	paramsRoom, outRoom room
 }
 
 func newServer(f *Function, mem Memory, args []uint64) *server {
-	s := &server{function: f, out: make([]byte, f.result.size)}
+	s := &server{function: f}
+	s.out = s.outRoom.of(f.result.size)
 	s.mem, s.root = mem, callRoot(f)
 	if f.spilled() {
 		s.params = s.area(uint32(args[0]), f.params)
 	} else {
-		var ok bool
-		if s.params, ok = f.params.unflatten(args); !ok {
+		s.params = s.paramsRoom.of(f.params.size)
+		if !f.params.unflatten(s.params, args) {
 			s.fail("", ErrRange)
 		}
 	}
@@ -84,7 +89,8 @@ func (s *server) lowerError(e *abi.Error) *lowerer {
 }
 
 func (s *server) lowerer(root root) *lowerer {
-	return &lowerer{mem: s.mem, path: path{root: root}}
+	s.writer = lowerer{mem: s.mem, path: path{root: root}}
+	return &s.writer
 }
 
 // ServeProvider answers, inside a guest, a call of the function of interface

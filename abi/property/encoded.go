@@ -1,9 +1,6 @@
 package property
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync"
 
 // object is what a Map holds, and array what an array does. One that was made of an
 // encoding has that beside its parts, which are there once somebody asked for them.
@@ -32,7 +29,7 @@ type encoded struct {
 
 	// decoding is held while the parts are decoded, and decoded is set after that.
 	decoding sync.Mutex
-	decoded  atomic.Bool
+	decoded  flag
 }
 
 // A Decoder decodes arrays and objects of which somebody wants to see the parts. It
@@ -65,7 +62,7 @@ func OpenedMap(encoding string, entries []Entry) Map {
 	m := EncodedMap(encoding, len(entries), nil)
 	if m.o != nil {
 		m.o.entries = entries
-		m.o.encoded.decoded.Store(true)
+		m.o.encoded.decoded.set()
 	}
 	return m
 }
@@ -110,7 +107,7 @@ func (o *object) all() []Entry {
 	if o == nil {
 		return nil
 	}
-	if o.encoded != nil && !o.encoded.decoded.Load() {
+	if o.encoded != nil && !o.encoded.decoded.isSet() {
 		o.decode()
 	}
 	return o.entries
@@ -120,9 +117,9 @@ func (o *object) decode() {
 	e := o.encoded
 	e.decoding.Lock()
 	defer e.decoding.Unlock()
-	if !e.decoded.Load() {
+	if !e.decoded.isSet() {
 		o.entries = e.decoder.Entries(e.text)
-		e.decoded.Store(true)
+		e.decoded.set()
 	}
 }
 
@@ -130,7 +127,7 @@ func (a *array) all() []Value {
 	if a == nil {
 		return nil
 	}
-	if a.encoded != nil && !a.encoded.decoded.Load() {
+	if a.encoded != nil && !a.encoded.decoded.isSet() {
 		a.decode()
 	}
 	return a.elements
@@ -140,9 +137,9 @@ func (a *array) decode() {
 	e := a.encoded
 	e.decoding.Lock()
 	defer e.decoding.Unlock()
-	if !e.decoded.Load() {
+	if !e.decoded.isSet() {
 		a.elements = e.decoder.Elements(e.text)
-		e.decoded.Store(true)
+		e.decoded.set()
 	}
 }
 

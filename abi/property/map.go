@@ -3,7 +3,6 @@ package property
 import (
 	"iter"
 	"slices"
-	"strings"
 )
 
 // Entry is one key and value of a Map.
@@ -31,7 +30,7 @@ func CompareKeys(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}
-	return strings.Compare(a, b)
+	return CompareText(a, b)
 }
 
 // NewMap returns a map of the entries. Where a key occurs twice the last value
@@ -96,14 +95,14 @@ func find(entries []Entry, key string) (at int, ok bool) {
 	for low < high {
 		at := int(uint(low+high) >> 1)
 		other := entries[at].Key
+		order := len(other) - len(key)
+		if order == 0 {
+			order = CompareText(other, key)
+		}
 		switch {
-		case len(other) < len(key):
-			low = at + 1
-		case len(other) > len(key):
-			high = at
-		case other == key:
+		case order == 0:
 			return at, true
-		case other < key:
+		case order < 0:
 			low = at + 1
 		default:
 			high = at

@@ -43,8 +43,22 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		d.ignore = append(d.ignore, path)
 	}
 	response := abi.DiffResponse{HasDetailedDiff: true, Changes: abi.DiffChangesNone}
+	stay := func(name string) {
+		if request.News.Has(name) {
+			if response.StableKeys == nil {
+				response.StableKeys = make([]string, 0, len(inputs.Properties))
+			}
+			response.StableKeys = append(response.StableKeys, name)
+		}
+	}
+	// Most often nothing has changed at all, and all three are one bag.
+	same := request.News.Is(request.OldInputs) && request.News.Is(request.Olds)
 	for i := range inputs.Properties {
 		p := &inputs.Properties[i]
+		if same {
+			stay(p.Name)
+			continue
+		}
 		oldInput := request.OldInputs.Get(p.Name)
 		old, inputDiff := oldInput, true
 		if out := outputs.Property(p.Name); out != nil && out.Type.Equal(p.Type) {
@@ -59,12 +73,7 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		}
 		switch {
 		case len(d.changes) == before:
-			if request.News.Has(p.Name) {
-				if response.StableKeys == nil {
-					response.StableKeys = make([]string, 0, len(inputs.Properties))
-				}
-				response.StableKeys = append(response.StableKeys, p.Name)
-			}
+			stay(p.Name)
 		case d.replaces:
 			response.ReplaceKeys = append(response.ReplaceKeys, p.Name)
 			fallthrough

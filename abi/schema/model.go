@@ -244,7 +244,7 @@ func (o *Object) Property(name string) *Property {
 	for low < high { // package slices would copy each property that it looks at
 		middle := int(uint(low+high) >> 1)
 		p := &o.Properties[middle]
-		switch order := strings.Compare(p.Name, name); {
+		switch order := property.CompareText(p.Name, name); {
 		case order == 0:
 			return p
 		case order < 0:

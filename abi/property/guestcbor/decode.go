@@ -1,7 +1,6 @@
 package guestcbor
 
 import (
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi/property"
@@ -176,8 +175,10 @@ func (d *decoder) value(dst *property.Value) bool {
 	case majorArray:
 		return d.array(dst, start, n)
 	case majorMap:
-		m, ok := d.entries(start, n)
-		*dst = property.Object(m)
+		entries, ok := d.entries(start, n)
+		if ok {
+			*dst = property.Object(property.SortedMap(entries))
+		}
 		return ok
 	case majorTag:
 		return d.tagged(dst, start, n)
@@ -229,7 +230,7 @@ func (d *decoder) text() (string, bool) {
 		}
 		if n > 0 && n <= uint(len(rest)) {
 			s := rest[:n]
-			if !utf8.ValidString(s) {
+			if !property.ValidText(s) {
 				return "", d.fail(start, property.FaultInvalidUTF8)
 			}
 			d.pos = len(d.in) - len(rest) + int(n)
@@ -253,7 +254,7 @@ func (d *decoder) textOf(start int, n uint64) (string, bool) {
 		return "", d.fail(len(d.in), property.FaultTruncated)
 	}
 	s := d.in[d.pos : d.pos+int(n)]
-	if !utf8.ValidString(s) {
+	if !property.ValidText(s) {
 		return "", d.fail(start, property.FaultInvalidUTF8)
 	}
 	d.pos += int(n)
@@ -276,9 +277,9 @@ func (d *decoder) array(dst *property.Value, start int, n uint64) bool {
 }
 
 // entries reads the n entries of the map whose head is at start.
-func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
+func (d *decoder) entries(start int, n uint64) ([]property.Entry, bool) {
 	if !d.enter(start) || !d.announce(start, n, 2) {
-		return property.Map{}, false
+		return nil, false
 	}
 	entries := make([]property.Entry, n)
 	for i := range entries {
@@ -286,26 +287,26 @@ func (d *decoder) entries(start int, n uint64) (property.Map, bool) {
 		at := d.pos
 		key, ok := d.text()
 		if !ok {
-			return property.Map{}, false
+			return nil, false
 		}
 		if i > 0 && !d.follows(at, entries[i-1].Key, key) {
-			return property.Map{}, false
+			return nil, false
 		}
 		e.Key = key
 		if !d.value(&e.Value) {
-			return property.Map{}, false
+			return nil, false
 		}
 	}
 	d.depth++
-	return property.SortedMap(entries), true
+	return entries, true
 }
 
 // follows checks that the key at the offset may come after the previous one.
 func (d *decoder) follows(at int, previous, key string) bool {
-	switch {
-	case len(previous) < len(key) || len(previous) == len(key) && previous < key:
+	switch order := property.CompareKeys(previous, key); {
+	case order < 0:
 		return true
-	case previous == key:
+	case order == 0:
 		return d.fail(at, property.FaultDuplicateKey)
 	}
 	return d.fail(at, property.FaultKeyOrder)

@@ -50,9 +50,9 @@ func (d *decoder) opened(dst *property.Value) bool {
 	if !ok {
 		return false
 	}
-	m, ok := d.entries(0, n)
+	entries, ok := d.entries(0, n)
 	if ok {
-		*dst = property.Object(property.OpenedMap(d.in[:d.pos], m.Entries()))
+		*dst = property.Object(property.OpenedMap(d.in[:d.pos], entries))
 	}
 	return ok
 }

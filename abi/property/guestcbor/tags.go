@@ -197,16 +197,16 @@ func (d *decoder) members(start int) (property.Map, bool) {
 	if major != majorMap {
 		return property.Map{}, d.fail(start, property.FaultTagContents)
 	}
-	m, ok := d.entries(start, n)
+	entries, ok := d.entries(start, n)
 	if !ok {
 		return property.Map{}, false
 	}
-	for _, member := range m.All() {
-		if k := member.Kind(); k != property.KindAsset && k != property.KindArchive {
+	for i := range entries {
+		if k := entries[i].Value.Kind(); k != property.KindAsset && k != property.KindArchive {
 			return property.Map{}, d.fail(start, property.FaultTagContents)
 		}
 	}
-	return m, true
+	return property.SortedMap(entries), true
 }
 
 func (d *decoder) reference(start int) (property.Value, bool) {

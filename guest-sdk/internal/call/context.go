@@ -64,10 +64,10 @@ func (c *Context) Done() <-chan struct{} {
 // End ends the context with its call.
 func (c *Context) End() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.err == nil {
 		c.finish(context.Canceled)
 	}
+	c.mu.Unlock()
 }
 
 // finish is called once, with the lock held.

@@ -68,3 +68,27 @@ func TestHoldsWhatWasLoaded(t *testing.T) {
 		require.False(t, inputs.Holds(m, unsafe.Pointer(&loaded)), "%v", m)
 	}
 }
+
+// What a copy of a struct shares with it, an author's code could change in both.
+func TestCopiesHaveNothingInCommon(t *testing.T) {
+	type size struct {
+		Cores int `husk:"cores"`
+	}
+	type plain struct {
+		Name    string         `husk:"name"`
+		Size    size           `husk:"size"`
+		Content property.Map   `husk:"content"`
+		Any     property.Value `husk:"any"`
+	}
+	require.True(t, outputs(t, plain{}).Copies())
+	require.False(t, outputs(t, struct {
+		Tags map[string]string `husk:"tags"`
+	}{}).Copies())
+	require.False(t, outputs(t, struct {
+		Names []string `husk:"names"`
+	}{}).Copies())
+	require.False(t, outputs(t, struct {
+		Size *size `husk:"size"`
+	}{}).Copies())
+	require.False(t, outputs(t, everything{}).Copies())
+}

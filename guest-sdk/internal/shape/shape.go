@@ -30,6 +30,8 @@ type Shape struct {
 	given bool
 	// goType is the type of the values.
 	goType reflect.Type
+	// spare are values for New.
+	spare spare
 	// autoname and longest are what Autoname answers.
 	autoname string
 	longest  int
@@ -87,6 +89,22 @@ const (
 // hasPointers reports whether the collector must see the values: only a chunk of
 // memory without pointers may be allocated without its type.
 func (k kind) hasPointers() bool { return k > kindFloat64 }
+
+// Copies reports whether a copy of a value has nothing in common with it that could change.
+func (s *Shape) Copies() bool {
+	switch s.kind {
+	case kindStruct:
+		for i := range s.fields {
+			if !s.fields[i].shape.Copies() {
+				return false
+			}
+		}
+		return true
+	case kindString, kindValue, kindProperties:
+		return true
+	}
+	return !s.kind.hasPointers()
+}
 
 // nilable reports whether a value can be left out: its zero is not a value.
 func (s *Shape) nilable() bool {

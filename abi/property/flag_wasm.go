@@ -1,0 +1,7 @@
+package property
+
+// flag is set once. A guest has one thread, where an atomic one would be two calls.
+type flag bool
+
+func (f *flag) set()        { *f = true }
+func (f *flag) isSet() bool { return bool(*f) }

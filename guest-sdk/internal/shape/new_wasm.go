@@ -1,0 +1,43 @@
+package shape
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// spare are values that were allocated together, since reflection takes many calls for each
+// allocation. A guest has one thread: another goroutine can only run while these are
+// allocated.
+type spare struct {
+	slice reflect.Type
+	next  unsafe.Pointer
+	left  int
+}
+
+const (
+	// mostSpare is how many values are allocated together: who keeps one keeps all.
+	mostSpare = 8
+	// spareSize is the size, in bytes, up to which that is done with a type.
+	spareSize = 256
+)
+
+// New returns a pointer to a new zero value of the shape's type.
+func (s *Shape) New() unsafe.Pointer {
+	r := &s.spare
+	if r.left == 0 {
+		if s.size == 0 || s.size > spareSize {
+			return addressOf(reflect.New(s.goType).Elem())
+		}
+		if r.slice == nil {
+			r.slice = reflect.SliceOf(s.goType)
+		}
+		next := addressOf(reflect.MakeSlice(r.slice, mostSpare, mostSpare).Index(0))
+		r.next, r.left = next, mostSpare
+	}
+	p := r.next
+	r.left--
+	if r.next = nil; r.left > 0 {
+		r.next = unsafe.Add(p, s.size)
+	}
+	return p
+}
