@@ -30,7 +30,6 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/husk-dev/husk/host/internal/image"
-	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
 // Host runs modules. It is safe for concurrent use.
@@ -41,9 +40,8 @@ type Host struct {
 	// module that is being compiled.
 	settings  wazero.RuntimeConfig
 	compiling chan struct{}
-	// imports makes what guests may import. A host may never run one.
-	imports func() error
-	cache   *diskCache
+	imports   imports
+	cache     *diskCache
 	// ahead is where all modules come from, nil where they are compiled.
 	ahead  *precompiled
 	random io.Reader
@@ -99,9 +97,6 @@ func New(ctx context.Context, config Config) (*Host, error) {
 		settings = settings.WithCompilationCache(compiled)
 	}
 	h.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
-	h.imports = sync.OnceValue(func() error {
-		return errors.Join(wasi.Instantiate(h.stopped, h.runtime), instantiateImports(h.stopped, h.runtime), instantiateMeter(h.stopped, h.runtime))
-	})
 	return h, nil
 }
 

@@ -5,34 +5,66 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/meter"
 )
 
-// instantiateImports adds the contract's interfaces to a runtime, for all of its
-// guests. What a call may use of them is in its instance.
-func instantiateImports(ctx context.Context, runtime wazero.Runtime) error {
-	builders := make(map[string]wazero.HostModuleBuilder)
-	for _, i := range canon.ImportTable() {
-		builder, ok := builders[i.Module]
-		if !ok {
-			builder = runtime.NewHostModuleBuilder(i.Module)
-			builders[i.Module] = builder
-		}
-		builder.NewFunctionBuilder().
-			WithName(i.Name).
-			WithGoModuleFunction(importFunc(i), i.Params, i.Results).
-			Export(i.Name)
+// imports are the modules of functions that the modules of a host may import. One is made when
+// a module that imports it is to run for the first time: most need two of a dozen.
+type imports struct {
+	mu   sync.Mutex
+	made map[string]bool
+}
+
+// importsFor makes what a module imports.
+func (h *Host) importsFor(m *Module) error {
+	h.imports.mu.Lock()
+	defer h.imports.mu.Unlock()
+	if h.imports.made == nil {
+		h.imports.made = make(map[string]bool)
 	}
-	for name, builder := range builders {
-		if _, err := builder.Instantiate(ctx); err != nil {
+	need := func(name string, instantiate func() error) error {
+		if h.imports.made[name] {
+			return nil
+		}
+		if err := instantiate(); err != nil {
 			return fmt.Errorf("making the host module %s: %w", name, err)
 		}
+		h.imports.made[name] = true
+		return nil
 	}
-	return nil
+	err := need(meter.Module, func() error { return instantiateMeter(h.stopped, h.runtime) })
+	for _, i := range m.Imports {
+		err = errors.Join(err, need(i.Module, func() error {
+			if i.Module == wasi.ModuleName {
+				return wasi.Instantiate(h.stopped, h.runtime)
+			}
+			return instantiateImports(h.stopped, h.runtime, i.Module)
+		}))
+	}
+	return err
+}
+
+// instantiateImports adds an interface of the contract to a runtime, for all of its
+// guests. What a call may use of it is in its instance.
+func instantiateImports(ctx context.Context, runtime wazero.Runtime, name string) error {
+	builder := runtime.NewHostModuleBuilder(name)
+	for _, i := range canon.ImportTable() {
+		if i.Module == name {
+			builder.NewFunctionBuilder().
+				WithName(i.Name).
+				WithGoModuleFunction(importFunc(i), i.Params, i.Results).
+				Export(i.Name)
+		}
+	}
+	_, err := builder.Instantiate(ctx)
+	return err
 }
 
 // errNotReady is a guest that uses the contract before it can be called back, which

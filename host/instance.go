@@ -74,7 +74,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	}
 	// The first instance loads the code, which is not to count as what the guest does. What
 	// guests import is made while the code is being loaded.
-	err := s.module.host.imports()
+	err := s.module.imports()
 	if err == nil {
 		_, _, err = s.module.codeFor(from)
 	}

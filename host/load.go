@@ -24,7 +24,9 @@ type Module struct {
 	host *Host
 	// code is the compiled module. One that was installed is loaded with its first instance.
 	code func() (wazero.CompiledModule, error)
-	part firstPart
+	// imports makes what the module imports, once.
+	imports func() error
+	part    firstPart
 	// fetch has the code loaded while the first instance is being prepared.
 	fetch    sync.Once
 	images   *images
@@ -40,6 +42,7 @@ func (h *Host) newModule(info Info) *Module {
 		m.answers = h.answersOf(info.Digest)
 	}
 	m.declared.answers = m.answers
+	m.imports = sync.OnceValue(func() error { return h.importsFor(m) })
 	return m
 }
 

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -17,10 +16,7 @@ func instantiateMeter(ctx context.Context, runtime wazero.Runtime) error {
 	i64 := []api.ValueType{api.ValueTypeI64}
 	_, err := runtime.NewHostModuleBuilder(meter.Module).NewFunctionBuilder().
 		WithGoFunction(api.GoFunc(refill), i64, i64).Export(meter.Refill).Instantiate(ctx)
-	if err != nil {
-		return fmt.Errorf("making the host module %s: %w", meter.Module, err)
-	}
-	return nil
+	return err
 }
 
 // refill ends a guest whose call is over, and grants fuel to others.

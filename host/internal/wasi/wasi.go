@@ -186,10 +186,8 @@ func Instantiate(ctx context.Context, runtime wazero.Runtime) error {
 			WithGoModuleFunction(f.enter(), valueTypes(f.params), f.results()).
 			Export(f.name)
 	}
-	if _, err := builder.Instantiate(ctx); err != nil {
-		return fmt.Errorf("making the WASI host module: %w", err)
-	}
-	return nil
+	_, err := builder.Instantiate(ctx)
+	return err
 }
 
 func (f function) enter() api.GoModuleFunc {
