@@ -67,7 +67,7 @@ func testDenials(t *testing.T, module *host.Module) {
 	s := petstore.New(t, document)
 	p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi"})
 	for source, want := range map[string]string{
-		"api/petstore.yaml":     "      - path: api",
+		"api/petstore.yaml":     "    - path: api",
 		s.URL + "/openapi.yaml": "    http:\n      - " + s.URL,
 		document:                "      - path: testdata",
 	} {
