@@ -53,6 +53,7 @@ func openDiskCache(dir string, memoryPages uint32) (*diskCache, error) {
 		return nil, err
 	}
 	removeStaleRuns(dir)
+	pruneDaily(dir, time.Now())
 	c := &diskCache{dir: dir, seals: seals, restored: make(map[string]int)}
 	if c.run, err = os.MkdirTemp(dir, "run-*"); err != nil {
 		return nil, err
@@ -116,23 +117,26 @@ func privateDir(dir string) error {
 
 func (c *diskCache) close() error { return os.RemoveAll(c.run) }
 
-// has implements [kept].
+// has implements [kept]. Who asks is about to use the module.
 func (c *diskCache) has(name string, r *record) bool {
 	if r.Target != c.target {
 		return false
 	}
-	code := filepath.Join(c.dir, r.Code)
-	files := []string{filepath.Join(c.dir, name+hollowSuffix), code + sealSuffix, code + codeSuffix}
+	path, now := filepath.Join(c.dir, name), time.Now()
+	files := append(codeFiles(filepath.Join(c.dir, r.Code)), path+recordSuffix, path+hollowSuffix)
 	if r.Base != nil {
-		files = append(files, filepath.Join(c.dir, name+baseSuffix))
+		files = append(files, path+baseSuffix)
 	}
 	if r.Detached {
-		files = append(files, filepath.Join(c.dir, name+dataSuffix))
+		files = append(files, path+dataSuffix)
 	}
-	for _, file := range files {
-		if _, err := os.Stat(file); err != nil {
-			return false
-		}
+	if !use(files, now) {
+		return false
+	}
+	// What follows need not be there.
+	use([]string{path + answersSuffix}, now)
+	if r.PartCode != "" {
+		use(append(codeFiles(filepath.Join(c.dir, r.PartCode)), path+partSuffix), now)
 	}
 	return true
 }
@@ -195,6 +199,8 @@ const (
 	codeSuffix = ".code"
 	sealSuffix = ".seal"
 )
+
+func codeFiles(entry string) []string { return []string{entry + codeSuffix, entry + sealSuffix} }
 
 // code passes on the machine code of an entry, which it must not keep, and the name that
 // wazero looks for it by.

@@ -52,6 +52,10 @@ type images struct {
 	made     bool
 	base     *snapshot
 	greeting greeting
+
+	// remade are the images of a module that was made again, as its code was not there any
+	// more; nil elsewhere. It is set when the code is loaded.
+	remade *images
 }
 
 // newImages makes those of a module that may leave the layout of its memory to its host.
@@ -91,6 +95,9 @@ func (m *images) close() {
 		if s != nil {
 			s.close()
 		}
+	}
+	if m.remade != nil {
+		m.remade.close()
 	}
 }
 

@@ -28,16 +28,18 @@ import (
 // record is what a module is. Its images lie beside it.
 type record struct {
 	Info Info
+	// Name and Version are what a provider answered to a handshake, empty where it was not
+	// asked.
+	Name, Version string
 	// Globals and Frozen are those of [images]. Detached is set where there is an image of
 	// the module's data.
 	Globals          []string
 	Frozen, Detached bool
 	// Base is nil where there is no base image.
 	Base *recordedBase
-	// Parted is set where there is a part of the module.
-	Parted bool
-	// Code names the machine code in the cache, which is for Target.
-	Code, Target string
+	// Code names the machine code in the cache, and PartCode that of the module's part, empty
+	// where there is none. It is for Target.
+	Code, PartCode, Target string
 }
 
 type recordedBase struct {
@@ -48,7 +50,7 @@ type recordedBase struct {
 
 const (
 	// recordVersion changes with what is recorded, and with what admission looks at.
-	recordVersion = 5
+	recordVersion = 6
 	// codeSection is the custom section of a hollow module that tells its code's hash.
 	codeSection = meter.Module + "/code"
 
@@ -92,7 +94,7 @@ func (h *Host) installed(digest string, from source) *Module {
 	if err != nil {
 		return nil // it is made again
 	}
-	load := m.code
+	load, layOut := m.code, m.images.layOut
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
 		source := from
 		from = nil // it is not needed any more
@@ -103,9 +105,26 @@ func (h *Host) installed(digest string, from source) *Module {
 		if err != nil {
 			return nil, err
 		}
-		again.images.close() // this module has its own
+		m.images.remade = again.images
 		return again.code()
 	})
+	if layOut != nil {
+		m.images.layOut = func() (*image.Image, error) {
+			whole, err := layOut()
+			if err == nil {
+				return whole, nil
+			}
+			// Where all of it was removed from the cache, the code is not there either.
+			if _, failed := m.code(); failed != nil || m.images.remade == nil {
+				return nil, err
+			}
+			fresh, err := m.images.remade.fresh()
+			if err != nil {
+				return nil, err
+			}
+			return fresh.memory, nil
+		}
+	}
 	return m
 }
 
@@ -139,7 +158,7 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 		}
 		return compiled, nil
 	})
-	if r.Parted {
+	if r.PartCode != "" {
 		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, name+partSuffix) })
 	}
 	return m, nil
@@ -216,8 +235,11 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *
 	if base := m.images.base; base != nil {
 		r.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
 		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
-		if part := h.keepPart(ctx, rehearsal); part != nil {
-			r.Parted = h.cache.write(name+partSuffix, part) == nil
+		if part := h.keepPart(ctx, rehearsal); part != nil && h.cache.write(name+partSuffix, part) == nil {
+			r.PartCode = filepath.Base(h.cache.entry(part))
+		}
+		if rehearsal != nil {
+			r.Name, r.Version = rehearsal.name, rehearsal.version
 		}
 	}
 	if text, failed := json.Marshal(r); err == nil && failed == nil {

@@ -51,8 +51,8 @@ func (m *Module) precompile(dir string) error {
 	if err := json.Unmarshal(files[name+recordSuffix], &r); err != nil {
 		return fmt.Errorf("reading the host's cache: %w", err)
 	}
-	if r.Parted { // all of the code is read in any case, to see that it is not damaged
-		r.Parted = false
+	if r.PartCode != "" { // all of the code is read in any case, to see that it is not damaged
+		r.PartCode = ""
 		text, err := json.Marshal(r)
 		if err != nil {
 			return err

@@ -51,6 +51,8 @@ type rehearsal struct {
 	err     error
 	// ran are the functions that ran, by index.
 	ran []bool
+	// name and version are what the provider answered to a handshake.
+	name, version string
 }
 
 // beginRehearsal prepares the rehearsal of a module that is being installed, nil where it is
@@ -200,6 +202,7 @@ func (r *rehearsal) introduced(ctx context.Context) (p *Provider, shaken abi.Han
 	if err != nil {
 		return nil, shaken, errors.Join(err, p.Close())
 	}
+	r.name, r.version = shaken.Name, shaken.Version
 	return p, shaken, nil
 }
 

@@ -181,6 +181,17 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		ts.Check(err)
 		ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
 	},
+	// age DAYS DIR: makes the files of a directory so old.
+	"age": func(ts *testscript.TestScript, _ bool, args []string) {
+		days, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		then := time.Now().AddDate(0, 0, -days)
+		files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[1]), "*"))
+		ts.Check(err)
+		for _, file := range files {
+			ts.Check(os.Chtimes(file, then, then))
+		}
+	},
 	// status CODE COMMAND...: runs a command that must exit with the code.
 	"status": func(ts *testscript.TestScript, _ bool, args []string) {
 		code := 0

@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 )
 
+// Unfinished begins the names of files that have not got theirs yet. What has been cut off
+// leaves one.
+const Unfinished = ".new-"
+
 // Write replaces a file, or makes it. What it holds is on the disk before it has its name, so
 // that not even a loss of power leaves half of it.
 func Write(path string, content []byte, mode fs.FileMode) error {
@@ -58,7 +62,7 @@ func write(path string, content []byte, mode fs.FileMode, sync bool) error {
 
 // beside writes a file that is to get the name. It is the caller's.
 func beside(path string, content []byte, mode fs.FileMode, sync bool) (written string, err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // which nobody else can read yet
+	file, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*") // which nobody else can read yet
 	if err != nil {
 		return "", err
 	}

@@ -98,7 +98,8 @@ func (a *app) root() *cobra.Command {
 	flags.StringVarP(&a.stack, "stack", "s", "", "work on this stack (default: the selected one, else \"dev\")")
 	flags.BoolVar(&a.json, "json", false, "write JSON to standard output, and nothing else")
 	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.watch(), a.cancel(),
-		a.stackCommand(), a.stateCommand(), a.configCommand(), a.providerCommand(), a.packageCommand(), a.version())
+		a.stackCommand(), a.stateCommand(), a.configCommand(), a.providerCommand(), a.packageCommand(),
+		a.cacheCommand(), a.version())
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root

@@ -80,7 +80,7 @@ func (a *app) providerBuild() *cobra.Command {
 	return cmd
 }
 
-func megabytes(bytes int) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
+func megabytes[N int | int64](bytes N) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
 
 func (a *app) providerSchema() *cobra.Command {
 	return &cobra.Command{

@@ -60,7 +60,15 @@ func (p Places) configure(c host.Config) host.Config {
 	if p.Precompiled != "" {
 		return c.WithPrecompiled(p.Precompiled)
 	}
-	return c.WithCacheDir(filepath.Join(p.Cache, "compiled"))
+	return c.WithCacheDir(p.Compiled())
+}
+
+// Compiled is the directory of compiled modules, empty for none.
+func (p Places) Compiled() string {
+	if p.Cache == "" {
+		return ""
+	}
+	return filepath.Join(p.Cache, "compiled")
 }
 
 // remedy says what to change where that cannot be used.

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/host"
+)
+
+func (a *app) cacheCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "cache", Short: "Show and remove what is kept of modules, so that they are not compiled again"}
+	return group(cmd, func(cmd *cobra.Command) error { return cmd.Help() }, a.cacheList(), a.cachePrune())
+}
+
+// compiledModules is the directory of the cache.
+func compiledModules() (string, error) {
+	places, err := plugins.FindPlaces()
+	if err == nil && places.Compiled() == "" {
+		err = errors.New("there is no directory for caches: set HUSK_CACHE_DIR")
+	}
+	return places.Compiled(), err
+}
+
+// cachedModule is what lists tell of a module in the cache.
+type cachedModule struct {
+	Name    string    `json:"name,omitempty"`
+	Version string    `json:"version,omitempty"`
+	World   string    `json:"world"`
+	Digest  string    `json:"digest"`
+	Bytes   int64     `json:"bytes"`
+	Used    time.Time `json:"used"`
+}
+
+func (a *app) cacheList() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List the modules in the cache, with their size there and when they were used last", Args: arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := compiledModules()
+			if err != nil {
+				return err
+			}
+			modules, err := host.CachedModules(dir)
+			if err != nil {
+				return fmt.Errorf("reading the cache of compiled modules: %w", err)
+			}
+			if a.json {
+				list := make([]cachedModule, len(modules))
+				for i, m := range modules {
+					list[i] = cachedModule{m.Name, m.Version, m.World.String(), m.Digest, m.Bytes, m.Used}
+				}
+				return a.writeJSON(list)
+			}
+			return a.writeCached(dir, modules)
+		},
+	}
+}
+
+func (a *app) writeCached(dir string, modules []host.CachedModule) error {
+	if len(modules) == 0 {
+		a.say("There is no module in %s.", dir)
+		return nil
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "MODULE\tVERSION\tSIZE\tUSED\tDIGEST")
+	for _, m := range modules {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", cmp.Or(display.Escape(m.Name), "-"), cmp.Or(display.Escape(m.Version), "-"),
+			megabytes(m.Bytes), m.Used.Local().Format(time.DateOnly), m.Digest)
+	}
+	return writing(t.Flush())
+}
+
+func (a *app) cachePrune() *cobra.Command {
+	var all bool
+	days := int(host.KeptUnused / (24 * time.Hour))
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Remove modules from the cache that were not used for long", Args: arguments(0, 0),
+		Long: fmt.Sprintf("Remove modules from the cache that were not used for %d days, or with --all each of them. The former happens\n"+
+			"by itself as well, once a day. What is missing is compiled again when it is used.", days),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := compiledModules()
+			if err != nil {
+				return err
+			}
+			since := time.Now().Add(-host.KeptUnused)
+			if all {
+				since = time.Now().Add(time.Hour) // clocks of file systems may be ahead
+			}
+			removed, err := host.PruneCache(dir, since)
+			if err != nil {
+				return fmt.Errorf("removing modules from the cache: %w", err)
+			}
+			if a.json {
+				return a.writeJSON(struct {
+					Removed int64 `json:"removedBytes"`
+				}{removed})
+			}
+			return a.printf("Removed %s from %s.\n", megabytes(removed), dir)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove all modules")
+	return cmd
+}
