@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -29,10 +28,6 @@ type diskCache struct {
 	run, files string
 	// target is all that compiled code depends on beside the module.
 	target string
-
-	mu sync.Mutex
-	// restored counts who has wazero read a file, by its name.
-	restored map[string]int
 }
 
 // staleRun is after what time the directory of a host is one that it could not remove.
@@ -54,7 +49,7 @@ func openDiskCache(dir string, memoryPages uint32) (*diskCache, error) {
 	}
 	removeStaleRuns(dir)
 	pruneDaily(dir, time.Now())
-	c := &diskCache{dir: dir, seals: seals, restored: make(map[string]int)}
+	c := &diskCache{dir: dir, seals: seals}
 	if c.run, err = os.MkdirTemp(dir, "run-*"); err != nil {
 		return nil, err
 	}
@@ -221,33 +216,24 @@ func (c *diskCache) code(entry string, use func(name string, code []byte) error)
 	})
 }
 
-// restore puts an entry where wazero looks for it, until it is forgotten as often.
+// restore puts an entry where wazero looks for it.
 func (c *diskCache) restore(entry string) (restored string, ok bool) {
 	err := c.code(entry, func(name string, code []byte) error {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.restored[name] == 0 {
-			into := filepath.Join(c.files, name)
-			if err := os.Link(entry+codeSuffix, into); err != nil {
-				if err = os.WriteFile(into, code, 0o600); err != nil {
-					return errors.Join(err, os.RemoveAll(into))
-				}
-			}
-		}
-		c.restored[name]++
 		restored = name
-		return nil
+		into := filepath.Join(c.files, name)
+		if err := os.Link(entry+codeSuffix, into); err == nil {
+			return nil
+		}
+		return os.WriteFile(into, code, 0o600)
 	})
+	if err != nil && restored != "" {
+		c.forget(restored)
+	}
 	return restored, err == nil
 }
 
 func (c *diskCache) forget(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.restored[name]--; c.restored[name] == 0 {
-		delete(c.restored, name)
-		_ = os.Remove(filepath.Join(c.files, name)) // the directory is removed as a whole
-	}
+	_ = os.Remove(filepath.Join(c.files, name)) // the directory is removed as a whole
 }
 
 // sealed is what a seal says beside the content.

@@ -252,49 +252,59 @@ func TestLeftCodeIsNotKept(t *testing.T) {
 	}
 }
 
-// Modules that are compiled at once are each kept with their own code.
+// Modules that are compiled at once, or loaded, are each themselves.
 func TestModulesAreCompiledAtOnce(t *testing.T) {
 	needsCompiler(t)
-	dir := filepath.Join(t.TempDir(), "cache")
 	const modules = 8
-	load := func() {
-		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
-		require.NoError(t, err)
-		var all sync.WaitGroup
-		for n := range modules {
-			all.Go(func() {
-				at := int32(answer + 16*n) // of which the code of another module knows nothing
-				module, err := h.LoadBytes(context.Background(), assembly{
-					bodies: map[string]code{"get-schema": returns(at)},
-					data:   map[uint32]string{uint32(at): words(0, contents, 2), contents: fmt.Sprint(n + 10)},
-				}.wasm())
-				if !assert.NoError(t, err) {
-					return
+	for name, c := range map[string]struct {
+		step  int // between the addresses that their code has
+		codes int
+	}{
+		"with different code": {16, modules},
+		"with the same code":  {0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cache")
+			load := func() {
+				h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+				require.NoError(t, err)
+				var all sync.WaitGroup
+				for n := range modules {
+					all.Go(func() {
+						at := int32(answer + c.step*n)
+						module, err := h.LoadBytes(context.Background(), assembly{
+							bodies: map[string]code{"get-schema": returns(at)},
+							data:   map[uint32]string{uint32(at): words(0, contents, 2), contents: fmt.Sprint(n + 10)},
+						}.wasm())
+						if !assert.NoError(t, err) {
+							return
+						}
+						p, err := module.NewProvider(context.Background(), host.ProviderOptions{Lenient: true})
+						if !assert.NoError(t, err) {
+							return
+						}
+						answered, err := schema(context.Background(), p)
+						assert.NoError(t, err)
+						assert.Equal(t, fmt.Sprint(n+10), answered)
+					})
 				}
-				p, err := module.NewProvider(context.Background(), host.ProviderOptions{Lenient: true})
-				if !assert.NoError(t, err) {
-					return
-				}
-				answered, err := schema(context.Background(), p)
-				assert.NoError(t, err)
-				assert.Equal(t, fmt.Sprint(n+10), answered)
-			})
-		}
-		all.Wait()
-		require.NoError(t, h.Close(context.Background()))
-	}
-	load()
-	old := time.Now().Add(-time.Hour).Truncate(time.Second)
-	codes := filesOf(t, dir, "*.code")
-	require.Len(t, codes, modules)
-	for _, file := range codes {
-		require.NoError(t, os.Chtimes(file, old, old))
-	}
-	load()
-	for _, file := range codes {
-		info, err := os.Stat(file)
-		require.NoError(t, err)
-		require.True(t, info.ModTime().Equal(old), "%s was compiled again", file)
+				all.Wait()
+				require.NoError(t, h.Close(context.Background()))
+			}
+			load()
+			old := time.Now().Add(-time.Hour).Truncate(time.Second)
+			codes := filesOf(t, dir, "*.code")
+			require.Len(t, codes, c.codes)
+			for _, file := range codes {
+				require.NoError(t, os.Chtimes(file, old, old))
+			}
+			load()
+			for _, file := range codes {
+				info, err := os.Stat(file)
+				require.NoError(t, err)
+				require.True(t, info.ModTime().Equal(old), "%s was compiled again", file)
+			}
+		})
 	}
 }
 

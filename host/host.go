@@ -40,8 +40,10 @@ type Host struct {
 	// module that is being compiled.
 	settings  wazero.RuntimeConfig
 	compiling chan struct{}
-	imports   imports
-	cache     *diskCache
+	// loads are held while the code of modules is loaded, each for some of them.
+	loads   [simultaneousLoads]sync.Mutex
+	imports imports
+	cache   *diskCache
 	// ahead is where all modules come from, nil where they are compiled.
 	ahead  *precompiled
 	random io.Reader
@@ -65,6 +67,9 @@ type Host struct {
 	// empty is the image of memories that wazero lays out.
 	empty *image.Image
 }
+
+// simultaneousLoads is how many modules are loaded at once, at the most.
+const simultaneousLoads = 16
 
 // New makes a host. Close it when no provider of it is needed any more.
 func New(ctx context.Context, config Config) (*Host, error) {

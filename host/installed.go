@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -173,8 +174,13 @@ func (h *Host) loadCode(from kept, name string) (wazero.CompiledModule, error) {
 	return h.loadHollow(from, hollow)
 }
 
-// loadHollow makes a module of machine code, of which wazero finds a file.
+// loadHollow makes a module of machine code, of which wazero finds a file. Modules that differ
+// in their data only have the same hollow one. It is not loaded twice at once: whoever came second
+// would get from wazero what is not ready yet.
 func (h *Host) loadHollow(from kept, hollow []byte) (wazero.CompiledModule, error) {
+	one := &h.loads[crc32.Checksum(hollow, checksums)%simultaneousLoads]
+	one.Lock()
+	defer one.Unlock()
 	return from.load(hollow, func() (wazero.CompiledModule, error) {
 		// wazero looks there before it looks at the context.
 		ctx, cancel := context.WithCancelCause(h.stopped)
