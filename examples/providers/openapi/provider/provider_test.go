@@ -68,8 +68,8 @@ func testDenials(t *testing.T, module *host.Module) {
 	p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi"})
 	for source, want := range map[string]string{
 		"api/petstore.yaml":     "    - path: api",
-		s.URL + "/openapi.yaml": "    http:\n      - " + s.URL,
-		document:                "      - path: testdata",
+		s.URL + "/openapi.yaml": "grants: http " + s.URL,
+		document:                "    - path: testdata",
 	} {
 		_, err := p.Provider.Parameterize(t.Context(), abi.ParameterizeRequest{Parameters: args(source)})
 		require.ErrorIs(t, err, abi.ErrDenied, source)

@@ -43,6 +43,6 @@ func TestModule(t *testing.T) {
 		_, err := start(grant).TryInvoke(query, pt.Object{"sql": "SELECT 1"})
 		require.ErrorIs(t, err, abi.ErrDenied)
 		require.ErrorContains(t, err, "the provider may not connect to "+address+": its grants: tcp are "+grant)
-		require.ErrorContains(t, err, "      - "+address, "what to grant")
+		require.ErrorContains(t, err, "add to the provider's grants: tcp "+address, "what to grant")
 	}
 }
