@@ -99,15 +99,21 @@ func TestAPartDoesWhatTheWholeDoesOrTraps(t *testing.T) {
 	}
 }
 
+// stateful is the same module with all else that modules have.
+func stateful() Module {
+	m := whole()
+	m.Memories = []string{Limits(1, 2)}
+	m.Globals = []Global{{Type: I32[0], Mutable: true, Init: I32Const(7)}, {Type: Funcref[0], Init: RefFunc(leaf)}}
+	m.Data = []Data{{Offset: 8, Content: "data"}}
+	m.Customs = []Custom{{Name: "custom", Content: "left out"}}
+	m.Start = leaf // which is 1 more than an index: the import
+	m.Exports = append(m.Exports, Export{Name: "memory", Kind: KindMemory}, Export{Name: "global", Kind: KindGlobal})
+	return m
+}
+
 // What a module has beside functions stays as it is.
 func TestAPartHasTheStateOfTheWhole(t *testing.T) {
-	whole := whole()
-	whole.Memories = []string{Limits(1, 2)}
-	whole.Globals = []Global{{Type: I32[0], Mutable: true, Init: I32Const(7)}, {Type: Funcref[0], Init: RefFunc(leaf)}}
-	whole.Data = []Data{{Offset: 8, Content: "data"}}
-	whole.Customs = []Custom{{Name: "custom", Content: "left out"}}
-	whole.Start = leaf // which is 1 more than an index: the import
-	whole.Exports = append(whole.Exports, Export{Name: "memory", Kind: KindMemory}, Export{Name: "global", Kind: KindGlobal})
+	whole := stateful()
 	m, err := wasmfile.Read(whole.Encode(), wasmfile.DefaultLimits())
 	require.NoError(t, err)
 	small, err := wasmfile.Read(part.Of(m, func(function int) bool { return function == caller }), wasmfile.DefaultLimits())
