@@ -174,6 +174,9 @@ func (l *loader) slice(s *Shape, elements []property.Value, target unsafe.Pointe
 	*(*sliceHeader)(target) = sliceHeader{data, n, n}
 }
 
+// New returns a pointer to a new zero value of the shape's type.
+func (s *Shape) New() unsafe.Pointer { return s.spare.take(s) }
+
 // addressOf returns the address of a variable. Value.UnsafePointer would do for its
 // pointer, but it brings the code that calls methods by reflection into every guest.
 func addressOf(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }

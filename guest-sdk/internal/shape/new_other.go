@@ -9,5 +9,4 @@ import (
 
 type spare struct{}
 
-// New returns a pointer to a new zero value of the shape's type.
-func (s *Shape) New() unsafe.Pointer { return addressOf(reflect.New(s.goType).Elem()) }
+func (spare) take(s *Shape) unsafe.Pointer { return addressOf(reflect.New(s.goType).Elem()) }

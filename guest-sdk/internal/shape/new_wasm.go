@@ -21,9 +21,7 @@ const (
 	spareSize = 256
 )
 
-// New returns a pointer to a new zero value of the shape's type.
-func (s *Shape) New() unsafe.Pointer {
-	r := &s.spare
+func (r *spare) take(s *Shape) unsafe.Pointer {
 	if r.left == 0 {
 		if s.size == 0 || s.size > spareSize {
 			return addressOf(reflect.New(s.goType).Elem())
