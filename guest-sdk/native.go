@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
 )
 
 // New returns the provider as an abi.Provider that runs in the calling program, with
@@ -25,7 +27,10 @@ func New(p Provider) (abi.Provider, error) {
 	return served, nil
 }
 
-func begin(ctx context.Context, timeout time.Duration) (context.Context, ender) {
+func begin(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender) {
+	if u != "" {
+		ctx = call.WithURN(ctx, u)
+	}
 	if timeout == 0 {
 		return ctx, cancelling(func() {})
 	}

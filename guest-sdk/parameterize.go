@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/urn"
 )
 
 // Parameters say what a provider is to become, or to serve beside its own package: see
@@ -45,7 +46,7 @@ type parameterizable struct {
 }
 
 // beginFunction begins the context of a call: see [server].
-type beginFunction = func(ctx context.Context, timeout time.Duration) (context.Context, ender)
+type beginFunction = func(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender)
 
 // ender ends the context of a call.
 type ender interface{ End() }

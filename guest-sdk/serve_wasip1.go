@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings/provider"
 	"github.com/husk-dev/husk/guest-sdk/internal/call"
@@ -25,8 +26,8 @@ func Serve(p Provider) {
 	}
 	control := bindings.Control()
 	cancelled := control.Cancelled
-	served, err := provide(p, func(ctx context.Context, timeout time.Duration) (context.Context, ender) {
-		c := call.NewContext(ctx, cancelled, timeout)
+	served, err := provide(p, func(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender) {
+		c := call.NewContext(ctx, cancelled, u, timeout)
 		return c, c
 	})
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/guest-sdk/internal/call"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -40,8 +39,8 @@ type server struct {
 	parameterize func(context.Context, Parameters) (Parameterized, error)
 	// extend is nil where the provider serves no packages beside its own.
 	extend func(context.Context, Parameters) (Parameterized, error)
-	// begin returns the context in which the author's code runs, and what ends it. It
-	// ends after the timeout by itself, unless that is 0.
+	// begin returns the context in which the author's code handles a resource, if there is
+	// one, and what ends it. It ends after the timeout by itself, unless that is 0.
 	begin beginFunction
 
 	// undecided is true while the configuration holds unknowns, so that the author's
@@ -203,10 +202,7 @@ func (s *server) noSuch(what, token, nearest string) error {
 // within returns the context in which the author's code handles a resource, and what
 // ends it. A timeout is in seconds, 0 for none.
 func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (context.Context, ender) {
-	if u != "" {
-		ctx = call.WithURN(ctx, u)
-	}
-	return s.begin(ctx, seconds(timeout))
+	return s.begin(ctx, u, seconds(timeout))
 }
 
 // answerError makes an error what crosses the boundary, so that a provider answers the

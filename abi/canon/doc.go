@@ -4,11 +4,11 @@
 // Lifting makes a Go value of bytes in the module's linear memory, lowering does the
 // reverse. One set of functions, generated from wit/, serves both sides; each side
 // brings its own [Memory]. Whoever calls uses a client (NewProvider, NewHTTP, ...),
-// whoever answers uses a table of functions ([Imports], [ServeProvider]).
+// whoever answers uses a table of functions ([Imports], [Server]).
 //
 //   - A host makes a [Guest] of an instance, which is an abi.Provider, and registers
 //     [ImportTable] with its WebAssembly runtime.
-//   - A guest (guest-sdk/internal/bindings) exports what ServeProvider answers, and
+//   - A guest (guest-sdk/internal/bindings) exports what a Server answers, and
 //     gets the host's interfaces from the clients.
 //
 // All that is read from a module's memory is distrusted: pointers, lengths,

@@ -71,9 +71,9 @@ func (f *fake) Call(ctx context.Context, export int, stack []uint64) error {
 		return nil
 	}
 	function := (export - 1) / 2
-	iface, serve := "provider", func() (uint32, error) { return canon.ServeProvider(ctx, f.provider, function, f, stack, nil) }
+	iface, serve := "provider", func() (uint32, error) { return new(canon.Server).ServeProvider(ctx, f.provider, function, f, stack) }
 	if f.policy != nil {
-		iface, serve = "policy", func() (uint32, error) { return canon.ServePolicy(ctx, f.policy, function, f, stack, nil) }
+		iface, serve = "policy", func() (uint32, error) { return new(canon.Server).ServePolicy(ctx, f.policy, function, f, stack) }
 	}
 	if f.entered != nil {
 		f.entered(iface, function, stack)

@@ -22,7 +22,14 @@ type server struct {
 }
 
 func newServer(f *Function, mem Memory, args []uint64) *server {
-	s := &server{function: f}
+	s := &server{}
+	s.begin(f, mem, args)
+	return s
+}
+
+// begin makes the zero server that of a call.
+func (s *server) begin(f *Function, mem Memory, args []uint64) {
+	s.function = f
 	s.out = s.outRoom.of(f.result.size)
 	s.mem, s.root = mem, callRoot(f)
 	if f.spilled() {
@@ -36,7 +43,6 @@ func newServer(f *Function, mem Memory, args []uint64) *server {
 	if s.err != nil {
 		s.params = make([]byte, f.params.size) // nothing that is read of it counts
 	}
-	return s
 }
 
 // do calls and lowers the result, unless the parameters could not be lifted. A
@@ -93,23 +99,34 @@ func (s *server) lowerer(root root) *lowerer {
 	return &s.writer
 }
 
+// Server is what a guest serves its calls with, one after the other. The result of a call is
+// stored in it, until the next one begins.
+type Server struct {
+	// Recovered makes the error to answer of a panic in what is served; nil lets panics
+	// through.
+	Recovered func(any) error
+
+	server server
+}
+
 // ServeProvider answers, inside a guest, a call of the function of interface
-// provider with that index. It returns the address of the result. recovered makes
-// the error to answer of a panic in p. An error is a breach of the ABI by the host.
-func ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, args []uint64, recovered func(any) error) (uint32, error) {
-	return serve(ctx, p, providerFunctions[function], providerServers[function], mem, args, recovered)
+// provider with that index. It returns the address of the result. An error is a breach of the
+// ABI by the host.
+func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, args []uint64) (uint32, error) {
+	return serve(ctx, s, p, providerFunctions[function], providerServers[function], mem, args)
 }
 
 // ServePolicy is ServeProvider for the functions of interface policy.
-func ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, args []uint64, recovered func(any) error) (uint32, error) {
-	return serve(ctx, p, policyFunctions[function], policyServers[function], mem, args, recovered)
+func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, args []uint64) (uint32, error) {
+	return serve(ctx, s, p, policyFunctions[function], policyServers[function], mem, args)
 }
 
-func serve[P any](ctx context.Context, p P, f *Function, answer func(context.Context, P, *server),
-	mem Memory, args []uint64, recovered func(any) error,
+func serve[P any](ctx context.Context, with *Server, p P, f *Function, answer func(context.Context, P, *server),
+	mem Memory, args []uint64,
 ) (uint32, error) {
-	s := newServer(f, mem, args)
-	s.recovered = recovered
+	s := &with.server
+	*s = server{recovered: with.Recovered}
+	s.begin(f, mem, args)
 	answer(ctx, p, s)
 	if s.err != nil {
 		return 0, s.err

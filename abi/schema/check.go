@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,13 +28,13 @@ const (
 //
 // The failures say what is wrong at which path; with any, the inputs mean nothing.
 func (o *Object) Check(inputs property.Map) (property.Map, []abi.CheckFailure) {
-	return (&checker{path: make(property.Path, 0, firstDepth)}).run(o, inputs)
+	return (&checker{}).run(o, inputs)
 }
 
 // CheckConfig is Check for a provider's configuration, whose values often come from
 // a command line: text is taken for the bool or number that the schema asks for.
 func (o *Object) CheckConfig(inputs property.Map) (property.Map, []abi.CheckFailure) {
-	return (&checker{path: make(property.Path, 0, firstDepth), coerce: true}).run(o, inputs)
+	return (&checker{coerce: true}).run(o, inputs)
 }
 
 // Missing returns the properties that are required and neither given nor defaulted.
@@ -76,8 +77,13 @@ func (c *checker) fail(reason string) {
 // full tells that no further failure is noted, so that none needs a reason.
 func (c *checker) full() bool { return len(c.failures) >= maxFailures }
 
-func (c *checker) enter(s property.Segment) { c.path = append(c.path, s) }
-func (c *checker) leave()                   { c.path = c.path[:len(c.path)-1] }
+func (c *checker) enter(s property.Segment) {
+	if c.path == nil {
+		c.path = make(property.Path, 0, firstDepth)
+	}
+	c.path = append(c.path, s)
+}
+func (c *checker) leave() { c.path = c.path[:len(c.path)-1] }
 
 // The methods that follow answer the checked value, and whether it is the very one that
 // was given: most often it is, and then nothing is copied.
@@ -133,19 +139,35 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 	return property.NewMap(changed...), false
 }
 
-// fits recognizes the values that most properties have: of the plain type that is asked for,
-// which alone says what they may be. Guests check thousands of them.
+// fits recognizes the values that most properties have: of the very type that is asked for,
+// of which nothing is looked into, and within bounds. Guests check thousands of them.
 func (c *checker) fits(p *Property, v *property.Value) bool {
 	fits := false
-	switch p.Type.Kind {
+	switch t := p.Type; t.Kind {
 	case KindString:
 		fits = v.Kind() == property.KindString
 	case KindBool:
 		fits = v.Kind() == property.KindBool
 	case KindNumber:
 		fits = v.Kind() == property.KindNumber
+	case KindInteger:
+		fits = v.Kind() == property.KindNumber && v.IsInteger()
+	case KindMap:
+		fits = t.Element.Kind == KindAny && v.Kind() == property.KindObject
+	case KindArray:
+		fits = t.Element.Kind == KindAny && v.Kind() == property.KindArray
 	}
-	return fits && !p.Secret && (c.answered || p.Minimum == nil && p.Maximum == nil && len(p.OneOf) == 0 && p.Const.IsNull())
+	return fits && !p.Secret && (c.answered || p.allows(v))
+}
+
+// allows tells what checker.bounds notes.
+func (p *Property) allows(v *property.Value) bool {
+	if len(p.OneOf) > 0 && !slices.ContainsFunc(p.OneOf, func(one property.Value) bool { return sameScalar(one, *v) }) ||
+		!p.Const.IsNull() && !sameScalar(p.Const, *v) {
+		return false
+	}
+	f, ok := v.AsNumber()
+	return !ok || (p.Minimum == nil || f >= *p.Minimum) && (p.Maximum == nil || f <= *p.Maximum)
 }
 
 // entry checks one of the properties that are given; keep is false for one that is left

@@ -21,7 +21,7 @@ func Serve(p Pack) {
 	}
 	log, control := bindings.Log(), bindings.Control()
 	served, err := register(p, func(ctx context.Context) (context.Context, context.CancelFunc) {
-		c := call.NewContext(call.WithLog(ctx, log), control.Cancelled, 0)
+		c := call.NewContext(call.WithLog(ctx, log), control.Cancelled, "", 0)
 		return c, c.End
 	})
 	if err != nil {

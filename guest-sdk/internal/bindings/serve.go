@@ -16,6 +16,7 @@ var (
 	// answer is the frame of an export's call, which are served one at a time. It keeps the
 	// answer in memory until the host has read it: until the next call, at the latest.
 	answer frame
+	server = canon.Server{Recovered: recovered}
 )
 
 // OnFirstCall sets what runs once, before the first call is answered. A WASI reactor
@@ -31,14 +32,14 @@ func begin() {
 	}
 }
 
-// A Server answers a call of the export with that index, as canon.ServeProvider does.
-type Server func(ctx context.Context, function int, mem canon.Memory, args []uint64, recovered func(any) error) (uint32, error)
+// A Server answers a call of the export with that index, as canon.Server does with s.
+type Server func(ctx context.Context, s *canon.Server, function int, mem canon.Memory, args []uint64) (uint32, error)
 
 // Answer has an export's call answered and returns the address of the result.
 func Answer(serve Server, function int, args ...uint64) uint32 {
 	begin()
 	answer.begin()
-	ptr, err := serve(context.Background(), function, &answer, arguments[:copy(arguments[:], args)], recovered)
+	ptr, err := serve(context.Background(), &server, function, &answer, arguments[:copy(arguments[:], args)])
 	if err != nil {
 		panic(err) // the host broke the ABI: there is nobody to tell
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/husk-dev/husk/abi/urn"
 )
 
 // pollInterval is how often a module that waits for its context asks the host whether
@@ -17,19 +19,28 @@ type Context struct {
 	context.Context // for its values
 	cancelled       func(context.Context) bool
 	deadline        time.Time // zero for none
+	urn             urn.URN   // as of WithURN, empty for none
 
 	mu   sync.Mutex
 	done chan struct{} // made when somebody waits
 	err  error
 }
 
-// NewContext returns the context of a call that begins; a timeout of 0 is none.
-func NewContext(values context.Context, cancelled func(context.Context) bool, timeout time.Duration) *Context {
-	c := &Context{Context: values, cancelled: cancelled}
+// NewContext returns the context of a call that begins, and that may be about a resource; a
+// timeout of 0 is none.
+func NewContext(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) *Context {
+	c := &Context{Context: values, cancelled: cancelled, urn: u}
 	if timeout > 0 {
 		c.deadline = time.Now().Add(timeout)
 	}
 	return c
+}
+
+func (c *Context) Value(key any) any {
+	if _, ok := key.(urnKey); ok && c.urn != "" {
+		return c.urn
+	}
+	return c.Context.Value(key)
 }
 
 func (c *Context) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }

@@ -14,7 +14,7 @@ func TestContext(t *testing.T) {
 
 	t.Run("cancelled while the code runs", func(t *testing.T) {
 		cancelled = false
-		c := NewContext(context.Background(), asks, 0)
+		c := NewContext(context.Background(), asks, "", 0)
 		defer c.End()
 		require.NoError(t, c.Err())
 		_, limited := c.Deadline()
@@ -34,7 +34,7 @@ func TestContext(t *testing.T) {
 			default:
 				return false
 			}
-		}, 0)
+		}, "", 0)
 		defer c.End()
 		done := c.Done()
 		close(cancel)
@@ -42,7 +42,7 @@ func TestContext(t *testing.T) {
 		require.ErrorIs(t, c.Err(), context.Canceled)
 	})
 	t.Run("timeout", func(t *testing.T) {
-		c := NewContext(context.Background(), func(context.Context) bool { return false }, time.Millisecond)
+		c := NewContext(context.Background(), func(context.Context) bool { return false }, "", time.Millisecond)
 		defer c.End()
 		_, limited := c.Deadline()
 		require.True(t, limited)
@@ -50,17 +50,26 @@ func TestContext(t *testing.T) {
 		require.ErrorIs(t, c.Err(), context.DeadlineExceeded)
 	})
 	t.Run("ends with its call", func(t *testing.T) {
-		c := NewContext(context.Background(), func(context.Context) bool { return false }, 0)
+		c := NewContext(context.Background(), func(context.Context) bool { return false }, "", 0)
 		done := c.Done()
 		c.End()
 		<-done
 		require.ErrorIs(t, c.Err(), context.Canceled)
 	})
 	t.Run("what derives from it ends too", func(t *testing.T) {
-		c := NewContext(context.Background(), func(context.Context) bool { return false }, 0)
+		c := NewContext(context.Background(), func(context.Context) bool { return false }, "", 0)
 		derived, cancel := context.WithCancel(WithLog(c, nil))
 		defer cancel()
 		c.End()
 		<-derived.Done()
 	})
+}
+
+func TestAContextIsAboutAResource(t *testing.T) {
+	never := func(context.Context) bool { return false }
+	about := NewContext(context.Background(), never, "urn:pulumi:dev::p::a:b:C::c", 0)
+	require.EqualValues(t, "urn:pulumi:dev::p::a:b:C::c", Log(about).urn)
+	require.Empty(t, Log(NewContext(context.Background(), never, "", 0)).urn)
+	other := WithURN(context.Background(), "urn:pulumi:dev::p::a:b:C::d")
+	require.EqualValues(t, "urn:pulumi:dev::p::a:b:C::d", Log(NewContext(other, never, "", 0)).urn)
 }

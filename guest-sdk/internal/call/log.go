@@ -19,19 +19,8 @@ func WithLog(ctx context.Context, sink abi.Log) context.Context {
 }
 
 // WithURN returns a context in which the logged messages are about a resource.
-func WithURN(ctx context.Context, u urn.URN) context.Context { return &aboutResource{ctx, u} }
-
-// aboutResource is context.WithValue of a URN, at less cost: each call has one.
-type aboutResource struct {
-	context.Context
-	urn urn.URN
-}
-
-func (c *aboutResource) Value(key any) any {
-	if _, ok := key.(urnKey); ok {
-		return c.urn
-	}
-	return c.Context.Value(key)
+func WithURN(ctx context.Context, u urn.URN) context.Context {
+	return context.WithValue(ctx, urnKey{}, u)
 }
 
 // Logger writes messages about the resource that a call is about. Those who watch the
