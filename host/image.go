@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/meter"
@@ -23,6 +24,8 @@ type snapshot struct {
 	// generator is where the memory has the random generator of Go's runtime, 0 where there
 	// is none. Each instance that begins with the image gives it a seed of its own.
 	generator uint32
+	// arena is what the instance has said of its arena.
+	arena canon.KnownArena
 	// elapsed is the monotonic clock of the instance. It must not run backwards.
 	elapsed time.Duration
 	// blank is the module before it has run.
@@ -275,7 +278,7 @@ func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{elapsed: i.clock.Elapsed(), generator: generator}
+	s := &snapshot{elapsed: i.clock.Elapsed(), generator: generator, arena: i.guest.Arena()}
 	for _, name := range m.globals {
 		s.globals = append(s.globals, i.module.ExportedGlobal(name).Get())
 	}

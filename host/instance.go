@@ -99,6 +99,9 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Used:        i.fileUses(),
 	})
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
+	if from != nil {
+		i.guest.BeginWith(from.arena)
+	}
 	err = i.takeMemory(ctx)
 	if err == nil {
 		err = i.begin(ctx)

@@ -37,10 +37,21 @@ type ArenaInstance interface {
 // arena is what is known of a module's arena.
 type arena struct {
 	instance ArenaInstance // nil where there can be none
-	asked    bool
-	offered  bool
-	address  uint32
+	KnownArena
 }
+
+// KnownArena is what an instance has said of its arena, if it was asked. It is as true of an
+// instance that begins with its memory.
+type KnownArena struct {
+	asked, offered bool
+	address        uint32
+}
+
+// Arena tells what the instance has said of its arena.
+func (g *Guest) Arena() KnownArena { return g.arena.KnownArena }
+
+// BeginWith says what another instance has said, with whose memory this one begins.
+func (g *Guest) BeginWith(known KnownArena) { g.arena.KnownArena = known }
 
 // findArena asks for the arena, where that was not done.
 func (g *Guest) findArena(ctx context.Context) error {

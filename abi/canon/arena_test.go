@@ -97,3 +97,23 @@ func TestArenaThatTraps(t *testing.T) {
 	require.ErrorIs(t, err, errTrap)
 	require.ErrorIs(t, g.Broken(), errTrap)
 }
+
+// An instance that begins with the memory of another one has its arena, and is not asked.
+func TestArenaOfAnotherInstance(t *testing.T) {
+	f := newPassing()
+	f.offer(4096)
+	check := func(g *canon.Guest) error {
+		_, err := g.Check(t.Context(), abi.CheckRequest{Name: "a name to store"})
+		return err
+	}
+	first := canon.NewGuest(f, guestcbor.Codec{}, limit)
+	require.NoError(t, check(first))
+	allocated, used := f.allocated, binary.LittleEndian.Uint32(f.memory[f.arena:])
+
+	second := canon.NewGuest(trapping{f}, guestcbor.Codec{}, limit)
+	second.BeginWith(first.Arena())
+	require.NoError(t, check(second))
+	require.Equal(t, 2*allocated, f.allocated)
+	require.Greater(t, binary.LittleEndian.Uint32(f.memory[f.arena:]), used)
+	require.ErrorIs(t, check(canon.NewGuest(trapping{f}, guestcbor.Codec{}, limit)), errTrap)
+}
