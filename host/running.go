@@ -91,10 +91,25 @@ func (r *running) end(cause error) {
 // checkDeadline ends a call that should have ended by its deadline. The timers of the
 // contexts do that too, but a guest that keeps all processors busy could delay them.
 func (r *running) checkDeadline(now time.Time) {
-	if now.After(r.deadline.Add(r.grace)) {
-		r.end(r.ends)
+	if !now.After(r.deadline.Add(r.grace)) {
+		return
 	}
+	if r.ends == context.DeadlineExceeded {
+		// It is the caller's, whose timer tells the reason once this goroutine is out of its way.
+		late := time.NewTimer(timerTurn)
+		defer late.Stop()
+		select {
+		case <-r.soft.Done():
+			r.end(context.Cause(r.soft))
+			return
+		case <-late.C:
+		}
+	}
+	r.end(r.ends)
 }
+
+// timerTurn is how long a timer that is due may take on a machine that is busy.
+const timerTurn = time.Second
 
 // finish releases the contexts, and what the guest left open.
 func (r *running) finish() {
