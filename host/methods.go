@@ -145,6 +145,9 @@ func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 // Create makes a resource.
 func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
 	declared := p.declaredResource(ctx, request.Type, request.URN)
+	if !request.Preview {
+		p.needWhole()
+	}
 	response, err := call(ctx, &p.sandbox, "create", request, (*canon.Guest).Create)
 	if err != nil {
 		return response, p.checkFailed("create", "", property.Map{}, err, declared)

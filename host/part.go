@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 
@@ -67,18 +66,9 @@ func (i *instance) outgrows(r *running, err error) bool {
 }
 
 func (i *instance) outgrow() {
-	i.sandbox.module.part.outgrown.Store(true)
+	i.sandbox.needWhole()
 	i.outgrown, i.spoiled = true, true
 }
 
-// takeWhole is take for an instance that must not be replaced by another.
-func (s *sandbox) takeWhole(ctx context.Context, method string) (*instance, error) {
-	for {
-		i, err := s.take(ctx, method)
-		if err != nil || !i.bare.partial {
-			return i, err
-		}
-		i.outgrow()
-		s.put(i)
-	}
-}
+// needWhole has calls from now on made with the whole module.
+func (s *sandbox) needWhole() { s.module.part.outgrown.Store(true) }

@@ -173,6 +173,9 @@ func (s *sandbox) release() {
 func call[Q, R any](ctx context.Context, s *sandbox, method string, request Q,
 	do func(*canon.Guest, context.Context, Q) (R, error),
 ) (response R, err error) {
+	if !rehearsed(method) {
+		s.needWhole()
+	}
 	for {
 		i, err := s.take(ctx, method)
 		if err != nil {
@@ -246,7 +249,7 @@ func (s *sandbox) ready(ctx context.Context, method string, i *instance, state s
 }
 
 func (s *sandbox) setUp(ctx context.Context, method string, i *instance, state setupState) (*instance, error) {
-	if i != nil && (i.generation != state.generation || i.applied > len(state.steps)) {
+	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || i.bare.partial && s.module.part.outgrown.Load()) {
 		i.close()
 		i = nil
 	}

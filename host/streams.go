@@ -111,7 +111,8 @@ func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) 
 
 func (p *Provider) beginStream(ctx context.Context, method string, request abi.InvokeRequest) (*stream, error) {
 	declared := p.declaredFunction(ctx, request.Token)
-	i, err := p.takeWhole(ctx, method)
+	p.needWhole() // a stream's instance must not be replaced by another
+	i, err := p.take(ctx, method)
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,13 @@ func measure(ctx context.Context, rounds int) (_ []figures.Figure, err error) {
 			if i == cold && round > colds {
 				continue
 			}
+			if i >= configuration {
+				// The host has waited while others had the processor and its caches. One that is at
+				// work has not.
+				if _, _, err := v.once(ctx); err != nil {
+					return nil, fmt.Errorf("%s: %w", v.name, err)
+				}
+			}
 			wall, processor, err := v.once(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", v.name, err)
