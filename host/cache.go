@@ -152,23 +152,30 @@ var errNotCached = errors.New("it is not in the cache")
 // view passes on the content of a file that was written under the name, which must not be
 // kept.
 func (c *diskCache) view(name string, use func([]byte) error) error {
-	return viewFile(filepath.Join(c.dir, name), func(content []byte) error {
-		if len(content) < sealSize || !c.seals.check(name, content[sealSize:], content[:sealSize]) {
-			return errNotCached
+	return viewFile(filepath.Join(c.dir, name), func(file []byte) error {
+		content, err := c.unseal(name, file)
+		if err != nil {
+			return err
 		}
-		return use(content[sealSize:])
+		return use(content)
 	})
 }
 
 // read answers the content of a small file that was written under the name.
-func (c *diskCache) read(name string) (content []byte, err error) {
-	if content, err = os.ReadFile(filepath.Join(c.dir, name)); err != nil {
+func (c *diskCache) read(name string) ([]byte, error) {
+	file, err := os.ReadFile(filepath.Join(c.dir, name))
+	if err != nil {
 		return nil, err
 	}
-	if len(content) < sealSize || !c.seals.check(name, content[sealSize:], content[:sealSize]) {
+	return c.unseal(name, file)
+}
+
+// unseal answers what is in a file that was written under the name, behind its seal.
+func (c *diskCache) unseal(name string, file []byte) (content []byte, err error) {
+	if len(file) < sealSize || !c.seals.check(name, file[sealSize:], file[:sealSize]) {
 		return nil, errNotCached
 	}
-	return content[sealSize:], nil
+	return file[sealSize:], nil
 }
 
 func (c *diskCache) write(name string, content []byte) error {

@@ -29,6 +29,9 @@ type firstPart struct {
 	outgrown atomic.Bool
 }
 
+// inUse tells whether instances begin with the part.
+func (p *firstPart) inUse() bool { return p.code != nil && !p.outgrown.Load() }
+
 // errPart is a call that needs more than the part of the module. It is made again with the
 // whole, and so nobody outside of the package sees it.
 var errPart = errors.New("the whole module is needed")
@@ -36,7 +39,7 @@ var errPart = errors.New("the whole module is needed")
 // codeFor answers the code for an instance that begins with the image, and whether it is a
 // part.
 func (m *Module) codeFor(from *snapshot) (code wazero.CompiledModule, partial bool, err error) {
-	if m.part.code != nil && from != nil && from.base != nil && !m.part.outgrown.Load() {
+	if m.part.inUse() && from != nil && from.base != nil {
 		if code, err := m.part.code(); err == nil {
 			return code, true, nil
 		}
@@ -48,11 +51,11 @@ func (m *Module) codeFor(from *snapshot) (code wazero.CompiledModule, partial bo
 
 // fetchCode loads what the first instance needs.
 func (s *sandbox) fetchCode() {
-	if part := &s.module.part; part.code != nil && s.beginsWithBase() && !part.outgrown.Load() {
-		_, _ = part.code() // who needs it gets the error, too
-		return
+	load := s.module.code
+	if s.module.part.inUse() && s.beginsWithBase() {
+		load = s.module.part.code
 	}
-	_, _ = s.module.code()
+	_, _ = load() // who needs it gets the error, too
 }
 
 // outgrows tells whether a call has failed for want of the whole module. The instance must
@@ -61,14 +64,17 @@ func (i *instance) outgrows(r *running, err error) bool {
 	if _, answered := errors.AsType[*abi.Error](err); answered || !isTrap(err) || r.hard.Err() != nil || i.bare == nil || !i.bare.partial {
 		return false
 	}
-	i.outgrow()
+	i.sandbox.needWhole()
+	i.outgrown, i.spoiled = true, true
 	return true
 }
 
-func (i *instance) outgrow() {
-	i.sandbox.needWhole()
-	i.outgrown, i.spoiled = true, true
+// needWhole has calls from now on made with the whole module.
+func (s *sandbox) needWhole() {
+	if part := &s.module.part; part.inUse() {
+		part.outgrown.Store(true)
+	}
 }
 
-// needWhole has calls from now on made with the whole module.
-func (s *sandbox) needWhole() { s.module.part.outgrown.Store(true) }
+// useless tells whether a bare is of a part that the module has outgrown.
+func (m *Module) useless(b *bare) bool { return b.partial && m.part.outgrown.Load() }

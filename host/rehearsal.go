@@ -58,7 +58,7 @@ type rehearsal struct {
 // beginRehearsal prepares the rehearsal of a module that is being installed, nil where it is
 // to have no part. end must be called.
 func (h *Host) beginRehearsal(m *Module, metered []byte) *rehearsal {
-	if !m.images.frozen || m.World != canon.WorldProvider || len(metered) < leastToPart {
+	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToPart {
 		return nil
 	}
 	r := &rehearsal{metered: metered}
@@ -177,13 +177,13 @@ func (r *rehearsal) perform(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
-	make := &madeup.Generator{
+	values := &madeup.Generator{
 		Random: rand.New(rand.NewPCG(1, 1)), Optional: func() bool { return true },
 		References: shaken.Features&abi.FeaturesResourceReferences != 0,
 	}
 	kind := "pulumi:providers:" + shaken.Name
 	u := urn.New("rehearsal", "rehearsal", "", kind, "default")
-	config := make.Object(&declared.Config)
+	config := values.Object(&declared.Config)
 	checked, err := p.CheckConfig(ctx, abi.CheckRequest{URN: u, Name: "default", Type: kind, News: config})
 	if err == nil && len(checked.Failures) == 0 {
 		config = checked.Inputs
@@ -194,7 +194,7 @@ func (r *rehearsal) perform(ctx context.Context) error {
 			break
 		}
 		if !resource.Component {
-			rehearse(ctx, p, resource, make)
+			rehearse(ctx, p, resource, values)
 		}
 	}
 	return nil
@@ -229,7 +229,7 @@ func (r *rehearsal) schema(ctx context.Context) (*schema.Package, error) {
 }
 
 // rehearse asks for a resource as if it did not change, did change, and was new.
-func rehearse(ctx context.Context, p abi.Provider, resource *schema.Resource, make *madeup.Generator) {
+func rehearse(ctx context.Context, p abi.Provider, resource *schema.Resource, values *madeup.Generator) {
 	u := urn.New("rehearsal", "rehearsal", "", resource.Token, "it")
 	seed := [32]byte{1}
 	check := func(inputs property.Map, olds *property.Map) property.Map {
@@ -239,12 +239,12 @@ func rehearse(ctx context.Context, p abi.Provider, resource *schema.Resource, ma
 		}
 		return inputs
 	}
-	olds := check(make.Object(&resource.Inputs), nil)
-	state := make.Object(&resource.Outputs)
+	olds := check(values.Object(&resource.Inputs), nil)
+	state := values.Object(&resource.Outputs)
 	for name, v := range olds.All() { // most states repeat the inputs
 		state = state.With(name, v)
 	}
-	for _, inputs := range []property.Map{olds, make.Object(&resource.Inputs)} {
+	for _, inputs := range []property.Map{olds, values.Object(&resource.Inputs)} {
 		news := check(inputs, &olds)
 		_, _ = p.Diff(ctx, abi.DiffRequest{URN: u, Name: "it", Type: resource.Token, ID: "1", Olds: state, News: news, OldInputs: olds})
 	}

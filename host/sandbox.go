@@ -249,7 +249,7 @@ func (s *sandbox) ready(ctx context.Context, method string, i *instance, state s
 }
 
 func (s *sandbox) setUp(ctx context.Context, method string, i *instance, state setupState) (*instance, error) {
-	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || i.bare.partial && s.module.part.outgrown.Load()) {
+	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || s.module.useless(i.bare)) {
 		i.close()
 		i = nil
 	}

@@ -23,28 +23,37 @@ const settled = 3 * time.Second
 // digestOfFile is the digest of a module's file.
 func (h *Host) digestOfFile(path string) (string, error) {
 	before := h.config.clock.Now()
-	if h.cache == nil {
-		return digestOfFile(path, h.config.moduleSize)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return digestOfFile(path, h.config.moduleSize) // which says what is wrong
-	}
-	state, changed := stateOf(info)
-	name, err := seenName(path)
-	if state == "" || err != nil {
-		return digestOfFile(path, h.config.moduleSize)
+	hash := func() (string, error) { return digestOfFile(path, h.config.moduleSize) }
+	name, state, changed := h.seenAs(path)
+	if state == "" {
+		return hash()
 	}
 	if text, err := h.cache.read(name); err == nil {
-		if was, digest, ok := strings.Cut(string(text), "\n"); ok && was == state && info.Size() <= int64(h.config.moduleSize) {
+		if was, digest, ok := strings.Cut(string(text), "\n"); ok && was == state {
 			return digest, nil
 		}
 	}
-	digest, err := digestOfFile(path, h.config.moduleSize)
+	digest, err := hash()
 	if err == nil && before.Sub(changed) > settled {
 		_ = h.cache.write(name, []byte(state+"\n"+digest)) // or it is hashed again
 	}
 	return digest, err
+}
+
+// seenAs tells under which name the cache keeps the digest of a file, what the file must be
+// like for that, and when it changed. The state is empty where no digest is to be looked for.
+func (h *Host) seenAs(path string) (name, state string, changed time.Time) {
+	if h.cache == nil {
+		return "", "", changed
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > int64(h.config.moduleSize) {
+		return "", "", changed // hashing it says what is wrong
+	}
+	if name, err = seenName(path); err == nil {
+		state, changed = stateOf(info)
+	}
+	return name, state, changed
 }
 
 // seenName names the file for a path.

@@ -94,7 +94,7 @@ func (m *Module) spare(from *snapshot) *bare {
 		b = s.ready[last]
 		s.ready = s.ready[:last]
 	}
-	if b != nil && b.partial && m.part.outgrown.Load() {
+	if b != nil && m.useless(b) {
 		b.close()
 		b = nil
 	}
@@ -130,7 +130,7 @@ func (s *spares) put(b *bare) bool {
 // recycle makes a bare of one whose instance has ended, began with this image, and serves
 // nothing. False: it has become another, or is not needed.
 func (m *Module) recycle(b *bare, from *snapshot) bool {
-	if from == nil || from.base == nil || b.partial && m.part.outgrown.Load() || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
+	if from == nil || from.base == nil || m.useless(b) || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
 		return false
 	}
 	if b.memory.Restore() != nil {
