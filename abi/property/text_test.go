@@ -2,13 +2,20 @@ package property_test
 
 import (
 	"cmp"
+	"context"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 // Guests have functions of their own for texts, which do what those of Go do.
@@ -16,14 +23,96 @@ func TestTexts(t *testing.T) {
 	texts := []string{"", "a", "b", "ab", "\x00", "\xff", "ä", "日本"}
 	for n := range 20 { // texts that begin alike, and differ at each place
 		same := strings.Repeat("x", n)
-		texts = append(texts, same, same+"a", same+"b", same+"\x80", same+"é", same+"ya234567890", same+"yb123456789")
+		texts = append(texts, same, same+"a", same+"\x80", same+"é", same+"ya234567890")
 	}
+	for _, n := range []int{31, 32, 39, 64, 71} {
+		same := strings.Repeat("x", n)
+		texts = append(texts, same, same+"a", same+"é"+same)
+	}
+	g := guestOfTexts(t)
 	for _, a := range texts {
-		require.Equal(t, utf8.ValidString(a), property.ValidText(a), "%q", a)
 		for _, b := range texts {
-			b = strings.Clone(b)
-			require.Equal(t, strings.Compare(a, b), cmp.Compare(property.CompareText(a, b), 0), "%q and %q", a, b)
-			require.Equal(t, a == b, property.EqualText(a, b), "%q and %q", a, b)
+			requireTexts(t, g, a, b)
 		}
 	}
 }
+
+func FuzzTexts(f *testing.F) {
+	f.Add("", "")
+	f.Add("title", "class")
+	f.Add("one text of more than thirty-two bytes", "one text of more than thirty-two Bytes")
+	f.Add("größer", "gr\xf6\xdfer")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if len(a)+len(b) <= pageSize {
+			requireTexts(t, guestOfTexts(t), a, b)
+		}
+	})
+}
+
+// requireTexts holds what the functions say of two texts, here and in a guest, to what
+// those of Go say.
+func requireTexts(t *testing.T, g *textGuest, a, b string) {
+	equal, order, valid := a == b, strings.Compare(a, b), utf8.ValidString(a)
+	require.Equal(t, equal, property.EqualText(a, strings.Clone(b)), "%q and %q", a, b)
+	require.Equal(t, order, cmp.Compare(property.CompareText(a, strings.Clone(b)), 0), "%q and %q", a, b)
+	require.Equal(t, valid, property.ValidText(a), "%q", a)
+
+	// Whichever is the last thing in memory, nothing behind it is read.
+	for _, places := range [][2]uint32{
+		{g.end - uint32(len(a)), g.end - uint32(len(a)+len(b))},
+		{g.end - uint32(len(a)+len(b)), g.end - uint32(len(b))},
+	} {
+		p, q := uint64(places[0]), uint64(places[1])
+		require.True(t, g.memory.WriteString(places[0], a) && g.memory.WriteString(places[1], b))
+		require.Equal(t, equal, g.call(t, "equal", p, uint64(len(a)), q, uint64(len(b))) == 1, "%q and %q", a, b)
+		require.Equal(t, order, cmp.Compare(g.call(t, "compare", p, uint64(len(a)), q, uint64(len(b))), 0), "%q and %q", a, b)
+		require.Equal(t, valid, g.call(t, "valid", p, uint64(len(a))) == 1, "%q", a)
+	}
+}
+
+// textGuest is an instance of testdata/texts, and end the end of its memory, of which the
+// last page is not its own.
+type textGuest struct {
+	module api.Module
+	memory api.Memory
+	end    uint32
+}
+
+// pageSize is that of WebAssembly's memory, in bytes.
+const pageSize = 1 << 16
+
+func (g *textGuest) call(t *testing.T, function string, args ...uint64) int32 {
+	answer, err := g.module.ExportedFunction(function).Call(context.Background(), args...)
+	require.NoError(t, err)
+	return int32(answer[0])
+}
+
+func guestOfTexts(t *testing.T) *textGuest {
+	g, err := buildTexts()
+	require.NoError(t, err)
+	return g
+}
+
+// buildTexts builds the guest once for all tests.
+var buildTexts = sync.OnceValues(func() (*textGuest, error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "husk-texts")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	wasm, err := (&gobuild.Builder{Dir: dir}).Build(ctx, "testdata/texts")
+	if err != nil {
+		return nil, err
+	}
+	runtime := wazero.NewRuntime(ctx)
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, runtime); err != nil {
+		return nil, err
+	}
+	module, err := runtime.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithStartFunctions("_initialize"))
+	if err != nil {
+		return nil, err
+	}
+	module.Memory().Grow(1)
+	return &textGuest{module, module.Memory(), module.Memory().Size()}, nil
+})
