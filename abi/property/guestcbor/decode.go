@@ -65,9 +65,9 @@ type decoder struct {
 	items  int // data items left
 	depth  int // levels left
 
-	// later says that arrays and objects are decoded when somebody looks into them, and
-	// valid that the input is known to be so.
-	later, valid bool
+	// trusted says that the sender is, see OpenTrusted, so that arrays and objects are
+	// decoded when somebody looks into them.
+	trusted bool
 
 	fault   property.Fault
 	faultAt int
@@ -168,8 +168,9 @@ func (d *decoder) value(dst *property.Value) bool {
 	if !ok {
 		return false
 	}
-	if d.later && (major == majorArray || major == majorMap) {
-		return d.putOff(dst, start, major, n)
+	if d.trusted && (major == majorArray || major == majorMap) {
+		d.pos = openValue(d.in, start, dst)
+		return d.pos >= 0 || d.fail(start, property.Fault(-d.pos))
 	}
 	switch major {
 	case majorArray:
@@ -230,7 +231,7 @@ func (d *decoder) text() (string, bool) {
 		}
 		if n > 0 && n <= uint(len(rest)) {
 			s := rest[:n]
-			if !property.ValidText(s) {
+			if !d.trusted && !property.ValidText(s) {
 				return "", d.fail(start, property.FaultInvalidUTF8)
 			}
 			d.pos = len(d.in) - len(rest) + int(n)
@@ -254,7 +255,7 @@ func (d *decoder) textOf(start int, n uint64) (string, bool) {
 		return "", d.fail(len(d.in), property.FaultTruncated)
 	}
 	s := d.in[d.pos : d.pos+int(n)]
-	if !property.ValidText(s) {
+	if !d.trusted && !property.ValidText(s) {
 		return "", d.fail(start, property.FaultInvalidUTF8)
 	}
 	d.pos += int(n)

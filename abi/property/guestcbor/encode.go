@@ -11,6 +11,7 @@ import (
 // Major types of CBOR, in the upper three bits of an initial byte.
 const (
 	majorUint   = 0 << 5
+	majorBytes  = 2 << 5
 	majorText   = 3 << 5
 	majorArray  = 4 << 5
 	majorMap    = 5 << 5

@@ -2,239 +2,255 @@ package guestcbor
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Open is Unmarshal for who looks at few parts of the object: it reads all of data, and
-// refuses what Unmarshal refuses, but decodes arrays and objects only when somebody
-// looks into them. What nobody looked into is encoded by copying.
-func Open(data []byte) (property.Map, error) { return Codec{}.Open(data) }
-
-// OpenValue is UnmarshalValue for who looks at few parts of the value, see Open.
-func OpenValue(data []byte) (property.Value, error) { return Codec{}.OpenValue(data) }
-
-// Open is the function Open within the limits of c.
-func (c Codec) Open(data []byte) (property.Map, error) {
-	v, err := c.OpenValue(data)
+// OpenTrusted decodes an object for who trusts the sender, and looks at few of its parts.
+//
+// A guest may trust its host, which writes the guest's memory and can have anything there
+// anyway; so may nobody trust a guest. It takes on trust what else takes most of the time:
+// that texts are UTF-8, that keys are in order and distinct, that heads are the shortest,
+// and that limits are kept. Where that is not so the result means nothing, but looking at
+// it is safe: nothing outside of data is read, and an input that ends too early is an
+// error. Errors are *property.DecodeError.
+//
+// Arrays and objects in the object are decoded only when somebody looks into them. What
+// nobody looked into is encoded by copying. As for Unmarshal, the result shares data.
+func OpenTrusted(data []byte) (property.Map, error) {
+	v, err := OpenTrustedValue(data)
 	if err != nil {
 		return property.Map{}, err
 	}
 	return asMap(v)
 }
 
-// OpenValue is the function OpenValue within the limits of c.
-func (c Codec) OpenValue(data []byte) (property.Value, error) {
-	d, err := c.decoder(data)
-	if err != nil {
-		return property.Value{}, err
-	}
-	d.later = true
+// OpenTrustedValue decodes a value of any kind, see OpenTrusted.
+func OpenTrustedValue(data []byte) (property.Value, error) {
+	in := unsafe.String(unsafe.SliceData(data), len(data))
 	var v property.Value
-	if d.opened(&v) && d.pos < len(d.in) {
-		d.fail(d.pos, property.FaultTrailing)
+	end := 0
+	if len(in) > 0 && in[0]&0xe0 == majorMap {
+		var n int
+		var entries []property.Entry
+		if n, end = headOf(in, 0); end >= 0 {
+			entries, end = openEntries(in, end, n)
+		}
+		if end >= 0 { // somebody will look at them
+			v = property.Object(property.OpenedMap(in[:end], entries))
+		}
+	} else {
+		end = openValue(in, 0, &v)
 	}
-	if d.fault != 0 {
-		return property.Value{}, d.err(c.limits)
+	switch {
+	case end < 0:
+		return property.Value{}, &property.DecodeError{Fault: property.Fault(-end), Offset: len(in)}
+	case end < len(in):
+		return property.Value{}, &property.DecodeError{Fault: property.FaultTrailing, Offset: end}
 	}
 	return v, nil
 }
 
-// opened reads the outermost value. Of a map the entries are decoded, for somebody will
-// look at them.
-func (d *decoder) opened(dst *property.Value) bool {
-	if len(d.in) == 0 || d.in[0]&0xe0 != majorMap {
-		return d.value(dst)
+// The functions of this file that read a part of an encoding answer where it ends, or a
+// fault as one of these numbers.
+const (
+	truncated = -int(property.FaultTruncated)
+	malformed = -int(property.FaultMalformed)
+	mistyped  = -int(property.FaultType)
+)
+
+// headOf returns the argument of the head at pos.
+func headOf(in string, pos int) (n, end int) {
+	if pos >= len(in) {
+		return 0, truncated
 	}
-	_, n, ok := d.head()
-	if !ok {
-		return false
+	n = int(in[pos] & 0x1f)
+	pos++
+	switch {
+	case n < 24:
+		return n, pos
+	case n > 27:
+		return 0, malformed
 	}
-	entries, ok := d.entries(0, n)
-	if ok {
-		*dst = property.Object(property.OpenedMap(d.in[:d.pos], entries))
+	size := 1 << (n - 24)
+	if size > len(in)-pos {
+		return 0, truncated
 	}
-	return ok
+	// Nothing is as long as the largest numbers say.
+	return int(bigEndian(in[pos:pos+size]) & math.MaxInt), pos + size
 }
 
-// putOff reads an array or map of so many items, whose head is at start, without decoding
-// it.
-func (d *decoder) putOff(dst *property.Value, start int, major byte, n uint64) bool {
-	if d.valid {
-		d.pos = extent(d.in, start)
-	} else if !d.skimInto(start, major, n) {
-		return false
+// textOf returns where the text is whose head is at pos.
+func textOf(in string, pos int) (begin, end int) {
+	if pos < len(in) && in[pos]&0xe0 != majorText {
+		return 0, mistyped
 	}
-	encoding := d.in[start:d.pos]
-	if major == majorArray {
-		*dst = property.EncodedArray(encoding, int(n), decodes{})
-	} else {
-		*dst = property.Object(property.EncodedMap(encoding, int(n), decodes{}))
+	n, begin := headOf(in, pos)
+	switch {
+	case begin < 0:
+		return 0, begin
+	case n > len(in)-begin:
+		return 0, truncated
 	}
-	return true
+	return begin, begin + n
 }
 
-// skimInto reads the items of an array or map whose head is at start.
-func (d *decoder) skimInto(start int, major byte, n uint64) bool {
-	each := uint64(1)
-	if major == majorMap {
-		each = 2
+// openEntries reads n entries of an object. What is most frequent in them takes no call:
+// calls are slow in guests.
+func openEntries(in string, pos, n int) (entries []property.Entry, end int) {
+	if n > (len(in)-pos)/2 { // each has a byte at least, and so has its key
+		return nil, truncated
 	}
-	if !d.enter(start) || !d.announce(start, n, each) || !d.skim(int(n), each == 2) {
-		return false
-	}
-	d.depth++
-	return true
-}
-
-// skim reads so many values, each after a key where they are those of a map, as value
-// and entries do: it finds the same faults, but makes nothing of what it reads.
-func (d *decoder) skim(n int, keyed bool) bool {
-	previous := ""
-	in := d.in
-	for i := range n {
-		if keyed {
-			at := d.pos
-			key, ok := d.text()
-			if !ok {
-				return false
-			}
-			if i > 0 && !d.follows(at, previous, key) {
-				return false
-			}
-			previous = key
+	entries = make([]property.Entry, n)
+	for i := range entries {
+		e := &entries[i]
+		if pos >= len(in) {
+			return nil, truncated
 		}
-		start := d.pos
-		if start >= len(in) {
-			return d.fail(start, property.FaultTruncated)
+		begin, end := pos+1, 0
+		if size := uint(in[pos]) - majorText; size < 24 && size <= uint(len(in)-begin) {
+			end = begin + int(size)
+		} else if begin, end = textOf(in, pos); end < 0 {
+			return nil, end
 		}
-		switch b := in[start]; {
-		case b&0xe0 == majorText:
-			if _, ok := d.text(); !ok {
-				return false
-			}
-		case b >= simpleFalse && b <= simpleNull:
-			d.pos++
-			d.unread--
-		case b&0xe0 == majorArray || b&0xe0 == majorMap:
-			major, n, ok := d.head()
-			if !ok || !d.skimInto(start, major, n) {
-				return false
-			}
-		default: // numbers, tags, and what is none of these
-			var v property.Value
-			if !d.value(&v) {
-				return false
-			}
+		e.Key = in[begin:end]
+		if pos = openValue(in, end, &e.Value); pos < 0 {
+			return nil, pos
 		}
 	}
-	return true
+	return entries, pos
 }
 
-// decodes is the property.Decoder of what was opened.
-type decodes struct{}
+// openValue reads a value.
+func openValue(in string, pos int, dst *property.Value) (end int) {
+	if pos >= len(in) {
+		return truncated
+	}
+	b := in[pos]
+	switch b & 0xe0 {
+	case majorText:
+		begin := pos + 1
+		if size := int(b & 0x1f); size < 24 && size <= len(in)-begin {
+			end = begin + size
+		} else if begin, end = textOf(in, pos); end < 0 {
+			return end
+		}
+		*dst = property.String(in[begin:end])
+		return end
+	case majorArray, majorMap:
+		if end = extent(in, pos); end < 0 {
+			return end
+		}
+		n, _ := headOf(in, pos)
+		if b&0xe0 == majorArray {
+			*dst = property.EncodedArray(in[pos:end], n, opens{})
+		} else {
+			*dst = property.Object(property.EncodedMap(in[pos:end], n, opens{}))
+		}
+		return end
+	case majorTag:
+		return openTagged(in, pos, dst)
+	}
+	switch {
+	case b == simpleFloat16 && len(in)-pos > 2:
+		*dst = property.Number(floatOfHalf(uint16(in[pos+1])<<8 | uint16(in[pos+2])))
+		return pos + 3
+	case b == simpleTrue || b == simpleFalse:
+		*dst = property.Bool(b == simpleTrue)
+		return pos + 1
+	case b == simpleNull:
+		return pos + 1
+	}
+	return openTagged(in, pos, dst)
+}
 
-func (decodes) Elements(encoding string) []property.Value {
-	o := opened(encoding)
-	_, n := o.head()
+// openTagged reads a value as Unmarshal does, but for the arrays and objects in it.
+func openTagged(in string, pos int, dst *property.Value) (end int) {
+	d := decoder{in: in, pos: pos, unread: 1, items: len(in), depth: property.MaxDepth, trusted: true}
+	if d.value(dst) {
+		return d.pos
+	}
+	*dst = property.Null
+	return -int(d.fault)
+}
+
+// opens is the property.Decoder of what was opened. Where an object has a key that is no
+// text, there is nothing in it.
+type opens struct{}
+
+func (opens) Elements(encoding string) []property.Value {
+	n, pos := headOf(encoding, 0)
 	elements := make([]property.Value, n)
 	for i := range elements {
-		o.value(&elements[i])
+		if pos = openValue(encoding, pos, &elements[i]); pos < 0 {
+			break
+		}
 	}
 	return elements
 }
 
-func (decodes) Entries(encoding string) []property.Entry {
-	o := opened(encoding)
-	_, n := o.head()
-	entries := make([]property.Entry, n)
-	for i := range entries {
-		e := &entries[i]
-		e.Key = o.text()
-		o.value(&e.Value)
-	}
+func (opens) Entries(encoding string) []property.Entry {
+	n, pos := headOf(encoding, 0)
+	entries, _ := openEntries(encoding, pos, n)
 	return entries
 }
 
-// opener decodes one level of what is known to be valid.
-type opener struct {
-	decoder
-}
-
-func opened(encoding string) opener {
-	const enough = math.MaxInt / 2 // the limits were checked before
-	return opener{decoder{in: encoding, unread: -enough, items: enough, depth: property.MaxDepth, later: true, valid: true}}
-}
-
-func (o *opener) head() (major byte, n int) {
-	b := o.in[o.pos]
-	o.pos++
-	major, n = b&0xe0, int(b&0x1f)
-	if n >= 24 {
-		size := 1 << (n - 24)
-		n = int(bigEndian(o.in[o.pos : o.pos+size]))
-		o.pos += size
-	}
-	return major, n
-}
-
-func (o *opener) text() string {
-	_, n := o.head()
-	s := o.in[o.pos : o.pos+n]
-	o.pos += n
-	return s
-}
-
-func (o *opener) value(dst *property.Value) {
-	switch b := o.in[o.pos]; b & 0xe0 {
-	case majorText:
-		*dst = property.String(o.text())
-	case majorArray, majorMap:
-		start := o.pos
-		major, n := o.head()
-		o.putOff(dst, start, major, uint64(n))
-	default:
-		o.decoder.value(dst)
-	}
-}
-
-// extent returns where the valid data item at start ends.
-func extent(in string, start int) int {
-	pos := start
+// extent returns where the data item at pos ends.
+func extent(in string, pos int) (end int) {
 	for unread := 1; unread > 0; unread-- {
+		if pos >= len(in) {
+			return truncated
+		}
 		b := in[pos]
 		pos++
 		n := int(b & 0x1f)
-		if n >= 24 {
-			size := 1 << (n - 24)
-			if b < majorSimple {
-				n = int(bigEndian(in[pos : pos+size]))
+		switch {
+		case n < 24:
+		case n == 24 && pos < len(in):
+			n = int(in[pos])
+			pos++
+		default:
+			if n, pos = headOf(in, pos-1); pos < 0 {
+				return pos
 			}
-			pos += size
+		}
+		if b >= majorTag { // other simple values, and floats, have no more than their head
+			if b < majorSimple {
+				unread++
+			}
+			continue
+		}
+		if b < majorBytes {
+			continue
+		}
+		if n > len(in)-pos { // items take a byte at least
+			return truncated
 		}
 		switch b & 0xe0 {
-		case majorText:
-			pos += n
 		case majorArray:
 			unread += n
 		case majorMap:
 			unread += 2 * n
-		case majorTag:
-			unread++
+		default:
+			pos += n
 		}
 	}
 	return pos
 }
 
-// measure returns how many data items a valid encoding has, and how many levels.
+// measure returns how many data items an encoding has, and how many levels.
 func measure(encoding string) (items, levels int) {
-	m := measurer{opener: opened(encoding)}
+	m := measurer{in: encoding}
 	m.values(1, 0)
 	return m.read, m.levels
 }
 
+// measurer reads an encoding that was valid, if it was not taken on trust. After one that
+// was not, it is at the end.
 type measurer struct {
-	opener
+	in           string
+	pos          int
 	read, levels int
 }
 
@@ -242,22 +258,30 @@ type measurer struct {
 func (m *measurer) values(n, level int) {
 	m.levels = max(m.levels, level)
 	m.read += n
-	for range n {
-		start := m.pos
+	for ; n > 0 && m.pos < len(m.in); n-- {
 		major, n := m.head()
 		switch major {
 		case majorText:
-			m.pos += n
+			m.pos += min(n, len(m.in)-m.pos)
 		case majorArray:
 			m.values(n, level+1)
 		case majorMap:
 			m.values(2*n, level+1)
 		case majorTag:
 			m.tagged(n, level)
-		case majorSimple:
-			m.pos = extent(m.in, start)
 		}
 	}
+}
+
+func (m *measurer) head() (major byte, n int) {
+	if m.pos >= len(m.in) {
+		return majorSimple, 0
+	}
+	major = m.in[m.pos] & 0xe0
+	if n, m.pos = headOf(m.in, m.pos); m.pos < 0 {
+		m.pos = len(m.in)
+	}
+	return major, n
 }
 
 // tagged reads what a tag holds. Its array is no level.

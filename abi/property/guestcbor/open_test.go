@@ -12,33 +12,64 @@ import (
 	"github.com/husk-dev/husk/internal/propertytest"
 )
 
-// FuzzOpen: a value that is decoded later is the one that is decoded at once, and what
-// is refused is refused for the same reason.
-func FuzzOpen(f *testing.F) {
+// FuzzOpenTrusted: a value that is decoded later is the one that is decoded at once. What
+// is no valid encoding is safe to look at, and to encode again.
+func FuzzOpenTrusted(f *testing.F) {
 	for _, data := range []string{
 		"", "\xa0", "\x80", "\xf9\x3c\x00", "\xa1\x61a\x82\xf6\xf5", "\xd9\xbd\x75\x82\x61x\xa0", "\xa2\x61b\xa0\x61a\xa0",
 		"\xd9\xbd\x76\x83\xa1\x61a\x81\xf6\xf4\x81\x61u", "\xd9\xbd\x78\x83\x60\x04\xa1\x61a\xd9\xbd\x77\x83\x60\x00\x60", "\x82\x81\x80",
+		"\xa1\x61a\x81\xa1\x01\xf6", "\x81\xd9\xbd\x77\x78\xff", "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff", "\x81\x7b\xff\xff\xff\xff\xff\xff\xff\xff",
+		"\x81\xa1\x61a\xd9\xbd\x76\x61b", "\x82\x61a\xff", "\x81\x82\xf8\xff\x9f",
 	} {
 		f.Add([]byte(data))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		checkOpen(t, property.Limits{}, data)
-		checkOpen(t, property.Limits{Size: 200, Depth: 3, Items: 20}, data)
-	})
+	f.Fuzz(checkOpen)
 }
 
-func checkOpen(t require.TestingT, limits property.Limits, data []byte) {
-	codec := guestcbor.New(limits)
-	decoded, err := codec.UnmarshalValue(data)
-	opened, openErr := codec.OpenValue(data)
-	require.Equal(t, err, openErr)
-	if err != nil {
+func checkOpen(t *testing.T, data []byte) {
+	opened, err := guestcbor.OpenTrustedValue(data)
+	decoded, strictErr := guestcbor.UnmarshalValue(data)
+	if strictErr != nil {
+		if err == nil {
+			_, _ = guestcbor.MarshalValue(property.Array(opened))
+			everything := opened.Transform(func(v property.Value) property.Value { return v })
+			_, _ = guestcbor.MarshalValue(property.Array(everything))
+		}
 		return
 	}
+	require.NoError(t, err)
 	require.Equal(t, data, encoding(t, opened))
 	require.True(t, opened.Equal(decoded), "%v and %v", opened, decoded)
 	require.Equal(t, data, encoding(t, opened.Transform(func(v property.Value) property.Value { return v })))
 	require.Equal(t, data, encoding(t, opened), "after somebody looked at it")
+}
+
+// TestOpenTrustedRefuses: what does not end where the input does is an error, wherever
+// that is.
+func TestOpenTrustedRefuses(t *testing.T) {
+	for name, m := range propertytest.BenchmarkBags() {
+		data := encoding(t, property.Object(m))
+		step := 1 + len(data)/2000
+		for n := 0; n < len(data); n += step {
+			_, err := guestcbor.OpenTrusted(data[:n])
+			require.ErrorIs(t, err, property.FaultTruncated, "%s: %d of %d bytes", name, n, len(data))
+		}
+		_, err := guestcbor.OpenTrusted(append(data, 0xf6))
+		require.ErrorIs(t, err, property.FaultTrailing)
+	}
+	for data, want := range map[string]property.Fault{
+		"\x80":                                 property.FaultType, // no object
+		"\xa1\x01\xf6":                         property.FaultType, // a key that is no text
+		"\xa1\x61a\x01":                        property.FaultType,
+		"\xa1\x61a\xd9\xbd\x00":                property.FaultUnknownTag,
+		"\xa1\x61a\xd9\xbd\x75":                property.FaultTruncated,
+		"\xa1\x61a\x9f\xff":                    property.FaultMalformed,
+		"\xbf\xff":                             property.FaultMalformed,
+		"\xbb\xff\xff\xff\xff\xff\xff\xff\xff": property.FaultTruncated,
+	} {
+		_, err := guestcbor.OpenTrusted([]byte(data))
+		require.ErrorIs(t, err, want, "%x", data)
+	}
 }
 
 func encoding(t require.TestingT, v property.Value) []byte {
@@ -49,7 +80,7 @@ func encoding(t require.TestingT, v property.Value) []byte {
 
 // opened returns v as it is when it comes to a guest.
 func opened(t require.TestingT, v property.Value) property.Value {
-	o, err := guestcbor.OpenValue(encoding(t, v))
+	o, err := guestcbor.OpenTrustedValue(encoding(t, v))
 	require.NoError(t, err)
 	return o
 }
@@ -60,7 +91,6 @@ func TestOpened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := propertytest.Values(4).Draw(t, "v")
 		w := similar(t, v)
-		checkOpen(t, property.Limits{}, encoding(t, v))
 		for _, pair := range [][2]property.Value{{opened(t, v), opened(t, w)}, {opened(t, v), w}, {v, opened(t, w)}} {
 			a, b := pair[0], pair[1]
 			require.Equal(t, v.Equal(w), a.Equal(b))
@@ -166,7 +196,7 @@ func TestOpenCopiesNothing(t *testing.T) {
 	}
 	data := encoding(t, propertytest.Of(propertytest.Object{"name": "x", "wide": property.Array(wide...)}))
 	few := testing.AllocsPerRun(10, func() {
-		m, err := guestcbor.Open(data)
+		m, err := guestcbor.OpenTrusted(data)
 		if err != nil || !m.Get("name").Equal(property.String("x")) {
 			t.Error("it is not what it was made of")
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
 
-// codec is the encoding of the properties of one call. Providers look at few of them:
-// what they do not look at is not decoded, and goes back as it came. Olds and news of a
+// codec is the encoding of the properties of one call. The host is trusted with them.
+// Providers look at few: what they do not look at is not decoded, and goes back as it came. Olds and news of a
 // call are often the same; those that are encoded alike are one map, so that to compare
 // them takes no time.
 type codec struct {
@@ -27,14 +27,14 @@ func (c *codec) Unmarshal(data []byte) (property.Map, error) {
 			return m, nil
 		}
 	}
-	m, err := guestcbor.Open(data)
+	m, err := guestcbor.OpenTrusted(data)
 	if err == nil && m.Len() > 0 {
 		c.opened = append(c.opened, m)
 	}
 	return m, err
 }
 
-func (c *codec) UnmarshalValue(data []byte) (property.Value, error) { return guestcbor.OpenValue(data) }
+func (c *codec) UnmarshalValue(data []byte) (property.Value, error) { return guestcbor.OpenTrustedValue(data) }
 
 func (c *codec) Marshal(m property.Map) ([]byte, error) {
 	if encoding, ok := m.Encoding(); ok {
