@@ -59,12 +59,12 @@ func (i *instance) failure(r *running, err error) error {
 		r.failure = FailureError
 		return s.answered(r.method, answered)
 	}
-	if r.hard.Err() != nil {
+	if r.hard().Err() != nil {
 		r.failure = FailureCancelled
-		if exceeded, ok := errors.AsType[*ExceededError](context.Cause(r.soft)); ok {
+		if exceeded, ok := errors.AsType[*ExceededError](context.Cause(r.soft())); ok {
 			r.failure = Failure(exceeded.Limit)
 		}
-		return s.cancelled(r.method, context.Cause(r.soft))
+		return s.cancelled(r.method, context.Cause(r.soft()))
 	}
 	broken := i.guest.Broken() != nil || i.exports == nil || r.method == methodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {

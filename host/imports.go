@@ -89,7 +89,7 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 		}
 		guest.hostCalls++
 		// What the host does for the guest ends with the caller's context.
-		if err := i.Call(guest.call.soft, guest.guest, &guest.imports, stack); err != nil {
+		if err := i.Call(guest.call.soft(), guest.guest, &guest.imports, stack); err != nil {
 			panic(err)
 		}
 	}
@@ -101,7 +101,7 @@ func (i *instance) grantedImports() canon.Imports {
 		Log:     guestLog{i},
 		Control: guestControl{i},
 		Files:   guestFiles{i.sandbox, i.used()},
-		Assets:  i.call.assets,
+		Assets:  &i.call.assets,
 		HTTP:    &guestHTTP{client: i.sandbox.http, used: i.used()},
 		TCP:     i.tcp,
 		KV:      i.sandbox.guestKV(i.used()),
@@ -116,4 +116,4 @@ func (i *instance) grantedImports() canon.Imports {
 // guestControl tells a guest about its call.
 type guestControl struct{ *instance }
 
-func (c guestControl) Cancelled(context.Context) bool { return c.call.soft.Err() != nil }
+func (c guestControl) Cancelled(context.Context) bool { return c.call.soft().Err() != nil }

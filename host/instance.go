@@ -52,8 +52,6 @@ type instance struct {
 	nested int
 }
 
-type instanceKey struct{}
-
 // start makes an instance, from the module's base image where there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	if base := s.baseImage(ctx); base != nil {
@@ -262,7 +260,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 		limits.timeout, limits.fuel, grace = min(limits.timeout, donorTime), min(limits.fuel, donorFuel), 0
 	}
 	r := begin(ctx, method, limits, grace)
-	r.replaying = replaying
+	r.instance, r.replaying = i, replaying
 	defer r.finish()
 	if !s.enter(r) {
 		return s.gone(method)
@@ -270,12 +268,12 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	defer s.leave(r)
 
 	i.call = r
-	i.ctx = wasi.NewContext(context.WithValue(r.hard, instanceKey{}, i), i.system)
+	i.ctx = r.hard()
 	i.imports = i.grantedImports()
 	i.listed = 0
 	i.tank.Begin(limits.fuel)
 	i.traffic.begin(&s.module.host.buffers)
-	err := do(r.soft)
+	err := do(r.soft())
 	if i.outgrows(r, err) {
 		err = errPart
 	} else {
@@ -287,7 +285,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 		s.ended(r, err)
 	}
 	i.output.end()
-	if r.soft.Err() != nil {
+	if r.soft().Err() != nil {
 		i.spoiled = true
 	}
 	i.call, i.ctx, i.imports = nil, nil, canon.Imports{}

@@ -32,8 +32,8 @@ func refill(ctx context.Context, stack []uint64) {
 		r.end(&ExceededError{LimitFuel, spent.Limit})
 	}
 	r.checkDeadline(now)
-	if r.hard.Err() != nil {
-		panic(context.Cause(r.hard))
+	if r.hard().Err() != nil {
+		panic(context.Cause(r.hard()))
 	}
 	stack[0] = uint64(granted)
 }

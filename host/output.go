@@ -109,7 +109,7 @@ func (o *output) write(level slog.Level, message string, attributes ...slog.Attr
 		slog.String(LogProvider, s.identity.Load().name),
 		slog.String(LogMethod, r.method),
 	}, attributes...)
-	s.logger.LogAttrs(r.soft, level, printable(message), attributes...)
+	s.logger.LogAttrs(r.soft(), level, printable(message), attributes...)
 }
 
 // guestLog is the import log.

@@ -61,7 +61,7 @@ func (s *sandbox) fetchCode() {
 // outgrows tells whether a call has failed for want of the whole module. The instance must
 // not serve again then.
 func (i *instance) outgrows(r *running, err error) bool {
-	if _, answered := errors.AsType[*abi.Error](err); answered || !isTrap(err) || r.hard.Err() != nil || i.bare == nil || !i.bare.partial {
+	if _, answered := errors.AsType[*abi.Error](err); answered || !isTrap(err) || r.hard().Err() != nil || i.bare == nil || !i.bare.partial {
 		return false
 	}
 	i.sandbox.needWhole()

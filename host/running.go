@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
@@ -11,9 +12,10 @@ import (
 // caller's, and what the guest and the host's functions learn of; hard ends some time
 // later, and ends the guest. In between the guest can answer what became of its work.
 type running struct {
-	method  string
-	monitor abi.Monitor
-	assets  *guestAssets
+	method   string
+	instance *instance
+	monitor  abi.Monitor
+	assets   guestAssets
 	// limits is what the call may take, and left what it may still.
 	limits, left callLimits
 	// failure is why the call failed, empty until it has.
@@ -21,45 +23,40 @@ type running struct {
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
 
-	soft, hard context.Context
-	cancel     context.CancelCauseFunc // of soft
-	kill       context.CancelCauseFunc // of hard
-	forget     func() bool
-	release    context.CancelFunc // of what ends soft
-
-	// deadline is when the caller or a limit ends soft, and ends is the reason then; hard
-	// ends later by grace.
+	// caller is the caller's context.
+	caller context.Context
+	// deadline is when the caller or, if limited is set, a limit ends soft; hard ends later
+	// by grace.
 	deadline time.Time
-	ends     error
+	limited  bool
 	grace    time.Duration
+	// watching is what soft and hard can be waited for by; nil while nobody does.
+	watching atomic.Pointer[watch]
+
+	// previous and next are in the list of a sandbox's calls.
+	previous, next *running
 }
 
-// begin makes the contexts of a call with its limits. finish must be called.
+// begin begins a call with its limits. finish must be called.
 func begin(ctx context.Context, method string, limits callLimits, grace time.Duration) *running {
-	r := &running{method: method, limits: limits, left: limits, assets: &guestAssets{opener: abi.AssetsFrom(ctx)}}
+	r := &running{
+		method: method, limits: limits, left: limits, assets: guestAssets{opener: abi.AssetsFrom(ctx)},
+		caller: ctx, deadline: time.Now().Add(limits.timeout), limited: true, grace: grace,
+	}
 	if method == "call" || method == "construct" {
 		r.monitor = abi.MonitorFrom(ctx)
 	}
-	r.grace = grace
-	r.deadline, r.ends = time.Now().Add(limits.timeout), &ExceededError{LimitTime, uint64(limits.timeout)}
-	limited, release := context.WithDeadlineCause(ctx, r.deadline, r.ends)
-	if earlier, _ := limited.Deadline(); earlier.Before(r.deadline) {
-		r.deadline, r.ends = earlier, context.DeadlineExceeded
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(r.deadline) {
+		r.deadline, r.limited = earlier, false
 	}
-	r.release = release
-	r.soft, r.cancel = context.WithCancelCause(limited)
-	r.hard, r.kill = context.WithCancelCause(context.WithoutCancel(ctx))
-	r.forget = context.AfterFunc(r.soft, func() {
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			r.kill(context.Cause(r.soft))
-		case <-r.hard.Done():
-		}
-	})
 	return r
 }
+
+// soft is the context of what the guest and the host's functions learn of.
+func (r *running) soft() context.Context { return (*softContext)(r) }
+
+// hard is the context of the guest. The guest's functions find the instance by it.
+func (r *running) hard() context.Context { return (*hardContext)(r) }
 
 // hostCall counts a call of the host by the guest.
 func (r *running) hostCall() {
@@ -82,10 +79,18 @@ func (r *running) spend(left *uint64, n uint64, limit Limit, most uint64) {
 	panic(exceeded)
 }
 
-// end stops the call at once.
+// cancel tells the guest that the call is over, and end stops it at once.
+func (r *running) cancel(cause error) { r.watched().cancel(cause) }
+
 func (r *running) end(cause error) {
-	r.cancel(cause)
-	r.kill(cause)
+	w := r.watched()
+	w.cancel(cause)
+	w.kill(cause)
+}
+
+// tookTooLong is the limit that ends soft at its deadline.
+func (r *running) tookTooLong() error {
+	return &ExceededError{LimitTime, uint64(r.limits.timeout)}
 }
 
 // checkDeadline ends a call that should have ended by its deadline. The timers of the
@@ -94,18 +99,19 @@ func (r *running) checkDeadline(now time.Time) {
 	if !now.After(r.deadline.Add(r.grace)) {
 		return
 	}
-	if r.ends == context.DeadlineExceeded {
-		// It is the caller's, whose timer tells the reason once this goroutine is out of its way.
-		late := time.NewTimer(timerTurn)
-		defer late.Stop()
-		select {
-		case <-r.soft.Done():
-			r.end(context.Cause(r.soft))
-			return
-		case <-late.C:
-		}
+	if r.limited {
+		r.end(r.tookTooLong())
+		return
 	}
-	r.end(r.ends)
+	// It is the caller's, whose timer tells the reason once this goroutine is out of its way.
+	late := time.NewTimer(timerTurn)
+	defer late.Stop()
+	select {
+	case <-r.soft().Done():
+		r.end(context.Cause(r.soft()))
+	case <-late.C:
+		r.end(context.DeadlineExceeded)
+	}
 }
 
 // timerTurn is how long a timer that is due may take on a machine that is busy.
@@ -113,9 +119,6 @@ const timerTurn = time.Second
 
 // finish releases the contexts, and what the guest left open.
 func (r *running) finish() {
-	r.forget()
-	r.cancel(nil)
-	r.kill(nil)
-	r.release()
+	r.over()
 	r.assets.closeAll()
 }

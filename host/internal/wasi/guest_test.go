@@ -63,7 +63,7 @@ func run(t *testing.T, ctx context.Context, config wasi.Config, commands ...stri
 	}
 	system := wasi.New(config)
 	defer system.Close()
-	module, err := g.runtime.InstantiateModule(wasi.NewContext(ctx, system), g.compiled,
+	module, err := g.runtime.InstantiateModule(context.WithValue(ctx, wasi.SystemKey{}, system), g.compiled,
 		wazero.NewModuleConfig().WithName(""))
 	if module != nil {
 		module.Close(ctx)

@@ -39,7 +39,7 @@ func FuzzAnyArguments(f *testing.F) {
 		defer sys.Close()
 		guest := wazerotest.NewModule(wazerotest.NewFixedMemory(wazerotest.PageSize))
 		copy(guest.ExportMemory.Bytes, content)
-		ctx := NewContext(t.Context(), sys)
+		ctx := context.WithValue(t.Context(), SystemKey{}, sys)
 		for round := range uint64(3) {
 			stack := []uint64{a + round, b, c, d, a, b, c, d, a, b}
 			func() {

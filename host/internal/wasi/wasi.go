@@ -90,12 +90,9 @@ func (s *System) Unchanged() bool { return s.handles.unchanged() }
 // Close closes all files that the guest left open. The file system stays open.
 func (s *System) Close() { s.handles.closeAll() }
 
-type systemKey struct{}
-
-// NewContext returns the context in which an instance's functions must be called.
-func NewContext(ctx context.Context, s *System) context.Context {
-	return context.WithValue(ctx, systemKey{}, s)
-}
+// SystemKey is the key of the *System in the context in which an instance's functions are
+// called.
+type SystemKey struct{}
 
 // ExitError is the panic, and thus the call's error, of a guest that exits. It is
 // not wazero's, because some codes of that one pass for an ended context.
@@ -192,7 +189,7 @@ func Instantiate(ctx context.Context, runtime wazero.Runtime) error {
 
 func (f function) enter() api.GoModuleFunc {
 	return func(ctx context.Context, module api.Module, stack []uint64) {
-		sys, ok := ctx.Value(systemKey{}).(*System)
+		sys, ok := ctx.Value(SystemKey{}).(*System)
 		if !ok {
 			panic(fmt.Errorf("wasi: %s was called in a context without a system", f.name))
 		}
