@@ -8,10 +8,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// begunAhead holds the operations of deletions that were recorded as begun while the
-// deletions before them were being recorded as done: one sync of the disk serves both.
-// None of them goes to its provider before those are done. What is begun and not
-// deleted after all is ended by end.
+// begunAhead holds the operations of deletions that were recorded as begun together with
+// the end of the deletions before them: one sync of the disk serves both. None of them goes
+// to its provider before those are done. What is begun and not deleted after all is ended
+// by end.
 type begunAhead struct {
 	d *deployment
 
@@ -22,13 +22,10 @@ type begunAhead struct {
 	next []*state.Resource
 	// begun has an element for each resource of next, once the group under way is deleted.
 	begun map[*state.Resource]operation
-	wg    sync.WaitGroup
 }
 
-// group tells of the steps that are about to be taken, and of what follows. It waits
-// until what was begun for them is recorded.
+// group tells of the steps that are about to be taken, and of what follows.
 func (a *begunAhead) group(steps []*step, next []*state.Resource) {
-	a.wg.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.left, a.next = len(steps), next
@@ -37,34 +34,40 @@ func (a *begunAhead) group(steps []*step, next []*state.Resource) {
 	}
 }
 
-// deleted is called by a step whose provider has deleted its resource. The last one of
-// the group begins the next group, as much of it as can run at once.
-func (a *begunAhead) deleted(ctx context.Context) {
-	if a == nil || a.d.dryRun {
-		return
+// deleted is called by a step whose provider has deleted its resource. For the last one of
+// the group it returns operations that begin the next group, as much of it as can run at
+// once, for the step to record with its own end.
+func (a *begunAhead) deleted() (next []state.BeginOperation) {
+	if a == nil {
+		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.left--
 	if a.left > 0 || a.d.exec.stopped() {
-		return
+		return nil
 	}
 	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {
-		if !a.d.deletes(res) || res.Protect {
-			continue
+		if a.d.deletes(res) && !res.Protect {
+			next = append(next, state.BeginOperation{Op: a.d.recorder.newOp(), Type: state.OperationDeleting, Resource: res})
 		}
-		a.wg.Go(func() {
-			op, err := a.d.begin(ctx, state.OperationDeleting, res, change{})
-			if err != nil {
-				return // the step finds out for itself
-			}
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			if a.begun == nil {
-				a.begun = make(map[*state.Resource]operation)
-			}
-			a.begun[res] = op
-		})
+	}
+	return next
+}
+
+// began is told which of the operations are recorded. The steps of others, such as those
+// for which there was no space, begin them themselves.
+func (a *begunAhead) began(ops []state.BeginOperation) {
+	if len(ops) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.begun == nil {
+		a.begun = make(map[*state.Resource]operation)
+	}
+	for _, op := range ops {
+		a.begun[op.Resource] = operation{op.Op, true}
 	}
 }
 
@@ -82,7 +85,6 @@ func (a *begunAhead) take(res *state.Resource) (op operation, ok bool) {
 
 // end ends what was begun and not deleted.
 func (a *begunAhead) end(ctx context.Context) error {
-	a.wg.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var errs []error

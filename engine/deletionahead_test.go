@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
@@ -47,4 +48,28 @@ func TestStoppedBetweenDeletions(t *testing.T) {
 	for _, pending := range s.Snapshot().Operations() {
 		require.Fail(t, "an operation is left behind", "%s %s", pending.Type, pending.Resource.URN)
 	}
+}
+
+// TestWritesOfAChainOfDeletions: each deletion is begun by the write that ends the one before.
+func TestWritesOfAChainOfDeletions(t *testing.T) {
+	writes := func(size int) int {
+		for n := 1; ; n++ {
+			s := enginetest.NewStack(t, newCloud())
+			s.Up(func(p *enginetest.Run) error {
+				inputs := props("a", 1)
+				for i := range size {
+					res, err := p.Custom(plain, fmt.Sprint(i), inputs)
+					if err != nil {
+						return err
+					}
+					inputs = property.MapOf(map[string]property.Value{"a": res.Out("a")})
+				}
+				return nil
+			})
+			if !s.CrashAt(n, false, engine.Destroy, nil) {
+				return n - 1
+			}
+		}
+	}
+	require.Equal(t, writes(1)+4, writes(5))
 }

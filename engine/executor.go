@@ -116,16 +116,19 @@ func (e *executor) run(ctx context.Context, chain []*step) error {
 }
 
 // runAll carries out chains in parallel and waits for all of them. There are no more
-// goroutines than slots, however many chains.
+// goroutines than slots, however many chains. One of them is the caller's, so that one
+// chain after another is carried out without handing them to other threads.
 func (e *executor) runAll(ctx context.Context, chains [][]*step) {
 	var wg sync.WaitGroup
 	var next atomic.Int64
-	for range min(len(chains), cap(e.slots)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(chains)); i = next.Add(1) - 1 {
-				_ = e.run(ctx, chains[i]) // failures are recorded by run
-			}
-		})
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(chains)); i = next.Add(1) - 1 {
+			_ = e.run(ctx, chains[i]) // failures are recorded by run
+		}
 	}
+	for range min(len(chains), cap(e.slots)) - 1 {
+		wg.Go(work)
+	}
+	work()
 	wg.Wait()
 }

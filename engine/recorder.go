@@ -188,10 +188,15 @@ func (d *deployment) begin(ctx context.Context, kind state.OperationType, res *s
 // append makes an entry durable, also when the deployment is being cancelled:
 // what was done is recorded.
 func (r *recorder) append(ctx context.Context, entry state.Entry) error {
+	return r.appendAll(ctx, entry)[0]
+}
+
+// appendAll is append for several entries at once, with an error for each.
+func (r *recorder) appendAll(ctx context.Context, entries ...state.Entry) []error {
 	r.mu.Lock()
 	r.wrote = true
 	r.mu.Unlock()
-	return r.stack.Append(context.WithoutCancel(ctx), entry)
+	return r.stack.AppendAll(context.WithoutCancel(ctx), entries...)
 }
 
 // wroteAny reports whether this deployment has written anything.
@@ -212,13 +217,22 @@ func (r *recorder) sign(ctx context.Context, m state.Manifest) error {
 
 // record makes a change durable and then visible to the rest of the deployment.
 func (d *deployment) record(ctx context.Context, c change) error {
-	d.recorder.naming.RLock()
-	defer d.recorder.naming.RUnlock()
-	return d.recorder.record(ctx, c)
+	_, err := d.recordAndBegin(ctx, c, nil)
+	return err
 }
 
-func (r *recorder) record(ctx context.Context, c change) error {
-	err := r.keepExtension(ctx, c.add)
+// recordAndBegin records a change and, by the same sync of the disk, that operations on
+// recorded resources begin. It returns those that are durable.
+func (d *deployment) recordAndBegin(
+	ctx context.Context, c change, begin []state.BeginOperation,
+) (begun []state.BeginOperation, err error) {
+	d.recorder.naming.RLock()
+	defer d.recorder.naming.RUnlock()
+	return d.recorder.record(ctx, c, begin)
+}
+
+func (r *recorder) record(ctx context.Context, c change, begin []state.BeginOperation) (begun []state.BeginOperation, err error) {
+	err = r.keepExtension(ctx, c.add)
 	if c.begin != nil {
 		err = errors.Join(err, r.keepExtension(ctx, c.begin.Resource))
 	}
@@ -226,16 +240,16 @@ func (r *recorder) record(ctx context.Context, c change) error {
 		err = errors.Join(err, r.keepExtension(ctx, pair[1]))
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.mu.Lock()
 	entry, serial, err := r.entry(c)
 	r.mu.Unlock()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.stack != nil && len(entry) > 0 {
-		err = r.append(ctx, entry)
+		begun, err = r.appendWith(ctx, entry, begin)
 	}
 	// The change happened whether or not it could be written: the rest of the
 	// deployment, and the checkpoint at its end, go by what is true.
@@ -252,5 +266,25 @@ func (r *recorder) record(ctx context.Context, c change) error {
 	if c.add != nil {
 		r.put(serial, c.add)
 	}
-	return err
+	return begun, err
+}
+
+// appendWith appends an entry and the operations that begin with it.
+func (r *recorder) appendWith(
+	ctx context.Context, entry state.Entry, begin []state.BeginOperation,
+) (begun []state.BeginOperation, err error) {
+	if len(begin) == 0 {
+		return nil, r.append(ctx, entry)
+	}
+	entries := []state.Entry{entry}
+	for _, op := range begin {
+		entries = append(entries, state.Entry{op})
+	}
+	errs := r.appendAll(ctx, entries...)
+	for i, op := range begin {
+		if errs[i+1] == nil {
+			begun = append(begun, op)
+		}
+	}
+	return begun, errs[0]
 }

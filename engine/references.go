@@ -109,7 +109,7 @@ func (d *deployment) rename(ctx context.Context, old *state.Resource, to urn.URN
 			c.replace = append(c.replace, [2]*state.Resource{res, n})
 		}
 	}
-	if err := r.record(ctx, c); err != nil {
+	if _, err := r.record(ctx, c, nil); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()

@@ -303,6 +303,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		}
 	}
 	s.began = op
+	var next []state.BeginOperation
 	if !d.dryRun {
 		err := s.provider.Delete(ctx, abi.DeleteRequest{
 			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
@@ -311,10 +312,12 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
 			return errors.Join(err, d.endFailed(ctx, change{end: op}, err))
 		}
-		s.ahead.deleted(ctx)
+		next = s.ahead.deleted()
 	}
 	done.end = op
-	if err := d.record(ctx, done); err != nil {
+	ahead, err := d.recordAndBegin(ctx, done, next)
+	s.ahead.began(ahead)
+	if err != nil {
 		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // maxRecordSize, in bytes, ends a group of entries that is written as one
-// record. A single larger entry is written alone.
+// record. Larger ones that were appended together are written alone.
 const maxRecordSize = 16 << 20
 
 // keptRecord, in bytes, bounds the space of a record that is kept for the next one. It is
@@ -25,42 +25,61 @@ const keptRecord = 1 << 20
 // The context is honoured until the entry is on its way to the disk: what was
 // done must be recorded, so record it with a context that is not cancelled.
 func (s *Stack) Append(ctx context.Context, entry Entry) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	return s.AppendAll(ctx, entry)[0]
+}
+
+// AppendAll appends entries, each as Append does, and returns the error of each. One may
+// be refused while those after it are not. They are made durable together, by one sync.
+func (s *Stack) AppendAll(ctx context.Context, entries ...Entry) []error {
+	w := &waiting{entries: make([]waitingEntry, len(entries)), errs: make([]error, len(entries)), codec: s.Codec(), done: make(chan struct{})}
+	for i, entry := range entries {
+		if w.errs[i] = ctx.Err(); w.errs[i] == nil {
+			w.entries[i].text, w.entries[i].sealed, w.errs[i] = w.codec.encodeEntry(ctx, entry)
+		}
+		w.size += len(w.entries[i].text)
 	}
-	codec := s.Codec()
-	text, sealed, err := codec.encodeEntry(ctx, entry)
-	if err != nil {
-		return err
+	if w.size == 0 {
+		return w.errs // none could be encoded
 	}
-	w := &waiting{text: text, entry: sealed, codec: codec, done: make(chan struct{})}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return ErrClosed
+		w.refuse(ErrClosed)
+		return w.errs
 	}
 	s.queue = append(s.queue, w)
-	begin := !s.draining
+	begin, yield := !s.draining, s.shared
 	s.draining = true
 	s.mu.Unlock()
-	if begin && s.writeNext() {
+	if begin && s.writeNext(yield) {
 		go func() {
-			for s.writeNext() {
+			for s.writeNext(true) {
 			}
 		}()
 	}
 	<-w.done
-	return w.err
+	return w.errs
+}
+
+// refuse sets the error of the entries that have none.
+func (w *waiting) refuse(err error) {
+	for i := range w.errs {
+		if w.errs[i] == nil {
+			w.errs[i] = err
+		}
+	}
 }
 
 // writeNext writes the entries that wait, and reports whether others came meanwhile,
 // which the caller sees to: while one record is on its way to the disk, the entries of
 // the next one gather. The first of them is written by whoever appended it, which leaves
 // a chain of steps to one goroutine.
-func (s *Stack) writeNext() bool {
-	// Those whose entries were just written get their turn first, so that what they
-	// write next goes along.
-	runtime.Gosched()
+func (s *Stack) writeNext(yield bool) bool {
+	if yield {
+		// Others whose entries were just written get their turn first, so that what they
+		// write next goes along. Where there are none this would wake another thread.
+		runtime.Gosched()
+	}
 	s.writing.Lock()
 	s.writeQueue()
 	s.writing.Unlock()
@@ -78,25 +97,30 @@ func (s *Stack) writeQueue() bool {
 		return false
 	}
 	record := append(s.record[:0], '[')
-	accepted := make([]*waiting, 0, len(group))
-	undos := make([]func(), 0, len(group))
+	var accepted []*error
+	var undos []func()
 	defer func() {
 		for _, w := range group {
 			close(w.done)
 		}
 	}()
 	for _, w := range group {
-		undo, err := s.accept(w)
-		if err != nil {
-			w.err = err
-			continue
+		for i, e := range w.entries {
+			if w.errs[i] != nil {
+				continue
+			}
+			undo, err := s.accept(w.codec, e.sealed)
+			if err != nil {
+				w.errs[i] = err
+				continue
+			}
+			if len(accepted) > 0 {
+				record = append(record, ',')
+			}
+			record = append(record, e.text...)
+			accepted = append(accepted, &w.errs[i])
+			undos = append(undos, undo)
 		}
-		if len(accepted) > 0 {
-			record = append(record, ',')
-		}
-		record = append(record, w.text...)
-		accepted = append(accepted, w)
-		undos = append(undos, undo)
 	}
 	if len(accepted) == 0 {
 		return true
@@ -109,8 +133,8 @@ func (s *Stack) writeQueue() bool {
 		for _, undo := range slices.Backward(undos) {
 			undo()
 		}
-		for _, w := range accepted {
-			w.err = err
+		for _, refused := range accepted {
+			*refused = err
 		}
 	}
 	return true
@@ -121,26 +145,28 @@ func (s *Stack) takeGroup() []*waiting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size, n := 0, 0
-	for n < len(s.queue) && (n == 0 || size+len(s.queue[n].text) <= maxRecordSize) {
-		size += len(s.queue[n].text)
+	for n < len(s.queue) && (n == 0 || size+s.queue[n].size <= maxRecordSize) {
+		size += s.queue[n].size
 		n++
 	}
 	group := s.queue[:n:n]
 	s.queue = s.queue[n:]
+	s.shared = n > 1
 	return group
 }
 
-// accept applies the entry to the snapshot and returns what undoes it.
-func (s *Stack) accept(w *waiting) (undo func(), err error) {
+// accept applies an entry that was encoded by the codec to the snapshot and returns what
+// undoes it.
+func (s *Stack) accept(codec *Codec, entry sealedEntry) (undo func(), err error) {
 	switch {
 	case s.failed != nil:
 		return nil, s.failed
-	case s.full != nil && w.entry.begins():
+	case s.full != nil && entry.begins():
 		return nil, s.full
-	case w.codec != s.Codec():
+	case codec != s.Codec():
 		return nil, errSecretsChanged
 	}
-	return s.snapshot.apply(w.entry)
+	return s.snapshot.apply(entry)
 }
 
 // errSecretsChanged refuses an entry whose secrets were encrypted with the

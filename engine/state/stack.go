@@ -44,7 +44,9 @@ type Stack struct {
 	queue []*waiting
 	// draining says that a goroutine is writing the queue.
 	draining bool
-	closed   bool
+	// shared says that the last record held entries of several goroutines.
+	shared bool
+	closed bool
 
 	// writing guards the fields below, and is held while the store writes. It is
 	// taken before mu.
@@ -62,13 +64,19 @@ type Stack struct {
 	full error
 }
 
-// waiting is an entry on its way to the journal; done is closed once err is set.
+// waiting are entries that were appended together, on their way to the journal. An entry
+// that has an error does not get there. done is closed once all errors are set.
 type waiting struct {
-	text  []byte
-	entry sealedEntry
-	codec *Codec
-	done  chan struct{}
-	err   error
+	entries []waitingEntry
+	errs    []error // of each entry
+	size    int     // of the texts, in bytes
+	codec   *Codec
+	done    chan struct{}
+}
+
+type waitingEntry struct {
+	text   []byte
+	sealed sealedEntry
 }
 
 // Recovery tells what opening a stack found that an earlier run left behind.

@@ -268,6 +268,37 @@ func TestEntriesAreWrittenInGroups(t *testing.T) {
 	require.NoError(t, stack.Close(t.Context()))
 }
 
+// Entries that are appended together are one record, and each has its own error.
+func TestEntriesAreAppendedTogether(t *testing.T) {
+	ctx := t.Context()
+	store, stack := newStack(t)
+	put := func(serial state.Serial, name string) state.Entry {
+		return state.Entry{state.PutResource{Serial: serial, Resource: custom(name)}}
+	}
+	errs := stack.AppendAll(ctx, put(0, "x"), state.Entry{state.RemoveResource{Serial: 7}}, state.Entry{state.PutResource{Serial: 8}}, put(1, "y"))
+	require.Len(t, errs, 4)
+	require.NoError(t, errs[0])
+	for _, err := range errs[1:3] {
+		var misfit *state.EntryError
+		require.ErrorAs(t, err, &misfit)
+	}
+	require.NoError(t, errs[3])
+	contents, err := store.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Len(t, contents.Records, 1)
+	require.Equal(t, []string{"x", "y"}, names(resources(stack.Snapshot())))
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, err := range stack.AppendAll(cancelled, put(2, "z"), put(3, "z")) {
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	require.NoError(t, stack.Close(ctx))
+	for _, err := range stack.AppendAll(ctx, put(2, "z"), put(3, "z")) {
+		require.ErrorIs(t, err, state.ErrClosed)
+	}
+}
+
 // Entries that are appended while the stack is closed are saved, or refused.
 func TestCloseWhileAppending(t *testing.T) {
 	store, stack := newStack(t)
