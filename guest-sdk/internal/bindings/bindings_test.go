@@ -63,7 +63,7 @@ func signature(f api.FunctionDefinition) canon.Signature {
 
 // start instantiates the module with what it may import, for a host that knows arenas or
 // does not.
-func start(t *testing.T, wasm []byte, imports *canon.Imports, arena bool) *canon.Guest {
+func start(t *testing.T, wasm []byte, imports *canon.Imports, arena bool) (*canon.Guest, *module) {
 	t.Helper()
 	ctx := t.Context()
 	r := wazero.NewRuntime(ctx)
@@ -111,7 +111,7 @@ func start(t *testing.T, wasm []byte, imports *canon.Imports, arena bool) *canon
 	if guest = canon.NewGuest(instance, guestcbor.Codec{}, 1<<20); arena {
 		guest = canon.NewGuest(offering{instance}, guestcbor.Codec{}, 1<<20)
 	}
-	return guest
+	return guest, instance
 }
 
 func TestModule(t *testing.T) {
@@ -119,6 +119,7 @@ func TestModule(t *testing.T) {
 	t.Run("every value crosses unchanged", func(t *testing.T) { testEcho(t, wasm, true) })
 	t.Run("and for hosts without arenas", func(t *testing.T) { testEcho(t, wasm, false) })
 	t.Run("a panic is an error", func(t *testing.T) { testPanic(t, wasm) })
+	t.Run("no call leaves the collector marking", func(t *testing.T) { testMarking(t, wasm) })
 	t.Run("nothing granted", func(t *testing.T) { testNothingGranted(t, wasm) })
 }
 
@@ -126,7 +127,7 @@ func TestModule(t *testing.T) {
 func TestPolicyModule(t *testing.T) {
 	var got, want canontest.Trace
 	host := canon.Imports(canontest.NewHost(&got))
-	guest := start(t, build(t, "echopolicy"), &host, true)
+	guest, _ := start(t, build(t, "echopolicy"), &host, true)
 	testEchoes[abi.Policy](t, guest, guest.Policy(), canontest.EchoPolicy{Host: canontest.NewHost(&want)}, &got, &want)
 	_, err := guest.Policy().Handshake(t.Context(), abi.PolicyHandshakeRequest{Engine: "panic please"})
 	require.ErrorIs(t, err, abi.ErrCrashed)
@@ -137,7 +138,7 @@ func TestPolicyModule(t *testing.T) {
 func testEcho(t *testing.T, wasm []byte, arena bool) {
 	var got, want canontest.Trace
 	host := canon.Imports(canontest.NewHost(&got))
-	guest := start(t, wasm, &host, arena)
+	guest, _ := start(t, wasm, &host, arena)
 	called := testEchoes[abi.Provider](t, guest, guest, canontest.EchoProvider{Host: canontest.NewHost(&want)}, &got, &want)
 	for _, i := range canon.ImportTable() {
 		name := strings.TrimPrefix(strings.Split(i.Module, "@")[0], canon.Package+"/") + "." + i.Name
@@ -191,7 +192,7 @@ func call(p any, method string, args []reflect.Value) (answer, err string) {
 
 func testPanic(t *testing.T, wasm []byte) {
 	host := canon.Imports(canontest.NewHost(nil))
-	guest := start(t, wasm, &host, true)
+	guest, _ := start(t, wasm, &host, true)
 	_, err := guest.Check(t.Context(), abi.CheckRequest{Name: "panic please"})
 	require.ErrorIs(t, err, abi.ErrCrashed)
 	require.ErrorContains(t, err, "panic: as you please")
@@ -200,10 +201,28 @@ func testPanic(t *testing.T, wasm []byte) {
 	require.NotErrorIs(t, err, abi.ErrCrashed)
 }
 
+// testMarking expects the collector at rest after each call, though it has begun in some.
+func testMarking(t *testing.T, wasm []byte) {
+	host := canon.Imports(canontest.NewHost(nil))
+	guest, module := start(t, wasm, &host, true)
+	ask := func(export string) uint64 {
+		results, err := module.ExportedFunction(export).Call(t.Context())
+		require.NoError(t, err)
+		return results[0]
+	}
+	before := ask("collections")
+	request := abi.CheckRequest{Name: strings.Repeat("long ", 10_000)} // the echo makes more of it
+	for ask("collections") < before+5 {
+		_, _ = guest.Check(t.Context(), request) // an error is an answer too
+		require.NoError(t, guest.Broken())
+		require.Zero(t, ask("marking"))
+	}
+}
+
 // testNothingGranted expects that the provider sees refusals instead of results. The
 // echo has what it sees in its answer.
 func testNothingGranted(t *testing.T, wasm []byte) {
-	guest := start(t, wasm, &canon.Imports{}, true)
+	guest, _ := start(t, wasm, &canon.Imports{}, true)
 	native := canontest.EchoProvider{Host: canontest.DeniedHost()}
 	for n := range 20 {
 		args := []reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(abi.CheckRequest{Name: strconv.Itoa(n)})}

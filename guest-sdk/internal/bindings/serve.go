@@ -49,6 +49,7 @@ func Answer(serve Server, function int, args ...uint64) uint32 {
 	if len(received.blocks) > 0 {
 		forget()
 	}
+	finishMarking()
 	return ptr
 }
 
