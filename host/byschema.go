@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -89,7 +88,7 @@ func (p *Provider) mayAnswer(ctx context.Context) bool {
 // passes tells whether texts could be passed to a guest.
 func passes(texts ...string) bool {
 	for _, text := range texts {
-		if !utf8.ValidString(text) {
+		if !property.ValidText(text) {
 			return false
 		}
 	}

@@ -3,7 +3,6 @@ package guestcbor
 import (
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi/property"
 )
@@ -187,8 +186,18 @@ func (e *encoder) object(m property.Map) bool {
 	}
 	e.head(majorMap, uint64(len(entries)))
 	for i := range entries {
-		if !e.text(entries[i].Key) || !e.value(entries[i].Value) {
-			return e.at(property.Key(entries[i].Key))
+		entry := &entries[i]
+		if !e.text(entry.Key) {
+			return e.at(property.Key(entry.Key))
+		}
+		ok := false
+		if s, isText := entry.Value.AsString(); isText { // as most are
+			ok = e.text(s)
+		} else {
+			ok = e.value(entry.Value)
+		}
+		if !ok {
+			return e.at(property.Key(entry.Key))
 		}
 	}
 	e.depth++
@@ -286,15 +295,27 @@ func (e *encoder) reference(r property.ResourceReference) bool {
 }
 
 func (e *encoder) text(s string) bool {
-	if !utf8.ValidString(s) {
+	if !property.ValidText(s) {
 		return e.fail(property.FaultInvalidUTF8)
 	}
 	if cap(e.dst)-len(e.dst) < len(s)+maxHead {
 		// Double; append alone grows large slices by a quarter and so copies more.
 		e.dst = slices.Grow(e.dst, len(s)+maxHead+len(e.dst))
 	}
-	e.head(majorText, uint64(len(s)))
-	e.dst = append(e.dst, s...)
+	n := len(e.dst)
+	dst := e.dst[:n+maxHead+len(s)]
+	switch {
+	case len(s) < 24:
+		dst[n] = majorText | byte(len(s))
+		n++
+	case len(s) <= math.MaxUint8:
+		dst[n], dst[n+1] = majorText|24, byte(len(s))
+		n += 2
+	default:
+		e.head(majorText, uint64(len(s)))
+		n = len(e.dst)
+	}
+	e.dst = dst[:n+copy(dst[n:], s)]
 	return true
 }
 
