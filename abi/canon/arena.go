@@ -1,9 +1,6 @@
 package canon
 
-import (
-	"context"
-	"math"
-)
+import "context"
 
 // ArenaExport is a function () -> i32 that a module may export, to be given parameters
 // without a call of cabi_realloc for each. It answers the address, a multiple of 4, of two
@@ -67,36 +64,60 @@ func (g *Guest) findArena(ctx context.Context) error {
 	return err
 }
 
-// place is Store for the arena; ok is false where there is none, or no room. What the module
-// says of its arena is not trusted: it can be wrong about memory of its own alone.
-func (e *exportFrame) place(memory LinearMemory, data []byte) (ptr uint32, ok bool) {
-	a := &e.guest.arena
-	if !a.offered {
+// arenaRoom is what is left of a module's arena while the module does not run.
+type arenaRoom struct {
+	// head is the module's two numbers, nil until somebody has looked.
+	head []byte
+	// free is what nobody uses, next its address.
+	free []byte
+	next uint32
+}
+
+// room looks at the arena. What the module says of it is not trusted: it can be wrong about
+// memory of its own alone.
+func (a *arena) room(memory LinearMemory) (r arenaRoom) {
+	head, ok := memory.Read(a.address, 8)
+	if !ok {
+		return r
+	}
+	r.head = head
+	begin, end := uint64(u32(head)), u32(head[4:])
+	begin = (begin + arenaAlign - 1) &^ (arenaAlign - 1)
+	if begin == 0 || begin >= uint64(end) {
+		return r
+	}
+	r.next = uint32(begin)
+	r.free, _ = memory.Read(r.next, end-r.next)
+	return r
+}
+
+// place is Store for the arena; ok is false where there is none, or no room.
+func (e *exportFrame) place(data []byte) (ptr uint32, ok bool) {
+	if !e.guest.arena.offered {
 		return 0, false
 	}
-	for _, s := range e.shared {
-		if string(s.data) == string(data) {
+	for i := range e.shared {
+		if s := &e.shared[i]; string(s.data) == string(data) {
 			return s.ptr, true
 		}
 	}
-	head, ok := memory.Read(a.address, 8)
-	if !ok {
+	r := &e.room
+	if r.head == nil {
+		*r = e.guest.arena.room(e.linear())
+	}
+	n := len(data)
+	if n > len(r.free) {
 		return 0, false
 	}
-	begin := (uint64(u32(head)) + arenaAlign - 1) &^ (arenaAlign - 1)
-	end := begin + uint64(len(data))
-	if end > uint64(u32(head[4:])) || end > math.MaxUint32 || begin == 0 || !memory.Write(uint32(begin), data) {
-		return 0, false
+	ptr = r.next
+	copy(r.free, data)
+	putU32(r.head, ptr+uint32(n))
+	taken := min((n+arenaAlign-1)&^(arenaAlign-1), len(r.free))
+	r.free, r.next = r.free[taken:], ptr+uint32(taken)
+	if n >= leastShared {
+		e.shared = append(e.shared, sharedBytes{data, ptr})
 	}
-	var next [4]byte
-	putU32(next[:], uint32(end))
-	if !memory.Write(a.address, next[:]) {
-		return 0, false
-	}
-	if len(data) >= leastShared {
-		e.shared = append(e.shared, sharedBytes{data, uint32(begin)})
-	}
-	return uint32(begin), true
+	return ptr, true
 }
 
 // sharedBytes are bytes that a call has placed.

@@ -33,12 +33,20 @@ type crossing struct {
 	args   [maxFlatParams + 1]uint64
 }
 
+// crossingOf makes what a call needs, where its frame does not have that.
+func crossingOf(frame Frame) *crossing {
+	if e, ok := frame.(*exportFrame); ok {
+		return e.crossing
+	}
+	return &crossing{}
+}
+
 // call lowers the parameters, calls, and lifts the result. lift is nil where there
 // is no result. An error that the other side answers is an *abi.Error, a value that
 // cannot cross is an *Error, anything else is an error of the frame.
 func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byte), lift func(*lifter, []byte)) error {
 	frame := c.Begin(ctx, f)
-	k := &crossing{}
+	k := crossingOf(frame)
 	w := &k.writer
 	// What cannot fail has no way to refuse a text.
 	w.mem, w.root, w.lossy = frame, callRoot(f), !f.fails

@@ -65,8 +65,20 @@ func (g *Guest) breakWith(err error) {
 
 // Begin begins a call of an export.
 func (g *Guest) Begin(ctx context.Context, f *Function) Frame {
-	return &exportFrame{ctx: ctx, guest: g, function: f, budget: g.limit}
+	c := &exportCall{}
+	c.frame = exportFrame{ctx: ctx, guest: g, function: f, budget: g.limit, crossing: &c.crossing, shared: c.shared[:0]}
+	return &c.frame
 }
+
+// exportCall is what a call of an export needs, in one allocation.
+type exportCall struct {
+	frame    exportFrame
+	crossing crossing
+	shared   [mostShared]sharedBytes
+}
+
+// mostShared is how many bags and other long bytes nearly all calls pass at the most.
+const mostShared = 4
 
 // exportFrame is one crossing between a host and an instance.
 type exportFrame struct {
@@ -75,8 +87,30 @@ type exportFrame struct {
 	function *Function
 	budget   uint64 // bytes that may still be lifted
 	stack    []uint64
+	crossing *crossing
 	// shared are bytes that are in the module's arena.
 	shared []sharedBytes
+	// memory and room are those of the module until it runs.
+	memory LinearMemory
+	room   arenaRoom
+}
+
+// linear is the module's memory.
+func (e *exportFrame) linear() LinearMemory {
+	if e.memory == nil {
+		e.memory = e.guest.instance.Memory()
+	}
+	return e.memory
+}
+
+// run calls an export, which may change where the memory is and what there is of it.
+func (e *exportFrame) run(export int, stack []uint64) error {
+	e.memory, e.room = nil, arenaRoom{}
+	err := e.guest.instance.Call(e.ctx, export, stack)
+	if err != nil {
+		e.guest.breakWith(err)
+	}
+	return err
 }
 
 func (e *exportFrame) Imported() bool { return false }
@@ -84,7 +118,7 @@ func (e *exportFrame) Imported() bool { return false }
 func (e *exportFrame) Codec() Codec { return e.guest.codec }
 
 func (e *exportFrame) View(ptr, n uint32) ([]byte, error) {
-	data, ok := e.guest.instance.Memory().Read(ptr, n)
+	data, ok := e.linear().Read(ptr, n)
 	if !ok {
 		return nil, ErrOutOfBounds
 	}
@@ -111,12 +145,11 @@ func (e *exportFrame) Store(data []byte, align uint32) (uint32, error) {
 	if err := e.guest.findArena(e.ctx); err != nil {
 		return 0, err
 	}
-	if ptr, ok := e.place(e.guest.instance.Memory(), data); ok {
+	if ptr, ok := e.place(data); ok {
 		return ptr, nil
 	}
 	stack := []uint64{0, 0, uint64(align), uint64(len(data))}
-	if err := e.guest.instance.Call(e.ctx, exportRealloc, stack); err != nil {
-		e.guest.breakWith(err)
+	if err := e.run(exportRealloc, stack); err != nil {
 		return 0, err
 	}
 	ptr := uint32(stack[0])
@@ -126,7 +159,7 @@ func (e *exportFrame) Store(data []byte, align uint32) (uint32, error) {
 func (e *exportFrame) write(ptr uint32, data []byte, align uint32) (err error) {
 	if ptr%align != 0 {
 		err = ErrMisaligned
-	} else if !e.guest.instance.Memory().Write(ptr, data) {
+	} else if !e.linear().Write(ptr, data) {
 		err = ErrOutOfBounds
 	} else {
 		return nil
@@ -140,8 +173,7 @@ func (e *exportFrame) Call(args []uint64) (uint64, error) {
 		return 0, err
 	}
 	e.stack = append(args, 0) // at least one for the result
-	if err := e.guest.instance.Call(e.ctx, exportOf(e.function), e.stack); err != nil {
-		e.guest.breakWith(err)
+	if err := e.run(exportOf(e.function), e.stack); err != nil {
 		return 0, err
 	}
 	return e.stack[0], nil
@@ -157,7 +189,5 @@ func (e *exportFrame) End(breach error) {
 	}
 	// stack[0] still is the result: what was lifted stays valid even if this fails,
 	// and a resource that was created must not get lost.
-	if err := e.guest.instance.Call(e.ctx, exportOf(e.function)+1, e.stack[:1]); err != nil {
-		e.guest.breakWith(err)
-	}
+	_ = e.run(exportOf(e.function)+1, e.stack[:1])
 }
