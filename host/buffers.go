@@ -9,18 +9,18 @@ type buffers struct{ idle sync.Pool }
 // requests are smaller.
 const keptBuffer = 1 << 20
 
-// take returns an empty buffer, or nil.
-func (b *buffers) take() []byte {
+// take returns an empty buffer, which may be nil.
+func (b *buffers) take() *[]byte {
 	if buffer, ok := b.idle.Get().(*[]byte); ok {
-		return *buffer
+		return buffer
 	}
-	return nil
+	return new([]byte)
 }
 
 // put takes a buffer that nobody reads any more.
-func (b *buffers) put(buffer []byte) {
-	if cap(buffer) > 0 && cap(buffer) <= keptBuffer {
-		buffer = buffer[:0]
-		b.idle.Put(&buffer)
+func (b *buffers) put(buffer *[]byte) {
+	if cap(*buffer) <= keptBuffer {
+		*buffer = (*buffer)[:0]
+		b.idle.Put(buffer)
 	}
 }

@@ -100,13 +100,13 @@ func passes(texts ...string) bool {
 func (p *Provider) crosses(bags ...property.Map) bool {
 	h := p.module.host
 	buffer := h.buffers.take()
-	defer func() { h.buffers.put(buffer) }()
+	defer h.buffers.put(buffer)
 	for _, bag := range bags {
-		data, err := guestcbor.Append(buffer[:0], bag)
+		data, err := guestcbor.Append((*buffer)[:0], bag)
 		if err != nil || len(data) > h.config.most.requestBytes {
 			return false
 		}
-		buffer = data
+		*buffer = data
 	}
 	return true
 }

@@ -81,6 +81,12 @@ func (r *running) isDue() bool {
 	return r.caller.Err() != nil || r.limited && time.Until(r.deadline) <= 0
 }
 
+// wasStopped tells whether somebody may have learned that soft has ended.
+func (r *running) wasStopped() bool {
+	w := r.watching.Load()
+	return w != nil && w.soft.Err() != nil || r.caller.Err() != nil
+}
+
 // seen answers what can be waited for, nil where nobody does and the call is not over.
 func (r *running) seen() *watch {
 	if w := r.watching.Load(); w != nil {

@@ -21,11 +21,15 @@ type callLimits struct {
 // of the call for which the instance is started.
 const methodStart = "start"
 
-// answering are the methods that ask, but do not work on resources.
-var answering = []string{
-	methodStart, "handshake", "get-schema", "get-mapping", "get-mappings",
-	"check-config", "diff-config", "check", "diff", "stream-close", "cancel",
-	"remediate", "analyze", "analyze-stack",
+// onlyAsks tells whether a method asks, and does not work on resources.
+func onlyAsks(method string) bool {
+	switch method {
+	case methodStart, "handshake", "get-schema", "get-mapping", "get-mappings",
+		"check-config", "diff-config", "check", "diff", "stream-close", "cancel",
+		"remediate", "analyze", "analyze-stack":
+		return true
+	}
+	return false
 }
 
 // WithCallTimeout bounds the time of calls of these methods, by their WIT names, or
@@ -81,12 +85,14 @@ func (c Config) withCalls(methods []string, set func(*callLimits)) Config {
 
 // limitsOf answers the limits of a method, all of them set.
 func (c *Config) limitsOf(method string) callLimits {
-	own, others := c.calls[method], c.calls[""]
 	l := callLimits{DefaultCallTimeout, DefaultFuel, DefaultHostCalls, DefaultRandomBytes}
-	if slices.Contains(answering, method) {
+	if onlyAsks(method) {
 		l.timeout, l.hostCalls = DefaultAnswerTimeout, DefaultAnswerHostCalls
 	}
-	for _, set := range []callLimits{others, own} {
+	if c.calls == nil {
+		return l
+	}
+	for _, set := range [...]callLimits{c.calls[""], c.calls[method]} {
 		if set.timeout > 0 {
 			l.timeout = set.timeout
 		}

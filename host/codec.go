@@ -23,7 +23,7 @@ type traffic struct {
 	// encodings: olds and news are often the same map, and what a guest answers is often
 	// what it was sent.
 	sent   []sentMap
-	buffer []byte
+	buffer *[]byte
 }
 
 type sentMap struct {
@@ -60,12 +60,12 @@ func (c codec) MarshalValue(v property.Value) ([]byte, error) {
 // append returns what encode appends to the call's buffer. What was appended before stays
 // as it is, even where the buffer has to be moved.
 func (c codec) append(encode func([]byte) ([]byte, error)) ([]byte, error) {
-	begin := len(c.traffic.buffer)
-	buffer, err := encode(c.traffic.buffer)
+	begin := len(*c.traffic.buffer)
+	buffer, err := encode(*c.traffic.buffer)
 	if err != nil {
 		return nil, err
 	}
-	c.traffic.buffer = buffer
+	*c.traffic.buffer = buffer
 	return buffer[begin:len(buffer):len(buffer)], nil
 }
 

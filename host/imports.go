@@ -89,15 +89,19 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 		}
 		guest.hostCalls++
 		// What the host does for the guest ends with the caller's context.
-		if err := i.Call(guest.call.soft(), guest.guest, &guest.imports, stack); err != nil {
+		if err := i.Call(guest.call.soft(), guest.guest, guest.grantedImports(), stack); err != nil {
 			panic(err)
 		}
 	}
 }
 
-// grantedImports is what the call that begins may use. A capability is added here.
-func (i *instance) grantedImports() canon.Imports {
-	imports := canon.Imports{
+// grantedImports is what the running call may use, which is made when it first uses
+// something. A capability is added here.
+func (i *instance) grantedImports() *canon.Imports {
+	if i.imports != nil {
+		return i.imports
+	}
+	i.imports = &canon.Imports{
 		Log:     guestLog{i},
 		Control: guestControl{i},
 		Files:   guestFiles{i.sandbox, i.used()},
@@ -107,10 +111,10 @@ func (i *instance) grantedImports() canon.Imports {
 		KV:      i.sandbox.guestKV(i.used()),
 		Monitor: i.call.monitor,
 	}
-	if imports.Monitor == nil {
-		imports.Monitor = deniedMonitor{}
+	if i.imports.Monitor == nil {
+		i.imports.Monitor = deniedMonitor{}
 	}
-	return imports
+	return i.imports
 }
 
 // guestControl tells a guest about its call.

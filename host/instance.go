@@ -38,7 +38,7 @@ type instance struct {
 	// call and ctx belong to the call that is being served.
 	call    *running
 	ctx     context.Context
-	imports canon.Imports
+	imports *canon.Imports // nil until it uses them
 
 	// generation and applied tell how far the instance is set up.
 	generation int
@@ -142,7 +142,6 @@ func (i *instance) begin(ctx context.Context) error {
 		}
 		i.exports = i.bare.exports
 		if len(s.variables) == 0 {
-			s.counters.count(func(c *Stats) { c.Calls++ })
 			s.counters.cost(methodStart, 0, &i.traffic)
 			return nil
 		}
@@ -269,9 +268,8 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 
 	i.call = r
 	i.ctx = r.hard()
-	i.imports = i.grantedImports()
 	i.listed = 0
-	i.tank.Begin(limits.fuel)
+	i.tank.Begin(limits.fuel, r.begun)
 	i.traffic.begin(&s.module.host.buffers)
 	err := do(r.soft())
 	if i.outgrows(r, err) {
@@ -285,10 +283,10 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 		s.ended(r, err)
 	}
 	i.output.end()
-	if r.soft().Err() != nil {
+	if r.wasStopped() {
 		i.spoiled = true
 	}
-	i.call, i.ctx, i.imports = nil, nil, canon.Imports{}
+	i.call, i.ctx, i.imports = nil, nil, nil
 	return err
 }
 
@@ -299,14 +297,14 @@ func (s *sandbox) enter(r *running) bool {
 	if s.closed {
 		return false
 	}
-	s.running[r] = struct{}{}
+	s.running.add(r)
 	return true
 }
 
 func (s *sandbox) leave(r *running) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.running, r)
+	s.running.remove(r)
 }
 
 func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil }

@@ -23,8 +23,9 @@ type running struct {
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
 
-	// caller is the caller's context.
+	// caller is the caller's context, and begun when the call began.
 	caller context.Context
+	begun  time.Time
 	// deadline is when the caller or, if limited is set, a limit ends soft; hard ends later
 	// by grace.
 	deadline time.Time
@@ -33,16 +34,39 @@ type running struct {
 	// watching is what soft and hard can be waited for by; nil while nobody does.
 	watching atomic.Pointer[watch]
 
-	// previous and next are in the list of a sandbox's calls.
-	previous, next *running
+	previous, next *running // in runningCalls
+}
+
+// runningCalls are the calls of a sandbox that are running.
+type runningCalls struct{ first *running }
+
+func (c *runningCalls) add(r *running) {
+	r.next = c.first
+	if r.next != nil {
+		r.next.previous = r
+	}
+	c.first = r
+}
+
+func (c *runningCalls) remove(r *running) {
+	if r.previous != nil {
+		r.previous.next = r.next
+	} else {
+		c.first = r.next
+	}
+	if r.next != nil {
+		r.next.previous = r.previous
+	}
+	r.previous, r.next = nil, nil
 }
 
 // begin begins a call with its limits. finish must be called.
 func begin(ctx context.Context, method string, limits callLimits, grace time.Duration) *running {
 	r := &running{
 		method: method, limits: limits, left: limits, assets: guestAssets{opener: abi.AssetsFrom(ctx)},
-		caller: ctx, deadline: time.Now().Add(limits.timeout), limited: true, grace: grace,
+		caller: ctx, begun: time.Now(), limited: true, grace: grace,
 	}
+	r.deadline = r.begun.Add(limits.timeout)
 	if method == "call" || method == "construct" {
 		r.monitor = abi.MonitorFrom(ctx)
 	}

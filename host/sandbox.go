@@ -43,7 +43,7 @@ type sandbox struct {
 	configured configured
 
 	mu      sync.Mutex
-	running map[*running]struct{}
+	running runningCalls
 	closed  bool
 	// open counts what still needs the files and connections: the sandbox itself, and
 	// its instances.
@@ -92,7 +92,7 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.http, s.how = newHTTPClient(grants.HTTP, m.host.config.roots), grants.HowToGrant
 	s.http.how = s.how
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
-	s.running, s.open = make(map[*running]struct{}), 1
+	s.open = 1
 	s.budget = m.host.budget
 	s.instances = newPool(instances, m.host.config.most.waitingCalls, s.budget, &m.host.idling.count)
 	most := &m.host.config.most
@@ -129,7 +129,7 @@ func (s *sandbox) end() bool {
 		return false
 	}
 	s.closed = true
-	for r := range s.running {
+	for r := s.running.first; r != nil; r = r.next {
 		r.end(errClosed)
 	}
 	s.mu.Unlock()
@@ -327,9 +327,8 @@ func (s *sandbox) waitAfterCrash(ctx context.Context) error {
 	return nil
 }
 
-// ended counts a call that has ended.
+// ended counts how a call has ended.
 func (s *sandbox) ended(r *running, err error) {
-	s.counters.count(func(c *Stats) { c.Calls++ })
 	switch {
 	case err == nil:
 		if r.method != methodStart {
@@ -356,7 +355,7 @@ func (s *sandbox) put(i *instance) {
 // they hold.
 func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.Context) error) error {
 	s.mu.Lock()
-	for r := range s.running {
+	for r := s.running.first; r != nil; r = r.next {
 		r.cancel(errCancelled)
 	}
 	s.mu.Unlock()

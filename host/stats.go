@@ -68,7 +68,9 @@ type counters struct {
 	whole *counters
 
 	mu    sync.Mutex
-	stats Stats
+	stats Stats // without Methods
+	// methods is what becomes of Stats.Methods.
+	methods map[string]*MethodStats
 }
 
 func (c *counters) count(change func(*Stats)) {
@@ -88,38 +90,54 @@ func (c *counters) failed(reason Failure) {
 	})
 }
 
-// cost counts a call that has ended.
+// cost counts a call that has ended, and what it has cost.
 func (c *counters) cost(method string, fuel uint64, t *traffic) {
 	in, out := t.in.Swap(0), t.out.Swap(0)
-	c.countMethod(method, func(m *MethodStats) {
+	for ; c != nil; c = c.whole {
+		c.mu.Lock()
+		c.stats.Calls++
+		m := c.method(method)
 		m.Calls++
 		m.Fuel += fuel
 		m.BytesIn += in
 		m.BytesOut += out
-	})
+		c.mu.Unlock()
+	}
 }
 
 // answeredBySchema counts a call that no guest has served.
 func (c *counters) answeredBySchema(method string) {
-	c.countMethod(method, func(m *MethodStats) { m.BySchema++ })
+	for ; c != nil; c = c.whole {
+		c.mu.Lock()
+		c.method(method).BySchema++
+		c.mu.Unlock()
+	}
 }
 
-func (c *counters) countMethod(method string, change func(*MethodStats)) {
-	c.count(func(s *Stats) {
-		if s.Methods == nil {
-			s.Methods = make(map[string]MethodStats)
+// method is what the calls of a method have cost. The caller holds the lock.
+func (c *counters) method(name string) *MethodStats {
+	m := c.methods[name]
+	if m == nil {
+		if c.methods == nil {
+			c.methods = make(map[string]*MethodStats)
 		}
-		m := s.Methods[method]
-		change(&m)
-		s.Methods[method] = m
-	})
+		m = &MethodStats{}
+		c.methods[name] = m
+	}
+	return m
 }
 
 func (c *counters) read() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stats := c.stats
-	stats.Failures, stats.Methods = maps.Clone(stats.Failures), maps.Clone(stats.Methods)
+	stats.Failures = maps.Clone(stats.Failures)
+	if len(c.methods) > 0 {
+		stats.Methods = make(map[string]MethodStats, len(c.methods))
+	}
+	for name, m := range c.methods {
+		stats.Methods[name] = *m
+	}
 	return stats
 }
 

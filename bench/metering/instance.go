@@ -52,7 +52,7 @@ func start(ctx context.Context, wasm []byte, v variant) (*instance, error) {
 	if err := i.imports(ctx, runtime); err != nil {
 		return nil, err
 	}
-	i.tank.Begin(math.MaxInt64)
+	i.tank.Begin(math.MaxInt64, time.Now())
 	config := wazero.NewModuleConfig().WithStartFunctions("_initialize").WithRandSource(rand.Reader).WithSysNanotime().WithSysWalltime()
 	var err error
 	if i.module, err = runtime.InstantiateWithConfig(ctx, wasm, config); err != nil {
@@ -122,7 +122,7 @@ func (i *instance) call(ctx context.Context, name string, args ...uint64) error 
 	if function == nil {
 		return fmt.Errorf("the module has no function %s", name)
 	}
-	i.tank.Begin(math.MaxInt64)
+	i.tank.Begin(math.MaxInt64, time.Now())
 	_, err := function.Call(ctx, args...)
 	return err
 }

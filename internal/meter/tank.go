@@ -46,15 +46,15 @@ func (t *Tank) Connect(instance api.Module) {
 	t.fuel, _ = instance.ExportedGlobal(Fuel).(api.MutableGlobal)
 }
 
-// Begin begins a call that may use so much fuel. The tank is emptied, so that the call
-// asks for fuel where it first has to.
-func (t *Tank) Begin(limit uint64) {
+// Begin begins a call that may use so much fuel, with a slice's worth of it: most calls need
+// not ask for more. A start, which has no connection yet, asks where it first has to.
+func (t *Tank) Begin(limit uint64, now time.Time) {
 	t.used, t.limit, t.granted = 0, limit, 0
-	if t.fuel != nil {
-		t.fuel.Set(0)
-	}
 	if t.quantum == 0 {
 		t.quantum = firstQuantum
+	}
+	if t.fuel != nil {
+		t.fuel.Set(uint64(t.grant(now)))
 	}
 }
 
@@ -83,9 +83,13 @@ func (t *Tank) Refill(left int64, now time.Time) (granted int64, err error) {
 		now = time.Now()
 		t.yielded = now
 	}
+	return t.grant(now), nil
+}
+
+func (t *Tank) grant(now time.Time) int64 {
 	t.filled = now
 	t.granted = int64(min(uint64(t.quantum), t.limit-t.used))
-	return t.granted, nil
+	return t.granted
 }
 
 // adapt sets the quantum so that it lasts for a slice. One step is at most a factor of

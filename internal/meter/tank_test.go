@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero/api"
 )
 
 func TestTheQuantumLastsForASlice(t *testing.T) {
@@ -19,8 +20,8 @@ func TestTheQuantumLastsForASlice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tank Tank
-			tank.Begin(1 << 40)
 			now := time.Now()
+			tank.Begin(1<<40, now)
 			granted := int64(0)
 			for range 20 {
 				now = now.Add(time.Duration(granted) * c.lasts)
@@ -36,8 +37,8 @@ func TestTheQuantumLastsForASlice(t *testing.T) {
 
 func TestATankIsNeverOverdrawn(t *testing.T) {
 	var tank Tank
-	tank.Begin(firstQuantum + 10)
 	now := time.Now()
+	tank.Begin(firstQuantum+10, now)
 	granted, err := tank.Refill(0, now)
 	require.NoError(t, err)
 	require.EqualValues(t, firstQuantum, granted)
@@ -52,8 +53,36 @@ func TestATankIsNeverOverdrawn(t *testing.T) {
 	require.ErrorAs(t, err, &spent)
 	require.Equal(t, &SpentError{firstQuantum + 10}, spent)
 
-	tank.Begin(5)
+	tank.Begin(5, now)
 	granted, err = tank.Refill(0, now)
 	require.NoError(t, err, "the next call has its own")
 	require.EqualValues(t, 5, granted)
+}
+
+// gauge is the fuel of an instance.
+type gauge struct {
+	api.MutableGlobal
+	left uint64
+}
+
+func (g *gauge) Get() uint64  { return g.left }
+func (g *gauge) Set(v uint64) { g.left = v }
+
+// A call begins with fuel, none of which is left to the next one, and none beyond its limit.
+func TestACallBeginsWithFuel(t *testing.T) {
+	fuel := &gauge{left: 3}
+	tank, now := Tank{fuel: fuel}, time.Now()
+	tank.Begin(1<<40, now)
+	require.EqualValues(t, firstQuantum, fuel.left)
+	require.Zero(t, tank.Used())
+	fuel.left -= 7
+	require.EqualValues(t, 7, tank.Used())
+
+	tank.Begin(5, now)
+	require.EqualValues(t, 5, fuel.left)
+	require.Zero(t, tank.Used())
+	granted, err := tank.Refill(-1, now)
+	require.Equal(t, &SpentError{5}, err)
+	require.Zero(t, granted)
+	require.EqualValues(t, 6, tank.used)
 }
