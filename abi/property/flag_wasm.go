@@ -5,3 +5,6 @@ type flag bool
 
 func (f *flag) set()        { *f = true }
 func (f *flag) isSet() bool { return bool(*f) }
+
+// ready reports whether the entries are there.
+func (o *object) ready() bool { return o.entries != nil }

@@ -2,6 +2,7 @@ package property_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,26 @@ func TestMapOrder(t *testing.T) {
 	require.Equal(t, Of(4), m.Get("c"), "the last of equal keys is taken")
 	require.Equal(t, property.Null, m.Get("x"))
 	require.False(t, m.Has("x"))
+}
+
+// TestMapFindsItsKeys: in a map of any size each key is found, and none that lies between.
+func TestMapFindsItsKeys(t *testing.T) {
+	for size := range 40 {
+		entries := make([]property.Entry, size)
+		for i := range entries {
+			entries[i] = property.Entry{Key: strings.Repeat("k", i/4) + string(rune('b'+2*(i%4))), Value: Of(i)}
+		}
+		m := property.NewMap(slices.Clone(entries)...)
+		for i, e := range entries {
+			v, ok := m.Lookup(e.Key)
+			require.True(t, ok, "%s of %d", e.Key, size)
+			require.Equal(t, Of(i), v)
+			last := len(e.Key) - 1
+			require.False(t, m.Has(e.Key[:last]+string(e.Key[last]-1)), "before %s of %d", e.Key, size)
+			require.False(t, m.Has(e.Key[:last]+string(e.Key[last]+1)), "after %s of %d", e.Key, size)
+			require.Equal(t, size+1, m.With(e.Key[:last]+string(e.Key[last]+1), Of("new")).Len())
+		}
+	}
 }
 
 func TestMapIsImmutable(t *testing.T) {

@@ -2,20 +2,13 @@ package property_test
 
 import (
 	"cmp"
-	"context"
-	"os"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 // Guests have functions of their own for texts, which do what those of Go do.
@@ -29,7 +22,7 @@ func TestTexts(t *testing.T) {
 		same := strings.Repeat("x", n)
 		texts = append(texts, same, same+"a", same+"é"+same)
 	}
-	g := guestOfTexts(t)
+	g := newGuest(t)
 	for _, a := range texts {
 		for _, b := range texts {
 			requireTexts(t, g, a, b)
@@ -43,15 +36,15 @@ func FuzzTexts(f *testing.F) {
 	f.Add("one text of more than thirty-two bytes", "one text of more than thirty-two Bytes")
 	f.Add("größer", "gr\xf6\xdfer")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if len(a)+len(b) <= pageSize {
-			requireTexts(t, guestOfTexts(t), a, b)
+		if len(a)+len(b) <= room {
+			requireTexts(t, newGuest(t), a, b)
 		}
 	})
 }
 
 // requireTexts holds what the functions say of two texts, here and in a guest, to what
 // those of Go say.
-func requireTexts(t *testing.T, g *textGuest, a, b string) {
+func requireTexts(t *testing.T, g *guest, a, b string) {
 	equal, order, valid := a == b, strings.Compare(a, b), utf8.ValidString(a)
 	require.Equal(t, equal, property.EqualText(a, strings.Clone(b)), "%q and %q", a, b)
 	require.Equal(t, order, cmp.Compare(property.CompareText(a, strings.Clone(b)), 0), "%q and %q", a, b)
@@ -69,50 +62,3 @@ func requireTexts(t *testing.T, g *textGuest, a, b string) {
 		require.Equal(t, valid, g.call(t, "valid", p, uint64(len(a))) == 1, "%q", a)
 	}
 }
-
-// textGuest is an instance of testdata/texts, and end the end of its memory, of which the
-// last page is not its own.
-type textGuest struct {
-	module api.Module
-	memory api.Memory
-	end    uint32
-}
-
-// pageSize is that of WebAssembly's memory, in bytes.
-const pageSize = 1 << 16
-
-func (g *textGuest) call(t *testing.T, function string, args ...uint64) int32 {
-	answer, err := g.module.ExportedFunction(function).Call(context.Background(), args...)
-	require.NoError(t, err)
-	return int32(answer[0])
-}
-
-func guestOfTexts(t *testing.T) *textGuest {
-	g, err := buildTexts()
-	require.NoError(t, err)
-	return g
-}
-
-// buildTexts builds the guest once for all tests.
-var buildTexts = sync.OnceValues(func() (*textGuest, error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "husk-texts")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	wasm, err := (&gobuild.Builder{Dir: dir}).Build(ctx, "testdata/texts")
-	if err != nil {
-		return nil, err
-	}
-	runtime := wazero.NewRuntime(ctx)
-	if _, err := wasi_snapshot_preview1.Instantiate(ctx, runtime); err != nil {
-		return nil, err
-	}
-	module, err := runtime.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithStartFunctions("_initialize"))
-	if err != nil {
-		return nil, err
-	}
-	module.Memory().Grow(1)
-	return &textGuest{module, module.Memory(), module.Memory().Size()}, nil
-})

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -91,9 +90,16 @@ func (c *checker) leave() { c.path = c.path[:len(c.path)-1] }
 func (c *checker) object(o *Object, given property.Map) (checked property.Map, same bool) {
 	entries := given.Entries()
 	var changed []property.Entry // those so far; nil while they are the given ones
+	var there uint64             // a bit for each of the first 64 properties that is given and not null
 	for i := range entries {
 		name, value := entries[i].Key, &entries[i].Value
-		p := o.Property(name)
+		var p *Property
+		if at := o.at(name); at >= 0 {
+			p = &o.Properties[at]
+			if property.KindIn(property.PlainIn(value)) != property.KindNull {
+				there |= 1 << at
+			}
+		}
 		if p != nil && c.fits(p, value) {
 			if changed != nil {
 				changed = append(changed, entries[i])
@@ -114,6 +120,9 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 		}
 	}
 	for i := range o.Properties {
+		if there&(1<<i) != 0 {
+			continue
+		}
 		p := &o.Properties[i]
 		if !p.HasDefault() && (!p.Required || c.answered) || !given.Get(p.Name).Plain().IsNull() {
 			continue
@@ -143,30 +152,39 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 // of which nothing is looked into, and within bounds. Guests check thousands of them.
 func (c *checker) fits(p *Property, v *property.Value) bool {
 	fits := false
+	given := property.KindIn(v)
 	switch t := p.Type; t.Kind {
 	case KindString:
-		fits = v.Kind() == property.KindString
+		fits = given == property.KindString
 	case KindBool:
-		fits = v.Kind() == property.KindBool
+		fits = given == property.KindBool
 	case KindNumber:
-		fits = v.Kind() == property.KindNumber
+		fits = given == property.KindNumber
 	case KindInteger:
-		fits = v.Kind() == property.KindNumber && v.IsInteger()
+		_, fits = property.IntegerIn(v)
 	case KindMap:
-		fits = t.Element.Kind == KindAny && v.Kind() == property.KindObject
+		fits = t.Element.Kind == KindAny && given == property.KindObject
 	case KindArray:
-		fits = t.Element.Kind == KindAny && v.Kind() == property.KindArray
+		fits = t.Element.Kind == KindAny && given == property.KindArray
 	}
 	return fits && !p.Secret && (c.answered || p.allows(v))
 }
 
 // allows tells what checker.bounds notes.
 func (p *Property) allows(v *property.Value) bool {
-	if len(p.OneOf) > 0 && !slices.ContainsFunc(p.OneOf, func(one property.Value) bool { return sameScalar(one, *v) }) ||
-		!p.Const.IsNull() && !sameScalar(p.Const, *v) {
+	if len(p.OneOf) > 0 {
+		one := 0
+		for one < len(p.OneOf) && !sameScalar(&p.OneOf[one], v) {
+			one++
+		}
+		if one == len(p.OneOf) {
+			return false
+		}
+	}
+	if property.KindIn(&p.Const) != property.KindNull && !sameScalar(&p.Const, v) {
 		return false
 	}
-	f, ok := v.AsNumber()
+	f, ok := property.NumberIn(v)
 	return !ok || (p.Minimum == nil || f >= *p.Minimum) && (p.Maximum == nil || f <= *p.Maximum)
 }
 
@@ -204,7 +222,7 @@ func (c *checker) bounds(p *Property, v property.Value) {
 	if v.IsUnknown() {
 		return
 	}
-	if !p.Const.IsNull() && !sameScalar(p.Const, v) {
+	if !p.Const.IsNull() && !sameScalar(&p.Const, &v) {
 		c.fail("must be " + values([]property.Value{p.Const}))
 	}
 	if len(p.OneOf) > 0 {

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -158,6 +159,42 @@ func TestCheckRefuses(t *testing.T) {
 			_, failed := petInputs().Check(test.inputs)
 			require.Equal(t, test.fails, failed)
 		})
+	}
+}
+
+// TestCheckOfManyProperties: of any number of properties, each is found, defaulted where it
+// is not given or null, and missed where it has no default.
+func TestCheckOfManyProperties(t *testing.T) {
+	for _, n := range []int{1, 7, 8, 9, 40, 63, 64, 65, 100} {
+		var o schema.Object
+		given, want := map[string]property.Value{}, map[string]property.Value{}
+		for i := range n {
+			name := fmt.Sprintf("property%03d", i)
+			p := schema.Property{Name: name, Type: typ(schema.KindInteger), Required: true}
+			want[name] = val(i)
+			switch i % 3 {
+			case 0:
+				given[name] = val(i)
+			case 1:
+				p.Default = val(i)
+			case 2:
+				p.Default, given[name] = val(i), property.Null
+			}
+			o.Properties = append(o.Properties, p)
+		}
+		checked, failed := o.Check(property.MapOf(given))
+		require.Empty(t, failed)
+		require.Equal(t, property.MapOf(want), checked)
+		for i := range n {
+			require.Same(t, &o.Properties[i], o.Property(o.Properties[i].Name))
+		}
+		require.Nil(t, o.Property("property"))
+
+		last := o.Properties[n-1].Name
+		o.Properties[n-1].Default = property.Null
+		delete(given, last)
+		_, failed = o.Check(property.MapOf(given))
+		require.Equal(t, failures(last, "required property is missing; expected integer"), failed)
 	}
 }
 

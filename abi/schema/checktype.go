@@ -215,7 +215,7 @@ func (o *Object) marks(m property.Map) bool {
 	found := false
 	for i := range o.Properties {
 		if p := &o.Properties[i]; !p.Const.IsNull() {
-			if !sameScalar(p.Const, m.Get(p.Name).Plain()) {
+			if v := m.Get(p.Name).Plain(); !sameScalar(&p.Const, &v) {
 				return false
 			}
 			found = true
@@ -225,8 +225,8 @@ func (o *Object) marks(m property.Map) bool {
 }
 
 func (c *checker) member(allowed []property.Value, v property.Value) {
-	for _, a := range allowed {
-		if sameScalar(a, v) {
+	for i := range allowed {
+		if sameScalar(&allowed[i], &v) {
 			return
 		}
 	}
@@ -257,23 +257,23 @@ func coerce(t *Type, v property.Value) property.Value {
 	return v
 }
 
-func sameScalar(a, b property.Value) bool {
-	if a.Kind() != b.Kind() {
+func sameScalar(a, b *property.Value) bool {
+	if property.KindIn(a) != property.KindIn(b) {
 		return false
 	}
-	switch a.Kind() {
+	switch property.KindIn(a) {
 	case property.KindBool:
-		x, _ := a.AsBool()
-		y, _ := b.AsBool()
+		x, _ := property.BoolIn(a)
+		y, _ := property.BoolIn(b)
 		return x == y
 	case property.KindNumber:
-		x, _ := a.AsNumber()
-		y, _ := b.AsNumber()
+		x, _ := property.NumberIn(a)
+		y, _ := property.NumberIn(b)
 		return x == y
 	case property.KindString:
-		x, _ := a.AsString()
-		y, _ := b.AsString()
-		return x == y
+		x, _ := property.StringIn(a)
+		y, _ := property.StringIn(b)
+		return property.EqualText(x, y)
 	}
 	return false
 }

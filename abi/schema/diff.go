@@ -33,7 +33,7 @@ func (p *Package) DiffConfig(request abi.DiffRequest) (abi.DiffResponse, error) 
 }
 
 func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, error) {
-	d := differ{path: make(property.Path, 0, firstDepth)}
+	var d differ
 	for _, text := range request.IgnoreChanges {
 		path, err := property.ParsePath(text)
 		if err != nil {
@@ -115,6 +115,13 @@ type differ struct {
 	replaces bool
 }
 
+func (d *differ) enter(s property.Segment) {
+	if d.path == nil {
+		d.path = make(property.Path, 0, firstDepth)
+	}
+	d.path = append(d.path, s)
+}
+
 type change uint8
 
 const (
@@ -155,7 +162,7 @@ func (d *differ) property(p *Property, old, oldInput, input property.Value, repl
 	if old.Plain().IsNull() && p.HasDefault() && input.Plain().Equal(p.Default) {
 		return
 	}
-	d.path = append(d.path, property.Key(p.Name))
+	d.enter(property.Key(p.Name))
 	d.value(p.Type, old, oldInput, input, replace || p.Replace, inputDiff)
 	d.path = d.path[:len(d.path)-1]
 }
@@ -197,7 +204,7 @@ func (d *differ) value(t *Type, old, oldInput, input property.Value, replace, in
 
 func (d *differ) array(t *Type, old, oldInputs, elements []property.Value, replace, inputDiff bool) {
 	for i := range max(len(old), len(elements)) {
-		d.path = append(d.path, property.Index(i))
+		d.enter(property.Index(i))
 		switch {
 		case i >= len(elements):
 			d.record(removed, replace, inputDiff)
@@ -227,7 +234,7 @@ func (d *differ) object(t *Type, old, oldInputs, m property.Map, replace, inputD
 			d.property(p, old.Get(k), oldInputs.Get(k), m.Get(k), replace, inputDiff)
 			continue
 		}
-		d.path = append(d.path, property.Key(k))
+		d.enter(property.Key(k))
 		d.value(t.element(), old.Get(k), oldInputs.Get(k), m.Get(k), replace, inputDiff)
 		d.path = d.path[:len(d.path)-1]
 	}

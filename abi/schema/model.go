@@ -240,20 +240,36 @@ func (t *Type) Equal(u *Type) bool {
 
 // Property returns the property of that name, nil where there is none.
 func (o *Object) Property(name string) *Property {
+	if at := o.at(name); at >= 0 {
+		return &o.Properties[at]
+	}
+	return nil
+}
+
+// fewProperties is how many properties are looked at one by one: most names differ in
+// length.
+const fewProperties = 8
+
+// at returns where the property of that name is, -1 where there is none.
+func (o *Object) at(name string) int {
 	low, high := 0, len(o.Properties)
-	for low < high { // package slices would copy each property that it looks at
+	for high-low > fewProperties { // package slices would copy each property that it looks at
 		middle := int(uint(low+high) >> 1)
-		p := &o.Properties[middle]
-		switch order := property.CompareText(p.Name, name); {
+		switch order := property.CompareText(o.Properties[middle].Name, name); {
 		case order == 0:
-			return p
+			return middle
 		case order < 0:
 			low = middle + 1
 		default:
 			high = middle
 		}
 	}
-	return nil
+	for ; low < high; low++ {
+		if property.EqualText(o.Properties[low].Name, name) {
+			return low
+		}
+	}
+	return -1
 }
 
 // Names returns the names of the properties in alphabetical order.
@@ -266,4 +282,4 @@ func (o *Object) Names() []string {
 }
 
 // HasDefault reports whether an input that is not given has a value all the same.
-func (p *Property) HasDefault() bool { return !p.Default.IsNull() }
+func (p *Property) HasDefault() bool { return property.KindIn(&p.Default) != property.KindNull }

@@ -115,28 +115,33 @@ func openEntries(in string, pos, n int) (entries []property.Entry, end int) {
 			return nil, end
 		}
 		e.Key = in[begin:end]
-		if pos = openValue(in, end, &e.Value); pos < 0 {
+		if pos = end; pos < len(in) {
+			begin = pos + 1
+			if size := uint(in[pos]) - majorText; size < 24 && size <= uint(len(in)-begin) {
+				pos = begin + int(size)
+				property.PutString(&e.Value, in[begin:pos])
+				continue
+			}
+		}
+		if pos = openValue(in, pos, &e.Value); pos < 0 {
 			return nil, pos
 		}
 	}
 	return entries, pos
 }
 
-// openValue reads a value.
-func openValue(in string, pos int, dst *property.Value) (end int) {
+// openValue reads a value and puts it into null.
+func openValue(in string, pos int, null *property.Value) (end int) {
 	if pos >= len(in) {
 		return truncated
 	}
 	b := in[pos]
 	switch b & 0xe0 {
 	case majorText:
-		begin := pos + 1
-		if size := int(b & 0x1f); size < 24 && size <= len(in)-begin {
-			end = begin + size
-		} else if begin, end = textOf(in, pos); end < 0 {
-			return end
+		begin, end := textOf(in, pos)
+		if end >= 0 {
+			property.PutString(null, in[begin:end])
 		}
-		*dst = property.String(in[begin:end])
 		return end
 	case majorArray, majorMap:
 		if end = extent(in, pos); end < 0 {
@@ -144,25 +149,25 @@ func openValue(in string, pos int, dst *property.Value) (end int) {
 		}
 		n, _ := headOf(in, pos)
 		if b&0xe0 == majorArray {
-			*dst = property.EncodedArray(in[pos:end], n, opens{})
+			*null = property.EncodedArray(in[pos:end], n, opens{})
 		} else {
-			*dst = property.Object(property.EncodedMap(in[pos:end], n, opens{}))
+			property.PutObject(null, property.EncodedMap(in[pos:end], n, opens{}))
 		}
 		return end
 	case majorTag:
-		return openTagged(in, pos, dst)
+		return openTagged(in, pos, null)
 	}
 	switch {
 	case b == simpleFloat16 && len(in)-pos > 2:
-		*dst = property.Number(floatOfHalf(uint16(in[pos+1])<<8 | uint16(in[pos+2])))
+		property.PutNumber(null, floatOfHalf(uint16(in[pos+1])<<8|uint16(in[pos+2])))
 		return pos + 3
 	case b == simpleTrue || b == simpleFalse:
-		*dst = property.Bool(b == simpleTrue)
+		*null = property.Bool(b == simpleTrue)
 		return pos + 1
 	case b == simpleNull:
 		return pos + 1
 	}
-	return openTagged(in, pos, dst)
+	return openTagged(in, pos, null)
 }
 
 // openTagged reads a value as Unmarshal does, but for the arrays and objects in it.
@@ -194,49 +199,6 @@ func (opens) Entries(encoding string) []property.Entry {
 	n, pos := headOf(encoding, 0)
 	entries, _ := openEntries(encoding, pos, n)
 	return entries
-}
-
-// extent returns where the data item at pos ends.
-func extent(in string, pos int) (end int) {
-	for unread := 1; unread > 0; unread-- {
-		if pos >= len(in) {
-			return truncated
-		}
-		b := in[pos]
-		pos++
-		n := int(b & 0x1f)
-		switch {
-		case n < 24:
-		case n == 24 && pos < len(in):
-			n = int(in[pos])
-			pos++
-		default:
-			if n, pos = headOf(in, pos-1); pos < 0 {
-				return pos
-			}
-		}
-		if b >= majorTag { // other simple values, and floats, have no more than their head
-			if b < majorSimple {
-				unread++
-			}
-			continue
-		}
-		if b < majorBytes {
-			continue
-		}
-		if n > len(in)-pos { // items take a byte at least
-			return truncated
-		}
-		switch b & 0xe0 {
-		case majorArray:
-			unread += n
-		case majorMap:
-			unread += 2 * n
-		default:
-			pos += n
-		}
-	}
-	return pos
 }
 
 // measure returns how many data items an encoding has, and how many levels.

@@ -34,7 +34,9 @@ func (c *codec) Unmarshal(data []byte) (property.Map, error) {
 	return m, err
 }
 
-func (c *codec) UnmarshalValue(data []byte) (property.Value, error) { return guestcbor.OpenTrustedValue(data) }
+func (c *codec) UnmarshalValue(data []byte) (property.Value, error) {
+	return guestcbor.OpenTrustedValue(data)
+}
 
 func (c *codec) Marshal(m property.Map) ([]byte, error) {
 	if encoding, ok := m.Encoding(); ok {

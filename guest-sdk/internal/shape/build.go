@@ -144,10 +144,15 @@ func (b *Builder) field(s *Shape, in reflect.Type, f reflect.StructField, tag *t
 		s.autoname, s.longest = tag.name, tag.longest
 	}
 	s.Object.Properties = Insert(s.Object.Properties, at, p)
-	s.fields = Insert(s.fields, at, field{
+	added := field{
 		name: tag.name, offset: offset + f.Offset, shape: fs, secret: tag.secret,
 		optional: !p.Required && !p.HasDefault(),
+	}
+	s.fields = Insert(s.fields, at, added)
+	at, _ = slices.BinarySearchFunc(s.encoded, tag.name, func(f field, name string) int {
+		return property.CompareKeys(f.name, name)
 	})
+	s.encoded = Insert(s.encoded, at, added)
 	return nil
 }
 

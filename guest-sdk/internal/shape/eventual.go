@@ -28,7 +28,7 @@ func (l *loader) output(s *Shape, v property.Value, target unsafe.Pointer) {
 	}
 	switch {
 	case s.kind != kindEventual:
-		l.value(s, v.Plain(), target)
+		l.value(s, property.PlainIn(&v), target)
 	case len(l.around) > 0:
 		*(**eventual.Cell)(target) = eventual.Of(property.OutputOf(property.Output{Value: v, Dependencies: l.around}))
 	default:

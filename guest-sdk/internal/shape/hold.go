@@ -13,21 +13,38 @@ func (s *Shape) Holds(m property.Map, source unsafe.Pointer) bool {
 	if s.kind == kindProperties {
 		return (*property.Map)(source).Equal(m)
 	}
-	for i := range s.fields {
-		f := &s.fields[i]
-		if !f.shape.holds(m.Get(f.name), unsafe.Add(source, f.offset)) {
+	entries := m.Entries()
+	var null property.Value
+	j := 0
+	for i := range s.encoded {
+		f := &s.encoded[i]
+		v := &null
+		for ; j < len(entries); j++ { // both are in one order
+			e := &entries[j]
+			order := property.CompareKeys(e.Key, f.name)
+			if order > 0 {
+				break
+			}
+			if order == 0 {
+				v = &e.Value
+				j++
+				break
+			}
+		}
+		if !f.shape.holds(v, unsafe.Add(source, f.offset)) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *Shape) holds(v property.Value, source unsafe.Pointer) bool {
+func (s *Shape) holds(v *property.Value, source unsafe.Pointer) bool {
 	if s.kind == kindValue {
-		return (*property.Value)(source).Equal(v)
+		return (*property.Value)(source).Equal(*v)
 	}
-	v = v.Plain()
-	absent := v.IsNull() || v.IsUnknown()
+	v = property.PlainIn(v)
+	given := property.KindIn(v)
+	absent := given == property.KindNull || given == property.KindUnknown
 	switch s.kind {
 	case kindPointer:
 		p := *(*unsafe.Pointer)(source)
@@ -36,16 +53,16 @@ func (s *Shape) holds(v property.Value, source unsafe.Pointer) bool {
 		}
 		return s.element.holds(v, p)
 	case kindBool:
-		b, _ := v.AsBool()
+		b, _ := property.BoolIn(v)
 		return *(*bool)(source) == b
 	case kindString:
-		text, _ := v.AsString()
-		return *(*string)(source) == text
+		text, _ := property.StringIn(v)
+		return property.EqualText(*(*string)(source), text)
 	case kindFloat32:
-		f, _ := v.AsNumber()
+		f, _ := property.NumberIn(v)
 		return *(*float32)(source) == float32(f)
 	case kindFloat64:
-		f, _ := v.AsNumber()
+		f, _ := property.NumberIn(v)
 		return *(*float64)(source) == f
 	case kindSlice:
 		header := *(*sliceHeader)(source)
@@ -57,26 +74,26 @@ func (s *Shape) holds(v property.Value, source unsafe.Pointer) bool {
 			return false
 		}
 		for i := range elements {
-			if !s.element.holds(elements[i], unsafe.Add(header.data, uintptr(i)*s.element.size)) {
+			if !s.element.holds(&elements[i], unsafe.Add(header.data, uintptr(i)*s.element.size)) {
 				return false
 			}
 		}
 		return true
 	case kindStruct, kindProperties:
-		m, _ := v.AsObject()
+		m, _ := property.ObjectIn(v)
 		return s.Holds(m, source)
 	case kindMap:
 		if absent || *(*unsafe.Pointer)(source) == nil {
 			return absent && *(*unsafe.Pointer)(source) == nil
 		}
-		m, ok := v.AsObject()
+		m, ok := property.ObjectIn(v)
 		return ok && s.element.holdsAll(m, source)
 	case kindAsset, kindArchive, kindReference:
 		st := storer{given: true}
-		return !absent && st.value(s, source).EqualContents(v)
+		return !absent && st.value(s, source).EqualContents(*v)
 	case kindEventual:
 		return false
 	}
-	f, _ := v.AsNumber()
+	f, _ := property.NumberIn(v)
 	return float64(s.integerAt(source)) == f
 }

@@ -52,30 +52,49 @@ func (l *loader) failedAt(s property.Segment) bool {
 }
 
 func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
-	for i := range s.fields {
-		f := &s.fields[i]
-		v, ok := m.Lookup(f.name)
-		if !ok {
+	entries := m.Entries()
+	for i, j := 0, 0; i < len(s.encoded) && j < len(entries); {
+		f, e := &s.encoded[i], &entries[j]
+		order := property.CompareKeys(f.name, e.Key) // both are in one order
+		if order < 0 {
+			i++
 			continue
 		}
-		l.value(f.shape, v, unsafe.Add(target, f.offset))
-		if l.failedAt(property.Key(f.name)) {
+		j++
+		if order > 0 {
+			continue
+		}
+		i++
+		at := unsafe.Add(target, f.offset)
+		if f.shape.kind == kindString { // as most are: it needs no call
+			if text, ok := property.StringIn(&e.Value); ok {
+				*(*string)(at) = text
+				continue
+			}
+		}
+		l.value(f.shape, &e.Value, at)
+		if l.err != nil {
+			l.failedAt(property.Key(f.name))
 			return
 		}
 	}
 }
 
-func (l *loader) value(s *Shape, v property.Value, target unsafe.Pointer) {
+func (l *loader) value(s *Shape, v *property.Value, target unsafe.Pointer) {
+	given := property.KindIn(v)
 	if s.kind == kindValue {
-		*(*property.Value)(target) = v // with its secrets and unknowns
+		*(*property.Value)(target) = *v // with its secrets and unknowns
 		return
 	}
-	if s.kind == kindEventual || v.Kind() == property.KindOutput {
-		l.output(s, v, target)
+	if s.kind == kindEventual || given == property.KindOutput {
+		l.output(s, *v, target)
 		return
 	}
-	v = v.Plain()
-	if v.IsNull() || v.IsUnknown() {
+	if given == property.KindSecret {
+		v = property.PlainIn(v)
+		given = property.KindIn(v)
+	}
+	if given == property.KindNull || given == property.KindUnknown {
 		return
 	}
 	ok := true
@@ -85,15 +104,15 @@ func (l *loader) value(s *Shape, v property.Value, target unsafe.Pointer) {
 		l.value(s.element, v, p)
 		*(*unsafe.Pointer)(target) = p
 	case kindBool:
-		*(*bool)(target), ok = v.AsBool()
+		*(*bool)(target), ok = property.BoolIn(v)
 	case kindString:
-		*(*string)(target), ok = v.AsString()
+		*(*string)(target), ok = property.StringIn(v)
 	case kindFloat32:
 		var f float64
-		f, ok = v.AsNumber()
+		f, ok = property.NumberIn(v)
 		*(*float32)(target) = float32(f)
 	case kindFloat64:
-		*(*float64)(target), ok = v.AsNumber()
+		*(*float64)(target), ok = property.NumberIn(v)
 	case kindSlice:
 		var elements []property.Value
 		if elements, ok = v.AsArray(); ok {
@@ -101,37 +120,36 @@ func (l *loader) value(s *Shape, v property.Value, target unsafe.Pointer) {
 		}
 	case kindMap:
 		var m property.Map
-		if m, ok = v.AsObject(); ok {
+		if m, ok = property.ObjectIn(v); ok {
 			l.dictionary(s, m, target)
 		}
 	case kindStruct:
 		var m property.Map
-		if m, ok = v.AsObject(); ok {
+		if m, ok = property.ObjectIn(v); ok {
 			l.structure(s, m, target)
 		}
 	case kindProperties:
-		*(*property.Map)(target), ok = v.AsObject()
+		*(*property.Map)(target), ok = property.ObjectIn(v)
 	case kindAsset:
 		*(*property.Asset)(target), ok = v.AsAsset()
 	case kindArchive:
 		*(*property.Archive)(target), ok = v.AsArchive()
 	case kindReference:
-		*(*property.ResourceReference)(target), ok = referenceOf(v)
+		*(*property.ResourceReference)(target), ok = referenceOf(*v)
 	default:
 		l.integer(s, v, target)
 	}
 	if !ok {
-		l.fail("expected " + s.Type.String() + ", got " + v.Kind().String())
+		l.fail("expected " + s.Type.String() + ", got " + given.String())
 	}
 }
 
-func (l *loader) integer(s *Shape, v property.Value, target unsafe.Pointer) {
-	f, ok := v.AsNumber()
-	if !ok || !v.IsInteger() {
-		l.fail("expected integer, got " + v.Kind().String())
+func (l *loader) integer(s *Shape, v *property.Value, target unsafe.Pointer) {
+	i, ok := property.IntegerIn(v)
+	if !ok {
+		l.fail("expected integer, got " + property.KindIn(v).String())
 		return
 	}
-	i := int64(f)
 	fits := true
 	switch s.kind {
 	case kindInt8:
@@ -165,8 +183,8 @@ type sliceHeader struct {
 func (l *loader) slice(s *Shape, elements []property.Value, target unsafe.Pointer) {
 	n := len(elements)
 	data := s.element.allocateArray(n, s.goType)
-	for i, e := range elements {
-		l.value(s.element, e, unsafe.Add(data, uintptr(i)*s.element.size))
+	for i := range elements {
+		l.value(s.element, &elements[i], unsafe.Add(data, uintptr(i)*s.element.size))
 		if l.failedAt(property.Index(i)) {
 			return
 		}

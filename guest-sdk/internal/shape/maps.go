@@ -70,9 +70,11 @@ func (l *loader) dictionary(s *Shape, m property.Map, target unsafe.Pointer) {
 // loadMap sets the map at target, whose elements lie in memory as E does.
 func loadMap[E any](l *loader, element *Shape, m property.Map, target unsafe.Pointer) {
 	out := make(map[string]E, m.Len())
-	for _, entry := range m.Entries() {
+	entries := m.Entries()
+	for i := range entries {
+		entry := &entries[i]
 		var e E
-		l.value(element, entry.Value, unsafe.Pointer(&e))
+		l.value(element, &entry.Value, unsafe.Pointer(&e))
 		if l.failedAt(property.Key(entry.Key)) {
 			return
 		}
@@ -152,9 +154,11 @@ func mapHolds[E any](element *Shape, m property.Map, source unsafe.Pointer) bool
 	if len(elements) != m.Len() {
 		return false
 	}
-	for _, entry := range m.Entries() {
+	entries := m.Entries()
+	for i := range entries {
+		entry := &entries[i]
 		e, ok := elements[entry.Key]
-		if !ok || !element.holds(entry.Value, unsafe.Pointer(&e)) {
+		if !ok || !element.holds(&entry.Value, unsafe.Pointer(&e)) {
 			return false
 		}
 	}

@@ -24,8 +24,9 @@ type Shape struct {
 	size uintptr
 	// element is the shape behind a pointer, or in a slice or map.
 	element *Shape
-	// fields are those of a struct and of the structs that it embeds.
-	fields []field
+	// fields are those of a struct and of the structs that it embeds, by name; encoded are
+	// the same in the order of properties, see property.CompareKeys.
+	fields, encoded []field
 	// given says that the values are what programs give: see Store.
 	given bool
 	// goType is the type of the values.

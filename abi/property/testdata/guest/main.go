@@ -1,10 +1,11 @@
-// Command texts offers the functions for texts of a guest to its host.
+// Command guest offers its host the functions that are others in guests.
 package main
 
 import (
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
 
 func main() {}
@@ -21,6 +22,17 @@ func compare(a, lengthOfA, b, lengthOfB uint32) uint32 {
 
 //go:wasmexport valid
 func valid(a, length uint32) uint32 { return truth(property.ValidText(text(a, length))) }
+
+// open answers the fault of an encoding, 0 where there is none, and may be given what is none.
+//
+//go:wasmexport open
+func open(a, length uint32) uint32 {
+	_, err := guestcbor.OpenTrustedValue(unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(a))), length))
+	if refused, ok := err.(*property.DecodeError); ok {
+		return uint32(refused.Fault)
+	}
+	return 0
+}
 
 func text(at, length uint32) string {
 	return unsafe.String((*byte)(unsafe.Add(nil, uintptr(at))), length)

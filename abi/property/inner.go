@@ -1,0 +1,52 @@
+package property
+
+// The functions of this file are for inner loops: those of decoders, and of guests. They do
+// what methods of Value do, but without copies: a Value is large, and in a guest a copy of
+// one takes longer than most of what is done with it.
+
+// KindIn is v.Kind.
+func KindIn(v *Value) Kind { return v.kind }
+
+// BoolIn is v.AsBool.
+func BoolIn(v *Value) (b, ok bool) { return v.num != 0, v.kind == KindBool }
+
+// NumberIn is v.AsNumber.
+func NumberIn(v *Value) (f float64, ok bool) { return v.num, v.kind == KindNumber }
+
+// IntegerIn returns the integer that v is, see Value.IsInteger.
+func IntegerIn(v *Value) (i int64, ok bool) {
+	i = int64(v.num)
+	return i, v.kind == KindNumber && float64(i) == v.num && i >= -1<<53 && i <= 1<<53
+}
+
+// StringIn is v.AsString.
+func StringIn(v *Value) (s string, ok bool) { return v.str, v.kind == KindString }
+
+// ObjectIn is v.AsObject.
+func ObjectIn(v *Value) (m Map, ok bool) {
+	o, ok := v.ref.(*object)
+	return Map{o: o}, ok
+}
+
+// PlainIn is v.Plain. Nobody may change what the answer points to.
+func PlainIn(v *Value) *Value {
+	for {
+		switch v.kind {
+		case KindSecret:
+			v = v.ref.(*Value)
+		case KindOutput:
+			v = &v.ref.(*Output).Value
+		default:
+			return v
+		}
+	}
+}
+
+// PutString makes null, as the elements of a new slice are, the value String(s).
+func PutString(null *Value, s string) { null.kind, null.str = KindString, s }
+
+// PutNumber makes null the value Number(f).
+func PutNumber(null *Value, f float64) { null.kind, null.num = KindNumber, f }
+
+// PutObject makes null the value Object(m).
+func PutObject(null *Value, m Map) { null.kind, null.ref = KindObject, m.o }
