@@ -19,6 +19,8 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // What a cache keeps of a module saves all work on its code: that of admission, of the
@@ -64,7 +66,7 @@ const (
 
 // recordName names the files for a module. It tells all that they depend on.
 func (h *Host) recordName(digest string) string {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %s %s/%s %d %d %+v", recordVersion, meter.Version, digest,
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %s/%s %d %d %+v", recordVersion, meter.Version, reloop.Version, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.memoryPages(), h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
 }
@@ -205,28 +207,33 @@ func (h *Host) readWhole(from kept, name, suffix string) (*image.Image, error) {
 
 // install compiles a module, and keeps what it takes to have it without that the next
 // time. What cannot be kept is compiled all the same.
-func (h *Host) install(ctx context.Context, m *Module, metered []byte) error {
+func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) error {
 	if h.cache == nil {
 		compiled, err := h.runtime.CompileModule(ctx, metered)
 		m.code = compiledTo(compiled)
 		return err
 	}
-	rehearsal := h.beginRehearsal(m, metered)
-	defer rehearsal.end()
-	compiled, hollow, err := h.compileKept(ctx, metered)
+	rehearsal := h.rehearse(ctx, m, decoded, metered)
+	whole := &layout{decoded: decoded, metered: metered}
+	if rehearsal != nil {
+		if faster := h.relooped(decoded, rehearsal); faster != nil {
+			whole = faster
+		}
+	}
+	compiled, hollow, err := h.compileKept(ctx, whole.metered)
 	if err != nil {
 		return err
 	}
 	m.code = compiledTo(compiled)
 	if hollow != nil && h.config.random == nil { // else it has no base image, which others would miss
-		h.record(ctx, m, hollow, rehearsal)
+		h.record(ctx, m, hollow, whole, rehearsal)
 	}
 	return nil
 }
 
 // record writes the record of a module that was compiled. Where it cannot be written,
 // the module is compiled again the next time.
-func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *rehearsal) {
+func (h *Host) record(ctx context.Context, m *Module, hollow []byte, whole *layout, rehearsal *rehearsal) {
 	if m.images.frozen {
 		m.images.base, m.images.made = m.makeBase(h.stopped), true
 	}
@@ -241,11 +248,11 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *
 	if base := m.images.base; base != nil {
 		r.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
 		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
-		if part := h.keepPart(ctx, rehearsal); part != nil && h.cache.write(name+partSuffix, part) == nil {
-			r.PartCode = filepath.Base(h.cache.entry(part))
-		}
 		if rehearsal != nil {
 			r.Name, r.Version = rehearsal.name, rehearsal.version
+			if part := h.keepPart(ctx, whole, rehearsal); part != nil && h.cache.write(name+partSuffix, part) == nil {
+				r.PartCode = filepath.Base(h.cache.entry(part))
+			}
 		}
 	}
 	if text, failed := json.Marshal(r); err == nil && failed == nil {
@@ -255,11 +262,8 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, rehearsal *
 
 // keepPart compiles and keeps the part of a module, of which it answers the hollow module; nil
 // where it has none.
-func (h *Host) keepPart(ctx context.Context, of *rehearsal) []byte {
-	if of == nil {
-		return nil
-	}
-	small := of.part(ctx)
+func (h *Host) keepPart(ctx context.Context, whole *layout, of *rehearsal) []byte {
+	small := h.partOf(whole, of)
 	if small == nil {
 		return nil
 	}

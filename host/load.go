@@ -15,6 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // Module is a checked and compiled module. It is safe for concurrent use, shared by
@@ -212,9 +213,7 @@ func (h *Host) build(from source) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	metered, err := meter.Rewrite(decoded, meter.Options{
-		MemoryPages: h.config.memoryPages(), TableElements: h.config.most.tableElements, Detach: meter.Detachable(decoded),
-	})
+	metered, err := h.meter(decoded)
 	if err != nil {
 		return nil, err
 	}
@@ -224,11 +223,17 @@ func (h *Host) build(from source) (*Module, error) {
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
 	m := h.newModule(info)
 	m.images = newImages(decoded)
-	switch err = h.install(ctx, m, metered); {
+	switch err = h.install(ctx, m, decoded, metered); {
 	case err == nil:
 		return m, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
 	return nil, fmt.Errorf("the module is invalid: %w", err)
+}
+
+func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {
+	return meter.Rewrite(decoded, meter.Options{
+		MemoryPages: h.config.memoryPages(), TableElements: h.config.most.tableElements, Detach: meter.Detachable(decoded),
+	})
 }

@@ -5,8 +5,12 @@ import (
 	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/part"
+	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // Of a provider written in Go, a tenth of the code runs until its first calls are answered. All
@@ -27,6 +31,65 @@ type firstPart struct {
 	code func() (wazero.CompiledModule, error)
 	// outgrown is set once the whole module is needed.
 	outgrown atomic.Bool
+}
+
+// layout is what has become of a module that is compiled.
+type layout struct {
+	decoded *wasmfile.Module
+	metered []byte
+	// copied are the functions that have copies, see [reloop.Of].
+	copied []int
+}
+
+// relooped is a module whose functions that ran in the rehearsal, and will run most, are made
+// faster; nil where none can be.
+func (h *Host) relooped(decoded *wasmfile.Module, of *rehearsal) *layout {
+	wasm, copied := reloop.Of(decoded, func(function int) bool { return did(of.ran, function+1) })
+	if wasm == nil {
+		return nil
+	}
+	// It may have more than a module may have.
+	again, err := wasmfile.Read(wasm, wasmfile.Limits(h.config.moduleLimits))
+	if err != nil {
+		return nil
+	}
+	metered, err := h.meter(again)
+	if err != nil {
+		return nil
+	}
+	return &layout{again, metered, copied}
+}
+
+// partOf answers a module of what runs in the rehearsal, nil where that is none worth having.
+func (h *Host) partOf(whole *layout, of *rehearsal) []byte {
+	m, err := wasmfile.Read(whole.metered, wasmfile.Limits(h.config.moduleLimits))
+	if err != nil {
+		return nil // the rewriter has added more than the module may have
+	}
+	var imported []wasmfile.Import
+	for _, i := range m.Imports {
+		if i.Kind == api.ExternTypeFunc {
+			imported = append(imported, i)
+		}
+	}
+	// The rewriter has added an imported function, and some after all others, those that were
+	// copied too.
+	copies := len(whole.decoded.Functions) + 1 - len(whole.copied)
+	small := part.Of(m, func(function int) bool {
+		switch n := function - copies; {
+		case function < len(imported):
+			return harmless(imported[function])
+		case n < 0:
+			return did(of.ran, function)
+		case n < len(whole.copied):
+			return did(of.resumed, whole.copied[n]+1)
+		}
+		return did(of.ran, function-len(whole.copied))
+	})
+	if len(small) > len(whole.metered)/2 {
+		return nil
+	}
+	return small
 }
 
 // inUse tells whether instances begin with the part.

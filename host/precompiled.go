@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/reloop"
 )
 
 // A directory of precompiled modules holds for each of them what a cache would keep, and
@@ -122,7 +123,7 @@ func (h *Host) needs() map[string]string {
 		"platform":             runtime.GOOS + "/" + runtime.GOARCH,
 		"processor":            processor(),
 		"wazero version":       wazeroVersion(),
-		"metering version":     fmt.Sprint(meter.Version),
+		"metering version":     fmt.Sprint(meter.Version, ".", reloop.Version),
 		"format version":       fmt.Sprint(recordVersion),
 		"limit on memory":      fmt.Sprint(uint64(h.config.memoryPages())*wasmPage, " bytes"),
 		"limit on table sizes": fmt.Sprint(h.config.most.tableElements),

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
@@ -22,17 +19,13 @@ import (
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/madeup"
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 const (
-	// leastToPart is from what size on a module has a part, in bytes: machine code of some
-	// 5 MB, which takes 5 ms to load.
-	leastToPart = 1 << 20
-	// mostMeanwhile is up to what size on the interpreter reads a module while it is being
-	// compiled, in bytes. Both take some 20 times the module's size in memory.
-	mostMeanwhile = 8 << 20
+	// leastToRehearse is from what size on a module is rehearsed, in bytes: machine code of
+	// some 5 MB, which takes 5 ms to load.
+	leastToRehearse = 1 << 20
 	// rehearsalTime is for how long calls are rehearsed, which take the interpreter 10 ms each.
 	rehearsalTime = time.Second
 	// rehearsedTypes is how many types of resource are rehearsed.
@@ -42,56 +35,48 @@ const (
 // rehearsal finds out which functions of a module run when it is asked for the first time. It
 // is run by the interpreter, which can tell, on a host of its own where nothing is granted.
 type rehearsal struct {
-	metered []byte
-	host    *Host
-	module  *Module
-	// prepare has the interpreter read the module, once. It sets err where that fails.
-	prepare func()
-	ended   atomic.Bool
-	err     error
-	// ran are the functions that ran, by index.
-	ran []bool
+	host   *Host
+	module *Module
+	// ran are the functions of the metered module that ran, by index, and resumed those that
+	// went on with what they had begun before their goroutine was left.
+	ran, resumed []bool
 	// name and version are what the provider answered to a handshake.
 	name, version string
 }
 
-// beginRehearsal prepares the rehearsal of a module that is being installed, nil where it is
-// to have no part. end must be called.
-func (h *Host) beginRehearsal(m *Module, metered []byte) *rehearsal {
-	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToPart {
+// rehearse rehearses a module that is to be installed, nil where that is not done, or fails.
+func (h *Host) rehearse(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) *rehearsal {
+	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToRehearse {
 		return nil
 	}
-	r := &rehearsal{metered: metered}
-	r.prepare = sync.OnceFunc(func() {
-		if r.ended.Load() {
-			return
-		}
-		config := h.config
-		config.interpreter, config.cacheDir, config.precompiled, config.audit = true, "", "", nil
-		if r.host, r.err = New(experimental.WithFunctionListenerFactory(h.stopped, r), config); r.err != nil {
-			return
-		}
-		var compiled wazero.CompiledModule
-		if compiled, r.err = r.host.runtime.CompileModule(r.host.stopped, metered); r.err == nil {
-			r.module = r.host.newModule(m.Info)
-			r.module.code, r.module.images = compiledTo(compiled), m.images
-		}
-	})
-	if len(metered) <= mostMeanwhile {
-		go r.prepare()
+	r := &rehearsal{}
+	config := h.config
+	config.interpreter, config.cacheDir, config.precompiled, config.audit = true, "", "", nil
+	var err error
+	if r.host, err = New(h.stopped, config); err != nil {
+		return nil
+	}
+	defer func() {
+		_ = r.host.Close(context.Background()) // it has nothing to lose
+		r.host, r.module = nil, nil
+	}()
+	compiled, err := r.host.runtime.CompileModule(experimental.WithFunctionListenerFactory(ctx, r), metered)
+	if err != nil {
+		return nil // which the compiler will say, too
+	}
+	r.module = r.host.newModule(m.Info)
+	r.module.code, r.module.images = compiledTo(compiled), newImages(decoded)
+	defer r.module.images.close()
+	if r.module.images.base, r.module.images.made = r.module.makeBase(ctx), true; r.module.images.base == nil {
+		return nil
+	}
+	r.forget() // instances begin with the image
+	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
+	defer cancel()
+	if r.perform(ctx) != nil {
+		return nil
 	}
 	return r
-}
-
-func (r *rehearsal) end() {
-	if r == nil {
-		return
-	}
-	r.ended.Store(true)
-	r.prepare() // which waits where it is under way
-	if r.host != nil {
-		_ = r.host.Close(context.Background()) // it has nothing to lose
-	}
 }
 
 // NewFunctionListener implements [experimental.FunctionListenerFactory].
@@ -100,42 +85,23 @@ func (r *rehearsal) NewFunctionListener(f api.FunctionDefinition) experimental.F
 		return nil
 	}
 	index := int(f.Index())
-	r.ran = append(r.ran, make([]bool, max(0, index+1-len(r.ran)))...)
-	return experimental.FunctionListenerFunc(func(context.Context, api.Module, api.FunctionDefinition, []uint64, experimental.StackIterator) {
+	more := max(0, index+1-len(r.ran))
+	r.ran, r.resumed = append(r.ran, make([]bool, more)...), append(r.resumed, make([]bool, more)...)
+	return experimental.FunctionListenerFunc(func(_ context.Context, _ api.Module, _ api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
 		r.ran[index] = true
+		if len(params) > 0 && params[0] != 0 {
+			r.resumed[index] = true
+		}
 	})
 }
 
-// part answers a module of what runs in the rehearsal, nil where that is none worth having.
-func (r *rehearsal) part(ctx context.Context) []byte {
-	if r.prepare(); r.err != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
-	defer cancel()
-	if r.perform(ctx) != nil {
-		return nil
-	}
-	whole, err := wasmfile.Read(r.metered, wasmfile.Limits(r.host.config.moduleLimits))
-	if err != nil {
-		return nil // the rewriter has added more than the module may have
-	}
-	var imported []wasmfile.Import
-	for _, i := range whole.Imports {
-		if i.Kind == api.ExternTypeFunc {
-			imported = append(imported, i)
-		}
-	}
-	small := part.Of(whole, func(function int) bool {
-		if function < len(imported) {
-			return harmless(imported[function])
-		}
-		return function < len(r.ran) && r.ran[function]
-	})
-	if len(small) > len(r.metered)/2 {
-		return nil
-	}
-	return small
+// did tells whether a function of the metered module is among those.
+func did(what []bool, function int) bool { return function < len(what) && what[function] }
+
+// forget has what ran up to now not count.
+func (r *rehearsal) forget() {
+	clear(r.ran)
+	clear(r.resumed)
 }
 
 // rehearsed tells whether a part may do for a method. Of create it does in a preview.
@@ -170,7 +136,7 @@ func (r *rehearsal) perform(ctx context.Context) error {
 		return err
 	}
 	if declared.Deferred {
-		clear(r.ran) // hosts know the schema when they load the part
+		r.forget() // hosts know the schema when they load the part
 	}
 	p, shaken, err := r.introduced(ctx)
 	if err != nil {

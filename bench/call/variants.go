@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
@@ -29,6 +30,8 @@ type variants struct {
 
 	host    *host.Host
 	process *peer.Process
+	// cache is what the host keeps, as that of a user does.
+	cache string
 }
 
 // each are the variants in the order in which they take turns.
@@ -69,7 +72,10 @@ func (v *variants) load(ctx context.Context) (abi.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.host, err = host.New(ctx, host.NewConfig()); err != nil {
+	if v.cache, err = os.MkdirTemp("", "husk-bench-*"); err != nil {
+		return nil, err
+	}
+	if v.host, err = host.New(ctx, host.NewConfig().WithCacheDir(v.cache)); err != nil {
 		return nil, err
 	}
 	module, err := v.host.LoadBytes(ctx, wasm)
@@ -85,6 +91,9 @@ func (v *variants) close(ctx context.Context) (err error) {
 	}
 	if v.host != nil {
 		err = errors.Join(err, v.host.Close(ctx))
+	}
+	if v.cache != "" {
+		err = errors.Join(err, os.RemoveAll(v.cache))
 	}
 	return err
 }

@@ -25,6 +25,26 @@ func InsertFunction(names []byte, inserted NamedFunction, further ...NamedFuncti
 	return edit.out, err
 }
 
+// NameCopies answers the content of a name section for the module with copies of functions
+// from an index on, which get the names of these.
+func NameCopies(names []byte, from uint32, copied []int) ([]byte, error) {
+	known := make(map[uint32]string)
+	r := reader{data: names}
+	if err := r.names(&nameEdit{limit: len(names), tell: func(f NamedFunction) { known[f.Index] = f.Name }}); err != nil {
+		return nil, err
+	}
+	var copies []NamedFunction
+	for i, function := range copied {
+		if name, ok := known[uint32(function)]; ok {
+			copies = append(copies, NamedFunction{from + uint32(i), name})
+		}
+	}
+	if copies == nil {
+		return names, nil
+	}
+	return InsertFunction(names, copies[0], copies[1:]...)
+}
+
 // nameEdit checks a name section, and writes a new one if it is asked to.
 type nameEdit struct {
 	limit    int // of names
@@ -33,6 +53,8 @@ type nameEdit struct {
 	out      []byte
 	inserted NamedFunction
 	further  []NamedFunction
+	// tell is told the names of functions, where it is not nil.
+	tell func(NamedFunction)
 }
 
 // Subsections of the name section.
@@ -102,6 +124,9 @@ func (r *reader) functionNames(e *nameEdit) []byte {
 	pending := e.writes
 	for i := 0; i < n && r.err == nil; i++ {
 		f := NamedFunction{Index: r.index("function", maxIndex), Name: r.name()}
+		if e.tell != nil {
+			e.tell(f)
+		}
 		if !e.writes {
 			continue
 		}

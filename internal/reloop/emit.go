@@ -1,0 +1,186 @@
+package reloop
+
+import (
+	"encoding/binary"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// emitter writes instructions, with fewer for what Go's compiler writes with several: a
+// condition is a number of 64 bits there, which is compared with 0 and negated, and so is a
+// place on the stack.
+type emitter struct {
+	out []byte
+	// straight are the instructions since the last place that is led to from elsewhere.
+	straight []emitted
+}
+
+type emitted struct {
+	op wasmfile.Opcode
+	at int // in out
+	// variable is that of local.get, local.set, and local.tee.
+	variable uint32
+}
+
+// Opcodes that are looked for.
+const (
+	opI32Eqz        wasmfile.Opcode = 0x45
+	opI32Eq         wasmfile.Opcode = 0x46
+	opI32GeU        wasmfile.Opcode = 0x4f
+	opI64Eqz        wasmfile.Opcode = 0x50
+	opI64Eq         wasmfile.Opcode = 0x51
+	opI64Ne         wasmfile.Opcode = 0x52
+	opI64GeU        wasmfile.Opcode = 0x5a
+	opI32Add        wasmfile.Opcode = 0x6a
+	opI64Add        wasmfile.Opcode = 0x7c
+	opI32WrapI64    wasmfile.Opcode = 0xa7
+	opI64ExtendI32U wasmfile.Opcode = 0xad
+)
+
+// opposite are comparisons that hold where those of the same place in the order of opcodes do
+// not: eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
+var opposite = [...]wasmfile.Opcode{1, 0, 8, 9, 6, 7, 4, 5, 2, 3}
+
+// boundary is a place that may be led to from elsewhere, or left.
+func (e *emitter) boundary() { e.straight = e.straight[:0] }
+
+// last is the n-th instruction from the end, from 1.
+func (e *emitter) last(n int) wasmfile.Opcode {
+	if n > len(e.straight) {
+		return wasmfile.OpNop
+	}
+	return e.straight[len(e.straight)-n].op
+}
+
+// drop takes back the last n instructions.
+func (e *emitter) drop(n int) {
+	first := len(e.straight) - n
+	e.out = e.out[:e.straight[first].at]
+	e.straight = e.straight[:first]
+}
+
+func (e *emitter) put(op wasmfile.Opcode, immediate ...byte) {
+	e.straight = append(e.straight, emitted{op: op, at: len(e.out)})
+	e.out = append(append(e.out, byte(op)), immediate...)
+}
+
+// emit writes an instruction, whose bytes are raw.
+func (e *emitter) emit(in *wasmfile.Instruction, raw []byte) {
+	switch in.Op {
+	case opI64Eqz:
+		if e.last(1) == opI64ExtendI32U {
+			e.drop(1)
+			e.negate()
+			return
+		}
+	case opI32Eqz:
+		e.negate()
+		return
+	case opI32WrapI64:
+		if e.wrap() {
+			return
+		}
+	case wasmfile.OpIf:
+		e.condition()
+		e.out = append(e.out, raw...)
+		e.boundary()
+		return
+	case wasmfile.OpBlock, wasmfile.OpLoop, wasmfile.OpElse, wasmfile.OpEnd, wasmfile.OpBr, wasmfile.OpBrIf:
+		if in.Op == wasmfile.OpBrIf {
+			e.condition()
+		}
+		e.out = append(e.out, raw...)
+		e.boundary()
+		return
+	}
+	e.straight = append(e.straight, emitted{in.Op, len(e.out), in.Index})
+	e.out = append(e.out, raw...)
+}
+
+// negate writes i32.eqz.
+func (e *emitter) negate() {
+	switch op := e.last(1); {
+	case op >= opI32Eq && op <= opI32GeU:
+		e.drop(1)
+		e.put(opI32Eq + opposite[op-opI32Eq])
+	case op >= opI64Eq && op <= opI64GeU:
+		e.drop(1)
+		e.put(opI64Eq + opposite[op-opI64Eq])
+	case op == opI64Eqz:
+		e.drop(1)
+		e.put(wasmfile.OpI64Const, 0)
+		e.put(opI64Ne)
+	default:
+		e.put(opI32Eqz)
+	}
+}
+
+// condition takes back what makes no difference to a branch on a number that is not 0.
+func (e *emitter) condition() {
+	for e.last(1) == opI32Eqz && e.last(2) == opI32Eqz {
+		e.drop(2)
+	}
+}
+
+// wrap writes i32.wrap_i64 after what is better computed with 32 bits from the begin.
+func (e *emitter) wrap() bool {
+	switch {
+	case e.last(1) == opI64ExtendI32U:
+		e.drop(1)
+	case e.last(1) == wasmfile.OpI64Const:
+		number := e.number(1)
+		e.drop(1)
+		e.put(wasmfile.OpI32Const, appendSigned(nil, number)...)
+	case e.last(1) == opI64Add && e.last(2) == wasmfile.OpI64Const && e.last(3) == opI64ExtendI32U:
+		number := e.number(2)
+		e.drop(3)
+		e.put(wasmfile.OpI32Const, appendSigned(nil, number)...)
+		e.put(opI32Add)
+	default:
+		return false
+	}
+	return true
+}
+
+// number is the lower half of that of the n-th instruction from the end, i32.const or i64.const.
+func (e *emitter) number(n int) int32 {
+	var v int64
+	for i, b := range e.out[e.straight[len(e.straight)-n].at+1:] {
+		v |= int64(b&0x7f) << (7 * i)
+		if b&0x80 == 0 {
+			if shift := 7 * (i + 1); shift < 64 {
+				v = v << (64 - shift) >> (64 - shift)
+			}
+			break
+		}
+	}
+	return int32(v)
+}
+
+// takeParameter takes back what sets the parameter to a number before a jump.
+func (e *emitter) takeParameter() (parameter uint32, ok bool) {
+	if e.last(1) != wasmfile.OpLocalSet || e.last(2) != wasmfile.OpI32Const {
+		return 0, false
+	}
+	if e.straight[len(e.straight)-1].variable != 0 {
+		return 0, false
+	}
+	parameter = uint32(e.number(2))
+	e.drop(2)
+	return parameter, true
+}
+
+func appendSigned(out []byte, v int32) []byte {
+	for {
+		low := byte(v & 0x7f)
+		v >>= 7
+		if v == 0 && low&0x40 == 0 || v == -1 && low&0x40 != 0 {
+			return append(out, low)
+		}
+		out = append(out, low|0x80)
+	}
+}
+
+func appendBranch(out []byte, op wasmfile.Opcode, label int) []byte {
+	return binary.AppendUvarint(append(out, byte(op)), uint64(label))
+}

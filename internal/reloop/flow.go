@@ -1,0 +1,258 @@
+package reloop
+
+import (
+	"encoding/binary"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// flow is a function as Go's compiler writes it:
+//
+//	prologue
+//	block                  where it calls a function: to leave it is to leave the goroutine
+//	  loop                 where it jumps: to repeat it is to go on with another region
+//	    block ... block    one for each region
+//	      local.get 0
+//	      br_table
+//	    end
+//	    region 0
+//	    end
+//	    region 1 ...
+//	  end
+//	  unreachable
+//	end
+//	rest
+//
+// The parameter selects the region to begin with, 0 the first one. A jump sets it, and repeats
+// the loop. No region reads it otherwise before it has set it.
+type flow struct {
+	prologue []byte
+	// unwinds tells whether there is the outer block.
+	unwinds bool
+	regions []region
+	// code is that of the regions, one piece after the other.
+	code []byte
+	rest []byte
+}
+
+// region is code that is entered at its begin only.
+type region struct {
+	pieces []piece
+	// falls tells whether it may go on with the next region.
+	falls bool
+}
+
+// piece is code that ends where the region does, or with a branch out of it.
+type piece struct {
+	start, end int // in flow.code, without the branch
+	// op is br or br_if, or 0 at the end of a region.
+	op wasmfile.Opcode
+	// to is the region that is branched to, or unwind.
+	to int
+	// inside is how many blocks of the region the branch is in.
+	inside int
+}
+
+// unwind is where a branch leads that leaves the goroutine.
+const unwind = -1
+
+const (
+	// emptyBlock is the type of a block without parameters and results.
+	emptyBlock = 0x40
+	// mostRegions bounds the work for one function. Go's have fewer, but for tables that are
+	// filled at the start, where nothing is to be gained.
+	mostRegions = 4000
+)
+
+// read answers the flow of the i-th function that the module defines, nil where it is of
+// another form.
+func read(m *wasmfile.Module, i int) *flow {
+	code := m.Code(i)
+	r := &flowReader{code: code, raw: code.Bytes()}
+	if !r.head() || !r.table() {
+		return nil
+	}
+	for at := range r.regions {
+		if !r.region(at) {
+			return nil
+		}
+	}
+	if last := &r.regions[len(r.regions)-1]; last.falls {
+		if !r.loops || r.raw[r.in.End] != byte(wasmfile.OpUnreachable) {
+			return nil
+		}
+		r.out = append(r.out, byte(wasmfile.OpUnreachable))
+		last.pieces[len(last.pieces)-1].end, last.falls = len(r.out), false
+	}
+	r.flow.code = r.out
+	r.rest = r.raw[r.in.End:]
+	if !r.loops {
+		r.rest = r.raw[r.in.Start:]
+	}
+	return &r.flow
+}
+
+type flowReader struct {
+	flow
+	emitter
+	code wasmfile.Code
+	raw  []byte
+	in   wasmfile.Instruction
+	// opened are the blocks and loops before the table, outermost first.
+	opened []wasmfile.Opcode
+	// entries are the regions by the parameter, the last one for all others.
+	entries []int
+	// loops tells whether there is a loop.
+	loops bool
+}
+
+// head reads up to the table.
+func (r *flowReader) head() bool {
+	for r.code.Next(&r.in) {
+		switch r.in.Op {
+		case wasmfile.OpBlock, wasmfile.OpLoop:
+			if len(r.opened) == 0 {
+				r.prologue = r.raw[:r.in.Start]
+			}
+			if r.raw[r.in.Start+1] != emptyBlock {
+				return false
+			}
+			r.opened = append(r.opened, r.in.Op)
+		case wasmfile.OpLocalGet:
+			return len(r.opened) > 0 && r.in.Index == 0 && r.code.Next(&r.in) && r.in.Op == wasmfile.OpBrTable
+		case wasmfile.OpGlobalGet, wasmfile.OpLocalSet:
+			if len(r.opened) > 0 || r.in.Op == wasmfile.OpLocalSet && r.in.Index == 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// table reads the jump table, and the end of the innermost block.
+func (r *flowReader) table() bool {
+	labels := r.raw[r.in.Start+1 : r.in.End]
+	_, n := binary.Uvarint(labels)
+	blocks := 0
+	for labels = labels[n:]; len(labels) > 0; labels = labels[n:] {
+		var to uint64
+		to, n = binary.Uvarint(labels)
+		if to >= uint64(min(len(r.opened), mostRegions)) {
+			return false
+		}
+		r.entries = append(r.entries, int(to))
+		blocks = max(blocks, int(to)+1)
+	}
+	outer := r.opened[:len(r.opened)-blocks]
+	if len(outer) > 0 && outer[0] == wasmfile.OpBlock {
+		r.unwinds, outer = true, outer[1:]
+	}
+	if len(outer) > 0 && outer[0] == wasmfile.OpLoop {
+		r.loops, outer = true, outer[1:]
+	}
+	if len(outer) > 0 || r.entries[0] != 0 {
+		return false
+	}
+	for _, op := range r.opened[len(r.opened)-blocks:] {
+		if op != wasmfile.OpBlock {
+			return false
+		}
+	}
+	r.regions = make([]region, blocks)
+	return r.code.Next(&r.in) && r.in.Op == wasmfile.OpEnd
+}
+
+// region reads one region, and the end of its block.
+func (r *flowReader) region(at int) bool {
+	here := &r.regions[at]
+	start, inside := len(r.out), 0
+	last := wasmfile.OpNop
+	// written is how many blocks the parameter was written in, -1 where it was not, or where
+	// that may have been jumped over.
+	written := -1
+	for r.code.Next(&r.in) {
+		switch r.in.Op {
+		case wasmfile.OpBlock, wasmfile.OpLoop, wasmfile.OpIf:
+			inside++
+		case wasmfile.OpElse:
+			if written == inside {
+				written = -1
+			}
+		case wasmfile.OpEnd:
+			if inside == 0 {
+				r.boundary()
+				here.pieces = append(here.pieces, piece{start: start, end: len(r.out)})
+				here.falls = !leaves(last)
+				return true
+			}
+			inside--
+			if written > inside {
+				written = -1
+			}
+		case wasmfile.OpLocalGet:
+			if r.in.Index == 0 && written < 0 {
+				return false
+			}
+		case wasmfile.OpLocalSet, wasmfile.OpLocalTee:
+			if r.in.Index == 0 && written < 0 {
+				written = inside
+			}
+		case wasmfile.OpBrTable:
+			return false
+		case wasmfile.OpBr, wasmfile.OpBrIf:
+			label, _ := binary.Uvarint(r.raw[r.in.Start+1 : r.in.End])
+			if label < uint64(inside) {
+				break
+			}
+			p := piece{start: start, op: r.in.Op, inside: inside}
+			var ok bool
+			if p.to, ok = r.target(at, label-uint64(inside)); !ok {
+				return false
+			}
+			if r.in.Op == wasmfile.OpBrIf {
+				r.condition()
+			}
+			r.boundary()
+			p.end = len(r.out)
+			start = p.end
+			here.pieces = append(here.pieces, p)
+			if inside == 0 {
+				last = r.in.Op
+			}
+			continue
+		}
+		if inside == 0 {
+			last = r.in.Op
+		}
+		r.emit(&r.in, r.raw[r.in.Start:r.in.End])
+	}
+	return false
+}
+
+// target is where a branch leads that leaves so many blocks around a region. Of a jump, it takes
+// back what sets the parameter.
+func (r *flowReader) target(at int, label uint64) (to int, ok bool) {
+	after := uint64(len(r.regions) - 1 - at)
+	if label < after {
+		return at + 1 + int(label), true
+	}
+	label -= after
+	if r.loops {
+		if label == 0 {
+			parameter, ok := r.takeParameter()
+			if !ok || r.in.Op != wasmfile.OpBr {
+				return 0, false
+			}
+			return r.entries[min(parameter, uint32(len(r.entries)-1))], true
+		}
+		label--
+	}
+	return unwind, label == 0 && r.unwinds
+}
+
+// leaves tells whether what follows an instruction is not reached from there.
+func leaves(op wasmfile.Opcode) bool {
+	return op == wasmfile.OpBr || op == wasmfile.OpReturn || op == wasmfile.OpUnreachable
+}

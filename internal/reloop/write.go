@@ -1,0 +1,232 @@
+package reloop
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// node is code that is entered at its begin only: regions that are only fallen into, and the
+// one before them.
+type node struct {
+	first, last int // regions
+	// next are the nodes that may come next. falls is the one of them that is fallen into, or
+	// none.
+	next  []int
+	falls int
+	// order is the node's place in a reverse postorder; unreached where it has none.
+	order int
+	// dominator is the last node that all ways to this one go through, other than itself.
+	// dominated are those that it is for, in their order.
+	dominator int
+	dominated []int
+	// repeats tells whether it is the begin of a loop.
+	repeats bool
+}
+
+const (
+	none      = -1
+	unreached = -1
+	// workPerNode bounds how often the tree of dominators is gone up for each node, of which
+	// Go's functions need a few. Without, it would be the square of the number of nodes.
+	workPerNode = 100
+)
+
+// writer writes a flow with the structure that it has: a node is followed by those that it
+// dominates, each of them behind a block that branches to it leave, and the begin of a loop is in
+// a loop. See Norman Ramsey, Beyond Relooper, 2022.
+type writer struct {
+	*flow
+	nodes []node
+	// of are the nodes of regions.
+	of []int
+	// reached are the nodes in their order.
+	reached []int
+	work    int
+	// open is how many blocks are open. blocks are those whose labels lead to nodes, by how
+	// many were open before; unwinding is the one that leaves the goroutine.
+	open      int
+	blocks    []int
+	unwinding int
+	out       []byte
+}
+
+// write answers the code of the function, which goes on to its copy unless it is entered at its
+// begin; nil where it jumps into the middle of a loop.
+func (f *flow) write(copyOf uint32) []byte {
+	w := &writer{flow: f}
+	w.split()
+	w.sort()
+	if !w.dominate() {
+		return nil
+	}
+	w.out = append(w.out, byte(wasmfile.OpLocalGet), 0, byte(wasmfile.OpIf), emptyBlock, byte(wasmfile.OpLocalGet), 0, byte(wasmfile.OpCall))
+	w.out = binary.AppendUvarint(w.out, uint64(copyOf))
+	w.out = append(w.out, byte(wasmfile.OpReturn), byte(wasmfile.OpEnd))
+	w.out = append(w.out, f.prologue...)
+	if f.unwinds {
+		w.unwinding = w.begin(wasmfile.OpBlock)
+	}
+	w.node(0)
+	w.out = append(w.out, byte(wasmfile.OpUnreachable))
+	return append(w.out, f.rest...)
+}
+
+// split makes nodes of regions.
+func (w *writer) split() {
+	entered := make([]bool, len(w.regions))
+	entered[0] = true
+	for _, r := range w.regions {
+		for _, p := range r.pieces {
+			if p.op != 0 && p.to != unwind {
+				entered[p.to] = true
+			}
+		}
+	}
+	w.of = make([]int, len(w.regions))
+	for i := range w.regions {
+		if entered[i] || !w.regions[i-1].falls {
+			w.nodes = append(w.nodes, node{first: i, order: unreached, dominator: none, falls: none})
+		}
+		w.of[i] = len(w.nodes) - 1
+		w.nodes[w.of[i]].last = i
+	}
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		for _, r := range w.regions[n.first : n.last+1] {
+			for _, p := range r.pieces {
+				if p.op != 0 && p.to != unwind {
+					n.next = append(n.next, w.of[p.to])
+				}
+			}
+		}
+		if w.regions[n.last].falls && i+1 < len(w.nodes) {
+			n.falls = i + 1
+			n.next = append(n.next, i+1)
+		}
+	}
+	w.blocks = make([]int, len(w.nodes))
+}
+
+// sort puts nodes into reverse postorder.
+func (w *writer) sort() {
+	type visit struct{ node, next int }
+	seen := make([]bool, len(w.nodes))
+	seen[0] = true
+	for stack := []visit{{}}; len(stack) > 0; {
+		at := &stack[len(stack)-1]
+		next := w.nodes[at.node].next
+		if at.next == len(next) {
+			w.reached = append(w.reached, at.node)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		to := next[at.next]
+		at.next++
+		if !seen[to] {
+			seen[to] = true
+			stack = append(stack, visit{node: to})
+		}
+	}
+	slices.Reverse(w.reached)
+	for order, n := range w.reached {
+		w.nodes[n].order = order
+	}
+}
+
+// dominate finds dominators and loops, false where a loop can be entered in its middle. Without
+// such loops, one pass over the nodes is enough (Cooper, Harvey, and Kennedy, A Simple, Fast
+// Dominance Algorithm, 2001).
+func (w *writer) dominate() bool {
+	w.nodes[0].dominator = 0
+	for _, from := range w.reached {
+		for _, to := range w.nodes[from].next {
+			n := &w.nodes[to]
+			switch {
+			case n.order <= w.nodes[from].order:
+				n.repeats = true
+			case n.dominator == none:
+				n.dominator = from
+			default:
+				n.dominator = w.common(n.dominator, from)
+			}
+		}
+	}
+	for _, from := range w.reached {
+		for _, to := range w.nodes[from].next {
+			if w.nodes[to].order <= w.nodes[from].order && w.common(to, from) != to {
+				return false
+			}
+		}
+	}
+	for _, n := range w.reached[1:] {
+		d := &w.nodes[w.nodes[n].dominator]
+		d.dominated = append(d.dominated, n)
+	}
+	return w.work <= workPerNode*len(w.nodes)
+}
+
+// common is the last node that dominates both.
+func (w *writer) common(a, b int) int {
+	for a != b && w.work <= workPerNode*len(w.nodes) {
+		w.work++
+		if w.nodes[a].order > w.nodes[b].order {
+			a = w.nodes[a].dominator
+		} else {
+			b = w.nodes[b].dominator
+		}
+	}
+	return a
+}
+
+// begin opens a block or loop, and answers where it is.
+func (w *writer) begin(op wasmfile.Opcode) (block int) {
+	w.out = append(w.out, byte(op), emptyBlock)
+	w.open++
+	return w.open - 1
+}
+
+func (w *writer) end() {
+	w.out = append(w.out, byte(wasmfile.OpEnd))
+	w.open--
+}
+
+// node writes a node and all that it dominates.
+func (w *writer) node(i int) {
+	n := &w.nodes[i]
+	if n.repeats {
+		w.blocks[i] = w.begin(wasmfile.OpLoop)
+	}
+	for _, d := range slices.Backward(n.dominated) {
+		w.blocks[d] = w.begin(wasmfile.OpBlock)
+	}
+	for _, r := range w.regions[n.first : n.last+1] {
+		for _, p := range r.pieces {
+			w.out = append(w.out, w.code[p.start:p.end]...)
+			switch {
+			case p.op == 0:
+			case p.to == unwind:
+				w.branch(p.op, w.unwinding, p.inside)
+			default:
+				w.branch(p.op, w.blocks[w.of[p.to]], p.inside)
+			}
+		}
+	}
+	if n.falls != none && (len(n.dominated) == 0 || n.dominated[0] != n.falls) {
+		w.branch(wasmfile.OpBr, w.blocks[n.falls], 0)
+	}
+	for _, d := range n.dominated {
+		w.end()
+		w.node(d)
+	}
+	if n.repeats {
+		w.end()
+		w.out = append(w.out, byte(wasmfile.OpUnreachable))
+	}
+}
+
+// branch leads to a block, from inside of so many that are the region's own.
+func (w *writer) branch(op wasmfile.Opcode, block, inside int) {
+	w.out = appendBranch(w.out, op, w.open-1-block+inside)
+}
