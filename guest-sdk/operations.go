@@ -81,7 +81,7 @@ func (r *resource) check(ctx context.Context, request *abi.CheckRequest, inputs 
 	if err != nil {
 		olds = nil // inputs of another version of the resource are no help
 	}
-	failures, err := r.code.check(ctx, request, inputs, in, olds)
+	failures, err := r.code.check(ctx, *request, inputs, in, olds)
 	if err != nil {
 		return inputs, nil, err
 	}
@@ -119,7 +119,7 @@ func (r *resource) diff(ctx context.Context, request *abi.DiffRequest, found abi
 		return found, err
 	}
 	found.DetailedDiff = slices.Clone(found.DetailedDiff)
-	return r.code.diff(ctx, request, found, in, oldInputs, state)
+	return r.code.diff(ctx, *request, found, in, oldInputs, state)
 }
 
 // preview answers which outputs the author knows beforehand, and what they are.
@@ -137,7 +137,7 @@ func (r *resource) preview(ctx context.Context, request *abi.UpdateRequest) (sta
 			return property.Map{}, nil, err
 		}
 	}
-	out, known, err := r.code.preview(ctx, request, in, old)
+	out, known, err := r.code.preview(ctx, *request, in, old)
 	if err != nil {
 		return property.Map{}, nil, err
 	}
@@ -151,7 +151,7 @@ func (r *resource) create(ctx context.Context, request *abi.CreateRequest) (abi.
 	if err != nil {
 		return abi.CreateResponse{}, err
 	}
-	id, out, err := r.code.create(ctx, request, in)
+	id, out, err := r.code.create(ctx, *request, in)
 	if id == "" && err != nil {
 		return abi.CreateResponse{}, err
 	}
@@ -183,7 +183,7 @@ func (r *resource) read(ctx context.Context, request *abi.ReadRequest) (abi.Read
 			return abi.ReadResponse{}, err
 		}
 	}
-	id, in, out, err := r.code.read(ctx, request, in, old)
+	id, in, out, err := r.code.read(ctx, *request, in, old)
 	if err != nil {
 		return abi.ReadResponse{}, err
 	}
@@ -218,7 +218,7 @@ func (r *resource) update(ctx context.Context, request *abi.UpdateRequest) (prop
 	if err != nil {
 		return property.Map{}, err
 	}
-	out, err := r.code.update(ctx, request, in, oldInputs, old)
+	out, err := r.code.update(ctx, *request, in, oldInputs, old)
 	if err != nil && !errors.Is(err, abi.ErrInitFailed) {
 		return property.Map{}, err
 	}
@@ -237,7 +237,7 @@ func (r *resource) delete(ctx context.Context, request *abi.DeleteRequest) error
 	if err != nil {
 		return err
 	}
-	return r.code.delete(ctx, request, state)
+	return r.code.delete(ctx, *request, state)
 }
 
 // maxTimeout is the longest timeout, in seconds: a year, far from any overflow.

@@ -26,8 +26,9 @@ func Serve(p Provider) {
 	}
 	control := bindings.Control()
 	cancelled := control.Cancelled
+	var contexts call.Contexts
 	served, err := provide(p, func(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender) {
-		c := call.NewContext(ctx, cancelled, u, timeout)
+		c := contexts.New(ctx, cancelled, u, timeout)
 		return c, c
 	})
 	if err != nil {

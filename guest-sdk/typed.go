@@ -13,15 +13,16 @@ import (
 // states are addresses of variables of the types that the resource's shapes know. The
 // compiler makes a copy of typed for each resource, and names each of its functions
 // after all fields and tags of both types: so they are few, and do as little as they
-// can: fill in a request, call, and pass on what comes back.
+// can: fill in a request, call, and pass on what comes back. Requests are values, which need
+// no memory of their own.
 type implementation interface {
-	create(ctx context.Context, request *abi.CreateRequest, inputs unsafe.Pointer) (id string, state unsafe.Pointer, err error)
-	read(ctx context.Context, request *abi.ReadRequest, inputs, state unsafe.Pointer) (id string, newInputs, newState unsafe.Pointer, err error)
-	update(ctx context.Context, request *abi.UpdateRequest, inputs, oldInputs, state unsafe.Pointer) (newState unsafe.Pointer, err error)
-	delete(ctx context.Context, request *abi.DeleteRequest, state unsafe.Pointer) error
-	check(ctx context.Context, request *abi.CheckRequest, checked property.Map, inputs, olds unsafe.Pointer) ([]CheckFailure, error)
-	diff(ctx context.Context, request *abi.DiffRequest, found DiffResponse, inputs, oldInputs, state unsafe.Pointer) (DiffResponse, error)
-	preview(ctx context.Context, request *abi.UpdateRequest, inputs, state unsafe.Pointer) (newState unsafe.Pointer, known []string, err error)
+	create(ctx context.Context, request abi.CreateRequest, inputs unsafe.Pointer) (id string, state unsafe.Pointer, err error)
+	read(ctx context.Context, request abi.ReadRequest, inputs, state unsafe.Pointer) (id string, newInputs, newState unsafe.Pointer, err error)
+	update(ctx context.Context, request abi.UpdateRequest, inputs, oldInputs, state unsafe.Pointer) (newState unsafe.Pointer, err error)
+	delete(ctx context.Context, request abi.DeleteRequest, state unsafe.Pointer) error
+	check(ctx context.Context, request abi.CheckRequest, checked property.Map, inputs, olds unsafe.Pointer) ([]CheckFailure, error)
+	diff(ctx context.Context, request abi.DiffRequest, found DiffResponse, inputs, oldInputs, state unsafe.Pointer) (DiffResponse, error)
+	preview(ctx context.Context, request abi.UpdateRequest, inputs, state unsafe.Pointer) (newState unsafe.Pointer, known []string, err error)
 }
 
 // capabilities says which optional interfaces a resource implements.
@@ -61,14 +62,14 @@ func typedResource[I, S any](token string, creator Creator[I, S], a about) Resou
 	}
 }
 
-func (t *typed[I, S]) create(ctx context.Context, request *abi.CreateRequest, inputs unsafe.Pointer) (string, unsafe.Pointer, error) {
+func (t *typed[I, S]) create(ctx context.Context, request abi.CreateRequest, inputs unsafe.Pointer) (string, unsafe.Pointer, error) {
 	response, err := t.creator.Create(ctx, CreateRequest[I]{
 		URN: request.URN, Name: request.Name, Timeout: seconds(request.Timeout), Inputs: *(*I)(inputs),
 	})
 	return response.ID, unsafe.Pointer(&response.State), err
 }
 
-func (t *typed[I, S]) read(ctx context.Context, request *abi.ReadRequest, inputs, state unsafe.Pointer) (string, unsafe.Pointer, unsafe.Pointer, error) {
+func (t *typed[I, S]) read(ctx context.Context, request abi.ReadRequest, inputs, state unsafe.Pointer) (string, unsafe.Pointer, unsafe.Pointer, error) {
 	response, err := t.reader.Read(ctx, ReadRequest[I, S]{
 		URN: request.URN, Name: request.Name, ID: request.ID, Timeout: seconds(request.Timeout),
 		Inputs: (*I)(inputs), State: (*S)(state),
@@ -76,7 +77,7 @@ func (t *typed[I, S]) read(ctx context.Context, request *abi.ReadRequest, inputs
 	return response.ID, unsafe.Pointer(&response.Inputs), unsafe.Pointer(&response.State), err
 }
 
-func (t *typed[I, S]) update(ctx context.Context, request *abi.UpdateRequest, inputs, oldInputs, state unsafe.Pointer) (unsafe.Pointer, error) {
+func (t *typed[I, S]) update(ctx context.Context, request abi.UpdateRequest, inputs, oldInputs, state unsafe.Pointer) (unsafe.Pointer, error) {
 	response, err := t.updater.Update(ctx, UpdateRequest[I, S]{
 		URN: request.URN, Name: request.Name, ID: request.ID, Timeout: seconds(request.Timeout),
 		IgnoreChanges: request.IgnoreChanges,
@@ -85,27 +86,27 @@ func (t *typed[I, S]) update(ctx context.Context, request *abi.UpdateRequest, in
 	return unsafe.Pointer(&response.State), err
 }
 
-func (t *typed[I, S]) delete(ctx context.Context, request *abi.DeleteRequest, state unsafe.Pointer) error {
+func (t *typed[I, S]) delete(ctx context.Context, request abi.DeleteRequest, state unsafe.Pointer) error {
 	return t.deleter.Delete(ctx, DeleteRequest[S]{
 		URN: request.URN, Name: request.Name, ID: request.ID, Timeout: seconds(request.Timeout), State: *(*S)(state),
 	})
 }
 
-func (t *typed[I, S]) check(ctx context.Context, request *abi.CheckRequest, checked property.Map, inputs, olds unsafe.Pointer) ([]CheckFailure, error) {
+func (t *typed[I, S]) check(ctx context.Context, request abi.CheckRequest, checked property.Map, inputs, olds unsafe.Pointer) ([]CheckFailure, error) {
 	return t.checker.Check(ctx, CheckRequest[I]{
 		URN: request.URN, Name: request.Name, RandomSeed: request.RandomSeed, Autonaming: request.Autonaming,
 		Inputs: (*I)(inputs), Olds: (*I)(olds), inputs: checked,
 	})
 }
 
-func (t *typed[I, S]) diff(ctx context.Context, request *abi.DiffRequest, found DiffResponse, inputs, oldInputs, state unsafe.Pointer) (DiffResponse, error) {
+func (t *typed[I, S]) diff(ctx context.Context, request abi.DiffRequest, found DiffResponse, inputs, oldInputs, state unsafe.Pointer) (DiffResponse, error) {
 	return t.differ.Diff(ctx, DiffRequest[I, S]{
 		URN: request.URN, Name: request.Name, ID: request.ID, Default: found, inputs: request.News,
 		Inputs: *(*I)(inputs), OldInputs: *(*I)(oldInputs), State: *(*S)(state),
 	})
 }
 
-func (t *typed[I, S]) preview(ctx context.Context, request *abi.UpdateRequest, inputs, state unsafe.Pointer) (unsafe.Pointer, []string, error) {
+func (t *typed[I, S]) preview(ctx context.Context, request abi.UpdateRequest, inputs, state unsafe.Pointer) (unsafe.Pointer, []string, error) {
 	response, err := t.previewer.Preview(ctx, PreviewRequest[I, S]{
 		URN: request.URN, Name: request.Name, ID: request.ID, Inputs: *(*I)(inputs), State: (*S)(state),
 	})

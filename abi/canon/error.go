@@ -49,13 +49,27 @@ type path struct {
 	first    [3]segment // as many as most calls need
 }
 
-// root is what a path begins with, in parts: few paths are ever read.
-type root [3]string
+// root is what a path begins with: few paths are ever read.
+type root struct {
+	function *Function // nil for an error
+	response bool
+}
 
-func callRoot(f *Function) root     { return root{f.Interface, ".", f.Name} }
-func responseRoot(f *Function) root { return root{f.Name, "-response"} }
+func callRoot(f *Function) root     { return root{function: f} }
+func responseRoot(f *Function) root { return root{function: f, response: true} }
 
-var errorRoot = root{"error"}
+var errorRoot root
+
+func (r root) String() string {
+	switch f := r.function; {
+	case f == nil:
+		return "error"
+	case r.response:
+		return f.Name + "-response"
+	default:
+		return f.Interface + "." + f.Name
+	}
+}
 
 type segment struct {
 	name  string
@@ -76,7 +90,7 @@ func (p *path) at(index int) { p.segments[len(p.segments)-1].index = index }
 
 // to returns the path to a field, or to where the path is for an empty name.
 func (p *path) to(field string) string {
-	text := p.root[0] + p.root[1] + p.root[2]
+	text := p.root.String()
 	for _, s := range p.segments {
 		text += "." + s.name
 		if s.index >= 0 {

@@ -71,14 +71,22 @@ func (f *fake) Call(ctx context.Context, export int, stack []uint64) error {
 		return nil
 	}
 	function := (export - 1) / 2
-	iface, serve := "provider", func() (uint32, error) { return new(canon.Server).ServeProvider(ctx, f.provider, function, f, stack) }
+	iface, serve := "provider", func(params []byte) (uint32, error) {
+		return new(canon.Server).ServeProvider(ctx, f.provider, function, f, params)
+	}
 	if f.policy != nil {
-		iface, serve = "policy", func() (uint32, error) { return new(canon.Server).ServePolicy(ctx, f.policy, function, f, stack) }
+		iface, serve = "policy", func(params []byte) (uint32, error) {
+			return new(canon.Server).ServePolicy(ctx, f.policy, function, f, params)
+		}
 	}
 	if f.entered != nil {
 		f.entered(iface, function, stack)
 	}
-	ptr, err := serve()
+	params, err := canon.Params(iface, function, f, stack)
+	if err != nil {
+		return err
+	}
+	ptr, err := serve(params)
 	if f.left != nil && err == nil {
 		f.left(iface, function, uint64(ptr))
 	}

@@ -14,12 +14,15 @@ type lifter struct {
 	path
 	mem Memory
 	err error
+	// own is set where mem is the program's own memory.
+	own *Own
 }
 
 // elementCharge is the least that a list element is charged, in bytes, so that no
 // list is longer than its charge says even where its elements are tiny.
 const elementCharge = 16
 
+//go:noinline
 func (l *lifter) fail(field string, err error) {
 	if l.err == nil {
 		l.err = &Error{Path: l.to(field), Err: err}
@@ -72,6 +75,12 @@ func (l *lifter) contents(b []byte, field string) (ptr, n uint32) {
 }
 
 func (l *lifter) bytes(b []byte, field string) []byte {
+	if l.own != nil {
+		if data, ok := l.own.placed(b); ok {
+			return data
+		}
+		return l.taken(b, field)
+	}
 	ptr, n := l.contents(b, field)
 	if n == 0 {
 		return nil
@@ -85,6 +94,13 @@ func (l *lifter) bytes(b []byte, field string) []byte {
 }
 
 func (l *lifter) string(b []byte, field string) string {
+	if l.own != nil {
+		data, ok := l.own.placed(b)
+		if !ok {
+			data = l.taken(b, field)
+		}
+		return unsafe.String(unsafe.SliceData(data), len(data))
+	}
 	data := l.bytes(b, field)
 	if len(data) == 0 {
 		return ""
@@ -99,14 +115,11 @@ func (l *lifter) string(b []byte, field string) string {
 
 func (l *lifter) properties(b []byte, field string) property.Map {
 	var m property.Map
-	ptr, n := l.contents(b, field)
-	if l.err != nil {
+	data, ok := l.encoded(b, field)
+	if !ok {
 		return m
 	}
-	data, err := l.view(ptr, n)
-	if err == nil {
-		m, err = l.mem.Codec().Unmarshal(data)
-	}
+	m, err := l.mem.Codec().Unmarshal(data)
 	if err != nil {
 		l.fail(field, err)
 	}
@@ -115,18 +128,34 @@ func (l *lifter) properties(b []byte, field string) property.Map {
 
 func (l *lifter) value(b []byte, field string) property.Value {
 	var v property.Value
-	ptr, n := l.contents(b, field)
-	if l.err != nil {
+	data, ok := l.encoded(b, field)
+	if !ok {
 		return v
 	}
-	data, err := l.view(ptr, n)
-	if err == nil {
-		v, err = l.mem.Codec().UnmarshalValue(data)
-	}
+	v, err := l.mem.Codec().UnmarshalValue(data)
 	if err != nil {
 		l.fail(field, err)
 	}
 	return v
+}
+
+// encoded returns the bytes that the codec decodes, which may be none.
+func (l *lifter) encoded(b []byte, field string) (data []byte, ok bool) {
+	if l.own != nil {
+		if data, ok := l.own.placed(b); ok {
+			return data, true
+		}
+		return l.taken(b, field), l.err == nil
+	}
+	ptr, n := l.contents(b, field)
+	if l.err != nil {
+		return nil, false
+	}
+	data, err := l.view(ptr, n)
+	if err != nil {
+		l.fail(field, err)
+	}
+	return data, err == nil
 }
 
 func (l *lifter) view(ptr, n uint32) ([]byte, error) {
@@ -163,8 +192,16 @@ func liftString[S ~string](l *lifter, b []byte, v *S) { *v = S(l.string(b, "")) 
 
 // liftList lifts a list of elements of the size and alignment.
 func liftList[T any](l *lifter, b []byte, field string, size, align uint32, lift func(*lifter, []byte, *T)) []T {
+	if u32(b[4:]) == 0 {
+		return nil
+	}
+	return liftElements(l, b, field, size, align, lift)
+}
+
+// liftElements is liftList for lists that are not empty.
+func liftElements[T any](l *lifter, b []byte, field string, size, align uint32, lift func(*lifter, []byte, *T)) []T {
 	ptr, n := u32(b), u32(b[4:])
-	if n == 0 || l.err != nil {
+	if l.err != nil {
 		return nil
 	}
 	elements := l.elements(ptr, n, field, size, align, uint64(unsafe.Sizeof(*new(T))))

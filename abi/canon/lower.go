@@ -23,9 +23,15 @@ type lowerer struct {
 	refused bool
 	// lossy replaces invalid UTF-8 where text matters more than its exact bytes.
 	lossy bool
+	// own is set where mem is the program's own memory.
+	own *Own
+	// room is where lists may lie that mem keeps as they are.
+	room []byte
 }
 
 // refuse reports a value that cannot be lowered.
+//
+//go:noinline
 func (w *lowerer) refuse(field string, err error) {
 	if w.err == nil {
 		w.err, w.refused = &Error{Path: w.to(field), Err: err}, true
@@ -55,6 +61,10 @@ func (w *lowerer) flags(b []byte, v uint32, known uint8, field string) {
 func (w *lowerer) f64(b []byte, v float64) { putU64(b, math.Float64bits(v)) }
 
 func (w *lowerer) string(b []byte, v string, field string) {
+	if v == "" {
+		nothing(b, 1)
+		return
+	}
 	if !property.ValidText(v) {
 		if w.lossy {
 			v = strings.ToValidUTF8(v, "\uFFFD")
@@ -62,7 +72,13 @@ func (w *lowerer) string(b []byte, v string, field string) {
 			w.refuse(field, ErrUTF8)
 		}
 	}
-	w.bytes(b, unsafe.Slice(unsafe.StringData(v), len(v)), field)
+	data := unsafe.Slice(unsafe.StringData(v), len(v))
+	if w.own != nil {
+		putU32(b, w.own.keep(data))
+		putU32(b[4:], uint32(len(data)))
+		return
+	}
+	w.bytes(b, data, field)
 }
 
 func (w *lowerer) bytes(b []byte, v []byte, field string) { w.list(b, v, len(v), 1, field) }
@@ -108,11 +124,20 @@ func (w *lowerer) list(b []byte, data []byte, n int, align uint32, field string)
 	putU32(b[4:], uint32(n))
 }
 
-// store stores bytes that are not to be changed any more. The address of nothing is
-// its alignment: it must not be null, as other languages have pointers that never are.
+// nothing writes the address and number of no elements: the address is their alignment. It
+// must not be null, as other languages have pointers that never are.
+func nothing(b []byte, align uint32) {
+	putU32(b, align)
+	putU32(b[4:], 0)
+}
+
+// store stores bytes that are not to be changed any more.
 func (w *lowerer) store(data []byte, align uint32, field string) uint32 {
 	if w.err != nil || len(data) == 0 {
 		return align
+	}
+	if w.own != nil {
+		return w.own.keep(data)
 	}
 	if uint64(len(data)) > math.MaxUint32 {
 		w.refuse(field, ErrLength)
@@ -130,15 +155,20 @@ func lowerString[S ~string](w *lowerer, b []byte, v *S) { w.string(b, string(*v)
 
 // lowerList lowers a list of elements of the size and alignment.
 func lowerList[T any](w *lowerer, b []byte, v []T, field string, size, align uint32, lower func(*lowerer, []byte, *T)) {
+	if len(v) == 0 {
+		nothing(b, align)
+		return
+	}
+	lowerElements(w, b, v, field, size, align, lower)
+}
+
+// lowerElements is lowerList for lists that are not empty.
+func lowerElements[T any](w *lowerer, b []byte, v []T, field string, size, align uint32, lower func(*lowerer, []byte, *T)) {
 	if uint64(len(v))*uint64(size) > math.MaxUint32 {
 		w.refuse(field, ErrLength)
 		return
 	}
-	if len(v) == 0 {
-		w.list(b, nil, 0, align, field)
-		return
-	}
-	data := make([]byte, len(v)*int(size))
+	data := w.record(len(v) * int(size))
 	w.enter(field)
 	for i := range v {
 		w.at(i)
@@ -149,4 +179,15 @@ func lowerList[T any](w *lowerer, b []byte, v []T, field string, size, align uin
 	}
 	w.leave()
 	w.list(b, data, len(v), align, field)
+}
+
+// record returns zeroed bytes for the elements of a list.
+func (w *lowerer) record(size int) []byte {
+	if size > len(w.room) {
+		return make([]byte, size)
+	}
+	data := w.room[:size:size]
+	w.room = w.room[(size+7)&^7:] // aligned for all
+	clear(data)
+	return data
 }

@@ -23,15 +23,7 @@ type server struct {
 
 func newServer(f *Function, mem Memory, args []uint64) *server {
 	s := &server{}
-	s.begin(f, mem, args)
-	return s
-}
-
-// begin makes the zero server that of a call.
-func (s *server) begin(f *Function, mem Memory, args []uint64) {
-	s.function = f
-	s.out = s.outRoom.of(f.result.size)
-	s.mem, s.root = mem, callRoot(f)
+	s.begin(f, mem)
 	if f.spilled() {
 		s.params = s.area(uint32(args[0]), f.params)
 	} else {
@@ -43,6 +35,14 @@ func (s *server) begin(f *Function, mem Memory, args []uint64) {
 	if s.err != nil {
 		s.params = make([]byte, f.params.size) // nothing that is read of it counts
 	}
+	return s
+}
+
+// begin makes a server whose rooms are zeroed that of a call.
+func (s *server) begin(f *Function, mem Memory) {
+	s.function = f
+	s.out = s.outRoom.of(f.result.size)
+	s.mem, s.root = mem, callRoot(f)
 }
 
 // do calls and lowers the result, unless the parameters could not be lifted. A
@@ -67,14 +67,21 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 }
 
 func (s *server) guarded(call func() error) (err error) {
-	if s.recovered != nil {
-		defer func() {
-			if p := recover(); p != nil {
-				err = s.recovered(p)
-			}
-		}()
+	if s.recovered == nil {
+		return call()
 	}
-	return call()
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if p := recover(); p != nil {
+			err = s.recovered(p)
+		}
+	}()
+	err = call()
+	returned = true
+	return err
 }
 
 // answerError lowers an error, without its data where that cannot be lowered.
@@ -95,8 +102,13 @@ func (s *server) lowerError(e *abi.Error) *lowerer {
 }
 
 func (s *server) lowerer(root root) *lowerer {
-	s.writer = lowerer{mem: s.mem, path: path{root: root}}
-	return &s.writer
+	w := &s.writer
+	w.mem, w.root, w.segments = s.mem, root, nil
+	w.err, w.refused, w.lossy = nil, false, false
+	if w.own = s.own; w.own != nil {
+		w.room = w.own.room()
+	}
+	return w
 }
 
 // Server is what a guest serves its calls with, one after the other. The result of a call is
@@ -105,31 +117,40 @@ type Server struct {
 	// Recovered makes the error to answer of a panic in what is served; nil lets panics
 	// through.
 	Recovered func(any) error
+	// Own is where the parameters lie, and the answer is to; nil where that is not the
+	// memory of this program.
+	Own *Own
 
 	server server
 }
 
 // ServeProvider answers, inside a guest, a call of the function of interface
-// provider with that index. It returns the address of the result. An error is a breach of the
-// ABI by the host.
-func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, args []uint64) (uint32, error) {
-	return serve(ctx, s, p, providerFunctions[function], providerServers[function], mem, args)
+// provider with that index. params are its parameters as one record, as it lies in memory. It
+// returns the address of the result. An error is a breach of the ABI by the host.
+func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, params []byte) (uint32, error) {
+	return serve(ctx, s, p, providerFunctions[function], providerServers[function], mem, params)
 }
 
 // ServePolicy is ServeProvider for the functions of interface policy.
-func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, args []uint64) (uint32, error) {
-	return serve(ctx, s, p, policyFunctions[function], policyServers[function], mem, args)
+func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, params []byte) (uint32, error) {
+	return serve(ctx, s, p, policyFunctions[function], policyServers[function], mem, params)
 }
 
 func serve[P any](ctx context.Context, with *Server, p P, f *Function, answer func(context.Context, P, *server),
-	mem Memory, args []uint64,
+	mem Memory, params []byte,
 ) (uint32, error) {
 	s := &with.server
-	*s = server{recovered: with.Recovered}
-	s.begin(f, mem, args)
+	clear(s.outRoom[:])
+	s.recovered, s.params = with.Recovered, params
+	s.err, s.segments, s.own = nil, nil, with.Own
+	s.begin(f, mem)
 	answer(ctx, p, s)
+	s.params = nil
 	if s.err != nil {
 		return 0, s.err
+	}
+	if s.own != nil {
+		return s.own.keep(s.out), nil
 	}
 	return mem.Store(s.out, f.result.align)
 }

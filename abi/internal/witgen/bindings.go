@@ -45,20 +45,39 @@ func writeExports(iface string) func(*contract, *source) {
 		module := moduleOf(i)
 		for n, f := range c.functions(i) {
 			core := f.CoreFunction(wit.Exported)
-			args := []string{fmt.Sprint(n)}
-			for k, p := range core.Params {
-				_, widen, _ := coreType(p.Type)
-				args = append(args, fmt.Sprintf(widen, param(k)))
-			}
 			s.f("//go:wasmexport %s#%s", module, f.Name)
 			s.f("func export%s(%s) uint32 {", f.goName, coreParams(core))
-			s.f("return bindings.Answer(serve, %s)", strings.Join(args, ", "))
+			s.f("return bindings.Answer(serve, %d, %s)", n, record(s, f))
 			s.f("}\n")
 			s.f("//go:wasmexport cabi_post_%s#%s", module, f.Name)
 			s.f("func post%s(uint32) { bindings.Release() }\n", f.goName)
 		}
 	}
 }
+
+// record writes the flat parameters of an export to the memory form of all, and returns the
+// expression for that: what was passed in memory is there.
+func record(s *source, f function) string {
+	if len(f.Params) == 0 {
+		return "nil"
+	}
+	t := parameters(f)
+	if len(t.Flat()) > wit.MaxFlatParams {
+		return fmt.Sprintf("bindings.Spilled(p0, %d)", t.Size())
+	}
+	if t.Size() > flatSize {
+		s.fail("the flat parameters of %s take more than %d bytes", f.Name, flatSize)
+	}
+	s.f("p := &bindings.Flat")
+	for n, slot := range flatSlots(s, t, 0) {
+		put := strings.ToUpper(slot.kind[:1]) + slot.kind[1:]
+		s.f("p.Put%s(%d, %s)", strings.TrimPrefix(put, "Flat"), slot.offset, param(n))
+	}
+	return fmt.Sprintf("p.Record(%d)", t.Size())
+}
+
+// flatSize is the size in bytes of bindings.Flat.
+const flatSize = 16 * 8
 
 // writeImports writes the functions that a module may import. Each interface has
 // its own dispatch, so that a module imports only the interfaces that it uses.

@@ -10,26 +10,45 @@ import (
 )
 
 // codec is the encoding of the properties of one call. The host is trusted with them.
-// Providers look at few: what they do not look at is not decoded, and goes back as it came. Olds and news of a
-// call are often the same; those that are encoded alike are one map, so that to compare
-// them takes no time.
+// Providers look at few: what they do not look at is not decoded, and goes back as it came.
+// Olds and news of a call are often the same; those that are encoded alike are one map, so
+// that to compare them takes no time.
 type codec struct {
-	opened []property.Map
+	// opened are the first so many that a call had.
+	opened [4]opened
+	n      int
+}
+
+// opened is a map, and what it was decoded from.
+type opened struct {
+	encoding string
+	property.Map
+}
+
+// begin makes the codec that of another call.
+func (c *codec) begin() {
+	c.opened, c.n = [len(c.opened)]opened{}, 0
 }
 
 func (c *codec) Unmarshal(data []byte) (property.Map, error) {
 	text := unsafe.String(unsafe.SliceData(data), len(data))
-	for _, m := range c.opened {
-		if encoding, _ := m.Encoding(); property.EqualText(encoding, text) {
-			if unsafe.StringData(encoding) != unsafe.SliceData(data) {
-				reuse(data)
-			}
-			return m, nil
+	for i := range c.n {
+		o := &c.opened[i]
+		if len(o.encoding) != len(text) {
+			continue
+		}
+		if unsafe.StringData(o.encoding) == unsafe.StringData(text) {
+			return o.Map, nil
+		}
+		if property.EqualText(o.encoding, text) {
+			reuse(data)
+			return o.Map, nil
 		}
 	}
 	m, err := guestcbor.OpenTrusted(data)
-	if err == nil && m.Len() > 0 {
-		c.opened = append(c.opened, m)
+	if err == nil && m.Len() > 0 && c.n < len(c.opened) {
+		c.opened[c.n] = opened{text, m}
+		c.n++
 	}
 	return m, err
 }

@@ -15,8 +15,6 @@ import (
 var arena struct {
 	// free and end are the addresses between which the host may write: it moves free on.
 	free, end uint32
-	// begin is the address of the chunk.
-	begin uint32
 	// chunk is where that is, and before the chunk before it, in which something may lie
 	// that nobody has taken over yet. What is kept of a chunk keeps all of it.
 	chunk, before []byte
@@ -55,8 +53,8 @@ func offer() uint32 {
 // renew begins a chunk.
 func renew() {
 	arena.before, arena.chunk = arena.chunk, words(chunkSize)
-	arena.begin = address(arena.chunk)
-	arena.free, arena.end = arena.begin, arena.begin+chunkSize
+	own.Begin, own.Size = address(arena.chunk), chunkSize
+	arena.free, arena.end = own.Begin, own.Begin+chunkSize
 }
 
 // reallocate is how the host gets memory for what it passes in elsewhere.
@@ -136,24 +134,10 @@ type frame struct {
 	codec codec
 }
 
-// arguments are those of the export's call that is served.
-var arguments [mostArgs]uint64
-
-// mostArgs is how many values an export is called with at most, by the canonical ABI.
-const mostArgs = 16
-
-// begin makes the frame that of another call.
-func (f *frame) begin() {
-	clear(f.pins)
-	f.pins = f.first[:0]
-	clear(f.codec.opened)
-	f.codec.opened = f.codec.opened[:0]
-}
-
 func (f *frame) View(ptr, n uint32) ([]byte, error) { return f.Take(ptr, n) }
 
 func (f *frame) Take(ptr, n uint32) ([]byte, error) {
-	if ptr-arena.begin >= chunkSize {
+	if ptr-own.Begin >= own.Size {
 		received.Lock()
 		block := takeBlock(ptr, n)
 		received.Unlock()

@@ -13,10 +13,12 @@ import (
 // Exports are global to a module, so this is too.
 var (
 	firstCall func()
-	// answer is the frame of an export's call, which are served one at a time. It keeps the
-	// answer in memory until the host has read it: until the next call, at the latest.
+	// answer is the frame of an export's call, which are served one at a time.
 	answer frame
-	server = canon.Server{Recovered: recovered}
+	server = canon.Server{Recovered: recovered, Own: &own}
+	// own is where the arena is. It keeps the answer in memory until the host has read it:
+	// until the next call, at the latest.
+	own canon.Own
 )
 
 // OnFirstCall sets what runs once, before the first call is answered. A WASI reactor
@@ -33,13 +35,15 @@ func begin() {
 }
 
 // A Server answers a call of the export with that index, as canon.Server does with s.
-type Server func(ctx context.Context, s *canon.Server, function int, mem canon.Memory, args []uint64) (uint32, error)
+type Server func(ctx context.Context, s *canon.Server, function int, mem canon.Memory, params []byte) (uint32, error)
 
 // Answer has an export's call answered and returns the address of the result.
-func Answer(serve Server, function int, args ...uint64) uint32 {
-	begin()
-	answer.begin()
-	ptr, err := serve(context.Background(), &server, function, &answer, arguments[:copy(arguments[:], args)])
+func Answer(serve Server, function int, params []byte) uint32 {
+	if firstCall != nil {
+		begin()
+	}
+	Release()
+	ptr, err := serve(context.Background(), &server, function, &answer, params)
 	if err != nil {
 		panic(err) // the host broke the ABI: there is nobody to tell
 	}
@@ -54,7 +58,10 @@ func Answer(serve Server, function int, args ...uint64) uint32 {
 }
 
 // Release frees the answer.
-func Release() { answer.begin() }
+func Release() {
+	own.Release()
+	answer.codec.begin()
+}
 
 // forget frees what the host sent but nobody read.
 func forget() {

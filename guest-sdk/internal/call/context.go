@@ -26,14 +26,38 @@ type Context struct {
 	err  error
 }
 
+// Contexts makes contexts some at a time, as each call of a module needs one.
+type Contexts struct {
+	spare []Context
+}
+
+// chunk is how many are made at a time: a context that is kept keeps so many.
+const chunk = 8
+
+// New is NewContext.
+func (s *Contexts) New(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) *Context {
+	if len(s.spare) == 0 {
+		s.spare = make([]Context, chunk)
+	}
+	c := &s.spare[0]
+	s.spare = s.spare[1:]
+	c.begin(values, cancelled, u, timeout)
+	return c
+}
+
 // NewContext returns the context of a call that begins, and that may be about a resource; a
 // timeout of 0 is none.
 func NewContext(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) *Context {
-	c := &Context{Context: values, cancelled: cancelled, urn: u}
+	c := &Context{}
+	c.begin(values, cancelled, u, timeout)
+	return c
+}
+
+func (c *Context) begin(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) {
+	c.Context, c.cancelled, c.urn = values, cancelled, u
 	if timeout > 0 {
 		c.deadline = time.Now().Add(timeout)
 	}
-	return c
 }
 
 func (c *Context) Value(key any) any {

@@ -8,7 +8,10 @@ import "github.com/husk-dev/husk/guest-sdk/internal/bindings"
 
 //go:wasmexport husk:policy/policy@0.1.0#handshake
 func exportHandshake(p0, p1 uint32) uint32 {
-	return bindings.Answer(serve, 0, uint64(p0), uint64(p1))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	return bindings.Answer(serve, 0, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#handshake
@@ -16,7 +19,20 @@ func postHandshake(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#configure
 func exportConfigure(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 uint32) uint32 {
-	return bindings.Answer(serve, 1, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), uint64(p8), uint64(p9), uint64(p10), uint64(p11))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put8(32, p8)
+	p.Put32(36, p9)
+	p.Put32(40, p10)
+	p.Put32(44, p11)
+	return bindings.Answer(serve, 1, p.Record(48))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#configure
@@ -24,7 +40,7 @@ func postConfigure(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#remediate
 func exportRemediate(p0 uint32) uint32 {
-	return bindings.Answer(serve, 2, uint64(p0))
+	return bindings.Answer(serve, 2, bindings.Spilled(p0, 288))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#remediate
@@ -32,7 +48,7 @@ func postRemediate(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#analyze
 func exportAnalyze(p0 uint32) uint32 {
-	return bindings.Answer(serve, 3, uint64(p0))
+	return bindings.Answer(serve, 3, bindings.Spilled(p0, 288))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#analyze
@@ -40,7 +56,10 @@ func postAnalyze(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#analyze-stack
 func exportAnalyzeStack(p0, p1 uint32) uint32 {
-	return bindings.Answer(serve, 4, uint64(p0), uint64(p1))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	return bindings.Answer(serve, 4, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#analyze-stack
@@ -48,7 +67,7 @@ func postAnalyzeStack(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#cancel
 func exportCancel() uint32 {
-	return bindings.Answer(serve, 5)
+	return bindings.Answer(serve, 5, nil)
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#cancel

@@ -4,15 +4,15 @@
 
 package provider
 
-import (
-	"math"
-
-	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
-)
+import "github.com/husk-dev/husk/guest-sdk/internal/bindings"
 
 //go:wasmexport husk:provider/provider@0.1.0#handshake
 func exportHandshake(p0, p1, p2 uint32) uint32 {
-	return bindings.Answer(serve, 0, uint64(p0), uint64(p1), uint64(p2))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put8(8, p2)
+	return bindings.Answer(serve, 0, p.Record(12))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#handshake
@@ -20,7 +20,16 @@ func postHandshake(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#parameterize
 func exportParameterize(p0, p1, p2, p3, p4, p5, p6, p7 uint32) uint32 {
-	return bindings.Answer(serve, 1, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7))
+	p := &bindings.Flat
+	p.Put8(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put8(28, p7)
+	return bindings.Answer(serve, 1, p.Record(32))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#parameterize
@@ -28,7 +37,13 @@ func postParameterize(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#get-schema
 func exportGetSchema(p0, p1, p2, p3, p4 uint32) uint32 {
-	return bindings.Answer(serve, 2, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	return bindings.Answer(serve, 2, p.Record(20))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#get-schema
@@ -36,7 +51,12 @@ func postGetSchema(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#get-mapping
 func exportGetMapping(p0, p1, p2, p3 uint32) uint32 {
-	return bindings.Answer(serve, 3, uint64(p0), uint64(p1), uint64(p2), uint64(p3))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	return bindings.Answer(serve, 3, p.Record(16))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#get-mapping
@@ -44,7 +64,10 @@ func postGetMapping(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#get-mappings
 func exportGetMappings(p0, p1 uint32) uint32 {
-	return bindings.Answer(serve, 4, uint64(p0), uint64(p1))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	return bindings.Answer(serve, 4, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#get-mappings
@@ -52,7 +75,7 @@ func postGetMappings(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#check-config
 func exportCheckConfig(p0 uint32) uint32 {
-	return bindings.Answer(serve, 5, uint64(p0))
+	return bindings.Answer(serve, 5, bindings.Spilled(p0, 68))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#check-config
@@ -60,7 +83,24 @@ func postCheckConfig(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#diff-config
 func exportDiffConfig(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15 uint32) uint32 {
-	return bindings.Answer(serve, 6, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), uint64(p8), uint64(p9), uint64(p10), uint64(p11), uint64(p12), uint64(p13), uint64(p14), uint64(p15))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put32(32, p8)
+	p.Put32(36, p9)
+	p.Put32(40, p10)
+	p.Put32(44, p11)
+	p.Put32(48, p12)
+	p.Put32(52, p13)
+	p.Put32(56, p14)
+	p.Put32(60, p15)
+	return bindings.Answer(serve, 6, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#diff-config
@@ -68,7 +108,18 @@ func postDiffConfig(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#configure
 func exportConfigure(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9 uint32) uint32 {
-	return bindings.Answer(serve, 7, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), uint64(p8), uint64(p9))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put32(32, p8)
+	p.Put32(36, p9)
+	return bindings.Answer(serve, 7, p.Record(40))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#configure
@@ -76,7 +127,7 @@ func postConfigure(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#check
 func exportCheck(p0 uint32) uint32 {
-	return bindings.Answer(serve, 8, uint64(p0))
+	return bindings.Answer(serve, 8, bindings.Spilled(p0, 68))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#check
@@ -84,7 +135,24 @@ func postCheck(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#diff
 func exportDiff(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15 uint32) uint32 {
-	return bindings.Answer(serve, 9, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), uint64(p8), uint64(p9), uint64(p10), uint64(p11), uint64(p12), uint64(p13), uint64(p14), uint64(p15))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put32(32, p8)
+	p.Put32(36, p9)
+	p.Put32(40, p10)
+	p.Put32(44, p11)
+	p.Put32(48, p12)
+	p.Put32(52, p13)
+	p.Put32(56, p14)
+	p.Put32(60, p15)
+	return bindings.Answer(serve, 9, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#diff
@@ -92,7 +160,18 @@ func postDiff(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#create
 func exportCreate(p0, p1, p2, p3, p4, p5, p6, p7 uint32, p8 float64, p9 uint32) uint32 {
-	return bindings.Answer(serve, 10, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), math.Float64bits(p8), uint64(p9))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.PutFloat(32, p8)
+	p.Put8(40, p9)
+	return bindings.Answer(serve, 10, p.Record(48))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#create
@@ -100,7 +179,23 @@ func postCreate(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#read
 func exportRead(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13 uint32, p14 float64) uint32 {
-	return bindings.Answer(serve, 11, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), uint64(p8), uint64(p9), uint64(p10), uint64(p11), uint64(p12), uint64(p13), math.Float64bits(p14))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put8(32, p8)
+	p.Put32(36, p9)
+	p.Put32(40, p10)
+	p.Put8(44, p11)
+	p.Put32(48, p12)
+	p.Put32(52, p13)
+	p.PutFloat(56, p14)
+	return bindings.Answer(serve, 11, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#read
@@ -108,7 +203,7 @@ func postRead(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#update
 func exportUpdate(p0 uint32) uint32 {
-	return bindings.Answer(serve, 12, uint64(p0))
+	return bindings.Answer(serve, 12, bindings.Spilled(p0, 80))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#update
@@ -116,7 +211,21 @@ func postUpdate(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#delete
 func exportDelete(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 uint32, p12 float64) uint32 {
-	return bindings.Answer(serve, 13, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), uint64(p8), uint64(p9), uint64(p10), uint64(p11), math.Float64bits(p12))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put32(32, p8)
+	p.Put32(36, p9)
+	p.Put32(40, p10)
+	p.Put32(44, p11)
+	p.PutFloat(48, p12)
+	return bindings.Answer(serve, 13, p.Record(56))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#delete
@@ -124,7 +233,16 @@ func postDelete(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#list
 func exportList(p0, p1, p2, p3 uint32, p4, p5 uint64, p6, p7 uint32) uint32 {
-	return bindings.Answer(serve, 14, uint64(p0), uint64(p1), uint64(p2), uint64(p3), p4, p5, uint64(p6), uint64(p7))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put64(16, p4)
+	p.Put64(24, p5)
+	p.Put32(32, p6)
+	p.Put32(36, p7)
+	return bindings.Answer(serve, 14, p.Record(40))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#list
@@ -132,7 +250,13 @@ func postList(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#invoke
 func exportInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
-	return bindings.Answer(serve, 15, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put8(16, p4)
+	return bindings.Answer(serve, 15, p.Record(20))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#invoke
@@ -140,7 +264,13 @@ func postInvoke(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#stream-invoke
 func exportStreamInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
-	return bindings.Answer(serve, 16, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put8(16, p4)
+	return bindings.Answer(serve, 16, p.Record(20))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#stream-invoke
@@ -148,7 +278,9 @@ func postStreamInvoke(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#stream-next
 func exportStreamNext(p0 uint64) uint32 {
-	return bindings.Answer(serve, 17, p0)
+	p := &bindings.Flat
+	p.Put64(0, p0)
+	return bindings.Answer(serve, 17, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#stream-next
@@ -156,7 +288,9 @@ func postStreamNext(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#stream-close
 func exportStreamClose(p0 uint64) uint32 {
-	return bindings.Answer(serve, 18, p0)
+	p := &bindings.Flat
+	p.Put64(0, p0)
+	return bindings.Answer(serve, 18, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#stream-close
@@ -164,7 +298,24 @@ func postStreamClose(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#call
 func exportCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15 uint32) uint32 {
-	return bindings.Answer(serve, 19, uint64(p0), uint64(p1), uint64(p2), uint64(p3), uint64(p4), uint64(p5), uint64(p6), uint64(p7), uint64(p8), uint64(p9), uint64(p10), uint64(p11), uint64(p12), uint64(p13), uint64(p14), uint64(p15))
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put32(32, p8)
+	p.Put32(36, p9)
+	p.Put32(40, p10)
+	p.Put32(44, p11)
+	p.Put32(48, p12)
+	p.Put32(52, p13)
+	p.Put8(56, p14)
+	p.Put32(60, p15)
+	return bindings.Answer(serve, 19, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#call
@@ -172,7 +323,7 @@ func postCall(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#construct
 func exportConstruct(p0 uint32) uint32 {
-	return bindings.Answer(serve, 20, uint64(p0))
+	return bindings.Answer(serve, 20, bindings.Spilled(p0, 256))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#construct
@@ -180,7 +331,7 @@ func postConstruct(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.1.0#cancel
 func exportCancel() uint32 {
-	return bindings.Answer(serve, 21)
+	return bindings.Answer(serve, 21, nil)
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.1.0#cancel

@@ -15,9 +15,9 @@ var served abi.Provider
 // Serve sets the provider that answers from now on.
 func Serve(p abi.Provider) { served = p }
 
-func serve(ctx context.Context, s *canon.Server, function int, mem canon.Memory, args []uint64) (uint32, error) {
+func serve(ctx context.Context, s *canon.Server, function int, mem canon.Memory, params []byte) (uint32, error) {
 	if served == nil {
 		panic("the module serves no provider")
 	}
-	return s.ServeProvider(ctx, served, function, mem, args)
+	return s.ServeProvider(ctx, served, function, mem, params)
 }

@@ -1,0 +1,64 @@
+package canon
+
+import "unsafe"
+
+// Own is the memory of the program itself, which is a module that answers calls. Its host has
+// placed the parameters there, and reads the answer where it lies. As the canonical ABI has
+// it, the host is trusted to pass what the contract says: text is not looked through again.
+type Own struct {
+	// Begin and Size are where the arena is, see [ArenaExport]: what lies there need not be
+	// taken from the Memory.
+	Begin, Size uint32
+
+	// pins keep the first so many things that the answer refers to, and more the others.
+	pins   [8]unsafe.Pointer
+	pinned int
+	more   []unsafe.Pointer
+	// records is for the lists of most answers.
+	records [32]uint64
+}
+
+// Release lets go of the answer, which nobody reads any more.
+func (o *Own) Release() {
+	o.pins, o.pinned = [len(o.pins)]unsafe.Pointer{}, 0
+	o.more = nil
+}
+
+// keep keeps data until the answer is released, and returns its address.
+func (o *Own) keep(data []byte) uint32 {
+	p := unsafe.Pointer(unsafe.SliceData(data))
+	if n := o.pinned; n < len(o.pins) {
+		o.pins[n], o.pinned = p, n+1
+	} else {
+		o.more = append(o.more, p)
+	}
+	return uint32(uintptr(p))
+}
+
+// room is where the elements of the answer's lists may lie.
+func (o *Own) room() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&o.records)), unsafe.Sizeof(o.records))
+}
+
+// placed returns the bytes that a string or a list of bytes consists of, which belong to
+// whoever asks; ok is false where they are none, or lie elsewhere.
+func (o *Own) placed(b []byte) (data []byte, ok bool) {
+	ptr := u32(b)
+	if ptr-o.Begin >= o.Size {
+		return nil, false
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(ptr))), u32(b[4:])), true
+}
+
+// taken is placed for what lies elsewhere.
+func (l *lifter) taken(b []byte, field string) []byte {
+	ptr, n := u32(b), u32(b[4:])
+	if n == 0 {
+		return nil
+	}
+	data, err := l.mem.Take(ptr, n)
+	if err != nil {
+		l.fail(field, err)
+	}
+	return data
+}
