@@ -94,8 +94,11 @@ func (d dir) Lock(name string) (Lock, error) {
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		l := lock{f, d.Path(name), release}
-		named, err := l.named()
+		l := lock{file: f, path: d.Path(name), release: release}
+		var named fs.FileInfo
+		if l.opened, err = f.Stat(); err == nil {
+			named, err = l.named()
+		}
 		if err == nil && named != nil {
 			return l, nil
 		}
@@ -112,6 +115,8 @@ type lock struct {
 	file    *os.File
 	path    string
 	release func() error
+	// opened tells which file is open.
+	opened fs.FileInfo
 }
 
 func (l lock) Close() error { return errors.Join(l.release(), l.file.Close()) }
@@ -126,11 +131,10 @@ func (l lock) named() (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := l.file.Stat()
-	if err != nil || !os.SameFile(opened, named) {
-		return nil, err
+	if !os.SameFile(l.opened, named) {
+		return nil, nil
 	}
-	return opened, nil
+	return named, nil
 }
 
 // Contents is called with each record, so it does not open the file again.
