@@ -19,7 +19,7 @@ const features = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.Feat
 
 var _ abi.Provider = (*server)(nil)
 
-// server is a registered provider. Of its fields only undecided changes.
+// server is a registered provider. Of its fields only undecided and recent change.
 type server struct {
 	abi.Unimplemented
 
@@ -47,6 +47,10 @@ type server struct {
 	// code must not run.
 	// It is one for all packages that are configured together.
 	undecided *atomic.Bool
+
+	// recent is the resource that was asked for last. The next call is for the same, as a
+	// rule, and to compare its token is faster than to hash it.
+	recent atomic.Pointer[resource]
 }
 
 // function is a registered function.
@@ -180,7 +184,11 @@ func (s *server) resource(token string, u urn.URN) (*resource, error) {
 	if token == "" {
 		token = u.Type()
 	}
+	if r := s.recent.Load(); r != nil && property.EqualText(r.Token, token) {
+		return r, nil
+	}
 	if r := s.resources[token]; r != nil {
+		s.recent.Store(r)
 		return r, nil
 	}
 	for _, r := range s.resources {

@@ -24,7 +24,7 @@ func lowerInitFailure(w *lowerer, b []byte, v *abi.InitFailure) {
 		b[16] = 1
 		w.properties(b[20:], *v.Inputs, "inputs")
 	}
-	lowerList(w, b[28:], v.Reasons, "reasons", 8, 4, lowerString[string])
+	lowerStrings(w, b[28:], v.Reasons, "reasons")
 	w.bool(b[36:], v.RefreshBeforeUpdate)
 }
 
@@ -83,7 +83,7 @@ func liftPropertyDependency(l *lifter, b []byte, v *abi.PropertyDependency) {
 
 func lowerPropertyDependency(w *lowerer, b []byte, v *abi.PropertyDependency) {
 	w.string(b, v.Key, "key")
-	lowerList(w, b[8:], v.URNs, "urns", 8, 4, lowerString[urn.URN])
+	lowerStrings(w, b[8:], v.URNs, "urns")
 }
 
 func liftCustomTimeouts(l *lifter, b []byte, v *abi.CustomTimeouts) {
@@ -159,7 +159,7 @@ func liftHookBinding(l *lifter, b []byte, v *abi.HookBinding) {
 
 func lowerHookBinding(w *lowerer, b []byte, v *abi.HookBinding) {
 	w.enum(b, uint8(v.Kind), 7, "kind")
-	lowerList(w, b[4:], v.Names, "names", 8, 4, lowerString[string])
+	lowerStrings(w, b[4:], v.Names, "names")
 }
 
 func liftResourceOptions(l *lifter, b []byte, v *abi.ResourceOptions) {
@@ -201,8 +201,8 @@ func lowerResourceOptions(w *lowerer, b []byte, v *abi.ResourceOptions) {
 	}
 	w.string(b[4:], v.Provider, "provider")
 	lowerList(w, b[12:], v.Providers, "providers", 16, 4, lowerPackageProvider)
-	lowerList(w, b[20:], v.Dependencies, "dependencies", 8, 4, lowerString[urn.URN])
-	lowerList(w, b[28:], v.AdditionalSecretOutputs, "additional-secret-outputs", 8, 4, lowerString[string])
+	lowerStrings(w, b[20:], v.Dependencies, "dependencies")
+	lowerStrings(w, b[28:], v.AdditionalSecretOutputs, "additional-secret-outputs")
 	w.enter("custom-timeouts")
 	lowerCustomTimeouts(w, b[40:], &v.CustomTimeouts)
 	w.leave()
@@ -211,19 +211,19 @@ func lowerResourceOptions(w *lowerer, b []byte, v *abi.ResourceOptions) {
 		b[80] = 1
 		w.bool(b[81:], *v.DeleteBeforeReplace)
 	}
-	lowerList(w, b[84:], v.IgnoreChanges, "ignore-changes", 8, 4, lowerString[string])
-	lowerList(w, b[92:], v.ReplaceOnChanges, "replace-on-changes", 8, 4, lowerString[string])
+	lowerStrings(w, b[84:], v.IgnoreChanges, "ignore-changes")
+	lowerStrings(w, b[92:], v.ReplaceOnChanges, "replace-on-changes")
 	if v.RetainOnDelete != nil {
 		b[100] = 1
 		w.bool(b[101:], *v.RetainOnDelete)
 	}
 	lowerList(w, b[104:], v.Aliases, "aliases", 48, 4, lowerAlias)
-	lowerList(w, b[112:], v.ReplaceWith, "replace-with", 8, 4, lowerString[urn.URN])
+	lowerStrings(w, b[112:], v.ReplaceWith, "replace-with")
 	if v.ReplacementTrigger != nil {
 		b[120] = 1
 		w.value(b[124:], *v.ReplacementTrigger, "replacement-trigger")
 	}
-	lowerList(w, b[132:], v.HideDiffs, "hide-diffs", 8, 4, lowerString[string])
+	lowerStrings(w, b[132:], v.HideDiffs, "hide-diffs")
 	w.string(b[140:], v.ImportID, "import-id")
 	w.string(b[148:], v.Version, "version")
 	w.string(b[156:], v.PackageRef, "package-ref")
@@ -328,7 +328,7 @@ func lowerParameters(w *lowerer, b []byte, v *abi.Parameters) {
 	w.enum(b, uint8(v.Case), 2, "")
 	switch v.Case {
 	case abi.ParametersCaseArgs:
-		lowerList(w, b[4:], v.Args, "args", 8, 4, lowerString[string])
+		lowerStrings(w, b[4:], v.Args, "args")
 	case abi.ParametersCaseValue:
 		w.enter("value")
 		lowerParameterValue(w, b[4:], &v.Value)
@@ -415,7 +415,7 @@ func liftGetMappingsResponse(l *lifter, b []byte, v *abi.GetMappingsResponse) {
 }
 
 func lowerGetMappingsResponse(w *lowerer, b []byte, v *abi.GetMappingsResponse) {
-	lowerList(w, b, v.Providers, "providers", 8, 4, lowerString[string])
+	lowerStrings(w, b, v.Providers, "providers")
 }
 
 func liftConfigureRequest(l *lifter, b []byte, v *abi.ConfigureRequest) {
@@ -520,7 +520,7 @@ func lowerDiffRequest(w *lowerer, b []byte, v *abi.DiffRequest) {
 	w.properties(b[32:], v.Olds, "olds")
 	w.properties(b[40:], v.News, "news")
 	w.properties(b[48:], v.OldInputs, "old-inputs")
-	lowerList(w, b[56:], v.IgnoreChanges, "ignore-changes", 8, 4, lowerString[string])
+	lowerStrings(w, b[56:], v.IgnoreChanges, "ignore-changes")
 }
 
 func liftDiffResponse(l *lifter, b []byte, v *abi.DiffResponse) {
@@ -538,9 +538,9 @@ func lowerDiffResponse(w *lowerer, b []byte, v *abi.DiffResponse) {
 	w.bool(b[1:], v.HasDetailedDiff)
 	lowerList(w, b[4:], v.DetailedDiff, "detailed-diff", 12, 4, lowerPropertyDiff)
 	w.bool(b[12:], v.DeleteBeforeReplace)
-	lowerList(w, b[16:], v.ReplaceKeys, "replace-keys", 8, 4, lowerString[string])
-	lowerList(w, b[24:], v.StableKeys, "stable-keys", 8, 4, lowerString[string])
-	lowerList(w, b[32:], v.ChangedKeys, "changed-keys", 8, 4, lowerString[string])
+	lowerStrings(w, b[16:], v.ReplaceKeys, "replace-keys")
+	lowerStrings(w, b[24:], v.StableKeys, "stable-keys")
+	lowerStrings(w, b[32:], v.ChangedKeys, "changed-keys")
 }
 
 func liftCreateRequest(l *lifter, b []byte, v *abi.CreateRequest) {
@@ -643,7 +643,7 @@ func lowerUpdateRequest(w *lowerer, b []byte, v *abi.UpdateRequest) {
 	w.properties(b[32:], v.Olds, "olds")
 	w.properties(b[40:], v.News, "news")
 	w.properties(b[48:], v.OldInputs, "old-inputs")
-	lowerList(w, b[56:], v.IgnoreChanges, "ignore-changes", 8, 4, lowerString[string])
+	lowerStrings(w, b[56:], v.IgnoreChanges, "ignore-changes")
 	w.f64(b[64:], v.Timeout)
 	w.bool(b[72:], v.Preview)
 }
@@ -926,7 +926,7 @@ func lowerPolicyResource(w *lowerer, b []byte, v *abi.PolicyResource) {
 	w.string(b[28:], v.ID, "id")
 	w.properties(b[36:], v.Properties, "properties")
 	w.string(b[44:], string(v.Parent), "parent")
-	lowerList(w, b[52:], v.Dependencies, "dependencies", 8, 4, lowerString[urn.URN])
+	lowerStrings(w, b[52:], v.Dependencies, "dependencies")
 	lowerList(w, b[60:], v.PropertyDependencies, "property-dependencies", 16, 4, lowerPropertyDependency)
 	w.enter("options")
 	lowerResourceOptions(w, b[72:], &v.Options)
@@ -1220,7 +1220,7 @@ func lowerFunctionOptions(w *lowerer, b []byte, v *abi.FunctionOptions) {
 	w.string(b[8:], v.Version, "version")
 	w.string(b[16:], v.PackageRef, "package-ref")
 	w.string(b[24:], string(v.Parent), "parent")
-	lowerList(w, b[32:], v.DependsOn, "depends-on", 8, 4, lowerString[urn.URN])
+	lowerStrings(w, b[32:], v.DependsOn, "depends-on")
 }
 
 func liftMonitorInvokeRequest(l *lifter, b []byte, v *abi.MonitorInvokeRequest) {

@@ -96,7 +96,7 @@ func (r *room) of(size uint32) []byte {
 	if size > uint32(unsafe.Sizeof(*r)) {
 		return make([]byte, size)
 	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(r)), size)
+	return BytesAt(unsafe.Pointer(r), size)
 }
 
 // flatten reads the flat values of b into flat, of which there are enough.

@@ -95,10 +95,10 @@ func (l *lifter) bytes(b []byte, field string) []byte {
 
 func (l *lifter) string(b []byte, field string) string {
 	if l.own != nil {
-		data, ok := l.own.placed(b)
-		if !ok {
-			data = l.taken(b, field)
+		if ptr := u32(b); ptr-l.own.Begin < l.own.Size {
+			return unsafe.String((*byte)(unsafe.Add(nil, uintptr(ptr))), u32(b[4:]))
 		}
+		data := l.taken(b, field)
 		return unsafe.String(unsafe.SliceData(data), len(data))
 	}
 	data := l.bytes(b, field)
@@ -115,11 +115,16 @@ func (l *lifter) string(b []byte, field string) string {
 
 func (l *lifter) properties(b []byte, field string) property.Map {
 	var m property.Map
-	data, ok := l.encoded(b, field)
-	if !ok {
-		return m
+	data, ok := []byte(nil), false
+	if l.own != nil {
+		data, ok = l.own.placed(b)
 	}
-	m, err := l.mem.Codec().Unmarshal(data)
+	if !ok {
+		if data, ok = l.encoded(b, field); !ok {
+			return m
+		}
+	}
+	m, err := l.codec().Unmarshal(data)
 	if err != nil {
 		l.fail(field, err)
 	}
@@ -132,20 +137,24 @@ func (l *lifter) value(b []byte, field string) property.Value {
 	if !ok {
 		return v
 	}
-	v, err := l.mem.Codec().UnmarshalValue(data)
+	v, err := l.codec().UnmarshalValue(data)
 	if err != nil {
 		l.fail(field, err)
 	}
 	return v
 }
 
+func (l *lifter) codec() Codec {
+	if l.own != nil {
+		return l.own.Codec
+	}
+	return l.mem.Codec()
+}
+
 // encoded returns the bytes that the codec decodes, which may be none.
 func (l *lifter) encoded(b []byte, field string) (data []byte, ok bool) {
 	if l.own != nil {
-		if data, ok := l.own.placed(b); ok {
-			return data, true
-		}
-		return l.taken(b, field), l.err == nil
+		return l.bytes(b, field), l.err == nil
 	}
 	ptr, n := l.contents(b, field)
 	if l.err != nil {

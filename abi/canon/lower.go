@@ -72,13 +72,12 @@ func (w *lowerer) string(b []byte, v string, field string) {
 			w.refuse(field, ErrUTF8)
 		}
 	}
-	data := unsafe.Slice(unsafe.StringData(v), len(v))
 	if w.own != nil {
-		putU32(b, w.own.keep(data))
-		putU32(b[4:], uint32(len(data)))
+		putU32(b, w.own.keep(unsafe.Pointer(unsafe.StringData(v))))
+		putU32(b[4:], uint32(len(v)))
 		return
 	}
-	w.bytes(b, data, field)
+	w.bytes(b, unsafe.Slice(unsafe.StringData(v), len(v)), field)
 }
 
 func (w *lowerer) bytes(b []byte, v []byte, field string) { w.list(b, v, len(v), 1, field) }
@@ -137,7 +136,7 @@ func (w *lowerer) store(data []byte, align uint32, field string) uint32 {
 		return align
 	}
 	if w.own != nil {
-		return w.own.keep(data)
+		return w.own.keep(unsafe.Pointer(unsafe.SliceData(data)))
 	}
 	if uint64(len(data)) > math.MaxUint32 {
 		w.refuse(field, ErrLength)
@@ -150,8 +149,34 @@ func (w *lowerer) store(data []byte, align uint32, field string) uint32 {
 	return ptr
 }
 
-// lowerString lowers a string that is an element of a list.
-func lowerString[S ~string](w *lowerer, b []byte, v *S) { w.string(b, string(*v), "") }
+// lowerStrings lowers a list of strings.
+func lowerStrings[S ~string](w *lowerer, b []byte, v []S, field string) {
+	if len(v) == 0 {
+		nothing(b, 4)
+		return
+	}
+	w.strings(b, unsafe.Slice((*string)(unsafe.Pointer(unsafe.SliceData(v))), len(v)), field)
+}
+
+// strings is lowerStrings for lists that are not empty.
+func (w *lowerer) strings(b []byte, v []string, field string) {
+	const size = 8
+	if uint64(len(v))*size > math.MaxUint32 {
+		w.refuse(field, ErrLength)
+		return
+	}
+	data := w.record(len(v) * size)
+	w.enter(field)
+	for i, text := range v {
+		w.at(i)
+		w.string(data[i*size:], text, "")
+		if w.err != nil {
+			return
+		}
+	}
+	w.leave()
+	w.list(b, data, len(v), 4, field)
+}
 
 // lowerList lowers a list of elements of the size and alignment.
 func lowerList[T any](w *lowerer, b []byte, v []T, field string, size, align uint32, lower func(*lowerer, []byte, *T)) {

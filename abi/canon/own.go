@@ -1,6 +1,9 @@
 package canon
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // Own is the memory of the program itself, which is a module that answers calls. Its host has
 // placed the parameters there, and reads the answer where it lies. As the canonical ABI has
@@ -9,6 +12,8 @@ type Own struct {
 	// Begin and Size are where the arena is, see [ArenaExport]: what lies there need not be
 	// taken from the Memory.
 	Begin, Size uint32
+	// Codec decodes and encodes the properties of the call.
+	Codec Codec
 
 	// pins keep the first so many things that the answer refers to, and more the others.
 	pins   [8]unsafe.Pointer
@@ -24,9 +29,8 @@ func (o *Own) Release() {
 	o.more = nil
 }
 
-// keep keeps data until the answer is released, and returns its address.
-func (o *Own) keep(data []byte) uint32 {
-	p := unsafe.Pointer(unsafe.SliceData(data))
+// keep keeps what is at p until the answer is released, and returns the address.
+func (o *Own) keep(p unsafe.Pointer) uint32 {
 	if n := o.pinned; n < len(o.pins) {
 		o.pins[n], o.pinned = p, n+1
 	} else {
@@ -37,7 +41,7 @@ func (o *Own) keep(data []byte) uint32 {
 
 // room is where the elements of the answer's lists may lie.
 func (o *Own) room() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(&o.records)), unsafe.Sizeof(o.records))
+	return BytesAt(unsafe.Pointer(&o.records), uint32(unsafe.Sizeof(o.records)))
 }
 
 // placed returns the bytes that a string or a list of bytes consists of, which belong to
@@ -47,8 +51,12 @@ func (o *Own) placed(b []byte) (data []byte, ok bool) {
 	if ptr-o.Begin >= o.Size {
 		return nil, false
 	}
-	return unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(ptr))), u32(b[4:])), true
+	return BytesAt(unsafe.Add(nil, uintptr(ptr)), u32(b[4:])), true
 }
+
+// BytesAt is unsafe.Slice for bytes. To make sure that n elements of one byte fit into the
+// memory, the compiler has that call a function that multiplies, in WebAssembly.
+func BytesAt(p unsafe.Pointer, n uint32) []byte { return (*[math.MaxInt32]byte)(p)[:n:n] }
 
 // taken is placed for what lies elsewhere.
 func (l *lifter) taken(b []byte, field string) []byte {

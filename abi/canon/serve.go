@@ -2,6 +2,7 @@ package canon
 
 import (
 	"context"
+	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
 )
@@ -51,7 +52,17 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	if s.err != nil {
 		return
 	}
-	err := s.guarded(call)
+	returned := s.recovered == nil
+	defer func() {
+		if returned {
+			return
+		}
+		if p := recover(); p != nil && s.function.fails {
+			s.answerError(abi.AsError(s.recovered(p)))
+		}
+	}()
+	err := call()
+	returned = true
 	if err == nil && lower != nil {
 		w := s.lowerer(responseRoot(s.function))
 		lower(w, s.out[s.function.payload:])
@@ -64,24 +75,6 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	if err != nil && s.function.fails {
 		s.answerError(abi.AsError(err))
 	}
-}
-
-func (s *server) guarded(call func() error) (err error) {
-	if s.recovered == nil {
-		return call()
-	}
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		if p := recover(); p != nil {
-			err = s.recovered(p)
-		}
-	}()
-	err = call()
-	returned = true
-	return err
 }
 
 // answerError lowers an error, without its data where that cannot be lowered.
@@ -128,29 +121,35 @@ type Server struct {
 // provider with that index. params are its parameters as one record, as it lies in memory. It
 // returns the address of the result. An error is a breach of the ABI by the host.
 func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, params []byte) (uint32, error) {
-	return serve(ctx, s, p, providerFunctions[function], providerServers[function], mem, params)
+	providerServers[function](ctx, p, s.begin(providerFunctions[function], mem, params))
+	return s.end()
 }
 
 // ServePolicy is ServeProvider for the functions of interface policy.
 func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, params []byte) (uint32, error) {
-	return serve(ctx, s, p, policyFunctions[function], policyServers[function], mem, params)
+	policyServers[function](ctx, p, s.begin(policyFunctions[function], mem, params))
+	return s.end()
 }
 
-func serve[P any](ctx context.Context, with *Server, p P, f *Function, answer func(context.Context, P, *server),
-	mem Memory, params []byte,
-) (uint32, error) {
-	s := &with.server
-	clear(s.outRoom[:])
-	s.recovered, s.params = with.Recovered, params
-	s.err, s.segments, s.own = nil, nil, with.Own
-	s.begin(f, mem)
-	answer(ctx, p, s)
-	s.params = nil
-	if s.err != nil {
-		return 0, s.err
+// begin makes the server that of a call.
+func (s *Server) begin(f *Function, mem Memory, params []byte) *server {
+	served := &s.server
+	served.outRoom = room{}
+	served.recovered, served.params = s.Recovered, params
+	served.err, served.segments, served.own = nil, nil, s.Own
+	served.begin(f, mem)
+	return served
+}
+
+// end stores the result of the call.
+func (s *Server) end() (uint32, error) {
+	served := &s.server
+	served.params = nil
+	switch {
+	case served.err != nil:
+		return 0, served.err
+	case served.own != nil:
+		return served.own.keep(unsafe.Pointer(unsafe.SliceData(served.out))), nil
 	}
-	if s.own != nil {
-		return s.own.keep(s.out), nil
-	}
-	return mem.Store(s.out, f.result.align)
+	return served.mem.Store(served.out, served.function.result.align)
 }

@@ -729,7 +729,7 @@ func serveKVKeys(ctx context.Context, imports *Imports, s *server) {
 		v, err = imports.KV.Keys(ctx, prefix, after, limit)
 		return err
 	}, func(w *lowerer, b []byte) {
-		lowerList(w, b, v, "", 8, 4, lowerString[string])
+		lowerStrings(w, b, v, "")
 	})
 }
 

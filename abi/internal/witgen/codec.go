@@ -219,6 +219,10 @@ func (c *contract) lowerField(s *source, t wit.Type, offset uintptr, field, src 
 			s.f("w.bytes(%s, %s, %q)", at, src, field)
 			return
 		}
+		if _, ok := kind(k.Type).(wit.String); ok {
+			s.f("lowerStrings(w, %s, %s, %q)", at, src, field)
+			return
+		}
 		s.f("lowerList(w, %s, %s, %q, %d, %d, %s)",
 			at, src, field, k.Type.Size(), k.Type.Align(), c.element(s, "lower", k.Type))
 	default:

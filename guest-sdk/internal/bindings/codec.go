@@ -5,6 +5,7 @@ package bindings
 import (
 	"unsafe"
 
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
@@ -59,7 +60,8 @@ func (c *codec) UnmarshalValue(data []byte) (property.Value, error) {
 
 func (c *codec) Marshal(m property.Map) ([]byte, error) {
 	if encoding, ok := m.Encoding(); ok {
-		return unsafe.Slice(unsafe.StringData(encoding), len(encoding)), nil // nobody changes it
+		// Nobody changes it.
+		return canon.BytesAt(unsafe.Pointer(unsafe.StringData(encoding)), uint32(len(encoding))), nil
 	}
 	return guestcbor.Marshal(m)
 }

@@ -148,7 +148,7 @@ func (f *frame) Take(ptr, n uint32) ([]byte, error) {
 	// The arena, the area for an import's result, or a host that passes several values in one
 	// allocation: such a one lives until the call of the export ends, or longer if Go
 	// still refers to it.
-	return unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(ptr))), n), nil
+	return canon.BytesAt(unsafe.Add(nil, uintptr(ptr)), n), nil
 }
 
 // Charge allows everything: the host is trusted.

@@ -5,6 +5,8 @@ package bindings
 import (
 	"math"
 	"unsafe"
+
+	"github.com/husk-dev/husk/abi/canon"
 )
 
 // A record is the memory form of parameters that are passed flat: at most 16 values.
@@ -46,7 +48,7 @@ func (r *record) PutFloat(offset uintptr, v float64) {
 }
 
 // Record returns the bytes of all parameters.
-func (r *record) Record(size int) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(r)), size) }
+func (r *record) Record(size uint32) []byte { return canon.BytesAt(unsafe.Pointer(r), size) }
 
 // outOfRange ends the module: the host broke the ABI, and there is nobody else to tell.
 func outOfRange() { panic("a parameter does not fit its type") }

@@ -18,7 +18,7 @@ var (
 	server = canon.Server{Recovered: recovered, Own: &own}
 	// own is where the arena is. It keeps the answer in memory until the host has read it:
 	// until the next call, at the latest.
-	own canon.Own
+	own = canon.Own{Codec: &answer.codec}
 )
 
 // OnFirstCall sets what runs once, before the first call is answered. A WASI reactor
