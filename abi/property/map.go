@@ -3,6 +3,7 @@ package property
 import (
 	"iter"
 	"slices"
+	"unsafe"
 )
 
 // Entry is one key and value of a Map.
@@ -88,21 +89,13 @@ func (m Map) Len() int {
 	return len(m.o.entries)
 }
 
-// fewEntries is how many entries are looked at one by one: most keys differ in length.
-const fewEntries = 8
-
-// find returns where key is, or would be. It is the inner loop of much, and entries are
-// large: package slices would copy each that it looks at.
+// find returns where key is, or would be. Entries are large: package slices would copy each
+// that it looks at.
 func find(entries []Entry, key string) (at int, ok bool) {
 	low, high := 0, len(entries)
-	for high-low > fewEntries {
+	for low < high {
 		at := int(uint(low+high) >> 1)
-		other := entries[at].Key
-		order := len(other) - len(key)
-		if order == 0 {
-			order = CompareText(other, key)
-		}
-		switch {
+		switch order := CompareKeys(entries[at].Key, key); {
 		case order == 0:
 			return at, true
 		case order < 0:
@@ -111,19 +104,21 @@ func find(entries []Entry, key string) (at int, ok bool) {
 			high = at
 		}
 	}
-	for ; low < high; low++ {
-		other := entries[low].Key
-		if len(other) < len(key) {
-			continue
-		}
-		if len(other) > len(key) {
-			break
-		}
-		if order := CompareText(other, key); order >= 0 {
-			return low, order == 0
-		}
-	}
 	return low, false
+}
+
+// fewEntries is how many entries are looked at one by one: most keys differ in length.
+const fewEntries = 16
+
+// index returns where key is, -1 where it is not. It is the inner loop of much.
+func index(entries []Entry, key string) int {
+	if len(entries) == 0 || len(entries) > fewEntries {
+		if at, ok := find(entries, key); ok {
+			return at
+		}
+		return -1
+	}
+	return IndexText(&entries[0].Key, unsafe.Sizeof(entries[0]), len(entries), key)
 }
 
 // Get returns the value of key, null where there is none.
@@ -135,7 +130,7 @@ func (m Map) Get(key string) Value {
 // Lookup returns the value of key and whether there is one.
 func (m Map) Lookup(key string) (Value, bool) {
 	entries := m.Entries()
-	if i, ok := find(entries, key); ok {
+	if i := index(entries, key); i >= 0 {
 		return entries[i].Value, true
 	}
 	return Value{}, false
@@ -143,8 +138,7 @@ func (m Map) Lookup(key string) (Value, bool) {
 
 // Has reports whether the map has key.
 func (m Map) Has(key string) bool {
-	_, ok := find(m.Entries(), key)
-	return ok
+	return index(m.Entries(), key) >= 0
 }
 
 // With returns a copy of the map in which key has value v.

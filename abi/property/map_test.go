@@ -30,7 +30,7 @@ func TestMapOrder(t *testing.T) {
 
 // TestMapFindsItsKeys: in a map of any size each key is found, and none that lies between.
 func TestMapFindsItsKeys(t *testing.T) {
-	for size := range 40 {
+	for size := range 50 {
 		entries := make([]property.Entry, size)
 		for i := range entries {
 			entries[i] = property.Entry{Key: strings.Repeat("k", i/4) + string(rune('b'+2*(i%4))), Value: Of(i)}

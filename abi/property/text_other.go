@@ -5,6 +5,7 @@ package property
 import (
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // EqualText is a == b, at full speed in guests too.
@@ -13,6 +14,17 @@ func EqualText(a, b string) bool { return a == b }
 // CompareText orders texts as strings.Compare does; its answer is any number less than,
 // equal to, or greater than 0.
 func CompareText(a, b string) int { return strings.Compare(a, b) }
+
+// IndexText returns which of n texts, stride bytes apart as in a slice of structs, is the
+// first that is text; -1 where none is.
+func IndexText(first *string, stride uintptr, n int, text string) int {
+	for i := range n {
+		if *(*string)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*stride)) == text {
+			return i
+		}
+	}
+	return -1
+}
 
 // ValidText is utf8.ValidString. Nearly all texts are ASCII, of which it looks at 32 bytes
 // at a time: utf8.ValidString looks at eight, and at single ones at the end.

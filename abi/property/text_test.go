@@ -2,9 +2,11 @@ package property_test
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,20 +47,27 @@ func FuzzTexts(f *testing.F) {
 // requireTexts holds what the functions say of two texts, here and in a guest, to what
 // those of Go say.
 func requireTexts(t *testing.T, g *guest, a, b string) {
+	list := []property.Entry{{Key: a}, {Key: strings.Clone(b)}}
+	index := func(n int) int { return property.IndexText(&list[0].Key, unsafe.Sizeof(list[0]), n, b) }
+	places := []int{-1, slices.Index([]string{a}, b), slices.Index([]string{a, b}, b)}
+	require.Equal(t, places, []int{index(0), index(1), index(2)}, "%q and %q", a, b)
 	equal, order, valid := a == b, strings.Compare(a, b), utf8.ValidString(a)
 	require.Equal(t, equal, property.EqualText(a, strings.Clone(b)), "%q and %q", a, b)
 	require.Equal(t, order, cmp.Compare(property.CompareText(a, strings.Clone(b)), 0), "%q and %q", a, b)
 	require.Equal(t, valid, property.ValidText(a), "%q", a)
 
 	// Whichever is the last thing in memory, nothing behind it is read.
-	for _, places := range [][2]uint32{
+	for _, at := range [][2]uint32{
 		{g.end - uint32(len(a)), g.end - uint32(len(a)+len(b))},
 		{g.end - uint32(len(a)+len(b)), g.end - uint32(len(b))},
 	} {
-		p, q := uint64(places[0]), uint64(places[1])
-		require.True(t, g.memory.WriteString(places[0], a) && g.memory.WriteString(places[1], b))
+		p, q := uint64(at[0]), uint64(at[1])
+		require.True(t, g.memory.WriteString(at[0], a) && g.memory.WriteString(at[1], b))
 		require.Equal(t, equal, g.call(t, "equal", p, uint64(len(a)), q, uint64(len(b))) == 1, "%q and %q", a, b)
 		require.Equal(t, order, cmp.Compare(g.call(t, "compare", p, uint64(len(a)), q, uint64(len(b))), 0), "%q and %q", a, b)
+		for n, place := range places {
+			require.Equal(t, place, int(g.call(t, "index", p, uint64(len(a)), q, uint64(len(b)), uint64(n))), "%q and %q", a, b)
+		}
 		require.Equal(t, valid, g.call(t, "valid", p, uint64(len(a))) == 1, "%q", a)
 	}
 }

@@ -27,3 +27,9 @@ func ValidText(s string) bool { return isASCII(s) || utf8.ValidString(s) }
 //
 //go:noescape
 func isASCII(s string) bool
+
+// IndexText returns which of n texts, stride bytes apart as in a slice of structs, is the
+// first that is text; -1 where none is.
+//
+//go:noescape
+func IndexText(first *string, stride uintptr, n int, text string) int

@@ -568,3 +568,162 @@ TEXT ·isASCII(SB), NOSPLIT, $0-17
 	I64ExtendI32U
 	I64Store8 ret+16(FP)
 	RET
+
+// func IndexText(first *string, stride uintptr, n int, text string) int
+TEXT ·IndexText(SB), NOSPLIT, $0-48
+	I64Load first+0(FP)
+	Set R0
+	I64Load n+16(FP)
+	Set R1
+	I64Load text_base+24(FP)
+	Set R2
+	I64Load text_len+32(FP)
+	Set R3
+	// R4 is the place of the text at R0.
+	I64Const $0
+	Set R4
+	Block
+		Loop
+			Get R4
+			Get R1
+			I64GeS
+			If
+				I64Const $-1
+				Set R4
+				Br $2
+			End
+			Get R0
+			I32WrapI64
+			I64Load $8
+			Get R3
+			I64Eq
+			If
+				// R5 and R6 are where the texts are still to be compared, and R7 is how much
+				// of them. R8 is 0 while they are equal.
+				Get R0
+				I32WrapI64
+				I64Load $0
+				Set R5
+				Get R2
+				Set R6
+				Get R3
+				Set R7
+				I64Const $0
+				Set R8
+				Block
+					Loop
+						Get R7
+						I64Const $8
+						I64LtU
+						BrIf $1
+						Get R5
+						I32WrapI64
+						I64Load $0
+						Get R6
+						I32WrapI64
+						I64Load $0
+						I64Xor
+						Get R8
+						I64Or
+						Set R8
+						Get R5
+						I64Const $8
+						I64Add
+						Set R5
+						Get R6
+						I64Const $8
+						I64Add
+						Set R6
+						Get R7
+						I64Const $8
+						I64Sub
+						Set R7
+						Br $0
+					End
+				End
+				Get R7
+				I64Const $4
+				I64And
+				I64Eqz
+				I32Eqz
+				If
+					Get R5
+					I32WrapI64
+					I64Load32U $0
+					Get R6
+					I32WrapI64
+					I64Load32U $0
+					I64Xor
+					Get R8
+					I64Or
+					Set R8
+					Get R5
+					I64Const $4
+					I64Add
+					Set R5
+					Get R6
+					I64Const $4
+					I64Add
+					Set R6
+				End
+				Get R7
+				I64Const $2
+				I64And
+				I64Eqz
+				I32Eqz
+				If
+					Get R5
+					I32WrapI64
+					I64Load16U $0
+					Get R6
+					I32WrapI64
+					I64Load16U $0
+					I64Xor
+					Get R8
+					I64Or
+					Set R8
+					Get R5
+					I64Const $2
+					I64Add
+					Set R5
+					Get R6
+					I64Const $2
+					I64Add
+					Set R6
+				End
+				Get R7
+				I64Const $1
+				I64And
+				I64Eqz
+				I32Eqz
+				If
+					Get R5
+					I32WrapI64
+					I64Load8U $0
+					Get R6
+					I32WrapI64
+					I64Load8U $0
+					I64Xor
+					Get R8
+					I64Or
+					Set R8
+				End
+				Get R8
+				I64Eqz
+				BrIf $2
+			End
+			Get R0
+			I64Load stride+8(FP)
+			I64Add
+			Set R0
+			Get R4
+			I64Const $1
+			I64Add
+			Set R4
+			Br $0
+		End
+	End
+	Get SP
+	Get R4
+	I64Store ret+40(FP)
+	RET

@@ -43,22 +43,14 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		d.ignore = append(d.ignore, path)
 	}
 	response := abi.DiffResponse{HasDetailedDiff: true, Changes: abi.DiffChangesNone}
-	stay := func(name string) {
-		if request.News.Has(name) {
-			if response.StableKeys == nil {
-				response.StableKeys = make([]string, 0, len(inputs.Properties))
-			}
-			response.StableKeys = append(response.StableKeys, name)
-		}
+	properties := inputs.Properties
+	if request.News.Is(request.OldInputs) && request.News.Is(request.Olds) {
+		// Most often nothing has changed at all, and all three are one bag.
+		response.StableKeys = inputs.given(request.News)
+		properties = nil
 	}
-	// Most often nothing has changed at all, and all three are one bag.
-	same := request.News.Is(request.OldInputs) && request.News.Is(request.Olds)
-	for i := range inputs.Properties {
-		p := &inputs.Properties[i]
-		if same {
-			stay(p.Name)
-			continue
-		}
+	for i := range properties {
+		p := &properties[i]
 		oldInput := request.OldInputs.Get(p.Name)
 		old, inputDiff := oldInput, true
 		if out := outputs.Property(p.Name); out != nil && out.Type.Equal(p.Type) {
@@ -73,7 +65,12 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		}
 		switch {
 		case len(d.changes) == before:
-			stay(p.Name)
+			if request.News.Has(p.Name) {
+				if response.StableKeys == nil {
+					response.StableKeys = make([]string, 0, len(properties))
+				}
+				response.StableKeys = append(response.StableKeys, p.Name)
+			}
 		case d.replaces:
 			response.ReplaceKeys = append(response.ReplaceKeys, p.Name)
 			fallthrough
@@ -97,6 +94,20 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		response.Changes = abi.DiffChangesSome
 	}
 	return response, nil
+}
+
+// given returns the names of the properties that m has, nil where it has none.
+func (o *Object) given(m property.Map) []string {
+	var names []string
+	for i := range o.Properties {
+		if name := o.Properties[i].Name; m.Has(name) {
+			if names == nil {
+				names = make([]string, 0, len(o.Properties))
+			}
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // unchanged recognizes what is most often so before it is looked at part by part.

@@ -14,6 +14,7 @@ package schema
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/husk-dev/husk/abi/property"
 )
@@ -248,7 +249,7 @@ func (o *Object) Property(name string) *Property {
 
 // fewProperties is how many properties are looked at one by one: most names differ in
 // length.
-const fewProperties = 8
+const fewProperties = 16
 
 // at returns where the property of that name is, -1 where there is none.
 func (o *Object) at(name string) int {
@@ -264,9 +265,10 @@ func (o *Object) at(name string) int {
 			high = middle
 		}
 	}
-	for ; low < high; low++ {
-		if property.EqualText(o.Properties[low].Name, name) {
-			return low
+	if low < high {
+		names := o.Properties[low:high]
+		if at := property.IndexText(&names[0].Name, unsafe.Sizeof(names[0]), len(names), name); at >= 0 {
+			return low + at
 		}
 	}
 	return -1

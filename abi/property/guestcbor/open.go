@@ -19,11 +19,19 @@ import (
 // Arrays and objects in the object are decoded only when somebody looks into them. What
 // nobody looked into is encoded by copying. As for Unmarshal, the result shares data.
 func OpenTrusted(data []byte) (property.Map, error) {
-	v, err := OpenTrustedValue(data)
-	if err != nil {
-		return property.Map{}, err
+	in := unsafe.String(unsafe.SliceData(data), len(data))
+	if len(in) == 0 || in[0]&0xe0 != majorMap {
+		v, err := OpenTrustedValue(data)
+		if err != nil {
+			return property.Map{}, err
+		}
+		return asMap(v)
 	}
-	return asMap(v)
+	m, end := openMap(in)
+	if end != len(in) {
+		return property.Map{}, refuse(in, end)
+	}
+	return m, nil
 }
 
 // OpenTrustedValue decodes a value of any kind, see OpenTrusted.
@@ -32,24 +40,24 @@ func OpenTrustedValue(data []byte) (property.Value, error) {
 	var v property.Value
 	end := 0
 	if len(in) > 0 && in[0]&0xe0 == majorMap {
-		var n int
-		var entries []property.Entry
-		if n, end = headOf(in, 0); end >= 0 {
-			entries, end = openEntries(in, end, n)
-		}
-		if end >= 0 { // somebody will look at them
-			v = property.Object(property.OpenedMap(in[:end], entries))
-		}
+		var m property.Map
+		m, end = openMap(in)
+		property.PutObject(&v, m)
 	} else {
 		end = openValue(in, 0, &v)
 	}
-	switch {
-	case end < 0:
-		return property.Value{}, &property.DecodeError{Fault: property.Fault(-end), Offset: len(in)}
-	case end < len(in):
-		return property.Value{}, &property.DecodeError{Fault: property.FaultTrailing, Offset: end}
+	if end != len(in) {
+		return property.Value{}, refuse(in, end)
 	}
 	return v, nil
+}
+
+// refuse is the error where an input does not end at end, which may be a fault.
+func refuse(in string, end int) error {
+	if end < 0 {
+		return &property.DecodeError{Fault: property.Fault(-end), Offset: len(in)}
+	}
+	return &property.DecodeError{Fault: property.FaultTrailing, Offset: end}
 }
 
 // The functions of this file that read a part of an encoding answer where it ends, or a
@@ -96,23 +104,33 @@ func textOf(in string, pos int) (begin, end int) {
 	return begin, begin + n
 }
 
-// openEntries reads n entries of an object. What is most frequent in them takes no call:
-// calls are slow in guests.
-func openEntries(in string, pos, n int) (entries []property.Entry, end int) {
-	if n > (len(in)-pos)/2 { // each has a byte at least, and so has its key
-		return nil, truncated
+// openMap reads the object that all of the input is. Its entries are decoded: somebody
+// will look at them.
+func openMap(in string) (m property.Map, end int) {
+	n, pos := headOf(in, 0)
+	if pos < 0 {
+		return m, pos
 	}
-	entries = make([]property.Entry, n)
+	if n > (len(in)-pos)/2 { // each has a byte at least, and so has its key
+		return m, truncated
+	}
+	m, entries := property.OpenedMap(in, n)
+	return m, openEntries(in, pos, entries)
+}
+
+// openEntries reads entries of an object. What is most frequent in them takes no call:
+// calls are slow in guests.
+func openEntries(in string, pos int, entries []property.Entry) (end int) {
 	for i := range entries {
 		e := &entries[i]
 		if pos >= len(in) {
-			return nil, truncated
+			return truncated
 		}
 		begin, end := pos+1, 0
 		if size := uint(in[pos]) - majorText; size < 24 && size <= uint(len(in)-begin) {
 			end = begin + int(size)
 		} else if begin, end = textOf(in, pos); end < 0 {
-			return nil, end
+			return end
 		}
 		e.Key = in[begin:end]
 		if pos = end; pos < len(in) {
@@ -124,10 +142,10 @@ func openEntries(in string, pos, n int) (entries []property.Entry, end int) {
 			}
 		}
 		if pos = openValue(in, pos, &e.Value); pos < 0 {
-			return nil, pos
+			return pos
 		}
 	}
-	return entries, pos
+	return pos
 }
 
 // openValue reads a value and puts it into null.
@@ -180,8 +198,8 @@ func openTagged(in string, pos int, dst *property.Value) (end int) {
 	return -int(d.fault)
 }
 
-// opens is the property.Decoder of what was opened. Where an object has a key that is no
-// text, there is nothing in it.
+// opens is the property.Decoder of what was opened, of which extent has seen all parts.
+// Where the key of an entry is no text, that entry and those after it are nothing.
 type opens struct{}
 
 func (opens) Elements(encoding string) []property.Value {
@@ -197,7 +215,8 @@ func (opens) Elements(encoding string) []property.Value {
 
 func (opens) Entries(encoding string) []property.Entry {
 	n, pos := headOf(encoding, 0)
-	entries, _ := openEntries(encoding, pos, n)
+	entries := make([]property.Entry, n)
+	openEntries(encoding, pos, entries)
 	return entries
 }
 

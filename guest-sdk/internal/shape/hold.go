@@ -13,23 +13,15 @@ func (s *Shape) Holds(m property.Map, source unsafe.Pointer) bool {
 	if s.kind == kindProperties {
 		return (*property.Map)(source).Equal(m)
 	}
-	entries := m.Entries()
+	entries, fields := m.Entries(), s.encoded
 	var null property.Value
-	j := 0
-	for i := range s.encoded {
-		f := &s.encoded[i]
-		v := &null
-		for ; j < len(entries); j++ { // both are in one order
-			e := &entries[j]
-			order := property.CompareKeys(e.Key, f.name)
-			if order > 0 {
-				break
-			}
-			if order == 0 {
-				v = &e.Value
-				j++
-				break
-			}
+	next := 0
+	for i := range fields {
+		f, v := &fields[i], &null
+		if at, found := seek(entries, next, f.name); found {
+			next, v = at+1, &entries[at].Value
+		} else {
+			next = at
 		}
 		if !f.shape.holds(v, unsafe.Add(source, f.offset)) {
 			return false

@@ -51,24 +51,34 @@ func (l *loader) failedAt(s property.Segment) bool {
 	return true
 }
 
+// structure takes few calls, and few jumps, for what most structs are: guests load them for
+// each call.
 func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
-	entries := m.Entries()
-	for i, j := 0, 0; i < len(s.encoded) && j < len(entries); {
-		f, e := &s.encoded[i], &entries[j]
-		order := property.CompareKeys(f.name, e.Key) // both are in one order
-		if order < 0 {
-			i++
-			continue
+	entries, fields := m.Entries(), s.encoded
+	next := 0
+	for i := range fields {
+		if next >= len(entries) {
+			return
 		}
-		j++
-		if order > 0 {
-			continue
+		f, e := &fields[i], &entries[next]
+		if !property.EqualText(e.Key, f.name) {
+			found := false
+			if next, found = seek(entries, next, f.name); !found {
+				continue
+			}
+			e = &entries[next]
 		}
-		i++
+		next++
 		at := unsafe.Add(target, f.offset)
-		if f.shape.kind == kindString { // as most are: it needs no call
+		switch f.shape.kind {
+		case kindString:
 			if text, ok := property.StringIn(&e.Value); ok {
 				*(*string)(at) = text
+				continue
+			}
+		case kindInt64:
+			if integer, ok := property.IntegerIn(&e.Value); ok {
+				*(*int64)(at) = integer
 				continue
 			}
 		}
@@ -80,21 +90,21 @@ func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
 	}
 }
 
+// seek returns where the key is in the rest of the entries, which begins at from, or would
+// be. Who looks for one key after the other finds all in one pass.
+func seek(entries []property.Entry, from int, key string) (at int, found bool) {
+	for at = from; at < len(entries); at++ {
+		if order := property.CompareKeys(entries[at].Key, key); order >= 0 {
+			return at, order == 0
+		}
+	}
+	return at, false
+}
+
 func (l *loader) value(s *Shape, v *property.Value, target unsafe.Pointer) {
 	given := property.KindIn(v)
-	if s.kind == kindValue {
-		*(*property.Value)(target) = *v // with its secrets and unknowns
-		return
-	}
-	if s.kind == kindEventual || given == property.KindOutput {
-		l.output(s, *v, target)
-		return
-	}
-	if given == property.KindSecret {
-		v = property.PlainIn(v)
-		given = property.KindIn(v)
-	}
-	if given == property.KindNull || given == property.KindUnknown {
+	if given == property.KindNull || given > property.KindResourceReference {
+		l.indirect(s, v, target)
 		return
 	}
 	ok := true
@@ -136,11 +146,27 @@ func (l *loader) value(s *Shape, v *property.Value, target unsafe.Pointer) {
 		*(*property.Archive)(target), ok = v.AsArchive()
 	case kindReference:
 		*(*property.ResourceReference)(target), ok = referenceOf(*v)
+	case kindValue:
+		*(*property.Value)(target) = *v
+	case kindEventual:
+		l.output(s, *v, target)
 	default:
 		l.integer(s, v, target)
 	}
 	if !ok {
 		l.fail("expected " + s.Type.String() + ", got " + given.String())
+	}
+}
+
+// indirect loads a value that is null, unknown, a secret, or an output.
+func (l *loader) indirect(s *Shape, v *property.Value, target unsafe.Pointer) {
+	switch given := property.KindIn(v); {
+	case s.kind == kindValue:
+		*(*property.Value)(target) = *v // with its secrets and unknowns
+	case s.kind == kindEventual || given == property.KindOutput:
+		l.output(s, *v, target)
+	case given == property.KindSecret:
+		l.value(s, property.PlainIn(v), target)
 	}
 }
 

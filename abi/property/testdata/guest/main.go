@@ -20,6 +20,14 @@ func compare(a, lengthOfA, b, lengthOfB uint32) uint32 {
 	return uint32(property.CompareText(text(a, lengthOfA), text(b, lengthOfB)))
 }
 
+// index looks for b in the first n of a and b.
+//
+//go:wasmexport index
+func index(a, lengthOfA, b, lengthOfB, n uint32) uint32 {
+	list := [...]property.Entry{{Key: text(a, lengthOfA)}, {Key: text(b, lengthOfB)}}
+	return uint32(property.IndexText(&list[0].Key, unsafe.Sizeof(list[0]), int(n), list[1].Key))
+}
+
 //go:wasmexport valid
 func valid(a, length uint32) uint32 { return truth(property.ValidText(text(a, length))) }
 
