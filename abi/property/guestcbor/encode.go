@@ -185,21 +185,27 @@ func (e *encoder) object(m property.Map) bool {
 		return false
 	}
 	e.head(majorMap, uint64(len(entries)))
+	dst := e.dst // most of it is texts, between which it stays in registers
 	for i := range entries {
 		entry := &entries[i]
-		if !e.text(entry.Key) {
-			return e.at(property.Key(entry.Key))
-		}
 		ok := false
-		if s, isText := entry.Value.AsString(); isText { // as most are
-			ok = e.text(s)
-		} else {
-			ok = e.value(entry.Value)
+		if dst, ok = appendText(dst, entry.Key); ok {
+			if s, isText := entry.Value.AsString(); isText {
+				dst, ok = appendText(dst, s)
+			} else {
+				e.dst = dst
+				if !e.value(entry.Value) {
+					return e.at(property.Key(entry.Key))
+				}
+				dst = e.dst
+			}
 		}
 		if !ok {
+			e.fault = property.FaultInvalidUTF8
 			return e.at(property.Key(entry.Key))
 		}
 	}
+	e.dst = dst
 	e.depth++
 	return true
 }
@@ -295,28 +301,29 @@ func (e *encoder) reference(r property.ResourceReference) bool {
 }
 
 func (e *encoder) text(s string) bool {
+	dst, ok := appendText(e.dst, s)
+	e.dst = dst
+	return ok || e.fail(property.FaultInvalidUTF8)
+}
+
+// appendText appends a text; ok is false where it is none.
+func appendText(dst []byte, s string) (_ []byte, ok bool) {
 	if !property.ValidText(s) {
-		return e.fail(property.FaultInvalidUTF8)
+		return dst, false
 	}
-	if cap(e.dst)-len(e.dst) < len(s)+maxHead {
+	if cap(dst)-len(dst) < len(s)+maxHead {
 		// Double; append alone grows large slices by a quarter and so copies more.
-		e.dst = slices.Grow(e.dst, len(s)+maxHead+len(e.dst))
+		dst = slices.Grow(dst, len(s)+maxHead+len(dst))
 	}
-	n := len(e.dst)
-	dst := e.dst[:n+maxHead+len(s)]
-	switch {
-	case len(s) < 24:
-		dst[n] = majorText | byte(len(s))
-		n++
-	case len(s) <= math.MaxUint8:
-		dst[n], dst[n+1] = majorText|24, byte(len(s))
-		n += 2
+	switch n := len(s); {
+	case n < 24:
+		dst = append(dst, majorText|byte(n))
+	case n <= math.MaxUint8:
+		dst = append(dst, majorText|24, byte(n))
 	default:
-		e.head(majorText, uint64(len(s)))
-		n = len(e.dst)
+		dst = appendHead(dst, majorText, uint64(n))
 	}
-	e.dst = dst[:n+copy(dst[n:], s)]
-	return true
+	return append(dst, s...), true
 }
 
 func (e *encoder) bool(b bool) {
@@ -331,18 +338,20 @@ func (e *encoder) bool(b bool) {
 const maxHead = 9
 
 // head appends the shortest head of a data item.
-func (e *encoder) head(major byte, n uint64) {
+func (e *encoder) head(major byte, n uint64) { e.dst = appendHead(e.dst, major, n) }
+
+func appendHead(dst []byte, major byte, n uint64) []byte {
 	switch {
 	case n < 24:
-		e.dst = append(e.dst, major|byte(n))
+		return append(dst, major|byte(n))
 	case n <= math.MaxUint8:
-		e.dst = append(e.dst, major|24, byte(n))
+		return append(dst, major|24, byte(n))
 	case n <= math.MaxUint16:
-		e.dst = append(e.dst, major|25, byte(n>>8), byte(n))
+		return append(dst, major|25, byte(n>>8), byte(n))
 	case n <= math.MaxUint32:
-		e.dst = append(e.dst, major|26, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+		return append(dst, major|26, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 	default:
-		e.dst = append(e.dst, major|27, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32),
+		return append(dst, major|27, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32),
 			byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 	}
 }
