@@ -27,7 +27,7 @@ import (
 
 // Version changes with what Of makes of a module, so that what was kept of an earlier one is
 // not taken for it.
-const Version = 1
+const Version = 2
 
 // Of answers a module whose functions that are chosen, by their indexes, are rewritten where
 // they can be; nil where none is. The copies come after all functions, in the order of copied,

@@ -103,8 +103,7 @@ func TestRewrittenFunctionsDoTheSame(t *testing.T) {
 			rewritten++
 		}
 	}
-	require.Greater(t, rewritten, tries/4)
-	require.Less(t, rewritten, tries, "some jump into the middle of a loop")
+	require.Greater(t, rewritten, tries/2)
 }
 
 func FuzzFlow(f *testing.F) {
@@ -180,12 +179,24 @@ func TestAFunctionGetsItsLoopsBack(t *testing.T) {
 	require.Nil(t, none)
 }
 
+// The first turn of a loop that is entered in its middle is written on its own.
+func TestALoopIsEnteredInItsMiddle(t *testing.T) {
+	wasm := module(strings.NewReplacer(I32Const(1)+Call(tell)+End, Call(choose)+If+jumpTo(2, 3)+End+End,
+		I32Const(3)+Call(tell), I32Const(3)+Call(tell)+Call(choose)+If+jumpTo(1, 1)+End).Replace(looping())).Encode()
+	m, err := wasmfile.Read(wasm, wasmfile.DefaultLimits())
+	require.NoError(t, err)
+	fast, _ := reloop.Of(m, func(int) bool { return true })
+	require.Contains(t, opcodes(t, fast, flowing), wasmfile.OpLoop)
+	require.NotContains(t, opcodes(t, fast, flowing), wasmfile.OpBrTable)
+	for param := range uint64(3) {
+		require.Equal(t, run(t, wasm, param), run(t, fast, param))
+	}
+}
+
 func TestAFunctionOfAnotherFormStaysAsItIs(t *testing.T) {
 	for name, flow := range map[string]string{
-		"without a table":       I32Const(0),
-		"that begins with work": I32Const(1) + Call(tell) + looping(),
-		"that jumps into a loop": strings.NewReplacer(I32Const(1)+Call(tell)+End, Call(choose)+If+jumpTo(2, 3)+End+End,
-			I32Const(3)+Call(tell), I32Const(3)+Call(tell)+Call(choose)+If+jumpTo(1, 1)+End).Replace(looping()),
+		"without a table":                            I32Const(0),
+		"that begins with work":                      I32Const(1) + Call(tell) + looping(),
 		"that reads its parameter":                   strings.Replace(looping(), I32Const(3)+Call(tell), LocalGet(parameter)+Call(tell), 1),
 		"that reads it where it may not be set":      strings.Replace(looping(), I32Const(3)+Call(tell), Call(choose)+If+I32Const(5)+LocalSet(parameter)+End+LocalGet(parameter)+Call(tell), 1),
 		"whose jump is to a region that is computed": strings.Replace(looping(), jumpTo(1, 2), Call(choose)+LocalSet(parameter)+Br(2), 1),

@@ -11,10 +11,10 @@ import (
 // one before them.
 type node struct {
 	first, last int // regions
-	// next are the nodes that may come next. falls is the one of them that is fallen into, or
-	// none.
+	// next are the nodes that its branches lead to, in their order, and last the one that is
+	// fallen into, where falls is set.
 	next  []int
-	falls int
+	falls bool
 	// order is the node's place in a reverse postorder; unreached where it has none.
 	order int
 	// dominator is the last node that all ways to this one go through, other than itself.
@@ -31,6 +31,9 @@ const (
 	// workPerNode bounds how often the tree of dominators is gone up for each node, of which
 	// Go's functions need a few. Without, it would be the square of the number of nodes.
 	workPerNode = 100
+	// mostDoubles bounds the nodes that are written twice, see [writer.structure]. They have no
+	// more code together than the function has.
+	mostDoubles = 40
 )
 
 // writer writes a flow with the structure that it has: a node is followed by those that it
@@ -39,8 +42,6 @@ const (
 type writer struct {
 	*flow
 	nodes []node
-	// of are the nodes of regions.
-	of []int
 	// reached are the nodes in their order.
 	reached []int
 	work    int
@@ -53,12 +54,11 @@ type writer struct {
 }
 
 // write answers the code of the function, which goes on to its copy unless it is entered at its
-// begin; nil where it jumps into the middle of a loop.
+// begin; nil where it has no structure.
 func (f *flow) write(copyOf uint32) []byte {
 	w := &writer{flow: f}
 	w.split()
-	w.sort()
-	if !w.dominate() {
+	if !w.structure() {
 		return nil
 	}
 	w.out = append(w.out, byte(wasmfile.OpLocalGet), 0, byte(wasmfile.OpIf), emptyBlock, byte(wasmfile.OpLocalGet), 0, byte(wasmfile.OpCall))
@@ -84,34 +84,62 @@ func (w *writer) split() {
 			}
 		}
 	}
-	w.of = make([]int, len(w.regions))
+	of := make([]int, len(w.regions)) // the node of a region
 	for i := range w.regions {
 		if entered[i] || !w.regions[i-1].falls {
-			w.nodes = append(w.nodes, node{first: i, order: unreached, dominator: none, falls: none})
+			w.nodes = append(w.nodes, node{first: i})
 		}
-		w.of[i] = len(w.nodes) - 1
-		w.nodes[w.of[i]].last = i
+		of[i] = len(w.nodes) - 1
+		w.nodes[of[i]].last = i
 	}
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		for _, r := range w.regions[n.first : n.last+1] {
 			for _, p := range r.pieces {
 				if p.op != 0 && p.to != unwind {
-					n.next = append(n.next, w.of[p.to])
+					n.next = append(n.next, of[p.to])
 				}
 			}
 		}
-		if w.regions[n.last].falls && i+1 < len(w.nodes) {
-			n.falls = i + 1
-			n.next = append(n.next, i+1)
+		if n.falls = w.regions[n.last].falls; n.falls {
+			n.next = append(n.next, i+1) // the last region never falls
 		}
 	}
-	w.blocks = make([]int, len(w.nodes))
+}
+
+// structure finds out what dominates what, false where it cannot. Where a loop is entered in its
+// middle, the node that it is entered at gets a double, which is what the loop goes on with. Few of
+// Go's functions have such loops in their source. But Go does not say of a call that it does not
+// return, such as that of panic, so that it seems to go on with whatever was written behind it.
+func (w *writer) structure() bool {
+	room := len(w.code)
+	for range mostDoubles {
+		w.sort()
+		from, branch := w.dominate()
+		if from == none {
+			w.blocks = make([]int, len(w.nodes))
+			return w.work <= workPerNode*len(w.nodes)
+		}
+		double := w.nodes[w.nodes[from].next[branch]]
+		begin, end := w.regions[double.first].pieces, w.regions[double.last].pieces
+		if room -= end[len(end)-1].end - begin[0].start; room < 0 {
+			return false
+		}
+		double.next = slices.Clone(double.next)
+		w.nodes = append(w.nodes, double)
+		w.nodes[from].next[branch] = len(w.nodes) - 1
+	}
+	return false
 }
 
 // sort puts nodes into reverse postorder.
 func (w *writer) sort() {
 	type visit struct{ node, next int }
+	w.reached, w.work = w.reached[:0], 0
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		n.order, n.dominator, n.dominated, n.repeats = unreached, none, nil, false
+	}
 	seen := make([]bool, len(w.nodes))
 	seen[0] = true
 	for stack := []visit{{}}; len(stack) > 0; {
@@ -135,10 +163,10 @@ func (w *writer) sort() {
 	}
 }
 
-// dominate finds dominators and loops, false where a loop can be entered in its middle. Without
-// such loops, one pass over the nodes is enough (Cooper, Harvey, and Kennedy, A Simple, Fast
-// Dominance Algorithm, 2001).
-func (w *writer) dominate() bool {
+// dominate finds dominators and loops, or a branch of a node that leads into the middle of a
+// loop. Without such branches, one pass over the nodes is enough (Cooper, Harvey, and Kennedy, A
+// Simple, Fast Dominance Algorithm, 2001).
+func (w *writer) dominate() (from, branch int) {
 	w.nodes[0].dominator = 0
 	for _, from := range w.reached {
 		for _, to := range w.nodes[from].next {
@@ -154,9 +182,9 @@ func (w *writer) dominate() bool {
 		}
 	}
 	for _, from := range w.reached {
-		for _, to := range w.nodes[from].next {
+		for branch, to := range w.nodes[from].next {
 			if w.nodes[to].order <= w.nodes[from].order && w.common(to, from) != to {
-				return false
+				return from, branch
 			}
 		}
 	}
@@ -164,7 +192,7 @@ func (w *writer) dominate() bool {
 		d := &w.nodes[w.nodes[n].dominator]
 		d.dominated = append(d.dominated, n)
 	}
-	return w.work <= workPerNode*len(w.nodes)
+	return none, none
 }
 
 // common is the last node that dominates both.
@@ -201,6 +229,7 @@ func (w *writer) node(i int) {
 	for _, d := range slices.Backward(n.dominated) {
 		w.blocks[d] = w.begin(wasmfile.OpBlock)
 	}
+	next := n.next
 	for _, r := range w.regions[n.first : n.last+1] {
 		for _, p := range r.pieces {
 			w.out = append(w.out, w.code[p.start:p.end]...)
@@ -209,12 +238,13 @@ func (w *writer) node(i int) {
 			case p.to == unwind:
 				w.branch(p.op, w.unwinding, p.inside)
 			default:
-				w.branch(p.op, w.blocks[w.of[p.to]], p.inside)
+				w.branch(p.op, w.blocks[next[0]], p.inside)
+				next = next[1:]
 			}
 		}
 	}
-	if n.falls != none && (len(n.dominated) == 0 || n.dominated[0] != n.falls) {
-		w.branch(wasmfile.OpBr, w.blocks[n.falls], 0)
+	if n.falls && (len(n.dominated) == 0 || n.dominated[0] != next[0]) {
+		w.branch(wasmfile.OpBr, w.blocks[next[0]], 0)
 	}
 	for _, d := range n.dominated {
 		w.end()
