@@ -130,7 +130,9 @@ func (e *exportFrame) Take(ptr, n uint32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]byte(nil), data...), nil
+	taken := make([]byte, n)
+	copy(taken, data)
+	return taken, nil
 }
 
 func (e *exportFrame) Charge(n uint64) error {
@@ -142,8 +144,10 @@ func (e *exportFrame) Charge(n uint64) error {
 }
 
 func (e *exportFrame) Store(data []byte, align uint32) (uint32, error) {
-	if err := e.guest.findArena(e.ctx); err != nil {
-		return 0, err
+	if !e.guest.arena.asked {
+		if err := e.guest.findArena(e.ctx); err != nil {
+			return 0, err
+		}
 	}
 	if ptr, ok := e.place(data); ok {
 		return ptr, nil

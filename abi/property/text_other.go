@@ -38,14 +38,16 @@ func ValidText(s string) bool {
 		}
 		return true
 	}
-	seen := word(s[n-8:]) // some of it twice
-	for ; len(s) >= 32; s = s[32:] {
-		if (word(s)|word(s[8:])|word(s[16:])|word(s[24:]))&notASCII != 0 {
-			return utf8.ValidString(s)
+	seen := word(s) | word(s[n-8:])
+	switch {
+	case n > 32:
+		for t := s; len(t) > 32 && seen&notASCII == 0; t = t[32:] {
+			seen |= word(t) | word(t[8:]) | word(t[16:]) | word(t[24:])
 		}
-	}
-	for left := s; len(left) >= 8; left = left[8:] {
-		seen |= word(left)
+		last := s[n-32:] // of which some was seen
+		seen |= word(last) | word(last[8:]) | word(last[16:])
+	case n > 16:
+		seen |= word(s[8:]) | word(s[n-16:])
 	}
 	return seen&notASCII == 0 || utf8.ValidString(s)
 }

@@ -32,6 +32,21 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// Texts are looked at in large parts, some of which overlap: none of their bytes is left out.
+func TestAByteThatIsNoTextIsFound(t *testing.T) {
+	for n := range 100 {
+		require.True(t, property.ValidText(strings.Repeat("x", n)))
+		for at := range n {
+			broken := strings.Repeat("x", at) + "\x80" + strings.Repeat("x", n-at-1)
+			require.False(t, property.ValidText(broken), "at %d of %d", at, n)
+		}
+		for at := range n - 1 {
+			other := strings.Repeat("x", at) + "é" + strings.Repeat("x", n-at-2)
+			require.True(t, property.ValidText(other), "at %d of %d", at, n)
+		}
+	}
+}
+
 func FuzzTexts(f *testing.F) {
 	f.Add("", "")
 	f.Add("title", "class")
