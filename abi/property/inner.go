@@ -50,3 +50,8 @@ func PutNumber(null *Value, f float64) { null.kind, null.num = KindNumber, f }
 
 // PutObject makes null the value Object(m).
 func PutObject(null *Value, m Map) { null.kind, null.ref = KindObject, m.o }
+
+// SeekKey returns where the key is in the entries from a place on, which are in the order of
+// CompareKeys, or -1 less where it would be. Who looks for some keys in that order finds all
+// in one pass.
+func SeekKey(entries []Entry, from int, key string) int { return seekKey(entries, from, key) }

@@ -3,7 +3,6 @@ package property
 import (
 	"iter"
 	"slices"
-	"unsafe"
 )
 
 // Entry is one key and value of a Map.
@@ -110,15 +109,15 @@ func find(entries []Entry, key string) (at int, ok bool) {
 // fewEntries is how many entries are looked at one by one: most keys differ in length.
 const fewEntries = 16
 
-// index returns where key is, -1 where it is not. It is the inner loop of much.
+// index returns where key is, less than 0 where it is not. It is the inner loop of much.
 func index(entries []Entry, key string) int {
-	if len(entries) == 0 || len(entries) > fewEntries {
-		if at, ok := find(entries, key); ok {
-			return at
-		}
-		return -1
+	if len(entries) <= fewEntries {
+		return seekKey(entries, 0, key)
 	}
-	return IndexText(&entries[0].Key, unsafe.Sizeof(entries[0]), len(entries), key)
+	if at, ok := find(entries, key); ok {
+		return at
+	}
+	return -1
 }
 
 // Get returns the value of key, null where there is none.

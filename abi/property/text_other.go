@@ -26,6 +26,20 @@ func IndexText(first *string, stride uintptr, n int, text string) int {
 	return -1
 }
 
+// seekKey returns where the key is in the entries from a place on, or -1 less where it
+// would be.
+func seekKey(entries []Entry, from int, key string) int {
+	for ; from < len(entries); from++ {
+		switch order := CompareKeys(entries[from].Key, key); {
+		case order == 0:
+			return from
+		case order > 0:
+			return -1 - from
+		}
+	}
+	return -1 - from
+}
+
 // ValidText is utf8.ValidString. Nearly all texts are ASCII, of which it looks at 32 bytes
 // at a time: utf8.ValidString looks at eight, and at single ones at the end.
 func ValidText(s string) bool {

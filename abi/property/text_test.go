@@ -66,6 +66,15 @@ func requireTexts(t *testing.T, g *guest, a, b string) {
 	index := func(n int) int { return property.IndexText(&list[0].Key, unsafe.Sizeof(list[0]), n, b) }
 	places := []int{-1, slices.Index([]string{a}, b), slices.Index([]string{a, b}, b)}
 	require.Equal(t, places, []int{index(0), index(1), index(2)}, "%q and %q", a, b)
+	entries := property.NewMap(slices.Clone(list)...).Entries()
+	sought := make([]int, len(entries)+1)
+	for from := range sought {
+		at, found := slices.BinarySearchFunc(entries[from:], b, func(e property.Entry, key string) int { return property.CompareKeys(e.Key, key) })
+		if sought[from] = from + at; !found {
+			sought[from] = -1 - from - at
+		}
+		require.Equal(t, sought[from], property.SeekKey(entries, from, strings.Clone(b)), "%q and %q", a, b)
+	}
 	equal, order, valid := a == b, strings.Compare(a, b), utf8.ValidString(a)
 	require.Equal(t, equal, property.EqualText(a, strings.Clone(b)), "%q and %q", a, b)
 	require.Equal(t, order, cmp.Compare(property.CompareText(a, strings.Clone(b)), 0), "%q and %q", a, b)
@@ -82,6 +91,9 @@ func requireTexts(t *testing.T, g *guest, a, b string) {
 		require.Equal(t, order, cmp.Compare(g.call(t, "compare", p, uint64(len(a)), q, uint64(len(b))), 0), "%q and %q", a, b)
 		for n, place := range places {
 			require.Equal(t, place, int(g.call(t, "index", p, uint64(len(a)), q, uint64(len(b)), uint64(n))), "%q and %q", a, b)
+		}
+		for from, place := range sought {
+			require.Equal(t, place, int(g.call(t, "seek", p, uint64(len(a)), q, uint64(len(b)), uint64(from))), "%q and %q", a, b)
 		}
 		require.Equal(t, valid, g.call(t, "valid", p, uint64(len(a))) == 1, "%q", a)
 	}

@@ -33,3 +33,9 @@ func isASCII(s string) bool
 //
 //go:noescape
 func IndexText(first *string, stride uintptr, n int, text string) int
+
+// seekKey returns where the key is in the entries from a place on, or -1 less where it
+// would be.
+//
+//go:noescape
+func seekKey(entries []Entry, from int, key string) int

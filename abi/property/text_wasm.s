@@ -1,3 +1,4 @@
+#include "go_asm.h"
 #include "textflag.h"
 
 // What is read of a text lies within it. The loads of one block have one address, which is
@@ -726,4 +727,135 @@ TEXT ·IndexText(SB), NOSPLIT, $0-48
 	Get SP
 	Get R4
 	I64Store ret+40(FP)
+	RET
+
+// func seekKey(entries []Entry, from int, key string) int
+TEXT ·seekKey(SB), NOSPLIT, $0-56
+	I64Load entries_len+8(FP)
+	Set R1
+	I64Load key_base+32(FP)
+	Set R2
+	I64Load key_len+40(FP)
+	Set R3
+	// R4 is the place of the entry at R0.
+	I64Load from+24(FP)
+	Set R4
+	I64Load entries_base+0(FP)
+	Get R4
+	I64Const $Entry__size
+	I64Mul
+	I64Add
+	Set R0
+	Block
+		Loop
+			// R5 is less than 0 where the entry's key comes first, and 0 where it is the key.
+			I64Const $1
+			Set R5
+			Block
+				Get R4
+				Get R1
+				I64GeS
+				BrIf $0
+				Get R0
+				I32WrapI64
+				I64Load $8
+				Get R3
+				I64Sub
+				Set R5
+				Get R5
+				I64Eqz
+				I32Eqz
+				BrIf $0
+				// R6 and R7 are where the keys are still to be compared, and R8 is how much of
+				// them.
+				Get R0
+				I32WrapI64
+				I64Load $0
+				Set R6
+				Get R2
+				Set R7
+				Get R3
+				Set R8
+				Loop
+					Get R8
+					I64Eqz
+					BrIf $1
+					Get R8
+					I64Const $8
+					I64GeU
+					If
+						Get R6
+						I32WrapI64
+						I64Load $0
+						Get R7
+						I32WrapI64
+						I64Load $0
+						I64Eq
+						If
+							Get R6
+							I64Const $8
+							I64Add
+							Set R6
+							Get R7
+							I64Const $8
+							I64Add
+							Set R7
+							Get R8
+							I64Const $8
+							I64Sub
+							Set R8
+							Br $2
+						End
+					End
+					Get R6
+					I32WrapI64
+					I64Load8U $0
+					Get R7
+					I32WrapI64
+					I64Load8U $0
+					I64Sub
+					Set R5
+					Get R5
+					I64Eqz
+					I32Eqz
+					BrIf $1
+					Get R6
+					I64Const $1
+					I64Add
+					Set R6
+					Get R7
+					I64Const $1
+					I64Add
+					Set R7
+					Get R8
+					I64Const $1
+					I64Sub
+					Set R8
+					Br $0
+				End
+			End
+			Get R5
+			I64Const $0
+			I64GeS
+			BrIf $1
+			Get R0
+			I64Const $Entry__size
+			I64Add
+			Set R0
+			Get R4
+			I64Const $1
+			I64Add
+			Set R4
+			Br $0
+		End
+	End
+	Get SP
+	Get R4
+	I64Const $-1
+	Get R4
+	I64Sub
+	Get R5
+	I64Eqz
+	Select
+	I64Store ret+48(FP)
 	RET

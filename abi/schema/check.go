@@ -89,17 +89,13 @@ func (c *checker) leave() { c.path = c.path[:len(c.path)-1] }
 
 func (c *checker) object(o *Object, given property.Map) (checked property.Map, same bool) {
 	entries := given.Entries()
+	if c.allFit(o, entries) {
+		return given, true
+	}
 	var changed []property.Entry // those so far; nil while they are the given ones
-	var there uint64             // a bit for each of the first 64 properties that is given and not null
 	for i := range entries {
 		name, value := entries[i].Key, &entries[i].Value
-		var p *Property
-		if at := o.at(name); at >= 0 {
-			p = &o.Properties[at]
-			if property.KindIn(property.PlainIn(value)) != property.KindNull {
-				there |= 1 << at
-			}
-		}
+		p := o.Property(name)
 		if p != nil && c.fits(p, value) {
 			if changed != nil {
 				changed = append(changed, entries[i])
@@ -120,9 +116,6 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 		}
 	}
 	for i := range o.Properties {
-		if there&(1<<i) != 0 {
-			continue
-		}
 		p := &o.Properties[i]
 		if !p.HasDefault() && (!p.Required || c.answered) || !given.Get(p.Name).Plain().IsNull() {
 			continue
@@ -148,26 +141,55 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 	return property.NewMap(changed...), false
 }
 
-// fits recognizes the values that most properties have: of the very type that is asked for,
-// of which nothing is looked into, and within bounds. Guests check thousands of them.
-func (c *checker) fits(p *Property, v *property.Value) bool {
-	fits := false
-	given := property.KindIn(v)
-	switch t := p.Type; t.Kind {
-	case KindString:
-		fits = given == property.KindString
-	case KindBool:
-		fits = given == property.KindBool
-	case KindNumber:
-		fits = given == property.KindNumber
-	case KindInteger:
-		_, fits = property.IntegerIn(v)
-	case KindMap:
-		fits = t.Element.Kind == KindAny && given == property.KindObject
-	case KindArray:
-		fits = t.Element.Kind == KindAny && given == property.KindArray
+// allFit recognizes what most inputs are: all of them fit, and none is missing that must be
+// there or has a default. It does only that, because guests check thousands of them, and jumps
+// take longer in them the more there is in a function.
+func (c *checker) allFit(o *Object, entries []property.Entry) bool {
+	var there uint64 // a bit for each of the first 64 properties that is given
+	for i := range entries {
+		e := &entries[i]
+		at := o.at(e.Key)
+		if at < 0 || !c.fits(&o.Properties[at], &e.Value) {
+			return false
+		}
+		there |= 1 << at
 	}
-	return fits && !p.Secret && (c.answered || p.allows(v))
+	for i := range o.Properties {
+		if there&(1<<i) == 0 {
+			if p := &o.Properties[i]; i >= 64 || p.HasDefault() || p.Required && !c.answered {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plainKinds are the kinds of the values of types that are as simple as they are.
+var plainKinds = [...]property.Kind{
+	KindBool: property.KindBool, KindInteger: property.KindNumber, KindNumber: property.KindNumber, KindString: property.KindString,
+}
+
+// fits recognizes the values that most properties have: of the very type that is asked for,
+// of which nothing is looked into, and within bounds.
+func (c *checker) fits(p *Property, v *property.Value) bool {
+	t, given := p.Type, property.KindIn(v)
+	if t.Kind >= KindArray {
+		kind := property.KindArray
+		if t.Kind == KindMap {
+			kind = property.KindObject
+		}
+		if t.Kind > KindMap || given != kind || t.Element.Kind != KindAny {
+			return false
+		}
+	} else if given == property.KindNull || given != plainKinds[t.Kind] {
+		return false
+	}
+	if t.Kind == KindInteger {
+		if _, ok := property.IntegerIn(v); !ok {
+			return false
+		}
+	}
+	return !p.Secret && (c.answered || p.allows(v))
 }
 
 // allows tells what checker.bounds notes.

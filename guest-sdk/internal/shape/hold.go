@@ -18,10 +18,10 @@ func (s *Shape) Holds(m property.Map, source unsafe.Pointer) bool {
 	next := 0
 	for i := range fields {
 		f, v := &fields[i], &null
-		if at, found := seek(entries, next, f.name); found {
-			next, v = at+1, &entries[at].Value
+		if found := property.SeekKey(entries, next, f.name); found >= 0 {
+			next, v = found+1, &entries[found].Value
 		} else {
-			next = at
+			next = -1 - found
 		}
 		if !f.shape.holds(v, unsafe.Add(source, f.offset)) {
 			return false

@@ -57,18 +57,14 @@ func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
 	entries, fields := m.Entries(), s.encoded
 	next := 0
 	for i := range fields {
-		if next >= len(entries) {
-			return
+		f := &fields[i]
+		found := property.SeekKey(entries, next, f.name)
+		if found < 0 {
+			next = -1 - found
+			continue
 		}
-		f, e := &fields[i], &entries[next]
-		if !property.EqualText(e.Key, f.name) {
-			found := false
-			if next, found = seek(entries, next, f.name); !found {
-				continue
-			}
-			e = &entries[next]
-		}
-		next++
+		next = found + 1
+		e := &entries[found]
 		at := unsafe.Add(target, f.offset)
 		switch f.shape.kind {
 		case kindString:
@@ -88,17 +84,6 @@ func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
 			return
 		}
 	}
-}
-
-// seek returns where the key is in the rest of the entries, which begins at from, or would
-// be. Who looks for one key after the other finds all in one pass.
-func seek(entries []property.Entry, from int, key string) (at int, found bool) {
-	for at = from; at < len(entries); at++ {
-		if order := property.CompareKeys(entries[at].Key, key); order >= 0 {
-			return at, order == 0
-		}
-	}
-	return at, false
 }
 
 func (l *loader) value(s *Shape, v *property.Value, target unsafe.Pointer) {

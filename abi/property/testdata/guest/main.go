@@ -28,6 +28,15 @@ func index(a, lengthOfA, b, lengthOfB, n uint32) uint32 {
 	return uint32(property.IndexText(&list[0].Key, unsafe.Sizeof(list[0]), int(n), list[1].Key))
 }
 
+// seek looks for b in the entries of a map of both, from a place on.
+//
+//go:wasmexport seek
+func seek(a, lengthOfA, b, lengthOfB, from uint32) uint32 {
+	key := text(b, lengthOfB)
+	m := property.NewMap(property.Entry{Key: text(a, lengthOfA)}, property.Entry{Key: key})
+	return uint32(property.SeekKey(m.Entries(), int(from), key))
+}
+
 //go:wasmexport valid
 func valid(a, length uint32) uint32 { return truth(property.ValidText(text(a, length))) }
 
