@@ -63,7 +63,7 @@ func (l *lifter) f64(b []byte) float64 { return math.Float64frombits(u64(b)) }
 // contents reads the pointer and length of a string or byte list and charges for
 // the copy; n is 0 for an empty or failed one.
 func (l *lifter) contents(b []byte, field string) (ptr, n uint32) {
-	ptr, n = u32(b), u32(b[4:])
+	ptr, n = extent(b)
 	if n == 0 || l.err != nil {
 		return 0, 0
 	}
@@ -95,8 +95,8 @@ func (l *lifter) bytes(b []byte, field string) []byte {
 
 func (l *lifter) string(b []byte, field string) string {
 	if l.own != nil {
-		if ptr := u32(b); ptr-l.own.Begin < l.own.Size {
-			return unsafe.String((*byte)(unsafe.Add(nil, uintptr(ptr))), u32(b[4:]))
+		if ptr, n := extent(b); ptr-l.own.Begin < l.own.Size {
+			return unsafe.String((*byte)(unsafe.Add(nil, uintptr(ptr))), n)
 		}
 		data := l.taken(b, field)
 		return unsafe.String(unsafe.SliceData(data), len(data))
@@ -209,7 +209,7 @@ func liftList[T any](l *lifter, b []byte, field string, size, align uint32, lift
 
 // liftElements is liftList for lists that are not empty.
 func liftElements[T any](l *lifter, b []byte, field string, size, align uint32, lift func(*lifter, []byte, *T)) []T {
-	ptr, n := u32(b), u32(b[4:])
+	ptr, n := extent(b)
 	if l.err != nil {
 		return nil
 	}

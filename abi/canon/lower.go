@@ -73,8 +73,7 @@ func (w *lowerer) string(b []byte, v string, field string) {
 		}
 	}
 	if w.own != nil {
-		putU32(b, w.own.keep(unsafe.Pointer(unsafe.StringData(v))))
-		putU32(b[4:], uint32(len(v)))
+		putExtent(b, w.own.keep(unsafe.Pointer(unsafe.StringData(v))), uint32(len(v)))
 		return
 	}
 	w.bytes(b, unsafe.Slice(unsafe.StringData(v), len(v)), field)
@@ -119,16 +118,12 @@ func (w *lowerer) failure(b []byte, e *abi.Error) {
 // list stores the bytes of n elements and writes their address and number.
 func (w *lowerer) list(b []byte, data []byte, n int, align uint32, field string) {
 	ptr := w.store(data, align, field)
-	putU32(b, ptr)
-	putU32(b[4:], uint32(n))
+	putExtent(b, ptr, uint32(n))
 }
 
 // nothing writes the address and number of no elements: the address is their alignment. It
 // must not be null, as other languages have pointers that never are.
-func nothing(b []byte, align uint32) {
-	putU32(b, align)
-	putU32(b[4:], 0)
-}
+func nothing(b []byte, align uint32) { putExtent(b, align, 0) }
 
 // store stores bytes that are not to be changed any more.
 func (w *lowerer) store(data []byte, align uint32, field string) uint32 {
@@ -166,10 +161,18 @@ func (w *lowerer) strings(b []byte, v []string, field string) {
 		return
 	}
 	data := w.record(len(v) * size)
+	if w.own != nil {
+		w.own.keep(unsafe.Pointer(unsafe.SliceData(v))) // which keeps the texts
+	}
 	w.enter(field)
 	for i, text := range v {
+		at := data[i*size:]
+		if w.own != nil && text != "" && property.ValidText(text) {
+			putExtent(at, uint32(uintptr(unsafe.Pointer(unsafe.StringData(text)))), uint32(len(text)))
+			continue
+		}
 		w.at(i)
-		w.string(data[i*size:], text, "")
+		w.string(at, text, "")
 		if w.err != nil {
 			return
 		}

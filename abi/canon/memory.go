@@ -29,3 +29,12 @@ type Codec interface {
 	Unmarshal([]byte) (property.Map, error)
 	UnmarshalValue([]byte) (property.Value, error)
 }
+
+// extent reads what says where bytes or elements lie: their address and number.
+func extent(b []byte) (ptr, n uint32) {
+	v := u64(b)
+	return uint32(v), uint32(v >> 32)
+}
+
+// putExtent is the reverse of extent.
+func putExtent(b []byte, ptr, n uint32) { putU64(b, uint64(ptr)|uint64(n)<<32) }

@@ -47,11 +47,11 @@ func (o *Own) room() []byte {
 // placed returns the bytes that a string or a list of bytes consists of, which belong to
 // whoever asks; ok is false where they are none, or lie elsewhere.
 func (o *Own) placed(b []byte) (data []byte, ok bool) {
-	ptr := u32(b)
+	ptr, n := extent(b)
 	if ptr-o.Begin >= o.Size {
 		return nil, false
 	}
-	return BytesAt(unsafe.Add(nil, uintptr(ptr)), u32(b[4:])), true
+	return BytesAt(unsafe.Add(nil, uintptr(ptr)), n), true
 }
 
 // BytesAt is unsafe.Slice for bytes. To make sure that n elements of one byte fit into the
@@ -60,7 +60,7 @@ func BytesAt(p unsafe.Pointer, n uint32) []byte { return (*[math.MaxInt32]byte)(
 
 // taken is placed for what lies elsewhere.
 func (l *lifter) taken(b []byte, field string) []byte {
-	ptr, n := u32(b), u32(b[4:])
+	ptr, n := extent(b)
 	if n == 0 {
 		return nil
 	}

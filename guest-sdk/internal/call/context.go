@@ -56,9 +56,11 @@ func NewContext(values context.Context, cancelled func(context.Context) bool, u 
 func (c *Context) begin(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) {
 	c.Context, c.cancelled, c.urn = values, cancelled, u
 	if timeout > 0 {
-		c.deadline = time.Now().Add(timeout)
+		c.endAfter(timeout)
 	}
 }
+
+func (c *Context) endAfter(timeout time.Duration) { c.deadline = time.Now().Add(timeout) }
 
 func (c *Context) Value(key any) any {
 	if _, ok := key.(urnKey); ok && c.urn != "" {
