@@ -29,13 +29,16 @@ func latency(ctx context.Context, v *variants, b bareengine.Bag, rounds int) ([]
 	each := v.each()
 	var checks, diffs = make([][]time.Duration, len(each)), make([][]time.Duration, len(each))
 	used, calls := make([]time.Duration, len(each)), make([]int, len(each))
+	questions := make([]*bareengine.Questions, len(each))
+	for i, of := range each {
+		questions[i] = b.Questions(of.kind)
+	}
 	begin := time.Now()
 	for round := 0; round <= rounds && (round <= fewest || time.Since(begin) < longest); round++ {
 		for i, of := range each {
-			q := b.Question(of.kind)
 			before := v.processor()
 			for start := time.Now(); ; {
-				check, diff, err := q.Ask(ctx, of.provider)
+				check, diff, err := questions[i].Ask(ctx, of.provider)
 				if err != nil {
 					return nil, err
 				}

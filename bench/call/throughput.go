@@ -46,10 +46,10 @@ func throughput(ctx context.Context, v *variants, callers, rounds int) ([]figure
 
 // together makes the calls of one turn.
 func together(ctx context.Context, of variant, callers int) (time.Duration, error) {
-	questions := make([]bareengine.Question, callers)
+	questions := make([]*bareengine.Questions, callers)
 	errs := make([]error, callers)
 	for i := range questions {
-		questions[i] = bareengine.Small().Question(of.kind)
+		questions[i] = bareengine.Small().Questions(of.kind)
 	}
 	var wait sync.WaitGroup
 	start := time.Now()

@@ -15,21 +15,23 @@ import (
 type Bag struct {
 	Name    string
 	content func() property.Map
+	// resources is how many have one, and are asked about in turn.
+	resources int
 }
 
 // Bags returns all, smaller ones first.
 func Bags() []Bag {
 	return []Bag{
 		Small(),
-		{"10 KB", func() property.Map { return texts(97, 90) }},
-		{"100 KB nested", func() property.Map { return objects(100) }},
-		{"100 KB flat", func() property.Map { return texts(10, 10<<10) }},
-		{"1 MB nested", func() property.Map { return objects(1000) }},
+		{"10 KB", func() property.Map { return texts(97, 90) }, 16},
+		{"100 KB nested", func() property.Map { return objects(100) }, 4},
+		{"100 KB flat", func() property.Map { return texts(10, 10<<10) }, 4},
+		{"1 MB nested", func() property.Map { return objects(1000) }, 2},
 	}
 }
 
 // Small returns a bag like that of most resources: ten properties.
-func Small() Bag { return Bag{"1 KB", func() property.Map { return texts(7, 90) }} }
+func Small() Bag { return Bag{"1 KB", func() property.Map { return texts(7, 90) }, 16} }
 
 // objects has so many objects of ten texts, which take 1 KB each.
 func objects(n int) property.Map {
@@ -70,6 +72,29 @@ type Question struct {
 // Question returns the question about a resource of the type with these inputs.
 func (b Bag) Question(kind string) Question {
 	return Question{urn.New("bench", "dev", "", kind, "it"), kind, b.inputs(), b.inputs(), b.inputs()}
+}
+
+// Questions are about several resources, one after the other, so that nothing is asked that was
+// asked just before.
+type Questions struct {
+	questions []Question
+	next      int
+}
+
+// Questions returns those about resources of the type with these inputs.
+func (b Bag) Questions(kind string) *Questions {
+	q := &Questions{questions: make([]Question, b.resources)}
+	for i := range q.questions {
+		q.questions[i] = b.Question(kind)
+	}
+	return q
+}
+
+// Ask asks the next one, see [Question.Ask].
+func (q *Questions) Ask(ctx context.Context, p abi.Provider) (check, diff time.Duration, err error) {
+	question := q.questions[q.next]
+	q.next = (q.next + 1) % len(q.questions)
+	return question.Ask(ctx, p)
 }
 
 // Check asks whether the inputs are valid.
