@@ -767,7 +767,7 @@ TEXT ·seekKey(SB), NOSPLIT, $0-56
 				I32Eqz
 				BrIf $0
 				// R6 and R7 are where the keys are still to be compared, and R8 is how much of
-				// them.
+				// them. R9 is 0 while they are equal.
 				Get R0
 				I32WrapI64
 				I64Load $0
@@ -776,37 +776,117 @@ TEXT ·seekKey(SB), NOSPLIT, $0-56
 				Set R7
 				Get R3
 				Set R8
-				Loop
-					Get R8
-					I64Eqz
-					BrIf $1
-					Get R8
-					I64Const $8
-					I64GeU
-					If
+				I64Const $0
+				Set R9
+				Block
+					Loop
+						Get R8
+						I64Const $8
+						I64LtU
+						BrIf $1
 						Get R6
 						I32WrapI64
 						I64Load $0
 						Get R7
 						I32WrapI64
 						I64Load $0
-						I64Eq
-						If
-							Get R6
-							I64Const $8
-							I64Add
-							Set R6
-							Get R7
-							I64Const $8
-							I64Add
-							Set R7
-							Get R8
-							I64Const $8
-							I64Sub
-							Set R8
-							Br $2
-						End
+						I64Xor
+						Get R9
+						I64Or
+						Set R9
+						Get R6
+						I64Const $8
+						I64Add
+						Set R6
+						Get R7
+						I64Const $8
+						I64Add
+						Set R7
+						Get R8
+						I64Const $8
+						I64Sub
+						Set R8
+						Br $0
 					End
+				End
+				Get R8
+				I64Const $4
+				I64And
+				I64Eqz
+				I32Eqz
+				If
+					Get R6
+					I32WrapI64
+					I64Load32U $0
+					Get R7
+					I32WrapI64
+					I64Load32U $0
+					I64Xor
+					Get R9
+					I64Or
+					Set R9
+					Get R6
+					I64Const $4
+					I64Add
+					Set R6
+					Get R7
+					I64Const $4
+					I64Add
+					Set R7
+				End
+				Get R8
+				I64Const $2
+				I64And
+				I64Eqz
+				I32Eqz
+				If
+					Get R6
+					I32WrapI64
+					I64Load16U $0
+					Get R7
+					I32WrapI64
+					I64Load16U $0
+					I64Xor
+					Get R9
+					I64Or
+					Set R9
+					Get R6
+					I64Const $2
+					I64Add
+					Set R6
+					Get R7
+					I64Const $2
+					I64Add
+					Set R7
+				End
+				Get R8
+				I64Const $1
+				I64And
+				I64Eqz
+				I32Eqz
+				If
+					Get R6
+					I32WrapI64
+					I64Load8U $0
+					Get R7
+					I32WrapI64
+					I64Load8U $0
+					I64Xor
+					Get R9
+					I64Or
+					Set R9
+				End
+				Get R9
+				I64Eqz
+				BrIf $0
+				// They differ: the first byte that does tells how.
+				Get R0
+				I32WrapI64
+				I64Load $0
+				Set R6
+				Get R2
+				Set R7
+				Loop
 					Get R6
 					I32WrapI64
 					I64Load8U $0
@@ -815,10 +895,6 @@ TEXT ·seekKey(SB), NOSPLIT, $0-56
 					I64Load8U $0
 					I64Sub
 					Set R5
-					Get R5
-					I64Eqz
-					I32Eqz
-					BrIf $1
 					Get R6
 					I64Const $1
 					I64Add
@@ -827,11 +903,9 @@ TEXT ·seekKey(SB), NOSPLIT, $0-56
 					I64Const $1
 					I64Add
 					Set R7
-					Get R8
-					I64Const $1
-					I64Sub
-					Set R8
-					Br $0
+					Get R5
+					I64Eqz
+					BrIf $0
 				End
 			End
 			Get R5
