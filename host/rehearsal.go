@@ -26,10 +26,14 @@ const (
 	// leastToRehearse is from what size on a module is rehearsed, in bytes: machine code of
 	// some 5 MB, which takes 5 ms to load.
 	leastToRehearse = 1 << 20
-	// rehearsalTime is for how long calls are rehearsed, which take the interpreter 10 ms each.
-	rehearsalTime = time.Second
-	// rehearsedTypes is how many types of resource are rehearsed.
-	rehearsedTypes = 20
+	// rehearsalTime is for how long calls are rehearsed, which take the interpreter 10 ms each,
+	// and longestRehearsal for how long where that is not enough for the fewest types.
+	rehearsalTime    = time.Second
+	longestRehearsal = 5 * time.Second
+	// rehearsedTypes is how many types of resource are rehearsed, and fewestRehearsed how many
+	// are on a machine that is slow, or busy.
+	rehearsedTypes  = 20
+	fewestRehearsed = 3
 )
 
 // rehearsal finds out which functions of a module run when it is asked for the first time. It
@@ -71,7 +75,7 @@ func (h *Host) rehearse(ctx context.Context, m *Module, decoded *wasmfile.Module
 		return nil
 	}
 	r.forget() // instances begin with the image
-	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
+	ctx, cancel := context.WithTimeout(ctx, longestRehearsal)
 	defer cancel()
 	if r.perform(ctx) != nil {
 		return nil
@@ -131,6 +135,7 @@ func harmless(i wasmfile.Import) bool {
 // perform makes the calls of an engine that finds nothing changed, and of a preview. What the
 // provider answers makes no difference.
 func (r *rehearsal) perform(ctx context.Context) error {
+	begun := time.Now()
 	declared, err := r.schema(ctx)
 	if err != nil {
 		return err
@@ -156,7 +161,7 @@ func (r *rehearsal) perform(ctx context.Context) error {
 	}
 	_ = p.Configure(ctx, abi.ConfigureRequest{URN: u, Name: "default", Type: kind, ID: "1", Inputs: config})
 	for n, resource := range declared.Resources {
-		if n == rehearsedTypes || ctx.Err() != nil {
+		if n == rehearsedTypes || n >= fewestRehearsed && time.Since(begun) > rehearsalTime || ctx.Err() != nil {
 			break
 		}
 		if !resource.Component {
