@@ -92,6 +92,14 @@ func (h *Host) partOf(whole *layout, of *rehearsal) []byte {
 	return small
 }
 
+// Preload has all of the module's code loaded in the background, for a caller that will make
+// calls with an effect. Those before them are served by the part meanwhile.
+func (m *Module) Preload() {
+	if m.part.inUse() {
+		m.host.background(func() { _, _ = m.code() }) // who needs it gets the error, too
+	}
+}
+
 // inUse tells whether instances begin with the part.
 func (p *firstPart) inUse() bool { return p.code != nil && !p.outgrown.Load() }
 

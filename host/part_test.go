@@ -90,6 +90,24 @@ func TestThePartOfAModuleIsOutgrown(t *testing.T) {
 	})
 }
 
+// What is loaded ahead takes the part's place only where it is needed.
+func TestTheWholeIsLoadedAheadOfTheCallThatNeedsIt(t *testing.T) {
+	p := partly(t, host.ProviderOptions{Lenient: true})
+	p.Module().Preload()
+	checkThing(t, p)
+	_, outgrown := p.Module().Part()
+	require.False(t, outgrown)
+	mustDo(t, p, "nothing")
+	_, outgrown = p.Module().Part()
+	require.True(t, outgrown)
+	p.Module().Preload() // has nothing left to do
+	checkThing(t, p)
+
+	cut := newHost(t, host.NewConfig())
+	provide(t, cut, host.ProviderOptions{}).Module().Preload()
+	require.NoError(t, cut.Close(t.Context()), "while it is loading")
+}
+
 // A part that is damaged is none.
 func TestADamagedPartIsNotUsed(t *testing.T) {
 	needsCompiler(t)

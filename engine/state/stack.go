@@ -222,6 +222,13 @@ func (s *Stack) Snapshot() *Snapshot {
 	return s.snapshot.Clone()
 }
 
+// Len returns the number of resources.
+func (s *Stack) Len() int {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.snapshot.Len()
+}
+
 // Codec returns the codec that writes the stack's state, for exports.
 func (s *Stack) Codec() *Codec { return s.codec.Load() }
 

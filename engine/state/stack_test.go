@@ -59,6 +59,7 @@ func TestStackLife(t *testing.T) {
 	store, stack := newStack(t)
 	require.Equal(t, stackName, stack.Name())
 	require.Zero(t, stack.Snapshot().Len())
+	require.Zero(t, stack.Len())
 	require.Equal(t, "organization/proj/dev", stack.Snapshot().Stack)
 	require.Equal(t, "b64", stack.Snapshot().Secrets.Type)
 
@@ -68,6 +69,7 @@ func TestStackLife(t *testing.T) {
 	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: withSecret(custom("y", custom("x").URN), "hunter2")}}))
 	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: custom("x")}}))
 	before := stack.Snapshot()
+	require.Equal(t, before.Len(), stack.Len())
 	require.NoError(t, before.Verify())
 	require.NoError(t, stack.Close(ctx))
 	require.NoError(t, stack.Close(ctx), "again")

@@ -38,6 +38,8 @@ type command struct {
 	prepare func(context.Context, *opened) error
 	// program is set where the project's program is run.
 	program bool
+	// deletes is set where resources are deleted whatever the program says.
+	deletes bool
 	// question asks for leave to go ahead.
 	question string
 }
@@ -78,7 +80,7 @@ func (a *app) refresh() *cobra.Command {
 
 func (a *app) destroy() *cobra.Command {
 	f := &deployFlags{}
-	c := command{name: "destroy", preview: engine.PreviewDestroy, perform: engine.Destroy, question: "Delete these resources?"}
+	c := command{name: "destroy", preview: engine.PreviewDestroy, perform: engine.Destroy, deletes: true, question: "Delete these resources?"}
 	cmd := a.deployment(c, f, "Delete every resource of the stack")
 	f.addRefresh(cmd)
 	f.addPreviewOnly(cmd)

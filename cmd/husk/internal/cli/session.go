@@ -175,7 +175,8 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		Places: places, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
 		Preparing: func(e engine.Preparing) { s.event(e) },
 		Modules:   w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
-		Config: o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit,
+		Effects: c.perform != nil && (c.deletes || c.program && st.Len() == 0),
+		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit,
 	})
 	if err != nil {
 		return nil, err

@@ -94,6 +94,9 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 	if err != nil {
 		return nil, err
 	}
+	if p.options.Effects {
+		module.Preload()
+	}
 	m, err := identified(ctx, module, path)
 	if err == nil {
 		m.wasm = wasm

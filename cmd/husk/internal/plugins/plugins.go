@@ -38,6 +38,9 @@ type Options struct {
 	Modules string
 	// Installed says to use the modules that the project lists even for what others made.
 	Installed bool
+	// Effects says that providers will probably create or delete something, for which all of
+	// their code has to be loaded.
+	Effects bool
 	// Grants are what providers may do beside what the project grants them, by name. A
 	// store among them stands for the provider's own.
 	Grants map[string]host.Grants
