@@ -27,9 +27,10 @@ const (
 	// some 5 MB, which takes 5 ms to load.
 	leastToRehearse = 1 << 20
 	// rehearsalTime is for how long calls are rehearsed, which take the interpreter 10 ms each,
-	// and longestRehearsal for how long where that is not enough for the fewest types.
+	// and longestRehearsal how long it takes with its preparations, and where that is not enough
+	// for the fewest types: users wait for it.
 	rehearsalTime    = time.Second
-	longestRehearsal = 5 * time.Second
+	longestRehearsal = 10 * time.Second
 	// rehearsedTypes is how many types of resource are rehearsed, and fewestRehearsed how many
 	// are on a machine that is slow, or busy.
 	rehearsedTypes  = 20
@@ -71,12 +72,12 @@ func (h *Host) rehearse(ctx context.Context, m *Module, decoded *wasmfile.Module
 	r.module = r.host.newModule(m.Info)
 	r.module.code, r.module.images = compiledTo(compiled), newImages(decoded)
 	defer r.module.images.close()
+	ctx, cancel := context.WithTimeout(ctx, longestRehearsal)
+	defer cancel()
 	if r.module.images.base, r.module.images.made = r.module.makeBase(ctx), true; r.module.images.base == nil {
 		return nil
 	}
 	r.forget() // instances begin with the image
-	ctx, cancel := context.WithTimeout(ctx, longestRehearsal)
-	defer cancel()
 	if r.perform(ctx) != nil {
 		return nil
 	}
