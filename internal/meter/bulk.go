@@ -184,7 +184,7 @@ func (w *rewriter) filling() {
 		repeat = 0x0101010101010101
 	)
 	f := &function{out: w.charged(length, bytesShift, opI64ShrU)}
-	number := func(n int64) { f.out = appendSigned(append(f.out, byte(wasmfile.OpI32Const)), n) }
+	number := func(n int64) { f.out = wasmfile.AppendSigned(append(f.out, byte(wasmfile.OpI32Const)), n) }
 	get := func(index uint32) { f.local(wasmfile.OpLocalGet, index) }
 	ops := func(ops ...byte) { f.out = append(f.out, ops...) }
 	// outside leaves the block where the length is not within these.
@@ -233,7 +233,7 @@ func (w *rewriter) filling() {
 		get(value)
 		number(0xff)
 		ops(opI32And, opI64ExtendI32U)
-		f.out = appendSigned(append(f.out, byte(wasmfile.OpI64Const)), repeat)
+		f.out = wasmfile.AppendSigned(append(f.out, byte(wasmfile.OpI64Const)), repeat)
 		ops(opI64Mul, opI64Store, 0, 0)
 	}
 	ops(byte(wasmfile.OpReturn), byte(wasmfile.OpEnd))

@@ -204,7 +204,7 @@ func (w *rewriter) take(out []byte) []byte {
 
 // taken writes what takes fuel, up to paid.
 func (w *rewriter) taken(out []byte, cost uint64) []byte {
-	return appendSigned(w.take(out), int64(cost))
+	return wasmfile.AppendSigned(w.take(out), int64(cost))
 }
 
 // paid writes the end of what takes fuel.
@@ -243,7 +243,7 @@ func (w *rewriter) charging(shift int64, op byte) []byte {
 func (w *rewriter) charged(parameter byte, shift int64, op byte) []byte {
 	out := w.global(nil, wasmfile.OpGlobalGet)
 	out = append(out, byte(wasmfile.OpLocalGet), parameter, opI64ExtendI32U, byte(wasmfile.OpI64Const))
-	return w.check(append(appendSigned(out, shift), op))
+	return w.check(append(wasmfile.AppendSigned(out, shift), op))
 }
 
 // append adds a function with these declarations of local variables.
@@ -254,15 +254,3 @@ func (w *rewriter) append(code []byte, declarations string) {
 }
 
 const noLocals = "\x00"
-
-// appendSigned writes a signed LEB128 number.
-func appendSigned(out []byte, v int64) []byte {
-	for {
-		low := byte(v & 0x7f)
-		v >>= 7
-		if v == 0 && low&0x40 == 0 || v == -1 && low&0x40 != 0 {
-			return append(out, low)
-		}
-		out = append(out, low|0x80)
-	}
-}

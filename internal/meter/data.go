@@ -56,7 +56,7 @@ func (w *rewriter) segments(s wasmfile.Section) {
 	for _, group := range w.data {
 		start, last := group[0].Offset, group[len(group)-1]
 		w.out = append(w.out, 0, byte(wasmfile.OpI32Const))
-		w.out = appendSigned(w.out, int64(int32(start)))
+		w.out = wasmfile.AppendSigned(w.out, int64(int32(start)))
 		w.out = append(w.out, byte(wasmfile.OpEnd))
 		w.uleb(last.Offset + uint32(len(last.Data)) - start)
 		at := start

@@ -130,11 +130,11 @@ func (e *emitter) wrap() bool {
 	case e.last(1) == wasmfile.OpI64Const:
 		number := e.number(1)
 		e.drop(1)
-		e.put(wasmfile.OpI32Const, appendSigned(nil, number)...)
+		e.put(wasmfile.OpI32Const, wasmfile.AppendSigned(nil, int64(number))...)
 	case e.last(1) == opI64Add && e.last(2) == wasmfile.OpI64Const && e.last(3) == opI64ExtendI32U:
 		number := e.number(2)
 		e.drop(3)
-		e.put(wasmfile.OpI32Const, appendSigned(nil, number)...)
+		e.put(wasmfile.OpI32Const, wasmfile.AppendSigned(nil, int64(number))...)
 		e.put(opI32Add)
 	default:
 		return false
@@ -168,17 +168,6 @@ func (e *emitter) takeParameter() (parameter uint32, ok bool) {
 	parameter = uint32(e.number(2))
 	e.drop(2)
 	return parameter, true
-}
-
-func appendSigned(out []byte, v int32) []byte {
-	for {
-		low := byte(v & 0x7f)
-		v >>= 7
-		if v == 0 && low&0x40 == 0 || v == -1 && low&0x40 != 0 {
-			return append(out, low)
-		}
-		out = append(out, low|0x80)
-	}
 }
 
 func appendBranch(out []byte, op wasmfile.Opcode, label int) []byte {
