@@ -51,7 +51,9 @@ func load(ctx context.Context, source string) (*document, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	spec.InternalizeRefs(ctx, nil)
+	if err := internalize(ctx, spec); err != nil {
+		return nil, fail(err)
+	}
 	if err := resolveServers(spec, at); err != nil {
 		return nil, fail(err)
 	}
@@ -61,6 +63,18 @@ func load(ctx context.Context, source string) (*document, error) {
 		return nil, fail(err)
 	}
 	return &document{spec, normal}, nil
+}
+
+// internalize brings what a document refers to into it. The library takes it for granted that there
+// are no empty objects, and panics at one.
+func internalize(ctx context.Context, spec *openapi3.T) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("something in it is empty that must be an object, such as the media type of a response")
+		}
+	}()
+	spec.InternalizeRefs(ctx, nil)
+	return nil
 }
 
 // readFrom reads what the document at a place refers to. The network gets no files.

@@ -109,6 +109,7 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 		"it is not an OpenAPI document: json: cannot unmarshal": "[1, 2]",
 		"its version is 1.2; versions 2.0 (Swagger) and 3":      "swagger: '1.2'",
 		"it has no info with a title and a version":             "openapi: 3.0.0\npaths: {/a: {get: {responses: {}}}}",
+		"something in it is empty that must be an object":       "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/a: {get: {responses: {'200': {description: A, content: {application/json: }}}}}}",
 		"it has no paths": "openapi: 3.0.0\ninfo: {title: A, version: '1'}",
 		"describes nothing that can be used: a resource has":        "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/a: {get: {responses: {}}}}",
 		`map key "components" not found`:                            strings.ReplaceAll(things, "{type: integer}", "{$ref: '#/components/schemas/None'}"),
