@@ -3,64 +3,50 @@ package engine
 import (
 	"slices"
 
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// antichains parts resources, which are in the order of their creation, into groups
+// antichains parts copies, which are in the order of their creation, into groups
 // without dependencies among their members, each group after all groups that depend on it.
 // No resource is ever left out. It takes time linear in the number of resources and
 // dependencies.
 //
-// This alone decides in which order resources are deleted. A resource names others by their
-// URN, so which copy of a replaced one it means is not recorded. It may be any, so all
-// copies come after it. That can close a circle: an old copy depends on what by now depends
-// on its successor. Only there, and step by step, less is taken to be a dependency.
-func antichains(resources []*state.Resource) [][]*state.Resource {
-	var out [][]*state.Resource
-	for i, at := range levels(resources, anyCopy, likelyCopy) {
+// This alone decides in which order resources are deleted. A resource may mean any copy of what
+// it names, so all copies come after it. That can close a circle: an old copy depends on what by
+// now depends on its successor. Only there, and step by step, less is taken to be a dependency.
+func antichains(c *copies) [][]int {
+	var out [][]int
+	for i, at := range levels(c, anyCopy, likelyCopy) {
 		for len(out) <= at {
 			out = append(out, nil)
 		}
-		out[at] = append(out[at], resources[i])
+		out[at] = append(out[at], i)
 	}
 	return out
-}
-
-// A rule reports whether dep, which has a URN that res names, is taken to be what res means.
-type rule func(res, dep *state.Resource) bool
-
-// anyCopy takes each copy of a resource to be meant.
-func anyCopy(_, _ *state.Resource) bool { return true }
-
-// likelyCopy takes what is not replaced to mean the successor alone, but for its provider,
-// which it names with its ID.
-func likelyCopy(res, dep *state.Resource) bool {
-	return res.Delete || !dep.Delete || dep.Reference() == res.Provider
 }
 
 // levels returns the number of the group of each resource, as the first rule has it. The
 // resources of a circle have groups of their own, as the other rules have it. What is in a
 // circle by all rules goes one after the other, the youngest first.
-func levels(resources []*state.Resource, rules ...rule) []int {
-	out := make([]int, len(resources))
+func levels(c *copies, rules ...rule) []int {
+	out := make([]int, len(c.resources))
 	if len(rules) == 0 {
 		for i := range out {
 			out[i] = len(out) - 1 - i
 		}
 		return out
 	}
-	deps := dependenciesAmong(resources, rules[0])
+	deps := c.edges(rules[0])
 	for _, circle := range slices.Backward(circles(deps)) {
 		first := 0
 		members := make([]*state.Resource, len(circle))
 		for k, i := range circle {
 			first = max(first, out[i])
-			members[k] = resources[i]
+			members[k] = c.resources[i]
 		}
 		inner := []int{0}
 		if len(circle) > 1 {
-			inner = levels(members, rules[1:]...)
+			inner = levels(newCopies(members), rules[1:]...)
 		}
 		after := first + slices.Max(inner) + 1
 		for _, i := range circle {
@@ -71,26 +57,6 @@ func levels(resources []*state.Resource, rules ...rule) []int {
 		for k, i := range circle { // some of which depend on each other
 			out[i] = first + inner[k]
 		}
-	}
-	return out
-}
-
-// dependenciesAmong returns the indexes of what each of the resources depends on, as the
-// rule has it.
-func dependenciesAmong(resources []*state.Resource, means rule) [][]int {
-	byURN := make(map[urn.URN][]int, len(resources))
-	for i, res := range resources {
-		byURN[res.URN] = append(byURN[res.URN], i)
-	}
-	out := make([][]int, len(resources))
-	for i, res := range resources {
-		dependsOn(res, func(u urn.URN) {
-			for _, dep := range byURN[u] {
-				if dep != i && means(res, resources[dep]) {
-					out[i] = append(out[i], dep)
-				}
-			}
-		})
 	}
 	return out
 }

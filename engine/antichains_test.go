@@ -36,10 +36,10 @@ func TestAntichains(t *testing.T) {
 				resources = append(resources, needing(n[0], n[1]))
 			}
 			var got []string
-			for _, group := range antichains(resources) {
+			for _, group := range antichains(newCopies(resources)) {
 				var names string
-				for _, res := range group {
-					names += res.ID
+				for _, at := range group {
+					names += resources[at].ID
 				}
 				got = append(got, names)
 			}
@@ -67,7 +67,7 @@ func TestAntichainsOfAnything(t *testing.T) {
 			name := rapid.StringMatching(`[a-hA-H]`).Draw(t, "name")
 			resources = append(resources, needing(name, rapid.StringMatching(`[a-h]{0,2}`).Draw(t, "needs")))
 		}
-		deps := dependenciesAmong(resources, anyCopy)
+		deps := newCopies(resources).edges(anyCopy)
 		reach := make([][]bool, len(resources))
 		for i := range resources {
 			reach[i] = make([]bool, len(resources))
@@ -82,10 +82,10 @@ func TestAntichainsOfAnything(t *testing.T) {
 		}
 		group := make(map[*state.Resource]int)
 		var placed int
-		for at, members := range antichains(resources) {
+		for at, members := range antichains(newCopies(resources)) {
 			require.NotEmpty(t, members)
-			for _, res := range members {
-				group[res] = at
+			for _, i := range members {
+				group[resources[i]] = at
 				placed++
 			}
 		}

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"slices"
 
 	"github.com/husk-dev/husk/abi/urn"
@@ -13,32 +13,14 @@ import (
 // deleteUnregistered deletes what the program did not register, and the old
 // copies of what was replaced.
 func (d *deployment) deleteUnregistered(ctx context.Context) error {
-	going, stays, err := d.selectDeletions(func(res *state.Resource) bool {
+	going, err := d.planDeletions(func(res *state.Resource) bool {
 		return res.Delete || !d.gen.registered(res.URN)
 	})
 	if err != nil {
 		return err
 	}
 	d.suggestMoves(going)
-	return d.deleteAll(ctx, going, stays)
-}
-
-// withheld returns the resources that a run with failures does not delete: those that
-// failed or were skipped, and what depends on them, which the program may have left out
-// for lack of them.
-func (d *deployment) withheld() (map[urn.URN]bool, error) {
-	kept := d.gen.failures()
-	if len(kept) == 0 {
-		return kept, nil
-	}
-	resources, err := state.Sort(d.recorder.resources())
-	if err != nil {
-		return nil, err
-	}
-	for _, res := range resources {
-		dependsOn(res, func(u urn.URN) { kept[res.URN] = kept[res.URN] || kept[u] })
-	}
-	return kept, nil
+	return d.deleteAll(ctx, going)
 }
 
 // destroy deletes everything.
@@ -59,60 +41,107 @@ func (d *deployment) destroy(ctx context.Context) error {
 			return err
 		}
 	}
-	going, stays, err := d.selectDeletions(func(*state.Resource) bool { return true })
+	going, err := d.planDeletions(func(*state.Resource) bool { return true })
 	if err == nil {
-		err = d.deleteAll(ctx, going, stays)
+		err = d.deleteAll(ctx, going)
 	}
 	return errors.Join(err, errors.Join(d.exec.failed()...))
 }
 
-// deleteAll deletes the recorded resources that the predicate picks, dependents
-// before what they depend on. Failures are in the executor; resources in stays, those
-// that are withheld, and those whose deletion failed, stay with all that they depend on.
-func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource) bool, stays map[urn.URN]bool) (err error) {
-	kept, err := d.withheld()
-	if err != nil {
-		return err
-	}
-	maps.Copy(kept, stays)
+// planDeletions returns which of the unwanted resources are deleted, in the order of their
+// creation. What stays keeps all that it may use: what is wanted, what is not selected, and what
+// failed or was skipped, with all that depends on it, since the program may have left that out
+// for lack of it. The error is a [NotSelectedError] for each target that cannot be deleted.
+func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*state.Resource, error) {
 	resources := d.recorder.resources()
-	if err := keepDependencies(resources, kept); err != nil {
-		return err
+	if !slices.ContainsFunc(resources, unwanted) {
+		return nil, nil
 	}
-	var condemned []*state.Resource
-	for _, res := range resources {
-		if condemn(res) && !kept[res.URN] {
-			condemned = append(condemned, res)
+	selected, err := d.selected()
+	if err != nil {
+		return nil, err
+	}
+	c := newCopies(resources)
+	kept, withheld := make([]bool, len(resources)), make([]bool, len(resources))
+	if failed := d.gen.failures(); len(failed) > 0 {
+		for i, res := range resources {
+			withheld[i] = failed[res.URN]
+		}
+		reach(reversed(c.edges(anyCopy)), withheld, nil)
+	}
+	targets := len(d.chosen.targets) > 0
+	settled := make(map[*state.Resource]bool, len(resources)) // they use the newest copies
+	for i, res := range resources {
+		left := !selected(res) || d.chosen.isLeft(res.URN) || d.chosen.ExcludeProtected && res.Protect
+		if targets {
+			left = !selected(res)
+		}
+		kept[i] = withheld[i] || left || !unwanted(res)
+		settled[res] = !withheld[i] && (targets || !left)
+	}
+	edges := c.edges(func(res, dep *state.Resource) bool { return !settled[res] || likelyCopy(res, dep) })
+	var errs []error
+	reach(edges, kept, func(from, to int) {
+		user, needed := resources[from], resources[to]
+		switch {
+		case targets && !needed.Delete:
+			errs = append(errs, d.chosen.lacking(NotSelectedError{Resource: needed.URN, Needs: user.URN, Deleted: true}))
+			edges[to] = nil // what it uses is not the user's to select
+		case needed.Delete && d.chosen.narrow():
+			d.emit(Diagnostic{Severity: "info", URN: needed.URN, Message: fmt.Sprintf(
+				"the replaced copy stays for now: %s may use it, and is not selected", user.URN)})
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	var going []*state.Resource
+	for i, res := range resources {
+		if !kept[i] {
+			going = append(going, res)
 		}
 	}
-	if err := d.deletable(condemned); err != nil {
+	return going, nil
+}
+
+// deleteAll deletes resources, dependents before what they depend on. Failures are in the
+// executor; what a deletion that failed may need stays.
+func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (err error) {
+	if err := d.deletable(going); err != nil {
 		return err
 	}
-	if err := d.plans.deletions(d, condemned); err != nil {
+	if err := d.plans.deletions(d, going); err != nil {
 		return err
 	}
-	d.gen.condemn(condemned)
+	d.gen.condemn(going)
+	c := newCopies(going)
+	kept := make([]bool, len(going))
+	keep := func(i int) { c.used(i, anyCopy, func(at int) { kept[at] = true }) }
 	ahead := &begunAhead{d: d}
 	defer func() { err = errors.Join(err, ahead.end(ctx)) }()
-	groups := antichains(condemned)
+	groups := antichains(c)
 	for i, antichain := range groups {
 		var chains [][]*step
 		var steps []*step
-		for _, res := range antichain {
-			if kept[res.URN] {
-				dependsOn(res, func(u urn.URN) { kept[u] = true })
+		taken := make(map[*step]int, len(antichain))
+		for _, at := range antichain {
+			if kept[at] {
+				keep(at)
 				continue
 			}
-			s, err := d.deletionStep(ctx, res)
+			s, err := d.deletionStep(ctx, going[at])
 			if err != nil {
 				return err
 			}
+			taken[s] = at
 			steps = append(steps, s)
 			chains = append(chains, []*step{s})
 		}
 		var next []*state.Resource
 		if i+1 < len(groups) {
-			next = groups[i+1]
+			for _, at := range groups[i+1] {
+				next = append(next, going[at])
+			}
 		}
 		ahead.group(steps, next)
 		d.exec.runAll(ctx, chains)
@@ -121,7 +150,7 @@ func (d *deployment) deleteAll(ctx context.Context, condemn func(*state.Resource
 		}
 		for _, s := range steps {
 			if s.failed {
-				dependsOn(s.old, func(u urn.URN) { kept[u] = true })
+				keep(taken[s])
 			}
 		}
 	}
@@ -154,27 +183,20 @@ func deletion(res *state.Resource) Op {
 	}
 }
 
-// keepDependencies adds to kept all that its resources depend on.
-func keepDependencies(resources []*state.Resource, kept map[urn.URN]bool) error {
-	if len(kept) == 0 {
-		return nil
-	}
-	sorted, err := state.Sort(resources)
-	for _, res := range slices.Backward(sorted) {
-		if kept[res.URN] {
-			dependsOn(res, func(u urn.URN) { kept[u] = true })
-		}
-	}
-	return err
-}
-
 // condemn notes what is about to be deleted, for those that are to go with it.
 func (g *generator) condemn(resources []*state.Resource) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, res := range resources {
-		g.condemned[copyOf{res.URN, res.Delete}] = true
+		g.condemned[res] = true
 	}
+}
+
+// isCondemned reports whether a recorded resource is deleted in this run.
+func (g *generator) isCondemned(res *state.Resource) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.condemned[res] || !res.Delete && g.ahead[res.URN] != nil
 }
 
 // registered reports whether this run registered the recorded URN, under its own
@@ -185,16 +207,24 @@ func (g *generator) registered(u urn.URN) bool {
 	return g.claimed[u] || g.matched[u] != ""
 }
 
-// goesWith reports whether res needs no deletion of its own, because the
-// resource that it is deleted with is deleted in this run.
-func (g *generator) goesWith(res *state.Resource) bool {
+// goesWith reports whether res needs no deletion of its own, because the resource that it is
+// deleted with is deleted in this run: each copy of that which it may mean. Those that were
+// made after res was last changed it does not mean.
+func (d *deployment) goesWith(res *state.Resource) bool {
 	if res.DeletedWith == "" {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	with := res.DeletedWith
-	return g.condemned[copyOf{with, false}] || g.ahead[with] != nil || (res.Delete && g.condemned[copyOf{with, true}])
+	owned := false
+	for _, owner := range d.recorder.copiesOf(res.DeletedWith) {
+		if res.Delete && owner.Created.After(res.Created) && owner.Created.After(res.Modified) {
+			continue
+		}
+		if !d.gen.isCondemned(owner) {
+			return false
+		}
+		owned = true
+	}
+	return owned
 }
 
 // providersOf returns the providers that a registered resource hands down.

@@ -72,7 +72,10 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 		return diff{}, err
 	}
 	if reason != "" {
-		return diff{changes: abi.DiffChangesSome, replace: true, reason: reason}, nil
+		return diff{
+			changes: abi.DiffChangesSome, replace: true, reason: reason,
+			deleteBeforeReplace: old.Custom == n.Custom && g.mustDeleteFirst(ctx, provider, old, n),
+		}, nil
 	}
 	changed, err := g.providerChanged(ctx, old, n)
 	if err != nil {
@@ -121,6 +124,20 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 		}
 	}
 	return "", nil
+}
+
+// mustDeleteFirst reports whether the new copy of a resource that is replaced whatever its
+// inputs are cannot be made beside the old one. Only its provider knows; one that cannot tell
+// has the new copy made first.
+func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, old, n *state.Resource) bool {
+	if !n.Custom || old.Provider != n.Provider {
+		return false
+	}
+	resp, err := provider.Diff(ctx, abi.DiffRequest{
+		URN: old.URN, Name: old.URN.Name(), Type: old.Type, ID: old.ID,
+		Olds: old.Outputs, News: n.Inputs, OldInputs: old.Inputs, IgnoreChanges: n.IgnoreChanges,
+	})
+	return err == nil && resp.DeleteBeforeReplace
 }
 
 // askProvider calls Diff. Where the provider cannot tell whether something
@@ -251,8 +268,8 @@ func (g *generator) replaceOnChanges(old *state.Resource, properties []string, d
 // providerChanged reports whether the resource's provider is another one, and
 // not able to manage what the old one made.
 func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource) (bool, error) {
-	if old.Provider == n.Provider || isProviderType(n.Type) {
-		return false, nil
+	if old.Provider == n.Provider || !n.Custom || isProviderType(n.Type) {
+		return false, nil // some states have a provider for components, which means nothing
 	}
 	newURN, _, err := splitReference(n.Provider)
 	if err != nil {

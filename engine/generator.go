@@ -38,6 +38,9 @@ type generator struct {
 	ahead map[urn.URN]chan struct{}
 	// goals holds the states that registrations aim at, for providers and parents.
 	goals map[urn.URN]*state.Resource
+	// wishes holds what the program wants of resources that are left as they are, for what
+	// their children inherit.
+	wishes map[urn.URN]*state.Resource
 	// handed holds the providers that registered resources hand down, by package.
 	handed map[urn.URN]map[string]string
 	// replaced holds the URNs replaced in this run.
@@ -51,13 +54,7 @@ type generator struct {
 	// vanished holds the URNs that a refresh did not find.
 	vanished map[urn.URN]bool
 	// condemned holds what is deleted after the program has ended.
-	condemned map[copyOf]bool
-}
-
-// copyOf names a resource, or the old copies of a replaced one.
-type copyOf struct {
-	urn urn.URN
-	old bool
+	condemned map[*state.Resource]bool
 }
 
 func newGenerator(d *deployment) *generator {
@@ -66,7 +63,8 @@ func newGenerator(d *deployment) *generator {
 		aliasesOf: make(map[urn.URN][]alias),
 		ahead:     make(map[urn.URN]chan struct{}), goals: make(map[urn.URN]*state.Resource),
 		handed: make(map[urn.URN]map[string]string), options: make(map[urn.URN]abi.ResourceOptions),
-		replaced: make(map[urn.URN]bool), failed: make(map[urn.URN]bool), vanished: make(map[urn.URN]bool), condemned: make(map[copyOf]bool),
+		replaced: make(map[urn.URN]bool), failed: make(map[urn.URN]bool), vanished: make(map[urn.URN]bool), condemned: make(map[*state.Resource]bool),
+		wishes: make(map[urn.URN]*state.Resource),
 	}
 }
 
@@ -260,6 +258,23 @@ func (g *generator) asRecorded(n, recorded *state.Resource) {
 func (g *generator) goalOf(u urn.URN) *state.Resource {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.goals[u]
+}
+
+// wish notes what the program wants of a resource that is left as it is.
+func (g *generator) wish(n *state.Resource) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.wishes[n.URN] = n
+}
+
+// wishOf returns what the program wants of a registered resource, nil if it is not registered.
+func (g *generator) wishOf(u urn.URN) *state.Resource {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := g.wishes[u]; n != nil {
+		return n
+	}
 	return g.goals[u]
 }
 

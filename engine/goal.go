@@ -42,7 +42,7 @@ func (g *goal) state(inputs property.Map) *state.Resource {
 		Type:                    g.typ,
 		Inputs:                  inputs,
 		Parent:                  g.parent,
-		Protect:                 o.Protect != nil && *o.Protect,
+		Protect:                 g.protected(),
 		Dependencies:            g.deps,
 		PropertyDependencies:    g.propDep,
 		Provider:                g.by.provider,
@@ -60,6 +60,9 @@ func (g *goal) state(inputs property.Map) *state.Resource {
 		ResourceHooks:           recordedHooks(o.Hooks),
 	}
 }
+
+// protected reports whether the program protects the resource.
+func (g *goal) protected() bool { return g.options.Protect != nil && *g.options.Protect }
 
 // dependsOn calls f with every resource that the goal's cannot exist without.
 func (g *goal) dependsOn(f func(urn.URN)) {

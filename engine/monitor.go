@@ -146,7 +146,7 @@ func (m *monitor) parentOf(typ string, parent urn.URN) urn.URN {
 
 // inherit takes over the options that a parent hands down.
 func (m *monitor) inherit(gl *goal) {
-	p := m.d.gen.goalOf(gl.parent)
+	p := m.d.gen.wishOf(gl.parent)
 	if p == nil || gl.parent == "" {
 		return
 	}

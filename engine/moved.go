@@ -10,7 +10,7 @@ import (
 // suggestMoves tells of resources that are about to be deleted while a like one was
 // created in this run: likely one resource, renamed or moved in the program. Nothing
 // follows from it; the user may give the new one an alias.
-func (d *deployment) suggestMoves(leaves func(*state.Resource) bool) {
+func (d *deployment) suggestMoves(leaving []*state.Resource) {
 	// A name comes before like inputs; what looks like several others looks like none.
 	looks := func(res *state.Resource) []string {
 		if res.Type == urn.RootType || isProviderType(res.Type) || res.External {
@@ -25,8 +25,8 @@ func (d *deployment) suggestMoves(leaves func(*state.Resource) bool) {
 		}
 	}
 	var old []*state.Resource
-	for _, res := range d.recorder.resources() {
-		if !res.Delete && !res.PendingReplacement && leaves(res) {
+	for _, res := range leaving {
+		if !res.Delete && !res.PendingReplacement {
 			old = append(old, res)
 			sort(going, res)
 		}

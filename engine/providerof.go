@@ -30,7 +30,7 @@ func (d *deployment) providerOf(ctx context.Context, res *state.Resource) (abi.P
 
 // deletionProvider returns the provider that deletes res, nil where none is needed.
 func (d *deployment) deletionProvider(ctx context.Context, res *state.Resource) (abi.Provider, error) {
-	if !res.Custom || res.External || res.RetainOnDelete || res.PendingReplacement {
+	if !d.ownsObject(res) {
 		return nil, nil
 	}
 	return d.providerOf(ctx, res)
@@ -40,7 +40,7 @@ func (d *deployment) deletionProvider(ctx context.Context, res *state.Resource) 
 // of providers: the one that is extended, for an extension.
 func (d *deployment) handedDown(pkg string, parent urn.URN) string {
 	for parent != "" {
-		p := d.gen.goalOf(parent)
+		p := d.gen.wishOf(parent)
 		if p == nil {
 			return ""
 		}

@@ -64,7 +64,7 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 	n := s.new
 	if n.ID == "" { // a preview in which the ID is not known
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.record(ctx, placed(s))
+		return d.record(ctx, d.placed(s))
 	}
 	resp, err := s.provider.Read(ctx, abi.ReadRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID, State: &n.Inputs, Timeout: timeouts(n).Read,
@@ -72,7 +72,7 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 	switch {
 	case errors.Is(err, errUnconfigured):
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.record(ctx, placed(s))
+		return d.record(ctx, d.placed(s))
 	case err != nil && !unhealthy(err, n, &resp):
 		return err
 	case resp.ID == "":
@@ -83,14 +83,14 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 		s.new = s.old
 		return nil
 	}
-	return d.record(ctx, placed(s))
+	return d.record(ctx, d.placed(s))
 }
 
 // placed puts a step's new resource in the place of the old one; the old copy of
 // a replacement stays until it is deleted.
-func placed(s *step) change {
+func (d *deployment) placed(s *step) change {
 	if s.old == nil || s.op == OpReadReplacement {
-		return superseding(s.old, s.new)
+		return d.superseding(s.old, s.new)
 	}
 	return change{replace: [][2]*state.Resource{{s.old, s.new}}}
 }
@@ -161,7 +161,7 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 		if err := d.takeAsFound(ctx, s, found); err != nil {
 			return change{}, err
 		}
-		return superseded(s), nil
+		return d.superseded(s), nil
 	}
 	news := d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
 	checked, err := s.provider.Check(ctx, abi.CheckRequest{
@@ -196,14 +196,14 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 		s.next = &step{op: OpUpdate, old: found, new: n, provider: s.provider, diff: df}
 		s.new = found
 	}
-	return superseded(s), nil
+	return d.superseded(s), nil
 }
 
 // superseded records what an import has taken over. The old copy of a resource that was
 // another object waits for its deletion.
-func superseded(s *step) change {
+func (d *deployment) superseded(s *step) change {
 	if s.old == nil || !s.old.External && s.old.ID != s.new.ID {
-		return superseding(s.old, s.new)
+		return d.superseding(s.old, s.new)
 	}
 	return change{replace: [][2]*state.Resource{{s.old, s.new}}}
 }

@@ -58,6 +58,8 @@ type recorder struct {
 	// providers holds provider resources by reference, those that wait for their
 	// deletion included: what they made is deleted before them.
 	providers map[string]*state.Resource
+	// claims is nil until something is deleted.
+	claims *claims
 	// next and nextOp number what a preview adds.
 	next   state.Serial
 	nextOp state.OpID
@@ -86,6 +88,9 @@ func (r *recorder) put(serial state.Serial, res *state.Resource) {
 	if isProviderType(res.Type) {
 		r.providers[reference(res.URN, res.ID)] = res
 	}
+	if r.claims != nil {
+		r.claims.add(res)
+	}
 }
 
 // drop forgets a resource, which the caller may know as it was before a renaming.
@@ -97,6 +102,9 @@ func (r *recorder) drop(res *state.Resource) {
 	delete(r.serials, now)
 	if r.live[now.URN] == now {
 		delete(r.live, now.URN)
+	}
+	if r.claims != nil {
+		r.claims.remove(now)
 	}
 }
 
@@ -152,6 +160,11 @@ func (r *recorder) entry(c change) (entry state.Entry, added state.Serial, err e
 func (r *recorder) resources() []*state.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.inOrder()
+}
+
+// inOrder is resources for callers that hold the lock.
+func (r *recorder) inOrder() []*state.Resource {
 	out := make([]*state.Resource, 0, len(r.current))
 	for _, serial := range slices.Sorted(maps.Keys(r.current)) {
 		out = append(out, r.current[serial])

@@ -9,63 +9,7 @@ import (
 
 // dependsOn calls f with every resource that res cannot exist without.
 func dependsOn(res *state.Resource, f func(urn.URN)) {
-	if ref, _, err := splitReference(res.Provider); err == nil {
-		f(ref)
-	}
-	if res.Parent != "" {
-		f(res.Parent)
-	}
-	for _, u := range res.Dependencies {
-		f(u)
-	}
-	for _, deps := range res.PropertyDependencies {
-		for _, u := range deps {
-			f(u)
-		}
-	}
-	if res.DeletedWith != "" {
-		f(res.DeletedWith)
-	}
-	for _, u := range res.ReplaceWith {
-		f(u)
-	}
-}
-
-// redirect returns a copy of res with every resource that it names replaced by
-// what f returns for it; an empty URN removes the mention. It is res itself where
-// nothing changes.
-func redirect(res *state.Resource, f func(urn.URN) urn.URN) *state.Resource {
-	same := true
-	dependsOn(res, func(u urn.URN) { same = same && f(u) == u })
-	if same {
-		return res
-	}
-	one := func(u urn.URN) urn.URN {
-		if u == "" {
-			return ""
-		}
-		return f(u)
-	}
-	list := func(urns []urn.URN) []urn.URN {
-		var out []urn.URN
-		for _, u := range urns {
-			if u = f(u); u != "" {
-				out = append(out, u)
-			}
-		}
-		return out
-	}
-	n := clone(res)
-	n.Parent, n.DeletedWith = one(res.Parent), one(res.DeletedWith)
-	n.Dependencies, n.ReplaceWith = list(res.Dependencies), list(res.ReplaceWith)
-	n.PropertyDependencies = make(map[string][]urn.URN, len(res.PropertyDependencies))
-	for k, deps := range res.PropertyDependencies {
-		n.PropertyDependencies[k] = list(deps)
-	}
-	if u, id, err := splitReference(res.Provider); err == nil && f(u) != "" {
-		n.Provider = reference(f(u), id)
-	}
-	return n
+	res.VisitNeeds(func(m state.Mention) { f(m.URN) })
 }
 
 // withNewNames returns res with the resources that it names under the names that
@@ -74,11 +18,11 @@ func (r *recorder) withNewNames(res *state.Resource) *state.Resource {
 	if len(r.renamed) == 0 {
 		return res
 	}
-	return redirect(res, func(u urn.URN) urn.URN {
-		if now, ok := r.renamed[u]; ok {
+	return res.MapURNs(func(m state.Mention) urn.URN {
+		if now, ok := r.renamed[m.URN]; ok && m.Role != state.RoleAlias {
 			return now
 		}
-		return u
+		return m.URN
 	})
 }
 

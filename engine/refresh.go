@@ -176,9 +176,9 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		left = append(left, res)
 	}
 	for _, res := range left {
-		n := redirect(res, func(u urn.URN) urn.URN {
-			if exists[u] {
-				return u
+		n := res.MapURNs(func(m state.Mention) urn.URN {
+			if exists[m.URN] || !m.Role.Needed() {
+				return m.URN
 			}
 			return ""
 		})
@@ -213,7 +213,7 @@ func (d *deployment) adoptPendingCreates(ctx context.Context) error {
 		n := clone(pending.Resource)
 		n.ID, n.Outputs, n.Created, n.Modified = id, n.Inputs, d.now(), d.now()
 		adopted[n.URN] = true
-		done := superseding(d.recorder.lookup(n.URN), n)
+		done := d.superseding(d.recorder.lookup(n.URN), n)
 		done.end = operation{op, true}
 		if err := d.record(ctx, done); err != nil {
 			return fmt.Errorf("adopt %s: %w", n.URN, err)

@@ -18,8 +18,10 @@ import (
 // both cannot exist at once, the old one is deleted first, after everything that
 // must go with it.
 func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider, old *state.Resource, inputs property.Map, df diff) ([]*step, error) {
-	if err := g.mayGo(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
-		return nil, err
+	if gl.protected() { // a program may end the protection with the very change that needs it
+		if err := g.mayGo(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.d.takesAlong(old); err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 			continue
 		}
 		if !g.d.chosen.selects(res) {
-			return nil, &NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true}
+			return nil, g.d.chosen.lacking(NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true})
 		}
 		if res.Protect && !g.d.IgnoreProtect {
 			return nil, fmt.Errorf("%s must be deleted before its replacement is made, and %s with it, which is protected: "+

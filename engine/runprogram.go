@@ -58,9 +58,11 @@ func (d *deployment) unknowns() bool { return d.dryRun || d.mode != updating }
 // the recorded resource is read or left as it is, and one that is not recorded has
 // no steps.
 func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource) ([]*step, error) {
+	n := gl.state(gl.inputs)
 	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
-		return g.plan(gl.state(gl.inputs)), nil
+		return g.plan(n), nil
 	}
+	g.wish(n)
 	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) || !g.d.chosen.selects(old) {
 		return g.plan(old, &step{old: old}), nil
 	}

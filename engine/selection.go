@@ -14,8 +14,9 @@ type selection struct {
 	targets, excludes, replace matcher
 
 	mu sync.Mutex
-	// affected holds the registered resources that are selected by name or as
-	// dependents of such, or those that are excluded in that way.
+	// affected holds the resources that are selected by name or as dependents of such, or the
+	// registered ones that are excluded in that way. What depends on a target is selected
+	// whether it does so in the state or in the program.
 	affected map[urn.URN]bool
 	// absent holds those that were not created, kept those that were left as they are.
 	absent, kept map[urn.URN]bool
@@ -37,6 +38,13 @@ func newSelection(d Deployment, snapshot *state.Snapshot) (*selection, error) {
 		for _, res := range snapshot.Resources() {
 			s.find(res.URN)
 		}
+	}
+	if s.TargetDependents && len(s.targets) > 0 {
+		var recorded []*state.Resource
+		for _, res := range snapshot.Resources() {
+			recorded = append(recorded, res)
+		}
+		s.affected = s.affectedAmong(recorded)
 	}
 	return s, s.replace.missing("replace", true)
 }
@@ -60,26 +68,68 @@ func (s *selection) complain() error {
 	return errors.Join(s.targets.missing("target", true), s.excludes.missing("exclude", false))
 }
 
+// matches are the patterns of the selection, and whether dependents of what they match are
+// selected or excluded with it.
+func (s *selection) matches() (m matcher, dependents bool) {
+	if len(s.excludes) > 0 {
+		return s.excludes, s.ExcludeDependents
+	}
+	return s.targets, s.TargetDependents
+}
+
+// affectedAmong returns which of the resources the patterns match, with their dependents if
+// the selection has those in it.
+func (s *selection) affectedAmong(resources []*state.Resource) map[urn.URN]bool {
+	m, dependents := s.matches()
+	marked := make([]bool, len(resources))
+	for i, res := range resources {
+		marked[i] = m.match(res.URN)
+	}
+	if dependents {
+		reach(reversed(newCopies(resources).edges(anyCopy)), marked, nil)
+	}
+	affected := make(map[urn.URN]bool)
+	for i, res := range resources {
+		if marked[i] {
+			affected[res.URN] = true
+		}
+	}
+	return affected
+}
+
 // selects reports whether a registered resource is selected. Its dependencies were
-// registered before it.
-func (s *selection) selects(n *state.Resource) bool {
+// registered before it. It is given as the program has it, as it is recorded, or both; either
+// may be nil.
+func (s *selection) selects(forms ...*state.Resource) bool {
 	if !s.narrow() {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	matcher, dependents := s.targets, s.TargetDependents
-	if len(s.excludes) > 0 {
-		matcher, dependents = s.excludes, s.ExcludeDependents
-	}
-	affected := matcher.match(n.URN)
-	if dependents {
-		dependsOn(n, func(u urn.URN) { affected = affected || s.affected[u] })
+	m, dependents := s.matches()
+	excluding := len(s.excludes) > 0
+	var affected bool
+	var u urn.URN
+	for i, form := range forms {
+		if form == nil || excluding && i > 0 {
+			continue // what is excluded follows from the program alone
+		}
+		u = form.URN
+		affected = affected || s.affected[u] || m.match(u)
+		if dependents {
+			dependsOn(form, func(u urn.URN) { affected = affected || s.affected[u] })
+		}
 	}
 	if affected {
-		s.affected[n.URN] = true
+		s.affected[u] = true
 	}
-	return affected == (len(s.excludes) == 0)
+	return affected != excluding
+}
+
+func (s *selection) isAffected(u urn.URN) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.affected[u]
 }
 
 // needs returns a resource that n names and that was not created, empty if there is none.
@@ -129,6 +179,9 @@ func (s *selection) rename(from, to urn.URN) {
 	defer s.mu.Unlock()
 	if s.awaited[from] {
 		s.awaited[to] = true
+	}
+	if s.affected[from] {
+		s.affected[to] = true
 	}
 }
 

@@ -133,6 +133,9 @@ func (d *deployment) apply(ctx context.Context, s *step) error {
 	case OpDelete, OpDeleteReplaced:
 		return d.applyDelete(ctx, s)
 	case OpDiscard, OpRemovePendingReplace:
+		if err := d.dispensable(s.old); err != nil {
+			return err
+		}
 		return d.record(ctx, change{remove: []*state.Resource{s.old}})
 	default:
 		return fmt.Errorf("unknown operation %q", s.op)
@@ -189,7 +192,7 @@ func samePropertyDependencies(old, new *state.Resource) bool {
 
 func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	n := s.new
-	done := superseding(d.recorder.lookup(n.URN), n)
+	done := d.superseding(d.recorder.lookup(n.URN), n)
 	now := d.now()
 	n.Created, n.Modified = now, now
 	if !n.Custom {
@@ -291,8 +294,11 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		pending := clone(o)
 		pending.PendingReplacement = true
 		done = change{replace: [][2]*state.Resource{{o, pending}}}
+	} else if err := d.dispensable(o); err != nil {
+		return err
 	}
 	if !d.deletes(o) {
+		d.tellOfClaim(o)
 		return d.record(ctx, done)
 	}
 	op, begun := s.ahead.take(o)
@@ -325,7 +331,21 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 
 // deletes reports whether it takes the provider to delete a resource.
 func (d *deployment) deletes(res *state.Resource) bool {
-	return res.Custom && !res.External && !res.RetainOnDelete && !res.PendingReplacement && !d.gen.goesWith(res)
+	return d.ownsObject(res) && !d.goesWith(res) && d.claimant(res) == nil
+}
+
+// ownsObject reports whether the stack is to delete what a resource stands for.
+func (d *deployment) ownsObject(res *state.Resource) bool {
+	return res.Custom && !res.External && !res.RetainOnDelete && !res.PendingReplacement
+}
+
+// dispensable returns an error if the state would not hold together without res. The plan of
+// the deletions sees to it that it does; this is to be certain before anything is deleted.
+func (d *deployment) dispensable(res *state.Resource) error {
+	if user := d.recorder.neededBy(res); user != nil {
+		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)
+	}
+	return nil
 }
 
 // protects reports whether a deletion is refused, since the resource is protected.
@@ -340,12 +360,12 @@ func clone(res *state.Resource) *state.Resource {
 }
 
 // superseding records n instead of old, which may be nil. The old copy waits for its
-// deletion, unless it is gone already.
-func superseding(old, n *state.Resource) change {
+// deletion, unless it is gone already and configures nothing.
+func (d *deployment) superseding(old, n *state.Resource) change {
 	switch {
 	case old == nil:
 		return change{add: n}
-	case old.PendingReplacement:
+	case old.PendingReplacement && !d.recorder.isConfiguring(old):
 		return change{add: n, remove: []*state.Resource{old}}
 	default:
 		return change{add: n, replace: [][2]*state.Resource{{old, condemned(old)}}}

@@ -41,19 +41,36 @@ type NotSelectedError struct {
 	// it exists, but depends on Resource as long as it stays as it is.
 	Needs             urn.URN
 	Deleted, Circular bool
+	// Excluded says that the selection names what to leave alone, and not its targets.
+	Excluded bool
+	// Dependents says that the selection has dependents in it already.
+	Dependents bool
 }
 
-// Error says what to add to the selection.
+// Error says how to change the selection.
 func (e *NotSelectedError) Error() string {
+	why, missing := "is not selected", "add it with --target"
+	if e.Excluded {
+		why, missing = "is excluded", fmt.Sprintf("do not exclude it, or exclude %s as well", e.Resource)
+	}
 	switch {
 	case e.Circular:
-		return fmt.Sprintf("%s now depends on %s, which depended on it so far and is not selected: add it with --target", e.Resource, e.Needs)
+		return fmt.Sprintf("%s now depends on %s, which depended on it so far and %s: %s", e.Resource, e.Needs, why, missing)
 	case e.Deleted:
-		return fmt.Sprintf("%s cannot be deleted: %s depends on it and is not selected: "+
-			"add it with --target, or all that depend on the targets with --target-dependents", e.Resource, e.Needs)
+		if !e.Excluded && !e.Dependents {
+			missing += ", or all that depend on the targets with --target-dependents"
+		}
+		return fmt.Sprintf("%s cannot be deleted: %s depends on it and %s: %s", e.Resource, e.Needs, why, missing)
 	default:
-		return fmt.Sprintf("%s depends on %s, which does not exist yet and is not selected: add it with --target", e.Resource, e.Needs)
+		return fmt.Sprintf("%s depends on %s, which does not exist yet and %s: %s", e.Resource, e.Needs, why, missing)
 	}
+}
+
+// lacking returns the error that the selection lacks a resource.
+func (s *selection) lacking(e NotSelectedError) error {
+	e.Excluded = len(s.excludes) > 0
+	e.Dependents = s.TargetDependents || s.ExcludeDependents
+	return &e
 }
 
 // leave decides a registration that is not selected, and reports whether it is one: a
@@ -65,11 +82,11 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 		return nil, false, nil
 	}
 	n := gl.state(gl.inputs)
-	selected, needs := s.selects(n), s.needs(n)
+	selected, needs := s.selects(n, old), s.needs(n)
 	implied := isProviderType(gl.typ) || gl.typ == urn.RootType
 	switch {
 	case selected && needs != "" && !implied:
-		return nil, false, &NotSelectedError{Resource: gl.urn, Needs: needs}
+		return nil, false, s.lacking(NotSelectedError{Resource: gl.urn, Needs: needs})
 	case needs == "" && (selected || implied):
 		return nil, false, g.checkCircle(n)
 	}
@@ -81,6 +98,7 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 		return g.plan(n), true, nil
 	}
 	g.keep(old)
+	g.wish(n)
 	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true, nil
 }
 
@@ -128,7 +146,7 @@ func (g *generator) checkCircle(n *state.Resource) error {
 	if by == "" {
 		return nil
 	}
-	return &NotSelectedError{Resource: n.URN, Needs: by, Circular: true}
+	return g.d.chosen.lacking(NotSelectedError{Resource: n.URN, Needs: by, Circular: true})
 }
 
 // leaveComponent is leave for a component whose provider would have to make it of
@@ -139,7 +157,7 @@ func (g *generator) leaveComponent(gl *goal) (left bool, err error) {
 		return false, nil
 	}
 	if g.d.recorder.lookup(gl.urn) != nil {
-		return false, &NotSelectedError{Resource: gl.urn, Needs: needs}
+		return false, g.d.chosen.lacking(NotSelectedError{Resource: gl.urn, Needs: needs})
 	}
 	if _, err := g.claim(gl); err != nil {
 		return false, err
@@ -155,66 +173,11 @@ func (d *deployment) selected() (func(*state.Resource) bool, error) {
 	if !s.narrow() {
 		return func(*state.Resource) bool { return true }, nil
 	}
-	resources, err := state.Sort(d.recorder.resources())
-	if err != nil {
-		return nil, err
-	}
-	matcher, dependents := s.targets, s.TargetDependents
-	if len(s.excludes) > 0 {
-		matcher, dependents = s.excludes, s.ExcludeDependents
-	}
-	affected := make(map[urn.URN]bool)
-	for _, res := range resources {
-		if matcher.match(res.URN) {
-			affected[res.URN] = true
-		} else if dependents {
-			dependsOn(res, func(u urn.URN) { affected[res.URN] = affected[res.URN] || affected[u] })
-		}
-	}
-	return func(res *state.Resource) bool { return affected[res.URN] == (len(s.excludes) == 0) }, nil
-}
-
-// selectDeletions narrows what is about to be deleted to what is selected, and returns
-// what else is to stay, with all that it depends on. A resource that is left
-// behind without one that it depends on is a [NotSelectedError].
-func (d *deployment) selectDeletions(going func(*state.Resource) bool) (pick func(*state.Resource) bool, stays map[urn.URN]bool, err error) {
-	stays = make(map[urn.URN]bool)
-	selected, err := d.selected()
-	if err != nil {
-		return nil, nil, err
-	}
-	resources := d.recorder.resources()
-	if len(d.chosen.targets) == 0 {
-		for _, res := range resources {
-			if !selected(res) || d.chosen.isLeft(res.URN) || d.chosen.ExcludeProtected && res.Protect {
-				stays[res.URN] = true
-			}
-		}
-		return going, stays, nil
-	}
-	pick = func(res *state.Resource) bool { return going(res) && selected(res) }
-	gone := make(map[urn.URN]bool)
-	for _, res := range resources {
-		if pick(res) && !res.Delete {
-			gone[res.URN] = true
-		}
-	}
-	var errs []error
-	for _, res := range resources {
-		if pick(res) {
-			continue
-		}
-		var needs urn.URN
-		dependsOn(res, func(u urn.URN) {
-			if gone[u] {
-				needs = u
-			}
-		})
-		if needs != "" {
-			errs = append(errs, &NotSelectedError{Resource: needs, Needs: res.URN, Deleted: true})
-		}
-	}
-	return pick, stays, errors.Join(errs...)
+	excluding := len(s.excludes) > 0
+	affected := s.affectedAmong(d.recorder.resources())
+	return func(res *state.Resource) bool {
+		return (affected[res.URN] || !excluding && s.isAffected(res.URN)) != excluding
+	}, nil
 }
 
 // leaveRead decides a read that is not selected, or that names what is not created.
@@ -225,13 +188,14 @@ func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps [
 		return nil, false
 	}
 	n := gl.state(gl.inputs)
-	selected, absent := s.selects(n), s.needs(n) != "" || id == "" && !g.d.dryRun
+	selected, absent := s.selects(n, old), s.needs(n) != "" || id == "" && !g.d.dryRun
 	switch {
 	case absent && old == nil:
 		s.leave(gl.urn, false)
 		return g.plan(n), true
 	case old != nil && (absent || !selected):
 		g.keep(old)
+		g.wish(n)
 		return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true
 	}
 	return nil, false
@@ -246,7 +210,7 @@ func (d *deployment) takesAlong(old *state.Resource) error {
 	for _, res := range d.recorder.resources() {
 		goes := res.DeletedWith == old.URN || slices.Contains(res.ReplaceWith, old.URN)
 		if goes && !res.Delete && !res.PendingReplacement && !d.chosen.selects(res) {
-			return &NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true}
+			return d.chosen.lacking(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})
 		}
 	}
 	return nil

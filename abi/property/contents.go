@@ -46,6 +46,11 @@ func (v Value) ContainsOutputs() bool {
 // ContainsOutputs reports whether a value of the map contains an output.
 func (m Map) ContainsOutputs() bool { return Object(m).ContainsOutputs() }
 
+// ContainsReferences reports whether v is a reference to a resource, or has one in it.
+func (v Value) ContainsReferences() bool {
+	return v.contains(func(v Value) bool { return v.kind == KindResourceReference })
+}
+
 // Dependencies returns the URNs of the resources that the outputs in v come from,
 // sorted and without duplicates.
 func (v Value) Dependencies() []string {

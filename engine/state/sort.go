@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -155,56 +154,19 @@ func (ix index) find(r *Resource, u urn.URN) (at int, ok bool) {
 // dependencies returns the resources that come before r.
 func (ix index) dependencies(r *Resource) []int {
 	out := make([]int, 0, 2+len(r.Dependencies)) // most have a provider, a parent, and those
-	if at, ok := ix.providers[r.Provider]; ok && r.Provider != "" {
-		out = append(out, at)
-	}
-	r.references(func(ref reference) {
-		if at, ok := ix.find(r, ref.urn); ok {
+	r.VisitNeeds(func(m Mention) {
+		if at, ok := ix.mentioned(r, m); ok {
 			out = append(out, at)
 		}
 	})
 	return out
 }
 
-// reference is a URN in a resource and what it is there.
-type reference struct {
-	urn  urn.URN
-	role string
-	// property is the input whose dependency it is, if it is one's.
-	property string
-}
-
-// String says what the reference is.
-func (r reference) String() string {
-	if r.property != "" {
-		return r.role + " " + r.property
+// mentioned returns the resource that r means by a mention.
+func (ix index) mentioned(r *Resource, m Mention) (at int, ok bool) {
+	if m.Role == RoleProvider {
+		at, ok = ix.providers[r.Provider]
+		return at, ok
 	}
-	return r.role
-}
-
-// references calls f with the resources that r names by URN, always in one order.
-func (r *Resource) references(f func(reference)) {
-	each := func(ref reference, urns []urn.URN) {
-		for _, u := range urns {
-			if ref.urn = u; u != "" {
-				f(ref)
-			}
-		}
-	}
-	if r.Parent != "" {
-		f(reference{urn: r.Parent, role: "parent"})
-	}
-	each(reference{role: "dependency"}, r.Dependencies)
-	if len(r.PropertyDependencies) > 0 {
-		for _, key := range slices.Sorted(maps.Keys(r.PropertyDependencies)) {
-			each(reference{role: "dependency of the property", property: key}, r.PropertyDependencies[key])
-		}
-	}
-	if r.DeletedWith != "" {
-		f(reference{urn: r.DeletedWith, role: "deletedWith"})
-	}
-	each(reference{role: "replaceWith"}, r.ReplaceWith)
-	if r.ViewOf != "" {
-		f(reference{urn: r.ViewOf, role: "viewOf"})
-	}
+	return ix.find(r, m.URN)
 }

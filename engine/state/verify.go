@@ -133,9 +133,9 @@ func (v *verifier) resource(ix index, i int, r *Resource) {
 	if first := ix.live[r.URN]; !r.Delete && first != i {
 		addf(ProblemDuplicate, "%s is there more than once", r.URN)
 	}
-	r.references(func(ref reference) {
-		if _, ok := ix.find(r, ref.urn); !ok {
-			addf(ProblemMissingReference, "%s names %s as %s, which is missing", r.URN, ref.urn, ref)
+	r.VisitNeeds(func(m Mention) {
+		if _, ok := ix.mentioned(r, m); !ok && m.Role != RoleProvider {
+			addf(ProblemMissingReference, "%s names %s as %s, which is missing", r.URN, m.URN, m)
 		}
 	})
 }

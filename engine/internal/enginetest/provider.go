@@ -63,6 +63,23 @@ type Type struct {
 	Required []string
 	// Vague says that its provider cannot tell what differs.
 	Vague bool
+	// Identity names the inputs that objects are known by: one with the same values is the same
+	// object, which a creation takes over with all that it was. Empty for objects that get an ID of
+	// their own.
+	Identity []string
+	// Declared says that the schema tells of the identity: the object is deleted before another
+	// one with the same identity is made.
+	Declared bool
+}
+
+// ID returns what an object of the type with these inputs is known by, empty if it gets an ID
+// of its own.
+func (t Type) ID(inputs property.Map) string {
+	values := make([]string, len(t.Identity))
+	for i, key := range t.Identity {
+		values[i], _ = inputs.Get(key).Plain().AsString()
+	}
+	return strings.Join(values, "/")
 }
 
 // NewCloud returns an empty cloud.
@@ -263,6 +280,9 @@ func (p *provider) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffRespons
 		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
 	}
 	resp := abi.DiffResponse{Changes: abi.DiffChangesNone, HasDetailedDiff: true, DeleteBeforeReplace: t.DeleteBeforeReplace}
+	if t.Declared && (t.ID(req.OldInputs) == t.ID(req.News) || req.News.ContainsUnknowns()) {
+		resp.DeleteBeforeReplace = true
+	}
 	for _, c := range property.Diff(req.OldInputs.Unwrap(), req.News.Unwrap()) {
 		kind := abi.DiffKindUpdate
 		switch c.Kind {
@@ -304,8 +324,11 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 	c := p.cloud
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.next++
-	id := fmt.Sprintf("%s-%d", req.Name, c.next)
+	id := c.Types[req.Type].ID(req.Inputs)
+	if id == "" {
+		c.next++
+		id = fmt.Sprintf("%s-%d", req.Name, c.next)
+	}
 	c.objects[id] = p.outputs(req.Type, id, req.Inputs)
 	return abi.CreateResponse{ID: id, State: c.objects[id]}, c.health("create "+req.Name, id)
 }

@@ -130,7 +130,7 @@ func (m *move) bringProviders() error {
 		}
 		serial, ok := m.graph.Provider(r.Provider)
 		if !ok { // of a resource that waits to be made again
-			u, id, _ := cutReference(r.Provider)
+			u, id, _ := state.CutReference(r.Provider)
 			m.references[r.Provider] = string(rename(u)) + "::" + id
 			continue
 		}
@@ -216,13 +216,12 @@ func (m *move) put() error {
 		if taken[name] {
 			return &ConflictError{name}
 		}
-		moved := m.cut(r, name, func(u urn.URN) bool { return m.names[u] != "" })
-		moved, _ = renaming{urn: func(u urn.URN) urn.URN {
+		moved := *renaming{urn: func(u urn.URN) urn.URN {
 			if named, ok := m.names[u]; ok {
 				return named
 			}
 			return u
-		}}.resource(moved)
+		}}.resource(m.cut(r, name, func(u urn.URN) bool { return m.names[u] != "" }))
 		moved.Provider = m.references[r.Provider]
 		if moved.Parent == "" && r.Parent != "" {
 			moved.Parent = root
@@ -232,7 +231,7 @@ func (m *move) put() error {
 		} else {
 			m.moved.Resources = append(m.moved.Resources, name)
 		}
-		m.target.Add(moved)
+		m.target.Add(&moved)
 	}
 	return nil
 }
@@ -283,13 +282,16 @@ func (m *move) leave() (*state.Snapshot, error) {
 
 // cut returns r, known as name, without its references to what is not with it any more.
 func (m *move) cut(r *state.Resource, name urn.URN, with func(urn.URN) bool) *state.Resource {
-	return prune(r, with, func(_ string, u urn.URN) {
+	return prune(r, func(mention state.Mention) bool { return with(mention.URN) }, func(mention state.Mention) {
+		u := mention.URN
 		if u.Type() == urn.RootType {
 			return // each stack has its own
 		}
 		if named := m.names[u]; named != "" {
 			u = named
 		}
-		m.moved.Broken = append(m.moved.Broken, Broken{From: name, To: u})
+		if b := (Broken{From: name, To: u}); !slices.Contains(m.moved.Broken, b) {
+			m.moved.Broken = append(m.moved.Broken, b)
+		}
 	})
 }

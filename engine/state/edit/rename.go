@@ -1,11 +1,6 @@
 package edit
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -68,12 +63,12 @@ func stackRenaming(from, to state.StackName) func(urn.URN) urn.URN {
 func rewrite(s *state.Snapshot, f renaming) (*state.Snapshot, error) {
 	var changes state.Entry
 	for serial, r := range s.Resources() {
-		if renamed, changed := f.resource(r); changed {
+		if renamed := f.resource(r); renamed != r {
 			changes = append(changes, state.PutResource{Serial: serial, Resource: renamed})
 		}
 	}
 	for op, pending := range s.Operations() {
-		if renamed, changed := f.resource(pending.Resource); changed {
+		if renamed := f.resource(pending.Resource); renamed != pending.Resource {
 			changes = append(changes, state.EndOperation{Op: op},
 				state.BeginOperation{Op: op, Type: pending.Type, Resource: renamed})
 		}
@@ -89,55 +84,18 @@ type renaming struct {
 	aliases bool
 }
 
-// resource returns the resource renamed, and whether that changed anything.
-func (f renaming) resource(r *state.Resource) (_ *state.Resource, changed bool) {
-	out := *r
-	one := func(u urn.URN) urn.URN {
-		if u == "" {
-			return u
+// resource returns the resource renamed: r itself if nothing changes.
+func (f renaming) resource(r *state.Resource) *state.Resource {
+	out := r.MapURNs(func(m state.Mention) urn.URN {
+		if m.Role == state.RoleAlias && !f.aliases {
+			return m.URN
 		}
-		v := f.urn(u)
-		changed = changed || v != u
-		return v
+		return f.urn(m.URN)
+	})
+	if u := f.urn(r.URN); u != r.URN {
+		renamed := *out
+		renamed.URN = u
+		out = &renamed
 	}
-	all := func(urns []urn.URN) []urn.URN {
-		renamed := slices.Clone(urns) // nil stays nil
-		for i, u := range renamed {
-			renamed[i] = one(u)
-		}
-		return renamed
-	}
-	out.URN, out.Parent = one(r.URN), one(r.Parent)
-	out.DeletedWith, out.ViewOf = one(r.DeletedWith), one(r.ViewOf)
-	out.Dependencies, out.ReplaceWith = all(r.Dependencies), all(r.ReplaceWith)
-	out.PropertyDependencies = maps.Clone(r.PropertyDependencies)
-	for key, urns := range out.PropertyDependencies {
-		out.PropertyDependencies[key] = all(urns)
-	}
-	if f.aliases {
-		out.Aliases = all(r.Aliases)
-	}
-	if u, id, ok := cutReference(r.Provider); ok {
-		out.Provider = string(one(u)) + "::" + id
-	}
-	value := func(v property.Value) property.Value {
-		ref, ok := v.AsReference()
-		if !ok {
-			return v
-		}
-		ref.URN = string(one(urn.URN(ref.URN)))
-		return property.Reference(ref)
-	}
-	out.Inputs, out.Outputs = r.Inputs.Transform(value), r.Outputs.Transform(value)
-	out.ReplacementTrigger = r.ReplacementTrigger.Transform(value)
-	return &out, changed
-}
-
-// cutReference parts a provider reference.
-func cutReference(ref string) (u urn.URN, id string, ok bool) {
-	i := strings.LastIndex(ref, "::")
-	if i < 0 {
-		return "", "", false
-	}
-	return urn.URN(ref[:i]), ref[i+2:], true
+	return out
 }

@@ -94,7 +94,7 @@ func (r *repair) findProviders() error {
 		}
 		changed := *res
 		changed.Provider = ""
-		u, _, _ := cutReference(res.Provider)
+		u, _, _ := state.CutReference(res.Provider)
 		if at, ok := g.Find(u); ok {
 			if other, _ := r.snapshot.Resource(at); other.IsProvider() {
 				changed.Provider = other.Reference()
@@ -127,9 +127,9 @@ func (r *repair) dropReferences() error {
 	g := r.snapshot.Graph()
 	var changes state.Entry
 	for serial, res := range r.snapshot.Resources() {
-		there := func(u urn.URN) bool { return g.Has(res, u) }
-		if pruned := prune(res, there, func(role string, u urn.URN) {
-			r.did("%s no longer names %s as %s, which is missing", res.URN, u, role)
+		keep := func(m state.Mention) bool { return !m.Role.Needed() || g.Has(res, m.URN) }
+		if pruned := prune(res, keep, func(m state.Mention) {
+			r.did("%s no longer names %s as %s, which is missing", res.URN, m.URN, m)
 		}); pruned != res {
 			changes = append(changes, state.PutResource{Serial: serial, Resource: pruned})
 		}
