@@ -72,7 +72,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	targets := len(d.chosen.targets) > 0
 	settled := make(map[*state.Resource]bool, len(resources)) // they use the newest copies
 	for i, res := range resources {
-		left := !selected(res) || d.chosen.isLeft(res.URN) || d.chosen.ExcludeProtected && res.Protect
+		left := !selected(res) || d.chosen.isLeft(res.URN) || d.chosen.ExcludeProtected && d.isProtected(res)
 		if targets {
 			left = !selected(res)
 		}

@@ -48,7 +48,7 @@ func (a *begunAhead) deleted() (next []state.BeginOperation) {
 		return nil
 	}
 	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {
-		if a.d.deletes(res) && !res.Protect {
+		if a.d.deletes(res) && !a.d.isProtected(res) {
 			next = append(next, state.BeginOperation{Op: a.d.recorder.newOp(), Type: state.OperationDeleting, Resource: res})
 		}
 	}

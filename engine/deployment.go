@@ -78,6 +78,9 @@ type Deployment struct {
 	UpdateOnImport bool
 	// ClearPendingCreates forgets creations that an earlier run did not finish (Refresh only).
 	ClearPendingCreates bool
+	// StopOnPending fails an update or preview while there are such creations, with a
+	// [PendingCreatesError]; without it they are a warning.
+	StopOnPending bool
 	// AdoptPendingCreates holds the IDs of what such creations have made (Refresh only).
 	AdoptPendingCreates map[urn.URN]string
 	// Imports is what Import takes over.
@@ -368,12 +371,20 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 
 // stackOutputs returns the outputs of the stack's root.
 func (d *deployment) stackOutputs() property.Map {
-	for _, res := range d.recorder.resources() {
-		if res.Type == urn.RootType && !res.Delete {
-			return res.Outputs
-		}
+	if root := d.root(); root != nil {
+		return root.Outputs
 	}
 	return property.Map{}
+}
+
+// root returns the resource that is the stack itself, nil before it is registered.
+func (d *deployment) root() *state.Resource {
+	for _, res := range d.recorder.resources() {
+		if res.Type == urn.RootType && !res.Delete {
+			return res
+		}
+	}
+	return nil
 }
 
 func (d *deployment) now() time.Time {

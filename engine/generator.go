@@ -270,12 +270,17 @@ func (g *generator) wish(n *state.Resource) {
 
 // wishOf returns what the program wants of a registered resource, nil if it is not registered.
 func (g *generator) wishOf(u urn.URN) *state.Resource {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if n := g.wishes[u]; n != nil {
+	if n := g.wished(u); n != nil {
 		return n
 	}
-	return g.goals[u]
+	return g.goalOf(u)
+}
+
+// wished returns what the program wants of a resource that is left as it is.
+func (g *generator) wished(u urn.URN) *state.Resource {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.wishes[u]
 }
 
 // keepIgnored gives each ignored property the value that it had.

@@ -48,7 +48,9 @@ func (d *deployment) openPolicies(ctx context.Context) (err error) {
 
 // settle checks a goal's inputs, has the policies correct them, and checks those that
 // they changed again. known is the recorded resource that is to be kept, nil where there
-// is none. It returns what was corrected, which is told once these inputs count.
+// is none. A creation that an earlier run was cut off in is checked as the same one again: its
+// generated names make it conflict with what it has made, instead of making it twice. It
+// returns what was corrected, which is told once these inputs count.
 func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, inputs property.Map) (
 	property.Map, []corrected, error,
 ) {
@@ -56,6 +58,8 @@ func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider,
 	id := ""
 	if known != nil {
 		olds, id = &known.Inputs, known.ID
+	} else if _, created := g.d.pending.creating(gl.urn); created != nil {
+		olds = &created.Inputs // the same creation again, with the names and keys that it had
 	}
 	checked, err := g.check(ctx, gl, provider, olds, inputs)
 	if err != nil || g.d.panel == nil {

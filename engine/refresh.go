@@ -200,29 +200,3 @@ func (g *generator) takeVanished() map[urn.URN]bool {
 	g.vanished = make(map[urn.URN]bool)
 	return taken
 }
-
-// adoptPendingCreates records what the user found that creations which were cut
-// off have made. The refresh then reads it.
-func (d *deployment) adoptPendingCreates(ctx context.Context) error {
-	adopted := make(map[urn.URN]bool)
-	for op, pending := range d.State.Snapshot().Operations() {
-		id, ok := d.AdoptPendingCreates[pending.Resource.URN]
-		if !ok || pending.Type != state.OperationCreating {
-			continue
-		}
-		n := clone(pending.Resource)
-		n.ID, n.Outputs, n.Created, n.Modified = id, n.Inputs, d.now(), d.now()
-		adopted[n.URN] = true
-		done := d.superseding(d.recorder.lookup(n.URN), n)
-		done.end = operation{op, true}
-		if err := d.record(ctx, done); err != nil {
-			return fmt.Errorf("adopt %s: %w", n.URN, err)
-		}
-	}
-	for u := range d.AdoptPendingCreates {
-		if !adopted[u] {
-			return fmt.Errorf("no creation of %s was cut off: husk preview warns of those that were", u)
-		}
-	}
-	return nil
-}

@@ -150,3 +150,42 @@ func TestDestroyWithProgramDeletesEverything(t *testing.T) {
 	require.ErrorIs(t, err, stop)
 	require.Equal(t, 3, s.Cloud.Objects(), "a program that fails deletes nothing")
 }
+
+// A destruction that runs the program goes by the options that it has now.
+func TestDestroyWithProgramGoesByItsOptions(t *testing.T) {
+	program := func(protect, retain bool) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			g, err := p.Component(group, "g", props(), func(o *abi.ResourceOptions) { o.Protect = &protect })
+			if err != nil {
+				return err
+			}
+			_, err = p.Child(g.URN, plain, "a", props(), func(o *abi.ResourceOptions) { o.RetainOnDelete = &retain })
+			return err
+		}
+	}
+	for _, test := range []struct {
+		name                           string
+		recorded, protect, retain      bool
+		excludeProtected, left, failed bool
+	}{
+		{name: "no longer protected", recorded: true},
+		{name: "protected by now", protect: true, failed: true, left: true},
+		{name: "protected by now and excluded", protect: true, excludeProtected: true, left: true},
+		{name: "retained by now", retain: true, left: true},
+		{name: "as it was", recorded: true, protect: true, failed: true, left: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := enginetest.NewStack(t, newCloud())
+			s.Up(program(test.recorded, false))
+			s.Edit = func(d *engine.Deployment) {
+				running(program(test.protect, test.retain))(d)
+				d.Selection.ExcludeProtected = test.excludeProtected
+			}
+			for _, run := range []operation{engine.PreviewDestroy, engine.Destroy} {
+				_, err := s.Try(run, nil)
+				require.Equal(t, test.failed, err != nil, "%v", err)
+			}
+			require.Equal(t, test.left, s.Cloud.Objects() > 0)
+		})
+	}
+}

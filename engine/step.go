@@ -336,7 +336,7 @@ func (d *deployment) deletes(res *state.Resource) bool {
 
 // ownsObject reports whether the stack is to delete what a resource stands for.
 func (d *deployment) ownsObject(res *state.Resource) bool {
-	return res.Custom && !res.External && !res.RetainOnDelete && !res.PendingReplacement
+	return res.Custom && !res.External && !d.options(res).RetainOnDelete && !res.PendingReplacement
 }
 
 // dispensable returns an error if the state would not hold together without res. The plan of
@@ -350,7 +350,21 @@ func (d *deployment) dispensable(res *state.Resource) error {
 
 // protects reports whether a deletion is refused, since the resource is protected.
 func (d *deployment) protects(s *step) bool {
-	return s.old.Protect && !s.replacing && s.op == OpDelete && !d.IgnoreProtect
+	return !s.replacing && s.op == OpDelete && !d.IgnoreProtect && d.isProtected(s.old)
+}
+
+// isProtected reports whether a resource is protected.
+func (d *deployment) isProtected(res *state.Resource) bool { return d.options(res).Protect }
+
+// options returns the resource whose options count for a deletion: as the program has it, if a
+// destruction runs the program and that registers the resource, else as recorded.
+func (d *deployment) options(res *state.Resource) *state.Resource {
+	if d.mode == destroying && !res.Delete {
+		if wish := d.gen.wished(res.URN); wish != nil {
+			return wish
+		}
+	}
+	return res
 }
 
 // clone copies a resource, so that the copy can be changed.

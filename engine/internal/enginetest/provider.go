@@ -47,6 +47,7 @@ type Cloud struct {
 	CheckConfig func(abi.CheckRequest) (abi.CheckResponse, error)
 	DiffConfig  func(abi.DiffRequest) (abi.DiffResponse, error)
 	Invoke      func(abi.InvokeRequest) (abi.InvokeResponse, error)
+	List        func(abi.ListRequest) (abi.ListResponse, error)
 	// Construct, if set, makes components.
 	Construct func(context.Context, abi.Monitor, abi.ConstructRequest) (abi.ConstructResponse, error)
 }
@@ -402,6 +403,13 @@ func (p *provider) Invoke(_ context.Context, req abi.InvokeRequest) (abi.InvokeR
 		return p.Unimplemented.Invoke(context.Background(), req)
 	}
 	return p.cloud.Invoke(req)
+}
+
+func (p *provider) List(ctx context.Context, req abi.ListRequest) (abi.ListResponse, error) {
+	if p.cloud.List == nil {
+		return p.Unimplemented.List(ctx, req)
+	}
+	return p.cloud.List(req)
 }
 
 func (p *provider) Construct(ctx context.Context, req abi.ConstructRequest) (abi.ConstructResponse, error) {

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// adoption is an object that a creation which was cut off has made, as its provider found it.
+type adoption struct {
+	op  state.OpID
+	res *state.Resource
+}
+
+// adoptPendingCreates takes over what the user found that creations which were cut off have
+// made. Each is read first: one that does not exist is an error, and nothing is changed.
+func (d *deployment) adoptPendingCreates(ctx context.Context) error {
+	var found []adoption
+	for _, u := range slices.Sorted(maps.Keys(d.AdoptPendingCreates)) {
+		a, err := d.readPending(ctx, u, d.AdoptPendingCreates[u])
+		if err != nil {
+			return err
+		}
+		found = append(found, a)
+	}
+	for _, a := range found {
+		done := d.superseding(d.recorder.lookup(a.res.URN), a.res)
+		done.end = operation{a.op, true}
+		if err := d.record(ctx, done); err != nil {
+			return fmt.Errorf("adopt %s: %w", a.res.URN, err)
+		}
+		d.pending.forget(a.op)
+	}
+	return nil
+}
+
+// forget notes that an operation of an earlier run is over.
+func (p *pending) forget(op state.OpID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.left, op)
+}
+
+// creating returns the first creation of a URN that was cut off. Another one of the same URN
+// may have made another object, and stays.
+func (p *pending) creating(u urn.URN) (op state.OpID, res *state.Resource) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, op := range slices.Sorted(maps.Keys(p.left)) {
+		if pending := p.left[op]; pending.Type == state.OperationCreating && pending.Resource.URN == u {
+			return op, pending.Resource
+		}
+	}
+	return 0, nil
+}
+
+// readPending reads the object that a creation has made.
+func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (adoption, error) {
+	op, created := d.pending.creating(u)
+	if created == nil {
+		return adoption{}, fmt.Errorf("no creation of %s was cut off: husk preview warns of those that were", u)
+	}
+	n := d.withoutMissing(created)
+	if n.Provider != "" && d.recorder.provider(n.Provider) == nil {
+		return adoption{}, fmt.Errorf("adopt %s: its provider %s is not in the state any more: "+
+			"have the program register the resource with its import option, which names the object", u, n.Provider)
+	}
+	n.ID, n.Outputs, n.Created, n.Modified = id, n.Inputs, d.now(), d.now()
+	if other := d.owner(n); other != nil {
+		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, id, other.URN)
+	}
+	provider, err := d.providerOf(ctx, n)
+	if err != nil {
+		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
+	}
+	resp, err := provider.Read(ctx, abi.ReadRequest{
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, State: &n.Inputs, Inputs: &n.Inputs, Timeout: timeouts(n).Read,
+	})
+	switch {
+	case errors.Is(err, abi.ErrUnimplemented):
+		d.warn(u, "the provider cannot read resources of this type, so nothing confirms that the object %q exists", id)
+		return adoption{op, n}, nil
+	case errors.Is(err, abi.ErrNotFound) || err == nil && resp.ID == "":
+		return adoption{}, fmt.Errorf("adopt %s: no %s with the ID %q exists, so nothing was changed", u, n.Type, id)
+	case err != nil && !unhealthy(err, n, &resp):
+		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
+	}
+	n.ID, n.Outputs, n.RefreshBeforeUpdate = resp.ID, markSecrets(n, resp.State), resp.RefreshBeforeUpdate
+	if resp.Inputs != nil {
+		n.Inputs = *resp.Inputs
+	}
+	return adoption{op, n}, nil
+}
+
+// withoutMissing returns a resource of an earlier run without the mentions of what is no longer
+// there. A resource whose parent is gone becomes a child of the stack.
+func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {
+	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
+		if m.Role.Needed() && m.Role != state.RoleProvider && d.recorder.lookup(m.URN) == nil {
+			return ""
+		}
+		return m.URN
+	}))
+	if root := d.root(); root != nil && n.Parent == "" {
+		n.Parent = root.URN
+	}
+	return n
+}
+
+// owner returns the recorded resource that is the same object as res, nil if there is none.
+func (d *deployment) owner(res *state.Resource) *state.Resource {
+	for _, other := range d.recorder.resources() {
+		if d.sameObject(res, other) {
+			return other
+		}
+	}
+	return nil
+}
+
+// maxProposed bounds the objects that are looked at for one creation that was cut off: each
+// costs a call of the provider, and more than some are nothing that a user could go through.
+const maxProposed = 20
+
+// proposal words what a creation that was cut off seems to have made: the one object with its
+// inputs that no resource is, of those that the provider lists or that its inputs name. It is
+// empty where nothing is certain, since it only saves the user a search.
+func (d *deployment) proposal(ctx context.Context, created *state.Resource) string {
+	if d.recorder.provider(created.Provider) == nil {
+		return ""
+	}
+	provider, err := d.providerOf(ctx, created)
+	if err != nil {
+		return ""
+	}
+	var found []string
+	for _, id := range d.candidates(ctx, provider, created) {
+		n := clone(created)
+		if n.ID = id; slices.Contains(found, id) || d.owner(n) != nil {
+			continue
+		}
+		resp, err := provider.Read(ctx, abi.ReadRequest{URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, Timeout: timeouts(n).Read})
+		if err == nil && resp.ID != "" && resp.Inputs != nil && likeInputs(created.Inputs, *resp.Inputs) {
+			found = append(found, resp.ID)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (it looks like the one with the ID %q)", found[0])
+}
+
+// candidates returns the IDs of objects that a creation may have made: those whose name or ID
+// is one of its inputs before others, and those inputs themselves.
+func (d *deployment) candidates(ctx context.Context, provider abi.Provider, created *state.Resource) []string {
+	var texts []string
+	for _, v := range created.Inputs.All() {
+		if text, ok := v.AsString(); ok && text != "" {
+			texts = append(texts, text)
+		}
+	}
+	resp, err := provider.List(ctx, abi.ListRequest{Token: created.Type, PageSize: maxProposed, Limit: maxProposed})
+	var likely, others []string
+	if err == nil {
+		for _, listed := range resp.Resources {
+			if slices.Contains(texts, listed.Name) || slices.Contains(texts, listed.ID) {
+				likely = append(likely, listed.ID)
+			} else {
+				others = append(others, listed.ID)
+			}
+		}
+	}
+	all := slices.Concat(likely, texts, others)
+	return all[:min(len(all), maxProposed)]
+}
+
+// likeInputs reports whether all inputs that a resource was to be made with are those of an
+// object.
+func likeInputs(wanted, got property.Map) bool {
+	for k, v := range wanted.All() {
+		if is, ok := got.Lookup(k); !ok && !v.Plain().IsNull() || ok && !is.EqualContents(v) {
+			return false
+		}
+	}
+	return wanted.Len() > 0
+}
