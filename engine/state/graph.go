@@ -87,3 +87,8 @@ func (g *Graph) Dependents(of ...Serial) []Serial {
 
 // Add adds a resource to the snapshot.
 func (s *Snapshot) Add(r *Resource) { s.add(slot{resource: r}) }
+
+// AddOperation adds a pending operation to the snapshot.
+func (s *Snapshot) AddOperation(p PendingOperation) {
+	s.addOperation(slot{operation: p.Type, resource: p.Resource})
+}

@@ -220,6 +220,26 @@ func TestMove(t *testing.T) {
 		require.Empty(t, r.Dependencies)
 		require.Equal(t, edit.Broken{From: subnet.URN, To: in("prod", vpc.URN)}, moved.Broken[0])
 	})
+	t.Run("with what an earlier run was cut off with", func(t *testing.T) {
+		s := shop()
+		created := with(subnet, func(r *state.Resource) { r.URN = urn.New("dev", "shop", group.URN, subnet.Type, "new") })
+		require.NoError(t, s.Apply(state.Entry{
+			state.BeginOperation{Op: 0, Type: state.OperationUpdating, Resource: group},
+			state.BeginOperation{Op: 1, Type: state.OperationCreating, Resource: created},
+			state.BeginOperation{Op: 2, Type: state.OperationUpdating, Resource: vpc},
+		}))
+		moved, err := edit.Move(s, state.NewSnapshot(), dev, prod, []urn.URN{group.URN})
+		require.NoError(t, err)
+		require.Equal(t, []urn.URN{vpc.URN}, operations(moved.Source))
+		require.Equal(t, []urn.URN{in("prod", group.URN), in("prod", created.URN)}, operations(moved.Target))
+		for _, op := range moved.Target.Operations() {
+			if op.Type == state.OperationCreating {
+				require.Equal(t, in("prod", group.URN), op.Resource.Parent)
+				require.Equal(t, string(in("prod", provider.URN))+"::p1", op.Resource.Provider)
+				require.Empty(t, op.Resource.Dependencies)
+			}
+		}
+	})
 	t.Run("a child without its parent", func(t *testing.T) {
 		moved, err := edit.Move(shop(), state.NewSnapshot(), dev, prod, []urn.URN{subnet.URN})
 		require.NoError(t, err)
@@ -277,7 +297,7 @@ func TestRepair(t *testing.T) {
 		"references": {broken: []*state.Resource{provider, with(vpc, func(r *state.Resource) { r.Dependencies, r.Parent = []urn.URN{missing}, "" })}, left: []string{"default", "vpc"},
 			done: []string{string(vpc.URN) + " no longer names " + string(missing) + " as dependency, which is missing"}},
 		"a provider under another ID": {broken: []*state.Resource{provider, with(vpc, func(r *state.Resource) { r.Provider, r.Parent = string(provider.URN)+"::p0", "" })}, left: []string{"default", "vpc"},
-			done: []string{"gave " + string(vpc.URN) + " the provider " + provider.Reference() + " in place of " + string(provider.URN) + "::p0, which is missing"}},
+			err: "names the provider " + string(provider.URN) + "::p0, which is missing"},
 		"no provider at all": {broken: []*state.Resource{with(vpc, func(r *state.Resource) { r.Provider, r.Parent = "", "" })}, left: []string{"vpc", "default"},
 			done: []string{"gave " + string(vpc.URN) + " the default provider of its package"}},
 		"a double": {broken: []*state.Resource{provider, with(vpc, func(r *state.Resource) { r.Parent = "" }), with(vpc, func(r *state.Resource) { r.Parent = "" })}, left: []string{"default", "vpc"},
@@ -288,7 +308,7 @@ func TestRepair(t *testing.T) {
 			done: []string{"removed the ID \"x\" of the component " + string(group.URN)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, done, err := edit.Repair(state.NewSnapshot(test.broken...))
+			s, done, err := edit.Repair(state.NewSnapshot(test.broken...), edit.RepairOptions{})
 			require.Equal(t, test.done, done)
 			require.Equal(t, test.left, names(s))
 			if test.err != "" {
@@ -296,7 +316,7 @@ func TestRepair(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			again, done, err := edit.Repair(s)
+			again, done, err := edit.Repair(s, edit.RepairOptions{})
 			require.NoError(t, err)
 			require.Empty(t, done)
 			require.True(t, slices.Equal(resourcesOf(s), resourcesOf(again)))
@@ -304,8 +324,60 @@ func TestRepair(t *testing.T) {
 	}
 	s := shop()
 	s.Manifest.Magic = "altered"
-	s, done, err := edit.Repair(s)
+	s, done, err := edit.Repair(s, edit.RepairOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"wrote the manifest's magic anew, which did not match its version"}, done)
 	require.NoError(t, s.Verify())
+}
+
+// A provider that is missing is never replaced by one that may be configured otherwise, unless the
+// caller says so. An earlier state has it as it was.
+func TestRepairOfMissingProviders(t *testing.T) {
+	lost := with(provider, func(r *state.Resource) {
+		r.ID, r.Inputs, r.Dependencies = "p0", property.NewMap(property.Entry{Key: "region", Value: property.Number(1)}), []urn.URN{named("a:b:C", "gone")}
+	})
+	orphan := with(vpc, func(r *state.Resource) { r.Provider, r.Parent = lost.Reference(), "" })
+	broken := func() *state.Snapshot { return state.NewSnapshot(provider, orphan) }
+
+	_, done, err := edit.Repair(broken(), edit.RepairOptions{Earlier: []*state.Snapshot{state.NewSnapshot(), shop()}})
+	var undecided *edit.UndecidedError
+	require.ErrorAs(t, err, &undecided)
+	require.Equal(t, []edit.MissingProvider{{Reference: lost.Reference(), Users: []urn.URN{vpc.URN}, Candidates: []*state.Resource{provider}}}, undecided.Providers)
+	require.Empty(t, done)
+	var broke *state.IntegrityError
+	require.ErrorAs(t, err, &broke)
+
+	s, done, err := edit.Repair(broken(), edit.RepairOptions{Earlier: []*state.Snapshot{state.NewSnapshot(), state.NewSnapshot(lost)}})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"brought back the provider " + lost.Reference() + ", which " + string(vpc.URN) + " named, from an earlier state",
+		string(provider.URN) + " no longer names " + string(named("a:b:C", "gone")) + " as dependency, which is missing",
+	}, done)
+	serial, ok := s.Graph().Provider(lost.Reference())
+	require.True(t, ok)
+	back, _ := s.Resource(serial)
+	require.True(t, back.Delete, "a newer one is there")
+	require.Equal(t, lost.Inputs, back.Inputs)
+	r, err := edit.Find(s, vpc.URN)
+	require.NoError(t, err)
+	require.Equal(t, lost.Reference(), r.Provider)
+
+	for by, want := range map[string]string{provider.Reference(): provider.Reference(), edit.DefaultProvider: provider.Reference()} {
+		s, done, err := edit.Repair(broken(), edit.RepairOptions{Providers: map[string]string{lost.Reference(): by}})
+		require.NoError(t, err)
+		require.Contains(t, done, "gave "+string(vpc.URN)+" the provider "+by+" in place of "+lost.Reference()+", which is missing")
+		r, err := edit.Find(s, vpc.URN)
+		require.NoError(t, err)
+		require.Equal(t, want, r.Provider)
+	}
+	_, _, err = edit.Repair(broken(), edit.RepairOptions{Providers: map[string]string{lost.Reference(): "urn:none::x"}})
+	require.ErrorContains(t, err, "there is no provider urn:none::x")
+}
+
+// operations returns what the pending operations of a state are about.
+func operations(s *state.Snapshot) (out []urn.URN) {
+	for _, op := range s.Operations() {
+		out = append(out, op.Resource.URN)
+	}
+	return out
 }

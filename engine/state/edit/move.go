@@ -3,6 +3,7 @@ package edit
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -68,8 +69,10 @@ type move struct {
 	from, to       state.StackName
 	graph          *state.Graph
 
-	// going are the resources that move, and providers those that come along.
+	// going are the resources that move, and providers those that come along. pending are the
+	// operations on what moves, or would be below it: what they made is the other stack's then.
 	going, providers map[state.Serial]*state.Resource
+	pending          map[state.OpID]state.PendingOperation
 	// names are the new names of what moves and of the providers that it uses, and
 	// references the references of these.
 	names      map[urn.URN]urn.URN
@@ -108,6 +111,12 @@ func (m *move) choose(urns []urn.URN) error {
 			m.going[serial] = r
 		}
 	}
+	m.pending = make(map[state.OpID]state.PendingOperation)
+	for op, pending := range m.source.Operations() {
+		if r := pending.Resource; chosen[r.URN] || chosen[r.Parent] && !r.IsProvider() {
+			m.pending[op] = pending
+		}
+	}
 	return nil
 }
 
@@ -124,7 +133,7 @@ func (m *move) bringProviders() error {
 		}
 	}
 	rename := stackRenaming(m.from, m.to)
-	for _, r := range ordered(m.going) {
+	for _, r := range append(ordered(m.going), m.pendingResources()...) {
 		if r.Provider == "" || m.references[r.Provider] != "" {
 			continue
 		}
@@ -166,10 +175,22 @@ func ordered(resources map[state.Serial]*state.Resource) []*state.Resource {
 	return out
 }
 
+// pendingResources returns the resources of the operations that move, in their order.
+func (m *move) pendingResources() []*state.Resource {
+	out := make([]*state.Resource, 0, len(m.pending))
+	for _, op := range slices.Sorted(maps.Keys(m.pending)) {
+		out = append(out, m.pending[op].Resource)
+	}
+	return out
+}
+
 // name names what moves. The name of a resource depends on that of its parent; those
 // that form a cycle, which no sound state has, lose it.
 func (m *move) name() error {
 	parents := make(map[urn.URN]urn.URN, len(m.going))
+	for _, r := range m.pendingResources() {
+		parents[r.URN] = r.Parent
+	}
 	for _, r := range m.going {
 		parents[r.URN] = r.Parent
 	}
@@ -194,6 +215,9 @@ func (m *move) name() error {
 		}
 		named[name] = r.URN
 	}
+	for _, r := range m.pendingResources() {
+		nameOf(r.URN)
+	}
 	return nil
 }
 
@@ -216,24 +240,35 @@ func (m *move) put() error {
 		if taken[name] {
 			return &ConflictError{name}
 		}
-		moved := *renaming{urn: func(u urn.URN) urn.URN {
-			if named, ok := m.names[u]; ok {
-				return named
-			}
-			return u
-		}}.resource(m.cut(r, name, func(u urn.URN) bool { return m.names[u] != "" }))
-		moved.Provider = m.references[r.Provider]
-		if moved.Parent == "" && r.Parent != "" {
-			moved.Parent = root
-		}
+		moved := m.renamed(r, root)
 		if r.IsProvider() {
 			m.moved.Providers = append(m.moved.Providers, name)
 		} else {
 			m.moved.Resources = append(m.moved.Resources, name)
 		}
-		m.target.Add(&moved)
+		m.target.Add(moved)
+	}
+	for _, op := range slices.Sorted(maps.Keys(m.pending)) {
+		pending := m.pending[op]
+		pending.Resource = m.renamed(pending.Resource, root)
+		m.target.AddOperation(pending)
 	}
 	return nil
+}
+
+// renamed returns what moves as the target knows it.
+func (m *move) renamed(r *state.Resource, root urn.URN) *state.Resource {
+	moved := *renaming{urn: func(u urn.URN) urn.URN {
+		if named, ok := m.names[u]; ok {
+			return named
+		}
+		return u
+	}}.resource(m.cut(r, m.names[r.URN], func(u urn.URN) bool { return m.names[u] != "" }))
+	moved.Provider = m.references[r.Provider]
+	if moved.Parent == "" && r.Parent != "" {
+		moved.Parent = root
+	}
+	return &moved
 }
 
 // bringExtensions gives the target the extensions of providers that what moves needs.
@@ -246,7 +281,7 @@ func (m *move) bringExtensions() error {
 	if err != nil {
 		return err
 	}
-	for _, r := range m.going {
+	for _, r := range append(ordered(m.going), m.pendingResources()...) {
 		extension, ok := here[r.ExtensionRef]
 		if _, known := there[r.ExtensionRef]; !ok || known {
 			continue
@@ -264,6 +299,9 @@ func (m *move) bringExtensions() error {
 func (m *move) leave() (*state.Snapshot, error) {
 	gone := make(map[urn.URN]bool, len(m.going))
 	var changes state.Entry
+	for op := range m.pending {
+		changes = append(changes, state.EndOperation{Op: op})
+	}
 	for serial, r := range m.going {
 		gone[r.URN] = true
 		changes = append(changes, state.RemoveResource{Serial: serial})

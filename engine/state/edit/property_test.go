@@ -103,7 +103,7 @@ func TestEditsKeepStatesWhole(t *testing.T) {
 				next, err = edit.Taint(s, urns, rapid.Bool().Draw(t, "taint"))
 			case "repair":
 				var done []string
-				next, done, err = edit.Repair(s)
+				next, done, err = edit.Repair(s, edit.RepairOptions{})
 				require.NoError(t, err)
 				require.Empty(t, done)
 			}
@@ -152,7 +152,16 @@ func TestRepairLeavesOnlyWhatNeedsAPerson(t *testing.T) {
 			}
 		}
 		whole := s.Verify() == nil
-		repaired, done, err := edit.Repair(s)
+		var options edit.RepairOptions
+		for _, r := range s.Resources() {
+			if _, ok := s.Graph().Provider(r.Provider); !ok && r.Provider != "" {
+				if options.Providers == nil {
+					options.Providers = make(map[string]string)
+				}
+				options.Providers[r.Provider] = edit.DefaultProvider
+			}
+		}
+		repaired, done, err := edit.Repair(s, options)
 		require.NoError(t, err)
 		require.Equal(t, whole, len(done) == 0, "%v", done)
 		require.Equal(t, count(s), count(repaired), "nothing is lost")

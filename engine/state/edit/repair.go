@@ -9,23 +9,65 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
+// RepairOptions help a repair with what the state alone does not tell.
+type RepairOptions struct {
+	// Earlier are earlier states of the stack, the newest first. A provider that is missing is
+	// taken from the first of them that has it.
+	Earlier []*state.Snapshot
+	// Providers replaces missing providers: by their reference, the reference of one that the
+	// state has, or [DefaultProvider].
+	Providers map[string]string
+}
+
+// DefaultProvider stands for the default provider of a package in [RepairOptions].
+const DefaultProvider = "default"
+
+// MissingProvider is a provider that resources name and that a state lacks.
+type MissingProvider struct {
+	Reference string
+	// Users are the resources that name it.
+	Users []urn.URN
+	// Candidates are the providers of its package that the state has. They may be configured
+	// otherwise, and manage other objects.
+	Candidates []*state.Resource
+}
+
+// UndecidedError says which missing providers a repair has left alone: what is managed by a
+// provider of another configuration may be another object.
+type UndecidedError struct {
+	Providers []MissingProvider
+	// Left are the problems that the state still has.
+	Left error
+}
+
+func (e *UndecidedError) Error() string { return e.Left.Error() }
+
+// Unwrap returns the problems that the state still has.
+func (e *UndecidedError) Unwrap() error { return e.Left }
+
 // Repair makes a state hold together again, as far as that is possible without
 // guessing what is real: it drops references to resources that are not there, exact
-// doubles, and IDs of components, and finds or makes providers that are missing. It
+// doubles, and IDs of components, and brings back providers that are missing. It
 // returns what it did, in words. Resources are written in topological order in any
-// case. The error, an [*state.IntegrityError], names what is left for a person to
-// decide; the snapshot is better than before even so.
-func Repair(s *state.Snapshot) (_ *state.Snapshot, done []string, err error) {
-	r := repair{snapshot: s.Clone()}
+// case. The error, an [*state.IntegrityError] or [*UndecidedError], names what is left for a
+// person to decide; the snapshot is better than before even so.
+func Repair(s *state.Snapshot, options RepairOptions) (_ *state.Snapshot, done []string, err error) {
+	r := repair{snapshot: s.Clone(), options: options}
 	if err := r.run(); err != nil {
 		return nil, nil, err
 	}
-	return r.snapshot, r.done, r.snapshot.Verify()
+	err = r.snapshot.Verify()
+	if err != nil && len(r.undecided) > 0 {
+		err = &UndecidedError{r.undecided, err}
+	}
+	return r.snapshot, r.done, err
 }
 
 type repair struct {
-	snapshot *state.Snapshot
-	done     []string
+	snapshot  *state.Snapshot
+	options   RepairOptions
+	done      []string
+	undecided []MissingProvider
 }
 
 func (r *repair) did(format string, args ...any) {
@@ -41,6 +83,9 @@ func (r *repair) run() error {
 		return err
 	}
 	if err := r.findProviders(); err != nil {
+		return err
+	}
+	if err := r.addDefaultProviders(); err != nil {
 		return err
 	}
 	return r.dropReferences()
@@ -83,33 +128,75 @@ func (r *repair) dropDoubles() error {
 	return r.snapshot.Apply(changes)
 }
 
-// findProviders gives resources whose provider is missing the one of the same URN and
-// another ID, which was made after it; where there is none, they name none.
+// findProviders brings back the providers that are missing, as an earlier state has them, and
+// replaces those for which the caller has named another one. No other is a substitute: it may be
+// configured otherwise, and its object of the same ID may be another one.
 func (r *repair) findProviders() error {
 	g := r.snapshot.Graph()
+	missing := make(map[string]*MissingProvider)
+	var order []string
 	var changes state.Entry
 	for serial, res := range r.snapshot.Resources() {
 		if _, ok := g.Provider(res.Provider); ok || res.Provider == "" || res.PendingReplacement {
 			continue
 		}
-		changed := *res
-		changed.Provider = ""
-		u, _, _ := state.CutReference(res.Provider)
-		if at, ok := g.Find(u); ok {
-			if other, _ := r.snapshot.Resource(at); other.IsProvider() {
-				changed.Provider = other.Reference()
+		if by, ok := r.options.Providers[res.Provider]; ok {
+			changed := *res
+			changed.Provider = by
+			switch _, there := g.Provider(by); {
+			case by == DefaultProvider:
+				changed.Provider = "" // it gets that of its package
+			case !there:
+				return fmt.Errorf("there is no provider %s: husk state ls --json lists those of the stack", by)
 			}
+			r.did("gave %s the provider %s in place of %s, which is missing", res.URN, by, res.Provider)
+			changes = append(changes, state.PutResource{Serial: serial, Resource: &changed})
+			continue
 		}
-		if changed.Provider == "" {
-			r.did("%s no longer names the provider %s, which is missing", res.URN, res.Provider)
-		} else {
-			r.did("gave %s the provider %s in place of %s, which is missing", res.URN, changed.Provider, res.Provider)
+		m := missing[res.Provider]
+		if m == nil {
+			m = &MissingProvider{Reference: res.Provider}
+			missing[res.Provider] = m
+			order = append(order, res.Provider)
 		}
-		changes = append(changes, state.PutResource{Serial: serial, Resource: &changed})
+		m.Users = append(m.Users, res.URN)
 	}
 	if err := r.snapshot.Apply(changes); err != nil {
 		return err
 	}
+	for _, reference := range order {
+		m := missing[reference]
+		if found := r.earlier(reference); found != nil {
+			_, found.Delete = g.Find(found.URN) // an old copy, if there is another by now
+			r.snapshot.Add(found)
+			r.did("brought back the provider %s, which %s named, from an earlier state", reference, list(m.Users))
+			continue
+		}
+		u, _, _ := state.CutReference(reference)
+		for _, res := range r.snapshot.Resources() {
+			if res.IsProvider() && res.Type == u.Type() && !res.PendingReplacement {
+				m.Candidates = append(m.Candidates, res)
+			}
+		}
+		r.undecided = append(r.undecided, *m)
+	}
+	return nil
+}
+
+// earlier returns a copy of a provider as the newest earlier state has it, nil if none has it.
+func (r *repair) earlier(reference string) *state.Resource {
+	for _, s := range r.options.Earlier {
+		if serial, ok := s.Graph().Provider(reference); ok {
+			found, _ := s.Resource(serial)
+			copied := *found
+			return &copied
+		}
+	}
+	return nil
+}
+
+// addDefaultProviders gives a provider to resources that name none.
+func (r *repair) addDefaultProviders() error {
 	provided, given, err := AddDefaultProviders(r.snapshot, nil)
 	if err != nil {
 		return err

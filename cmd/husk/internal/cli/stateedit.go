@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/engine/state"
@@ -183,15 +186,23 @@ func (a *app) stateMove() *cobra.Command {
 
 func (a *app) stateRepair() *cobra.Command {
 	var yes bool
+	var providers []string
 	cmd := &cobra.Command{
 		Use: "repair", Short: "Make a state hold together again", Args: arguments(0, 0),
+		Long: "Make a state hold together again: drop references to resources that are not there and exact doubles,\n" +
+			"and bring back providers that are missing from an earlier state. A missing provider that no earlier\n" +
+			"state has is replaced only by what --provider names, since another one may manage other objects.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return w.Edit(cmd.Context(), stack, "state repair", func(st *state.Stack) (*state.Snapshot, error) {
-				repaired, done, left := edit.Repair(st.Snapshot())
+				options := edit.RepairOptions{Earlier: w.Earlier(cmd.Context(), stack)}
+				if options.Providers, err = substitutes(providers); err != nil {
+					return nil, err
+				}
+				repaired, done, left := edit.Repair(st.Snapshot(), options)
 				if repaired == nil {
 					return nil, left
 				}
@@ -201,6 +212,12 @@ func (a *app) stateRepair() *cobra.Command {
 				}
 				for _, text := range done {
 					a.say("  %s", text)
+				}
+				if undecided, ok := errors.AsType[*edit.UndecidedError](left); ok {
+					a.tellUndecided(undecided)
+					if len(done) == 0 {
+						return nil, left
+					}
 				}
 				if err := a.agree(yes, "state repair", "Save this?"); err != nil {
 					return nil, err
@@ -213,5 +230,39 @@ func (a *app) stateRepair() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "save without asking")
+	cmd.Flags().StringArrayVar(&providers, "provider", nil, "MISSING=REFERENCE: the provider to use in place of a missing one, as <urn>::<id> or \"default\"; can be repeated")
 	return cmd
+}
+
+// substitutes reads the values of --provider. A URN may hold an equals sign, and so may an ID.
+func substitutes(texts []string) (map[string]string, error) {
+	out := make(map[string]string)
+	for _, text := range texts {
+		missing, by, ok := strings.Cut(text, "=urn:")
+		if ok {
+			by = "urn:" + by
+		} else if missing, ok = strings.CutSuffix(text, "="+edit.DefaultProvider); ok {
+			by = edit.DefaultProvider
+		}
+		if !ok || missing == "" {
+			return nil, usagef("--provider %s: must have the form <urn>::<id>=<urn>::<id>, or <urn>::<id>=default", text)
+		}
+		out[missing] = by
+	}
+	return out, nil
+}
+
+// tellUndecided tells what a repair leaves to the user, and how to say it.
+func (a *app) tellUndecided(e *edit.UndecidedError) {
+	for _, m := range e.Providers {
+		a.say("  the provider %s is missing, and no earlier state has it. It is named by:", m.Reference)
+		for _, u := range m.Users {
+			a.say("      %s", u)
+		}
+		a.say("    Another provider may be configured otherwise, and manage other objects. Say which one to use:")
+		for _, candidate := range m.Candidates {
+			a.say("      husk state repair --provider '%s=%s'   %s", m.Reference, candidate.Reference(), property.Display(property.Object(candidate.Inputs)))
+		}
+		a.say("      husk state repair --provider '%s=%s'   (that of the stack's configuration)", m.Reference, edit.DefaultProvider)
+	}
 }

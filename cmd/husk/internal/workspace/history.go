@@ -142,6 +142,28 @@ func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error)
 	return out, nil
 }
 
+// Earlier returns the earlier states of a stack that can be read, the newest first.
+func (w *Workspace) Earlier(ctx context.Context, stack string) (out []*state.Snapshot) {
+	a := w.archive()
+	if a == nil {
+		return nil
+	}
+	kept, err := a.Backups(ctx, w.name(stack))
+	if err != nil {
+		return nil
+	}
+	for _, info := range kept {
+		data, err := a.Backup(ctx, w.name(stack), info.ID)
+		if err != nil {
+			continue
+		}
+		if snapshot, err := w.Decode(ctx, data); err == nil {
+			out = append(out, snapshot)
+		}
+	}
+	return out
+}
+
 // Restore makes an earlier state the one of a stack again: that before the last change,
 // where id is empty. The present state is a backup then.
 func (w *Workspace) Restore(ctx context.Context, stack, id string) (restored *state.Snapshot, err error) {
