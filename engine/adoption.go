@@ -99,6 +99,27 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	return adoption{op, n}, nil
 }
 
+// repeated returns the end of a creation that an earlier run was cut off in, if the step has just
+// made the same object again: the schema says what objects are known by, and all of that is equal.
+func (d *deployment) repeated(ctx context.Context, s *step) state.Entry {
+	n := s.new
+	op, created := d.pending.creating(n.URN)
+	if created == nil || d.dryRun || created.Provider != n.Provider {
+		return nil
+	}
+	described := d.describedBy(ctx, n, s.provider)
+	if described == nil || len(described.Identity) == 0 {
+		return nil
+	}
+	for _, name := range described.Identity {
+		if v := n.Inputs.Get(name); v.Plain().IsNull() || !v.EqualContents(created.Inputs.Get(name)) {
+			return nil
+		}
+	}
+	d.pending.forget(op)
+	return state.Entry{state.EndOperation{Op: op}}
+}
+
 // withoutMissing returns a resource of an earlier run without the mentions of what is no longer
 // there. A resource whose parent is gone becomes a child of the stack.
 func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {

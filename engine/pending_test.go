@@ -276,3 +276,22 @@ func TestCutOffProviderIsConfiguredAnew(t *testing.T) {
 		s = enginetest.NewStack(t, newCloud())
 	}
 }
+
+// What an object is known by tells that a creation which was cut off has been made up for.
+func TestARepeatedCreationIsNoLongerPending(t *testing.T) {
+	for _, test := range []struct {
+		path    string
+		pending bool
+	}{{"x", false}, {"y", true}} {
+		cloud := newFiles()
+		cloud.Schema = `{"name": "test", "version": "1.0.0", "resources": {"test:index:File": {
+			"inputProperties": {"path": {"type": "string"}, "mode": {"type": "string"}},
+			"language": {"husk": {"identity": ["path"]}}}}}`
+		s := enginetest.NewStack(t, cloud)
+		cutOff(t, s, files(file, "rw", "b", "x"))
+		s.Preview(files(file, "ro", "b", test.path))
+		require.NotEmpty(t, pendingURN(t, s))
+		s.Up(files(file, "ro", "b", test.path))
+		require.Equal(t, test.pending, pendingURN(t, s) != "")
+	}
+}

@@ -68,17 +68,7 @@ func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outp
 	if err != nil {
 		return outputs
 	}
-	var extension state.Extension
-	if n.ExtensionRef != "" {
-		if extension, err = d.recorder.extensions.get(n.ExtensionRef); err != nil {
-			return outputs
-		}
-	}
-	pkg := d.schemas.of(ctx, packageOf(n.Type), extension, provider)
-	if pkg == nil {
-		return outputs
-	}
-	res := pkg.Resource(n.Type)
+	res := d.describedBy(ctx, n, provider)
 	if res == nil {
 		return outputs
 	}
@@ -96,4 +86,21 @@ func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outp
 		}
 	}
 	return outputs
+}
+
+// describedBy returns what a provider's schema says of the type of a resource, nil if it says
+// nothing.
+func (d *deployment) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
+	var extension state.Extension
+	if n.ExtensionRef != "" {
+		var err error
+		if extension, err = d.recorder.extensions.get(n.ExtensionRef); err != nil {
+			return nil
+		}
+	}
+	pkg := d.schemas.of(ctx, packageOf(n.Type), extension, provider)
+	if pkg == nil {
+		return nil
+	}
+	return pkg.Resource(n.Type)
 }

@@ -19,7 +19,7 @@ type change struct {
 	begin *state.BeginOperation
 	// end is the operation that is over, if any.
 	end operation
-	// moved are operations that are over, and that begin under another name.
+	// moved are operations of an earlier run that are over, or begin under another name.
 	moved state.Entry
 	// add is a resource that is new.
 	add *state.Resource

@@ -219,6 +219,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	}
 	n.Outputs = *outputs
 	done.end = op
+	done.moved = d.repeated(ctx, s)
 	if recordErr := d.record(ctx, done); recordErr != nil {
 		return errors.Join(err, fmt.Errorf(
 			"the resource was created with ID %q, but could not be recorded: %w", n.ID, recordErr))

@@ -44,6 +44,7 @@ func (s *server) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffRes
 	if err != nil {
 		return abi.DiffResponse{}, answerError(err)
 	}
+	response.DeleteBeforeReplace = response.DeleteBeforeReplace || len(r.Identity) > 0 && found.DeleteBeforeReplace
 	return summarize(response, request.IgnoreChanges)
 }
 

@@ -104,6 +104,7 @@ type about struct {
 	deprecation         string
 	aliases             []string
 	deleteBeforeReplace bool
+	identity            []string
 }
 
 // Option says something about a resource or a function.
@@ -119,8 +120,15 @@ func Deprecated(message string) Option { return func(a *about) { a.deprecation =
 func Alias(token string) Option { return func(a *about) { a.aliases = append(a.aliases, token) } }
 
 // DeleteBeforeReplace says that two of the resource cannot exist side by side, so that
-// the old one must be deleted before the new one is created.
+// the old one must be deleted before the new one is created. That is so if the resource's name
+// is the ID of its object.
 func DeleteBeforeReplace() Option { return func(a *about) { a.deleteBeforeReplace = true } }
+
+// Identity names the inputs that the object of the resource is known by, such as the path of a
+// file: a Create with the same values finds the object that is there. A replacement that leaves
+// all of them as they are deletes the object before it makes it again; without this option it
+// would make the object over itself.
+func Identity(inputs ...string) Option { return func(a *about) { a.identity = append(a.identity, inputs...) } }
 
 func aboutOf(options []Option) about {
 	var a about

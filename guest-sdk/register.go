@@ -128,7 +128,13 @@ func describe(b *shape.Builder, declared *Resource) (*resource, error) {
 			Token: declared.token, Description: docs.Type(declared.about.description, reflect.TypeOf(declared.creator)),
 			Deprecation: declared.about.deprecation, Aliases: declared.about.aliases,
 			Inputs: *inputs.Object, Outputs: *outputs.Object,
-			DeleteBeforeReplace: declared.about.deleteBeforeReplace,
+			DeleteBeforeReplace: declared.about.deleteBeforeReplace, Identity: declared.about.identity,
+		}
+	}
+	slices.Sort(r.Identity)
+	for _, name := range r.Identity {
+		if r.Inputs.Property(name) == nil {
+			return nil, errors.New("its identity " + name + " is none of its inputs")
 		}
 	}
 	name, _ := inputs.Autoname()

@@ -21,6 +21,7 @@ const crateSchema = `{"name": "hand", "resources": {
 		"properties": {"size": {"type": "integer"}, "label": {"type": "string"}},
 		"language": {"husk": {"schemaCheck": true, "schemaDiff": true}}},
 	"hand:index:Chest": {"inputProperties": {"size": {"type": "integer"}}, "language": {"husk": {"schemaDiff": true}}},
+	"hand:index:Shelf": {"inputProperties": {"size": {"type": "integer"}}, "language": {"husk": {"identity": ["size"]}}},
 	"hand:index:Bin": {
 		"inputProperties": {"size": {"type": "integer", "default": 7, "language": {"husk": {"maximum": 5}}}},
 		"language": {"husk": {"schemaCheck": true, "schemaDiff": true}}}}}`
@@ -164,4 +165,31 @@ func TestProvidersThatAreGoneAreNotAnsweredFor(t *testing.T) {
 	require.NoError(t, p.Close())
 	_, err = p.Check(t.Context(), request)
 	require.ErrorContains(t, err, "the provider is closed")
+}
+
+// A type whose schema says what its objects are known by is deleted before it is made again,
+// whatever its provider answers to Diff.
+func TestIdentityDeletesFirst(t *testing.T) {
+	m := newMemory()
+	m.schema = crateSchema
+	nothing := words(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	p := setUp(t, m.assemble(t, map[string]code{"configure": m.returns(words(0)), "diff": m.returns(words(0) + nothing)}, host.ProviderOptions{}))
+	size := func(n float64) property.Map { return bag(is("size", property.Number(n))) }
+	for _, test := range []struct {
+		typ      string
+		new      float64
+		expected bool
+	}{{"hand:index:Shelf", 3, true}, {"hand:index:Shelf", 4, false}, {"hand:index:Chest", 3, false}} {
+		diff, err := p.Diff(t.Context(), abi.DiffRequest{Type: test.typ, ID: "x", Olds: size(3), OldInputs: size(3), News: size(test.new)})
+		require.NoError(t, err)
+		require.Equal(t, test.expected, diff.DeleteBeforeReplace, "%v", test)
+	}
+	p = setUp(t, m.assemble(t, map[string]code{
+		"configure": m.returns(words(0)), "diff": m.returns(words(1, uint32(abi.ErrorKindUnimplemented)) + m.text("no diff") + words(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
+	}, host.ProviderOptions{}))
+	diff, err := p.Diff(t.Context(), abi.DiffRequest{Type: "hand:index:Shelf", ID: "x", OldInputs: size(3), News: size(3)})
+	require.NoError(t, err)
+	require.Equal(t, abi.DiffResponse{Changes: abi.DiffChangesUnknown, DeleteBeforeReplace: true}, diff)
+	_, err = p.Diff(t.Context(), abi.DiffRequest{Type: "hand:index:Shelf", ID: "x", OldInputs: size(3), News: size(4)})
+	require.ErrorIs(t, err, abi.ErrUnimplemented)
 }

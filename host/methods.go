@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/husk-dev/husk/abi"
@@ -132,6 +133,12 @@ func (p *Provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 		return response, nil
 	}
 	response, err := call(ctx, &p.sandbox, "diff", request, (*canon.Guest).Diff)
+	if identified := r != nil && len(r.Identity) > 0; identified && r.DeletesFirst(request) && !p.lenient {
+		if errors.Is(err, abi.ErrUnimplemented) {
+			response, err = abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+		}
+		response.DeleteBeforeReplace = true
+	}
 	if err != nil || p.lenient {
 		return response, err
 	}

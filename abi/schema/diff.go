@@ -23,8 +23,26 @@ const maxPaths = 16 << 20
 // Secrets compare by what they hold; an unknown input is a change.
 func (r *Resource) Diff(request abi.DiffRequest) (abi.DiffResponse, error) {
 	response, err := diff(&r.Inputs, &r.Outputs, request)
-	response.DeleteBeforeReplace = r.DeleteBeforeReplace
+	response.DeleteBeforeReplace = r.DeletesFirst(request)
 	return response, err
+}
+
+// DeletesFirst reports whether a replacement of the resource must wait until the old one is
+// deleted, whatever it is replaced for. An identity that is not known yet is taken to change.
+func (r *Resource) DeletesFirst(request abi.DiffRequest) bool {
+	if r.DeleteBeforeReplace || len(r.Identity) == 0 {
+		return r.DeleteBeforeReplace
+	}
+	for _, name := range r.Identity {
+		old := request.OldInputs.Get(name)
+		if old.Plain().IsNull() {
+			old = request.Olds.Get(name)
+		}
+		if !old.EqualContents(request.News.Get(name)) {
+			return false
+		}
+	}
+	return true
 }
 
 // DiffConfig compares configurations of the package's provider.

@@ -153,3 +153,27 @@ func TestDiffBoundsItsPaths(t *testing.T) {
 	require.ErrorIs(t, err, abi.ErrInvalidArgument)
 	require.ErrorContains(t, err, "too many changes")
 }
+
+// A replacement deletes the old object first if its identity stays as it is.
+func TestIdentityDeletesFirst(t *testing.T) {
+	r := server()
+	r.DeleteBeforeReplace, r.Identity = false, []string{"image", "mode"}
+	for _, test := range []struct {
+		name             string
+		olds, oldIn, new property.Map
+		want             bool
+	}{
+		{"unchanged", obj(), obj("image", "a", "mode", "auto"), obj("image", "a", "mode", "auto"), true},
+		{"something else changed", obj(), obj("image", "a", "mode", "auto", "token", "a"), obj("image", "a", "mode", "auto", "token", "b"), true},
+		{"secret by now", obj(), obj("image", "a", "mode", "auto"), obj("image", property.Secret(val("a")), "mode", "auto"), true},
+		{"a part changed", obj(), obj("image", "a", "mode", "auto"), obj("image", "a", "mode", "manual"), false},
+		{"not known yet", obj(), obj("image", "a", "mode", "auto"), obj("image", property.Unknown, "mode", "auto"), false},
+		{"chosen by the provider", obj("image", "a", "mode", "auto"), obj("mode", "auto"), obj("image", "a", "mode", "auto"), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			response, err := r.Diff(abi.DiffRequest{Olds: test.olds, OldInputs: test.oldIn, News: test.new})
+			require.NoError(t, err)
+			require.Equal(t, test.want, response.DeleteBeforeReplace)
+		})
+	}
+}

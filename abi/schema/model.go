@@ -82,8 +82,13 @@ type Resource struct {
 	Component bool
 	// Methods are what programs can call on the resource, sorted by name.
 	Methods []Method
-	// DeleteBeforeReplace says that two of the resource cannot exist side by side.
+	// DeleteBeforeReplace says that two of the resource cannot exist side by side, for example
+	// because the object is known by the resource's name.
 	DeleteBeforeReplace bool
+	// Identity names the inputs that the object is known by, sorted: two resources with the same
+	// values are one object. It is deleted before a replacement makes it again, unless one of
+	// these inputs changes. Empty where the service gives each object an ID of its own.
+	Identity []string
 	// SchemaCheck and SchemaDiff say that the provider's Check or Diff does what this
 	// schema says and nothing else, so that a host may answer without asking it.
 	SchemaCheck bool

@@ -115,9 +115,10 @@ func (w *writer) resource(r *Resource) {
 		}
 		w.close('}')
 	}
-	if r.DeleteBeforeReplace || r.SchemaCheck || r.SchemaDiff {
+	if r.DeleteBeforeReplace || len(r.Identity) > 0 || r.SchemaCheck || r.SchemaDiff {
 		w.beginExtension()
 		w.boolMember("deleteBeforeReplace", r.DeleteBeforeReplace)
+		w.stringsMember("identity", r.Identity)
 		w.boolMember("schemaCheck", r.SchemaCheck)
 		w.boolMember("schemaDiff", r.SchemaDiff)
 		w.endExtension()

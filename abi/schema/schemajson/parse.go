@@ -157,6 +157,12 @@ func (p *parser) resource(token string, spec resourceSpec) (*schema.Resource, er
 		SchemaCheck:         spec.Language.Husk.SchemaCheck,
 		SchemaDiff:          spec.Language.Husk.SchemaDiff,
 	}
+	for _, name := range slices.Sorted(slices.Values(spec.Language.Husk.Identity)) {
+		if r.Inputs.Property(name) == nil {
+			return nil, fmt.Errorf("identity: there is no input %q", name)
+		}
+		r.Identity = append(r.Identity, name)
+	}
 	for _, alias := range spec.Aliases {
 		if alias.Type != "" {
 			r.Aliases = append(r.Aliases, alias.Type)

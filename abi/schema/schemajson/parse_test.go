@@ -44,7 +44,7 @@ func full() *schema.Package {
 			}},
 			{
 				Token: "zoo:index/pet:Pet", Description: "A pet.", Deprecation: "Get a plant.", Aliases: []string{"zoo:old:Pet"},
-				DeleteBeforeReplace: true, SchemaCheck: true, SchemaDiff: true,
+				DeleteBeforeReplace: true, Identity: []string{"legs", "voice"}, SchemaCheck: true, SchemaDiff: true,
 				Inputs: schema.Object{Properties: []schema.Property{
 					{Name: "any", Type: &schema.Type{}},
 					{Name: "archive", Type: &schema.Type{Kind: schema.KindArchive}},
@@ -159,6 +159,7 @@ func TestParseRefuses(t *testing.T) {
 		"dangling type":   {`{"name":"x","config":{"variables":{"p":{"$ref":"#/types/x:i:T"}}}}`, `config: property "p": reference to "#/types/x:i:T", which the schema does not declare`},
 		"strange builtin": {`{"name":"x","config":{"variables":{"p":{"$ref":"pulumi.json#/Blob"}}}}`, `unknown type "pulumi.json#/Blob"`},
 		"no function":     {`{"name":"x","resources":{"x:i:R":{"methods":{"reset":""}}}}`, `resource x:i:R: methods: "reset": a method has a name and the token of its function`},
+		"no such input":   {`{"name":"x","resources":{"x:i:R":{"language":{"husk":{"identity":["p"]}}}}}`, `resource x:i:R: identity: there is no input "p"`},
 		"undeclared":      {`{"name":"x","functions":{"x:i:f":{"inputs":{"required":["q"]}}}}`, `function x:i:f: inputs: property "q" is required but not declared`},
 	} {
 		t.Run(name, func(t *testing.T) {

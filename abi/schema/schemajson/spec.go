@@ -65,9 +65,10 @@ type resourceSpec struct {
 	Methods            map[string]string       `json:"methods"`
 	Language           struct {
 		Husk struct {
-			DeleteBeforeReplace bool `json:"deleteBeforeReplace"`
-			SchemaCheck         bool `json:"schemaCheck"`
-			SchemaDiff          bool `json:"schemaDiff"`
+			DeleteBeforeReplace bool     `json:"deleteBeforeReplace"`
+			Identity            []string `json:"identity"`
+			SchemaCheck         bool     `json:"schemaCheck"`
+			SchemaDiff          bool     `json:"schemaDiff"`
 			// SchemaConfigure and Deferred are for the provider alone.
 			SchemaConfigure bool `json:"schemaConfigure"`
 			Deferred        bool `json:"deferred"`

@@ -35,6 +35,8 @@ type Cloud struct {
 	// Unhealthy, if set, says which calls have their effect, but report that what they
 	// made is not healthy. It is given the same as Hook.
 	Unhealthy func(call string) bool
+	// Schema is the package's; empty for none.
+	Schema string
 	// Features are those that the provider claims; nil for all.
 	Features *abi.Features
 	// Checked, if set, sees what resources are checked with.
@@ -249,6 +251,13 @@ func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error 
 		return p.cloud.Configure(req)
 	}
 	return nil
+}
+
+func (p *provider) GetSchema(ctx context.Context, req abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	if p.cloud.Schema == "" {
+		return p.Unimplemented.GetSchema(ctx, req)
+	}
+	return abi.GetSchemaResponse{Schema: p.cloud.Schema}, nil
 }
 
 func (p *provider) Cancel(context.Context) error { return nil }

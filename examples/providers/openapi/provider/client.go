@@ -101,7 +101,9 @@ func (c *client) send(ctx context.Context, o *operation, m message) (*answer, er
 		}
 		x := &exchange{method: o.method, url: u}
 		got, err := x.do(request)
-		if err != nil {
+		// With a key, the service knows a request again that it may have had.
+		again := errors.Is(err, abi.ErrUnavailable) && x.response == nil && m.header.Get(keyHeader) != "" && attempt < c.retries
+		if err != nil && !again {
 			return nil, err
 		}
 		if got != nil {
@@ -245,10 +247,13 @@ func (x *exchange) fail(err error) error {
 
 // wait waits until the request may be sent again.
 func (x *exchange) wait(ctx context.Context, attempt int) error {
-	delay, asked := retryAfter(x.response.Header.Get("Retry-After"), guest.Now(ctx))
-	if !asked {
-		delay = min(firstDelay<<attempt, maxDelay)
-		delay = delay/2 + random(delay/2)
+	delay := min(firstDelay<<attempt, maxDelay)
+	delay = delay/2 + random(delay/2)
+	if x.response == nil { // the connection was lost
+		return sleep(ctx, delay)
+	}
+	if asked, ok := retryAfter(x.response.Header.Get("Retry-After"), guest.Now(ctx)); ok {
+		delay = asked
 	}
 	if deadline, ok := ctx.Deadline(); delay > maxRetryAfter || ok && guest.Now(ctx).Add(delay).After(deadline) {
 		return x.refused("; it asks to be left alone for " + delay.Round(time.Millisecond).String())

@@ -14,10 +14,16 @@ import (
 // implementation is what serves the resource. A resource without an Update is replaced
 // by every change.
 func (r *resource) implementation() guest.Creator[property.Map, property.Map] {
-	if r.update == nil {
+	switch unchanging := r.update == nil; {
+	case unchanging && r.keyed:
+		return keyedLasting{lasting{r}}
+	case unchanging:
 		return lasting{r}
+	case r.keyed:
+		return keyedChanging{changing{lasting{r}}}
+	default:
+		return changing{lasting{r}}
 	}
-	return changing{lasting{r}}
 }
 
 // lasting is a resource that cannot be changed, changing one that can.

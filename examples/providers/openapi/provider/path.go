@@ -14,6 +14,13 @@ import (
 // message is an operation's message without a body.
 func (r *resource) message(o *operation, values []string, known property.Map) (message, error) {
 	m := message{path: values, query: url.Values{}, header: http.Header{}}
+	if o.takesKey() {
+		key, ok := textOf(known.Get(keyInput))
+		if !ok || o != r.create || !r.keyed {
+			key = newKey()
+		}
+		m.header.Set(keyHeader, key)
+	}
 	for _, p := range r.asked {
 		if o.parameter(p.In, p.Name) == nil {
 			continue

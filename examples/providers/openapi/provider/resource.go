@@ -39,6 +39,8 @@ type resource struct {
 	fields map[string]string
 	// created and updated are the properties that the operations' bodies have.
 	created, updated map[string]bool
+	// keyed says that a creation has an idempotency key, which is an input.
+	keyed bool
 	// asked are the parameters in queries and headers that operations require.
 	asked []*openapi3.Parameter
 }
@@ -228,11 +230,15 @@ func (a *api) describe(r *resource) {
 			continue
 		}
 		for _, p := range o.parameters {
-			if p.Required && p.In != openapi3.ParameterInPath && !reserved(p.Name) && !ownHeader(p) {
+			if p.Required && p.In != openapi3.ParameterInPath && !reserved(p.Name) && !ownHeader(p) && !isKeyHeader(p) {
 				r.asked = append(r.asked, p)
 				add(p.Name, p)
 			}
 		}
+	}
+	r.keyed = r.create.method == http.MethodPost && r.create.takesKey() && !nameSet(inputs)[keyInput] && !nameSet(outputs)[keyInput]
+	if r.keyed {
+		inputs = append(inputs, keyProperty())
 	}
 	byName := func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(inputs, byName)
@@ -244,6 +250,18 @@ func (a *api) describe(r *resource) {
 	r.described = schema.Resource{
 		Token: a.name + ":index:" + r.name, Description: described,
 		Inputs: schema.Object{Properties: inputs}, Outputs: schema.Object{Properties: outputs},
+	}
+	// What the program puts at a path of its choice it would put over the old one.
+	last := r.chosen
+	if given := nameSet(inputs); last == "" && given[r.idField] {
+		last = r.idField
+	}
+	switch {
+	case last != "":
+		r.described.Identity = append(slices.Clone(r.parents), last)
+		slices.Sort(r.described.Identity)
+	case r.keyed:
+		r.described.Identity = []string{keyInput}
 	}
 	if r.create.Deprecated {
 		r.described.Deprecation = "the service deprecates it"

@@ -26,13 +26,14 @@ func New() guest.Provider {
 			return s.configure(c)
 		}),
 		Resources: []guest.Resource{
-			guest.ResourceOf("postgresql:index/role:Role", Role{s},
+			guest.ResourceOf("postgresql:index/role:Role", Role{s}, guest.Identity("name"),
 				guest.Doc("A role, which is a user where it may log in, and a group where others are members of it.")),
-			guest.ResourceOf("postgresql:index/database:Database", Database{s}, guest.Doc("A database.")),
-			guest.ResourceOf("postgresql:index/schema:Schema", Schema{s}, guest.Doc("A schema of a database.")),
-			guest.ResourceOf("postgresql:index/grant:Grant", Grant{s},
+			guest.ResourceOf("postgresql:index/database:Database", Database{s}, guest.Identity("name"), guest.Doc("A database.")),
+			guest.ResourceOf("postgresql:index/schema:Schema", Schema{s}, guest.Identity("database", "name"), guest.Doc("A schema of a database.")),
+			// Not the objects: privileges on some of them that the old grant has as well would go with it.
+			guest.ResourceOf("postgresql:index/grant:Grant", Grant{s}, guest.Identity("role", "database", "objectType", "schema"),
 				guest.Doc("All privileges that a role has on a database, a schema, or tables or sequences of one.")),
-			guest.ResourceOf("postgresql:index/extension:Extension", Extension{s}, guest.Doc("An extension in a database.")),
+			guest.ResourceOf("postgresql:index/extension:Extension", Extension{s}, guest.Identity("database", "name"), guest.Doc("An extension in a database.")),
 		},
 		Functions: []guest.Function{
 			guest.FunctionOf("postgresql:index/query:query", s.query,

@@ -1,0 +1,75 @@
+package provider
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	guest "github.com/husk-dev/husk/guest-sdk"
+)
+
+// keyHeader is the header by which a service knows that a request is one that it has had before
+// (draft-ietf-httpapi-idempotency-key-header), and keyInput the input that holds its value.
+const (
+	keyHeader = "Idempotency-Key"
+	keyInput  = "idempotencyKey"
+)
+
+// isKeyHeader reports whether a parameter is the header for idempotency keys.
+func isKeyHeader(p *openapi3.Parameter) bool {
+	return p.In == openapi3.ParameterInHeader && strings.EqualFold(p.Name, keyHeader)
+}
+
+// takesKey reports whether the service knows the operation again by a key.
+func (o *operation) takesKey() bool { return slices.ContainsFunc(o.parameters, isKeyHeader) }
+
+// keyProperty describes the input for the key.
+func keyProperty() schema.Property {
+	return schema.Property{
+		Name: keyInput, Type: &schema.Type{Kind: schema.KindString}, Computed: true,
+		Description: "By what the service knows the creation if it is sent again. A new one is chosen for each resource.",
+	}
+}
+
+// newKey returns a key for a request that is made once.
+func newKey() string {
+	key := make([]byte, 16)
+	_, _ = rand.Read(key) // never fails
+	return hex.EncodeToString(key)
+}
+
+// Resources whose creation has a key. One that was cut off is repeated with the same key, so that
+// it makes nothing twice.
+type (
+	keyedLasting  struct{ lasting }
+	keyedChanging struct{ changing }
+)
+
+// Check chooses the key of a creation.
+func (keyedLasting) Check(_ context.Context, r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
+	return chooseKey(r)
+}
+
+// Check chooses the key of a creation.
+func (keyedChanging) Check(_ context.Context, r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
+	return chooseKey(r)
+}
+
+// chooseKey keeps the key that there was. One that exists and has none, such as an imported
+// resource, needs none any more.
+func chooseKey(r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
+	switch {
+	case !r.Inputs.Get(keyInput).Plain().IsNull():
+	case r.Olds == nil:
+		*r.Inputs = r.Inputs.With(keyInput, property.String(hex.EncodeToString(r.RandomSeed[:min(16, len(r.RandomSeed))])))
+	case r.Olds.Has(keyInput):
+		*r.Inputs = r.Inputs.With(keyInput, r.Olds.Get(keyInput))
+	}
+	return nil, nil
+}
