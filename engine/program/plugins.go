@@ -33,7 +33,11 @@ func (d *decoder) plugins(n *yaml.Node) {
 		case "languages":
 			d.Warnf(f.Key, "plugins.%s is not read", f.Name)
 		case "analyzers":
-			d.Warnf(f.Key, "plugins.analyzers is not read: list policy packs under policies")
+			if source.IsEmpty(f.Value) {
+				d.Warnf(f.Key, "plugins.analyzers is not read: list policy packs under policies")
+			} else {
+				d.Errorf(f.Key, "plugins.analyzers are not supported, so nothing would be held to them: list policy packs under policies")
+			}
 		default:
 			d.Unknown(f, "plugins", []string{"providers"})
 		}

@@ -45,6 +45,7 @@ policies:
 		"policies: [{path: x, config: {a: strict}}]": `Husk.yaml:2:34: "strict" is no level of a policy: there are advisory, mandatory, remediate, and disabled`,
 		"policies: [{path: x, config: {a: {enforcementLevel: [1]}}}]": "the level of a policy must be text",
 		"policies: [{path: x, config: [1]}]":                          "the configuration of a policy pack is a mapping",
+		"plugins: {analyzers: [{name: p, path: x}]}":                  "plugins.analyzers are not supported, so nothing would be held to them",
 	} {
 		_, err := ParseProject("/work", "Husk.yaml", []byte("name: shop\n"+text))
 		require.ErrorContains(t, err, want)

@@ -39,6 +39,8 @@ type Project struct {
 	// StackConfigDir holds the stacks' configuration files: Dir unless the file
 	// says otherwise.
 	StackConfigDir string
+	// Refresh has every resource read before each update and destruction.
+	Refresh bool
 	// Config declares configuration, in the order of the file.
 	Config []ConfigDeclaration
 	// Providers says where each provider comes from.
@@ -147,7 +149,7 @@ var (
 		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
 		"packages", "policies", "variables", "resources", "outputs", "stackConfigDir",
 	}
-	pulumiKeys = []string{"author", "website", "license", "template", "options"}
+	pulumiKeys = []string{"author", "website", "license", "template"}
 	// unsupportedKeys would change what a program does, so they are not passed over in silence.
 	unsupportedKeys = []string{"components"}
 )
@@ -160,7 +162,11 @@ type decoder struct {
 	*source.Report
 	project *Project
 	main    *yaml.Node
-	config  []source.Field
+	// program are the keys of a program that the project file has itself.
+	program []*yaml.Node
+	// runtimeOptions is nil where there are none.
+	runtimeOptions *yaml.Node
+	config         []source.Field
 	// listed are the names in plugins.providers, also of what is wrong otherwise.
 	listed           []string
 	declaredPackages []source.Field
@@ -201,12 +207,11 @@ func (d *decoder) root(root *yaml.Node) {
 			d.declaredPackages = d.Fields(f.Value, "packages")
 		case "policies":
 			d.policies(f.Value)
-		case "variables":
-			p.Template.Variables = f.Value
-		case "resources":
-			p.Template.Resources = f.Value
-		case "outputs":
-			p.Template.Outputs = f.Value
+		case "variables", "resources", "outputs":
+			p.Template.set(f)
+			d.program = append(d.program, f.Key)
+		case "options":
+			d.options(f.Value)
 		default:
 			d.other(f)
 		}
@@ -218,8 +223,53 @@ func (d *decoder) root(root *yaml.Node) {
 	}
 	d.declarations() // after the name, which is their namespace
 	d.packages()     // after the providers, which are their sources
-	if d.main != nil && p.Runtime == RuntimeYAML {
+	if p.Runtime == RuntimeYAML {
 		d.mainFile()
+		if d.runtimeOptions != nil {
+			for _, f := range d.Fields(d.runtimeOptions, "the runtime's options") {
+				d.runtimeOption(f)
+			}
+		}
+	}
+}
+
+// set takes a part of the program.
+func (t *Template) set(f source.Field) {
+	switch f.Name {
+	case "variables":
+		t.Variables = f.Value
+	case "resources":
+		t.Resources = f.Value
+	case "outputs":
+		t.Outputs = f.Value
+	}
+}
+
+// runtimeOption refuses an option of the runtime yaml: each would make another program of what
+// is written.
+func (d *decoder) runtimeOption(f source.Field) {
+	if f.Name != "compiler" {
+		d.Errorf(f.Key, "the runtime yaml has no option %q", f.Name)
+		return
+	}
+	e := d.File.Errorf(source.Of(f.Key), "a program that a compiler writes is not supported")
+	e.Detail = "run the compiler first, and have it write the program to Main.yaml beside this file"
+	d.Add(e)
+}
+
+// options reads what the project says of its deployments.
+func (d *decoder) options(n *yaml.Node) {
+	for _, f := range d.Fields(n, "options") {
+		if f.Name != "refresh" {
+			d.Unknown(f, "options", []string{"refresh"})
+			continue
+		}
+		switch text, ok := d.Text(f.Value, "refresh"); {
+		case ok && text == "always":
+			d.project.Refresh = true
+		case ok:
+			d.Errorf(f.Value, "refresh is %q, and can only be always: leave it out to refresh where --refresh says so", text)
+		}
 	}
 }
 
@@ -243,6 +293,7 @@ func (d *decoder) runtime(n *yaml.Node) {
 		case "name":
 			d.project.Runtime, _ = d.Text(f.Value, "the runtime's name")
 		case "options":
+			d.runtimeOptions = f.Value
 		default:
 			d.Unknown(f, "runtime", []string{"name", "options"})
 		}
@@ -261,19 +312,32 @@ func (d *decoder) other(f source.Field) {
 	}
 }
 
-// mainFiles are the names of a program's file in the directory that main names.
-var mainFiles = []string{"Main.yaml", "Main.yml"}
+// mainFiles are the names of a program's file in the directory that main names, or else beside
+// the project file. The first is read.
+var mainFiles = []string{"Main.json", "Main.yaml", "Main.yml"}
 
-// mainFile reads the program from where main points: a file, or a directory
-// with one of the mainFiles.
+// mainFile reads the program from where main points: a file, or a directory with one of the
+// mainFiles or a project file. Without main, one of the mainFiles beside the project file is
+// read, as Pulumi does. A program stands in one place: what is in the project file as well would
+// be passed over.
 func (d *decoder) mainFile() {
 	p := d.project
 	candidates := []string{p.ProgramDir}
 	if info, err := os.Stat(p.ProgramDir); err == nil && info.IsDir() {
 		candidates = nil
-		for _, name := range mainFiles {
+		names := mainFiles
+		if p.ProgramDir != p.Dir {
+			names = slices.Concat(mainFiles, projectFiles)
+		}
+		for _, name := range names {
 			candidates = append(candidates, filepath.Join(p.ProgramDir, name))
 		}
+	} else if d.main == nil {
+		return // there is no directory: the text comes from somewhere else
+	}
+	at := d.main
+	if at == nil {
+		at = &yaml.Node{}
 	}
 	for _, path := range candidates {
 		text, err := source.Read(path)
@@ -281,22 +345,33 @@ func (d *decoder) mainFile() {
 			continue
 		}
 		if err != nil {
-			d.Errorf(d.main, "cannot read the program: %v", err)
+			d.Errorf(at, "cannot read the program: %v", err)
 			return
+		}
+		for _, key := range d.program {
+			e := d.File.Errorf(source.Of(key), "the program stands in %s, and %s stand here as well", d.shown(path), key.Value)
+			e.Detail = "only one of the two files would be read: keep the program in one of them"
+			d.Add(e)
 		}
 		p.ProgramDir = filepath.Dir(path)
 		d.template(path, text)
 		return
 	}
-	d.Errorf(d.main, "main names no program: there is no %s", strings.Join(candidates, " or "))
+	if d.main != nil {
+		d.Errorf(d.main, "main names no program: there is no %s", strings.Join(candidates, " or "))
+	}
+}
+
+// shown returns a path as messages have it.
+func (d *decoder) shown(path string) string {
+	if name, err := filepath.Rel(d.project.Dir, path); err == nil {
+		return name
+	}
+	return path
 }
 
 func (d *decoder) template(path string, text []byte) {
-	name, err := filepath.Rel(d.project.Dir, path)
-	if err != nil {
-		name = path
-	}
-	file := source.NewFile(name, text)
+	file := source.NewFile(d.shown(path), text)
 	t := Template{File: file}
 	d.project.Template = t
 	root, err := source.Parse(file, text)
@@ -309,12 +384,8 @@ func (d *decoder) template(path string, text []byte) {
 	r := &source.Report{File: file}
 	for _, f := range r.Fields(root, "a program") {
 		switch f.Name {
-		case "variables":
-			t.Variables = f.Value
-		case "resources":
-			t.Resources = f.Value
-		case "outputs":
-			t.Outputs = f.Value
+		case "variables", "resources", "outputs":
+			t.set(f)
 		case "name", "description", "runtime":
 		default:
 			r.Unknown(f, "the program", []string{"variables", "resources", "outputs"})

@@ -215,6 +215,28 @@ Husk.yaml:8:3: invalid configuration key "five six": it must have the form <key>
 Husk.yaml:9:8: this number is larger than 2^53 and would lose digits; quote it to keep it as text
     9 |   big: 123456789012345678901
       |        ^`},
+		"words that would change what is done": {`name: a
+runtime: {name: yaml, options: {compiler: cue export, binary: x}}
+options: {refresh: sometimes, protect: true}
+plugins: {analyzers: [{name: p, path: q}]}
+`, `
+Husk.yaml:2:33: a program that a compiler writes is not supported
+    2 | runtime: {name: yaml, options: {compiler: cue export, binary: x}}
+      |                                 ^
+  run the compiler first, and have it write the program to Main.yaml beside this file
+Husk.yaml:2:55: the runtime yaml has no option "binary"
+    2 | runtime: {name: yaml, options: {compiler: cue export, binary: x}}
+      |                                                       ^
+Husk.yaml:3:20: refresh is "sometimes", and can only be always: leave it out to refresh where --refresh says so
+    3 | options: {refresh: sometimes, protect: true}
+      |                    ^
+Husk.yaml:3:31: unknown key "protect" in options
+    3 | options: {refresh: sometimes, protect: true}
+      |                               ^
+  known keys: refresh
+Husk.yaml:4:11: plugins.analyzers are not supported, so nothing would be held to them: list policy packs under policies
+    4 | plugins: {analyzers: [{name: p, path: q}]}
+      |           ^`},
 		"config twice": {"name: a\nconfig:\n  b: 1\nconfiguration:\n  a:b: {type: Int}\n", `
 Husk.yaml:5:3: the configuration key "a:b" is declared twice; the first is on line 3
     5 |   a:b: {type: Int}
@@ -264,6 +286,29 @@ func TestLoadProject(t *testing.T) {
 	require.Equal(t, "sub/Main.yaml", p.Template.File.Name)
 	require.Len(t, p.Warnings, 1)
 	require.Equal(t, source.Warning, p.Warnings[0].Severity)
+
+	// Beside the project file, Pulumi reads a program of its own first. It stands in one place.
+	write("Husk.yaml", "name: ours\noptions: {refresh: always}\n")
+	write("Main.yaml", "resources: {a: {type: t}}\n")
+	p, err = LoadProject(dir)
+	require.NoError(t, err)
+	require.True(t, p.Refresh)
+	require.Equal(t, "Main.yaml", p.Template.File.Name)
+	require.NotNil(t, p.Template.Resources)
+	write("Main.json", "{\"outputs\": {\"a\": 1}}\n")
+	p, err = LoadProject(dir)
+	require.NoError(t, err)
+	require.Equal(t, "Main.json", p.Template.File.Name)
+	require.NotNil(t, p.Template.Outputs)
+	require.Nil(t, p.Template.Resources)
+	write("Husk.yaml", "name: ours\nresources: {}\nmain: sub\n")
+	_, err = LoadProject(dir)
+	require.ErrorContains(t, err, "Husk.yaml:2:1: the program stands in sub/Main.yaml, and resources stand here as well")
+	require.NoError(t, os.Rename(filepath.Join(dir, "sub/Main.yaml"), filepath.Join(dir, "sub/Pulumi.yaml")))
+	write("Husk.yaml", "name: ours\nmain: sub\n")
+	p, err = LoadProject(dir)
+	require.NoError(t, err)
+	require.Equal(t, "sub/Pulumi.yaml", p.Template.File.Name)
 
 	write("Husk.yaml", strings.Repeat("#", source.MaxFileSize+1))
 	_, err = LoadProject(dir)

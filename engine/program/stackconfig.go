@@ -103,7 +103,9 @@ func (p *Project) parseStackConfig(path string, text []byte) (*StackConfig, erro
 				r.Value(entry.Value)
 			}
 		case "environment":
-			r.Warnf(f.Key, "environment is not read")
+			if !source.IsEmpty(f.Value) {
+				r.Errorf(f.Key, "environments are not supported, so their values would be missing: set them under config")
+			}
 		case "secretsprovider", "encryptedkey", "encryptionsalt":
 			r.Text(f.Value, f.Name)
 		default:

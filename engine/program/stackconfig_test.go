@@ -72,6 +72,15 @@ func TestStackConfigOfCommentsOnly(t *testing.T) {
 	require.Equal(t, "# one\n# two\n\nconfig:\n  shop:a: b\n", saved(t, c))
 }
 
+// An environment has values that the program would lack.
+func TestEnvironmentsAreRefused(t *testing.T) {
+	p := project(t, "name: shop\n")
+	_, err := p.parseStackConfig("/work/Husk.dev.yaml", []byte("environment: [prod]\n"))
+	require.ErrorContains(t, err, "Husk.dev.yaml:1:1: environments are not supported, so their values would be missing: set them under config")
+	_, err = p.parseStackConfig("/work/Husk.dev.yaml", []byte("environment: []\n"))
+	require.NoError(t, err)
+}
+
 func TestStackConfigValues(t *testing.T) {
 	c := stackFile(t, `config:
   shop:version: 1.10

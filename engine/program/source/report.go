@@ -131,6 +131,12 @@ func (r *Report) Elements(n *yaml.Node, what string) []*yaml.Node {
 	return elements
 }
 
+// IsEmpty reports whether a node is null, or a list or mapping without elements.
+func IsEmpty(n *yaml.Node) bool {
+	n = Resolve(n)
+	return IsNull(n) || n.Kind != yaml.ScalarNode && len(n.Content) == 0
+}
+
 // IsNull reports whether a node is null or has no value.
 func IsNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"

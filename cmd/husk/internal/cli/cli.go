@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -35,6 +36,28 @@ type app struct {
 	dir   string
 	stack string
 	json  bool
+	// stackVariable is the environment variable that names the stack, empty if the flag does or
+	// nothing.
+	stackVariable string
+}
+
+// stackVariables name the stack to work on if --stack does not. The first that is set counts.
+var stackVariables = []string{"HUSK_STACK", "PULUMI_STACK"}
+
+// readStackVariables takes the stack from the environment.
+func (a *app) readStackVariables() {
+	for _, name := range stackVariables {
+		if a.stack == "" && os.Getenv(name) != "" {
+			a.stack, a.stackVariable = os.Getenv(name), name
+		}
+	}
+}
+
+// tellOverridden tells that the selection of a stack does not count while a variable names one.
+func (a *app) tellOverridden() {
+	if a.stackVariable != "" {
+		a.say("%s is set, so husk goes on to work on the stack %s.", a.stackVariable, a.stack)
+	}
 }
 
 // unusedHeap, in bytes, is counted as heap in use, and is not: nothing of it is ever
@@ -60,6 +83,9 @@ func (a *app) run(args []string) int {
 	if err != nil && !errors.As(err, &shown) {
 		display.WriteErrors(a.errs, display.StyleOf(a.errs), err)
 	}
+	if missing := (*workspace.NoStackError)(nil); errors.As(err, &missing) && a.stackVariable != "" && !a.json {
+		a.say("The environment variable %s names the stack.", a.stackVariable)
+	}
 	var usage *usageError
 	switch {
 	case err == nil:
@@ -81,6 +107,9 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, // Main shows them
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.readStackVariables()
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
@@ -95,7 +124,7 @@ func (a *app) root() *cobra.Command {
 	})
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "cwd", "C", ".", "work in this directory, which has the project file")
-	flags.StringVarP(&a.stack, "stack", "s", "", "work on this stack (default: the selected one, else \"dev\")")
+	flags.StringVarP(&a.stack, "stack", "s", "", "work on this stack (default: that of HUSK_STACK or PULUMI_STACK, else the selected one, else \"dev\")")
 	flags.BoolVar(&a.json, "json", false, "write JSON to standard output, and nothing else")
 	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.watch(), a.cancel(),
 		a.stackCommand(), a.stateCommand(), a.configCommand(), a.providerCommand(), a.packageCommand(),

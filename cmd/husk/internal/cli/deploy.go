@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
 )
 
 // deployFlags are those of the commands that run the engine.
@@ -23,7 +24,9 @@ type deployFlags struct {
 	grants                                              []string
 	policies                                            policyFlags
 	skipPreview                                         bool
-	auditLog                                            string
+	// refreshes reports whether everything is read first; nil for commands that cannot.
+	refreshes func(*program.Project) bool
+	auditLog  string
 }
 
 // operation is one of the engine's.
@@ -38,6 +41,8 @@ type command struct {
 	prepare func(context.Context, *opened) error
 	// program is set where the project's program is run.
 	program bool
+	// replaces is set where what the program lacks is deleted.
+	replaces bool
 	// deletes is set where resources are deleted whatever the program says.
 	deletes bool
 	// question asks for leave to go ahead.
@@ -46,19 +51,18 @@ type command struct {
 
 func (a *app) up() *cobra.Command {
 	f, p := &deployFlags{}, &planFile{}
-	c := command{name: "up", preview: engine.Preview, perform: engine.Up, prepare: p.use, program: true, question: "Make these changes?"}
+	c := command{name: "up", preview: engine.Preview, perform: engine.Up, prepare: p.use, program: true, replaces: true, question: "Make these changes?"}
 	cmd := a.deployment(c, f, "Create, update, and delete resources until they are as the program says")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
 	p.addUse(cmd)
-	cmd.Flags().BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, do not preview first where there are policies: they judge as the update goes on")
 	return cmd
 }
 
 func (a *app) preview() *cobra.Command {
 	f, l, p := &deployFlags{}, &listing{}, &planFile{}
-	cmd := a.deployment(command{name: "preview", preview: p.saving(l.preview), program: true}, f, "Show what an update would do, and change nothing")
+	cmd := a.deployment(command{name: "preview", preview: p.saving(l.preview), program: true, replaces: true}, f, "Show what an update would do, and change nothing")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
@@ -92,11 +96,18 @@ func (a *app) destroy() *cobra.Command {
 }
 
 func (f *deployFlags) addRefresh(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "read every resource first")
+	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "read every resource first (--refresh=false: not, though the project says so)")
+	f.refreshes = func(p *program.Project) bool { return f.refresh || p.Refresh && !cmd.Flags().Changed("refresh") }
 }
 
 func (f *deployFlags) addPreviewOnly(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, and change nothing")
+}
+
+// addYes adds the flags of commands that show what they would do, and ask for leave to do it.
+func (f *deployFlags) addYes(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking, unless the preview fails")
+	cmd.Flags().BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, go ahead without a preview: what cannot be done is found on the way")
 }
 
 // addShown adds the flags of all that runs the engine.
@@ -125,7 +136,7 @@ func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command
 		},
 	}
 	if c.perform != nil {
-		cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking")
+		f.addYes(cmd)
 	}
 	f.addSelection(cmd)
 	f.addShown(cmd)
@@ -150,7 +161,12 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 			return s.end(errors.Join(err, o.close(ctx)))
 		}
 	}
-	if c.perform == nil || !f.yes || f.judgedAhead(o) {
+	// All of it is planned before any of it is done: what is refused, such as the deletion of a
+	// protected resource, then stops the run while everything is as it was.
+	if c.perform == nil || !f.skipPreview {
+		if c.perform != nil && f.yes {
+			s.plan()
+		}
 		result, err := c.preview(ctx, o.deployment)
 		if c.perform == nil || err != nil {
 			return s.end(errors.Join(err, o.close(ctx)))
@@ -158,6 +174,10 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		_ = s.end(nil) // shows the preview, which went well
 		if !f.yes && result.Changes.Total() > 0 {
 			if err := a.ask(c.question, interrupts.stop); err != nil {
+				return errors.Join(err, o.close(ctx))
+			}
+		} else if !a.json {
+			if err := a.printf("\n"); err != nil {
 				return errors.Join(err, o.close(ctx))
 			}
 		}
@@ -177,22 +197,15 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	return s.end(errors.Join(err, recorded, o.close(ctx)))
 }
 
-// judgedAhead reports whether policies are to judge all that an update would do before it does
-// any of it. In the update itself they would see one resource after another, and the whole
-// only in the end.
-func (f *deployFlags) judgedAhead(o *opened) bool {
-	return len(o.deployment.Policies) > 0 && !f.skipPreview
-}
-
 func (a *app) checkDeploy(c command, f *deployFlags) error {
 	if f.parallel < 0 {
 		return usagef("--parallel is %d, and at least one resource must be worked on at a time", f.parallel)
 	}
+	if f.skipPreview && (c.perform == nil || !f.yes) {
+		return usagef("--skip-preview is for updates that ask nothing: add --yes")
+	}
 	if c.perform == nil || f.yes {
 		return nil
-	}
-	if f.skipPreview {
-		return usagef("--skip-preview is for updates that ask nothing: add --yes")
 	}
 	instead := "husk preview shows what would be done"
 	if !c.program {

@@ -13,7 +13,7 @@ import (
 type deployOptions struct {
 	selectionFlags
 	continueOnError, ignoreProtect, updateOnImport, legacyDiff, runProgram bool
-	clearPendingCreates                                                    bool
+	clearPendingCreates, stopOnPending                                     bool
 	adopt                                                                  []string
 }
 
@@ -23,6 +23,8 @@ func (o *deployOptions) addUpdate(cmd *cobra.Command) {
 	o.addReplace(cmd)
 	cmd.Flags().BoolVar(&o.updateOnImport, "update-on-import", false,
 		"update an imported resource to what the program says where it differs, instead of refusing it")
+	cmd.Flags().BoolVar(&o.stopOnPending, "stop-on-pending", false,
+		"do nothing while there are creations that an earlier run was cut off in")
 	cmd.Flags().BoolVar(&o.legacyDiff, "legacy-diff", false, "ask providers what differs only where inputs changed")
 }
 
@@ -50,7 +52,7 @@ func (o *deployOptions) addPending(cmd *cobra.Command) {
 func (o *deployOptions) apply(d *engine.Deployment) error {
 	d.ContinueOnError, d.IgnoreProtect = o.continueOnError, o.ignoreProtect
 	d.UpdateOnImport, d.LegacyDiff = o.updateOnImport, o.legacyDiff
-	d.RunProgram, d.ClearPendingCreates = o.runProgram, o.clearPendingCreates
+	d.RunProgram, d.ClearPendingCreates, d.StopOnPending = o.runProgram, o.clearPendingCreates, o.stopOnPending
 	if err := o.selectionFlags.apply(d); err != nil {
 		return err
 	}

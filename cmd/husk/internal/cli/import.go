@@ -49,7 +49,7 @@ func (a *app) importCommand() *cobra.Command {
 	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN, where the program calls it NAME")
 	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same way")
 	flags.StringSliceVar(&i.properties, "properties", nil, "the inputs to import (default: all)")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking")
+	f.addYes(cmd)
 	f.addPreviewOnly(cmd)
 	f.addShown(cmd)
 	return cmd

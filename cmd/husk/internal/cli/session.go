@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,19 @@ type session struct {
 
 	mu    sync.Mutex
 	shown display.Display // nil between displays
+	// held is what a plan has to say that is shown only if the plan fails; nil for none.
+	held *bytes.Buffer
+}
+
+// plan makes the display for a preview whose outcome nobody is asked about. Events are for programs,
+// which want to know what was done: those of a plan that succeeds are not among them.
+func (s *session) plan() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.app.json {
+		s.held = new(bytes.Buffer)
+		s.shown = display.NewJSON(s.held)
+	}
 }
 
 // begin makes the display for what follows.
@@ -53,6 +67,11 @@ func (s *session) end(err error) error {
 	defer s.mu.Unlock()
 	s.shown.Close(err)
 	s.shown = nil
+	if err != nil && s.held != nil {
+		_, writeErr := s.app.out.Write(s.held.Bytes())
+		err = errors.Join(err, writing(writeErr))
+	}
+	s.held = nil
 	if err != nil {
 		return &shownError{err}
 	}
@@ -143,7 +162,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	o := &opened{workspace: w, deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
-		RefreshFirst: s.flags.refresh,
+		RefreshFirst: s.flags.refreshes != nil && s.flags.refreshes(w.Project),
 		Contents:     contents.Source{Dir: w.Project.ProgramDir, Fetch: contents.HTTP(http.DefaultClient)},
 	}}
 	defer func() {
@@ -153,6 +172,11 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}()
 	if err := s.flags.apply(&o.deployment); err != nil {
 		return nil, err
+	}
+	if c.replaces {
+		if err := checkHasResources(w.Project, st); err != nil {
+			return nil, err
+		}
 	}
 	s.reportRecovery(st.Recovery())
 	// The state comes first: where the default stack was just made, its key can
@@ -191,6 +215,21 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		o.deployment.Program = yamlprogram.New(w.Project, o.plugins)
 	}
 	return o, nil
+}
+
+// checkHasResources refuses a program that says nothing of resources while the stack has some: all
+// of them would be deleted, which somebody who means it writes down.
+func checkHasResources(p *program.Project, st *state.Stack) error {
+	if p.Template.Resources != nil && !source.IsNull(p.Template.Resources) {
+		return nil
+	}
+	n := workspace.CountResources(st.Snapshot())
+	if n == 0 {
+		return nil
+	}
+	d := p.Template.File.Errorf(source.Of(p.Template.Resources), "the program has no resources, and the stack has %d, which would all be deleted", n)
+	d.Detail = "if that is meant, write \"resources: {}\", or run husk destroy"
+	return source.Diagnostics{d}
 }
 
 func checkRuntime(p *program.Project) error {

@@ -83,6 +83,7 @@ func (a *app) stackInit() *cobra.Command {
 				return err
 			}
 			a.say("Made the stack %s and selected it.", args[0])
+			a.tellOverridden()
 			return nil
 		},
 	}
@@ -142,7 +143,11 @@ func (a *app) stackSelect() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return w.Select(cmd.Context(), args[0])
+			if err := w.Select(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			a.tellOverridden()
+			return nil
 		},
 	}
 }

@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,8 +24,19 @@ func backendPlace(project *program.Project) (string, error) {
 	if url := project.BackendURL; url != "" {
 		return backendDir(url, "backend.url in "+project.File.Name, project.Dir)
 	}
-	return filepath.Join(project.Dir, dataDir), nil
+	place := filepath.Join(project.Dir, dataDir)
+	if url := os.Getenv(pulumiBackendVariable); url != "" && strings.HasPrefix(project.File.Name, "Pulumi.") {
+		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("%s is %q, and husk does not read the stacks that Pulumi keeps there: "+
+				"it would make everything again. Say where husk is to keep its own with %s, for example file://./%s, and take over a stack with husk stack import",
+				pulumiBackendVariable, url, BackendVariable, dataDir)
+		}
+	}
+	return place, nil
 }
+
+// pulumiBackendVariable says where Pulumi keeps the stacks of a project.
+const pulumiBackendVariable = "PULUMI_BACKEND_URL"
 
 // backendDir returns the directory of a URL: file:///var/state, file://./state
 // (relative to base), or file://~/state.

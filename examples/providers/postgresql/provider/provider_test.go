@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/postgrestest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/postgresql/provider"
+	guest "github.com/husk-dev/husk/guest-sdk"
 )
 
 const (
@@ -76,4 +77,31 @@ func gone(p *pt.Provider, r pt.Resource) {
 	p.Delete(r)
 	_, exists := p.Refresh(r)
 	require.False(p.T, exists)
+}
+
+// What everything is known by is deleted before it is made again. A grant on other objects is the
+// same one, since privileges that both have would go with the old one.
+func TestWhatIsDeletedFirst(t *testing.T) {
+	p, err := guest.New(provider.New())
+	require.NoError(t, err)
+	granted := func(role string, objects ...string) property.Map {
+		return pt.MapOf(pt.Object{"role": role, "database": "app", "objectType": "table", "schema": "public", "objects": objects, "privileges": []string{"SELECT"}})
+	}
+	for _, test := range []struct {
+		typ      string
+		old, new property.Map
+		first    bool
+	}{
+		{grant, granted("ann", "a", "b"), granted("ann", "b", "c"), true},
+		{grant, granted("ann", "a"), granted("bob", "a"), false},
+		{database, pt.MapOf(pt.Object{"name": "app"}), pt.MapOf(pt.Object{"name": "app", "encoding": "SQL_ASCII"}), true},
+		{database, pt.MapOf(pt.Object{"name": "app"}), pt.MapOf(pt.Object{"name": "other"}), false},
+		{role, pt.MapOf(pt.Object{"name": "ann"}), pt.MapOf(pt.Object{"name": "ann"}), true},
+		{schema, pt.MapOf(pt.Object{"database": "app", "name": "s"}), pt.MapOf(pt.Object{"database": "other", "name": "s"}), false},
+		{extension, pt.MapOf(pt.Object{"database": "app", "name": "e"}), pt.MapOf(pt.Object{"database": "app", "name": "e", "schema": "s"}), true},
+	} {
+		response, err := p.Diff(t.Context(), abi.DiffRequest{Type: test.typ, ID: "x", Olds: test.old, OldInputs: test.old, News: test.new})
+		require.NoError(t, err)
+		require.Equal(t, test.first, response.DeleteBeforeReplace, "%v", test)
+	}
 }
