@@ -133,11 +133,45 @@ func (d *deployment) claimant(res *state.Resource) *state.Resource {
 	claiming := slices.Clone(d.recorder.counted().objects[object{res.Type, res.ID}])
 	d.recorder.mu.Unlock()
 	for _, other := range claiming {
-		if other != res && !other.Delete && !d.gen.isCondemned(other) && d.sameObject(res, other) {
+		stays := !d.gen.isCondemned(other) || d.isProtected(other) && !d.IgnoreProtect
+		if other != res && !other.Delete && stays && d.sameObject(res, other) {
 			return other
 		}
 	}
 	return nil
+}
+
+// shareObjects notes, of resources that are about to be deleted and are one object, all but the
+// last: what uses any of them is gone only then.
+func (d *deployment) shareObjects(c *copies, order [][]int) {
+	last := make(map[object][]*state.Resource)
+	shared := make(map[*state.Resource]bool)
+	for _, group := range order {
+		for _, at := range group {
+			res := c.resources[at]
+			if !isObject(res) || !d.ownsObject(res) {
+				continue
+			}
+			key := object{res.Type, res.ID}
+			i := slices.IndexFunc(last[key], func(other *state.Resource) bool { return d.sameObject(res, other) })
+			if i < 0 {
+				last[key] = append(last[key], res)
+				continue
+			}
+			shared[last[key][i]] = true
+			last[key][i] = res
+		}
+	}
+	d.gen.mu.Lock()
+	defer d.gen.mu.Unlock()
+	d.gen.shared = shared
+}
+
+// isShared reports whether a resource is an object that is deleted with another one.
+func (g *generator) isShared(res *state.Resource) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shared[res]
 }
 
 // tellOfClaim tells the user of an object that is not deleted, since it is still wanted.

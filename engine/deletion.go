@@ -120,6 +120,7 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	ahead := &begunAhead{d: d}
 	defer func() { err = errors.Join(err, ahead.end(ctx)) }()
 	groups := antichains(c)
+	d.shareObjects(c, groups)
 	for i, antichain := range groups {
 		var chains [][]*step
 		var steps []*step

@@ -55,6 +55,8 @@ type generator struct {
 	vanished map[urn.URN]bool
 	// condemned holds what is deleted after the program has ended.
 	condemned map[*state.Resource]bool
+	// shared holds those of them whose object is deleted with another resource.
+	shared map[*state.Resource]bool
 }
 
 func newGenerator(d *deployment) *generator {

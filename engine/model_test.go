@@ -55,8 +55,12 @@ type operation = func(contextType, engine.Deployment) (*engine.Result, error)
 type model struct {
 	*enginetest.Stack
 	t testing.TB
-	// retained are objects that were left behind on purpose.
-	retained map[string]bool
+	// retained are objects that were left behind on purpose, and retains the names of resources
+	// whose objects the program wants to leave behind when it is destroyed.
+	retained, retains map[string]bool
+	// shared are objects that were several resources at once, which may use each other by way of
+	// them, whatever goes first.
+	shared map[string]bool
 
 	mu sync.Mutex
 	// disorder tells of deletions that came too early.
@@ -73,16 +77,34 @@ func runScenario(t testing.TB, s scenario) {
 		}
 	}
 	cloud.Types[vague] = enginetest.Type{Computed: []string{"made"}, Vague: true}
-	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), retained: make(map[string]bool)}
+	for typ, about := range newFiles().Types {
+		if len(about.Identity) > 0 {
+			about.Replace, about.Computed = []string{"path", "key", "froma"}, []string{"made"}
+			cloud.Types[typ] = about
+		}
+	}
+	cloud.Regional = true
+	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), retained: make(map[string]bool), shared: make(map[string]bool)}
+	m.MayFail = true // what is protected refuses
+	for _, id := range outside {
+		m.place(id, "", 0)
+	}
 	for _, a := range s {
 		m.act(a)
 	}
 	m.finish()
 }
 
+// place makes an object that the stack has not made, and need not know of.
+func (m *model) place(id, region string, key int) {
+	m.retained[id] = true
+	m.Cloud.Put(id, region, props("key", key, "made", "made of "+id))
+}
+
 // act does one operation, and what makes up for it if it went wrong.
 func (m *model) act(a act) {
 	program := a.Program.program()
+	refused := false
 	m.prepare(a)
 	m.options(a)
 	operations := map[string]operation{"up": engine.Up, "refresh": engine.Refresh, "destroy": engine.Destroy}
@@ -98,28 +120,44 @@ func (m *model) act(a act) {
 			require.NotErrorIs(m.t, err, engine.ErrStopped)
 		}
 	case a.Do == "up":
-		m.up(a)
-		m.requireReached(a.Program)
+		if refused = m.up(a); !refused {
+			m.requireReached(a.Program)
+		}
 	default:
 		_, err := m.Try(run, program)
-		require.NoError(m.t, err)
+		refused = m.isRefused(err)
 	}
 	m.noteRetained()
 	m.requireKnown()
 	require.Empty(m.t, m.disorder)
-	if len(a.Lose) > 0 && (!a.quiet() || a.narrow()) {
+	if len(a.Lose) > 0 && (!a.quiet() || a.narrow() || refused) {
 		m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
 		m.Refresh() // an update alone does not look for what has vanished
 	}
 }
 
-// up previews, updates, and updates again.
-func (m *model) up(a act) {
+// isRefused reports whether an operation was refused since a resource is protected, which is
+// all that may be wrong with it.
+func (m *model) isRefused(err error) bool {
+	if err != nil {
+		require.ErrorContains(m.t, err, "protected")
+	}
+	return err != nil
+}
+
+// up previews, updates, and updates again. It reports whether the preview was refused; the
+// update is refused then as well.
+func (m *model) up(a act) (refused bool) {
 	program := a.Program.program()
 	before := m.export()
 	m.also(func(d *engine.Deployment) { d.DraftPlan = true })
 	result, err := m.Try(engine.Preview, program)
-	require.NoError(m.t, err)
+	if m.isRefused(err) {
+		require.Equal(m.t, before, m.export(), "a preview changes nothing")
+		_, err = m.Try(engine.Up, program)
+		require.True(m.t, m.isRefused(err))
+		return true
+	}
 	plan, _ := m.Reread(result.Plan)
 	m.also(func(d *engine.Deployment) { d.Plan = plan })
 	planned := m.Steps()
@@ -132,6 +170,7 @@ func (m *model) up(a act) {
 	again, err := m.Try(engine.Up, program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
+	return false
 }
 
 // also adds to the options of the deployments that follow.
@@ -151,10 +190,20 @@ func (m *model) export() []string {
 
 // prepare changes the world and the state as the act wants.
 func (m *model) prepare(a act) {
+	m.retains = make(map[string]bool)
+	for _, r := range a.Program.Resources {
+		m.retains[r.Name] = r.Retain && a.Do == "destroy" && a.RunProgram
+	}
 	m.noteRetained()
 	m.disorder = nil
+	objects := m.Cloud.Snapshot()
+	for _, r := range a.Program.Resources {
+		if id := a.Program.importID(r); r.Import && objects[id].Len() == 0 {
+			m.place(id, a.Program.regionOf(r), r.Key)
+		}
+	}
 	for _, res := range m.Snapshot().Resources() {
-		if name := res.URN.Name(); res.Custom && !res.Delete && !res.PendingReplacement && !res.IsProvider() {
+		if name := res.URN.Name(); res.Custom && !res.Delete && !res.PendingReplacement && !res.IsProvider() && !res.External {
 			switch {
 			case slices.Contains(a.Lose, name):
 				m.takeAlong(res.ID)
@@ -181,6 +230,7 @@ func (m *model) options(a act) {
 	m.Edit = func(d *engine.Deployment) {
 		d.Selection, d.Policies = a.selection(), a.policies(m.t)
 		d.RunProgram, d.ContinueOnError, d.RefreshFirst, d.Replace = a.RunProgram, a.ContinueOnError, a.RefreshFirst, replace
+		d.UpdateOnImport = true
 		events := d.Events
 		d.Events = func(e engine.Event) {
 			switch e.(type) {
@@ -192,6 +242,7 @@ func (m *model) options(a act) {
 			events(e)
 		}
 	}
+	guarded := m.guarded(a)
 	order := m.watchOrder(a.Program)
 	if a.narrow() { // what is replaced may leave dependents behind
 		order = m.watchOwners
@@ -204,10 +255,37 @@ func (m *model) options(a act) {
 		if among(a.Fail, call) {
 			return errors.New("the cloud refuses")
 		}
+		if id, ok := strings.CutPrefix(call, "delete "); ok && (guarded[id] || slices.Contains(outside, id)) {
+			m.note("%s is deleted, and must not be", id)
+		}
 		order(call)
 		return nil
 	}
 	m.Cloud.Unhealthy = func(call string) bool { return among(a.Half, call) }
+}
+
+// guarded returns the objects of resources that are protected, and stay so: the program
+// protects them, or does not have them.
+func (m *model) guarded(a act) map[string]bool {
+	open := make(map[string]bool) // names that the program does not protect
+	if a.Do == "up" || a.RunProgram {
+		for i, r := range a.Program.Resources {
+			protected := r.Protect
+			for at := a.Program.Resources[i].Parent; at > 0 && !protected; at = a.Program.Resources[at-1].Parent {
+				protected = a.Program.Resources[at-1].Protect
+			}
+			if !protected {
+				open[r.Name], open[r.Alias] = true, true
+			}
+		}
+	}
+	out := make(map[string]bool)
+	for _, res := range m.Snapshot().Resources() {
+		if res.Protect && res.Custom && !res.Delete && !res.PendingReplacement && !res.External && !open[res.URN.Name()] {
+			out[res.ID] = true
+		}
+	}
+	return out
 }
 
 func (m *model) note(format string, args ...any) {
@@ -222,7 +300,7 @@ func (m *model) note(format string, args ...any) {
 func (m *model) watchOrder(program modelProgram) func(call string) {
 	first := make(map[string]bool)
 	for _, r := range program.Resources {
-		first[r.Name] = r.DeleteFirst || r.Type == single
+		first[r.Name] = r.DeleteFirst || r.Type == single || r.Type == declared
 		first[r.Alias] = first[r.Alias] || first[r.Name]
 	}
 	ahead, recorded := make(map[urn.URN]bool), make(map[string]bool)
@@ -238,6 +316,11 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 		ahead[res.URN] = ahead[res.URN] || gone
 		may[res.ID] = ahead[res.URN]
 	}
+	paths := make(map[string]bool)
+	for _, r := range program.Resources {
+		m.shared[r.Path] = m.shared[r.Path] || paths[r.Path]
+		paths[r.Path] = true
+	}
 	orphans := make(map[string]bool) // a crash came between their creation and the record of it
 	for _, id := range m.Cloud.IDs() {
 		orphans[id] = !recorded[id]
@@ -250,7 +333,7 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 		made := property.String("made of " + id)
 		m.takeAlong(id)
 		for other, object := range m.Cloud.Snapshot() {
-			if other == id || may[id] || object.Has("owner") || m.retained[other] || orphans[other] {
+			if other == id || may[id] || object.Has("owner") || m.retained[other] || orphans[other] || m.shared[other] {
 				continue
 			}
 			for _, v := range object.All() {
@@ -286,7 +369,7 @@ func (m *model) noteRetained() {
 	snapshot := m.Snapshot()
 	for range snapshot.Len() {
 		for _, res := range snapshot.Resources() {
-			if res.RetainOnDelete || kept[res.DeletedWith] {
+			if res.RetainOnDelete || kept[res.DeletedWith] || m.retains[res.URN.Name()] {
 				kept[res.URN] = true
 				m.retained[res.ID] = true
 			}
@@ -321,6 +404,7 @@ func (m *model) known() func(id string) bool {
 	for _, op := range snapshot.Operations() {
 		if op.Type == state.OperationCreating {
 			creating[op.Resource.URN.Name()] = true
+			creating[m.Cloud.Types[op.Resource.Type].ID(op.Resource.Inputs)] = true
 		}
 	}
 	return func(id string) bool {
@@ -330,20 +414,39 @@ func (m *model) known() func(id string) bool {
 }
 
 // requireReached requires that the stack is what the program says, and that each of
-// its resources has one object.
+// its resources is one object, as it is recorded, which its provider reaches.
 func (m *model) requireReached(program modelProgram) {
 	var want, got []string
 	for _, r := range program.Resources {
 		want = append(want, r.Name)
 	}
-	objects := m.Cloud.Snapshot()
+	objects, providers := m.Cloud.Snapshot(), make(map[string]*state.Resource)
+	shared := make(map[string]int)
 	for _, res := range m.Snapshot().Resources() {
-		if res.IsProvider() || !res.Custom {
+		shared[res.ID]++
+		if res.IsProvider() {
+			providers[res.Reference()] = res
+		}
+	}
+	for _, res := range m.Snapshot().Resources() {
+		require.False(m.t, res.Delete || res.PendingReplacement, "%s is left half done", res.URN)
+		if res.IsProvider() || res.Type == urn.RootType {
 			continue
 		}
-		require.False(m.t, res.Delete || res.PendingReplacement, "%s is left half done", res.URN)
-		require.Contains(m.t, objects, res.ID)
 		got = append(got, res.URN.Name())
+		if !res.Custom {
+			continue
+		}
+		object, ok := objects[res.ID]
+		require.True(m.t, ok, "%s has no object %s", res.URN, res.ID)
+		region := ""
+		if v, ok := providers[res.Provider].Inputs.Lookup("region"); ok {
+			region = property.Display(v.Plain())
+		}
+		require.Equal(m.t, region, m.Cloud.Region(res.ID), "%s is managed where it is not", res.URN)
+		if shared[res.ID] == 1 && !res.External {
+			require.Equal(m.t, res.Inputs.Get("key"), object.Get("key"), "%s is not as it is recorded", res.URN)
+		}
 	}
 	require.ElementsMatch(m.t, want, got)
 }
@@ -351,7 +454,7 @@ func (m *model) requireReached(program modelProgram) {
 // finish destroys the stack. What is left over then is retained, or its creation
 // was cut off.
 func (m *model) finish() {
-	m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
+	m.Edit, m.Cloud.Unhealthy = func(d *engine.Deployment) { d.IgnoreProtect = true }, nil
 	m.Cloud.Hook = func(call string) error { m.watchOrder(modelProgram{})(call); return nil }
 	m.noteRetained()
 	m.Destroy()

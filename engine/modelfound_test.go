@@ -134,3 +134,41 @@ func TestCutOffBeforeItsNewDependency(t *testing.T) {
 		}}},
 	})
 }
+
+// An object of two resources is not deleted with one of them while the other is protected.
+func TestProtectedObjectOfTwoResources(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "c", Type: file, Protect: true, Path: "y"},
+			{Name: "e", Type: file, Key: 2, Path: "y"},
+		}}},
+		{Do: "destroy"},
+	})
+}
+
+// What a refresh runs the program for is read by the provider that made it, though the program
+// now wants it to be of another one, or configures it for another region.
+func TestRefreshReadsWithTheRecordedProvider(t *testing.T) {
+	for _, program := range []modelProgram{
+		{Resources: []modelResource{{Name: "a", Type: strict}}},
+		{Region: 1, Resources: []modelResource{{Name: "a", Type: strict, Region: true}}},
+		{OtherRegion: 1, Resources: []modelResource{{Name: "a", Type: strict, Other: true}}},
+	} {
+		runScenario(t, scenario{
+			{Do: "up", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: strict, Region: true}}}},
+			{Do: "refresh", Program: program, RunProgram: true},
+			{Do: "up", Program: program},
+		})
+	}
+}
+
+// What is read and depends on what is left out is left out, and does not end the preview.
+func TestReadAfterWhatIsNotSelected(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: plain},
+			{Name: "d", Type: strict, From: []int{0}},
+			{Name: "e", Type: plain, After: []int{1}, Read: "ext2"},
+		}}, Excludes: []string{"a"}},
+	})
+}

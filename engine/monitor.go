@@ -276,10 +276,11 @@ func (m *monitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest)
 			return abi.ReadResourceResponse{URN: res.URN, State: res.Outputs}, nil
 		}
 	}
-	if gl != nil {
-		m.d.gen.fail(gl.urn)
+	resp, err := m.failed(gl, reg, err)
+	if err != nil {
+		return abi.ReadResourceResponse{}, err
 	}
-	return abi.ReadResourceResponse{}, m.d.refuse(gl, reg, err)
+	return abi.ReadResourceResponse{URN: resp.URN, State: m.d.absent(ctx, gl).Outputs}, nil
 }
 
 // Invoke calls a function of a provider.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
@@ -66,11 +67,21 @@ func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource)
 	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) || !g.d.chosen.selects(old) {
 		return g.plan(old, &step{old: old}), nil
 	}
-	provider, err := g.d.serving(ctx, gl.by)
-	if _, not := provider.(unconfigured); not || err != nil {
-		provider, err = g.d.providerOf(ctx, old)
-	}
+	provider, err := g.d.reader(ctx, gl, old)
 	return g.plan(old, &step{op: OpRefresh, old: old, provider: provider}), err
+}
+
+// reader returns the provider that reads a recorded resource: its own, as the program configures
+// it now if that is possible. Another provider would not find the object, which would then be
+// taken to be gone; a replaced provider is another one.
+func (d *deployment) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
+	if gl.by.provider == old.Provider {
+		provider, err := d.serving(ctx, gl.by)
+		if _, not := provider.(unconfigured); !not && err == nil {
+			return provider, nil
+		}
+	}
+	return d.providerOf(ctx, old)
 }
 
 // configurable reports whether the goal is a provider that a run which changes

@@ -86,17 +86,51 @@ type modelResource struct {
 	DeleteFirst       bool
 	Retain            bool
 	Ignore            bool // changes of the key
-	Region            bool // uses the program's own provider
+	Protect           bool
+	// Region has the resource use the program's own provider, Other its other one.
+	Region, Other bool
+	// Path is what objects of the types file and declared are known by.
+	Path string
+	// Parent is an earlier component, counted from 1; 0 for the stack.
+	Parent int
+	// Read has an object read that the stack does not manage, and Import one taken over.
+	Read   string
+	Import bool
 }
+
+// kinds of resources: components have the type group, and all others are custom.
+func (r modelResource) isComponent() bool { return r.Type == group }
+
+func (r modelResource) hasPath() bool { return r.Type == file || r.Type == declared }
 
 // modelProgram is a random program.
 type modelProgram struct {
-	Region    int // configures the program's own provider
-	Resources []modelResource
+	// Region configures the program's own provider, OtherRegion the other one, which is there
+	// where a resource uses it.
+	Region, OtherRegion int
+	Resources           []modelResource
 }
 
 // vague is a type whose provider cannot tell what differs.
 const vague = "test:index:Vague"
+
+// outside are objects that no stack manages, which programs read.
+var outside = []string{"ext1", "ext2"}
+
+// importID is that of the object that a resource takes over: there is one in each region.
+func (m modelProgram) importID(r modelResource) string { return r.Name + "-in" + m.regionOf(r) }
+
+// regionOf is the region of a resource's provider.
+func (m modelProgram) regionOf(r modelResource) string {
+	switch {
+	case r.Region:
+		return fmt.Sprint(m.Region)
+	case r.Other:
+		return fmt.Sprint(m.OtherRegion)
+	default:
+		return ""
+	}
+}
 
 func (m modelProgram) program() enginetest.Program {
 	return func(p *enginetest.Run) error {
@@ -104,27 +138,71 @@ func (m modelProgram) program() enginetest.Program {
 		if err != nil {
 			return err
 		}
+		var other enginetest.Resource
+		if slices.ContainsFunc(m.Resources, func(r modelResource) bool { return r.Other }) {
+			if other, err = p.Custom(providerType, "other", props("region", m.OtherRegion)); err != nil {
+				return err
+			}
+		}
 		made := make([]enginetest.Resource, len(m.Resources))
 		for i, r := range m.Resources {
-			inputs := props("key", r.Key)
-			for _, from := range r.From {
-				inputs = inputs.With("from"+m.Resources[from].Name, made[from].Out("made"))
-			}
-			if r.Owner > 0 {
-				inputs = inputs.With("owner", made[r.Owner-1].Out("made"))
-			}
-			made[i], err = p.Custom(r.Type, r.Name, inputs, func(o *abi.ResourceOptions) {
+			options := func(o *abi.ResourceOptions) {
 				r.options(o, made)
-				if r.Region {
+				switch {
+				case r.isComponent():
+				case r.Region:
 					o.Provider = own.Reference()
+				case r.Other:
+					o.Provider = other.Reference()
 				}
-			})
-			if err != nil {
+				if r.Import {
+					o.ImportID = m.importID(r)
+				}
+			}
+			if made[i], err = m.register(p, r, made, options); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+}
+
+func (m modelProgram) register(p *enginetest.Run, r modelResource, made []enginetest.Resource, options optionsOf) (enginetest.Resource, error) {
+	var parent urn.URN
+	if r.Parent > 0 {
+		parent = made[r.Parent-1].URN
+	}
+	var o abi.ResourceOptions
+	options(&o)
+	switch {
+	case r.Read != "":
+		resp, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{
+			ID: r.Read, Type: r.Type, Name: r.Name, Parent: parent, Options: abi.ResourceOptions{Dependencies: o.Dependencies},
+		})
+		return enginetest.Resource{RegisterResourceResponse: abi.RegisterResourceResponse{URN: resp.URN, ID: r.Read, State: resp.State}}, err
+	case r.isComponent():
+		o.ReplacementTrigger, o.DeletedWith, o.RetainOnDelete, o.IgnoreChanges = nil, "", nil, nil
+		resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
+			Type: r.Type, Name: r.Name, Parent: parent, Inputs: props("key", r.Key), Options: o,
+		})
+		return enginetest.Resource{RegisterResourceResponse: resp}, err
+	}
+	inputs := props("key", r.Key)
+	for _, from := range r.From {
+		if v := made[from].Out("made"); !m.Resources[from].isComponent() {
+			inputs = inputs.With("from"+m.Resources[from].Name, v)
+		}
+	}
+	if r.Owner > 0 {
+		inputs = inputs.With("owner", made[r.Owner-1].Out("made"))
+	}
+	if r.hasPath() {
+		inputs = inputs.With("path", property.String(r.Path))
+	}
+	resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
+		Type: r.Type, Name: r.Name, Custom: true, Parent: parent, Inputs: inputs, Options: o,
+	})
+	return enginetest.Resource{RegisterResourceResponse: resp}, err
 }
 
 func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resource) {
@@ -144,6 +222,9 @@ func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resourc
 	if r.Retain {
 		o.RetainOnDelete = &r.Retain
 	}
+	if r.Protect {
+		o.Protect = &r.Protect
+	}
 	if r.Trigger > 0 {
 		trigger := property.Number(float64(r.Trigger))
 		o.ReplacementTrigger = &trigger
@@ -158,11 +239,15 @@ func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resourc
 
 var modelNames = []string{"a", "b", "c", "d", "e", "f"}
 
+// selectable are all names that selections may have: those of resources and of providers.
+var selectable = append(slices.Clone(modelNames), "own", "other")
+
 func drawProgram(t *rapid.T) modelProgram {
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom(modelNames), 0, len(modelNames), rapid.ID).Draw(t, "names")
 	free := slices.DeleteFunc(slices.Clone(modelNames), func(n string) bool { return slices.Contains(names, n) })
-	m := modelProgram{Region: rapid.IntRange(0, 2).Draw(t, "region")}
+	m := modelProgram{Region: rapid.IntRange(0, 2).Draw(t, "region"), OtherRegion: rapid.IntRange(0, 1).Draw(t, "other region")}
 	rarely := func(what string) bool { return rapid.IntRange(0, 5).Draw(t, what) == 5 } // a failing case shrinks to none
+	var objects, components []int                                                       // indexes of those that stand for objects, and of components, from 1
 	for i, name := range names {
 		earlier := func(what string) []int {
 			if i == 0 {
@@ -171,13 +256,37 @@ func drawProgram(t *rapid.T) modelProgram {
 			return rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 0, min(i, 2), rapid.ID).Draw(t, what)
 		}
 		r := modelResource{
-			Name: name, Type: rapid.SampledFrom([]string{plain, strict, single, vague}).Draw(t, "type"),
-			Key: rapid.IntRange(0, 2).Draw(t, "key"), From: earlier("from"), After: earlier("after"),
-			DeleteFirst: rarely("delete first"), Retain: rarely("retain"),
-			Ignore: rarely("ignore"), Region: rarely("region"),
+			Name: name, Type: rapid.SampledFrom([]string{plain, strict, single, vague, plain, strict, file, declared, group}).Draw(t, "type"),
+			Key: rapid.IntRange(0, 2).Draw(t, "key"), After: earlier("after"), DeleteFirst: rarely("delete first"), Protect: rarely("protect"),
+		}
+		if len(components) > 0 && rarely("parent") {
+			r.Parent = rapid.SampledFrom(components).Draw(t, "parent")
 		}
 		if len(free) > 0 && rarely("alias") {
 			r.Alias, free = free[0], free[1:]
+		}
+		switch {
+		case r.isComponent():
+			r.DeleteFirst = false
+			components = append(components, i+1)
+			m.Resources = append(m.Resources, r)
+			continue
+		case rarely("read"):
+			r = modelResource{Name: name, Type: plain, Parent: r.Parent, After: r.After, Read: rapid.SampledFrom(outside).Draw(t, "read")}
+			objects = append(objects, i+1)
+			m.Resources = append(m.Resources, r)
+			continue
+		}
+		r.From, r.Retain, r.Ignore = earlier("from"), rarely("retain"), rarely("ignore")
+		if r.hasPath() {
+			paths := []string{"x", "y"}
+			if r.Type == declared {
+				paths = []string{"p", "q"} // objects of other types are other objects
+			}
+			r.Path = rapid.SampledFrom(paths).Draw(t, "path")
+			r.Retain = false // who has retained an object that others have as well is not told apart
+		} else if r.Region = rarely("region"); !r.Region {
+			r.Other = rarely("other")
 		}
 		if rarely("trigger") {
 			r.Trigger = rapid.IntRange(1, 2).Draw(t, "trigger")
@@ -185,8 +294,14 @@ func drawProgram(t *rapid.T) modelProgram {
 		if rarely("with") {
 			r.With = earlier("with")
 		}
-		if i > 0 && rarely("owner") {
-			r.Owner = rapid.IntRange(1, i).Draw(t, "owner")
+		if len(objects) > 0 && !r.hasPath() && rarely("owner") {
+			r.Owner = rapid.SampledFrom(objects).Draw(t, "owner")
+		}
+		if r.Type == plain && r.Owner == 0 && rarely("import") {
+			r.Import = true
+		}
+		if !r.hasPath() {
+			objects = append(objects, i+1)
 		}
 		m.Resources = append(m.Resources, r)
 	}
@@ -195,7 +310,7 @@ func drawProgram(t *rapid.T) modelProgram {
 
 func drawScenario(t *rapid.T) scenario {
 	some := func(what string) []string {
-		return rapid.SliceOfNDistinct(rapid.SampledFrom(modelNames), 0, 2, rapid.ID).Draw(t, what)
+		return rapid.SliceOfNDistinct(rapid.SampledFrom(selectable), 0, 2, rapid.ID).Draw(t, what)
 	}
 	calls := func(what string, methods ...string) (out []string) {
 		for range rapid.IntRange(0, 2).Draw(t, what) {
@@ -210,9 +325,13 @@ func drawScenario(t *rapid.T) scenario {
 		switch a.Do {
 		case "up":
 			a.RefreshFirst = rapid.IntRange(0, 5).Draw(t, "refresh first") == 5
-			a.Judged = rapid.IntRange(0, 3).Draw(t, "judged") == 3
+			imports := slices.ContainsFunc(a.Program.Resources, func(r modelResource) bool { return r.Import })
+			a.Judged = rapid.IntRange(0, 3).Draw(t, "judged") == 3 && !imports // what is imported is never corrected
 			if rapid.IntRange(0, 3).Draw(t, "ask") == 3 {
 				a.Taint, a.Replace = some("taint"), some("replace")
+			}
+			if a.RefreshFirst {
+				a.Drift, a.Lose = some("drift"), some("lose")
 			}
 		case "refresh":
 			a.Drift, a.Lose = some("drift"), some("lose")
@@ -223,7 +342,9 @@ func drawScenario(t *rapid.T) scenario {
 		switch rapid.IntRange(0, 5).Draw(t, "trouble") {
 		case 5:
 			if a.Dependents = rapid.Bool().Draw(t, "dependents"); rapid.Bool().Draw(t, "target") {
-				a.Targets = some("targets")
+				if a.Targets = some("targets"); len(a.Replace) > 0 { // as with --target-replace
+					a.Targets = a.Replace
+				}
 			} else {
 				a.Excludes = some("excludes")
 			}

@@ -332,7 +332,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 
 // deletes reports whether it takes the provider to delete a resource.
 func (d *deployment) deletes(res *state.Resource) bool {
-	return d.ownsObject(res) && !d.goesWith(res) && d.claimant(res) == nil
+	return d.ownsObject(res) && !d.goesWith(res) && !d.gen.isShared(res) && d.claimant(res) == nil
 }
 
 // ownsObject reports whether the stack is to delete what a resource stands for.

@@ -21,6 +21,8 @@ import (
 type Cloud struct {
 	mu      sync.Mutex
 	objects map[string]property.Map // by ID
+	// regions holds where objects are, by ID, if the cloud is regional.
+	regions map[string]string
 	log     []string
 	// parameters are the values that providers were parameterized with.
 	parameters []string
@@ -35,6 +37,9 @@ type Cloud struct {
 	// Unhealthy, if set, says which calls have their effect, but report that what they
 	// made is not healthy. It is given the same as Hook.
 	Unhealthy func(call string) bool
+	// Regional says that a provider reaches the objects of its region alone, that of its
+	// configuration.
+	Regional bool
 	// Schema is the package's; empty for none.
 	Schema string
 	// Features are those that the provider claims; nil for all.
@@ -87,7 +92,7 @@ func (t Type) ID(inputs property.Map) string {
 
 // NewCloud returns an empty cloud.
 func NewCloud() *Cloud {
-	return &Cloud{objects: make(map[string]property.Map), Types: make(map[string]Type)}
+	return &Cloud{objects: make(map[string]property.Map), regions: make(map[string]string), Types: make(map[string]Type)}
 }
 
 // Calls returns the log of mutating calls and empties it.
@@ -141,6 +146,20 @@ func (c *Cloud) Change(id string, f func(property.Map) property.Map) {
 	c.objects[id] = f(c.objects[id])
 }
 
+// Put makes an object that no provider has made.
+func (c *Cloud) Put(id, region string, properties property.Map) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.objects[id], c.regions[id] = properties, region
+}
+
+// Region returns where an object is.
+func (c *Cloud) Region(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.regions[id]
+}
+
 // Load implements engine.Loader.
 func (c *Cloud) Load(_ context.Context, spec engine.PackageSpec) (abi.Provider, error) {
 	c.mu.Lock()
@@ -187,6 +206,13 @@ type provider struct {
 
 	mu       sync.Mutex
 	extended map[string]bool // the packages beside its own
+	region   string
+}
+
+// found returns an object that the provider reaches. The caller holds the cloud's lock.
+func (p *provider) found(id string) (property.Map, bool) {
+	state, ok := p.cloud.objects[id]
+	return state, ok && (!p.cloud.Regional || p.cloud.regions[id] == p.region)
 }
 
 // serves is an error for a type or function of a package that the provider does not know.
@@ -247,6 +273,10 @@ func (p *provider) DiffConfig(_ context.Context, req abi.DiffRequest) (abi.DiffR
 }
 
 func (p *provider) Configure(_ context.Context, req abi.ConfigureRequest) error {
+	p.region = ""
+	if region := req.Inputs.Get("region").Plain(); !region.IsNull() {
+		p.region = property.Display(region)
+	}
 	if p.cloud.Configure != nil {
 		return p.cloud.Configure(req)
 	}
@@ -339,7 +369,7 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 		c.next++
 		id = fmt.Sprintf("%s-%d", req.Name, c.next)
 	}
-	c.objects[id] = p.outputs(req.Type, id, req.Inputs)
+	c.objects[id], c.regions[id] = p.outputs(req.Type, id, req.Inputs), p.region
 	return abi.CreateResponse{ID: id, State: c.objects[id]}, c.health("create "+req.Name, id)
 }
 
@@ -362,7 +392,7 @@ func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadRespons
 	}
 	p.cloud.mu.Lock()
 	defer p.cloud.mu.Unlock()
-	state, ok := p.cloud.objects[req.ID]
+	state, ok := p.found(req.ID)
 	if !ok {
 		return abi.ReadResponse{}, nil
 	}
@@ -380,7 +410,7 @@ func (p *provider) Update(_ context.Context, req abi.UpdateRequest) (abi.UpdateR
 	c := p.cloud
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.objects[req.ID]; !ok {
+	if _, ok := p.found(req.ID); !ok {
 		return abi.UpdateResponse{}, abi.NewError(abi.ErrorKindNotFound, "object "+req.ID+" does not exist")
 	}
 	c.objects[req.ID] = p.outputs(req.Type, req.ID, req.News)
@@ -397,7 +427,7 @@ func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {
 	c := p.cloud
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.objects[req.ID]; !ok {
+	if _, ok := p.found(req.ID); !ok {
 		return abi.NewError(abi.ErrorKindNotFound, "object "+req.ID+" does not exist")
 	}
 	delete(c.objects, req.ID)
