@@ -298,6 +298,8 @@ func TestRepair(t *testing.T) {
 			done: []string{string(vpc.URN) + " no longer names " + string(missing) + " as dependency, which is missing"}},
 		"a provider under another ID": {broken: []*state.Resource{provider, with(vpc, func(r *state.Resource) { r.Provider, r.Parent = string(provider.URN)+"::p0", "" })}, left: []string{"default", "vpc"},
 			err: "names the provider " + string(provider.URN) + "::p0, which is missing"},
+		"a component's provider": {broken: []*state.Resource{with(group, func(r *state.Resource) { r.Parent, r.Provider = "", "urn:p::1" })}, left: []string{"group"},
+			done: []string{"the component " + string(group.URN) + " no longer names the provider urn:p::1, which is missing"}},
 		"no provider at all": {broken: []*state.Resource{with(vpc, func(r *state.Resource) { r.Provider, r.Parent = "", "" })}, left: []string{"vpc", "default"},
 			done: []string{"gave " + string(vpc.URN) + " the default provider of its package"}},
 		"a double": {broken: []*state.Resource{provider, with(vpc, func(r *state.Resource) { r.Parent = "" }), with(vpc, func(r *state.Resource) { r.Parent = "" })}, left: []string{"default", "vpc"},

@@ -140,6 +140,13 @@ func (r *repair) findProviders() error {
 		if _, ok := g.Provider(res.Provider); ok || res.Provider == "" || res.PendingReplacement {
 			continue
 		}
+		if !res.Custom {
+			component := *res
+			component.Provider = ""
+			r.did("the component %s no longer names the provider %s, which is missing", res.URN, res.Provider)
+			changes = append(changes, state.PutResource{Serial: serial, Resource: &component})
+			continue
+		}
 		if by, ok := r.options.Providers[res.Provider]; ok {
 			changed := *res
 			changed.Provider = by
