@@ -193,11 +193,12 @@ func (g *generator) condemn(resources []*state.Resource) {
 	}
 }
 
-// isCondemned reports whether a recorded resource is deleted in this run.
+// isCondemned reports whether the object of a recorded resource is deleted in this run, or was
+// deleted ahead of its replacement.
 func (g *generator) isCondemned(res *state.Resource) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.condemned[res] || !res.Delete && g.ahead[res.URN] != nil
+	return g.condemned[res] || res.PendingReplacement
 }
 
 // registered reports whether this run registered the recorded URN, under its own

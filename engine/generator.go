@@ -205,6 +205,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 		if old == nil {
 			return g.plan(n, &step{op: OpCreate, new: n, provider: provider}), nil
 		}
+		n.ImportID = gl.options.ImportID
 		return g.plan(n, &step{op: OpCreateReplacement, old: old, new: n, provider: provider}), nil
 	}
 

@@ -193,6 +193,7 @@ func (m *model) prepare(a act) {
 	m.retains = make(map[string]bool)
 	for _, r := range a.Program.Resources {
 		m.retains[r.Name] = r.Retain && a.Do == "destroy" && a.RunProgram
+		m.retains[r.Alias] = m.retains[r.Alias] || m.retains[r.Name]
 	}
 	m.noteRetained()
 	m.disorder = nil
@@ -316,10 +317,13 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 		ahead[res.URN] = ahead[res.URN] || gone
 		may[res.ID] = ahead[res.URN]
 	}
-	paths := make(map[string]bool)
+	owners := make(map[string]string)
+	for _, res := range resources {
+		owners[res.ID] = res.URN.Name()
+	}
 	for _, r := range program.Resources {
-		m.shared[r.Path] = m.shared[r.Path] || paths[r.Path]
-		paths[r.Path] = true
+		m.shared[r.Path] = m.shared[r.Path] || owners[r.Path] != "" && owners[r.Path] != r.Name
+		owners[r.Path] = r.Name
 	}
 	orphans := make(map[string]bool) // a crash came between their creation and the record of it
 	for _, id := range m.Cloud.IDs() {
@@ -330,7 +334,7 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 		if !ok {
 			return
 		}
-		made := property.String("made of " + id)
+		made := m.Cloud.Snapshot()[id].Get("made").Plain()
 		m.takeAlong(id)
 		for other, object := range m.Cloud.Snapshot() {
 			if other == id || may[id] || object.Has("owner") || m.retained[other] || orphans[other] || m.shared[other] {
@@ -421,9 +425,7 @@ func (m *model) requireReached(program modelProgram) {
 		want = append(want, r.Name)
 	}
 	objects, providers := m.Cloud.Snapshot(), make(map[string]*state.Resource)
-	shared := make(map[string]int)
 	for _, res := range m.Snapshot().Resources() {
-		shared[res.ID]++
 		if res.IsProvider() {
 			providers[res.Reference()] = res
 		}
@@ -444,7 +446,7 @@ func (m *model) requireReached(program modelProgram) {
 			region = property.Display(v.Plain())
 		}
 		require.Equal(m.t, region, m.Cloud.Region(res.ID), "%s is managed where it is not", res.URN)
-		if shared[res.ID] == 1 && !res.External {
+		if !m.shared[res.ID] && !res.External {
 			require.Equal(m.t, res.Inputs.Get("key"), object.Get("key"), "%s is not as it is recorded", res.URN)
 		}
 	}

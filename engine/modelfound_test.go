@@ -172,3 +172,27 @@ func TestReadAfterWhatIsNotSelected(t *testing.T) {
 		}}, Excludes: []string{"a"}},
 	})
 }
+
+// What was deleted ahead of its replacement is no longer about to be deleted once the
+// replacement is there: its object may be another resource's, which goes.
+func TestReplacementTakesOverTheObjectOfWhatGoes(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "c", Type: declared, DeleteFirst: true, Path: "q"},
+			{Name: "d", Type: declared, Path: "p"},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "d", Type: declared, DeleteFirst: true, Path: "q"},
+		}}},
+	})
+}
+
+// What was imported and is replaced is not imported again.
+func TestReplacedImport(t *testing.T) {
+	imported := modelProgram{Resources: []modelResource{{Name: "f", Type: plain, Import: true}}}
+	runScenario(t, scenario{
+		{Do: "up", Program: imported},
+		{Do: "up", Program: imported, Replace: []string{"f"}},
+		{Do: "up", Program: imported},
+	})
+}

@@ -31,6 +31,7 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 		return nil, err
 	}
 	n := gl.state(settled)
+	n.ImportID = gl.options.ImportID // what was imported is replaced, and not imported again
 	if err := g.judge(ctx, n, "", told); err != nil {
 		return nil, err
 	}
@@ -79,6 +80,7 @@ func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*s
 			return nil, err
 		}
 		g.ahead[res.URN] = done
+		g.condemned[res] = true
 		steps = append(steps, &step{op: OpDeleteReplaced, old: res, provider: provider, replacing: true})
 	}
 	steps[0].finished = done

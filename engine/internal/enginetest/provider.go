@@ -23,7 +23,9 @@ type Cloud struct {
 	objects map[string]property.Map // by ID
 	// regions holds where objects are, by ID, if the cloud is regional.
 	regions map[string]string
-	log     []string
+	// generations tell objects apart that had the same ID one after the other.
+	generations map[string]string
+	log         []string
 	// parameters are the values that providers were parameterized with.
 	parameters []string
 	loaded     []string
@@ -92,7 +94,7 @@ func (t Type) ID(inputs property.Map) string {
 
 // NewCloud returns an empty cloud.
 func NewCloud() *Cloud {
-	return &Cloud{objects: make(map[string]property.Map), regions: make(map[string]string), Types: make(map[string]Type)}
+	return &Cloud{objects: make(map[string]property.Map), regions: make(map[string]string), generations: make(map[string]string), Types: make(map[string]Type)}
 }
 
 // Calls returns the log of mutating calls and empties it.
@@ -347,7 +349,7 @@ func (p *provider) outputs(typ, id string, inputs property.Map) property.Map {
 	for _, k := range p.cloud.Types[typ].Computed {
 		v := property.Unknown
 		if id != "" {
-			v = property.String(k + " of " + id)
+			v = property.String(k + " of " + id + p.cloud.generations[id])
 		}
 		inputs = inputs.With(k, v)
 	}
@@ -368,6 +370,10 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 	if id == "" {
 		c.next++
 		id = fmt.Sprintf("%s-%d", req.Name, c.next)
+	}
+	if c.Types[req.Type].Identity != nil { // another object with the same ID
+		c.next++
+		c.generations[id] = fmt.Sprintf("#%d", c.next)
 	}
 	c.objects[id], c.regions[id] = p.outputs(req.Type, id, req.Inputs), p.region
 	return abi.CreateResponse{ID: id, State: c.objects[id]}, c.health("create "+req.Name, id)
