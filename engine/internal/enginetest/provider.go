@@ -322,7 +322,7 @@ func (p *provider) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffRespons
 		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
 	}
 	resp := abi.DiffResponse{Changes: abi.DiffChangesNone, HasDetailedDiff: true, DeleteBeforeReplace: t.DeleteBeforeReplace}
-	if t.Declared && (t.ID(req.OldInputs) == t.ID(req.News) || req.News.ContainsUnknowns()) {
+	if t.Declared && t.ID(req.OldInputs) == t.ID(req.News) {
 		resp.DeleteBeforeReplace = true
 	}
 	for _, c := range property.Diff(req.OldInputs.Unwrap(), req.News.Unwrap()) {
