@@ -349,3 +349,23 @@ func TestComponentWithAProvider(t *testing.T) {
 		})
 	}
 }
+
+// What a selection has already is not advised again.
+func TestErrorsKnowTheSelection(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	for _, test := range []struct {
+		selection            engine.Selection
+		excluded, dependents bool
+	}{
+		{engine.Selection{Targets: []engine.Pattern{"**::b"}}, false, false},
+		{engine.Selection{Targets: []engine.Pattern{"**::b"}, TargetDependents: true}, false, true},
+		{engine.Selection{Excludes: []engine.Pattern{"**::a"}}, true, false},
+	} {
+		s.Edit = targeting(test.selection)
+		_, err := s.Try(engine.Preview, chain(plain, "1"))
+		var missing *engine.NotSelectedError
+		require.ErrorAs(t, err, &missing)
+		require.Equal(t, test.excluded, missing.Excluded)
+		require.Equal(t, test.dependents, missing.Dependents)
+	}
+}

@@ -295,3 +295,42 @@ func TestARepeatedCreationIsNoLongerPending(t *testing.T) {
 		require.Equal(t, test.pending, pendingURN(t, s) != "")
 	}
 }
+
+// A renaming leaves alone what others were cut off with.
+func TestRenamingBesideAnotherPendingUpdate(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := func(key, a string, aliases ...abi.Alias) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, errA := p.Custom(plain, a, props("key", key), func(o *abi.ResourceOptions) { o.Aliases = aliases })
+			_, errB := p.Custom(plain, "z", props("key", key))
+			return errors.Join(errA, errB)
+		}
+	}
+	s.Up(program("1", "a"))
+	s.Cloud.Hook = func(string) error { return crashed }
+	s.Edit = func(d *engine.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(engine.Up, program("2", "a"))
+	require.ErrorIs(t, err, crashed)
+	s.Cloud.Hook = nil
+	var read []string
+	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
+		read = append(read, req.Name)
+		return abi.ReadResponse{ID: req.ID, State: *req.State, Inputs: req.Inputs}, nil
+	}
+	s.Up(program("2", "b", aliasName("a")))
+	require.ElementsMatch(t, []string{"b", "z"}, read)
+	require.Empty(t, pendingURN(t, s))
+}
+
+// An object of another type may have the same ID.
+func TestAdoptionOfAnIDOfAnotherType(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	b := cutOff(t, s, func(p *enginetest.Run) error {
+		_, errA := p.Custom(strict, "a", props("key", "1"))
+		_, errB := p.Custom(plain, "b", props("key", "1"))
+		return errors.Join(errA, errB)
+	})
+	s.Edit = adopting(b, "a-1")
+	s.Refresh()
+	require.Equal(t, "a-1", s.Resource("b").ID)
+}
