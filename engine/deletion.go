@@ -77,7 +77,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 			left = !selected(res)
 		}
 		kept[i] = withheld[i] || left || !unwanted(res)
-		settled[res] = !withheld[i] && (targets || !left)
+		settled[res] = !withheld[i] && (targets || !left && !unwanted(res))
 	}
 	edges := c.edges(func(res, dep *state.Resource) bool { return !settled[res] || likelyCopy(res, dep) })
 	var errs []error

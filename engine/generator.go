@@ -41,6 +41,9 @@ type generator struct {
 	// wishes holds what the program wants of resources that are left as they are, for what
 	// their children inherit.
 	wishes map[urn.URN]*state.Resource
+	// unread holds the recorded resources that registrations of a refresh stand in the way of,
+	// and read those that were read before the program ran.
+	unread, read map[urn.URN]bool
 	// handed holds the providers that registered resources hand down, by package.
 	handed map[urn.URN]map[string]string
 	// replaced holds the URNs replaced in this run.
@@ -66,7 +69,7 @@ func newGenerator(d *deployment) *generator {
 		ahead:     make(map[urn.URN]chan struct{}), goals: make(map[urn.URN]*state.Resource),
 		handed: make(map[urn.URN]map[string]string), options: make(map[urn.URN]abi.ResourceOptions),
 		replaced: make(map[urn.URN]bool), failed: make(map[urn.URN]bool), vanished: make(map[urn.URN]bool), condemned: make(map[*state.Resource]bool),
-		wishes: make(map[urn.URN]*state.Resource),
+		wishes: make(map[urn.URN]*state.Resource), unread: make(map[urn.URN]bool), read: make(map[urn.URN]bool),
 	}
 }
 

@@ -197,12 +197,6 @@ func (m *model) prepare(a act) {
 	}
 	m.noteRetained()
 	m.disorder = nil
-	objects := m.Cloud.Snapshot()
-	for _, r := range a.Program.Resources {
-		if id := a.Program.importID(r); r.Import && objects[id].Len() == 0 {
-			m.place(id, a.Program.regionOf(r), r.Key)
-		}
-	}
 	for _, res := range m.Snapshot().Resources() {
 		if name := res.URN.Name(); res.Custom && !res.Delete && !res.PendingReplacement && !res.IsProvider() && !res.External {
 			switch {
@@ -215,6 +209,12 @@ func (m *model) prepare(a act) {
 			if slices.Contains(a.Taint, name) {
 				m.Change(name, func(res *state.Resource) { res.Taint = true })
 			}
+		}
+	}
+	objects := m.Cloud.Snapshot()
+	for _, r := range a.Program.Resources {
+		if id := a.Program.importID(r); r.Import && objects[id].Len() == 0 {
+			m.place(id, a.Program.regionOf(r), r.Key)
 		}
 	}
 }

@@ -196,3 +196,45 @@ func TestReplacedImport(t *testing.T) {
 		{Do: "up", Program: imported},
 	})
 }
+
+// What is kept for a resource that failed is not what the run has brought to its goal: it may use
+// old copies.
+func TestWhatIsKeptMayUseOldCopies(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "a", Type: strict, Region: true},
+			{Name: "f", Type: strict, From: []int{0}},
+			{Name: "b", Type: plain, From: []int{1}, Protect: true, Import: true},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: strict, Region: true},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "b", Type: plain, Region: true},
+		}}, ContinueOnError: true, Half: []string{"create b"}},
+	})
+}
+
+// With --refresh, what the program makes a dependent of a target is read as well.
+func TestNewDependentOfATargetIsRefreshed(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "e", Type: plain},
+			{Name: "a", Type: strict},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: strict, Key: 1},
+			{Name: "e", Type: plain, Key: 1, With: []int{0}},
+		}}, RefreshFirst: true, Lose: []string{"e"}, Targets: []string{"a"}, Dependents: true},
+	})
+}
+
+// A refresh reads what the program has something else in place of.
+func TestRefreshReadsWhatTheProgramReadsElsewhere(t *testing.T) {
+	managed := modelProgram{Resources: []modelResource{{Name: "a", Type: plain, Key: 2}}}
+	runScenario(t, scenario{
+		{Do: "up", Program: managed},
+		{Do: "refresh", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: plain, Read: "ext1"}}}, RunProgram: true, Drift: []string{"a"}},
+		{Do: "up", Program: managed},
+	})
+}

@@ -97,11 +97,11 @@ func (p *pending) read(u urn.URN) {
 	delete(p.unsure, u)
 }
 
-// findOut reads a resource that an earlier run was cut off with and that the program
-// registers, and returns how it is recorded then. One that is gone waits to be made again.
-// Only now is it known whether the resource is selected at all.
+// findOut reads a resource that needs it and that the program registers, and returns how it is
+// recorded then. One that is gone waits to be made again. Only now is it known whether the
+// resource is selected at all.
 func (d *deployment) findOut(ctx context.Context, old *state.Resource) (*state.Resource, error) {
-	if old == nil || !d.pending.isUnsure(old.URN) {
+	if old == nil || !d.needsRead(old) {
 		return old, nil
 	}
 	provider, err := d.providerOf(ctx, old)

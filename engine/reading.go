@@ -37,6 +37,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource, id string) ([]*step, error) {
 	if g.d.mode != updating {
 		if old != nil && old.ID != id {
+			g.leaveUnread(old)
 			old = nil
 		}
 		return g.describe(ctx, gl, old)

@@ -25,7 +25,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 		err = d.chosen.complain()
 	}
 	if err == nil {
-		err = d.readAll(ctx, func(res *state.Resource) bool { return !d.gen.registered(res.URN) })
+		err = d.readAll(ctx, func(res *state.Resource) bool { return !d.gen.registered(res.URN) || d.gen.isUnread(res.URN) })
 	}
 	return errors.Join(err, d.forgetGone(ctx))
 }
@@ -37,6 +37,20 @@ func (d *deployment) refreshAhead(ctx context.Context) error {
 		return d.RefreshFirst || res.RefreshBeforeUpdate
 	})
 	return errors.Join(err, d.forgetGone(ctx))
+}
+
+// leaveUnread notes a recorded resource that the program has something else in place of, so that
+// its registration does not read it.
+func (g *generator) leaveUnread(res *state.Resource) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unread[res.URN] = true
+}
+
+func (g *generator) isUnread(u urn.URN) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.unread[u]
 }
 
 // readAll reads the custom resources that the predicate picks, of those that are selected.
@@ -56,9 +70,29 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 			return fmt.Errorf("refresh %s: %w", res.URN, err)
 		}
 		chains = append(chains, []*step{{op: OpRefresh, old: res, provider: provider}})
+		d.gen.noteRead(res.URN)
 	}
 	d.exec.runAll(ctx, chains)
 	return errors.Join(errors.Join(d.exec.failed()[before:]...), ctx.Err())
+}
+
+// noteRead notes that a resource is read in this run.
+func (g *generator) noteRead(u urn.URN) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.read[u] = true
+}
+
+// needsRead reports whether a registered resource is to be read before it is changed: an earlier
+// run was cut off with it, or everything selected is read, and that it is selected follows from
+// the program alone.
+func (d *deployment) needsRead(old *state.Resource) bool {
+	if d.pending.isUnsure(old.URN) {
+		return true
+	}
+	d.gen.mu.Lock()
+	defer d.gen.mu.Unlock()
+	return d.RefreshFirst && d.chosen.narrow() && readable(old) && !d.gen.read[old.URN]
 }
 
 func (d *deployment) applyRefresh(ctx context.Context, s *step) error {

@@ -61,6 +61,9 @@ func (d *deployment) unknowns() bool { return d.dryRun || d.mode != updating }
 func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource) ([]*step, error) {
 	n := gl.state(gl.inputs)
 	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
+		if old != nil {
+			g.leaveUnread(old)
+		}
 		return g.plan(n), nil
 	}
 	g.wish(n)
