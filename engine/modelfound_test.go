@@ -224,7 +224,7 @@ func TestNewDependentOfATargetIsRefreshed(t *testing.T) {
 		}}},
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
 			{Name: "a", Type: strict, Key: 1},
-			{Name: "e", Type: plain, Key: 1, With: []int{0}},
+			{Name: "e", Type: plain, Key: 1, After: []int{0}},
 		}}, RefreshFirst: true, Lose: []string{"e"}, Targets: []string{"a"}, Dependents: true},
 	})
 }
