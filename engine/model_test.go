@@ -61,6 +61,8 @@ type model struct {
 	// shared are objects that were several resources at once, which may use each other by way of
 	// them, whatever goes first.
 	shared map[string]bool
+	// former are the names that resources had before others, by the later ones.
+	former map[string][]string
 
 	mu sync.Mutex
 	// disorder tells of deletions that came too early.
@@ -84,7 +86,7 @@ func runScenario(t testing.TB, s scenario) {
 		}
 	}
 	cloud.Regional = true
-	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), retained: make(map[string]bool), shared: make(map[string]bool)}
+	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), retained: make(map[string]bool), shared: make(map[string]bool), former: make(map[string][]string)}
 	m.MayFail = true // what is protected refuses
 	for _, id := range outside {
 		m.place(id, "", 0)
@@ -192,6 +194,9 @@ func (m *model) export() []string {
 func (m *model) prepare(a act) {
 	m.retains = make(map[string]bool)
 	for _, r := range a.Program.Resources {
+		if r.Alias != "" {
+			m.former[r.Name] = append(append(m.former[r.Name], r.Alias), m.former[r.Alias]...)
+		}
 		m.retains[r.Name] = r.Retain && a.Do == "destroy" && a.RunProgram
 		m.retains[r.Alias] = m.retains[r.Alias] || m.retains[r.Name]
 	}
@@ -407,7 +412,9 @@ func (m *model) known() func(id string) bool {
 	}
 	for _, op := range snapshot.Operations() {
 		if op.Type == state.OperationCreating {
-			creating[op.Resource.URN.Name()] = true
+			for _, name := range append(m.former[op.Resource.URN.Name()], op.Resource.URN.Name()) {
+				creating[name] = true
+			}
 			creating[m.Cloud.Types[op.Resource.Type].ID(op.Resource.Inputs)] = true
 		}
 	}

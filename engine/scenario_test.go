@@ -305,7 +305,23 @@ func drawProgram(t *rapid.T) modelProgram {
 		}
 		m.Resources = append(m.Resources, r)
 	}
+	m.takeNothingOfShared()
 	return m
+}
+
+// takeNothingOfShared leaves out what is taken from objects of several resources: what they are
+// made of depends on who came last.
+func (m modelProgram) takeNothingOfShared() {
+	owners := make(map[string]int)
+	for _, r := range m.Resources {
+		owners[r.Path]++
+	}
+	for i, r := range m.Resources {
+		m.Resources[i].From = slices.DeleteFunc(r.From, func(from int) bool {
+			path := m.Resources[from].Path
+			return path != "" && owners[path] > 1
+		})
+	}
 }
 
 func drawScenario(t *rapid.T) scenario {
