@@ -324,11 +324,15 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 	}
 	owners := make(map[string]string)
 	for _, res := range resources {
-		owners[res.ID] = res.URN.Name()
+		owners[res.ID] = res.URN.Name() + " in " + res.Parent.Name()
 	}
 	for _, r := range program.Resources {
-		m.shared[r.Path] = m.shared[r.Path] || owners[r.Path] != "" && owners[r.Path] != r.Name
-		owners[r.Path] = r.Name
+		owner := r.Name + " in proj-dev"
+		if r.Parent > 0 {
+			owner = r.Name + " in " + program.Resources[r.Parent-1].Name
+		}
+		m.shared[r.Path] = m.shared[r.Path] || owners[r.Path] != "" && owners[r.Path] != owner
+		owners[r.Path] = owner
 	}
 	orphans := make(map[string]bool) // a crash came between their creation and the record of it
 	for _, id := range m.Cloud.IDs() {
