@@ -12,6 +12,9 @@ type Instruction struct {
 	// local.tee, which the engine checks. Of br_table it is the number of labels, and of
 	// i32.const the number itself. Otherwise it has no meaning.
 	Index uint32
+	// Value is the number of i64.const, and the offset of an access to memory. Otherwise it
+	// has no meaning.
+	Value int64
 }
 
 // Code reads the code of a function that a [Module] holds, which was checked.
@@ -59,9 +62,9 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 	case immI32:
 		in.Index = uint32(r.signed(32))
 	case immI64:
-		r.signed(64)
+		in.Value = r.signed(64)
 	case immMemArg:
-		r.memArg()
+		in.Value = int64(r.memArg())
 	case immBlockType:
 		r.blockType(m)
 	case immTypeAndTable:
@@ -131,13 +134,13 @@ func (r *reader) prefixed(in *Instruction, first byte) byte {
 	return table[second]
 }
 
-// memArg reads alignment and offset.
-func (r *reader) memArg() {
+// memArg reads the alignment and returns the offset.
+func (r *reader) memArg() (offset uint32) {
 	const multiMemory = 1 << 6
 	if r.u32()&multiMemory != 0 {
 		r.refuse("more than one memory")
 	}
-	r.u32()
+	return r.u32()
 }
 
 func (r *reader) zero() {

@@ -1,0 +1,118 @@
+// Package entropy has a module of Go count what Go's runtime reads of the clock, and draws of
+// its random generator, for itself. Who knows all reads and all draws then knows whether the
+// program made any: whether what it has in memory depends on them.
+//
+// Go's runtime reads the clock as it starts, and whenever it collects garbage or looks at its
+// timers. It draws a number for each map, and for each loop over one. Programs cannot see what
+// it does with these, but for the order of a map, which Go leaves open. So a call is the
+// runtime's own if it calls a function that hands on the clock, or a number, and stands in a
+// function that keeps what it gets. Which functions these are, their names say: Go's linker
+// puts them into the data of each module, whether it has a name section or not.
+//
+// Counting errs on one side only. A call that is not recognized is not counted, and then the
+// numbers do not add up, as if the program had made it. That happens with a runtime that is not
+// known, and after a tool has moved code between functions. A module that lies about its names
+// deceives nobody but itself.
+package entropy
+
+import (
+	"strings"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// Version changes with what Of makes of a module, so that what was kept of an earlier one is
+// not taken for it.
+const Version = 1
+
+// Account says by what a module counts. Its globals are 0 at the start.
+type Account struct {
+	// Clock is the index of the global, of type i64, that counts the runtime's reads of the
+	// clock. Each is counted before it is made.
+	Clock int
+	// Random is the index of the global, of type i64, that counts the words that the runtime
+	// draws of its generator. Each call by which the program draws takes 1 from it.
+	Random int
+	// Watched is the index of a global of type i32. If it is not 0, such a call sets it to
+	// [Caught], and traps.
+	Watched int
+	// Words are the generators that the runtime has beside that one, for its own choices.
+	Words []Word
+}
+
+// Caught is the value of the global Watched after a call that draws.
+const Caught = 2
+
+// MostWords bounds the words of an account.
+const MostWords = 4
+
+// Word is a number that the runtime draws once, and goes on from.
+type Word struct {
+	// Offset is where it lies, counted from the end of the generator's seed, and Size its
+	// length, in bytes.
+	Offset, Size uint32
+}
+
+// clocks are the functions that hand on the clock, and generators those that hand on random
+// numbers. Other runtimes than Go's have none of these names.
+var (
+	clocks = set("runtime.nanotime", "runtime.nanotime1", "runtime.walltime", "runtime.walltime1", "runtime.cputicks",
+		"time.now", "time.runtimeNow", "time.runtimeNano", "internal/sync.runtime_nanotime")
+	generators = set("runtime.rand", "runtime.rand32", "runtime.randn", "internal/runtime/maps.rand",
+		"runtime.fastrand", "runtime.fastrandn", "runtime.fastrand64",
+		"runtime.cheaprand", "runtime.cheaprandn", "runtime.cheaprand64")
+)
+
+const (
+	// readsClock is the function that asks the host for the time, and takesWord the one that
+	// takes a word of the generator.
+	readsClock = "runtime.clock_time_get"
+	takesWord  = "runtime.rand"
+	// seedsAll is the function that gives the runtime its generators.
+	seedsAll = "runtime.mrandinit"
+)
+
+func set(names ...string) map[string]bool {
+	s := make(map[string]bool, len(names))
+	for _, name := range names {
+		s[name] = true
+	}
+	return s
+}
+
+// keepsTime reports whether what a function reads of the clock stays in it. Package time
+// keeps by what it compares monotonic times, and when timers are due.
+func keepsTime(function string) bool {
+	switch function {
+	case "time.init", "time.when", "time.Sleep", "time.NewTimer", "time.NewTicker", "time.AfterFunc",
+		"time.(*Timer).Reset", "time.(*Ticker).Reset":
+		return true
+	}
+	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "internal/sync.")
+}
+
+// keepsNumbers reports whether the numbers that a function draws stay in it: those by which
+// tables find their entries. Maps on the stack get theirs in any function, see [code.seedsMap].
+func keepsNumbers(function string) bool {
+	for _, prefix := range []string{"runtime.", "internal/runtime/maps.", "internal/sync.(*HashTrieMap[", "unique.newCanonMap["} {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Of returns a module that counts, and by what it does; nil where the module is not one that
+// Go's linker has written. The module must be valid.
+func Of(m *wasmfile.Module) (wasm []byte, account *Account) {
+	names := readNames(m)
+	if names == nil {
+		return nil, nil
+	}
+	s := newSurvey(m, names)
+	if len(s.sources) == 0 || len(m.Globals) == 0 {
+		return nil, nil
+	}
+	s.look()
+	return write(s)
+}

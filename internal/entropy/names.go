@@ -1,0 +1,125 @@
+package entropy
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// names are those of a module's functions, from the table by which Go's runtime finds the
+// function of an address (runtime.pcHeader). It is in the module's data, and nothing in it is
+// taken on trust.
+type names struct {
+	data []byte
+	// texts is where names begin, and functions where the table of functions does, each of
+	// whose entries leads from there to what is known of a function.
+	texts, functions uint64
+}
+
+// The table begins with a magic number, two zeros, the length of the smallest instruction, and
+// that of a pointer. The number of functions, of files, an address, and five offsets follow, of
+// which the first and the last are those of names and functions.
+var tableMagic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
+
+const (
+	tableCount     = 8
+	tableTexts     = 32
+	tableFunctions = 64
+	tableHeader    = 72
+
+	// entrySize is the length of an entry: where a function begins, and where in the table
+	// what is known of it does. There, its name is named behind the first number.
+	entrySize = 8
+	nameAt    = 4
+
+	// mostTables bounds the places that are looked at, and mostData how much data is.
+	mostTables = 4
+	mostData   = 64 << 20
+	// longestName bounds what is read of a name, in bytes. Those that matter are shorter.
+	longestName = 256
+)
+
+// readNames returns nil where there is no such table that has as many functions as the module
+// defines.
+func readNames(m *wasmfile.Module) *names {
+	tries := 0
+	for _, s := range m.Segments {
+		for at := 0; s.Known && tries < mostTables; at++ {
+			next := bytes.Index(s.Data[at:], tableMagic)
+			if next < 0 {
+				break
+			}
+			at += next
+			header := s.Data[at:]
+			if len(header) < tableCount+8 || binary.LittleEndian.Uint64(header[tableCount:]) != uint64(len(m.Bodies)) {
+				continue
+			}
+			tries++
+			if n := tableAt(dataFrom(m, uint64(s.Offset)+uint64(at))); n != nil {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// dataFrom returns the module's data from an address on.
+func dataFrom(m *wasmfile.Module, from uint64) []byte {
+	end := from
+	for _, s := range m.Segments {
+		if s.Known {
+			end = max(end, uint64(s.Offset)+uint64(len(s.Data)))
+		}
+	}
+	data := make([]byte, min(end-from, mostData))
+	for _, s := range m.Segments {
+		start, content := uint64(s.Offset), s.Data
+		if !s.Known || start+uint64(len(content)) <= from {
+			continue
+		}
+		if start < from {
+			start, content = from, content[from-start:]
+		}
+		if start-from < uint64(len(data)) {
+			copy(data[start-from:], content)
+		}
+	}
+	return data
+}
+
+func tableAt(data []byte) *names {
+	if len(data) < tableHeader {
+		return nil
+	}
+	n := &names{
+		data:  data,
+		texts: binary.LittleEndian.Uint64(data[tableTexts:]), functions: binary.LittleEndian.Uint64(data[tableFunctions:]),
+	}
+	if n.texts > uint64(len(data)) || n.functions > uint64(len(data)) {
+		return nil
+	}
+	return n
+}
+
+// of returns the name of the i-th function that the module defines, empty where it has none.
+func (n *names) of(i int) string {
+	known, ok := n.word(n.functions + uint64(i)*entrySize + 4)
+	if !ok {
+		return ""
+	}
+	name, ok := n.word(n.functions + uint64(known) + nameAt)
+	if !ok || n.texts+uint64(name) > uint64(len(n.data)) {
+		return ""
+	}
+	text := n.data[n.texts+uint64(name):]
+	text, _, _ = bytes.Cut(text[:min(len(text), longestName)], []byte{0})
+	return string(text)
+}
+
+func (n *names) word(at uint64) (uint32, bool) {
+	if at+4 > uint64(len(n.data)) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(n.data[at:]), true
+}

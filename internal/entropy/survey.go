@@ -1,0 +1,119 @@
+package entropy
+
+import (
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// survey finds the calls in a module that matter.
+type survey struct {
+	m     *wasmfile.Module
+	names *names
+	// sources are the functions that hand on the clock or random numbers, by their index.
+	sources map[uint32]*source
+	sites   []site
+	words   []Word
+}
+
+// source is a function that hands on the clock or random numbers.
+type source struct {
+	clock bool
+	// weight is how often a call of it reads the clock, or takes a word of the generator.
+	weight uint64
+}
+
+// site is a call of a source.
+type site struct {
+	// body is the function that it is in, of those that the module defines. callStart and
+	// callEnd are where it stands in the function's code.
+	body               int
+	callStart, callEnd int
+	source             uint32
+	// kept is set if the runtime calls for itself.
+	kept bool
+}
+
+// firstAddress is the address of the first function of a module, by which Go's code knows
+// it. Of each address, the lower bits are a place in the function.
+const (
+	firstAddress = 0x1000
+	addressShift = 16
+)
+
+func newSurvey(m *wasmfile.Module, names *names) *survey {
+	s := &survey{m: m, names: names, sources: make(map[uint32]*source)}
+	for i := range m.Bodies {
+		switch name := names.of(i); {
+		case clocks[name] || name == readsClock:
+			s.sources[uint32(m.ImportedFunctions+i)] = &source{clock: true}
+		case generators[name]:
+			s.sources[uint32(m.ImportedFunctions+i)] = &source{}
+		}
+	}
+	for function := range s.sources {
+		s.weigh(function, len(s.sources))
+	}
+	return s
+}
+
+// weigh finds the weight of a source, which calls others in turn, at most so many deep.
+func (s *survey) weigh(function uint32, depth int) uint64 {
+	of := s.sources[function]
+	body := int(function) - s.m.ImportedFunctions
+	if name := s.names.of(body); name == readsClock || name == takesWord {
+		of.weight = 1
+	}
+	if of.weight > 0 || depth == 0 {
+		return of.weight
+	}
+	weight := uint64(0)
+	code := s.m.Code(body)
+	var in wasmfile.Instruction
+	for code.Next(&in) {
+		if in.Op == wasmfile.OpCall && s.sources[in.Index] != nil {
+			weight += s.weigh(in.Index, depth-1)
+		}
+	}
+	of.weight = weight
+	return weight
+}
+
+// look finds the sites, and the runtime's further generators.
+func (s *survey) look() {
+	var c code
+	for body := range s.m.Bodies {
+		if !s.calls(body) {
+			continue
+		}
+		name := s.names.of(body)
+		inside := s.sources[uint32(s.m.ImportedFunctions+body)] != nil
+		c.read(s.m, body)
+		for at, in := range c {
+			if in.Op != wasmfile.OpCall || s.sources[in.Index] == nil {
+				continue
+			}
+			of := s.sources[in.Index]
+			address, known := c.returnAddress(at)
+			// Code that was moved to another function still has its own address.
+			own := known && address>>addressShift == int64(firstAddress+body)
+			if w, ok := c.word(at); ok && own && name == seedsAll && len(s.words) < MostWords {
+				s.words = append(s.words, w)
+			}
+			kept := own && (of.clock && keepsTime(name) || !of.clock && (keepsNumbers(name) || c.seedsMap(at)))
+			if !inside && (kept && of.weight > 0 || !kept && !of.clock) {
+				s.sites = append(s.sites, site{body, in.Start, in.End, in.Index, kept})
+			}
+		}
+	}
+}
+
+// calls reports whether a function calls a source.
+func (s *survey) calls(body int) bool {
+	code := s.m.Code(body)
+	var in wasmfile.Instruction
+	for code.Next(&in) {
+		if in.Op == wasmfile.OpCall && s.sources[in.Index] != nil {
+			return true
+		}
+	}
+	return false
+}
