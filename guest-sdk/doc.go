@@ -114,6 +114,23 @@
 // Fields of a component's inputs that are no Outs are for what decides which children
 // there are. They must be known, and must not be secret.
 //
+// # Instances
+//
+// The host calls a provider in several instances, each with a memory of its own: one for
+// each call that runs at the same time, and others after these have ended. What an instance
+// keeps in a variable, no other one sees.
+//
+// Instances may begin with an image of the memory after package variables and main, or after
+// Configure, and then do not run these. An image is taken only if they read neither the clock nor
+// random numbers, print nothing, and do not call the host, so that each instance has a generator,
+// a key, or a time of its own that it made there. Calls of the host, and output, are allowed in
+// Configure: what it learns of a file, a variable, or a service is for all instances of the
+// configuration. Go leaves the order of maps open, and it may be the same in all instances for a
+// loop that ran as they started.
+//
+// A provider without an image starts some milliseconds later in each instance. The command
+// husk provider inspect --ask says whether there is one, and if not, which function read what.
+//
 // # Building
 //
 // A provider is a WebAssembly module of standard Go:

@@ -14,11 +14,11 @@ import (
 func init() { bindings.RunMain() }
 
 // Serve serves the provider to the host that runs the module. It is called in main
-// and returns at once. A host may run main once and begin all instances with what it left
-// in memory, those of later processes among them, and so it may with what Configure left. The
-// functions of math/rand draw other numbers in each instance; a generator of the provider's own,
-// and what depends on the time, are to be made in the call that first needs them. Where
-// the provider is not well formed, see [New], the host is told so in answer to its first call.
+// and returns at once. If neither package variables nor main read the clock or random numbers, the
+// host may run them once, and begin all instances with what they left in memory, those of later
+// processes among them; otherwise each instance runs them. So it is with Configure, for the instances
+// of one configuration. The functions of math/rand draw other numbers in each instance. If the
+// provider is not well formed, see [New], the host is told so in answer to its first call.
 func Serve(p Provider) {
 	if !bindings.Called() {
 		print(usage(p))

@@ -1,5 +1,10 @@
 package host
 
+import (
+	"bytes"
+	"context"
+)
+
 // EndIdle ends all idle instances of a provider, as a host does that needs their memory.
 func (s *sandbox) EndIdle() {
 	for _, i := range s.instances.takeIdle() {
@@ -27,5 +32,19 @@ func (m *Module) HasBase() bool {
 	return m.images.base != nil
 }
 
-// FindGenerator answers where a memory has the generator that Go's runtime makes of its seed.
-func FindGenerator(memory []byte, seed [32]byte) uint32 { return findGenerator(memory, seed) }
+// FindGenerator returns where a memory has the generator that Go's runtime makes of its seed.
+func FindGenerator(memory []byte, seed [32]byte) uint32 {
+	at, _ := findGenerator(memory, seed)
+	return at
+}
+
+// MakeBase makes the base image once more, and returns the memory in it; nil if there is none.
+func (m *Module) MakeBase(ctx context.Context) (memory []byte) {
+	base, _ := m.makeBase(ctx)
+	if base == nil {
+		return nil
+	}
+	defer base.close()
+	_ = base.memory.View(func(view []byte) { memory = bytes.Clone(view) })
+	return memory
+}

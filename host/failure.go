@@ -55,6 +55,9 @@ func (i *instance) failure(r *running, err error) error {
 	if err == nil {
 		return nil
 	}
+	if s.donor != nil {
+		s.donor.failed(i, err)
+	}
 	if answered, ok := errors.AsType[*abi.Error](err); ok {
 		r.failure = FailureError
 		return s.answered(r.method, answered)

@@ -2,10 +2,11 @@ package host
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+
+	"github.com/husk-dev/husk/internal/entropy"
 )
 
 // Go's runtime takes a seed when it starts, and makes of it all random numbers but those of
@@ -22,6 +23,8 @@ type draws struct {
 	// where that is as much as Go's runtime takes.
 	taken uint64
 	first [seedSize]byte
+	// seed is what the generator was given as the instance began with an image.
+	seed [seedSize]byte
 }
 
 func (d *draws) Read(p []byte) (int, error) {
@@ -32,24 +35,25 @@ func (d *draws) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errDrawn is an instance that has made something of random bytes, which others that begin as
-// it was would have too: a key, or a generator that is not known.
-var errDrawn = errors.New("the instance has taken random bytes")
-
-// generator answers where the generator is in the memory of an instance, 0 where there is none.
-// It is an error if the instance has taken random bytes otherwise: an image would repeat them.
-func (i *instance) generator(memory []byte) (uint32, error) {
-	switch d := &i.draws; {
-	case i.begun() && d.taken == 0:
-		return i.from.generator, nil
+// generator returns where the generator of Go's runtime is in the memory of an instance, and how
+// many words the instance has drawn of it. It is an error if the instance has taken random bytes
+// otherwise, or the generator is not found.
+func (i *instance) generator(memory []byte) (at uint32, drawn uint64, err error) {
+	d := &i.draws
+	switch {
+	case d.taken == 0 && i.begun() && i.from.generator > 0:
+		at = i.from.generator
+		if used, known := stateAt(memory, at).position(d.seed); known {
+			return at, used - blockWords, nil // as reseed left the first block out
+		}
 	case d.taken == 0:
-		return 0, nil
-	case !i.begun() && d.taken == 1:
-		if at := findGenerator(memory, d.first); at > 0 {
-			return at, nil
+		return 0, 0, nil
+	case d.taken == 1 && !i.begun():
+		if at, drawn = findGenerator(memory, d.first); at > 0 {
+			return at, drawn, nil
 		}
 	}
-	return 0, errDrawn
+	return 0, 0, &impureError{what: takesRandom}
 }
 
 // The generator is a State of Go's internal/chacha8rand, which is ChaCha8 as math/rand/v2 has
@@ -74,21 +78,21 @@ const (
 	// generator: 4 in Go 1.26, the keys of its hashes.
 	mostBefore = 8
 	// mostSeeds bounds the seeds that the generator went through until the image is taken, each
-	// of which makes 124 numbers. A provider draws 10 to 30, and 12,000 if it makes large maps
-	// when it starts.
-	mostSeeds = 512
+	// of which makes 124 numbers, in a microsecond. A provider draws 10 to 30, and thousands if
+	// it makes many maps when it starts.
+	mostSeeds = 1 << 14
 	// mostLike bounds what looks like a generator, and is not. In Go's memory there are a few;
 	// a module may fill all of its memory with them.
 	mostLike = 10_000
 )
 
-// findGenerator answers the address of the generator's seed, 0 where it is not there. The
-// runtime begins with a generator of its seed, draws one for this one, and then another for
-// the first, which is not used any more.
-func findGenerator(memory []byte, runtimeSeed [seedSize]byte) uint32 {
+// findGenerator returns the address of the generator's seed, 0 if it is not there, and how many
+// words were drawn. The runtime begins with a generator of its seed, draws one for this one, and
+// then another for the first, which is not used any more.
+func findGenerator(memory []byte, runtimeSeed [seedSize]byte) (at uint32, drawn uint64) {
 	found := generators(memory)
 	if len(found) == 0 {
-		return 0
+		return 0, 0
 	}
 	var seeds [mostBefore][seedSize]byte
 	for before := range seeds {
@@ -98,15 +102,48 @@ func findGenerator(memory []byte, runtimeSeed [seedSize]byte) uint32 {
 			binary.LittleEndian.PutUint64(seeds[before][n:], first.Uint64())
 		}
 	}
-	for range mostSeeds {
+	for gone := range uint64(mostSeeds) {
 		for n := range seeds {
 			if at, ok := found[seeds[n]]; ok {
-				return at
+				return at, gone*seedWords + stateAt(memory, at).used()
 			}
 			seeds[n] = nextSeed(seeds[n])
 		}
 	}
-	return 0
+	return 0, 0
+}
+
+// generatorState is a state of ChaCha8 from its seed on.
+type generatorState []byte
+
+func stateAt(memory []byte, seed uint32) generatorState {
+	if uint64(seed)+seedSize+countsSize > uint64(len(memory)) {
+		return nil
+	}
+	return memory[seed:][:seedSize+countsSize]
+}
+
+// used is how many words of its seed were used.
+func (s generatorState) used() uint64 {
+	if s == nil {
+		return 0
+	}
+	counts := s[seedSize:]
+	return uint64(binary.LittleEndian.Uint32(counts[8:])/blockStep*blockWords) + uint64(binary.LittleEndian.Uint32(counts))
+}
+
+// position is how many words were used since the generator got a seed.
+func (s generatorState) position(seed [seedSize]byte) (words uint64, known bool) {
+	if s == nil {
+		return 0, false
+	}
+	for gone := range uint64(mostSeeds) {
+		if seed == [seedSize]byte(s) {
+			return gone*seedWords + s.used(), true
+		}
+		seed = nextSeed(seed)
+	}
+	return 0, false
 }
 
 // generators answers where a memory has states of ChaCha8 that were used, by their seeds.
@@ -150,20 +187,29 @@ func nextSeed(seed [seedSize]byte) [seedSize]byte {
 	return [seedSize]byte(state[len(state)-seedSize:])
 }
 
-// reseed gives the generator of an instance that has begun with an image a seed of its own,
-// from which it makes new words before it gives any.
+// reseed gives the generators of an instance that has begun with an image states of their own.
+// The one that was found makes new words before it gives any.
 func (i *instance) reseed() error {
 	if i.from.generator == 0 {
 		return nil
 	}
-	var state [seedSize + countsSize]byte
-	if _, err := io.ReadFull(i.sandbox.module.host.random, state[:seedSize]); err != nil {
+	words := i.sandbox.module.images.account.Words
+	var drawn [seedSize + entropy.MostWords*8]byte
+	if _, err := io.ReadFull(i.sandbox.module.host.random, drawn[:seedSize+len(words)*8]); err != nil {
 		return fmt.Errorf("drawing a seed for the instance: %w", err)
 	}
-	binary.LittleEndian.PutUint32(state[seedSize:], blockWords)
-	binary.LittleEndian.PutUint32(state[seedSize+4:], blockWords)
-	if !i.module.Memory().Write(i.from.generator, state[:]) {
+	state := append(make([]byte, 0, seedSize+countsSize), drawn[:seedSize]...)
+	for _, count := range []uint32{blockWords, blockWords, 0} {
+		state = binary.LittleEndian.AppendUint32(state, count)
+	}
+	written := i.module.Memory().Write(i.from.generator, state)
+	for n, w := range words {
+		number := drawn[seedSize+n*8:][:w.Size]
+		written = written && i.module.Memory().Write(i.from.generator+seedSize+w.Offset, number)
+	}
+	if !written {
 		return fmt.Errorf("the image has its random generator at %d, which is outside of its memory", i.from.generator)
 	}
+	i.draws.seed = [seedSize]byte(drawn[:])
 	return nil
 }

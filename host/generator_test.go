@@ -49,7 +49,7 @@ func TestInstancesDrawNumbersOfTheirOwn(t *testing.T) {
 		m, err := h.LoadBytes(t.Context(), wasm)
 		require.NoError(t, err)
 		for _, grants := range []host.Grants{{}, {Env: []string{"HUSK_TEST_VARIABLE"}}} {
-			for _, greeting := range []string{"hello", "draw much"} {
+			for _, greeting := range []string{"hello", "make many maps"} {
 				logged := &records{}
 				p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "probe", Logger: logged.logger(), Grants: grants})
 				require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
@@ -28,6 +29,9 @@ type snapshot struct {
 	arena canon.KnownArena
 	// elapsed is the monotonic clock of the instance. It must not run backwards.
 	elapsed time.Duration
+	// clock is that of the instance, which goes on for those that begin with the image; nil
+	// where it begins again for each of them.
+	clock Clock
 	// blank is the module before it has run.
 	blank bool
 	// base is the module's base image that this one is, or was derived from; nil where
@@ -48,12 +52,17 @@ type images struct {
 	globals []string
 	frozen  bool
 
+	// account says by what the module counts what its runtime reads for itself; nil if it does
+	// not count.
+	account *entropy.Account
+
 	// making is held while the base image is made, or read where it is kept. There may be
 	// none.
 	making   sync.Mutex
 	kept     func() (*snapshot, error)
 	made     bool
 	base     *snapshot
+	about    BaseImage
 	greeting greeting
 
 	// remade are the images of a module that was made again, as its code was not there any
@@ -62,11 +71,11 @@ type images struct {
 }
 
 // newImages makes those of a module that may leave the layout of its memory to its host.
-func newImages(module *wasmfile.Module) *images {
+func newImages(module *wasmfile.Module, account *entropy.Account) *images {
 	if !meter.Detachable(module) {
 		return &images{}
 	}
-	m := &images{layOut: func() (*image.Image, error) {
+	m := &images{account: account, layOut: func() (*image.Image, error) {
 		return image.Make(uint64(module.Memories[0].Min)*wasmPage, func(memory []byte) error {
 			meter.Lay(module, memory)
 			return nil
@@ -131,11 +140,18 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 		}
 		m.made = true
 	}
-	if !m.made {
-		m.base = s.module.makeBase(ctx)
-		m.made = m.base != nil || ctx.Err() == nil
-	}
+	s.module.ensureBase(ctx)
 	return m.base
+}
+
+// ensureBase makes the base image unless that was tried before. The caller holds making.
+func (m *Module) ensureBase(ctx context.Context) {
+	i := m.images
+	if i.made {
+		return
+	}
+	i.base, i.about = m.makeBase(ctx)
+	i.made = i.base != nil || ctx.Err() == nil
 }
 
 // prepareExport is an export by which a module does ahead of any call what it would else do
@@ -146,55 +162,55 @@ const prepareExport = "wizer-initialize"
 // that does more in that than to look around gets an image of its start only; one whose
 // start fails, or does more, has none: each instance starts itself, and tells what goes
 // wrong.
-func (m *Module) makeBase(ctx context.Context) *snapshot {
+func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage) {
 	fresh, err := m.images.fresh()
 	if err != nil {
-		return nil
+		return nil, about
 	}
-	var base *snapshot
 	if slices.Contains(m.Exports, prepareExport) {
-		base = m.donated(ctx, fresh, func(i *instance) error {
+		base, err = m.donated(ctx, fresh, func(i *instance) error {
 			return i.run(ctx, methodStart, func(context.Context) error { return i.callOptional(prepareExport) })
 		})
+		about.Prepared = err == nil
 	}
 	if base == nil {
-		base = m.donated(ctx, fresh, func(*instance) error { return nil })
+		unprepared := err
+		if base, err = m.donated(ctx, fresh, func(*instance) error { return nil }); err == nil {
+			err = unprepared
+		}
 	}
+	about.Made, about.Reason = base != nil, reasonOf(err)
 	if base != nil {
 		base.base = base
 	}
-	return base
+	return base, about
 }
 
 // donated is the image of an instance that was granted nothing, began with another image, and
-// was prepared; nil where that failed or had an effect.
-func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*instance) error) *snapshot {
-	var donor sandbox
-	if err := donor.init(ctx, m, m.World, m.World.String(), Grants{}, nil, 1); err != nil {
-		return nil
+// was prepared. The error says what of that failed, or had an effect.
+func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*instance) error) (*snapshot, error) {
+	var s sandbox
+	if err := s.init(ctx, m, m.World, m.World.String(), Grants{}, nil, 1); err != nil {
+		return nil, err
 	}
-	defer donor.release()
-	donor.donates = true
+	defer s.release()
+	d := &donor{}
+	s.limited, s.donor = true, d
 	// What it takes is the module's, and ends soon.
-	donor.audit, donor.counters.whole, donor.budget = nil, nil, nil
-	var printed bool
-	donor.logger = slog.New(tellTale{&printed})
-	i, err := donor.startFrom(ctx, from)
+	s.audit, s.counters.whole, s.budget = nil, nil, nil
+	s.logger = slog.New(tellTale{&d.printed})
+	i, err := s.startFrom(ctx, from)
 	if err != nil {
-		return nil
+		return nil, d.reason(err)
 	}
 	defer i.close()
-	if err := prepare(i); err != nil || printed || i.hostCalls > 0 {
-		return nil
+	if err := prepare(i); err != nil || d.printed || i.hostCalls > 0 {
+		return nil, d.reason(err)
 	}
 	if from != nil && from.blank {
 		from = nil
 	}
-	made, err := i.snapshot(from)
-	if err != nil {
-		return nil // it is only slower without
-	}
-	return made
+	return i.snapshot(from)
 }
 
 // An instance that makes the base image may take this long, and use that much fuel. Go
@@ -220,6 +236,10 @@ type configured struct {
 	// image is of an instance of this generation after so many steps.
 	generation, applied int
 	image               *snapshot
+	// refused is set for a generation whose setup no image can be taken of, and refusedIn is
+	// that generation.
+	refused   bool
+	refusedIn int
 }
 
 // find answers an image for a state of the setup, which has so many of its steps.
@@ -233,20 +253,25 @@ func (c *configured) find(state setupState) (*snapshot, int) {
 }
 
 // keep takes an image of an instance that repeated the setup, for those after it. The
-// first instance of a configuration is not asked, since most need only that one.
-func (c *configured) keep(i *instance) {
+// first instance of a configuration is not asked, since most need only that one. The error says
+// why there can be none; then each instance repeats the setup, and nothing is tried again.
+func (c *configured) keep(i *instance) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.image != nil && c.generation == i.generation && c.applied >= i.applied
-	if c.closed || known || i.generation < c.generation {
-		return
+	if c.closed || known || i.generation < c.generation || c.refused && c.refusedIn == i.generation {
+		return nil
 	}
 	taken, err := i.snapshot(i.from)
 	if err != nil {
-		return // it is only slower without
+		c.refused, c.refusedIn = true, i.generation
+		return err
 	}
+	// What the setup has begun, such as a timer, has begun for all instances at once.
+	taken.clock = i.clock
 	c.drop()
 	c.image, c.generation, c.applied = taken, i.generation, i.applied
+	return nil
 }
 
 // drop frees the image, which instances are not using any more once they have begun.
@@ -266,15 +291,15 @@ func (c *configured) close() {
 
 // snapshot takes an image of an instance that serves no call, as a whole, or what is
 // different from the one that it began with. It fails where the instance has state elsewhere,
-// or random bytes that no other one must have.
+// or where what it has may depend on the clock or on random numbers.
 func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	m := i.sandbox.module.images
 	size := i.module.Memory().Size()
 	memory, ok := i.module.Memory().Read(0, size)
 	if !ok || !m.frozen || len(i.tcp.open) > 0 || !i.system.Unchanged() {
-		return nil, errNotReady
+		return nil, errElsewhere
 	}
-	generator, err := i.generator(memory)
+	generator, err := i.prove(memory)
 	if err != nil {
 		return nil, err
 	}
@@ -282,6 +307,7 @@ func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	for _, name := range m.globals {
 		s.globals = append(s.globals, i.module.ExportedGlobal(name).Get())
 	}
+	i.forgetCounts(s.globals)
 	if from != nil {
 		s.base = from.base
 		s.memory, err = from.memory.Derive(memory)
@@ -310,17 +336,25 @@ func (i *instance) instantiate(ctx context.Context, from *snapshot) error {
 	}
 	i.bare, i.memory, i.module = b, b.memory, b.module
 	i.tank.Connect(i.module)
-	if from == nil {
-		return nil
+	if from != nil {
+		if err := i.goOn(from); err != nil {
+			return err
+		}
 	}
-	missing := (from.memory.Size() - uint64(b.module.Memory().Size())) / wasmPage
-	if _, ok := b.module.Memory().Grow(uint32(missing)); !ok {
+	i.watch()
+	return nil
+}
+
+// goOn has the instance go on where the image was taken.
+func (i *instance) goOn(from *snapshot) error {
+	missing := (from.memory.Size() - uint64(i.module.Memory().Size())) / wasmPage
+	if _, ok := i.module.Memory().Grow(uint32(missing)); !ok {
 		return fmt.Errorf("the image needs %d bytes of memory, which is more than there may be", from.memory.Size())
 	}
 	if from.blank {
 		return nil
 	}
-	b.set(m.images, from.globals)
+	i.bare.set(i.sandbox.module.images, from.globals)
 	return i.reseed()
 }
 
@@ -335,8 +369,11 @@ func (s shifted) Elapsed() time.Duration { return s.Clock.Elapsed() + s.by }
 // clockFrom is the clock of an instance that begins with the image.
 func (s *sandbox) clockFrom(from *snapshot) Clock {
 	clock := s.module.host.config.clock
-	if from == nil || from.blank {
+	switch {
+	case from == nil || from.blank:
 		return clock
+	case from.clock != nil:
+		return from.clock
 	}
 	return shifted{clock, from.elapsed - clock.Elapsed()}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/reloop"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -38,8 +39,11 @@ type record struct {
 	// the module's data.
 	Globals          []string
 	Frozen, Detached bool
-	// Base is nil where there is no base image.
-	Base *recordedBase
+	// Base is nil where there is no base image. About tells why, and Account is that of
+	// [images].
+	Base    *recordedBase
+	About   BaseImage
+	Account *entropy.Account
 	// Code names the machine code in the cache, and PartCode that of the module's part, empty
 	// where there is none. It is for Target.
 	Code, PartCode, Target string
@@ -53,7 +57,7 @@ type recordedBase struct {
 
 const (
 	// recordVersion changes with what is recorded, and with what admission looks at.
-	recordVersion = 6
+	recordVersion = 7
 	// codeSection is the custom section of a hollow module that tells its code's hash.
 	codeSection = meter.Module + "/code"
 
@@ -66,7 +70,7 @@ const (
 
 // recordName names the files for a module. It tells all that they depend on.
 func (h *Host) recordName(digest string) string {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %s/%s %d %d %+v", recordVersion, meter.Version, reloop.Version, digest,
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %d %s %s/%s %d %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.memoryPages(), h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
 }
@@ -144,7 +148,8 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 		return nil, errNotCached
 	}
 	m := h.newModule(r.Info)
-	m.images = &images{globals: r.Globals, frozen: r.Frozen}
+	m.images = &images{globals: r.Globals, frozen: r.Frozen, account: r.Account, about: r.About}
+	m.images.made = r.Base == nil && r.About.Reason != ""
 	if r.Detached {
 		m.images.layOut = func() (*image.Image, error) { return h.readWhole(from, name, dataSuffix) }
 	}
@@ -235,21 +240,24 @@ func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module,
 // the module is compiled again the next time.
 func (h *Host) record(ctx context.Context, m *Module, hollow []byte, whole *layout, rehearsal *rehearsal) {
 	if m.images.frozen {
-		m.images.base, m.images.made = m.makeBase(h.stopped), true
+		m.images.base, m.images.about = m.makeBase(h.stopped)
+		m.images.made = true
 	}
 	name := h.recordName(m.Digest)
 	fresh, err := m.images.fresh()
-	r := record{Info: m.Info, Globals: m.images.globals, Frozen: m.images.frozen, Code: filepath.Base(h.cache.entry(hollow)), Target: h.cache.target}
+	r := record{Info: m.Info, Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account, Code: filepath.Base(h.cache.entry(hollow)), Target: h.cache.target}
 	err = errors.Join(err, h.cache.write(name+hollowSuffix, hollow))
 	if fresh != nil {
 		r.Detached = true
 		err = errors.Join(err, h.writeImage(name+dataSuffix, fresh.memory))
 	}
+	if rehearsal != nil {
+		r.Name, r.Version = rehearsal.name, rehearsal.version
+	}
 	if base := m.images.base; base != nil {
 		r.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
 		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
 		if rehearsal != nil {
-			r.Name, r.Version = rehearsal.name, rehearsal.version
 			if part := h.keepPart(ctx, whole, rehearsal); part != nil && h.cache.write(name+partSuffix, part) == nil {
 				r.PartCode = filepath.Base(h.cache.entry(part))
 			}

@@ -18,19 +18,21 @@ import (
 type instance struct {
 	sandbox *sandbox
 	// from is the image that it began with, nil where wazero lays out its memory.
-	from    *snapshot
-	memory  *guestMemory
-	clock   Clock
-	draws   draws
-	bare    *bare // nil until there is one
-	module  api.Module
-	exports []export // those of the bare, once the instance can be called
-	guest   *canon.Guest
-	system  *wasi.System
-	output  output
-	tank    meter.Tank
-	traffic traffic
-	tcp     *guestTCP
+	from   *snapshot
+	memory *guestMemory
+	clock  Clock
+	draws  draws
+	// clockReads is how often it has read the clock.
+	clockReads uint64
+	bare       *bare // nil until there is one
+	module     api.Module
+	exports    []export // those of the bare, once the instance can be called
+	guest      *canon.Guest
+	system     *wasi.System
+	output     output
+	tank       meter.Tank
+	traffic    traffic
+	tcp        *guestTCP
 	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
 	listed    int
 	hostCalls uint64
@@ -54,7 +56,9 @@ type instance struct {
 
 // start makes an instance, from the module's base image where there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
-	if base := s.baseImage(ctx); base != nil {
+	base := s.baseImage(ctx)
+	s.sayWhy(ctx)
+	if base != nil {
 		return s.startFrom(ctx, base)
 	}
 	fresh, err := s.module.images.fresh()
@@ -93,8 +97,8 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Clock: i.clock, Random: &i.draws, OpenFiles: config.most.openFiles,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.hostCall() },
-		RandomTaken: func(bytes uint64) { i.call.randomBytes(bytes) },
-		Used:        i.fileUses(),
+		RandomTaken: i.takesRandom, ClockRead: i.readsClock,
+		Used: i.fileUses(),
 	})
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
 	if from != nil {
@@ -255,7 +259,7 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	s := i.sandbox
 	config := &s.module.host.config
 	limits, grace := config.limitsOf(method), config.grace
-	if s.donates {
+	if s.limited {
 		limits.timeout, limits.fuel, grace = min(limits.timeout, donorTime), min(limits.fuel, donorFuel), 0
 	}
 	r := begin(ctx, method, limits, grace)

@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
@@ -213,6 +214,7 @@ func (h *Host) build(from source) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	decoded, account := h.counting(decoded)
 	metered, err := h.meter(decoded)
 	if err != nil {
 		return nil, err
@@ -222,7 +224,7 @@ func (h *Host) build(from source) (*Module, error) {
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
 	m := h.newModule(info)
-	m.images = newImages(decoded)
+	m.images = newImages(decoded, account)
 	switch err = h.install(ctx, m, decoded, metered); {
 	case err == nil:
 		return m, nil
@@ -230,6 +232,24 @@ func (h *Host) build(from source) (*Module, error) {
 		return nil, context.Cause(ctx)
 	}
 	return nil, fmt.Errorf("the module is invalid: %w", err)
+}
+
+// counting returns a module that counts what its runtime reads for itself, and by what; the same
+// one if it cannot, or if that would make no difference as there can be no image of it.
+func (h *Host) counting(decoded *wasmfile.Module) (*wasmfile.Module, *entropy.Account) {
+	if _, frozen := meter.Frozen(decoded); !frozen {
+		return decoded, nil
+	}
+	wasm, account := entropy.Of(decoded)
+	if account == nil {
+		return decoded, nil
+	}
+	// It may have more than a module may have.
+	counts, err := wasmfile.Read(wasm, wasmfile.Limits(h.config.moduleLimits))
+	if err != nil {
+		return decoded, nil
+	}
+	return counts, account
 }
 
 func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"golang.org/x/sys/cpu"
 
+	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/reloop"
 )
@@ -123,7 +124,7 @@ func (h *Host) needs() map[string]string {
 		"platform":             runtime.GOOS + "/" + runtime.GOARCH,
 		"processor":            processor(),
 		"wazero version":       wazeroVersion(),
-		"metering version":     fmt.Sprint(meter.Version, ".", reloop.Version),
+		"metering version":     fmt.Sprint(meter.Version, ".", reloop.Version, ".", entropy.Version),
 		"format version":       fmt.Sprint(recordVersion),
 		"limit on memory":      fmt.Sprint(uint64(h.config.memoryPages())*wasmPage, " bytes"),
 		"limit on table sizes": fmt.Sprint(h.config.most.tableElements),

@@ -70,14 +70,15 @@ func (h *Host) rehearse(ctx context.Context, m *Module, decoded *wasmfile.Module
 		return nil // which the compiler will say, too
 	}
 	r.module = r.host.newModule(m.Info)
-	r.module.code, r.module.images = compiledTo(compiled), newImages(decoded)
+	r.module.code, r.module.images = compiledTo(compiled), newImages(decoded, m.images.account)
 	defer r.module.images.close()
 	ctx, cancel := context.WithTimeout(ctx, longestRehearsal)
 	defer cancel()
-	if r.module.images.base, r.module.images.made = r.module.makeBase(ctx), true; r.module.images.base == nil {
-		return nil
+	images := r.module.images
+	if images.base, images.about = r.module.makeBase(ctx); images.base != nil {
+		r.forget() // instances begin with the image
 	}
-	r.forget() // instances begin with the image
+	images.made = true
 	if r.perform(ctx) != nil {
 		return nil
 	}
@@ -177,7 +178,7 @@ func (r *rehearsal) introduced(ctx context.Context) (p *Provider, shaken abi.Han
 	if p, err = r.module.NewProvider(ctx, ProviderOptions{Instances: 1, Lenient: true, AskGuest: true}); err != nil {
 		return nil, shaken, err
 	}
-	p.donates = true
+	p.limited = true
 	shaken, err = p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.FeaturesSecrets |
 		abi.FeaturesResourceReferences | abi.FeaturesOutputs | abi.FeaturesAutonaming | abi.FeaturesPreview})
 	if err != nil {

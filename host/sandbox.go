@@ -37,8 +37,13 @@ type sandbox struct {
 	identity  atomic.Pointer[identity]
 	instances *pool
 	setup     setup
-	// donates is set where an instance starts only to make the base image.
-	donates bool
+	// limited is set if instances start only to make an image, or to rehearse.
+	limited bool
+	// donor is nil unless an instance starts to make an image.
+	donor *donor
+	// toldWhy is done once it was told why instances start by themselves, and toldWhySetUp once
+	// it was told why they repeat the setup.
+	toldWhy, toldWhySetUp sync.Once
 	// configured is the image of the sandbox as it is set up.
 	configured configured
 
@@ -279,7 +284,9 @@ func (s *sandbox) setUp(ctx context.Context, method string, i *instance, state s
 		repeats = repeats || !first
 	}
 	if fresh && repeats && i.usable() {
-		s.configured.keep(i)
+		if err := s.configured.keep(i); err != nil {
+			s.sayWhySetUp(ctx, err)
+		}
 	}
 	return i, nil
 }

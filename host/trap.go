@@ -108,7 +108,7 @@ const (
 // plumbing begins the names of functions that say nothing about what went wrong: those
 // of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
 var plumbing = []string{
-	"runtime.", "wasm_", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"runtime.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
 	"github.com/husk-dev/husk/guest-sdk", "github.com/husk-dev/husk/abi/",
 	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
 }
@@ -151,13 +151,17 @@ var frameSyntax = regexp.MustCompile(`^\.?(.+?)\([a-z0-9, ]*\)(?: [a-z0-9(), ]+)
 
 // wasmFrames reads a stack trace of wazero.
 func wasmFrames(stack string) []string {
-	var t trace
+	t := wasmTrace(stack)
+	return t.frames()
+}
+
+func wasmTrace(stack string) (t trace) {
 	for line := range strings.SplitSeq(stack, "\n") {
 		if m := frameSyntax.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			t.add(m[1], "")
 		}
 	}
-	return t.frames()
+	return t
 }
 
 // crashReason is what a Go program says before the stacks of its goroutines.

@@ -47,6 +47,13 @@ const (
 // clockResolution is what guests are told, in nanoseconds.
 const clockResolution = 1
 
+// tellsTime is called before the guest learns of the clock.
+func (c *call) tellsTime() {
+	if read := c.sys.config.ClockRead; read != nil {
+		read()
+	}
+}
+
 func (c *call) clock(id uint32) (nanoseconds uint64, errno Errno) {
 	switch id {
 	case clockRealtime:
@@ -67,6 +74,7 @@ func clockFunctions() []function {
 			return c.mem.putU64(c.u32(1), clockResolution)
 		}},
 		{"clock_time_get", "iIi", func(c *call) Errno {
+			c.tellsTime()
 			now, errno := c.clock(c.u32(0))
 			if errno != success {
 				return errno
@@ -173,6 +181,7 @@ func (c *call) remaining(timer []byte) (time.Duration, Errno) {
 	}
 	timeout := binary.LittleEndian.Uint64(timer[8:])
 	if binary.LittleEndian.Uint16(timer[24:])&absoluteTime != 0 {
+		c.tellsTime() // whether that time has come
 		if timeout <= now {
 			return 0, success
 		}

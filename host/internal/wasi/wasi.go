@@ -53,6 +53,8 @@ type Config struct {
 	// many random bytes. They may end the guest by a panic with an error.
 	Called      func()
 	RandomTaken func(bytes uint64)
+	// ClockRead is called before a guest learns what time it is, and may end it in the same way.
+	ClockRead func()
 	// Used is called for each use of a file by its path, and told what was done to which,
 	// and whether the grants did not allow it; nil where nobody wants to know. What of
 	// the text is the guest's is not escaped.
@@ -64,6 +66,8 @@ type Config struct {
 type System struct {
 	config  Config
 	handles handles
+	// changed is set once the guest may have changed files.
+	changed bool
 }
 
 // New makes the system of a fresh instance.
@@ -160,8 +164,8 @@ func (f function) results() []api.ValueType {
 
 // functions is the whole of preview 1. `i` is an i32, `I` an i64.
 func functions() []function {
-	return slices.Concat(processFunctions(), clockFunctions(), handleFunctions(), fileFunctions(),
-		directoryFunctions(), audited(pathFunctions()), socketFunctions())
+	return dated(slices.Concat(processFunctions(), clockFunctions(), handleFunctions(), fileFunctions(),
+		directoryFunctions(), audited(pathFunctions()), socketFunctions()))
 }
 
 // Signature tells the core type of a function of the interface.

@@ -31,6 +31,7 @@ var (
 	greeting string
 	served   int
 	kept     *os.File
+	madeMap  map[int]int
 	// name is drawn when it is first asked for, since an instance may begin as another one was.
 	name = sync.OnceValue(instanceName)
 )
@@ -222,9 +223,9 @@ func main() {
 			}
 			greeting = c.Greeting
 			switch greeting {
-			case "draw much":
-				for range 10_000 {
-					randv2.Uint64()
+			case "make many maps":
+				for n := range 10_000 {
+					madeMap = map[int]int{n: n} // for each of which Go's runtime draws
 				}
 			case "draw a key":
 				instanceName()

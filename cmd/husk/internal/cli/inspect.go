@@ -32,11 +32,38 @@ type inspection struct {
 	Policies []engine.PolicyInfo `json:"policies,omitempty"`
 	// Requests are the capabilities that the module asks for.
 	Requests []host.CapabilityRequest `json:"requests,omitempty"`
-	Contents moduleContents           `json:"contents"`
-	Imports  []string                 `json:"imports"`
-	Exports  []string                 `json:"exports"`
+	// Image is nil unless the module was run.
+	Image    *baseImage     `json:"image,omitempty"`
+	Contents moduleContents `json:"contents"`
+	Imports  []string       `json:"imports"`
+	Exports  []string       `json:"exports"`
 	// Refused are the reasons why the module may not run, none if it may.
 	Refused []string `json:"refused,omitempty"`
+}
+
+// baseImage tells about the image with which instances begin.
+type baseImage struct {
+	Made     bool   `json:"made"`
+	Prepared bool   `json:"prepared"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+func (i *baseImage) String() string {
+	var text string
+	switch {
+	case i == nil:
+		return "--ask runs it to learn whether instances begin with an image of their start"
+	case i.Made && i.Reason == "":
+		return "instances begin with an image of their start"
+	case i.Made:
+		text = "instances begin with an image of their start, and prepare themselves"
+	default:
+		text = "none: instances start by themselves"
+	}
+	if i.Reason != "" {
+		text += ", since " + i.Reason
+	}
+	return text
 }
 
 // moduleContents is what a module is made of.
@@ -92,7 +119,8 @@ func (a *app) providerInspect() *cobra.Command {
 		Use: "inspect FILE", Short: "Show what a module is, and what it could ask of the host", Args: arguments(1, 1),
 		Long: "Show what a provider or policy pack is made of, what it asks of the host, and all reasons for which the\n" +
 			"host would refuse it, if there are any. A module in a file is read, and not run. With --ask, and where\n" +
-			"it is built of source first, it is also asked who it is, in a sandbox without any rights.",
+			"it is built of source first, it is also asked who it is, in a sandbox without any rights, and whether\n" +
+			"its instances begin with an image of their start, or why not.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if shown, err := a.inspectFile(args[0], ask); shown || err != nil {
 				return err
@@ -111,6 +139,11 @@ func (a *app) providerInspect() *cobra.Command {
 				for _, r := range m.Rules {
 					shown.Policies = append(shown.Policies, engine.PolicyInfo{Name: r.Name, Level: r.Level.String(), Description: r.Description})
 				}
+				image, err := m.BaseImage(cmd.Context())
+				if err != nil {
+					return err
+				}
+				shown.Image = (*baseImage)(&image)
 				return a.writeInspection(shown)
 			})
 		},
@@ -195,6 +228,9 @@ func (a *app) writeInspection(i inspection) error {
 	row("manifest", manifest)
 	row("digest", i.Digest)
 	row("size", megabytes(i.Size))
+	if i.Kind != "" {
+		row("image", i.Image.String())
+	}
 	row("memory", fmt.Sprintf("%s at the start, at most %s", megabytes(int(i.Memory)), megabytes(int(i.MemoryLimit))))
 	c := i.Contents
 	var sections []string

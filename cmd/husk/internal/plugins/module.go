@@ -30,6 +30,11 @@ type Module struct {
 // Info tells what is known of the module without running it.
 func (m *Module) Info() host.Info { return m.module.Info }
 
+// BaseImage tells with what instances begin that are granted neither variables nor directories.
+func (m *Module) BaseImage(ctx context.Context) (host.BaseImage, error) {
+	return m.module.BaseImage(ctx)
+}
+
 // Inspect looks into the module. It is one that the host takes.
 func (m *Module) Inspect() (host.Info, error) {
 	wasm, err := m.wasm()
