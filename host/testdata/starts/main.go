@@ -196,6 +196,9 @@ var ways = map[string]func() func() string{
 }
 
 func begin(name string) func() string {
+	if name == "" {
+		name = "the time"
+	}
 	if in, ok := strings.CutPrefix(name, "main: "); ok && in != "" {
 		return nil // main does it
 	}
