@@ -53,8 +53,9 @@ type images struct {
 	frozen  bool
 
 	// account says by what the module counts what its runtime reads for itself; nil if it does
-	// not count.
+	// not count. altered is set for a module of Go that does not.
 	account *entropy.Account
+	altered bool
 
 	// making is held while the base image is made, or read where it is kept. There may be
 	// none.
@@ -75,7 +76,7 @@ func newImages(module *wasmfile.Module, account *entropy.Account) *images {
 	if !meter.Detachable(module) {
 		return &images{}
 	}
-	m := &images{account: account, layOut: func() (*image.Image, error) {
+	m := &images{account: account, altered: account == nil && entropy.Go(module), layOut: func() (*image.Image, error) {
 		return image.Make(uint64(module.Memories[0].Min)*wasmPage, func(memory []byte) error {
 			meter.Lay(module, memory)
 			return nil
@@ -201,11 +202,11 @@ func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*inst
 	s.logger = slog.New(tellTale{&d.printed})
 	i, err := s.startFrom(ctx, from)
 	if err != nil {
-		return nil, d.reason(err)
+		return nil, d.reason(m.images, err)
 	}
 	defer i.close()
 	if err := prepare(i); err != nil || d.printed || i.hostCalls > 0 {
-		return nil, d.reason(err)
+		return nil, d.reason(m.images, err)
 	}
 	if from != nil && from.blank {
 		from = nil

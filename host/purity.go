@@ -214,8 +214,10 @@ var errTold = errors.New("it prints, or calls the host")
 
 // reason returns why there is no image, by what has failed; nil for what was done well, but
 // not only in memory.
-func (d *donor) reason(err error) error {
+func (d *donor) reason(m *images, err error) error {
 	switch {
+	case d.impure != nil && m.altered:
+		return fmt.Errorf("%w, or Go's runtime in it does, which is not known in this version, or was changed by a tool behind Go's linker", d.impure)
 	case d.impure != nil:
 		return d.impure
 	case err == nil:

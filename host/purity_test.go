@@ -143,6 +143,20 @@ func TestWhyThereIsNoImage(t *testing.T) {
 	}
 }
 
+// Of a module of Go whose runtime is not known, or was changed behind the linker, nothing is told
+// from what the program reads. The reason says so.
+func TestModulesOfGoThatAreNotAsTheLinkerLeftThem(t *testing.T) {
+	table := []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8} // by which Go's runtime finds its functions
+	wasm := starts(t, "nothing")
+	require.Contains(t, string(wasm), string(table))
+	m, err := interpreting(t, host.NewConfig()).LoadBytes(t.Context(), bytes.ReplaceAll(wasm, table, bytes.Repeat([]byte{1}, len(table))))
+	require.NoError(t, err)
+	about, err := m.BaseImage(t.Context())
+	require.NoError(t, err)
+	require.False(t, about.Made)
+	require.Contains(t, about.Reason, "or Go's runtime in it does, which is not known in this version, or was changed by a tool behind Go's linker")
+}
+
 // Each instance has what it made of clock and random numbers, in each host, with code that was
 // compiled, kept, or compiled ahead.
 func TestWhatAStartMakesOfClockAndRandomNumbersIsTheInstances(t *testing.T) {

@@ -12,8 +12,10 @@ import (
 func init() { bindings.RunMain() }
 
 // Serve serves the pack to the host that runs the module. It is called in main and
-// returns at once. Where the pack is not well formed, see [New], the host is told so in
-// answer to its first call.
+// returns at once. If neither package variables nor main read the clock or random numbers, the
+// host may run them once, and begin all instances with what they left in memory; otherwise each
+// instance runs them. If the pack is not well formed, see [New], the host is told so in answer to
+// its first call.
 func Serve(p Pack) {
 	if !bindings.Called() {
 		print(usage(p))

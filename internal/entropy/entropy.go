@@ -102,6 +102,16 @@ func keepsNumbers(function string) bool {
 	return false
 }
 
+// Go reports whether a module says that Go's linker has written it, be it changed since or not.
+func Go(m *wasmfile.Module) bool {
+	for _, c := range m.Customs {
+		if c.Name == "go:buildid" {
+			return true
+		}
+	}
+	return false
+}
+
 // Of returns a module that counts, and by what it does; nil where the module is not one that
 // Go's linker has written. The module must be valid.
 func Of(m *wasmfile.Module) (wasm []byte, account *Account) {

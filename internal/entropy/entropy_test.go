@@ -368,6 +368,14 @@ func TestModulesThatDoNotCount(t *testing.T) {
 	}
 }
 
+// Go's linker says that it has written a module, in a section that other tools keep.
+func TestModulesOfGo(t *testing.T) {
+	p := goRuntime().module()
+	require.False(t, entropy.Go(read(t, p.Encode())))
+	p.Customs = append(p.Customs, Custom{Name: "go:buildid", Content: "x"})
+	require.True(t, entropy.Go(read(t, p.Encode())))
+}
+
 // Whatever a module says of the names of its functions, what counts is as valid as it was.
 func FuzzTable(f *testing.F) {
 	p := append(goRuntime(), function{"runtime.mrandinit", func(p program, in int) string { return strings.Join(mapSeed(p, in), "") }},
