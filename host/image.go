@@ -180,6 +180,9 @@ func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage)
 			err = unprepared
 		}
 	}
+	if ctx.Err() != nil && base == nil {
+		return nil, BaseImage{} // which says nothing of the module
+	}
 	about.Made, about.Reason = base != nil, reasonOf(err)
 	if base != nil {
 		base.base = base

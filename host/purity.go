@@ -229,7 +229,7 @@ func (d *donor) reason(m *images, err error) error {
 // reasonOf is the text for [BaseImage]. It is empty for a limit that was exceeded, as that may be
 // the machine's fault and not the module's.
 func reasonOf(err error) string {
-	if _, exceeded := errors.AsType[*ExceededError](err); exceeded || err == nil || errors.Is(err, context.Canceled) {
+	if _, exceeded := errors.AsType[*ExceededError](err); exceeded || err == nil {
 		return ""
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")

@@ -143,6 +143,31 @@ func TestWhyThereIsNoImage(t *testing.T) {
 	}
 }
 
+// Who gives up waiting for an image has not learnt anything of the module.
+func TestAnImageThatWasGivenUp(t *testing.T) {
+	m, err := interpreting(t, host.NewConfig()).LoadBytes(t.Context(), starts(t, "nothing"))
+	require.NoError(t, err)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	about, err := m.BaseImage(over)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, about)
+	about, err = m.BaseImage(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, host.BaseImage{Made: true, Prepared: true}, about)
+}
+
+// A module whose start takes more than it may is not said to be at fault: it may be the machine.
+func TestAnImageThatTakesTooMuch(t *testing.T) {
+	m, err := newHost(t, host.NewConfig().WithMemoryLimit(16*65536)).LoadBytes(t.Context(), assembly{
+		bodies: map[string]code{"_initialize": i32Const(14) + "\x40\x00" + drop + unreachable, "get-schema": unreachable},
+	}.wasm())
+	require.NoError(t, err)
+	about, err := m.BaseImage(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, about)
+}
+
 // Of a module of Go whose runtime is not known, or was changed behind the linker, nothing is told
 // from what the program reads. The reason says so.
 func TestModulesOfGoThatAreNotAsTheLinkerLeftThem(t *testing.T) {
