@@ -53,7 +53,7 @@ func (i *instance) generator(memory []byte) (at uint32, drawn uint64, err error)
 			return at, drawn, nil
 		}
 	}
-	return 0, 0, &impureError{what: takesRandom}
+	return 0, 0, &impureError{what: randomTaken}
 }
 
 // The generator is a State of Go's internal/chacha8rand, which is ChaCha8 as math/rand/v2 has

@@ -98,8 +98,8 @@ var errElsewhere = errors.New("its state is more than its memory and its numbers
 type impurity string
 
 const (
-	readsClock  impurity = "reads the clock"
-	takesRandom impurity = "takes random numbers"
+	clockRead   impurity = "reads the clock"
+	randomTaken impurity = "takes random numbers"
 )
 
 // impureError is an instance whose memory may depend on the clock or on random numbers, so that
@@ -130,7 +130,7 @@ type donor struct {
 func (i *instance) readsClock() {
 	i.clockReads++
 	if d := i.sandbox.donor; d != nil && i.clockReads > i.counted().clock {
-		panic(&impureError{what: readsClock})
+		panic(&impureError{what: clockRead})
 	}
 }
 
@@ -140,7 +140,7 @@ func (i *instance) takesRandom(bytes uint64) {
 	i.call.randomBytes(bytes)
 	seeds := i.sandbox.module.images.account != nil && !i.begun() && i.draws.taken == 0 && bytes == seedSize
 	if d := i.sandbox.donor; d != nil && bytes > 0 && !seeds {
-		panic(&impureError{what: takesRandom})
+		panic(&impureError{what: randomTaken})
 	}
 }
 
@@ -186,11 +186,11 @@ func (i *instance) forgetCounts(globals []uint64) {
 func (i *instance) prove(memory []byte) (generator uint32, err error) {
 	c := i.counted()
 	if i.clockReads != c.clock {
-		return 0, &impureError{what: readsClock}
+		return 0, &impureError{what: clockRead}
 	}
 	generator, drawn, err := i.generator(memory)
 	if err == nil && drawn != c.random {
-		err = &impureError{what: takesRandom}
+		err = &impureError{what: randomTaken}
 	}
 	return generator, err
 }
@@ -200,7 +200,7 @@ func (d *donor) failed(i *instance, err error) {
 	impure, ok := errors.AsType[*impureError](err)
 	if a := i.sandbox.module.images.account; !ok && a != nil && i.module != nil &&
 		i.module.ExportedGlobal(meter.GlobalName(a.Watched)).Get() == entropy.Caught {
-		impure, ok = &impureError{what: takesRandom}, true
+		impure, ok = &impureError{what: randomTaken}, true
 	}
 	if ok {
 		_, stack, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
