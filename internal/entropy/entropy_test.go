@@ -302,6 +302,11 @@ func TestSeedsOfMapsOnTheStack(t *testing.T) {
 		"a seed in another place":     {func(s []string) { s[3] = strings.Replace(s[3], i64Store+at(0), i64Store+at(24), 1) }, -1},
 		"a seed that is changed":      {func(s []string) { s[3] = strings.Replace(s[3], i64Load+at(0), i64Load+at(0)+I64Const(1)+I64Add, 1) }, -1},
 		"another seed than was drawn": {func(s []string) { s[3] = strings.Replace(s[3], i64Load+at(0), i64Load+at(8), 1) }, -1},
+		"groups that are computed otherwise": {func(s []string) {
+			for n := range 2 {
+				s[n] = strings.Replace(s[n], local(64), LocalGet(stack)+extend+I64Const(64)+I64Sub, 1)
+			}
+		}, -1},
 		"another function's": {func(s []string) {
 			s[2] = strings.Replace(s[2], I64Const(address(9)), I64Const(address(3)), 1)
 		}, -1},
