@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero/api"
@@ -170,19 +171,14 @@ func (i *instance) forgetCounts(globals []uint64) {
 	if a == nil {
 		return
 	}
-	own := []string{meter.GlobalName(a.Clock), meter.GlobalName(a.Random), meter.GlobalName(a.Watched)}
-	for n, name := range i.sandbox.module.images.globals {
-		for _, of := range own {
-			if name == of {
-				globals[n] = 0
-			}
-		}
+	for _, index := range []int{a.Clock, a.Random, a.Watched} {
+		globals[slices.Index(i.sandbox.module.images.globals, meter.GlobalName(index))] = 0
 	}
 }
 
-// prove returns where the generator of Go's runtime is in the memory of an instance, 0 if there
-// is none, for an instance that has read neither clock nor random numbers since it began. For
-// any other it is an *[impureError].
+// prove fails with an *[impureError] if the program has read the clock or random numbers since
+// the instance began. It returns where the memory has the generator of Go's runtime, 0 if it has
+// none.
 func (i *instance) prove(memory []byte) (generator uint32, err error) {
 	c := i.counted()
 	if i.clockReads != c.clock {
@@ -236,21 +232,24 @@ func reasonOf(err error) string {
 	return printable(reason)
 }
 
-// handsOn begins the names of functions that hand on the clock or random numbers to whoever
-// calls them. In a name section, Go writes / as _.
-var handsOn = []string{"time.", "math_rand", "hash_maphash.", "crypto_", "internal_", "os.", "syscall.", "sync.", "context.", "io.", "bufio."}
+// handsOn begins the names of functions of Go's library that hand on the clock or random
+// numbers to whoever calls them. In a name section, Go writes / as _.
+var handsOn = []string{
+	"context.", "crypto_", "hash_maphash.", "internal_", "io.", "log.", "log_slog.", "math_rand", "net.", "net_", "os.", "os_",
+	"sync.", "syscall.", "text_", "time.",
+}
 
-// initiator is the function that is told of as having read, of the frames of a stack: the
-// innermost one of the program.
-func initiator(frames []string) string {
+// initiator is the function to name as the one that has read, of the frames of a stack: the
+// innermost one of the program, or the outermost one of Go's library.
+func initiator(frames []string) (function string) {
 	for _, frame := range frames {
-		ours := !strings.HasPrefix(frame, "$") // one without a name
-		for _, prefix := range handsOn {
-			ours = ours && !strings.HasPrefix(frame, prefix)
+		if strings.HasPrefix(frame, "$") { // it has no name
+			continue
 		}
-		if ours {
-			return frame
+		function = frame
+		if !slices.ContainsFunc(handsOn, func(prefix string) bool { return strings.HasPrefix(frame, prefix) }) {
+			break
 		}
 	}
-	return ""
+	return function
 }
