@@ -29,7 +29,7 @@ const (
 	tableHeader    = 72
 
 	// entrySize is the length of an entry: where a function begins, and where in the table
-	// what is known of it does. There, its name is named behind the first number.
+	// what is known of it does. There, the place of its name follows the first number.
 	entrySize = 8
 	nameAt    = 4
 
@@ -102,24 +102,20 @@ func tableAt(data []byte) *names {
 	return n
 }
 
-// of returns the name of the i-th function that the module defines, empty where it has none.
+// of returns the name of the i-th function that the module defines. In a table that is cut off,
+// it is empty, or another's.
 func (n *names) of(i int) string {
-	known, ok := n.word(n.functions + uint64(i)*entrySize + 4)
-	if !ok {
-		return ""
-	}
-	name, ok := n.word(n.functions + uint64(known) + nameAt)
-	if !ok || n.texts+uint64(name) > uint64(len(n.data)) {
-		return ""
-	}
-	text := n.data[n.texts+uint64(name):]
+	known := n.word(n.functions + uint64(i)*entrySize + 4)
+	name := n.word(n.functions + uint64(known) + nameAt)
+	text := n.data[min(n.texts+uint64(name), uint64(len(n.data))):]
 	text, _, _ = bytes.Cut(text[:min(len(text), longestName)], []byte{0})
 	return string(text)
 }
 
-func (n *names) word(at uint64) (uint32, bool) {
+// word is the number at a place, 0 behind the end.
+func (n *names) word(at uint64) uint32 {
 	if at+4 > uint64(len(n.data)) {
-		return 0, false
+		return 0
 	}
-	return binary.LittleEndian.Uint32(n.data[at:]), true
+	return binary.LittleEndian.Uint32(n.data[at:])
 }
