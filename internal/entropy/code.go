@@ -133,28 +133,39 @@ const counts = 32 << 32
 // furthest bounds how far behind the seed other generators lie, in bytes.
 const furthest = 64
 
-// word finds the generator that a call draws the first state of, behind the seed of the one
-// that is drawn from.
-func (c code) word(call int) (w Word, known bool) {
-	stored := c.result(call)
-	for ; !c.is(stored, opI64Store) && !c.is(stored, opI64Store32); stored++ {
-		if stored >= len(c) || c[stored].Op == wasmfile.OpCall {
+// words finds the generators that lie behind it, of which calls draw the first states.
+func (c code) words() (words []Word) {
+	behind := int64(-1)
+	for at, in := range c {
+		switch {
+		case c.is(at, opI64Store) && c.isWith(at-1, wasmfile.OpI64Const, counts):
+			behind = in.Value
+		case in.Op == wasmfile.OpCall && behind >= 0 && len(words) < MostWords:
+			if w, ok := c.word(at, behind); ok {
+				words = append(words, w)
+			}
+		}
+	}
+	return words
+}
+
+// word is where the result of a call is stored.
+func (c code) word(call int, behind int64) (w Word, known bool) {
+	at := c.result(call)
+	for !c.is(at, opI64Store) && !c.is(at, opI64Store32) {
+		if at >= len(c) || c[at].Op == wasmfile.OpCall {
 			return w, false
 		}
+		at++
 	}
-	if call < beforeCall || !c.isResult(stored-2, c[call-beforeCall].Index) {
+	if call < beforeCall || !c.isResult(at-2, c[call-beforeCall].Index) {
 		return w, false
 	}
-	for at := call - 1; at > 0; at-- {
-		if c.is(at, opI64Store) && c.isWith(at-1, wasmfile.OpI64Const, counts) {
-			w.Size = 8
-			if c.is(stored, opI64Store32) {
-				w.Size = 4
-			}
-			offset := c[stored].Value - c[at].Value
-			w.Offset = uint32(offset)
-			return w, offset > 0 && offset < furthest
-		}
+	w.Size = 8
+	if c.is(at, opI64Store32) {
+		w.Size = 4
 	}
-	return w, false
+	offset := c[at].Value - behind
+	w.Offset = uint32(offset)
+	return w, offset > 0 && offset < furthest
 }

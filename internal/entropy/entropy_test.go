@@ -373,6 +373,25 @@ func TestModulesThatDoNotCount(t *testing.T) {
 	}
 }
 
+// Functions that all have the name of one that draws, and call each other, take no longer to look
+// at than their code is long.
+func TestNamesThatAreNotAlone(t *testing.T) {
+	const many = 50
+	all := func(p program, in int) string {
+		var code strings.Builder
+		for callee := range many {
+			code.WriteString(I32Const(0) + Call(uint32(imports+callee)) + Drop)
+		}
+		return code.String()
+	}
+	var p program
+	for range many {
+		p = append(p, function{"runtime.randn", all})
+	}
+	_, account := entropy.Of(read(t, p.wasm()))
+	require.NotNil(t, account)
+}
+
 // Go's linker says that it has written a module, in a section that other tools keep.
 func TestModulesOfGo(t *testing.T) {
 	p := goRuntime().module()

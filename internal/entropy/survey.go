@@ -17,8 +17,10 @@ type survey struct {
 // source is a function that hands on the clock or random numbers.
 type source struct {
 	clock bool
-	// weight is how often a call of it reads the clock, or takes a word of the generator.
-	weight uint64
+	// weight is how often a call of it reads the clock, or takes a word of the generator. It is
+	// known once weighed is set.
+	weight  uint64
+	weighed bool
 }
 
 // site is a call of a source.
@@ -50,31 +52,31 @@ func newSurvey(m *wasmfile.Module, names *names) *survey {
 		}
 	}
 	for function := range s.sources {
-		s.weigh(function, len(s.sources))
+		s.weigh(function)
 	}
 	return s
 }
 
-// weigh finds the weight of a source, which calls others in turn, at most so many deep.
-func (s *survey) weigh(function uint32, depth int) uint64 {
+// weigh finds the weight of a source, which may call others.
+func (s *survey) weigh(function uint32) uint64 {
 	of := s.sources[function]
+	if of.weighed {
+		return of.weight
+	}
+	of.weighed = true // in a circle, nothing is read
 	body := int(function) - s.m.ImportedFunctions
 	if name := s.names.of(body); name == readsClock || name == takesWord {
 		of.weight = 1
-	}
-	if of.weight > 0 || depth == 0 {
 		return of.weight
 	}
-	weight := uint64(0)
 	code := s.m.Code(body)
 	var in wasmfile.Instruction
 	for code.Next(&in) {
 		if in.Op == wasmfile.OpCall && s.sources[in.Index] != nil {
-			weight += s.weigh(in.Index, depth-1)
+			of.weight += s.weigh(in.Index)
 		}
 	}
-	of.weight = weight
-	return weight
+	return of.weight
 }
 
 // look finds the sites, and the runtime's further generators.
@@ -87,6 +89,9 @@ func (s *survey) look() {
 		name := s.names.of(body)
 		inside := s.sources[uint32(s.m.ImportedFunctions+body)] != nil
 		c.read(s.m, body)
+		if name == seedsAll && s.words == nil {
+			s.words = c.words()
+		}
 		for at, in := range c {
 			if in.Op != wasmfile.OpCall || s.sources[in.Index] == nil {
 				continue
@@ -95,9 +100,6 @@ func (s *survey) look() {
 			address, known := c.returnAddress(at)
 			// Code that was moved to another function still has its own address.
 			own := known && address>>addressShift == int64(firstAddress+body)
-			if w, ok := c.word(at); ok && own && name == seedsAll && len(s.words) < MostWords {
-				s.words = append(s.words, w)
-			}
 			kept := own && (of.clock && keepsTime(name) || !of.clock && (keepsNumbers(name) || c.seedsMap(at)))
 			if !inside && (kept && of.weight > 0 || !kept && !of.clock) {
 				s.sites = append(s.sites, site{body, in.Start, in.End, in.Index, kept})
