@@ -76,10 +76,11 @@ func TestInstancesThatCannotBeImagesAreSetUpAgain(t *testing.T) {
 	for greeting, c := range map[string]struct {
 		grants host.Grants
 		want   int
+		reason string
 	}{
 		"hello":       {want: 2},
-		"draw a key":  {want: 4},
-		"keep a file": {host.Grants{FS: []host.FSGrant{{HostPath: dir, GuestPath: "/data"}}}, 4},
+		"draw a key":  {want: 4, reason: "image of its setup: it takes random numbers"},
+		"keep a file": {host.Grants{FS: []host.FSGrant{{HostPath: dir, GuestPath: "/data"}}}, 4, "image of its setup: it leaves a file or a connection open"},
 	} {
 		t.Run(greeting, func(t *testing.T) {
 			logged := &records{}
@@ -89,7 +90,9 @@ func TestInstancesThatCannotBeImagesAreSetUpAgain(t *testing.T) {
 				mustDo(t, p, "nothing")
 				p.EndIdle()
 			}
-			require.Equal(t, c.want, strings.Count(strings.Join(logged.lines(), "\n"), "msg=configured"))
+			lines := strings.Join(logged.lines(), "\n")
+			require.Equal(t, c.want, strings.Count(lines, "msg=configured"))
+			require.Contains(t, lines, c.reason)
 		})
 	}
 }

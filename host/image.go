@@ -300,8 +300,11 @@ func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	m := i.sandbox.module.images
 	size := i.module.Memory().Size()
 	memory, ok := i.module.Memory().Read(0, size)
-	if !ok || !m.frozen || len(i.tcp.open) > 0 || !i.system.Unchanged() {
+	if !ok || !m.frozen {
 		return nil, errElsewhere
+	}
+	if len(i.tcp.open) > 0 || !i.system.Unchanged() {
+		return nil, errOpen
 	}
 	generator, err := i.prove(memory)
 	if err != nil {

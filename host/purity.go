@@ -83,7 +83,7 @@ func (s *sandbox) sayWhy(ctx context.Context) {
 // sayWhySetUp logs why instances repeat the setup, once for each sandbox.
 func (s *sandbox) sayWhySetUp(ctx context.Context, reason error) {
 	s.toldWhySetUp.Do(func() {
-		s.debug(ctx, "each instance is set up by itself, and does not begin with an image of one that is: "+reason.Error())
+		s.debug(ctx, "each instance is set up by itself, and does not begin with an image of its setup: "+reason.Error())
 	})
 }
 
@@ -92,8 +92,11 @@ func (s *sandbox) debug(ctx context.Context, message string) {
 	s.logger.LogAttrs(ctx, slog.LevelDebug, printable(message), slog.String(LogProvider, s.identity.Load().name))
 }
 
-// errElsewhere is a module or an instance that memory and numeric globals do not make up.
-var errElsewhere = errors.New("its state is more than its memory and its numbers")
+// What an image cannot hold: tables that change, and what is outside of the module.
+var (
+	errElsewhere = errors.New("its state is more than its memory and its numeric globals")
+	errOpen      = errors.New("it leaves a file or a connection open")
+)
 
 // impurity is what rules an image out.
 type impurity string
@@ -239,8 +242,8 @@ var handsOn = []string{
 	"sync.", "syscall.", "text_", "time.",
 }
 
-// initiator is the function to name as the one that has read, of the frames of a stack: the
-// innermost one of the program, or the outermost one of Go's library.
+// initiator returns the function that has read, by the frames of a stack: the innermost function
+// of the program, or else the outermost one of Go's library.
 func initiator(frames []string) (function string) {
 	for _, frame := range frames {
 		if strings.HasPrefix(frame, "$") { // it has no name

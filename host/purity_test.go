@@ -249,7 +249,7 @@ func TestASetupThatDependsOnClockOrRandomNumbersIsRepeated(t *testing.T) {
 				seen[answerOf(t, p, "configured")] = true
 			}
 			lines := strings.Join(logged.lines(), "\n")
-			why := "each instance is set up by itself, and does not begin with an image of one that is: " + c.reason
+			why := "each instance is set up by itself, and does not begin with an image of its setup: " + c.reason
 			if c.reason == "" {
 				require.Equal(t, 2, strings.Count(lines, "msg=configured"))
 				require.NotContains(t, lines, why)
@@ -322,7 +322,7 @@ func TestInstancesChooseByThemselves(t *testing.T) {
 }
 
 // Two images of a module that were made at other times differ in nothing but times of Go's
-// runtime, whatever the module does: in the words in which they differ for one that does nothing.
+// runtime, whatever the module does: in the same words as for a module that does nothing.
 func TestImagesMadeAtOtherTimesDifferInTheRuntimesWordsOnly(t *testing.T) {
 	made := func(way string, clock host.Clock) []byte {
 		config := host.NewConfig().WithClock(clock).WithRandom(bytes.NewReader(bytes.Repeat([]byte("seed"), 1000)))

@@ -112,8 +112,8 @@ func Go(m *wasmfile.Module) bool {
 	return false
 }
 
-// Of returns a module that counts, and by what it does; nil where the module is not one that
-// Go's linker has written. The module must be valid.
+// Of returns a module that counts, and by what it does; nil if Go's linker has not written the
+// module, or not in this form. The module must be valid.
 func Of(m *wasmfile.Module) (wasm []byte, account *Account) {
 	names := readNames(m)
 	if names == nil {

@@ -246,8 +246,8 @@ func TestWhatTheRuntimeReadsIsCounted(t *testing.T) {
 	}
 }
 
-// A call that returns to another function than the one that it is in was moved there, by a tool
-// that knows nothing of Go, and counts for nothing. So does one that is not written as Go does.
+// A call that returns to another function was moved there, by a tool that knows nothing of Go, and
+// counts for nothing. The same goes for calls in another form than Go's.
 func TestCallsThatAreNotGos(t *testing.T) {
 	for name, body := range map[string]func(program, int) string{
 		"moved":          func(p program, in int) string { return p.call("runtime.nanotime1", address(in-1)) },
@@ -350,7 +350,7 @@ func TestFurtherGenerators(t *testing.T) {
 	}
 }
 
-// A module without Go's table, or with one that is not its own, does not count.
+// A module without Go's table, or with the table of another one, does not count.
 func TestModulesThatDoNotCount(t *testing.T) {
 	whole := string(append(goRuntime(), function{"main.run", calls("time.Now")}).wasm())
 	_, account := entropy.Of(read(t, []byte(whole)))
@@ -373,8 +373,7 @@ func TestModulesThatDoNotCount(t *testing.T) {
 	}
 }
 
-// Functions that all have the name of one that draws, and call each other, take no longer to look
-// at than their code is long.
+// Functions with the same name, which call each other, are each looked at once.
 func TestNamesThatAreNotAlone(t *testing.T) {
 	const many = 50
 	all := func(p program, in int) string {
