@@ -12,7 +12,6 @@ import (
 	randv2 "math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +70,6 @@ var ways = map[string]func() func() string{
 		for name := range colours {
 			order = append(order, name)
 		}
-		slices.Sort(order)
 		return fixed(order)
 	},
 	"a collection": func() func() string { runtime.GC(); return fixed("collected") },
