@@ -89,17 +89,13 @@ func dataFrom(m *wasmfile.Module, from uint64) []byte {
 }
 
 func tableAt(data []byte) *names {
-	if len(data) < tableHeader {
+	if len(data) < tableHeader { // it is cut off
 		return nil
 	}
-	n := &names{
+	return &names{
 		data:  data,
 		texts: binary.LittleEndian.Uint64(data[tableTexts:]), functions: binary.LittleEndian.Uint64(data[tableFunctions:]),
 	}
-	if n.texts > uint64(len(data)) || n.functions > uint64(len(data)) {
-		return nil
-	}
-	return n
 }
 
 // of returns the name of the i-th function that the module defines. In a table that is cut off,
@@ -112,9 +108,10 @@ func (n *names) of(i int) string {
 	return string(text)
 }
 
-// word is the number at a place, 0 behind the end.
+// word is the number at a place, 0 behind the end. The place may be any number.
 func (n *names) word(at uint64) uint32 {
-	if at+4 > uint64(len(n.data)) {
+	const size = 4
+	if len(n.data) < size || at > uint64(len(n.data)-size) {
 		return 0
 	}
 	return binary.LittleEndian.Uint32(n.data[at:])
