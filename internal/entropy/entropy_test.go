@@ -356,10 +356,11 @@ func TestModulesThatDoNotCount(t *testing.T) {
 	_, account := entropy.Of(read(t, []byte(whole)))
 	require.NotNil(t, account)
 	for name, wasm := range map[string]string{
-		"another table":   strings.Replace(whole, "\xf1\xff\xff\xff", "\xf0\xff\xff\xff", 1),
-		"more functions":  strings.Replace(whole, "\x00\x00\x01\x08\x0a", "\x00\x00\x01\x08\x0b", 1),
-		"names behind it": strings.Replace(whole, "\x48\x00", "\x48\xff", 1),
-		"no Go's runtime": strings.NewReplacer("runtime", "rantime", "time.", "times").Replace(whole),
+		"another table":    strings.Replace(whole, "\xf1\xff\xff\xff", "\xf0\xff\xff\xff", 1),
+		"more functions":   strings.Replace(whole, "\x00\x00\x01\x08\x0a", "\x00\x00\x01\x08\x0b", 1),
+		"names behind it":  strings.Replace(whole, "\x48\x00", "\x48\xff", 1),
+		"names of nothing": strings.Replace(whole, "\x48\x00", "\xff\xff", 1),
+		"no Go's runtime":  strings.NewReplacer("runtime", "rantime", "time.", "times").Replace(whole),
 		"a function of others": string(Module{
 			Types: []Type{{}}, Functions: []Function{{}, {Code: Call(0)}},
 			Memories: []string{Limits(1)}, Globals: []Global{{Type: api.ValueTypeI32, Init: I32Const(0)}},
@@ -395,8 +396,10 @@ func TestNamesThatAreNotAlone(t *testing.T) {
 func TestModulesOfGo(t *testing.T) {
 	p := goRuntime().module()
 	require.False(t, entropy.Go(read(t, p.Encode())))
-	p.Customs = append(p.Customs, Custom{Name: "go:buildid", Content: "x"})
+	p.Customs = append(p.Customs, Custom{Name: "go:buildid", Content: p.Customs[0].Content})
 	require.True(t, entropy.Go(read(t, p.Encode())))
+	wasm, _ := entropy.Of(read(t, p.Encode()))
+	require.Equal(t, p.Customs[1].Content, string(read(t, wasm).Customs[1].Data), "only names of functions are added to")
 }
 
 // Whatever a module says of the names of its functions, what counts is as valid as it was.
