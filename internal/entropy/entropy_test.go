@@ -182,7 +182,7 @@ func run(t *testing.T, p program, watched bool) counted {
 	c.clock, c.random = int64(global(account.Clock).Get()), int64(global(account.Random).Get())
 	if c.trapped = err != nil; c.trapped {
 		require.EqualValues(t, entropy.Caught, global(account.Watched).Get())
-		require.Contains(t, err.Error(), "main.", "the functions that count have a name")
+		require.Regexp(t, `stack trace:\n\t\.[a-z/]+\.[a-z0-9]*rand[a-z0-9]*\(`, err.Error(), "the functions that count have the names of those that they call")
 	}
 	return c
 }
@@ -296,6 +296,7 @@ func TestSeedsOfMapsOnTheStack(t *testing.T) {
 		"a directory elsewhere":       {func(s []string) { s[1] = strings.Replace(s[1], local(144), local(152), 1) }, -1},
 		"a directory behind it":       {func(s []string) { s[1] = strings.Replace(s[1], i64Store+at(0), i64Store+at(8), 1) }, -1},
 		"a directory of numbers":      {func(s []string) { s[1] = strings.Replace(s[1], wrap+local(64), wrap+I64Const(64), 1) }, -1},
+		"not on the stack":            {func(s []string) { s[3] = strings.Replace(s[3], LocalGet(stack)+extend, LocalGet(0)+extend, 1) }, -1},
 		"no map":                      {func(s []string) { s[1] = "" }, -1},
 		"a seed elsewhere":            {func(s []string) { s[3] = strings.Replace(s[3], local(136), local(160), 1) }, -1},
 		"a seed that is not kept":     {func(s []string) { s[3] = "" }, -1},

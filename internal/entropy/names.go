@@ -33,40 +33,41 @@ const (
 	entrySize = 8
 	nameAt    = 4
 
-	// mostTables bounds the places that are looked at, and mostData how much data is.
-	mostTables = 4
-	mostData   = 64 << 20
+	// mostData bounds how much of the module's data is looked at.
+	mostData = 64 << 20
 	// longestName bounds what is read of a name, in bytes. Those that matter are shorter.
 	longestName = 256
 )
 
-// readNames returns nil where there is no such table that has as many functions as the module
-// defines.
+// readNames returns nil if there is no such table with as many functions as the module defines.
 func readNames(m *wasmfile.Module) *names {
-	tries := 0
 	for _, s := range m.Segments {
-		for at := 0; s.Known && tries < mostTables; at++ {
+		if !s.Known {
+			continue
+		}
+		for at := 0; ; at++ {
 			next := bytes.Index(s.Data[at:], tableMagic)
 			if next < 0 {
 				break
 			}
 			at += next
 			header := s.Data[at:]
-			if len(header) < tableCount+8 || binary.LittleEndian.Uint64(header[tableCount:]) != uint64(len(m.Bodies)) {
-				continue
-			}
-			tries++
-			if n := tableAt(dataFrom(m, uint64(s.Offset)+uint64(at))); n != nil {
-				return n
+			if len(header) >= tableCount+8 && binary.LittleEndian.Uint64(header[tableCount:]) == uint64(len(m.Bodies)) {
+				data := dataFrom(m, uint64(s.Offset)+uint64(at))
+				return &names{
+					data:  data,
+					texts: binary.LittleEndian.Uint64(data[tableTexts:]), functions: binary.LittleEndian.Uint64(data[tableFunctions:]),
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// dataFrom returns the module's data from an address on.
+// dataFrom returns the module's data from an address on, at least as much as the table's header.
+// A linker leaves out zeros.
 func dataFrom(m *wasmfile.Module, from uint64) []byte {
-	end := from
+	end := from + tableHeader
 	for _, s := range m.Segments {
 		if s.Known {
 			end = max(end, uint64(s.Offset)+uint64(len(s.Data)))
@@ -81,21 +82,9 @@ func dataFrom(m *wasmfile.Module, from uint64) []byte {
 		if start < from {
 			start, content = from, content[from-start:]
 		}
-		if start-from < uint64(len(data)) {
-			copy(data[start-from:], content)
-		}
+		copy(data[min(start-from, uint64(len(data))):], content)
 	}
 	return data
-}
-
-func tableAt(data []byte) *names {
-	if len(data) < tableHeader { // it is cut off
-		return nil
-	}
-	return &names{
-		data:  data,
-		texts: binary.LittleEndian.Uint64(data[tableTexts:]), functions: binary.LittleEndian.Uint64(data[tableFunctions:]),
-	}
 }
 
 // of returns the name of the i-th function that the module defines. In a table that is cut off,
