@@ -140,8 +140,8 @@ func aboutOf(options []Option) about {
 
 // ConfigOf returns the configuration whose properties are the fields of C. configure
 // is called before any method that manages resources, with the checked configuration: it
-// is where clients are made, and where the provider keeps what its resources need. It is
-// called in each instance, or in one of those that begin as it left that one, see the package's
+// is where clients are made, and where the provider keeps what its resources need. Each
+// instance runs it, unless it begins with an image of one that has, see the package's
 // documentation. In a preview in which the configuration is not known yet it is not
 // called, and neither are the resources' methods, except for Create's and Update's
 // previews, which the SDK answers.
