@@ -128,7 +128,9 @@ func DeleteBeforeReplace() Option { return func(a *about) { a.deleteBeforeReplac
 // file: a Create with the same values finds the object that is there. A replacement that leaves
 // all of them as they are deletes the object before it makes it again; without this option it
 // would make the object over itself.
-func Identity(inputs ...string) Option { return func(a *about) { a.identity = append(a.identity, inputs...) } }
+func Identity(inputs ...string) Option {
+	return func(a *about) { a.identity = append(a.identity, inputs...) }
+}
 
 func aboutOf(options []Option) about {
 	var a about
