@@ -70,7 +70,7 @@ const (
 
 // recordName names the files for a module. It tells all that they depend on.
 func (h *Host) recordName(digest string) string {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %d %s %s/%s %d %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, digest,
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %s %s/%s %d %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.memoryPages(), h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
 }

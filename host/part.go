@@ -44,20 +44,15 @@ type layout struct {
 // relooped is a module whose functions that ran in the rehearsal, and will run most, are made
 // faster; nil where none can be.
 func (h *Host) relooped(decoded *wasmfile.Module, of *rehearsal) *layout {
-	wasm, copied := reloop.Of(decoded, func(function int) bool { return did(of.ran, function+1) })
-	if wasm == nil {
+	rewritten, copied := reloop.Of(decoded, h.config.moduleLimits, func(function int) bool { return did(of.ran, function+1) })
+	if rewritten == nil {
 		return nil
 	}
-	// It may have more than a module may have.
-	again, err := wasmfile.Read(wasm, wasmfile.Limits(h.config.moduleLimits))
+	metered, err := h.meter(rewritten)
 	if err != nil {
 		return nil
 	}
-	metered, err := h.meter(again)
-	if err != nil {
-		return nil
-	}
-	return &layout{again, metered, copied}
+	return &layout{rewritten, metered, copied}
 }
 
 // partOf answers a module of what runs in the rehearsal, nil where that is none worth having.

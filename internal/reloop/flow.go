@@ -24,7 +24,7 @@ import (
 //	rest
 //
 // The parameter selects the region to begin with, 0 the first one. A jump sets it, and repeats
-// the loop. No region reads it otherwise before it has set it.
+// the loop. Nothing else reads what a jump has set; that this is so is not looked at here, see [Of].
 type flow struct {
 	prologue []byte
 	// unwinds tells whether there is the outer block.
@@ -169,17 +169,10 @@ func (r *flowReader) region(at int) bool {
 	here := &r.regions[at]
 	start, inside := len(r.out), 0
 	last := wasmfile.OpNop
-	// written is how many blocks the parameter was written in, -1 where it was not, or where
-	// that may have been jumped over.
-	written := -1
 	for r.code.Next(&r.in) {
 		switch r.in.Op {
 		case wasmfile.OpBlock, wasmfile.OpLoop, wasmfile.OpIf:
 			inside++
-		case wasmfile.OpElse:
-			if written == inside {
-				written = -1
-			}
 		case wasmfile.OpEnd:
 			if inside == 0 {
 				r.boundary()
@@ -188,27 +181,16 @@ func (r *flowReader) region(at int) bool {
 				return true
 			}
 			inside--
-			if written > inside {
-				written = -1
-			}
-		case wasmfile.OpLocalGet:
-			if r.in.Index == 0 && written < 0 {
-				return false
-			}
-		case wasmfile.OpLocalSet, wasmfile.OpLocalTee:
-			if r.in.Index == 0 && written < 0 {
-				written = inside
-			}
 		case wasmfile.OpBrTable:
 			return false
 		case wasmfile.OpBr, wasmfile.OpBrIf:
-			label, _ := binary.Uvarint(r.raw[r.in.Start+1 : r.in.End])
-			if label < uint64(inside) {
+			label := int(r.in.Index)
+			if label < inside {
 				break
 			}
 			p := piece{start: start, op: r.in.Op, inside: inside}
 			var ok bool
-			if p.to, ok = r.target(at, label-uint64(inside)); !ok {
+			if p.to, ok = r.target(at, label-inside); !ok {
 				return false
 			}
 			if r.in.Op == wasmfile.OpBrIf {
@@ -233,10 +215,10 @@ func (r *flowReader) region(at int) bool {
 
 // target is where a branch leads that leaves so many blocks around a region. Of a jump, it takes
 // back what sets the parameter.
-func (r *flowReader) target(at int, label uint64) (to int, ok bool) {
-	after := uint64(len(r.regions) - 1 - at)
+func (r *flowReader) target(at, label int) (to int, ok bool) {
+	after := len(r.regions) - 1 - at
 	if label < after {
-		return at + 1 + int(label), true
+		return at + 1 + label, true
 	}
 	label -= after
 	if r.loops {

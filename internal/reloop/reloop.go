@@ -11,9 +11,10 @@
 // begin it goes on to the copy where its parameter is not 0. All that it keeps is in memory and in
 // globals, as before, so that either can go on where the other has left off.
 //
-// What is rewritten does what it did before, whoever wrote it: what is not of the form that is
-// described at [flow] stays as it is, and as the copies are checked by the engine, no invalid
-// module becomes a valid one.
+// What is rewritten does what it did before, whoever wrote it. A function that is not of the form
+// at [flow] stays as it is. The form does not say everything, so package equivalence proves of each
+// function that was rewritten that it does the same; where that fails, the original stays. As the
+// engine checks the copies, no invalid module becomes a valid one.
 package reloop
 
 import (
@@ -22,17 +23,44 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/husk-dev/husk/internal/equivalence"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Version changes with what Of makes of a module, so that what was kept of an earlier one is
-// not taken for it.
-const Version = 2
+// Version changes with what [Of] makes of a module, so that nothing counts as its result that was
+// kept under an earlier version.
+const Version = "3." + equivalence.Version
 
-// Of answers a module whose functions that are chosen, by their indexes, are rewritten where
-// they can be; nil where none is. The copies come after all functions, in the order of copied,
-// which are the indexes of what they are copies of.
-func Of(m *wasmfile.Module, chosen func(function int) bool) (wasm []byte, copied []int) {
+// Of rewrites those functions of a module that are chosen by their indexes, where it can and where
+// it is proven that they do the same. It returns nil if there are none, or the result would be beyond
+// the limits. The copies come after all functions, in the order of copied, which has the indexes of
+// their originals.
+func Of(m *wasmfile.Module, limits wasmfile.Limits, chosen func(function int) bool) (rewritten *wasmfile.Module, copied []int) {
+	refused := make(map[int]bool)
+	for {
+		wasm, copied := propose(m, func(function int) bool { return chosen(function) && !refused[function] })
+		if wasm == nil {
+			return nil, nil
+		}
+		rewritten, err := wasmfile.Read(wasm, limits)
+		if err != nil {
+			return nil, nil
+		}
+		unproven, err := equivalence.Check(m, rewritten)
+		if err != nil {
+			return nil, nil
+		}
+		if len(unproven) == 0 {
+			return rewritten, copied
+		}
+		for _, function := range unproven {
+			refused[function] = true
+		}
+	}
+}
+
+// propose rewrites functions without a proof.
+func propose(m *wasmfile.Module, chosen func(function int) bool) (wasm []byte, copied []int) {
 	bodies := make([][]byte, len(m.Bodies))
 	for i := range m.Bodies {
 		function := m.ImportedFunctions + i
@@ -52,7 +80,7 @@ func Of(m *wasmfile.Module, chosen func(function int) bool) (wasm []byte, copied
 	return assemble(m, bodies, copied), copied
 }
 
-// resumable tells whether functions of a type may be Go's.
+// resumable reports whether functions of a type may be Go's.
 func resumable(t wasmfile.FuncType) bool {
 	i32 := []api.ValueType{api.ValueTypeI32}
 	return slices.Equal(t.Params, i32) && slices.Equal(t.Results, i32)

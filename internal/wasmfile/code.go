@@ -9,8 +9,8 @@ type Instruction struct {
 	Start, End int
 	// Index is what the instruction names: the function of call and ref.func, the
 	// global of global.get and global.set, the variable of local.get, local.set, and
-	// local.tee, which the engine checks. Of br_table it is the number of labels, and of
-	// i32.const the number itself. Otherwise it has no meaning.
+	// local.tee, and the label of br and br_if, which the engine checks. Of br_table it is
+	// the number of labels, and of i32.const the number itself. Otherwise it has no meaning.
 	Index uint32
 	// Value is the number of i64.const, and the offset of an access to memory. Otherwise it
 	// has no meaning.
@@ -51,10 +51,8 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 	case noInstruction:
 		r.at = in.Start
 		r.refuse(feature(first, 0))
-	case immVariable:
+	case immVariable, immLabel:
 		in.Index = r.u32()
-	case immLabel:
-		r.u32()
 	case immGlobal:
 		in.Index = r.index("global", len(m.Globals))
 	case immFunction:

@@ -17,13 +17,21 @@ const (
 	MemoryCopy = "\xfc\x0a\x00\x00"
 	MemoryFill = "\xfc\x0b\x00"
 
-	I32Eqz = "\x45"
-	I32LtU = "\x49"
-	I32Add = "\x6a"
-	I32Sub = "\x6b"
-	I32Mul = "\x6c"
-	I64Add = "\x7c"
-	I64Sub = "\x7d"
+	I32Eqz  = "\x45"
+	I32Eq   = "\x46"
+	I32LtU  = "\x49"
+	I32Add  = "\x6a"
+	I32Sub  = "\x6b"
+	I32Mul  = "\x6c"
+	I32DivS = "\x6d"
+	I32And  = "\x71"
+	I64Eqz  = "\x50"
+	I64Add  = "\x7c"
+	I64Sub  = "\x7d"
+
+	I32WrapI64    = "\xa7"
+	I64ExtendI32S = "\xac"
+	I64ExtendI32U = "\xad"
 )
 
 // Blocks without a value.
@@ -48,6 +56,16 @@ func CallIndirect(typ uint32) string { return "\x11" + Unsigned(uint64(typ)) + "
 // Br leaves so many blocks, and one more; BrIf does if there is a number but 0.
 func Br(depth uint32) string   { return "\x0c" + Unsigned(uint64(depth)) }
 func BrIf(depth uint32) string { return "\x0d" + Unsigned(uint64(depth)) }
+
+// BrTable leaves as many blocks, and one more, as the labels say for the numbers from 0 on. The last
+// one is for all other numbers.
+func BrTable(labels ...uint32) string {
+	out := "\x0e" + Unsigned(uint64(len(labels)-1))
+	for _, label := range labels {
+		out += Unsigned(uint64(label))
+	}
+	return out
+}
 
 // Accesses to variables.
 func LocalGet(i uint32) string  { return "\x20" + Unsigned(uint64(i)) }

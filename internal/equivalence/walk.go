@@ -1,0 +1,382 @@
+package equivalence
+
+import (
+	"bytes"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// walk runs two functions side by side. It proves a bisimulation: a set of pairs of places such that
+// from each of them both functions have the same next effect, and come to another pair.
+//
+// At the first pair, all local variables are equal, and the stacks are empty. From a pair each
+// function runs up to its next effect. The effects must be the same, with equal operands, and their
+// results are new symbols that both functions share. Where an effect is a branch on a condition, the
+// walk goes both ways.
+//
+// Pairs are noted after a branch, and where both functions have come to code that is reached in more
+// than one way. There, the walk forgets everything but which values are equal: those on the stack
+// must be, and the local variables are, as each change of one is an effect. Only the parameter may
+// differ. A way ends at a pair that is noted already.
+//
+// Each function takes at least one step from one pair to the next. So neither can go on for ever
+// without an effect unless the other does.
+type walk struct {
+	terms
+	before, after side
+	// notes say of each pair whether the parameters are equal there.
+	notes map[pair]bool
+	// todo are pairs from which the walk has not gone on yet.
+	todo []todo
+	// branched are both functions on the other way of a branch.
+	branched [2]side
+	// changed is the last change of each local variable. All that was known before the change
+	// forgotten is forgotten. changes counts changes and symbols.
+	changed            []int64
+	forgotten, changes int64
+}
+
+// pair is a place in each function.
+type pair struct{ before, after int32 }
+
+type todo struct {
+	pair
+	height int
+}
+
+// stepsPerInstruction bounds a proof: it takes so many steps for each instruction of both functions.
+// Those of Go take 2.3 at most.
+const stepsPerInstruction = 10
+
+// side is one of the functions.
+type side struct {
+	*function
+	at    int32
+	stack []term
+	// parameter is the value of the first local variable.
+	parameter term
+	// joined is set when the function comes to code that is reached in more than one way.
+	joined bool
+}
+
+// run reports whether the functions do the same with a parameter of 0. The second one begins at an
+// instruction.
+func (w *walk) run(before, after *function, from int32) bool {
+	w.before.function, w.after.function = before, after
+	w.branched[0].function, w.branched[1].function = before, after
+	w.changed = append(w.changed[:0], make([]int64, before.locals)...)
+	w.budget = stepsPerInstruction * (len(before.code) + len(after.code))
+	if w.notes == nil {
+		w.notes = make(map[pair]bool)
+	}
+	clear(w.notes)
+	w.todo = w.todo[:0]
+	w.begin(todo{pair: pair{0, from}}, false)
+	w.before.parameter, w.after.parameter = zero32, zero32
+	for {
+		if !w.way() {
+			return false
+		}
+		last := len(w.todo) - 1
+		if last < 0 {
+			return true
+		}
+		next := w.todo[last]
+		w.todo = w.todo[:last]
+		w.begin(next, w.notes[next.pair])
+	}
+}
+
+// begin goes to a pair.
+func (w *walk) begin(from todo, equal bool) {
+	b, a := &w.before, &w.after
+	b.at, a.at = from.before, from.after
+	b.stack, a.stack = append(b.stack[:0], make([]term, from.height)...), append(a.stack[:0], make([]term, from.height)...)
+	w.forget(equal)
+}
+
+// forget leaves of what is known only which values are equal.
+func (w *walk) forget(equal bool) {
+	b, a := &w.before, &w.after
+	w.nodes = w.nodes[:0]
+	w.forgotten = w.change()
+	for i := range b.stack {
+		b.stack[i] = w.symbol()
+		a.stack[i] = b.stack[i]
+	}
+	b.parameter, a.parameter = w.symbol(), w.symbol()
+	if equal {
+		a.parameter = b.parameter
+	}
+	b.joined, a.joined = false, false
+}
+
+func (w *walk) change() int64 {
+	w.changes++
+	return w.changes
+}
+
+func (w *walk) symbol() term { return term{form: symbol, number: w.change()} }
+
+// way goes on until the functions end, or come to a pair that is noted. It returns false where they
+// differ.
+func (w *walk) way() bool {
+	b, a := &w.before, &w.after
+	for {
+		if !w.advance(b) || !w.advance(a) {
+			return false
+		}
+		switch {
+		case b.joined && a.joined:
+			equal, news, ok := w.note(b, a)
+			if !ok {
+				return false
+			}
+			if !news {
+				return true
+			}
+			w.forget(equal)
+		case b.joined || a.joined: // the other function is at an effect
+			b.joined, a.joined = false, false
+		default:
+			if same, ended := w.effect(); !same || ended {
+				return same
+			}
+		}
+	}
+}
+
+// note notes the pair at which the functions are. It reports whether the parameters are equal there,
+// and whether that is news. It fails where the stacks differ.
+func (w *walk) note(b, a *side) (equal, news, ok bool) {
+	if len(b.stack) != len(a.stack) || !w.equalAll(b.stack, a.stack) {
+		return false, false, false
+	}
+	at := pair{b.at, a.at}
+	equal = w.equal(b.parameter, a.parameter)
+	if known, noted := w.notes[at]; noted && (equal || !known) {
+		return known, false, true
+	}
+	w.notes[at] = equal
+	return equal, true, true
+}
+
+func (w *walk) equalAll(x, y []term) bool {
+	for i := range x {
+		if !w.equal(x[i], y[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// effect compares the next effects, and has them. It reports whether they are the same, and whether
+// the functions have ended with them.
+func (w *walk) effect() (same, ended bool) {
+	b, a := &w.before, &w.after
+	x, y := &b.code[b.at], &a.code[a.at]
+	if x.kind != y.kind {
+		return false, false
+	}
+	switch x.kind {
+	case unreachable:
+		return true, true
+	case ends:
+		return w.equalAll(b.top(b.results), a.top(a.results)), true
+	case table:
+		return false, false // no function that was rewritten has one
+	}
+	pops := int(x.pops)
+	if x.op != y.op || x.pops != y.pops || !w.equalAll(b.top(pops), a.top(pops)) {
+		return false, false
+	}
+	switch x.kind {
+	case condition:
+		if !w.branch(x, y) {
+			return false, false
+		}
+	case set, tee:
+		if x.index != y.index {
+			return false, false
+		}
+		w.changed[x.index] = w.change()
+		if x.kind == set {
+			b.pop(1)
+			a.pop(1)
+		}
+	default:
+		if !bytes.Equal(b.raw[x.start:x.end], a.raw[y.start:y.end]) {
+			return false, false
+		}
+		b.pop(pops)
+		a.pop(pops)
+		for range x.pushes {
+			result := w.symbol()
+			b.push(result)
+			a.push(result)
+		}
+	}
+	b.goTo(b.at + 1)
+	a.goTo(a.at + 1)
+	return true, false
+}
+
+// branch is a branch of both functions whose condition is not known. The walk goes on without it,
+// and later with it.
+func (w *walk) branch(x, y *instruction) bool {
+	b, a := &w.before, &w.after
+	b.pop(1)
+	a.pop(1)
+	for i, from := range []*side{b, a} {
+		to := &w.branched[i]
+		to.stack, to.parameter = append(to.stack[:0], from.stack...), from.parameter
+	}
+	with, withAlso := &w.branched[0], &w.branched[1]
+	with.jump(&x.to)
+	withAlso.jump(&y.to)
+	w.settle(with)
+	w.settle(withAlso)
+	_, news, ok := w.note(with, withAlso)
+	if news {
+		w.todo = append(w.todo, todo{pair{with.at, withAlso.at}, len(with.stack)})
+	}
+	return ok
+}
+
+// advance runs a function up to its next effect, or to code that is reached in more than one way. It
+// returns false where the proof takes too long.
+func (w *walk) advance(s *side) bool {
+	for !s.joined {
+		in := &s.code[s.at]
+		if w.budget--; w.budget < 0 {
+			return false
+		}
+		switch in.kind {
+		case silent:
+			s.goTo(in.to.at)
+			continue
+		case jump:
+			s.jump(&in.to)
+			continue
+		case number:
+			s.push(s.constant(in))
+		case get:
+			s.push(w.variable(s, in.index))
+		case set, tee:
+			if in.index != 0 {
+				return true
+			}
+			s.parameter = s.top(1)[0]
+			if in.kind == set {
+				s.pop(1)
+			}
+		case drop:
+			s.pop(1)
+		case arithmetic:
+			operands := s.top(int(in.pops))
+			result := term{}
+			if in.pops == 1 {
+				result = w.unary(in.op, operands[0])
+			} else {
+				result = w.binary(in.op, operands[0], operands[1])
+			}
+			s.pop(int(in.pops))
+			s.push(result)
+		case condition:
+			value := &s.top(1)[0]
+			*value = w.condition(*value)
+			if value.form != constant32 {
+				return true
+			}
+			holds := value.number != 0
+			s.pop(1)
+			if holds == (in.op == wasmfile.OpBrIf) {
+				s.jump(&in.to)
+				continue
+			}
+		case table:
+			value := s.top(1)[0]
+			if value.form != constant32 {
+				return true
+			}
+			s.pop(1)
+			s.jump(s.entry(in, value))
+			continue
+		default:
+			return true
+		}
+		s.goTo(s.at + 1)
+	}
+	w.settle(s)
+	return true
+}
+
+// mostSettled bounds the branches after each other, which may lead back to where they began.
+const mostSettled = 8
+
+// settle goes on to where branches without a condition lead, of which nothing else comes before. So
+// that the same code is the same place however the function has come to it.
+func (w *walk) settle(s *side) {
+	for range mostSettled {
+		in := &s.code[s.at]
+		w.budget--
+		switch {
+		case in.kind == silent:
+			s.at = in.to.at
+		case in.kind == jump:
+			s.jump(&in.to)
+		case in.kind == get && in.index == 0 && s.parameter.form == constant32 && s.code[s.at+1].kind == table:
+			s.jump(s.entry(&s.code[s.at+1], s.parameter))
+		default:
+			return
+		}
+	}
+}
+
+// variable is the value of a local variable.
+func (w *walk) variable(s *side, index uint32) term {
+	if index == 0 {
+		return s.parameter
+	}
+	return term{form: local, index: index, number: max(w.changed[index], w.forgotten)}
+}
+
+// constant is the number of an instruction.
+func (s *side) constant(in *instruction) term {
+	if in.op == wasmfile.OpI32Const {
+		return term{form: constant32, number: int64(int32(in.index))}
+	}
+	var value int64
+	for i, b := range s.raw[in.start+1 : in.end] {
+		value |= int64(b&0x7f) << (7 * i)
+		if shift := 7 * (i + 1); b < 0x80 && shift < 64 {
+			value = value << (64 - shift) >> (64 - shift)
+		}
+	}
+	return term{form: constant64, number: value}
+}
+
+// entry is where a jump table leads with a number. Its last target is for all numbers that have no other.
+func (s *side) entry(in *instruction, value term) *target {
+	return &s.targets[in.to.at+int32(min(uint32(value.number), in.index))]
+}
+
+// top is the last values on the stack.
+func (s *side) top(n int) []term { return s.stack[len(s.stack)-n:] }
+
+func (s *side) pop(n int) { s.stack = s.stack[:len(s.stack)-n] }
+
+func (s *side) push(value term) { s.stack = append(s.stack, value) }
+
+// jump takes a branch.
+func (s *side) jump(to *target) {
+	taken := s.top(int(to.taken))
+	s.stack = append(s.stack[:to.height], taken...)
+	s.goTo(to.at)
+}
+
+// goTo goes to an instruction.
+func (s *side) goTo(at int32) {
+	s.at = at
+	s.joined = s.joined || s.code[at].joined
+}

@@ -1,0 +1,147 @@
+package flowtest
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
+
+	. "github.com/husk-dev/husk/internal/wasmtest"
+)
+
+// Mutate returns a module whose i-th function is changed in a small way, which the choices decide
+// about. Many of the changes make it invalid.
+func Mutate(m *wasmfile.Module, i int, choices []byte) []byte {
+	g := &generator{choices: choices}
+	code := instructions(m, i)
+	for range 1 + g.choose(2) {
+		code = g.mutate(code)
+	}
+	return replaced(m, i, slices.Concat(code...))
+}
+
+// instructions are those of the i-th function that a module defines, without the last end.
+func instructions(m *wasmfile.Module, i int) (all [][]byte) {
+	code := m.Code(i)
+	raw := code.Bytes()
+	for in := (wasmfile.Instruction{}); code.Next(&in); {
+		all = append(all, raw[in.Start:in.End])
+	}
+	return all[:len(all)-1]
+}
+
+// mutate changes one place.
+func (g *generator) mutate(code [][]byte) [][]byte {
+	if len(code) == 0 {
+		return code
+	}
+	at := (g.choose(256)<<8 | g.choose(256)) % len(code)
+	until := min(at+1+g.choose(4), len(code))
+	insert := func(at int, texts ...string) [][]byte {
+		var more [][]byte
+		for _, text := range texts {
+			more = append(more, []byte(text))
+		}
+		return slices.Insert(slices.Clone(code), at, more...)
+	}
+	replace := func(text string) [][]byte {
+		return slices.Replace(slices.Clone(code), at, at+1, []byte(text))
+	}
+	n := int32(g.choose(8))
+	switch g.choose(14) {
+	case 0:
+		return slices.Delete(slices.Clone(code), at, at+1)
+	case 1:
+		return slices.Delete(slices.Clone(code), at, until)
+	case 2:
+		return slices.Insert(slices.Clone(code), at, code[at])
+	case 3:
+		from := g.choose(len(code))
+		return slices.Insert(slices.Clone(code), at, code[from:min(from+1+g.choose(4), len(code))]...)
+	case 4:
+		with := min(at+1, len(code)-1)
+		code = slices.Clone(code)
+		code[at], code[with] = code[with], code[at]
+		return code
+	case 5:
+		with := g.choose(len(code))
+		code = slices.Clone(code)
+		code[at], code[with] = code[with], code[at]
+		return code
+	case 6:
+		return insert(at, I32Const(n), LocalSet(Parameter))
+	case 7:
+		return insert(at, []string{I32Eqz, Nop, Drop, Return, Unreachable, End, Block, Loop, LocalTee(Parameter)}[g.choose(9)])
+	case 8:
+		return insert(at, LocalGet(Parameter), Call(Tell))
+	}
+	return replace(g.similar(code[at], n))
+}
+
+// similar returns an instruction like another one.
+func (g *generator) similar(instruction []byte, n int32) string {
+	switch op := instruction[0]; {
+	case op == Br(0)[0]:
+		return []string{Br(uint32(n)), BrIf(uint32(n))}[g.choose(2)]
+	case op == BrIf(0)[0]:
+		return []string{BrIf(uint32(n)), I32Eqz + BrIf(instructionIndex(instruction)), Drop + Br(instructionIndex(instruction))}[g.choose(3)]
+	case op == I32Const(0)[0]:
+		return I32Const(n - 2)
+	case op == I64Const(0)[0]:
+		return I64Const(int64(n) - 2)
+	case op == LocalGet(0)[0]:
+		return LocalGet(uint32(n % 4))
+	case op == LocalSet(0)[0]:
+		return LocalSet(uint32(n % 4))
+	case op == LocalTee(0)[0]:
+		return []string{LocalTee(uint32(n % 4)), LocalSet(instructionIndex(instruction)), Nop}[g.choose(3)]
+	case op == Call(0)[0]:
+		return Call(uint32(n % (Functions + 1)))
+	case op >= I32Eq[0] && op < I32Eq[0]+comparisons:
+		return comparison(I32Eq[0], int(n))
+	case op > I64Eqz[0] && op <= I64Eqz[0]+comparisons:
+		return comparison(I64Eqz[0]+1, int(n))
+	case op == I32Eqz[0]:
+		return Nop
+	case op == I32Add[0]:
+		return []string{I32Sub, I32And}[g.choose(2)]
+	case op == I64Add[0]:
+		return I64Sub
+	case op == I64ExtendI32U[0]:
+		return I64ExtendI32S
+	case op == If[0]:
+		return I32Eqz + If
+	case op == Else[0]:
+		return []string{Nop, Else + Nop}[g.choose(2)]
+	}
+	return Nop
+}
+
+// instructionIndex is the number that follows an opcode of one byte.
+func instructionIndex(instruction []byte) uint32 {
+	index, _ := binary.Uvarint(instruction[1:])
+	return uint32(index)
+}
+
+// replaced is a module whose i-th function has other code, without the last end.
+func replaced(m *wasmfile.Module, i int, code []byte) []byte {
+	body := m.Bodies[i]
+	content := binary.AppendUvarint(nil, uint64(len(m.Bodies)))
+	for n, b := range m.Bodies {
+		text := m.Bytes(b.Start, b.End)
+		if n == i {
+			text = slices.Concat(m.Bytes(body.Start, body.Code), code, []byte(End))
+		}
+		content = binary.AppendUvarint(content, uint64(len(text)))
+		content = append(content, text...)
+	}
+	var out []byte
+	written := 0
+	for _, s := range m.Sections {
+		if s.ID == wasmfile.SectionCode {
+			out = append(append(out, m.Bytes(written, s.Start)...), Section(s.ID, string(content))...)
+			written = s.End
+		}
+	}
+	return append(out, m.Bytes(written, m.Size())...)
+}
