@@ -149,6 +149,7 @@ func (w *walk) way() bool {
 // note notes the pair at which the functions are. It reports whether the parameters are equal there,
 // and whether that is news. It fails where the stacks differ.
 func (w *walk) note(b, a *side) (equal, news, ok bool) {
+	w.budget -= len(b.stack)
 	if len(b.stack) != len(a.stack) || !w.equalAll(b.stack, a.stack) {
 		return false, false, false
 	}

@@ -183,7 +183,9 @@ func (w *rewriter) filling() {
 		// A factor that repeats a byte.
 		repeat = 0x0101010101010101
 	)
-	f := &function{out: w.charged(length, bytesShift, opI64ShrU)}
+	f := &function{out: w.withinMemory(nil, length, func(out []byte) []byte {
+		return append(out, byte(wasmfile.OpMemorySize), 0)
+	})}
 	number := func(n int64) { f.out = wasmfile.AppendSigned(append(f.out, byte(wasmfile.OpI32Const)), n) }
 	get := func(index uint32) { f.local(wasmfile.OpLocalGet, index) }
 	ops := func(ops ...byte) { f.out = append(f.out, ops...) }

@@ -16,6 +16,9 @@ const (
 	callCost = 3 + leafCost
 	// importCost is that of a call of the host, some 100 ns at the least.
 	importCost = 100
+	// growCost is that of growing memory or a table, besides what was added. The engine does it
+	// outside of compiled code, also where nothing can be added.
+	growCost = importCost
 	// foldedCost is what the code before and after a loop may cost that the loop pays
 	// with each of its turns.
 	foldedCost = 16
@@ -51,7 +54,7 @@ type region struct {
 }
 
 func (w *rewriter) code(s wasmfile.Section) {
-	w.uleb(uint32(s.Count) + 5)
+	w.uleb(uint32(s.Count) + 6)
 	for i, body := range w.m.Bodies {
 		code := w.m.Code(i)
 		of := w.m.Types[w.m.Functions[w.m.ImportedFunctions+i]]
@@ -135,16 +138,23 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 			f.out = binary.AppendUvarint(f.out, uint64(w.moved(in.Index)))
 			from = in.End
 		default:
-			charge, ok := w.charge(in.Op)
+			c, ok := w.charge(&in)
 			if !ok {
 				break
 			}
 			straight, leaf = false, false
 			f.regions[current].cost += callCost
 			f.out = append(f.out, raw[from:in.Start]...)
-			f.out = appendCall(f.out, charge)
-			if from = in.Start; charge == w.fill {
-				from = in.End // the call has done it
+			from = in.Start
+			if c.after {
+				f.regions[current].cost += growCost - callCost
+				f.out = append(f.out, raw[in.Start:in.End]...)
+				from = in.End
+			}
+			f.out = append(f.out, c.size...)
+			f.out = appendCall(f.out, c.function)
+			if c.replaces {
+				from = in.End
 			}
 		}
 	}
@@ -166,21 +176,41 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 	return entry
 }
 
-// charge is the function that takes fuel for an operation on memory or tables by its
-// last operand, the length. That of memory.fill is fill.
-func (w *rewriter) charge(op wasmfile.Opcode) (function uint32, ok bool) {
-	switch op {
-	case wasmfile.OpMemoryInit, wasmfile.OpMemoryCopy, wasmfile.OpMemoryFill:
-		if op == wasmfile.OpMemoryFill && w.fills() {
-			return w.fill, true
-		}
-		return w.chargeBytes, true
-	case wasmfile.OpTableInit, wasmfile.OpTableCopy, wasmfile.OpTableGrow, wasmfile.OpTableFill:
-		return w.chargeElements, true
-	case wasmfile.OpMemoryGrow:
-		return w.chargePages, true
+// charge is what takes fuel for the length of an operation on memory or a table.
+type charge struct {
+	// function has the operation's last operand as its first parameter, or its result, which it
+	// returns, and the size of the memory or table as its second.
+	function uint32
+	// size is the code for that size.
+	size []byte
+	// after is set where the function comes after the operation. Where it replaces the operation, it
+	// has all operands of it, and no size.
+	after, replaces bool
+}
+
+// charge finds out what takes fuel for an instruction.
+func (w *rewriter) charge(in *wasmfile.Instruction) (charge, bool) {
+	const memory = 0
+	memorySize := []byte{byte(wasmfile.OpMemorySize), memory}
+	tableSize := func() []byte {
+		return binary.AppendUvarint([]byte{byte(wasmfile.OpTableSize >> 8), byte(wasmfile.OpTableSize & 0xff)}, uint64(in.Index))
 	}
-	return 0, false
+	switch in.Op {
+	case wasmfile.OpMemoryFill:
+		if w.fills() {
+			return charge{function: w.fill, replaces: true}, true
+		}
+		return charge{function: w.bytes, size: memorySize}, true
+	case wasmfile.OpMemoryInit, wasmfile.OpMemoryCopy:
+		return charge{function: w.bytes, size: memorySize}, true
+	case wasmfile.OpMemoryGrow:
+		return charge{function: w.grownPages, size: memorySize, after: true}, true
+	case wasmfile.OpTableInit, wasmfile.OpTableCopy, wasmfile.OpTableFill:
+		return charge{function: w.elements, size: tableSize()}, true
+	case wasmfile.OpTableGrow:
+		return charge{function: w.grownElements, size: tableSize(), after: true}, true
+	}
+	return charge{}, false
 }
 
 func appendCall(out []byte, function uint32) []byte {
@@ -189,7 +219,10 @@ func appendCall(out []byte, function uint32) []byte {
 
 // Opcodes that only added code needs.
 const (
+	opI32LeU        = 0x4d
+	opI32Ne         = 0x47
 	opI64LtS        = 0x53
+	opI64LeU        = 0x58
 	opI64Sub        = 0x7d
 	opI64Shl        = 0x86
 	opI64ShrU       = 0x88
@@ -223,26 +256,49 @@ func (w *rewriter) global(out []byte, op wasmfile.Opcode) []byte {
 	return binary.AppendUvarint(append(out, byte(op)), uint64(w.fuel))
 }
 
-// added writes the functions slow, which asks for more fuel, those that charge by an
-// operand and answer it, and what takes the place of memory.fill.
+// added writes the functions slow, which asks for more fuel, those that charge for a length, and what
+// takes the place of memory.fill.
 func (w *rewriter) added() {
 	slow := w.global(nil, wasmfile.OpGlobalGet)
 	slow = w.global(appendCall(slow, w.refill), wasmfile.OpGlobalSet)
 	w.append(slow, noLocals)
-	w.append(w.charging(bytesShift, opI64ShrU), noLocals)
-	w.append(w.charging(0, opI64ShrU), noLocals)
-	w.append(w.charging(pageShift, opI64Shl), noLocals)
+	const length, old, size = 0, 0, 1 // parameters
+	get := func(out []byte, parameter byte) []byte { return append(out, byte(wasmfile.OpLocalGet), parameter) }
+
+	bytes := w.withinMemory(nil, length, func(out []byte) []byte { return get(out, size) })
+	w.append(get(bytes, length), noLocals)
+
+	elements := append(get(get(nil, length), size), opI32LeU, byte(wasmfile.OpIf), emptyBlock)
+	elements = append(w.charged(elements, func(out []byte) []byte { return get(out, length) }, 0, opI64Shl), byte(wasmfile.OpEnd))
+	w.append(get(elements, length), noLocals)
+
+	// grown charges for what was added, if there is anything.
+	grown := func(shift int64) []byte {
+		out := append(get(nil, old), byte(wasmfile.OpI32Const), minusOne, opI32Ne, byte(wasmfile.OpIf), emptyBlock)
+		added := func(out []byte) []byte { return append(get(get(out, size), old), opI32Sub) }
+		return get(append(w.charged(out, added, shift, opI64Shl), byte(wasmfile.OpEnd)), old)
+	}
+	w.append(grown(pageShift), noLocals)
+	w.append(grown(0), noLocals)
 	w.filling()
 }
 
-func (w *rewriter) charging(shift int64, op byte) []byte {
-	return append(w.charged(0, shift, op), byte(wasmfile.OpLocalGet), 0)
+// minusOne is that number in a module.
+const minusOne = 0x7f
+
+// withinMemory writes what takes fuel for a parameter that is a number of bytes, if memory has as
+// many.
+func (w *rewriter) withinMemory(out []byte, bytes byte, pages func([]byte) []byte) []byte {
+	const pageBits = 16
+	length := func(out []byte) []byte { return append(out, byte(wasmfile.OpLocalGet), bytes) }
+	out = append(length(out), opI64ExtendI32U)
+	out = append(pages(out), opI64ExtendI32U, byte(wasmfile.OpI64Const), pageBits, opI64Shl, opI64LeU, byte(wasmfile.OpIf), emptyBlock)
+	return append(w.charged(out, length, bytesShift, opI64ShrU), byte(wasmfile.OpEnd))
 }
 
-// charged writes what takes fuel by a parameter.
-func (w *rewriter) charged(parameter byte, shift int64, op byte) []byte {
-	out := w.global(nil, wasmfile.OpGlobalGet)
-	out = append(out, byte(wasmfile.OpLocalGet), parameter, opI64ExtendI32U, byte(wasmfile.OpI64Const))
+// charged writes what takes fuel for a number of 32 bits, shifted by some bits.
+func (w *rewriter) charged(out []byte, number func([]byte) []byte, shift int64, op byte) []byte {
+	out = append(number(w.global(out, wasmfile.OpGlobalGet)), opI64ExtendI32U, byte(wasmfile.OpI64Const))
 	return w.check(append(wasmfile.AppendSigned(out, shift), op))
 }
 

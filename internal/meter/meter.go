@@ -45,7 +45,7 @@ const (
 
 // Version changes with what Rewrite makes of a module, so that what was kept of an
 // earlier one is not taken for it.
-const Version = 2
+const Version = 3
 
 // GlobalName is the name under which a mutable global of numeric type is exported, so
 // that an image of an instance can be taken. The index is that in the original module.
@@ -112,7 +112,7 @@ type rewriter struct {
 	// refillType, slowType and the rest are those of the added types.
 	refillType, slowType, chargeType, fillType uint32
 	// refill, slow and the rest are those of the added functions.
-	refill, slow, chargeBytes, chargeElements, chargePages, fill uint32
+	refill, slow, bytes, elements, grownPages, grownElements, fill uint32
 
 	// refs are the indexes of functions that were not written yet.
 	refs []wasmfile.FuncRef
@@ -130,7 +130,7 @@ func (w *rewriter) plan() {
 	w.fuel = uint32(len(m.Globals))
 	w.refill = uint32(m.ImportedFunctions)
 	w.slow = uint32(len(m.Functions)) + 1
-	w.chargeBytes, w.chargeElements, w.chargePages, w.fill = w.slow+1, w.slow+2, w.slow+3, w.slow+4
+	w.bytes, w.elements, w.grownPages, w.grownElements, w.fill = w.slow+1, w.slow+2, w.slow+3, w.slow+4, w.slow+5
 	w.refs = m.FuncRefs
 	w.data = merge(m)
 }
@@ -185,8 +185,9 @@ func (w *rewriter) section(s wasmfile.Section) {
 	case wasmfile.SectionImport:
 		w.imports(s)
 	case wasmfile.SectionFunction:
-		w.items(s, "\x05")
+		w.items(s, "\x06")
 		w.uleb(w.slowType)
+		w.uleb(w.chargeType)
 		w.uleb(w.chargeType)
 		w.uleb(w.chargeType)
 		w.uleb(w.chargeType)
@@ -231,9 +232,10 @@ func (w *rewriter) custom(s wasmfile.Section) {
 		var err error
 		data, err = wasmfile.InsertFunction(data, wasmfile.NamedFunction{Index: w.refill, Name: Module + "." + Refill},
 			wasmfile.NamedFunction{Index: w.slow, Name: prefix + "slow"},
-			wasmfile.NamedFunction{Index: w.chargeBytes, Name: prefix + "bytes"},
-			wasmfile.NamedFunction{Index: w.chargeElements, Name: prefix + "elements"},
-			wasmfile.NamedFunction{Index: w.chargePages, Name: prefix + "pages"},
+			wasmfile.NamedFunction{Index: w.bytes, Name: prefix + "bytes"},
+			wasmfile.NamedFunction{Index: w.elements, Name: prefix + "elements"},
+			wasmfile.NamedFunction{Index: w.grownPages, Name: prefix + "grown-pages"},
+			wasmfile.NamedFunction{Index: w.grownElements, Name: prefix + "grown-elements"},
 			wasmfile.NamedFunction{Index: w.fill, Name: prefix + "fill"})
 		if err != nil && w.err == nil {
 			w.err = err
@@ -251,7 +253,7 @@ func (w *rewriter) types(s wasmfile.Section) {
 	const (
 		refill = "\x60\x01\x7e\x01\x7e"
 		slow   = "\x60\x00\x00"
-		charge = "\x60\x01\x7f\x01\x7f"
+		charge = "\x60\x02\x7f\x7f\x01\x7f"
 		fill   = "\x60\x03\x7f\x7f\x7f\x00"
 	)
 	w.items(s, "\x04")

@@ -76,7 +76,7 @@ func program(code string) Module {
 	return Module{
 		Types:     []Type{{Params: I32}},
 		Functions: []Function{{Code: code}},
-		Tables:    []string{Funcref + Limits(10)},
+		Tables:    []string{Funcref + Limits(10, 100), Funcref + Limits(15, 20)},
 		Memories:  []string{Limits(1)},
 		Exports:   []Export{{Name: "f", Kind: KindFunction}, {Name: "memory", Kind: KindMemory}},
 	}
@@ -113,9 +113,18 @@ func TestWhatWorkCosts(t *testing.T) {
 		"filling a known length": {LocalGet(0) + zero + I32Const(250) + MemoryFill, 0, 5 + 16},
 		"copying a known length": {zero + zero + I32Const(256) + MemoryCopy, 0, 5 + 32},
 		"copying":                {zero + zero + LocalGet(0) + MemoryCopy, 128, 5 + 19 + 2},
-		"growing memory":         {LocalGet(0) + MemoryGrow + Drop, 3, 4 + 19 + 3*1024},
-		"growing a table":        {RefNull + LocalGet(0) + TableGrow + Drop, 7, 5 + 19 + 7},
 		"filling a table":        {zero + RefNull + LocalGet(0) + TableFill, 9, 5 + 19 + 9},
+		// Growing costs as much as a call of the host, and what was added.
+		"growing memory":                            {LocalGet(0) + MemoryGrow + Drop, 3, 4 + 100 + 3*1024},
+		"growing memory by nothing":                 {LocalGet(0) + MemoryGrow + Drop, 0, 4 + 100},
+		"growing memory by more than there can be":  {LocalGet(0) + MemoryGrow + Drop, 1<<32 - 1, 4 + 100},
+		"growing memory to more than there can be":  {LocalGet(0) + MemoryGrow + Drop, 1 << 16, 4 + 100},
+		"growing memory twice":                      {LocalGet(0) + MemoryGrow + Drop + LocalGet(0) + MemoryGrow + Drop, 2, 7 + 200 + 4*1024},
+		"growing a table":                           {RefNull + LocalGet(0) + TableGrow + Drop, 7, 5 + 100 + 7},
+		"growing a table by more than there can be": {RefNull + LocalGet(0) + TableGrow + Drop, 1<<32 - 1, 5 + 100},
+		"growing a table beyond its maximum":        {RefNull + LocalGet(0) + TableGrow + Drop, 91, 5 + 100},
+		"growing another table beyond its maximum":  {RefNull + LocalGet(0) + "\xfc\x0f\x01" + Drop, 6, 5 + 100},
+		"growing another table up to its maximum":   {RefNull + LocalGet(0) + "\xfc\x0f\x01" + Drop, 5, 5 + 100 + 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			metered := rewrite(t, program(c.code).Encode(), meter.Options{})
@@ -133,6 +142,48 @@ func TestWhatWorkCosts(t *testing.T) {
 		m.call(t, 0)
 		require.EqualValues(t, 3+100, m.used())
 	})
+}
+
+// An operation that traps as it is longer than the memory or table costs its instructions only.
+func TestWhatCannotBeDoneCostsNothing(t *testing.T) {
+	zero := I32Const(0)
+	for name, c := range map[string]struct {
+		code    string
+		n       uint64
+		charged int64
+	}{
+		"filling all memory":              {zero + zero + LocalGet(0) + MemoryFill, 1 << 16, 1 << 10},
+		"filling more than memory":        {zero + zero + LocalGet(0) + MemoryFill, 1<<16 + 1, 0},
+		"filling very much":               {zero + zero + LocalGet(0) + MemoryFill, 1<<32 - 1, 0},
+		"filling beyond memory":           {I32Const(1) + zero + LocalGet(0) + MemoryFill, 1 << 16, 1 << 10},
+		"copying all memory":              {zero + zero + LocalGet(0) + MemoryCopy, 1 << 16, 1 << 10},
+		"copying very much":               {zero + zero + LocalGet(0) + MemoryCopy, 1<<32 - 1, 0},
+		"initializing with very much":     {zero + zero + LocalGet(0) + "\xfc\x08\x00\x00", 1<<32 - 1, 0},
+		"filling a whole table":           {zero + RefNull + LocalGet(0) + TableFill, 10, 10},
+		"filling more than a table":       {zero + RefNull + LocalGet(0) + TableFill, 11, 0},
+		"filling another table":           {zero + RefNull + LocalGet(0) + "\xfc\x11\x01", 11, 11},
+		"filling a table with very much":  {zero + RefNull + LocalGet(0) + TableFill, 1<<32 - 1, 0},
+		"copying within another table":    {zero + zero + LocalGet(0) + "\xfc\x0e\x01\x01", 11, 11},
+		"copying more than a table has":   {zero + zero + LocalGet(0) + "\xfc\x0e\x01\x00", 11, 0},
+		"copying very much into a table":  {zero + zero + LocalGet(0) + "\xfc\x0e\x01\x00", 1<<32 - 1, 0},
+		"initializing a table":            {zero + zero + LocalGet(0) + "\xfc\x0c\x00\x00", 1, 1},
+		"initializing more than a table":  {zero + zero + LocalGet(0) + "\xfc\x0c\x00\x00", 1<<32 - 1, 0},
+		"initializing another table":      {zero + zero + LocalGet(0) + "\xfc\x0c\x00\x01", 15, 15},
+		"initializing more than another":  {zero + zero + LocalGet(0) + "\xfc\x0c\x00\x01", 16, 0},
+		"growing, and filling what there": {I32Const(1) + MemoryGrow + zero + LocalGet(0) + MemoryFill, 1 << 17, 2 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := program(c.code)
+			p.Elements, p.Data = []uint32{0}, []Data{{Passive: true, Content: "x"}}
+			metered := rewrite(t, p.Encode(), meter.Options{})
+			for name, engine := range engines {
+				short, long := start(t, engine, metered), start(t, engine, metered)
+				_, _ = short.module.ExportedFunction("f").Call(t.Context(), 0)
+				_, _ = long.module.ExportedFunction("f").Call(t.Context(), c.n)
+				require.Equal(t, c.charged, long.used()-short.used(), name)
+			}
+		})
+	}
 }
 
 // stopped is what the host ends guests with.

@@ -9,8 +9,9 @@ type Instruction struct {
 	Start, End int
 	// Index is what the instruction names: the function of call and ref.func, the
 	// global of global.get and global.set, the variable of local.get, local.set, and
-	// local.tee, and the label of br and br_if, which the engine checks. Of br_table it is
-	// the number of labels, and of i32.const the number itself. Otherwise it has no meaning.
+	// local.tee, the label of br and br_if, and the table of an instruction for one, the
+	// source of table.copy, which the engine checks. Of br_table it is the number of labels,
+	// and of i32.const the number itself. Otherwise it has no meaning.
 	Index uint32
 	// Value is the number of i64.const, and the offset of an access to memory. Otherwise it
 	// has no meaning.
@@ -94,9 +95,9 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 	case immIndexAndZero:
 		r.u32()
 		r.zero()
-	case immTwoIndexes:
+	case immTwoIndexes: // of an element segment or a table, and of a table
 		r.u32()
-		r.u32()
+		in.Index = r.u32()
 	case immRefType:
 		r.refType()
 	case immSelectTypes:

@@ -26,6 +26,7 @@ const (
 	OpGlobalGet    Opcode = 0x23
 	OpGlobalSet    Opcode = 0x24
 	OpTableSet     Opcode = 0x26
+	OpMemorySize   Opcode = 0x3f
 	OpMemoryGrow   Opcode = 0x40
 	OpI32Const     Opcode = 0x41
 	OpI64Const     Opcode = 0x42
@@ -44,6 +45,7 @@ const (
 	OpElemDrop   Opcode = prefixMisc<<8 | 13
 	OpTableCopy  Opcode = prefixMisc<<8 | 14
 	OpTableGrow  Opcode = prefixMisc<<8 | 15
+	OpTableSize  Opcode = prefixMisc<<8 | 16
 	OpTableFill  Opcode = prefixMisc<<8 | 17
 )
 

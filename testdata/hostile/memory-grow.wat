@@ -3,7 +3,6 @@
 ;;
 ;; list: 11
 ;; pages: 64
-;; fuel: 100,000,000,000,000
 ;; get-mapping: answers ""
 ;; get-mapping: answers ""
 (module

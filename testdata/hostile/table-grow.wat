@@ -2,7 +2,6 @@
 ;; then step by step to the limit of one million.
 ;;
 ;; list: 12
-;; fuel: 100,000,000,000
 ;; get-mapping: answers ""
 (module
   (table $t 0 funcref)
