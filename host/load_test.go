@@ -28,7 +28,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		"empty file": {nil, host.ErrNotWasm, "not a WebAssembly module"},
 		"a script":   {[]byte("#!/bin/sh\nrm -rf /\n"), host.ErrNotWasm, "not a WebAssembly module"},
 		"cut off":    {good[:len(good)-7], host.ErrTruncated, "the module is cut off"},
-		"component":  {[]byte("\x00asm\x0d\x00\x01\x00"), host.ErrComponent, "a WebAssembly component, not a core module"},
+		"component":  {[]byte("\x00asm\x0d\x00\x01\x00"), host.ErrComponent, "a WebAssembly component, not a core module: build it for wasm32-wasip1, as wasm32-wasip2 makes components"},
 		"no provider": {
 			[]byte("\x00asm\x01\x00\x00\x00"), host.ErrNotProvider,
 			"the module is no provider: it exports no interface husk:provider/provider (nor is it a policy pack)",
@@ -121,6 +121,8 @@ func TestFeaturesThatAreNotSupportedAreNamed(t *testing.T) {
 	var unsupported *host.UnsupportedError
 	require.ErrorAs(t, err, &unsupported)
 	require.Equal(t, "tail calls", unsupported.What)
+	require.Equal(t, "tail-call", unsupported.Proposal)
+	require.ErrorContains(t, err, "build it with -mno-tail-call")
 }
 
 func TestLimitsOfModulesCanBeSet(t *testing.T) {

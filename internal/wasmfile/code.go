@@ -50,8 +50,12 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 	switch kind {
 	case noImmediate:
 	case noInstruction:
+		var second uint32
+		if first == prefixGC || first == prefixAtomic {
+			second = r.u32()
+		}
 		r.at = in.Start
-		r.refuse(feature(first, 0))
+		r.refuseInstruction(first, second)
 	case immVariable, immLabel:
 		in.Index = r.u32()
 	case immGlobal:
@@ -99,6 +103,9 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 		r.u32()
 		in.Index = r.u32()
 	case immRefType:
+		if r.err == nil && r.left() > 0 && r.data[r.at]&blockEmpty == 0 { // a type by its index
+			r.refuse(references)
+		}
 		r.refType()
 	case immSelectTypes:
 		if r.count() != 1 {
@@ -123,7 +130,7 @@ func (r *reader) prefixed(in *Instruction, first byte) byte {
 	}
 	if second >= uint32(len(table)) || table[second] == noInstruction {
 		r.at = in.Start
-		r.refuse(feature(first, second))
+		r.refuseInstruction(first, second)
 		return noImmediate
 	}
 	if first == prefixVector && (second < 0x80 && long != 1 || long > 2) {
@@ -135,9 +142,9 @@ func (r *reader) prefixed(in *Instruction, first byte) byte {
 
 // memArg reads the alignment and returns the offset.
 func (r *reader) memArg() (offset uint32) {
-	const multiMemory = 1 << 6
-	if r.u32()&multiMemory != 0 {
-		r.refuse("more than one memory")
+	const memoryIndex = 1 << 6
+	if r.u32()&memoryIndex != 0 {
+		r.refuse(multiMemory)
 	}
 	return r.u32()
 }
@@ -145,7 +152,7 @@ func (r *reader) memArg() (offset uint32) {
 func (r *reader) zero() {
 	if r.byte() != 0 {
 		r.at--
-		r.refuse("more than one memory")
+		r.refuse(multiMemory)
 	}
 }
 
@@ -153,9 +160,13 @@ const blockEmpty = 0x40
 
 func (r *reader) blockType(m *Module) {
 	if r.err == nil && r.left() > 0 {
-		if b := r.data[r.at]; b == blockEmpty || isValueType(b) {
+		b := r.data[r.at]
+		if b == blockEmpty || isValueType(b) {
 			r.at++
 			return
+		}
+		if b&(0x80|blockEmpty) == blockEmpty { // a value type, as it is negative
+			r.typeFailure()
 		}
 	}
 	at := r.at
@@ -185,7 +196,7 @@ func (r *reader) valueType() api.ValueType {
 	t := r.byte()
 	if r.err == nil && !isValueType(t) {
 		r.at--
-		r.typeFailure(t)
+		r.typeFailure()
 	}
 	return t
 }
@@ -194,21 +205,21 @@ func (r *reader) refType() api.ValueType {
 	t := r.byte()
 	if r.err == nil && t != typeFuncref && t != api.ValueTypeExternref {
 		r.at--
-		r.typeFailure(t)
+		r.typeFailure()
 	}
 	return t
 }
 
-// typeFailure tells what is wrong with the byte at which the reader is.
-func (r *reader) typeFailure(t byte) {
-	switch t {
-	case 0x63, 0x64:
-		r.refuse("typed function references")
-	case 0x69, 0x74:
-		r.refuse("exceptions")
-	default:
-		r.fail("an unknown value type")
+// typeFailure fails because of the value type at which the reader is.
+func (r *reader) typeFailure() {
+	var next byte
+	if r.left() > 1 {
+		next = r.data[r.at+1]
 	}
+	if p, known := ofValueType(r.data[r.at], next); known {
+		r.refuse(p)
+	}
+	r.fail("an unknown value type")
 }
 
 // body checks a function: it may have been cut off, nest without end, or name what is
@@ -275,15 +286,26 @@ func (r *reader) constant(m *Module) (value int32, known bool) {
 		value, known = int32(number.signed(32)), true
 	case OpRefFunc:
 		m.addFuncRef(r.base+at+1, r.offset(), in.Index)
-	case OpI64Const, opF32Const, opF64Const, OpGlobalGet, opRefNull, opV128Const:
+	case OpGlobalGet:
+		if index := int(in.Index); index >= m.ImportedGlobals && !m.Globals[index].Mutable {
+			r.at = at
+			r.refuse(ownGlobals)
+			return 0, false
+		}
+	case OpI64Const, opF32Const, opF64Const, opRefNull, opV128Const:
 	default:
 		r.at = at
-		r.refuse("more than one constant in an expression")
+		r.fail("an expression that is no constant")
+		return 0, false
 	}
-	at = r.at
-	if r.byte() != byte(OpEnd) && r.err == nil {
-		r.at = at
-		r.refuse("more than one constant in an expression")
+	if at = r.at; !r.instruction(m, &in) || in.Op == OpEnd {
+		return value, known
 	}
-	return value, known
+	r.at = at
+	switch in.Op {
+	case OpI32Const, OpI64Const, OpGlobalGet:
+		r.refuse(extendedConst)
+	}
+	r.fail("an expression that is no constant")
+	return 0, false
 }

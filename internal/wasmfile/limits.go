@@ -77,8 +77,14 @@ type UnsupportedError struct {
 	Offset int
 	// What is the feature, or the opcode where it belongs to none that is known.
 	What string
+	// Proposal is the name of the feature's proposal, and Instead says what to do about it. Both are
+	// empty where it belongs to none that is known.
+	Proposal, Instead string
 }
 
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("the module uses %s at offset %d, which is not supported: build it for WebAssembly 2.0 without extensions", e.What, e.Offset)
+	if e.Proposal == "" {
+		return fmt.Sprintf("the module uses %s at offset %d, which is not supported: build it for WebAssembly 2.0 without extensions", e.What, e.Offset)
+	}
+	return fmt.Sprintf("the module uses %s (the WebAssembly proposal %s) at offset %d, which is not supported: %s", e.What, e.Proposal, e.Offset, e.Instead)
 }

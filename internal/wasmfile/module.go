@@ -20,7 +20,7 @@ import (
 // Errors for files that are no core module.
 var (
 	ErrNotWasm   = errors.New("not a WebAssembly module")
-	ErrComponent = errors.New("a WebAssembly component, not a core module")
+	ErrComponent = errors.New("a WebAssembly component, not a core module: build it for wasm32-wasip1, as wasm32-wasip2 makes components")
 	ErrVersion   = errors.New("a WebAssembly module of an unknown version of the binary format")
 )
 
@@ -132,6 +132,8 @@ type Module struct {
 	wasm   []byte
 	limits Limits
 	named  bool
+	// memories counts those that are imported, too.
+	memories int
 	// announced is what the file says how many data segments it has, if it does.
 	announced *int
 }
@@ -161,6 +163,7 @@ const (
 	SectionData      = 11
 	SectionDataCount = 12
 	sectionTag       = 13
+	sectionStrings   = 14
 )
 
 // Order is where a section stands among the others; custom sections stand anywhere.

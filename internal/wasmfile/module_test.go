@@ -104,10 +104,10 @@ func TestReadTellsWhyAFileIsNoModule(t *testing.T) {
 		"type of an import":       {header + Section(2, "\x01\x01a\x01b\x00\x00"), nil, "there is no type 0"},
 		"kind of an import":       {header + Section(2, "\x01\x01a\x01b\x09\x00"), nil, "an unknown kind"},
 		"function to export":      {header + Section(7, "\x01\x01f\x00\x00"), nil, "there is no function 0"},
-		"type of no function":     {header + Section(1, "\x01\x5d\x00"), nil, "not that of a function"},
-		"limits":                  {header + Section(5, "\x01\x08\x00"), nil, "unknown limits"},
+		"type of no function":     {header + Section(1, "\x01\x30\x00"), nil, "not that of a function"},
+		"limits":                  {header + Section(5, "\x01\x10\x00"), nil, "unknown limits"},
 		"memory too large":        {header + Section(5, "\x01"+Limits(0, 65537)), nil, "a memory of more than 4 GiB"},
-		"unknown section":         {header + Section(14, ""), nil, "an unknown section"},
+		"unknown section":         {header + Section(15, ""), nil, "an unknown section"},
 		"sections out of order":   {header + Section(3, "\x00") + Section(1, "\x00"), nil, "not in its place"},
 		"section twice":           {header + Section(1, "\x00") + Section(1, "\x00"), nil, "there twice"},
 		"section too long":        {header + Section(1, "\x00\x00"), nil, "a section goes on after its end"},
@@ -115,6 +115,8 @@ func TestReadTellsWhyAFileIsNoModule(t *testing.T) {
 		"code without a function": {header + Section(10, "\x01\x02\x00\x0b"), nil, "code without a function"},
 		"function cut off":        {inCode(Block), wasmfile.ErrTruncated, ""},
 		"function goes on":        {inCode(End + Nop), nil, "a function goes on after its end"},
+		"no constant":             {header + Section(6, "\x01\x7f\x00\x45\x0b"), nil, "an expression that is no constant"},
+		"too much of a constant":  {header + Section(6, "\x01\x7f\x00\x41\x00\x01\x0b"), nil, "an expression that is no constant"},
 		"mutability":              {header + Section(6, "\x01\x7f\x02\x41\x00\x0b"), nil, "neither constant nor variable"},
 		"number of segments":      {header + Section(12, "\x01"), nil, "another number of data segments"},
 		"form of a segment":       {header + Section(11, "\x01\x03"), nil, "an unknown form of a data segment"},
@@ -138,33 +140,52 @@ func TestReadTellsWhyAFileIsNoModule(t *testing.T) {
 }
 
 func TestReadRefusesWhatIsNotInWebAssembly2(t *testing.T) {
-	for name, c := range map[string]struct{ file, feature string }{
-		"return_call":           {inCode("\x12\x00"), "tail calls"},
-		"try":                   {inCode("\x06\x40"), "exceptions"},
-		"tag section":           {header + Section(13, "\x00"), "exceptions"},
-		"call_ref":              {inCode("\x14\x00"), "typed function references"},
-		"reference type":        {header + Section(1, "\x01\x60\x01\x64\x00\x00"), "typed function references"},
-		"struct type":           {header + Section(1, "\x01\x5f\x00"), "garbage collection"},
-		"struct.new":            {inCode("\xfb\x00\x00"), "garbage collection"},
-		"atomic":                {inCode("\xfe\x03\x00"), "threads"},
-		"shared memory":         {header + Section(5, "\x01\x03\x01\x01"), "threads"},
-		"64-bit memory":         {header + Section(5, "\x01\x04\x01"), "memories or tables of 64 bits"},
-		"second memory":         {inCode(I32Const(0) + "\x28\x42\x01\x00" + Drop), "more than one memory"},
-		"growing it":            {inCode(I32Const(0) + "\x40\x01" + Drop), "more than one memory"},
-		"relaxed vectors":       {inCode("\xfd\x80\x02"), "relaxed vector instructions"},
-		"gap in the vectors":    {inCode("\xfd\x9a\x01"), "the unknown opcode 0xfd 0x9a"},
-		"unknown misc":          {inCode("\xfc\x12"), "the unknown opcode 0xfc 0x12"},
-		"unknown opcode":        {inCode("\x27"), "the unknown opcode 0x27"},
-		"extended constants":    {header + Section(6, "\x01\x7f\x00\x41\x00\x41\x00\x6a\x0b"), "more than one constant in an expression"},
-		"computation in global": {header + Section(6, "\x01\x7f\x00\x45\x0b"), "more than one constant in an expression"},
+	of := func(form string) string { return header + Section(1, "\x01"+form) }
+	param := func(valueType string) string { return of("\x60\x01" + valueType + "\x00") }
+	limited := func(limits string) string { return header + Section(5, "\x01"+limits) }
+	number := func(expression string) string { return header + Section(6, "\x01\x7f\x00"+expression) }
+	for proposal, files := range map[string]map[string]string{
+		"tail-call":          {"return_call": inCode("\x12\x00"), "return_call_indirect": inCode("\x13\x00\x00")},
+		"exception-handling": {"try": inCode("\x06\x40"), "try_table": inCode("\x1f\x40"), "throw_ref": inCode("\x0a"), "tag section": header + Section(13, "\x00"), "exnref": param("\x69"), "tag import": header + Section(2, "\x01\x01a\x01b\x04\x00\x00"), "tag export": header + Section(7, "\x01\x01a\x04\x00")},
+		"function-references": {"call_ref": inCode("\x14\x00"), "ref.as_non_null": inCode("\xd4"), "reference type": param("\x64\x00"), "nullable": param("\x63\x70"), "ref.null of a type": inCode("\xd0\x00" + Drop),
+			"table with a value": header + Section(4, "\x01\x40\x00"+Funcref+Limits(1)+RefNull+End)},
+		"gc": {"struct type": of("\x5f\x00"), "recursive types": of("\x4e\x00"), "subtype": of("\x50\x00"), "struct.new": inCode("\xfb\x00\x00"), "ref.eq": inCode("\xd3"), "anyref": param("\x6e"), "reference to any": param("\x63\x6e"),
+			"block of eqref": inCode("\x02\x6d" + Unreachable + End + Drop), "table of i31ref": header + Section(4, "\x01\x6c"+Limits(1)), "ref.i31 in a constant": number(I32Const(1) + "\xfb\x1c" + End), "another global": header + Section(6, "\x02\x7f\x00"+I32Const(1)+End+"\x7f\x00"+GlobalGet(0)+End)},
+		"stringref":                 {"string.const": inCode("\xfb\x82\x01\x00"), "stringref": param("\x67"), "string section": header + Section(14, "\x00")},
+		"custom-descriptors":        {"descriptor": of("\x4d\x00")},
+		"stack-switching":           {"suspend": inCode("\xe2\x00"), "cont type": of("\x5d\x00"), "contref": param("\x68")},
+		"threads":                   {"atomic": inCode("\xfe\x03\x00"), "shared memory": limited("\x03\x01\x01")},
+		"shared-everything-threads": {"global.atomic.get": inCode("\xfe\x4f\x00\x00"), "shared type": of("\x65\x5f\x00")},
+		"memory64":                  {"memory": limited("\x04\x01"), "table": header + Section(4, "\x01"+Funcref+"\x04\x01")},
+		"multi-memory": {"access": inCode(I32Const(0) + "\x28\x42\x01\x00" + Drop), "growing": inCode(I32Const(0) + "\x40\x01" + Drop), "copying": inCode(I32Const(0) + I32Const(0) + I32Const(0) + "\xfc\x0a\x00\x01"),
+			"two memories": header + Section(5, "\x02"+Limits(1)+Limits(1)), "one more than the imported": header + Section(2, "\x01\x01a\x01b\x02"+Limits(1)) + Section(5, "\x01"+Limits(1)),
+			"data of the second": header + Section(5, "\x01"+Limits(1)) + Section(11, "\x01\x02\x01"+I32Const(0)+End+"\x00")},
+		"custom-page-sizes":      {"memory": limited("\x08\x01\x00")},
+		"relaxed-simd":           {"i8x16.relaxed_swizzle": inCode("\xfd\x80\x02")},
+		"half-precision":         {"f16x8.splat": inCode("\xfd\xa0\x02"), "f32.load_f16": inCode("\xfc\x30\x01\x00")},
+		"wide-arithmetic":        {"i64.add128": inCode("\xfc\x13")},
+		"memory-control":         {"memory.discard": inCode("\xfc\x12\x00")},
+		"extended-const":         {"global": number(I32Const(0) + I32Const(0) + I32Add + End), "segment": header + Section(5, "\x01"+Limits(1)) + Section(11, "\x01\x00"+I32Const(1)+I32Const(2)+I32Mul+End+"\x00")},
+		"compact-import-section": {"group": header + Section(2, "\x01\x01a\x00\x7f\x01\x01b\x00\x00")},
+		"":                       {"gap in the vectors": inCode("\xfd\x9a\x01"), "unknown misc": inCode("\xfc\x17"), "unknown opcode": inCode("\x27")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := read([]byte(c.file))
-			var unsupported *wasmfile.UnsupportedError
-			require.ErrorAs(t, err, &unsupported)
-			require.Equal(t, c.feature, unsupported.What)
-		})
+		for name, file := range files {
+			t.Run(proposal+", "+name, func(t *testing.T) {
+				_, err := read([]byte(file))
+				var unsupported *wasmfile.UnsupportedError
+				require.ErrorAs(t, err, &unsupported)
+				require.Equal(t, proposal, unsupported.Proposal)
+				require.NotEmpty(t, unsupported.What)
+				require.Equal(t, proposal == "", unsupported.Instead == "")
+				require.ErrorContains(t, err, "which is not supported: ")
+			})
+		}
 	}
+	_, err := read([]byte(number(I32Const(0) + I32Const(0) + I32Add + End)))
+	require.EqualError(t, err, "the module uses constants that are computed (the WebAssembly proposal extended-const) at offset 15, which is not supported: "+
+		"build it with -mno-extended-const (clang, Emscripten) or -C target-feature=-extended-const (Rust)")
+	_, err = read([]byte(inCode("\xfd\x9a\x01")))
+	require.ErrorContains(t, err, "the module uses the unknown opcode 0xfd 0x9a at offset")
 }
 
 func TestReadCapsEveryCount(t *testing.T) {
@@ -216,10 +237,6 @@ func TestReadCapsEveryCount(t *testing.T) {
 			require.Equal(t, &wasmfile.LimitError{What: c.what, Count: 4, Limit: 3}, limit)
 		})
 	}
-	var limit *wasmfile.LimitError
-	_, err := wasmfile.Read([]byte(header+Section(5, "\x02"+Limits(1)+Limits(1))), three)
-	require.ErrorAs(t, err, &limit)
-	require.EqualError(t, err, "the module has 2 memories, the limit is 1")
 }
 
 func TestInsertFunctionMovesNames(t *testing.T) {

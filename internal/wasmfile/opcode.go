@@ -1,7 +1,5 @@
 package wasmfile
 
-import "fmt"
-
 // Opcode names an instruction: its byte, or its prefix and what follows.
 type Opcode uint16
 
@@ -50,8 +48,10 @@ const (
 )
 
 const (
+	prefixGC     = 0xfb
 	prefixMisc   = 0xfc
 	prefixVector = 0xfd
+	prefixAtomic = 0xfe
 )
 
 // What follows opcodes. Those of WebAssembly 2.0, and no others, have one.
@@ -120,24 +120,3 @@ const vectorImmediates = "" +
 	"-.---..........." +
 	"..-...........-." +
 	"................"
-
-// feature names what an opcode that is not known belongs to.
-func feature(first byte, second uint32) string {
-	switch {
-	case first == 0x12 || first == 0x13:
-		return "tail calls"
-	case first >= 0x06 && first <= 0x0a || first == 0x18 || first == 0x19 || first == 0x1f:
-		return "exceptions"
-	case first == 0x14 || first == 0x15 || first >= 0xd3 && first <= 0xd6:
-		return "typed function references"
-	case first == 0xfb:
-		return "garbage collection"
-	case first == 0xfe:
-		return "threads"
-	case first == prefixVector && second >= 0x100:
-		return "relaxed vector instructions"
-	case first == prefixMisc || first == prefixVector:
-		return fmt.Sprintf("the unknown opcode 0x%x 0x%x", first, second)
-	}
-	return fmt.Sprintf("the unknown opcode 0x%x", first)
-}

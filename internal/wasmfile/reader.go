@@ -44,10 +44,24 @@ func (r *reader) fail(what string) {
 	}
 }
 
-func (r *reader) refuse(feature string) {
+// refuse fails because of something that no module may use.
+func (r *reader) refuse(p proposal) {
 	if r.err == nil {
-		r.err = &UnsupportedError{Offset: r.offset(), What: feature}
+		r.err = &UnsupportedError{Offset: r.offset(), What: p.what, Proposal: p.name, Instead: p.instead}
 	}
+}
+
+// refuseInstruction fails because of an instruction that is not known.
+func (r *reader) refuseInstruction(first byte, second uint32) {
+	p, known := ofInstruction(first, second)
+	switch {
+	case known:
+	case first == prefixMisc || first == prefixVector:
+		p.what = fmt.Sprintf("the unknown opcode 0x%x 0x%x", first, second)
+	default:
+		p.what = fmt.Sprintf("the unknown opcode 0x%x", first)
+	}
+	r.refuse(p)
 }
 
 // limit fails where there is more of something than there may be.

@@ -1,6 +1,7 @@
 package wasmfile
 
 import (
+	"math"
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
@@ -48,7 +49,7 @@ func (m *Module) section(s *Section, r *reader) {
 		}
 		r.limit("elements in its tables", elements, limits.TableElements)
 	case SectionMemory:
-		items("memories", 1, func(int) { m.Memories = append(m.Memories, r.memory()) })
+		items("memories", math.MaxInt32, func(int) { m.Memories = append(m.Memories, m.memory(r)) })
 	case SectionGlobal:
 		items("global variables", limits.Globals, func(int) {
 			g := r.globalType()
@@ -81,7 +82,9 @@ func (m *Module) section(s *Section, r *reader) {
 			m.segment(r)
 		})
 	case sectionTag:
-		r.refuse("exceptions")
+		r.refuse(exceptions)
+	case sectionStrings:
+		r.refuse(strings)
 	default:
 		r.fail("an unknown section")
 	}
@@ -103,12 +106,10 @@ func (m *Module) name(r *reader) string {
 func (m *Module) functionType(r *reader) {
 	if form := r.byte(); r.err == nil && form != formFunc {
 		r.at--
-		switch form {
-		case 0x4e, 0x4f, 0x50, 0x5e, 0x5f:
-			r.refuse("garbage collection")
-		default:
-			r.fail("a type is not that of a function")
+		if p, known := ofForm(form); known {
+			r.refuse(p)
 		}
+		r.fail("a type is not that of a function")
 		return
 	}
 	t := FuncType{Params: m.valueTypes(r)}
@@ -150,12 +151,14 @@ func (m *Module) importEntry(r *reader) {
 		r.refType()
 		r.limits()
 	case api.ExternTypeMemory:
-		r.memory()
+		m.memory(r)
 	case api.ExternTypeGlobal:
 		m.Globals = append(m.Globals, r.globalType())
 		m.ImportedGlobals = len(m.Globals)
 	case kindTag:
-		r.refuse("exceptions")
+		r.refuse(exceptions)
+	case kindGroup, kindGroupOfType:
+		r.refuse(compactImports)
 	default:
 		r.fail("an import of an unknown kind")
 	}
@@ -164,25 +167,33 @@ func (m *Module) importEntry(r *reader) {
 	}
 }
 
-const kindTag = 4
+// Kinds of imports and exports that no module may have.
+const (
+	kindTag         = 4
+	kindGroupOfType = 0x7e
+	kindGroup       = 0x7f
+)
 
 // limits reads the limits of a memory or table.
 func (r *reader) limits() Range {
 	const (
-		hasMax = 1 << 0
-		shared = 1 << 1
-		wide   = 1 << 2
+		hasMax   = 1 << 0
+		shared   = 1 << 1
+		wide     = 1 << 2
+		pageSize = 1 << 3
 	)
 	flags := r.byte()
 	switch {
 	case r.err != nil:
 		return Range{}
-	case flags&^(hasMax|shared|wide) != 0:
+	case flags&^(hasMax|shared|wide|pageSize) != 0:
 		r.fail("unknown limits")
 	case flags&wide != 0:
-		r.refuse("memories or tables of 64 bits")
+		r.refuse(memory64)
 	case flags&shared != 0:
-		r.refuse("threads")
+		r.refuse(threads)
+	case flags&pageSize != 0:
+		r.refuse(pageSizes)
 	}
 	l := Range{Min: r.u32()}
 	if l.HasMax = flags&hasMax != 0; l.HasMax {
@@ -191,9 +202,12 @@ func (r *reader) limits() Range {
 	return l
 }
 
-// memory reads the limits of a memory.
-func (r *reader) memory() Range {
+// memory reads the limits of a memory, of which there may be one.
+func (m *Module) memory(r *reader) Range {
 	const addressable = 1 << 16 // pages, which make 4 GiB
+	if m.memories++; m.memories > 1 {
+		r.refuse(multiMemory)
+	}
 	at := r.at
 	l := r.limits()
 	if r.err == nil && (l.Min > addressable || l.Max > addressable) {
@@ -205,7 +219,7 @@ func (r *reader) memory() Range {
 
 func (m *Module) table(r *reader) {
 	if r.err == nil && r.left() > 0 && r.data[r.at] == 0x40 {
-		r.refuse("typed function references")
+		r.refuse(references)
 	}
 	t := Table{Type: r.refType()}
 	t.Range = r.limits()
@@ -250,7 +264,7 @@ func (m *Module) export(r *reader) {
 	case api.ExternTypeTable, api.ExternTypeMemory:
 		r.u32()
 	case kindTag:
-		r.refuse("exceptions")
+		r.refuse(exceptions)
 	default:
 		r.fail("an export of an unknown kind")
 	}
@@ -300,12 +314,11 @@ func (m *Module) segment(r *reader) {
 	var s Segment
 	switch form := r.u32(); form {
 	case 0, 2:
-		memory := uint32(0)
-		if form == 2 {
-			memory = r.u32()
+		if form == 2 && r.u32() != 0 {
+			r.refuse(multiMemory)
 		}
 		offset, known := r.constant(m)
-		s.Known, s.Offset = known && memory == 0, uint32(offset)
+		s.Known, s.Offset = known, uint32(offset)
 	case 1:
 	default:
 		r.fail("an unknown form of a data segment")

@@ -2,7 +2,7 @@
 ;; grows. Tail calls are not part of WebAssembly 2.0.
 ;;
 ;; list: 5
-;; refused: UnsupportedError: the module uses tail calls, which is not supported: build it for WebAssembly 2.0 without extensions
+;; refused: UnsupportedError: the module uses tail calls (the WebAssembly proposal tail-call), which is not supported: build it with -mno-tail-call (clang, Emscripten) or -C target-feature=-tail-call (Rust)
 (module
   (func $a (return_call $b))
   (func $b (return_call $a))
