@@ -30,12 +30,15 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/internal/rewriting"
 )
 
 // Host runs modules. It is safe for concurrent use.
 type Host struct {
-	config  Config
-	runtime wazero.Runtime
+	config Config
+	// rewriting is for which modules that is done.
+	rewriting rewriting.Extent
+	runtime   wazero.Runtime
 	// settings are those of runtime, without its cache; compiling has an element for each
 	// module that is being compiled.
 	settings  wazero.RuntimeConfig
@@ -88,7 +91,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	}
 	settings = settings.WithMemoryLimitPages(config.memoryPages())
 	h := &Host{config: config, settings: settings, compiling: make(chan struct{}, compilations()), modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
-	h.budget, h.empty = newBudget(config.most.totalMemory), empty
+	h.budget, h.empty, h.rewriting = newBudget(config.most.totalMemory), empty, rewriting.Of(ctx)
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}

@@ -70,7 +70,7 @@ const (
 
 // recordName names the files for a module. It tells all that they depend on.
 func (h *Host) recordName(digest string) string {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %s %s/%s %d %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, digest,
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, h.rewriting, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.memoryPages(), h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
 }
@@ -220,10 +220,8 @@ func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module,
 	}
 	rehearsal := h.rehearse(ctx, m, decoded, metered)
 	whole := &layout{decoded: decoded, metered: metered}
-	if rehearsal != nil {
-		if faster := h.relooped(decoded, rehearsal); faster != nil {
-			whole = faster
-		}
+	if faster := h.relooped(decoded, rehearsal); faster != nil {
+		whole = faster
 	}
 	compiled, hollow, err := h.compileKept(ctx, whole.metered)
 	if err != nil {

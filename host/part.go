@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -44,7 +45,12 @@ type layout struct {
 // relooped is a module whose functions that ran in the rehearsal, and will run most, are made
 // faster; nil where none can be.
 func (h *Host) relooped(decoded *wasmfile.Module, of *rehearsal) *layout {
-	rewritten, copied := reloop.Of(decoded, h.config.moduleLimits, func(function int) bool { return did(of.ran, function+1) })
+	if of == nil && h.rewriting != rewriting.All {
+		return nil
+	}
+	rewritten, copied := reloop.Of(decoded, h.config.moduleLimits, func(function int) bool {
+		return h.rewriting == rewriting.All || did(of.ran, function+1)
+	})
 	if rewritten == nil {
 		return nil
 	}
@@ -81,7 +87,7 @@ func (h *Host) partOf(whole *layout, of *rehearsal) []byte {
 		}
 		return did(of.ran, function-len(whole.copied))
 	})
-	if len(small) > len(whole.metered)/2 {
+	if len(small) > len(whole.metered)/2 && h.rewriting != rewriting.All {
 		return nil
 	}
 	return small

@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/rewriting"
 )
 
 // partly makes a provider of the probe in a host that has found it installed.
@@ -106,6 +107,39 @@ func TestTheWholeIsLoadedAheadOfTheCallThatNeedsIt(t *testing.T) {
 	cut := newHost(t, host.NewConfig())
 	provide(t, cut, host.ProviderOptions{}).Module().Preload()
 	require.NoError(t, cut.Close(t.Context()), "while it is loading")
+}
+
+// Which modules are loaded in part depends on their size unless something else is asked for.
+func TestModulesOfAnySizeAreLoadedInPart(t *testing.T) {
+	needsCompiler(t)
+	small := assembly{
+		bodies: map[string]code{"get-schema": returns(answer)},
+		data:   map[uint32]string{answer: words(0, contents, 2), contents: "ok"},
+	}.wasm()
+	large, err := os.ReadFile(probe(t))
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		extent rewriting.Extent
+		wasm   []byte
+		want   bool
+	}{
+		"a small one":         {rewriting.Large, small, false},
+		"a large one":         {rewriting.Large, large, true},
+		"a small one, of all": {rewriting.All, small, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var has bool
+			for range 2 { // the second host finds it installed
+				h, err := host.New(rewriting.With(t.Context(), c.extent), host.NewConfig().WithCacheDir(filepath.Join(scratch, "cache")))
+				require.NoError(t, err)
+				module, err := h.LoadBytes(t.Context(), c.wasm)
+				require.NoError(t, err)
+				has, _ = module.Part()
+				require.NoError(t, h.Close(t.Context()))
+			}
+			require.Equal(t, c.want, has)
+		})
+	}
 }
 
 // A part that is damaged is none.

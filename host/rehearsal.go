@@ -19,6 +19,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/madeup"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -51,7 +52,7 @@ type rehearsal struct {
 
 // rehearse rehearses a module that is to be installed, nil where that is not done, or fails.
 func (h *Host) rehearse(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) *rehearsal {
-	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToRehearse {
+	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToRehearse && h.rewriting != rewriting.All {
 		return nil
 	}
 	r := &rehearsal{}
@@ -79,7 +80,7 @@ func (h *Host) rehearse(ctx context.Context, m *Module, decoded *wasmfile.Module
 		r.forget() // instances begin with the image
 	}
 	images.made = true
-	if r.perform(ctx) != nil {
+	if r.perform(ctx) != nil && h.rewriting != rewriting.All {
 		return nil
 	}
 	return r

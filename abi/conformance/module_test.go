@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/conformance"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/testdata/notes"
 )
 
@@ -27,12 +28,27 @@ const cancelGrace = 1200 * time.Millisecond
 // loadModule builds and compiles testdata/wrong, which takes most of the time of its tests.
 func loadModule(t *testing.T) *host.Module {
 	t.Helper()
+	return load(t, t.Context(), host.NewConfig())
+}
+
+// loadRewritten loads the module as one that was installed, each function of which was rewritten that
+// can be.
+func loadRewritten(t *testing.T) *host.Module {
+	t.Helper()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // for the key of the cache
+	ctx, config := rewriting.With(t.Context(), rewriting.All), host.NewConfig().WithCacheDir(t.TempDir())
+	load(t, ctx, config)
+	return load(t, ctx, config)
+}
+
+func load(t *testing.T, ctx context.Context, config host.Config) *host.Module {
+	t.Helper()
 	if testing.Short() || raceDetector {
 		t.Skip("builds a module")
 	}
 	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../../testdata/wrong")
 	require.NoError(t, err)
-	h, err := host.New(t.Context(), host.NewConfig().WithCancelGrace(cancelGrace))
+	h, err := host.New(ctx, config.WithCancelGrace(cancelGrace))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	module, err := h.LoadBytes(t.Context(), data)

@@ -19,9 +19,9 @@ import (
 // TestConfigurationsShareNothing calls a module that answers what it was asked before, in
 // two configurations in turn: each remembers its own, and a fresh instance nothing.
 func TestConfigurationsShareNothing(t *testing.T) {
-	for engine, config := range engines {
-		t.Run(engine, func(t *testing.T) {
-			h := newHost(t, usual.config(config()))
+	for name, w := range ways {
+		t.Run(name, func(t *testing.T) {
+			h := w.host(t, usual.config)
 			ask := func(p *host.Provider, key string) string {
 				response, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: key})
 				require.NoError(t, err)

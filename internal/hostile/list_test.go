@@ -23,7 +23,7 @@ var (
 // TestTheListIsCovered holds the list to what there is: each line has a module or test,
 // the modules are under the lines that they name, and everything that is named exists.
 func TestTheListIsCovered(t *testing.T) {
-	const lines, least = 44, 60
+	const lines, least = 45, 60
 	readme, err := os.ReadFile(filepath.Join(corpus, "README.md"))
 	require.NoError(t, err)
 	listed := map[int][]string{}

@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/rewriting"
 )
 
 // methods are the calls that entries are attacked through, and what they answer as text.
@@ -77,10 +78,34 @@ var methods = map[string]func(context.Context, *host.Provider) (string, error){
 	},
 }
 
-// engines are the two ways in which modules run.
-var engines = map[string]func() host.Config{
-	"compiler":    host.NewConfig,
-	"interpreter": func() host.Config { return host.NewConfig().WithInterpreter() },
+// way is one in which modules run.
+type way struct {
+	config    func() host.Config
+	rewriting rewriting.Extent
+}
+
+var ways = map[string]way{
+	"compiler":    {config: host.NewConfig},
+	"interpreter": {config: func() host.Config { return host.NewConfig().WithInterpreter() }},
+	// As modules of a megabyte run, and with more of their functions rewritten.
+	"rewritten": {config: host.NewConfig, rewriting: rewriting.All},
+}
+
+// host makes a host whose configuration is changed.
+func (w way) host(t *testing.T, change func(host.Config) host.Config) *host.Host {
+	t.Helper()
+	return hostOf(t, w.rewriting, change(w.config()))
+}
+
+// install has another host of the way load a module before, where that makes a difference. The part of
+// a module that is loaded first is made then.
+func (w way) install(t *testing.T, change func(host.Config) host.Config, wasm []byte) {
+	t.Helper()
+	if w.rewriting == rewriting.All {
+		h := w.host(t, change)
+		_, _ = h.LoadBytes(t.Context(), wasm) // the next one says why
+		require.NoError(t, h.Close(t.Context()))
+	}
 }
 
 // config bounds a host as the entry says.
@@ -88,23 +113,24 @@ func (b bounds) config(c host.Config) host.Config {
 	return c.WithFuel(b.fuel).WithMemoryLimit(uint64(b.pages) << 16).WithHostCalls(b.calls).WithCancelGrace(time.Millisecond)
 }
 
-// TestModules loads and calls each module within its bounds, on both engines. The outcome
+// TestModules loads and calls each module within its bounds, in all ways. The outcome
 // is exactly what the module's comment says, and no other provider of the host suffers.
 func TestModules(t *testing.T) {
 	corpus := entries(t)
-	for engine, config := range engines {
-		t.Run(engine, func(t *testing.T) {
+	for name, w := range ways {
+		t.Run(name, func(t *testing.T) {
 			neighbours := map[bounds]neighbour{}
 			for _, e := range corpus {
-				if e.refused != "" && engine != "compiler" {
+				if e.refused != "" && name != "compiler" {
 					continue // it was refused before
 				}
 				n, ok := neighbours[e.bounds]
 				if !ok {
-					n = newNeighbour(t, newHost(t, e.config(config())))
+					n = newNeighbour(t, w.host(t, e.config))
 					neighbours[e.bounds] = n
 				}
 				t.Run(strings.TrimSuffix(e.file, ".wat"), func(t *testing.T) {
+					w.install(t, e.config, assemble(t, e.file))
 					n.whileItAnswers(t, func() { e.attackIn(t, n.host) })
 				})
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/rewriting"
 )
 
 // scratch holds the compiled modules of all tests.
@@ -32,7 +33,13 @@ func TestMain(m *testing.M) {
 // newHost makes a host that shares the tests' cache.
 func newHost(t *testing.T, config host.Config) *host.Host {
 	t.Helper()
-	h, err := host.New(t.Context(), config.WithCacheDir(filepath.Join(scratch, "cache")))
+	return hostOf(t, rewriting.Large, config)
+}
+
+// hostOf makes such a host with another way to treat modules.
+func hostOf(t *testing.T, extent rewriting.Extent, config host.Config) *host.Host {
+	t.Helper()
+	h, err := host.New(rewriting.With(t.Context(), extent), config.WithCacheDir(filepath.Join(scratch, "cache")))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	return h
