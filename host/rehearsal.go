@@ -132,7 +132,7 @@ func harmless(i wasmfile.Import) bool {
 		}
 		return false
 	}
-	return strings.HasPrefix(i.Module, canon.Package+"/control@")
+	return strings.HasPrefix(i.Module, canon.Package+"/control@") && i.Name == "cancelled"
 }
 
 // perform makes the calls of an engine that finds nothing changed, and of a preview. What the

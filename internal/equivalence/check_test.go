@@ -2,6 +2,7 @@ package equivalence_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,6 +287,43 @@ func expression64(random *rand.Rand, depth int) string {
 		return expression64(random, depth-1) + expression64(random, 0) + I64Add
 	}
 	return expression(random, depth-1) + I64ExtendI32U
+}
+
+// similar judges a function and one that was made by nearly the same choices in its place.
+func similar(t testing.TB, choices []byte, at int, changed byte) verdict {
+	before, regions := Generate(choices)
+	others := slices.Clone(choices)
+	others[at%len(others)] = changed
+	after, _ := Generate(others)
+	original, rewritten := pair(before, after)
+	return judge(t, original.Encode(), rewritten.Encode(), CallsOf(regions, 1))
+}
+
+// A function is not taken for another one that is similar, also where neither was rewritten.
+func TestNoSimilarFunctionIsTakenForTheOriginal(t *testing.T) {
+	random := rand.New(rand.NewPCG(17, 18))
+	count := map[verdict]int{}
+	for range 1500 {
+		choices := Choices(random, 20+random.IntN(150))
+		count[similar(t, choices, random.Int(), byte(random.Uint32()))]++
+	}
+	t.Logf("%d are refused, %d are refused that seem to do the same, %d are accepted", count[refused], count[refusedAlike], count[accepted])
+	require.Greater(t, count[refused], 100)
+	require.Greater(t, count[accepted], 100)
+}
+
+func FuzzSimilar(f *testing.F) {
+	random := rand.New(rand.NewPCG(19, 20))
+	for oddness := range 6 {
+		choices := Choices(random, 150)
+		choices[0] = byte(oddness)
+		f.Add(choices, 30, byte(5))
+	}
+	f.Fuzz(func(t *testing.T, choices []byte, at int, changed byte) {
+		if len(choices) > 0 && at >= 0 {
+			similar(t, choices[:min(len(choices), 1<<10)], at, changed)
+		}
+	})
 }
 
 // FuzzModules has nothing to expect but an answer.
