@@ -347,14 +347,7 @@ func (s *side) constant(in *instruction) term {
 	if in.op == wasmfile.OpI32Const {
 		return term{form: constant32, number: int64(int32(in.index))}
 	}
-	var value int64
-	for i, b := range s.raw[in.start+1 : in.end] {
-		value |= int64(b&0x7f) << (7 * i)
-		if shift := 7 * (i + 1); b < 0x80 && shift < 64 {
-			value = value << (64 - shift) >> (64 - shift)
-		}
-	}
-	return term{form: constant64, number: value}
+	return term{form: constant64, number: wasmfile.Signed(s.raw[in.start+1 : in.end])}
 }
 
 // entry is where a jump table leads with a number. Its last target is for all numbers that have no other.

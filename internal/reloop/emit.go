@@ -144,17 +144,7 @@ func (e *emitter) wrap() bool {
 
 // number is the lower half of that of the n-th instruction from the end, i32.const or i64.const.
 func (e *emitter) number(n int) int32 {
-	var v int64
-	for i, b := range e.out[e.straight[len(e.straight)-n].at+1:] {
-		v |= int64(b&0x7f) << (7 * i)
-		if b&0x80 == 0 {
-			if shift := 7 * (i + 1); shift < 64 {
-				v = v << (64 - shift) >> (64 - shift)
-			}
-			break
-		}
-	}
-	return int32(v)
+	return int32(wasmfile.Signed(e.out[e.straight[len(e.straight)-n].at+1:]))
 }
 
 // takeParameter takes back what sets the parameter to a number before a jump.

@@ -11,3 +11,9 @@ func AppendSigned(out []byte, v int64) []byte {
 		out = append(out, low|0x80)
 	}
 }
+
+// Signed reads a signed LEB128 number that is part of a module, and was checked with it.
+func Signed(number []byte) int64 {
+	r := reader{data: number}
+	return r.signed(64)
+}
