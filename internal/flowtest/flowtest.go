@@ -3,7 +3,7 @@
 // like it and are odd in some way.
 package flowtest
 
-import . "github.com/husk-dev/husk/internal/wasmtest"
+import wasm "github.com/husk-dev/husk/internal/wasmtest"
 
 // Functions of a module. The first two are imported: Tell takes numbers, and Choose returns some.
 // Called returns what Choose makes of it, and Flow may be rewritten.
@@ -32,19 +32,19 @@ const (
 )
 
 // Around returns a module whose function Flow has the code.
-func Around(code string) Module {
-	return Module{
-		Types:   []Type{{Params: I32}, {Results: I32}, {Params: I32, Results: I32}, {Params: I32, Results: I32 + I32}},
-		Imports: []Import{{Module: "test", Name: "tell", Type: 0}, {Module: "test", Name: "choose", Type: 1}},
-		Functions: []Function{
-			{Type: 2, Code: I32Const(-1) + Call(Tell) + Call(Choose) + I32Const(7) + I32Eq},
-			{Type: 2, Locals: I32 + I64 + I32, Code: code},
+func Around(code string) wasm.Module {
+	return wasm.Module{
+		Types:   []wasm.Type{{Params: wasm.I32}, {Results: wasm.I32}, {Params: wasm.I32, Results: wasm.I32}, {Params: wasm.I32, Results: wasm.I32 + wasm.I32}},
+		Imports: []wasm.Import{{Module: "test", Name: "tell", Type: 0}, {Module: "test", Name: "choose", Type: 1}},
+		Functions: []wasm.Function{
+			{Type: 2, Code: wasm.I32Const(-1) + wasm.Call(Tell) + wasm.Call(Choose) + wasm.I32Const(7) + wasm.I32Eq},
+			{Type: 2, Locals: wasm.I32 + wasm.I64 + wasm.I32, Code: code},
 		},
-		Memories: []string{Limits(1, 1)},
-		Globals: []Global{
-			{Type: I32[0], Mutable: true, Init: I32Const(64)},
-			{Type: I32[0], Mutable: true, Init: I32Const(0)},
+		Memories: []string{wasm.Limits(1, 1)},
+		Globals: []wasm.Global{
+			{Type: wasm.I32[0], Mutable: true, Init: wasm.I32Const(64)},
+			{Type: wasm.I32[0], Mutable: true, Init: wasm.I32Const(0)},
 		},
-		Exports: []Export{{Name: "flow", Index: Flow}, {Name: "memory", Kind: KindMemory}},
+		Exports: []wasm.Export{{Name: "flow", Index: Flow}, {Name: "memory", Kind: wasm.KindMemory}},
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/husk-dev/husk/internal/wasmtest"
+	wasm "github.com/husk-dev/husk/internal/wasmtest"
 )
 
 // Generate returns the code of a function, which the choices decide about, and how many regions it
@@ -56,18 +56,18 @@ func (g *generator) within(begin string, taken int, code func() string) string {
 	g.labels = append(g.labels, taken)
 	out := begin + code()
 	g.labels = g.labels[:len(g.labels)-1]
-	return out + End
+	return out + wasm.End
 }
 
 func (g *generator) function() string {
 	g.regions, g.loops, g.unwinds = 1+g.choose(8), g.choose(8) > 0, g.choose(8) > 0
 	g.labels, g.dispatch, g.outer = []int{1}, -1, -1
-	out := GlobalGet(pointer) + LocalSet(Stack)
+	out := wasm.GlobalGet(pointer) + wasm.LocalSet(Stack)
 	if g.odd() {
 		out += g.statement(2)
 	}
 	if g.odd() {
-		return out + I32Const(9) + g.outerBlock() + Drop + g.number(1) // with a number below the blocks
+		return out + wasm.I32Const(9) + g.outerBlock() + wasm.Drop + g.number(1) // with a number below the blocks
 	}
 	return out + g.outerBlock() + g.rest()
 }
@@ -76,11 +76,11 @@ func (g *generator) function() string {
 func (g *generator) rest() string {
 	switch {
 	case g.odd():
-		return LocalGet(Parameter)
+		return wasm.LocalGet(Parameter)
 	case g.odd():
 		return g.statement(2) + g.number(2)
 	}
-	return I32Const(1)
+	return wasm.I32Const(1)
 }
 
 func (g *generator) outerBlock() string {
@@ -88,16 +88,16 @@ func (g *generator) outerBlock() string {
 		return g.loop()
 	}
 	if g.odd() { // which leaves with a number
-		return g.within(Block[:1]+I32, 1, func() string { return g.inside(&g.outer, g.loop) + g.number(0) }) + Call(Tell)
+		return g.within(wasm.Block[:1]+wasm.I32, 1, func() string { return g.inside(&g.outer, g.loop) + g.number(0) }) + wasm.Call(Tell)
 	}
-	return g.within(Block, 0, func() string { return g.inside(&g.outer, g.loop) })
+	return g.within(wasm.Block, 0, func() string { return g.inside(&g.outer, g.loop) })
 }
 
 func (g *generator) loop() string {
 	if !g.loops {
 		return g.table() + g.afterRegions()
 	}
-	return g.within(Loop, 0, func() string {
+	return g.within(wasm.Loop, 0, func() string {
 		return g.inside(&g.dispatch, func() string {
 			if g.odd() {
 				return g.statement(1) + g.table()
@@ -119,7 +119,7 @@ func (g *generator) afterRegions() string {
 	if g.odd() {
 		return g.statement(1)
 	}
-	return Unreachable
+	return wasm.Unreachable
 }
 
 // table is the jump table and the regions.
@@ -128,7 +128,7 @@ func (g *generator) table() string {
 	for range g.regions {
 		g.labels = append(g.labels, 0)
 	}
-	out := strings.Repeat(Block, g.regions) + g.selector() + BrTable(g.entries(around)...) + End
+	out := strings.Repeat(wasm.Block, g.regions) + g.selector() + wasm.BrTable(g.entries(around)...) + wasm.End
 	g.labels = g.labels[:len(g.labels)-1]
 	for g.region = range g.regions {
 		for range g.choose(6) {
@@ -138,10 +138,10 @@ func (g *generator) table() string {
 		case 0:
 			out += g.jump()
 		case 1:
-			out += g.number(0) + Return
+			out += g.number(0) + wasm.Return
 		}
 		if g.region < g.regions-1 {
-			out += End
+			out += wasm.End
 			g.labels = g.labels[:len(g.labels)-1]
 		}
 	}
@@ -153,9 +153,9 @@ func (g *generator) selector() string {
 	case g.odd():
 		return g.number(1)
 	case g.odd():
-		return LocalGet(Parameter) + I32Const(1) + I32Add
+		return wasm.LocalGet(Parameter) + wasm.I32Const(1) + wasm.I32Add
 	}
-	return LocalGet(Parameter)
+	return wasm.LocalGet(Parameter)
 }
 
 // entries are the labels of the jump table. A region may have several, and the last label is for all
@@ -212,44 +212,44 @@ func (g *generator) statement(depth int) string {
 			break
 		}
 		condition := g.condition()
-		return g.within(condition+If, 0, func() string {
+		return g.within(condition+wasm.If, 0, func() string {
 			out := g.statement(depth - 1)
 			if g.choose(2) == 0 {
 				out += g.jump()
 			}
 			if g.choose(3) == 0 {
-				out += Else + g.statement(depth-1)
+				out += wasm.Else + g.statement(depth-1)
 			}
 			return out
 		})
 	case 4:
 		if g.outer >= 0 && g.labels[g.outer] == 0 {
-			return I32Const(0) + Call(Called) + BrIf(g.label(g.outer))
+			return wasm.I32Const(0) + wasm.Call(Called) + wasm.BrIf(g.label(g.outer))
 		}
 	case 5: // a scratch variable, as for the call of a closure
-		return Call(Choose) + LocalSet(Parameter) + I32Const(3) + LocalGet(Parameter) + I32Add + Call(Tell)
+		return wasm.Call(Choose) + wasm.LocalSet(Parameter) + wasm.I32Const(3) + wasm.LocalGet(Parameter) + wasm.I32Add + wasm.Call(Tell)
 	case 6: // a place on the stack
-		return LocalGet(Stack) + I64ExtendI32U + I64Const(int64(g.choose(256))<<g.choose(56)-64) + I64Add + I32WrapI64 + Call(Tell)
+		return wasm.LocalGet(Stack) + wasm.I64ExtendI32U + wasm.I64Const(int64(g.choose(256))<<g.choose(56)-64) + wasm.I64Add + wasm.I32WrapI64 + wasm.Call(Tell)
 	case 7:
 		if label, ok := g.labelOf(0, func(block int) bool { return block > max(g.dispatch, 0) }); ok {
-			return g.condition() + BrIf(label)
+			return g.condition() + wasm.BrIf(label)
 		}
 	}
 	g.tells++
-	return I64Const(int64(g.tells)) + I32WrapI64 + Call(Tell)
+	return wasm.I64Const(int64(g.tells)) + wasm.I32WrapI64 + wasm.Call(Tell)
 }
 
 // jump goes on with another region.
 func (g *generator) jump() string {
 	if g.dispatch >= 0 { // each turn tells something, of which there is an end
-		out := I32Const(-2) + Call(Tell)
+		out := wasm.I32Const(-2) + wasm.Call(Tell)
 		if g.odd() {
 			out = ""
 		}
-		return out + I32Const(int32(g.choose(g.regions+3))) + LocalSet(Parameter) + Br(g.label(g.dispatch))
+		return out + wasm.I32Const(int32(g.choose(g.regions+3))) + wasm.LocalSet(Parameter) + wasm.Br(g.label(g.dispatch))
 	}
 	if label, ok := g.labelOf(0, func(block int) bool { return block > max(g.outer, 0) }); ok {
-		return Br(label)
+		return wasm.Br(label)
 	}
 	return ""
 }
@@ -257,7 +257,7 @@ func (g *generator) jump() string {
 // oddStatement is one that Go's compiler does not write.
 func (g *generator) oddStatement(depth int) string {
 	if depth == 0 {
-		return LocalGet(Parameter) + Call(Tell)
+		return wasm.LocalGet(Parameter) + wasm.Call(Tell)
 	}
 	taken := g.choose(2)
 	numbers := g.numbers(taken, depth-1)
@@ -269,15 +269,15 @@ func (g *generator) oddStatement(depth int) string {
 	}
 	switch g.choose(17) {
 	case 0:
-		return LocalGet(Parameter) + Call(Tell)
+		return wasm.LocalGet(Parameter) + wasm.Call(Tell)
 	case 1:
-		return g.number(depth-1) + LocalSet(Parameter)
+		return g.number(depth-1) + wasm.LocalSet(Parameter)
 	case 2:
-		return g.number(depth-1) + LocalSet(Other)
+		return g.number(depth-1) + wasm.LocalSet(Other)
 	case 3:
-		return numbers + Br(label)
+		return numbers + wasm.Br(label)
 	case 4:
-		return numbers + g.number(1) + BrIf(label) + strings.Repeat(Drop, taken)
+		return numbers + g.number(1) + wasm.BrIf(label) + strings.Repeat(wasm.Drop, taken)
 	case 5: // a jump table in a region
 		labels := []uint32{label}
 		for range g.choose(4) {
@@ -285,46 +285,46 @@ func (g *generator) oddStatement(depth int) string {
 				labels = append(labels, another)
 			}
 		}
-		return numbers + g.number(1) + BrTable(labels...)
+		return numbers + g.number(1) + wasm.BrTable(labels...)
 	case 6: // a loop, which may have no end
-		told := I32Const(-3) + Call(Tell)
+		told := wasm.I32Const(-3) + wasm.Call(Tell)
 		if g.odd() {
-			told = Nop
+			told = wasm.Nop
 		}
-		return g.within(Loop, 0, func() string {
-			return told + g.statement(depth-1) + g.condition() + BrIf(0)
+		return g.within(wasm.Loop, 0, func() string {
+			return told + g.statement(depth-1) + g.condition() + wasm.BrIf(0)
 		})
 	case 7:
-		return g.within(Block, 0, func() string { return g.statement(depth-1) + g.statement(depth-1) })
+		return g.within(wasm.Block, 0, func() string { return g.statement(depth-1) + g.statement(depth-1) })
 	case 8:
-		return Unreachable
+		return wasm.Unreachable
 	case 9:
-		return g.number(depth-1) + Return
+		return g.number(depth-1) + wasm.Return
 	case 10:
-		return g.number(1) + I32Const(0xff) + I32And + g.number(depth-1) + I32Store
+		return g.number(1) + wasm.I32Const(0xff) + wasm.I32And + g.number(depth-1) + wasm.I32Store
 	case 11:
-		return g.number(depth-1) + GlobalSet(counter)
+		return g.number(depth-1) + wasm.GlobalSet(counter)
 	case 12: // a block that takes a number and returns two
 		out := g.number(depth - 1)
-		return out + g.within(Block[:1]+Unsigned(two), 2, func() string {
-			return g.number(depth-1) + g.condition() + BrIf(0)
-		}) + I32Add + Call(Tell)
+		return out + g.within(wasm.Block[:1]+wasm.Unsigned(two), 2, func() string {
+			return g.number(depth-1) + g.condition() + wasm.BrIf(0)
+		}) + wasm.I32Add + wasm.Call(Tell)
 	case 13: // a jump whose region is computed
 		if g.dispatch >= 0 {
-			return I32Const(-2) + Call(Tell) + g.number(1) + LocalSet(Parameter) + Br(g.label(g.dispatch))
+			return wasm.I32Const(-2) + wasm.Call(Tell) + g.number(1) + wasm.LocalSet(Parameter) + wasm.Br(g.label(g.dispatch))
 		}
 	case 14: // a jump under a condition
 		if g.dispatch >= 0 {
-			return I32Const(-2) + Call(Tell) + I32Const(int32(g.choose(g.regions+1))) + LocalSet(Parameter) +
-				g.number(1) + BrIf(g.label(g.dispatch))
+			return wasm.I32Const(-2) + wasm.Call(Tell) + wasm.I32Const(int32(g.choose(g.regions+1))) + wasm.LocalSet(Parameter) +
+				g.number(1) + wasm.BrIf(g.label(g.dispatch))
 		}
 	case 15: // a jump that leaves something behind
 		if g.dispatch >= 0 {
-			return g.number(1) + I32Const(-2) + Call(Tell) + I32Const(int32(g.choose(g.regions))) +
-				LocalTee(Parameter) + Drop + Br(g.label(g.dispatch))
+			return g.number(1) + wasm.I32Const(-2) + wasm.Call(Tell) + wasm.I32Const(int32(g.choose(g.regions))) +
+				wasm.LocalTee(Parameter) + wasm.Drop + wasm.Br(g.label(g.dispatch))
 		}
 	}
-	return g.number(depth-1) + Call(Tell)
+	return g.number(depth-1) + wasm.Call(Tell)
 }
 
 func (g *generator) numbers(n, depth int) string {
@@ -340,49 +340,49 @@ func (g *generator) number(depth int) string {
 	if depth == 0 {
 		switch g.choose(4) {
 		case 0:
-			return Call(Choose)
+			return wasm.Call(Choose)
 		case 1:
 			if g.odd() {
-				return LocalGet(Parameter)
+				return wasm.LocalGet(Parameter)
 			}
-			return LocalGet(Other)
+			return wasm.LocalGet(Other)
 		}
-		return I32Const(int32(g.choose(8) - 1))
+		return wasm.I32Const(int32(g.choose(8) - 1))
 	}
 	switch g.choose(14) {
 	case 0:
-		return g.number(depth-1) + I32Eqz
+		return g.number(depth-1) + wasm.I32Eqz
 	case 1:
-		return g.number(depth-1) + g.number(depth-1) + I32Add
+		return g.number(depth-1) + g.number(depth-1) + wasm.I32Add
 	case 2:
-		return g.number(depth-1) + g.number(depth-1) + I32Sub
+		return g.number(depth-1) + g.number(depth-1) + wasm.I32Sub
 	case 3:
-		return g.number(depth-1) + g.number(depth-1) + comparison(I32Eq[0], g.choose(comparisons))
+		return g.number(depth-1) + g.number(depth-1) + comparison(wasm.I32Eq[0], g.choose(comparisons))
 	case 4:
-		return g.long(depth-1) + I32WrapI64
+		return g.long(depth-1) + wasm.I32WrapI64
 	case 5:
-		return g.long(depth-1) + I64Eqz
+		return g.long(depth-1) + wasm.I64Eqz
 	case 6:
-		return g.long(depth-1) + g.long(depth-1) + comparison(I64Eqz[0]+1, g.choose(comparisons))
+		return g.long(depth-1) + g.long(depth-1) + comparison(wasm.I64Eqz[0]+1, g.choose(comparisons))
 	case 7:
 		condition := g.condition()
-		return g.within(condition+If[:1]+I32, 1, func() string { return g.number(depth-1) + Else + g.number(depth-1) })
+		return g.within(condition+wasm.If[:1]+wasm.I32, 1, func() string { return g.number(depth-1) + wasm.Else + g.number(depth-1) })
 	case 8:
-		return g.within(Block[:1]+I32, 1, func() string {
-			return g.number(depth-1) + g.condition() + BrIf(0) + Drop + g.number(depth-1)
+		return g.within(wasm.Block[:1]+wasm.I32, 1, func() string {
+			return g.number(depth-1) + g.condition() + wasm.BrIf(0) + wasm.Drop + g.number(depth-1)
 		})
 	case 9:
-		return g.number(depth-1) + I32Const(0x1ffff) + I32And + I32Load // may be outside of memory
+		return g.number(depth-1) + wasm.I32Const(0x1ffff) + wasm.I32And + wasm.I32Load // may be outside of memory
 	case 10:
-		return g.number(depth-1) + g.number(0) + I32DivS // may trap
+		return g.number(depth-1) + g.number(0) + wasm.I32DivS // may trap
 	case 11:
 		variable := Other
 		if g.odd() {
 			variable = Parameter
 		}
-		return g.number(depth-1) + LocalTee(uint32(variable))
+		return g.number(depth-1) + wasm.LocalTee(uint32(variable))
 	case 12:
-		return GlobalGet(counter)
+		return wasm.GlobalGet(counter)
 	}
 	return g.number(0)
 }
@@ -396,35 +396,35 @@ func comparison(first byte, n int) string { return string([]byte{first + byte(n)
 func (g *generator) long(depth int) string {
 	if depth == 0 {
 		if g.choose(2) == 0 {
-			return LocalGet(Long)
+			return wasm.LocalGet(Long)
 		}
-		return I64Const(int64(g.choose(256))<<g.choose(56) - 64)
+		return wasm.I64Const(int64(g.choose(256))<<g.choose(56) - 64)
 	}
 	switch g.choose(4) {
 	case 0:
-		return g.number(depth-1) + I64ExtendI32S
+		return g.number(depth-1) + wasm.I64ExtendI32S
 	case 1:
-		return g.long(depth-1) + g.long(depth-1) + I64Add
+		return g.long(depth-1) + g.long(depth-1) + wasm.I64Add
 	case 2:
-		return g.long(depth-1) + LocalTee(Long)
+		return g.long(depth-1) + wasm.LocalTee(Long)
 	}
-	return g.number(depth-1) + I64ExtendI32U
+	return g.number(depth-1) + wasm.I64ExtendI32U
 }
 
 // condition is one of what is chosen when the function runs, written as Go does and otherwise.
 func (g *generator) condition() string {
-	negations := strings.Repeat(I32Eqz, g.choose(4))
+	negations := strings.Repeat(wasm.I32Eqz, g.choose(4))
 	switch g.choose(5) {
 	case 0:
-		return Call(Choose) + I32Const(int32(g.choose(4))) + comparison(I32Eq[0]+1, g.choose(comparisons-1)) + negations
+		return wasm.Call(Choose) + wasm.I32Const(int32(g.choose(4))) + comparison(wasm.I32Eq[0]+1, g.choose(comparisons-1)) + negations
 	case 1:
-		return Call(Choose) + I64ExtendI32U + I64Const(int64(g.choose(4))) + comparison(I64Eqz[0]+2, g.choose(comparisons-1)) + negations
+		return wasm.Call(Choose) + wasm.I64ExtendI32U + wasm.I64Const(int64(g.choose(4))) + comparison(wasm.I64Eqz[0]+2, g.choose(comparisons-1)) + negations
 	case 2:
-		return Call(Choose) + I64ExtendI32U + I64Eqz + negations
+		return wasm.Call(Choose) + wasm.I64ExtendI32U + wasm.I64Eqz + negations
 	case 3: // as Go negates what it has compared
-		return Call(Choose) + I64ExtendI32U + I64Eqz + strings.Repeat(I64ExtendI32U+I64Eqz, g.choose(4)) + negations
+		return wasm.Call(Choose) + wasm.I64ExtendI32U + wasm.I64Eqz + strings.Repeat(wasm.I64ExtendI32U+wasm.I64Eqz, g.choose(4)) + negations
 	}
-	return Call(Choose) + I64ExtendI32U + LocalSet(Long) + LocalGet(Long) + I64Eqz + negations
+	return wasm.Call(Choose) + wasm.I64ExtendI32U + wasm.LocalSet(Long) + wasm.LocalGet(Long) + wasm.I64Eqz + negations
 }
 
 // Choices returns choices for a function of a size, from a source of random numbers.

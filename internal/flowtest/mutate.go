@@ -6,7 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/wasmfile"
 
-	. "github.com/husk-dev/husk/internal/wasmtest"
+	wasm "github.com/husk-dev/husk/internal/wasmtest"
 )
 
 // Mutate returns a module whose i-th function is changed in a small way, which the choices decide
@@ -69,11 +69,11 @@ func (g *generator) mutate(code [][]byte) [][]byte {
 		code[at], code[with] = code[with], code[at]
 		return code
 	case 6:
-		return insert(at, I32Const(n), LocalSet(Parameter))
+		return insert(at, wasm.I32Const(n), wasm.LocalSet(Parameter))
 	case 7:
-		return insert(at, []string{I32Eqz, Nop, Drop, Return, Unreachable, End, Block, Loop, LocalTee(Parameter)}[g.choose(9)])
+		return insert(at, []string{wasm.I32Eqz, wasm.Nop, wasm.Drop, wasm.Return, wasm.Unreachable, wasm.End, wasm.Block, wasm.Loop, wasm.LocalTee(Parameter)}[g.choose(9)])
 	case 8:
-		return insert(at, LocalGet(Parameter), Call(Tell))
+		return insert(at, wasm.LocalGet(Parameter), wasm.Call(Tell))
 	}
 	return replace(g.similar(code[at], n))
 }
@@ -81,40 +81,40 @@ func (g *generator) mutate(code [][]byte) [][]byte {
 // similar returns an instruction like another one.
 func (g *generator) similar(instruction []byte, n int32) string {
 	switch op := instruction[0]; {
-	case op == Br(0)[0]:
-		return []string{Br(uint32(n)), BrIf(uint32(n))}[g.choose(2)]
-	case op == BrIf(0)[0]:
-		return []string{BrIf(uint32(n)), I32Eqz + BrIf(instructionIndex(instruction)), Drop + Br(instructionIndex(instruction))}[g.choose(3)]
-	case op == I32Const(0)[0]:
-		return I32Const(n - 2)
-	case op == I64Const(0)[0]:
-		return I64Const(int64(n) - 2)
-	case op == LocalGet(0)[0]:
-		return LocalGet(uint32(n % 4))
-	case op == LocalSet(0)[0]:
-		return LocalSet(uint32(n % 4))
-	case op == LocalTee(0)[0]:
-		return []string{LocalTee(uint32(n % 4)), LocalSet(instructionIndex(instruction)), Nop}[g.choose(3)]
-	case op == Call(0)[0]:
-		return Call(uint32(n % (Functions + 1)))
-	case op >= I32Eq[0] && op < I32Eq[0]+comparisons:
-		return comparison(I32Eq[0], int(n))
-	case op > I64Eqz[0] && op <= I64Eqz[0]+comparisons:
-		return comparison(I64Eqz[0]+1, int(n))
-	case op == I32Eqz[0]:
-		return Nop
-	case op == I32Add[0]:
-		return []string{I32Sub, I32And}[g.choose(2)]
-	case op == I64Add[0]:
-		return I64Sub
-	case op == I64ExtendI32U[0]:
-		return I64ExtendI32S
-	case op == If[0]:
-		return I32Eqz + If
-	case op == Else[0]:
-		return []string{Nop, Else + Nop}[g.choose(2)]
+	case op == wasm.Br(0)[0]:
+		return []string{wasm.Br(uint32(n)), wasm.BrIf(uint32(n))}[g.choose(2)]
+	case op == wasm.BrIf(0)[0]:
+		return []string{wasm.BrIf(uint32(n)), wasm.I32Eqz + wasm.BrIf(instructionIndex(instruction)), wasm.Drop + wasm.Br(instructionIndex(instruction))}[g.choose(3)]
+	case op == wasm.I32Const(0)[0]:
+		return wasm.I32Const(n - 2)
+	case op == wasm.I64Const(0)[0]:
+		return wasm.I64Const(int64(n) - 2)
+	case op == wasm.LocalGet(0)[0]:
+		return wasm.LocalGet(uint32(n % 4))
+	case op == wasm.LocalSet(0)[0]:
+		return wasm.LocalSet(uint32(n % 4))
+	case op == wasm.LocalTee(0)[0]:
+		return []string{wasm.LocalTee(uint32(n % 4)), wasm.LocalSet(instructionIndex(instruction)), wasm.Nop}[g.choose(3)]
+	case op == wasm.Call(0)[0]:
+		return wasm.Call(uint32(n % (Functions + 1)))
+	case op >= wasm.I32Eq[0] && op < wasm.I32Eq[0]+comparisons:
+		return comparison(wasm.I32Eq[0], int(n))
+	case op > wasm.I64Eqz[0] && op <= wasm.I64Eqz[0]+comparisons:
+		return comparison(wasm.I64Eqz[0]+1, int(n))
+	case op == wasm.I32Eqz[0]:
+		return wasm.Nop
+	case op == wasm.I32Add[0]:
+		return []string{wasm.I32Sub, wasm.I32And}[g.choose(2)]
+	case op == wasm.I64Add[0]:
+		return wasm.I64Sub
+	case op == wasm.I64ExtendI32U[0]:
+		return wasm.I64ExtendI32S
+	case op == wasm.If[0]:
+		return wasm.I32Eqz + wasm.If
+	case op == wasm.Else[0]:
+		return []string{wasm.Nop, wasm.Else + wasm.Nop}[g.choose(2)]
 	}
-	return Nop
+	return wasm.Nop
 }
 
 // instructionIndex is the number that follows an opcode of one byte.
@@ -130,7 +130,7 @@ func replaced(m *wasmfile.Module, i int, code []byte) []byte {
 	for n, b := range m.Bodies {
 		text := m.Bytes(b.Start, b.End)
 		if n == i {
-			text = slices.Concat(m.Bytes(body.Start, body.Code), code, []byte(End))
+			text = slices.Concat(m.Bytes(body.Start, body.Code), code, []byte(wasm.End))
 		}
 		content = binary.AppendUvarint(content, uint64(len(text)))
 		content = append(content, text...)
@@ -139,7 +139,7 @@ func replaced(m *wasmfile.Module, i int, code []byte) []byte {
 	written := 0
 	for _, s := range m.Sections {
 		if s.ID == wasmfile.SectionCode {
-			out = append(append(out, m.Bytes(written, s.Start)...), Section(s.ID, string(content))...)
+			out = append(append(out, m.Bytes(written, s.Start)...), wasm.Section(s.ID, string(content))...)
 			written = s.End
 		}
 	}
