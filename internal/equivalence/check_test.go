@@ -110,28 +110,32 @@ func TestWhatIsProven(t *testing.T) {
 func TestWhatIsRefused(t *testing.T) {
 	loop := Loop + tellNumber(1) + Call(Choose) + BrIf(0) + End + I32Const(0)
 	for name, c := range map[string]struct{ before, after string }{
-		"another result":                        {I32Const(0), I32Const(1)},
-		"another effect":                        {tellNumber(1) + I32Const(0), tellNumber(2) + I32Const(0)},
-		"a number with other bits above":        {I64Const(-1) + LocalSet(Long) + I32Const(0), I64Const(127) + LocalSet(Long) + I32Const(0)},
-		"a very large number":                   {I64Const(-1<<63) + LocalSet(Long) + I32Const(0), I64Const(-1<<62) + LocalSet(Long) + I32Const(0)},
-		"an effect less":                        {tellNumber(1) + tellNumber(2) + I32Const(0), tellNumber(1) + I32Const(0)},
-		"an effect more":                        {tellNumber(1) + I32Const(0), tellNumber(1) + tellNumber(1) + I32Const(0)},
-		"effects in another order":              {tellNumber(1) + Call(Choose) + Call(Tell) + I32Const(0), Call(Choose) + tellNumber(1) + Call(Tell) + I32Const(0)},
-		"another function":                      {I32Const(1) + Call(Tell) + I32Const(0), I32Const(1) + Call(Called) + Drop + I32Const(0)},
-		"a trap less":                           {I32Const(-1) + I32Load + Drop + I32Const(0), I32Const(0)},
-		"a trap more":                           {I32Const(0), Unreachable},
-		"another trap":                          {Unreachable, I32Const(1) + I32Const(0) + I32DivS},
-		"an access elsewhere":                   {I32Const(0) + i32Load + "\x00", I32Const(0) + i32Load + "\x04"},
-		"a branch the other way":                {Call(Choose) + If + tellNumber(1) + End + I32Const(0), Call(Choose) + I32Eqz + If + tellNumber(1) + End + I32Const(0)},
-		"a branch less":                         {Call(Choose) + If + tellNumber(1) + End + I32Const(0), Call(Choose) + Drop + tellNumber(1) + I32Const(0)},
-		"a turn less":                           {loop, tellNumber(1) + Call(Choose) + Drop + I32Const(0)},
-		"a loop without an end":                 {I32Const(0), Loop + Br(0) + End + Unreachable},
-		"an end of a loop":                      {Loop + Br(0) + End + Unreachable, I32Const(0)},
-		"an end of a loop that does nothing":    {Loop + Call(Choose) + If + Loop + Br(0) + End + End + tellNumber(1) + Br(0) + End + Unreachable, Loop + Call(Choose) + If + Unreachable + End + tellNumber(1) + Br(0) + End + Unreachable},
-		"a change of a variable less":           {I32Const(5) + LocalSet(Other) + I32Const(0), I32Const(0)},
-		"a change of another variable":          {I32Const(5) + LocalSet(Other) + LocalGet(Other), I32Const(5) + LocalSet(Stack) + LocalGet(Stack)},
-		"another variable":                      {Call(Choose) + LocalSet(Other) + LocalGet(Other), Call(Choose) + LocalSet(Other) + LocalGet(Stack)},
-		"a variable before it is changed":       {LocalGet(Other) + Call(Choose) + LocalSet(Other) + Drop + LocalGet(Other), LocalGet(Other) + Call(Choose) + LocalSet(Other)},
+		"another result":                     {I32Const(0), I32Const(1)},
+		"another effect":                     {tellNumber(1) + I32Const(0), tellNumber(2) + I32Const(0)},
+		"a number with other bits above":     {I64Const(-1) + LocalSet(Long) + I32Const(0), I64Const(127) + LocalSet(Long) + I32Const(0)},
+		"a very large number":                {I64Const(-1<<63) + LocalSet(Long) + I32Const(0), I64Const(-1<<62) + LocalSet(Long) + I32Const(0)},
+		"an effect less":                     {tellNumber(1) + tellNumber(2) + I32Const(0), tellNumber(1) + I32Const(0)},
+		"an effect more":                     {tellNumber(1) + I32Const(0), tellNumber(1) + tellNumber(1) + I32Const(0)},
+		"effects in another order":           {tellNumber(1) + Call(Choose) + Call(Tell) + I32Const(0), Call(Choose) + tellNumber(1) + Call(Tell) + I32Const(0)},
+		"another function":                   {I32Const(1) + Call(Tell) + I32Const(0), I32Const(1) + Call(Called) + Drop + I32Const(0)},
+		"a trap less":                        {I32Const(-1) + I32Load + Drop + I32Const(0), I32Const(0)},
+		"a trap more":                        {I32Const(0), Unreachable},
+		"another trap":                       {Unreachable, I32Const(1) + I32Const(0) + I32DivS},
+		"an access elsewhere":                {I32Const(0) + i32Load + "\x00", I32Const(0) + i32Load + "\x04"},
+		"a branch the other way":             {Call(Choose) + If + tellNumber(1) + End + I32Const(0), Call(Choose) + I32Eqz + If + tellNumber(1) + End + I32Const(0)},
+		"a branch less":                      {Call(Choose) + If + tellNumber(1) + End + I32Const(0), Call(Choose) + Drop + tellNumber(1) + I32Const(0)},
+		"a turn less":                        {loop, tellNumber(1) + Call(Choose) + Drop + I32Const(0)},
+		"a loop without an end":              {I32Const(0), Loop + Br(0) + End + Unreachable},
+		"an end of a loop":                   {Loop + Br(0) + End + Unreachable, I32Const(0)},
+		"an end of a loop that does nothing": {Loop + Call(Choose) + If + Loop + Br(0) + End + End + tellNumber(1) + Br(0) + End + Unreachable, Loop + Call(Choose) + If + Unreachable + End + tellNumber(1) + Br(0) + End + Unreachable},
+		"a change of a variable less":        {I32Const(5) + LocalSet(Other) + I32Const(0), I32Const(0)},
+		"a change of another variable":       {I32Const(5) + LocalSet(Other) + LocalGet(Other), I32Const(5) + LocalSet(Stack) + LocalGet(Stack)},
+		"another variable":                   {Call(Choose) + LocalSet(Other) + LocalGet(Other), Call(Choose) + LocalSet(Other) + LocalGet(Stack)},
+		"a variable before it is changed":    {LocalGet(Other) + Call(Choose) + LocalSet(Other) + Drop + LocalGet(Other), LocalGet(Other) + Call(Choose) + LocalSet(Other)},
+		"a variable between two changes": {
+			Block + Call(Choose) + BrIf(0) + tellNumber(1) + End + Call(Choose) + LocalSet(Other) + LocalGet(Other) + Call(Choose) + LocalSet(Other),
+			Block + Call(Choose) + BrIf(0) + tellNumber(1) + End + Call(Choose) + LocalSet(Other) + Call(Choose) + LocalSet(Other) + LocalGet(Other),
+		},
 		"a global before it is changed":         {GlobalGet(1) + Call(Choose) + GlobalSet(1) + Drop + GlobalGet(1), GlobalGet(1) + Call(Choose) + GlobalSet(1)},
 		"a comparison of floating point":        {LocalGet(Other) + toFloat + float0 + f64Lt + I32Eqz, LocalGet(Other) + toFloat + float0 + f64Ge},
 		"a comparison of half of a number":      {LocalGet(Long) + I64Eqz, LocalGet(Long) + I32WrapI64 + I32Eqz},
@@ -236,6 +240,28 @@ func TestDifferencesOfModules(t *testing.T) {
 		m.Customs = []Custom{{Name: "name", Content: Section(0, Text("m"))}}
 	})
 	require.NoError(t, err, "names may differ")
+}
+
+// Each function of a module is looked at for itself.
+func TestSeveralFunctions(t *testing.T) {
+	original, rewritten := Around(I32Const(0)), Around(I32Const(0))
+	codes := []string{
+		Loop + tellNumber(1) + LocalGet(Parameter) + Call(Tell) + setTo(1) + Call(Choose) + BrIf(0) + End + I32Const(0),
+		Call(Choose) + LocalSet(Other) + LocalGet(Parameter) + LocalGet(Other) + I32Add,
+		Block + Call(Choose) + BrIf(0) + tellNumber(1) + End + LocalGet(Parameter),
+	}
+	for n, code := range codes {
+		function := Function{Type: 2, Locals: I32 + I64 + I32, Code: code}
+		original.Functions = append(original.Functions, function)
+		function.Code = strings.Replace(head, Call(Functions), Call(uint32(Functions+len(codes)+n)), 1) + code
+		rewritten.Functions = append(rewritten.Functions, function)
+	}
+	rewritten.Functions = append(rewritten.Functions, original.Functions[len(original.Functions)-len(codes):]...)
+	require.True(t, proven(t, original, rewritten))
+	rewritten.Functions[len(rewritten.Functions)-len(codes)-1].Code += Drop + I32Const(1)
+	unproven, err := equivalence.Check(decode(t, original.Encode()), decode(t, rewritten.Encode()))
+	require.NoError(t, err)
+	require.Equal(t, []int{Functions + len(codes) - 1}, unproven)
 }
 
 // Expressions are equal only where they have the same value for all numbers that are tried.
