@@ -127,9 +127,26 @@ type ImportError struct {
 }
 
 func (e *ImportError) Error() string {
-	return fmt.Sprintf("the module imports %q %q, which is not allowed: a provider may import functions of %s and %s only",
+	text := fmt.Sprintf("the module imports %q %q, which is not allowed: a provider may import functions of %s and %s only",
 		e.Module, e.Name, wasi.ModuleName, canon.Package+" "+canon.Version)
+	for _, f := range foreign {
+		if strings.HasPrefix(e.Module, f.prefix) {
+			return text + "; " + f.instead
+		}
+	}
+	return text
 }
+
+// foreign are modules that other surroundings have, by the begin of their names, and how to build for
+// this one.
+var foreign = []struct{ prefix, instead string }{
+	{"wasi:", "it was built for WASI 0.2: build it for wasm32-wasip1"},
+	{"wasi_unstable", "it was built for a WASI that is older than its first version: build it for wasm32-wasip1 with a newer compiler"},
+	{"gojs", "it was built for a browser: build it with GOOS=wasip1"},
+	{"wbg", browser}, {"__wbindgen", browser}, {"wasm:js-string", browser},
+}
+
+const browser = "it was built for a browser: build it for wasm32-wasip1, without wasm-bindgen"
 
 // Import is a function that a module imports.
 type Import struct {

@@ -49,6 +49,14 @@ func TestModulesThatAreRefused(t *testing.T) {
 			assembly{imports: []importEntry{{"env", "socket\n", nothing}}}.wasm(), &host.ImportError{Module: "env", Name: "socket\n"},
 			`the module imports "env" "socket\n", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
 		},
+		"import of a component": {
+			assembly{imports: []importEntry{{"wasi:cli/stdout@0.2.0", "get-stdout", nothing}}}.wasm(), &host.ImportError{Module: "wasi:cli/stdout@0.2.0", Name: "get-stdout"},
+			`the module imports "wasi:cli/stdout@0.2.0" "get-stdout", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only; it was built for WASI 0.2: build it for wasm32-wasip1`,
+		},
+		"import of a browser": {
+			assembly{imports: []importEntry{{"gojs", "runtime.wasmExit", nothing}}}.wasm(), &host.ImportError{Module: "gojs", Name: "runtime.wasmExit"},
+			`the module imports "gojs" "runtime.wasmExit", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only; it was built for a browser: build it with GOOS=wasip1`,
+		},
 		"unknown function of WASI": {
 			assembly{imports: []importEntry{{"wasi_snapshot_preview1", "sock_open", nothing}}}.wasm(), nil,
 			`the module imports "wasi_snapshot_preview1" "sock_open", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
