@@ -51,9 +51,11 @@ func load(ctx context.Context, source string) (*document, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	if err := internalize(ctx, spec); err != nil {
+	if err := checkWhole(spec); err != nil {
 		return nil, fail(err)
 	}
+	pruneUnused(spec)
+	spec.InternalizeRefs(ctx, internalNames(spec, at))
 	if err := resolveServers(spec, at); err != nil {
 		return nil, fail(err)
 	}
@@ -63,18 +65,6 @@ func load(ctx context.Context, source string) (*document, error) {
 		return nil, fail(err)
 	}
 	return &document{spec, normal}, nil
-}
-
-// internalize brings what a document refers to into it. The library takes it for granted that there
-// are no empty objects, and panics at one.
-func internalize(ctx context.Context, spec *openapi3.T) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("something in it is empty that must be an object, such as the media type of a response")
-		}
-	}()
-	spec.InternalizeRefs(ctx, nil)
-	return nil
 }
 
 // readFrom reads what the document at a place refers to. The network gets no files.
@@ -89,7 +79,10 @@ func readFrom(ctx context.Context, at *url.URL) openapi3.ReadFromURIFunc {
 
 // parse reads a document in its normal form.
 func parse(normal []byte) (*document, error) {
-	spec, err := openapi3.NewLoader().LoadFromData(normal)
+	spec, err := complete(openapi3.NewLoader().LoadFromData(normal))
+	if err == nil {
+		err = checkWhole(spec)
+	}
 	if err != nil {
 		return nil, describe(err, "the document in the state")
 	}
@@ -128,6 +121,9 @@ func read(loader *openapi3.Loader, data []byte, at *url.URL) (*openapi3.T, error
 		if err := json.Unmarshal(asJSON, &old); err != nil {
 			return nil, err
 		}
+		if err := checkConvertible(&old); err != nil {
+			return nil, err
+		}
 		spec, err = openapi2conv.ToV3WithLoader(&old, loader, at)
 	case strings.HasPrefix(version.OpenAPI, "3."):
 		spec, err = loader.LoadFromDataWithPath(data, at)
@@ -136,6 +132,11 @@ func read(loader *openapi3.Loader, data []byte, at *url.URL) (*openapi3.T, error
 	default:
 		return nil, errors.New("it is not an OpenAPI document: it has no openapi or swagger version")
 	}
+	return complete(spec, err)
+}
+
+// complete checks that a document that was read has what each must have.
+func complete(spec *openapi3.T, err error) (*openapi3.T, error) {
 	switch {
 	case err != nil:
 		return nil, err
@@ -214,14 +215,23 @@ func resolveServers(spec *openapi3.T, at *url.URL) error {
 	return nil
 }
 
-// prune takes out of a document what the provider does not look at, which is more than
-// half of most.
-func prune(spec *openapi3.T) {
+// pruneUnused takes out of a document what the provider does not look at and what may refer to
+// anything. A path may call back to itself, which the library follows without an end.
+func pruneUnused(spec *openapi3.T) {
 	spec.Tags, spec.ExternalDocs, spec.Extensions = nil, nil, nil
 	spec.Components.Examples, spec.Components.Callbacks, spec.Components.Links, spec.Components.Headers = nil, nil, nil, nil
 	for _, item := range spec.Paths.Map() {
 		for _, op := range item.Operations() {
 			op.Callbacks, op.ExternalDocs, op.Tags = nil, nil, nil
+		}
+	}
+}
+
+// prune takes out what else the provider does not look at. With the other it is more than half
+// of most documents.
+func prune(spec *openapi3.T) {
+	for _, item := range spec.Paths.Map() {
+		for _, op := range item.Operations() {
 			for status, response := range op.Responses.Map() {
 				if !strings.HasPrefix(status, "2") && status != "default" {
 					op.Responses.Delete(status)

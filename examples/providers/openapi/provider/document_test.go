@@ -1,13 +1,18 @@
 package provider
 
 import (
+	"encoding/json"
+	"iter"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oasdiff/yaml"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
@@ -104,12 +109,12 @@ func TestDocument31(t *testing.T) {
 
 func TestDocumentsThatCannotBeUsed(t *testing.T) {
 	for want, content := range map[string]string{
-		"it is neither JSON nor YAML":                           "a: [",
-		"it is not an OpenAPI document: it has no openapi":      "a: b",
-		"it is not an OpenAPI document: json: cannot unmarshal": "[1, 2]",
-		"its version is 1.2; versions 2.0 (Swagger) and 3":      "swagger: '1.2'",
-		"it has no info with a title and a version":             "openapi: 3.0.0\npaths: {/a: {get: {responses: {}}}}",
-		"something in it is empty that must be an object":       "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/a: {get: {responses: {'200': {description: A, content: {application/json: }}}}}}",
+		"it is neither JSON nor YAML":                                                                      "a: [",
+		"it is not an OpenAPI document: it has no openapi":                                                 "a: b",
+		"it is not an OpenAPI document: json: cannot unmarshal":                                            "[1, 2]",
+		"its version is 1.2; versions 2.0 (Swagger) and 3":                                                 "swagger: '1.2'",
+		"it has no info with a title and a version":                                                        "openapi: 3.0.0\npaths: {/a: {get: {responses: {}}}}",
+		"there is nothing at paths./a.get.responses.200.content.application/json, where an object must be": "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/a: {get: {responses: {'200': {description: A, content: {application/json: }}}}}}",
 		"it has no paths": "openapi: 3.0.0\ninfo: {title: A, version: '1'}",
 		"describes nothing that can be used: a resource has":        "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/a: {get: {responses: {}}}}",
 		`map key "components" not found`:                            strings.ReplaceAll(things, "{type: integer}", "{$ref: '#/components/schemas/None'}"),
@@ -142,6 +147,145 @@ func TestDocumentOfTheNetworkRefersToNoFile(t *testing.T) {
 		loader.ReadFromURIFunc = readFrom(t.Context(), at)
 		_, err := read(loader, []byte(strings.ReplaceAll(things, "{type: integer}", "{$ref: '"+ref+"'}")), at)
 		require.ErrorContains(t, err, "a document on the network cannot refer to the file "+secret)
+	}
+}
+
+// circular are documents with a part that is described by nothing but itself, by the reference
+// that an error names.
+func circular() map[string][]string {
+	const head = "openapi: 3.0.0\ninfo: {title: A, version: '1'}\n"
+	const swagger = "swagger: '2.0'\ninfo: {title: A, version: '1'}\n"
+	get := func(schema string) string {
+		return head + "paths: {/a: {get: {responses: {'200': {description: A, content: {application/json: {schema: " + schema + "}}}}}}}\n"
+	}
+	operation := func(members, components string) string {
+		return head + "paths:\n  /a: {get: {responses: {'200': {description: A, content: {application/json: {schema: {type: string}}}}}}}\n" +
+			"  /b: {post: {" + members + "}}\ncomponents: {" + components + "}"
+	}
+	const used, responses = "{$ref: '#/components/schemas/X'}", "responses: {'200': {description: A}}"
+	return map[string][]string{
+		"#/components/schemas/X": {
+			get(used) + "components: {schemas: {X: " + used + "}}",
+			get("{type: string}") + "components: {schemas: {X: " + used + "}}",
+			strings.Replace(get(used), "3.0.0", "3.1.0", 1) + "components: {schemas: {X: {description: A, $ref: '#/components/schemas/X'}}}",
+			swagger + "paths: {/a: {get: {responses: {'200': {description: A, schema: {$ref: '#/definitions/X'}}}}}}\ndefinitions: {X: {$ref: '#/definitions/X'}}",
+		},
+		"#/components/schemas/X/properties/a":                            {get(used) + "components: {schemas: {X: {type: object, properties: {a: {$ref: '#/components/schemas/X/properties/a'}}}}}"},
+		"#/components/schemas/Y":                                         {get("{type: object, properties: {a: "+used+"}}") + "components: {schemas: {X: {$ref: '#/components/schemas/Y'}, Y: {$ref: '#/components/schemas/Z'}, Z: " + used + "}}"},
+		"#/components/schemas/X/items":                                   {get(used) + "components: {schemas: {X: {type: array, items: {$ref: '#/components/schemas/X/items'}}}}"},
+		"#/components/schemas/X/allOf/0":                                 {get(used) + "components: {schemas: {X: {allOf: [{$ref: '#/components/schemas/X/allOf/0'}]}}}"},
+		"#/paths/~1a/get/responses/200/content/application~1json/schema": {get("{$ref: '#/paths/~1a/get/responses/200/content/application~1json/schema'}")},
+		"a.yaml#/components/schemas/X":                                   {get("{$ref: 'a.yaml#/components/schemas/X'}") + "components: {schemas: {X: {$ref: 'a.yaml#/components/schemas/X'}}}"},
+		"#/components/parameters/X":                                      {operation("parameters: [{$ref: '#/components/parameters/X'}], "+responses, "parameters: {X: {$ref: '#/components/parameters/X'}}")},
+		"#/paths/~1b/post/parameters/0":                                  {operation("parameters: [{$ref: '#/paths/~1b/post/parameters/0'}], "+responses, "")},
+		"#/components/requestBodies/X":                                   {operation("requestBody: {$ref: '#/components/requestBodies/X'}, "+responses, "requestBodies: {X: {$ref: '#/components/requestBodies/X'}}")},
+		"#/components/responses/X":                                       {operation("responses: {'200': {$ref: '#/components/responses/X'}}", "responses: {X: {$ref: '#/components/responses/X'}}")},
+		"#/paths/~1b/post/responses/200":                                 {operation("responses: {'200': {$ref: '#/paths/~1b/post/responses/200'}}", "")},
+		"#/components/headers/X":                                         {operation("responses: {'200': {description: A, headers: {H: {$ref: '#/components/headers/X'}}}}", "headers: {X: {$ref: '#/components/headers/X'}}")},
+		"#/components/securitySchemes/X":                                 {operation("security: [{X: []}], "+responses, "securitySchemes: {X: {$ref: '#/components/securitySchemes/X'}}")},
+		"#/paths/~1":                                                     {head + "paths: {/a: {get: {" + responses + "}}, /b: {$ref: '#/paths/~1b'}}", head + "paths: {/a: {$ref: '#/paths/~1b'}, /b: {$ref: '#/paths/~1a'}}"},
+	}
+}
+
+func TestReferencesToThemselvesAreErrors(t *testing.T) {
+	for ref, documents := range circular() {
+		for _, content := range documents {
+			_, err := parameterize(t.Context(), guest.Parameters{Args: []string{written(t, "a.yaml", content)}})
+			require.ErrorIs(t, err, abi.ErrInvalidArgument, content)
+			require.ErrorContains(t, err, "the $ref to ", content)
+			require.ErrorContains(t, err, "leads only to itself: nothing is described there", content)
+			require.ErrorContains(t, err, ref, content)
+		}
+	}
+	_, err := parameterize(t.Context(), guest.Parameters{Name: "a", Value: []byte(`{"openapi": "3.0.0", "info": {"title": "A", "version": "1"},
+		"paths": {"/a": {"get": {"responses": {"200": {"$ref": "#/components/responses/X"}}}}}, "components": {"responses": {"X": {"$ref": "#/components/responses/X"}}}}`)})
+	require.ErrorContains(t, err, "the document in the state: the $ref to #/components/responses/X, at components.responses.X, leads only to itself")
+}
+
+// What a document describes in one place and refers to from another is found wherever the document
+// is: the library looks for a common directory, and never finds one for an absolute path.
+func TestReferencesWithinADocument(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.yaml")
+	content := strings.Replace(things, "{type: object, properties: {size: {type: integer}}}}}}}\n    delete", "{$ref: '#/paths/~1v1~1things/post/requestBody/content/application~1json/schema'}}}}}\n    delete", 1)
+	require.NotEqual(t, things, content)
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
+	require.Equal(t, []string{"size"}, packageOf(t, file).Resource("test:index:Thing").Outputs.Names())
+
+	// A file of the same name as a component is another schema than that.
+	content = strings.Replace(content, "{type: integer}", "{$ref: 'Size.yaml'}", 1) + "components: {schemas: {Size: {type: string}}}\n"
+	content = strings.Replace(content, "properties: {size:", "properties: {other: {$ref: '#/components/schemas/Size'}, size:", 1)
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Size.yaml"), []byte("type: number"), 0o644))
+	require.Equal(t, map[string]string{"other": "string", "size": "number"}, shown(&packageOf(t, file).Resource("test:index:Thing").Outputs))
+
+	// What calls back to itself is nothing that the provider looks at.
+	require.NotNil(t, packageOf(t, written(t, "a.yaml", strings.Replace(things, "    post:\n", "    post:\n      callbacks: {again: {'http://a': {$ref: '#/paths/~1v1~1things'}}}\n", 1))).Resource("test:index:Thing"))
+}
+
+// damaged are a document with each of its parts replaced in turn.
+func damaged(document any, by any) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		whole := func() bool { text, err := json.Marshal(document); return err != nil || yield(text) }
+		var walk func(node any) bool
+		walk = func(node any) bool {
+			switch node := node.(type) {
+			case map[string]any:
+				for _, name := range slices.Sorted(maps.Keys(node)) {
+					was := node[name]
+					node[name] = by
+					if !whole() {
+						return false
+					}
+					if node[name] = was; !walk(was) {
+						return false
+					}
+				}
+			case []any:
+				for i, was := range node {
+					node[i] = by
+					if !whole() {
+						return false
+					}
+					if node[i] = was; !walk(was) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		walk(document)
+	}
+}
+
+// TestDamagedDocuments puts something that does not belong there into each place of a document:
+// what comes out is a package or an error.
+func TestDamagedDocuments(t *testing.T) {
+	swagger, err := os.ReadFile("testdata/swagger.json")
+	require.NoError(t, err)
+	for _, data := range [][]byte{swagger, []byte(things + `
+components:
+  schemas:
+    A: {type: object, required: [a], properties: {a: {allOf: [{$ref: '#/components/schemas/B'}], enum: [{a: 1}]}}, additionalProperties: {$ref: '#/components/schemas/B'}}
+    B: {oneOf: [{type: array, items: {$ref: '#/components/schemas/A'}}, {type: string, default: b}], discriminator: {propertyName: a, mapping: {a: '#/components/schemas/A'}}}
+  parameters: {P: {in: query, name: p, schema: {$ref: '#/components/schemas/B'}}}
+  securitySchemes: {S: {type: http, scheme: bearer}}
+`)} {
+		for _, by := range []any{nil, map[string]any{}, []any{}, "", map[string]any{"$ref": "#"}, map[string]any{"$ref": "#/components/schemas/A"}} {
+			text, err := yaml.YAMLToJSON(data)
+			require.NoError(t, err)
+			var document any
+			require.NoError(t, json.Unmarshal(text, &document))
+			for text := range damaged(document, by) {
+				made, err := parameterize(t.Context(), guest.Parameters{Args: []string{written(t, "a.json", string(text)), "test"}})
+				if err == nil {
+					_, err = guest.New(made.Provider)
+					require.NoError(t, err, string(text))
+				}
+				_, err = parameterize(t.Context(), guest.Parameters{Name: "test", Value: text})
+				_ = err // it does not panic
+			}
+		}
 	}
 }
 
