@@ -21,11 +21,14 @@ type callLimits struct {
 // of the call for which the instance is started.
 const methodStart = "start"
 
+// methodCancel tells a guest that all of its work is cancelled.
+const methodCancel = "cancel"
+
 // onlyAsks tells whether a method asks, and does not work on resources.
 func onlyAsks(method string) bool {
 	switch method {
 	case methodStart, "handshake", "get-schema", "get-mapping", "get-mappings",
-		"check-config", "diff-config", "check", "diff", "stream-close", "cancel",
+		"check-config", "diff-config", "check", "diff", "stream-close", methodCancel,
 		"remediate", "analyze", "analyze-stack":
 		return true
 	}
@@ -88,6 +91,9 @@ func (c *Config) limitsOf(method string) callLimits {
 	l := callLimits{DefaultCallTimeout, DefaultFuel, DefaultHostCalls, DefaultRandomBytes}
 	if onlyAsks(method) {
 		l.timeout, l.hostCalls = DefaultAnswerTimeout, DefaultAnswerHostCalls
+	}
+	if method == methodCancel {
+		l.timeout = DefaultCancelTime
 	}
 	if c.calls == nil {
 		return l

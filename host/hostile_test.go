@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,6 +101,54 @@ func TestAReleaseThatTrapsLosesNoAnswer(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "first", got)
 	}
+}
+
+// A finished answer does not wait until the guest has freed it: what has been created is there, and
+// the guest may take its time for hours.
+func TestAReleaseThatDoesNotEndDelaysNoAnswer(t *testing.T) {
+	// Subscriptions of poll_oneoff: to the monotonic clock, in a year.
+	aYear := words(0, 0, 0, 0, 1, 0, 0xffffffff, 0x6fffff, 0, 0, 0, 0)
+	for name, release := range map[string]assembly{
+		"computes": {bodies: map[string]code{"cabi_post_husk:provider/provider@0.1.0#create": forever}},
+		"sleeps": {
+			imports: []importEntry{poll},
+			bodies: map[string]code{
+				"cabi_post_husk:provider/provider@0.1.0#create": i32Const(answer2) + i32Const(4096) + i32Const(1) + i32Const(4160) + callFunc(0) + drop,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release.bodies["create"] = returns(answer)
+			release.bodies["get-schema"] = count + choose(1, answer+64, answer+96)
+			release.data = map[uint32]string{
+				answer: words(0, contents+256, 2, contents, 1, 0), contents: "\xa0", contents + 256: "id", answer2: aYear,
+				answer + 64: words(0, contents+512, 5), answer + 96: words(0, contents+512+5, 5), contents + 512: "firstlater",
+			}
+			p := assemble(t, newHost(t, host.NewConfig().WithCallTimeout(time.Hour).WithCancelGrace(time.Hour)), release)
+			for range 2 {
+				created, err := p.Create(t.Context(), abi.CreateRequest{})
+				require.NoError(t, err)
+				require.Equal(t, "id", created.ID)
+				told, err := schema(t.Context(), p)
+				require.NoError(t, err)
+				require.Equal(t, "first", told, "what did not end is not used again")
+			}
+		})
+	}
+}
+
+// Each deployment ends by telling providers that all is cancelled. One that does not hear of it
+// delays the end by some seconds, and not for as long as it may take to answer.
+func TestAGuestThatDoesNotHearOfACancellation(t *testing.T) {
+	p := assemble(t, newHost(t, host.NewConfig().WithCancelGrace(time.Millisecond)), assembly{
+		bodies: map[string]code{"get-schema": returns(answer), "cancel": forever + unreachable},
+		data:   map[uint32]string{answer: words(0, contents, 0)},
+	})
+	_, err := schema(t.Context(), p)
+	require.NoError(t, err)
+	var exceeded *host.ExceededError
+	require.ErrorAs(t, p.Cancel(t.Context()), &exceeded)
+	require.Equal(t, host.ExceededError{Limit: host.LimitTime, Most: uint64(host.DefaultCancelTime)}, *exceeded)
 }
 
 func TestAnswersThatBreakTheContract(t *testing.T) {

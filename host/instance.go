@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -203,6 +204,9 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	if i.exports == nil {
 		return errNotReady
 	}
+	if canon.IsRelease(index) {
+		defer i.boundRelease()()
+	}
 	e := &i.exports[index]
 	if e.active {
 		if i.nested == maxNested {
@@ -218,6 +222,17 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	e.active = true
 	defer func() { e.active = false }()
 	return trapped(e.function.CallWithStack(i.ctx, stack))
+}
+
+// errSlowRelease ends a guest that takes its time to free an answer.
+var errSlowRelease = errors.New("it took too long to free its answer")
+
+// boundRelease begins the time in which the guest may free its answer: the caller is waiting for
+// that answer. A guest that needs longer is ended, and its answer counts.
+func (i *instance) boundRelease() (over func()) {
+	r := i.call
+	timer := time.AfterFunc(releaseTime, func() { r.end(errSlowRelease) })
+	return func() { timer.Stop() }
 }
 
 // Arena asks the module for its arena, for package canon. It is done once, so that the

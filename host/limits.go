@@ -68,6 +68,12 @@ const (
 	// DefaultAnswerTimeout is how long a call may take that only asks: for a schema, a
 	// check, a difference, or the start of an instance.
 	DefaultAnswerTimeout = 5 * time.Minute
+	// DefaultCancelTime is how long a guest may take to hear that all of its work is cancelled. Every
+	// deployment ends with that.
+	DefaultCancelTime = 5 * time.Second
+	// releaseTime is how long a guest may take to free an answer that the host has read already.
+	// It takes microseconds.
+	releaseTime = 100 * time.Millisecond
 	// DefaultFuel is the work that one call may do, in instructions as package meter
 	// counts them, which is more than are done. A Go provider that only computes needs
 	// some 20 minutes for it.

@@ -231,3 +231,54 @@ func TestWhatAProviderLogsIsBoundedInEachSecond(t *testing.T) {
 	require.Equal(t, `level=WARN msg="2960000 bytes of the output of the provider were dropped" provider=probe method=invoke`, lines[0])
 	require.Contains(t, lines[11], "output of the provider is dropped")
 }
+
+// What counts is what is logged: a control character is a byte of the guest's and four of the log's.
+func TestLogsAreBoundedAsTheyAreWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		line string
+		want int // of 10 lines, with a share of 4000 bytes
+	}{
+		"plain":                  {strings.Repeat("x", 436), 8},
+		"control characters":     {strings.Repeat("\x01", 109), 8},
+		"those that reorder":     {strings.Repeat("\u202e", 72) + "four", 8},
+		"more than ever can be":  {strings.Repeat("\x01", 4001), 0},
+		"too much, once escaped": {strings.Repeat("\x01", 3000), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			logged := &records{}
+			p := provide(t, newHost(t, host.NewConfig().WithClock(newHandClock()).WithLogRate(1000)), host.ProviderOptions{Logger: logged.logger()})
+			mustDo(t, p, "print", c.line+"\n", "10")
+			written, texts := 0, 0
+			for _, line := range logged.lines() {
+				if !strings.Contains(line, "is dropped") {
+					written += len(line)
+					texts++
+				}
+			}
+			require.Equal(t, c.want, texts)
+			require.LessOrEqual(t, written, 2*4000, "with what the test's log adds")
+		})
+	}
+	// So does the resource that a message is about, and what Go says of a crash.
+	logged := &records{}
+	module, err := newHost(t, host.NewConfig().WithClock(newHandClock()).WithLogRate(1000)).LoadBytes(t.Context(), assembly{
+		imports: []importEntry{{"husk:provider/log@0.1.0", "write", importSignature("log", "write")}},
+		bodies: map[string]code{
+			"get-schema": i32Const(1) + i32Const(contents) + i32Const(1) + i32Const(contents) + i32Const(1000) + i32Const(0) + callFunc(0) + returns(answer),
+		},
+		data: map[uint32]string{answer: words(0, contents, 0), contents: strings.Repeat("\x01", 1000)},
+	}.wasm())
+	require.NoError(t, err)
+	p, err := module.NewProvider(t.Context(), host.ProviderOptions{Logger: logged.logger()})
+	require.NoError(t, err)
+	_, err = schema(t.Context(), p)
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	require.Len(t, logged.lines(), 1)
+	require.Contains(t, logged.lines()[0], "output of the provider is dropped")
+
+	p = provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
+	_, err = do(t.Context(), p, "crash", strings.Repeat("\x01", 8000))
+	require.ErrorIs(t, err, abi.ErrCrashed)
+	require.Less(t, len(err.Error()), 9<<10)
+}

@@ -25,6 +25,9 @@ func newLogRate(perSecond int) *logRate {
 	return &logRate{perSecond: perSecond, left: burst * perSecond}
 }
 
+// most is the size of the largest record that can pass, in bytes.
+func (r *logRate) most() int { return burst * r.perSecond }
+
 // take decides whether a record of so many bytes passes. It is the first one to be dropped
 // if dries is set, and after dropped bytes the first one to pass again.
 func (r *logRate) take(now time.Duration, bytes int) (passes, dries bool, dropped int) {

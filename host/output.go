@@ -28,7 +28,7 @@ const (
 const (
 	// recordCost is what a record counts beside its text, in bytes.
 	recordCost = 64
-	// maxLastWords bounds what is kept of a crash, in bytes.
+	// maxLastWords bounds what is kept of a crash, in bytes that are safe to print.
 	maxLastWords = 8 << 10
 )
 
@@ -50,7 +50,10 @@ func (o *output) init(i *instance) {
 	o.stderr.Emit = func(line string) {
 		if len(o.lastWords) == 0 && !beginsCrash(line) {
 			o.line("stderr", line)
-		} else if o.words += len(line) + 1; o.words <= maxLastWords {
+			return
+		}
+		line = printable(line)
+		if o.words += len(line) + 1; o.words <= maxLastWords {
 			o.lastWords = append(o.lastWords, line)
 		}
 	}
@@ -76,18 +79,25 @@ func (o *output) end() {
 	words := o.lastWords
 	o.lastWords, o.words = nil, 0
 	for _, line := range words {
-		o.line("stderr", line)
+		o.line("stderr", line) // which writes what is safe already as it is
 	}
 }
 
 func (o *output) line(stream, line string) {
-	o.record(slog.LevelInfo, line, slog.String(LogStream, stream))
+	o.record(slog.LevelInfo, line, "", slog.String(LogStream, stream))
 }
 
-// record writes a record, unless too much was written.
-func (o *output) record(level slog.Level, message string, attributes ...slog.Attr) {
+// record writes a record about a resource, if one is named, unless too much was written. What
+// counts is what is written, which may have several bytes for one of the guest's.
+func (o *output) record(level slog.Level, message, about string, attributes ...slog.Attr) {
 	s := o.instance.sandbox
-	passes, dries, dropped := s.logRate.take(s.module.host.config.clock.Elapsed(), len(message)+recordCost)
+	if len(message)+len(about) <= s.logRate.most() {
+		message, about = printable(message), printable(about)
+	} // else it is dropped as it is
+	if about != "" {
+		attributes = append(attributes, slog.String(LogURN, about))
+	}
+	passes, dries, dropped := s.logRate.take(s.module.host.config.clock.Elapsed(), len(message)+len(about)+recordCost)
 	if dries {
 		o.write(slog.LevelWarn, fmt.Sprintf("output of the %s is dropped, as it comes to more than %d bytes per second; the option WithLogRate sets the limit",
 			s.module.World, s.logRate.perSecond))
@@ -100,6 +110,7 @@ func (o *output) record(level slog.Level, message string, attributes ...slog.Att
 	}
 }
 
+// write writes a record, whose message is safe to print.
 func (o *output) write(level slog.Level, message string, attributes ...slog.Attr) {
 	s, r := o.instance.sandbox, o.instance.call
 	if r.replaying {
@@ -109,7 +120,7 @@ func (o *output) write(level slog.Level, message string, attributes ...slog.Attr
 		slog.String(LogProvider, s.identity.Load().name),
 		slog.String(LogMethod, r.method),
 	}, attributes...)
-	s.logger.LogAttrs(r.soft(), level, printable(message), attributes...)
+	s.logger.LogAttrs(r.soft(), level, message, attributes...)
 }
 
 // guestLog is the import log.
@@ -126,11 +137,8 @@ func (l guestLog) Write(_ context.Context, entry abi.LogEntry) {
 		level = slog.LevelWarn
 	}
 	var attributes []slog.Attr
-	if entry.URN != "" {
-		attributes = append(attributes, slog.String(LogURN, printable(string(entry.URN))))
-	}
 	if entry.Ephemeral {
 		attributes = append(attributes, slog.Bool(LogEphemeral, true))
 	}
-	l.output.record(level, entry.Message, attributes...)
+	l.output.record(level, entry.Message, string(entry.URN), attributes...)
 }

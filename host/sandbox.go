@@ -366,20 +366,25 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 		r.cancel(errCancelled)
 	}
 	s.mu.Unlock()
-	var failures []error
-	for _, i := range s.instances.takeIdle() {
+	idle := s.instances.takeIdle()
+	failures := make([]error, len(idle))
+	var all sync.WaitGroup // one that takes its time does not add to that of others
+	for n, i := range idle {
 		if i.bare.partial { // it cannot hold anything
 			i.close()
 			continue
 		}
-		s.budget.enter()
-		err := i.run(ctx, "cancel", func(ctx context.Context) error { return do(i.guest, ctx) })
-		if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
-			failures = append(failures, err)
-		}
-		i.close()
-		s.budget.leave()
+		all.Go(func() {
+			s.budget.enter()
+			defer s.budget.leave()
+			defer i.close()
+			err := i.run(ctx, methodCancel, func(ctx context.Context) error { return do(i.guest, ctx) })
+			if !errors.Is(err, abi.ErrUnimplemented) {
+				failures[n] = err
+			}
+		})
 	}
+	all.Wait()
 	return errors.Join(failures...)
 }
 

@@ -22,6 +22,7 @@ func TestThePromisesNameTestsAndDefaults(t *testing.T) {
 	}{
 		{"WithCallTimeout", host.DefaultCallTimeout},
 		{"WithCallTimeout", host.DefaultAnswerTimeout},
+		{"WithCallTimeout", host.DefaultCancelTime},
 		{"WithCancelGrace", host.DefaultCancelGrace},
 		{"WithFuel", uint64(host.DefaultFuel)},
 		{"WithHostCalls", host.DefaultHostCalls},

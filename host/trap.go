@@ -60,7 +60,7 @@ func (i *instance) describeTrap(err error) string {
 	where := wasmFrames(stack)
 	words := i.output.crash()
 	if exit, exited := errors.AsType[*wasi.ExitError](err); words != "" {
-		i.output.record(slog.LevelDebug, words)
+		i.output.record(slog.LevelDebug, words, "")
 		reason = crashReason(words)
 		if frames := goFrames(words); len(frames) > 0 {
 			where = frames

@@ -50,6 +50,10 @@ const (
 
 func exportOf(f *Function) int { return exportFirst + 2*f.Index }
 
+// IsRelease reports whether the export with that index in an [World.ExportTable] frees an answer, which
+// has been read by then.
+func IsRelease(export int) bool { return export > exportFirst && (export-exportFirst)%2 == 1 }
+
 // World is what a module is, which its exports tell.
 type World uint8
 
