@@ -82,6 +82,30 @@ func TestDecodeErrorsTellThePlace(t *testing.T) {
 	}
 }
 
+// A checkpoint names its stack, and tools take such a name apart to paths.
+func TestNamesOfStacksInCheckpoints(t *testing.T) {
+	checkpoint := `{"version":3,"checkpoint":{"stack":%q,"latest":{"secrets_providers":{"type":"b64"}}}}`
+	bare := `{"stack":%q,"latest":{"secrets_providers":{"type":"b64"}}}` // of version 1
+	for _, name := range []string{"", "dev", "p/dev", "organization/p/dev", "acme/p.q/dev-1"} {
+		for _, doc := range []string{checkpoint, bare} {
+			s, _, err := state.Decode(t.Context(), fmt.Appendf(nil, doc, name), openB64)
+			require.NoError(t, err, name)
+			require.Equal(t, name, s.Stack)
+		}
+	}
+	for _, name := range []string{
+		"organization/../../x", "organization/../x", "../p/dev", "organization/p/..", "..", "/etc/passwd", "organization/p/dev/x",
+		"organization/p/", "//", `organization/p\x/dev`, "organization/p/dev\n", "organization/p/C:",
+	} {
+		for _, doc := range []string{checkpoint, bare} {
+			_, _, err := state.Decode(t.Context(), fmt.Appendf(nil, doc, name), openB64)
+			require.ErrorIs(t, err, state.ErrStackName, name)
+		}
+	}
+	_, _, err := state.Decode(t.Context(), fmt.Appendf(nil, checkpoint, "organization/../x"), openB64)
+	require.EqualError(t, err, `reading the state at /checkpoint/stack (byte 54): the stack has no name that one can have: ".." cannot be a project name: it begins with "."`)
+}
+
 func TestUnsupportedStatesAreRefused(t *testing.T) {
 	for doc, message := range map[string]string{
 		`{"version":0,"deployment":{}}`:                                     "names no version",

@@ -79,7 +79,9 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 	case bare.value == nil:
 	case version == 0:
 		version, deployment = oldestVersion, bare
-		s.adoptBare()
+		if err := s.adoptBare(); err != nil {
+			return nil, nil, err
+		}
 	default:
 		s.documentUnknown = append(s.documentUnknown, member{"latest", bare.value})
 	}
@@ -120,7 +122,11 @@ func (s *Snapshot) decodeCheckpoint(r *reader, other section) (section, error) {
 	err := r.object(func(name string) (err error) {
 		switch name {
 		case "stack":
-			s.Stack, err = r.optionalString()
+			if s.Stack, err = r.optionalString(); err == nil {
+				if wrong := checkQualified(s.Stack); wrong != nil {
+					err = r.wrap("the stack has no name that one can have", wrong)
+				}
+			}
 		case "latest":
 			deployment, err = r.section()
 		default:

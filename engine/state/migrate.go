@@ -21,11 +21,12 @@ const (
 
 // adoptBare makes the members of a document of version 1 that is a checkpoint those of
 // one. latest is its deployment.
-func (s *Snapshot) adoptBare() {
+func (s *Snapshot) adoptBare() (err error) {
 	s.documentUnknown = slices.DeleteFunc(s.documentUnknown, func(m member) bool {
 		switch m.name {
 		case "stack":
 			_ = json.Unmarshal(m.value, &s.Stack) // nothing depends on it
+			err = checkQualified(s.Stack)
 		case "config":
 			s.checkpointUnknown = append(s.checkpointUnknown, m)
 		default:
@@ -33,6 +34,7 @@ func (s *Snapshot) adoptBare() {
 		}
 		return true
 	})
+	return err
 }
 
 // migrate brings the resources of a state of version 1 or 2 up to date.

@@ -25,9 +25,28 @@ const Organization = "organization"
 // Qualified returns the name as a checkpoint has it: organization/project/name.
 func (n StackName) Qualified() string { return Organization + "/" + n.String() }
 
+// checkQualified checks the name of a stack that a checkpoint has: Pulumi's are
+// organization/project/name, older ones leave out what comes before the name. The error is a
+// *StackNameError.
+func checkQualified(text string) error {
+	if text == "" {
+		return nil
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) > 3 {
+		return &StackNameError{What: "stack's full name", Name: text, Reason: "it must have the form organization/project/name"}
+	}
+	for i, what := range []string{"organization", "project name", "stack name"}[3-len(parts):] {
+		if err := validatePart(what, parts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // A StackNameError says why a name cannot be a stack's. It is ErrStackName.
 type StackNameError struct {
-	// What is "project name" or "stack name".
+	// What is "project name" or "stack name", or what else of a full name cannot be.
 	What, Name, Reason string
 }
 
