@@ -20,6 +20,8 @@ type evaluator struct {
 	// static evaluates without a deployment, to find mistakes: resources are not
 	// known, and provider functions are not called.
 	static bool
+	// made is what was computed so far.
+	made made
 }
 
 func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
@@ -33,7 +35,13 @@ func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
 // eval evaluates an expression. In a check, what is wrong is reported, and its
 // value is unknown, so that the rest is checked too.
 func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
+	if e.ctx.Err() != nil {
+		return property.Null, false // the end of the context is reported as such
+	}
 	v, ok := e.evaluate(x)
+	if ok && !isGiven(x) {
+		ok = e.bounded(x, measureOf(v))
+	}
 	if !ok && e.static {
 		return property.Unknown, true
 	}
@@ -59,6 +67,16 @@ func (e *evaluator) evaluate(x expr.Expr) (property.Value, bool) {
 		return e.invoke(x)
 	}
 	return property.Null, false
+}
+
+// isGiven reports whether the value of an expression is one that was written down, or bounded
+// when it was made.
+func isGiven(x expr.Expr) bool {
+	switch x.(type) {
+	case *expr.Literal, *expr.Access:
+		return true
+	}
+	return false
 }
 
 // all evaluates every expression, and so finds what is wrong with each.
@@ -108,6 +126,10 @@ func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
 		if problem != "" {
 			e.errorf(part.Access, "%s %s", part.Access, problem)
 			all = false
+		}
+		if b.Len()+len(text) > maxText {
+			e.errorf(part.Access, "%s", tooLarge)
+			return property.Null, false
 		}
 		b.WriteString(text)
 	}
@@ -177,7 +199,7 @@ func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
 func (e *evaluator) properties(x *expr.Object) (property.Map, bool) {
 	v, ok := e.object(x)
 	m, isObject := v.AsObject()
-	return m, ok && isObject
+	return m, ok && isObject && e.bounded(x, measureOf(v))
 }
 
 func (e *evaluator) access(a *expr.Access) (property.Value, bool) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/internal/blocking"
 )
 
 // maxFileSize bounds the files whose text becomes a property, in bytes: larger ones
@@ -22,6 +23,23 @@ const maxFileSize = property.DefaultSize
 // that is computed must stay inside the directory, since what a provider answers
 // must not choose which of the user's files is read.
 func (e *evaluator) file(f expr.Function, path string, constant bool) (property.Value, *argumentError) {
+	type made struct {
+		value   property.Value
+		problem *argumentError
+	}
+	// Opening or reading a pipe waits until somebody writes to it.
+	m, err := blocking.Call(e.ctx, func() (made, error) {
+		value, problem := e.fileNow(f, path, constant)
+		return made{value, problem}, nil
+	}, nil)
+	if err != nil {
+		return property.Null, &argumentError{0, "the file was not read in the time that there was" + pathNote(path, constant)}
+	}
+	return m.value, m.problem
+}
+
+// fileNow is file for as long as it takes.
+func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (property.Value, *argumentError) {
 	fail := func(format string, args ...any) (property.Value, *argumentError) {
 		return property.Null, &argumentError{0, fmt.Sprintf(format, args...)}
 	}

@@ -56,6 +56,9 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value) (property.Value
 		if err != nil {
 			return property.Null, err
 		}
+		if strings.Count(text, delimiter) >= maxParts {
+			return property.Null, &argumentError{1, tooLarge}
+		}
 		parts := strings.Split(text, delimiter)
 		elements := make([]property.Value, len(parts))
 		for i, part := range parts {
@@ -127,13 +130,16 @@ func join(delimiter, list property.Value) (property.Value, *argumentError) {
 	if !ok {
 		return property.Null, &argumentError{1, "what is joined must be a list, not " + articled(list)}
 	}
-	parts := make([]string, len(elements))
+	parts, size := make([]string, len(elements)), 0
 	for i, element := range elements {
 		text, problem := textOf(element)
 		if problem != "" {
 			return property.Null, &argumentError{1, "element " + property.Path{property.Index(i)}.String() + " " + problem}
 		}
 		parts[i] = text
+		if size += len(text) + len(between); size > maxText+len(between) {
+			return property.Null, &argumentError{1, tooLarge}
+		}
 	}
 	return property.String(strings.Join(parts, between)), nil
 }

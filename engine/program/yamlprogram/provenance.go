@@ -45,7 +45,12 @@ func (p *provenance) flatten(v property.Value) (plain property.Value, known bool
 // wrap gives a value the provenance.
 func (p *provenance) wrap(v property.Value) property.Value {
 	if len(p.urns) > 0 {
-		return property.OutputOf(property.Output{Value: v, Secret: p.secret, Dependencies: slices.Clone(p.urns)})
+		urns := slices.Clone(p.urns)
+		if len(urns) > 1 { // what is computed of it, over and over, depends on no more than this
+			slices.Sort(urns)
+			urns = slices.Compact(urns)
+		}
+		return property.OutputOf(property.Output{Value: v, Secret: p.secret, Dependencies: urns})
 	}
 	if p.secret {
 		return property.Secret(v)
