@@ -1,0 +1,244 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// pieces are what texts are searched for. A secret is looked for line by line, as it is shown
+// with other line breaks and indented, and a long line in pieces, so that a part of it is found as
+// well; where a piece follows another, one mask stands for both.
+//
+// Looking for thousands at once takes a nanosecond or two for each byte: the first bytes of a piece
+// select a bit, and only where that is set pieces are compared.
+type pieces struct {
+	begins [1 << (headBits - 6)]uint64
+	// byHead are the pieces by their first bytes, in the order of their texts.
+	byHead map[uint32][]piece
+	// known are the texts of all pieces, unsorted the heads of those that came last.
+	known    map[string]bool
+	unsorted map[uint32]bool
+}
+
+// headBits is how many bits of a head select a bit.
+const headBits = 18
+
+// piece is a text that is looked for.
+type piece struct {
+	text string
+	// word is set where it must not be a part of a longer word.
+	word bool
+}
+
+// maxPiece is the length of the pieces of a long line, in bytes; the last is up to twice as long.
+const maxPiece = 64
+
+// add adds all pieces of a secret.
+func (p *pieces) add(secret string) {
+	for line := range strings.SplitSeq(secret, "\n") {
+		line = strings.TrimSpace(line)
+		if len(line) < MinLength || isCommon(line) || strings.HasPrefix(line, "-----") {
+			continue // the armour of a key is no secret
+		}
+		p.addLine(line, len(line) < minInside)
+		if len(line) >= minEncoded && strings.ContainsFunc(line, isSpecial) {
+			for _, written := range []string{inJSON(line, false), inJSON(line, true), inGo(line), url.QueryEscape(line), url.PathEscape(line)} {
+				if written != line {
+					p.addLine(written, false)
+				}
+			}
+		}
+	}
+	if len(secret) < minEncoded {
+		return
+	}
+	for before := range 3 {
+		encoded := inBase64(secret, before)
+		p.addLine(encoded, false)
+		if strings.ContainsAny(encoded, "+/") {
+			p.addLine(strings.NewReplacer("+", "-", "/", "_").Replace(encoded), false) // as in URLs
+		}
+	}
+	digits := hex.EncodeToString([]byte(secret))
+	p.addLine(digits, false)
+	p.addLine(strings.ToUpper(digits), false)
+}
+
+// addLine adds the pieces of a text.
+func (p *pieces) addLine(text string, word bool) {
+	for len(text) >= 2*maxPiece {
+		p.put(piece{text[:maxPiece], false})
+		text = text[maxPiece:]
+	}
+	p.put(piece{text, word})
+}
+
+func (p *pieces) put(one piece) {
+	if p.known == nil {
+		p.byHead, p.known, p.unsorted = make(map[uint32][]piece), make(map[string]bool), make(map[uint32]bool)
+	}
+	if p.known[one.text] {
+		return
+	}
+	p.known[one.text] = true
+	h := head(one.text)
+	p.begins[bit(h)>>6] |= 1 << (bit(h) & 63)
+	p.byHead[h] = append(p.byHead[h], one)
+	p.unsorted[h] = true
+}
+
+// sort brings the pieces that were added into their order.
+func (p *pieces) sort() {
+	for h := range p.unsorted {
+		slices.SortFunc(p.byHead[h], func(a, b piece) int { return strings.Compare(a.text, b.text) })
+	}
+	clear(p.unsorted)
+}
+
+// head is what pieces are found by: the first bytes of a text, of which there are so many.
+func head(text string) uint32 {
+	return uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 | uint32(text[3])<<24
+}
+
+// bit is where begins tells of a head.
+func bit(head uint32) uint32 { return head * 0x9e3779b1 >> (32 - headBits) }
+
+// hide returns a text with a mask in the place of pieces.
+func (p *pieces) hide(text string) string {
+	var b strings.Builder
+	written, masked := 0, -1
+	for i := 0; i+MinLength <= len(text); {
+		h := head(text[i:])
+		if p.begins[bit(h)>>6]&(1<<(bit(h)&63)) == 0 {
+			i++
+			continue
+		}
+		n := p.longest(text, i, h)
+		if n == 0 {
+			i++
+			continue
+		}
+		b.WriteString(text[written:i])
+		if masked != i {
+			b.WriteString(Mask)
+		}
+		i += n
+		written, masked = i, i
+	}
+	if written == 0 {
+		return text
+	}
+	b.WriteString(text[written:])
+	return b.String()
+}
+
+// longest returns the length of the longest piece at a place of a text, 0 for none. A piece that
+// was cut off there counts, too.
+func (p *pieces) longest(text string, at int, head uint32) int {
+	list := p.byHead[head]
+	rest := text[at:min(len(text), at+2*maxPiece)]
+	longest := 0
+	for key := rest; len(key) >= MinLength && longest == 0; {
+		// Of the pieces that are not behind it in their order, the last has most in common with it.
+		i := sort.Search(len(list), func(i int) bool { return list[i].text > key })
+		if i == 0 {
+			break
+		}
+		n := common(list[i-1].text, key)
+		if n == len(list[i-1].text) {
+			if !list[i-1].word || !isWord(before(text, at)) && !isWord(after(text, at+n)) {
+				longest = n
+			}
+			n--
+		}
+		key = key[:n]
+	}
+	if cut := rest[:cutAt(rest, at+len(rest) == len(text))]; len(cut) >= minCut && len(cut) > longest {
+		i := sort.Search(len(list), func(i int) bool { return list[i].text >= cut })
+		if i < len(list) && strings.HasPrefix(list[i].text, cut) {
+			longest = len(cut)
+		}
+	}
+	return longest
+}
+
+// cutAt returns where a text was cut off, 0 where it was not. ends says that it ends there.
+func cutAt(text string, ends bool) int {
+	at := 0
+	if ends {
+		at = len(text)
+	}
+	for _, mark := range []string{"…", "..."} {
+		if i := strings.Index(text, mark); i >= 0 && (at == 0 || i < at) {
+			at = i
+		}
+	}
+	return at
+}
+
+// common returns the length of what two texts begin with.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	if a[:n] == b[:n] {
+		return n
+	}
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+func before(text string, at int) byte {
+	if at == 0 {
+		return 0
+	}
+	return text[at-1]
+}
+
+func after(text string, at int) byte {
+	if at == len(text) {
+		return 0
+	}
+	return text[at]
+}
+
+// isWord reports whether a byte is one of a letter or digit.
+func isWord(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b >= utf8.RuneSelf
+}
+
+// isSpecial reports whether a character may be written in another way in JSON, in Go, or in URLs.
+func isSpecial(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) && r != '-' && r != '.' }
+
+// inJSON is a text as JSON has it in a string.
+func inJSON(text string, html bool) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(html)
+	if err := encoder.Encode(text); err != nil { // texts can always be encoded
+		return text
+	}
+	return strings.TrimSuffix(b.String()[1:], "\"\n")
+}
+
+// inGo is a text as Go quotes it.
+func inGo(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
+}
+
+// inBase64 is the part of base64 that tells a text alone, where so many other bytes come before
+// it, and others after it.
+func inBase64(text string, before int) string {
+	encoded := base64.StdEncoding.EncodeToString([]byte("\x00\x00\x00"[:before] + text))
+	return encoded[(before*8+5)/6 : (before+len(text))*8/6]
+}

@@ -1,0 +1,152 @@
+// Package redact takes known secrets out of text that is about to be shown: what a provider logs,
+// errors, differences, events. It guards against accidents. Whoever has a secret and wants to tell
+// it can spell it in ways that nobody looks for.
+package redact
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// Mask stands where a secret was.
+const Mask = "[secret]"
+
+const (
+	// MinLength is the length of the shortest secret that is looked for, in bytes. What is shorter
+	// is a part of many words, and little of a secret.
+	MinLength = 4
+	// minInside is the length from which a secret is also found inside of a word, in bytes.
+	minInside = 6
+	// minEncoded is the length from which a secret is also looked for in other encodings, in bytes.
+	minEncoded = 8
+	// leastNumber is the least number that is looked for: others are counts and ports as well.
+	leastNumber = 100_000
+	// minCut is how much of a secret must be there where a text was cut off within it, in bytes.
+	minCut = 6
+	// maxSecret is how much of one secret is looked for, in bytes, and maxSecrets how much of all.
+	maxSecret  = 64 << 10
+	maxSecrets = 16 << 20
+)
+
+// Secrets are those that are known so far. The zero Secrets knows none. It is safe for concurrent
+// use, and a nil *Secrets hides nothing.
+type Secrets struct {
+	// some is set once a secret is known, shown when they are shown on purpose.
+	some, shown atomic.Bool
+
+	mu sync.RWMutex
+	// told are the secrets that are known, by their text, and size is their length in all.
+	told map[string]bool
+	size int
+	// fresh are those that pieces has not yet.
+	fresh  []string
+	pieces pieces
+}
+
+// Learn adds a secret.
+func (s *Secrets) Learn(secret string) {
+	if s == nil || len(strings.TrimSpace(secret)) < MinLength || isCommon(secret) {
+		return
+	}
+	secret = secret[:min(len(secret), maxSecret)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told[secret] || s.size+len(secret) > maxSecrets {
+		return
+	}
+	if s.told == nil {
+		s.told = make(map[string]bool)
+	}
+	s.told[secret] = true
+	s.size += len(secret)
+	s.fresh = append(s.fresh, secret)
+	s.some.Store(true)
+}
+
+// isCommon reports whether a text stands in all that is shown, so that it is no secret.
+func isCommon(text string) bool {
+	return text == "true" || text == "false" || text == "null" || strings.Contains(Mask, text)
+}
+
+// LearnFrom adds what is secret in a value, or in a part of it.
+func (s *Secrets) LearnFrom(m property.Map) {
+	if s != nil && m.ContainsSecrets() {
+		s.learnIn(property.Object(m), false)
+	}
+}
+
+// learnIn adds the texts in a value, all of them where it is secret itself.
+func (s *Secrets) learnIn(v property.Value, secret bool) {
+	switch v.Kind() {
+	case property.KindString:
+		if text, _ := v.AsString(); secret {
+			s.Learn(text)
+		}
+	case property.KindNumber:
+		if f, _ := v.AsNumber(); secret && v.IsInteger() && math.Abs(f) >= leastNumber {
+			s.Learn(strconv.FormatFloat(f, 'f', -1, 64))
+		}
+	case property.KindArray:
+		elements, _ := v.AsArray()
+		for _, e := range elements {
+			s.learnIn(e, secret)
+		}
+	case property.KindObject:
+		m, _ := v.AsObject()
+		for _, e := range m.Entries() {
+			s.learnIn(e.Value, secret)
+		}
+	case property.KindSecret:
+		inner, _ := v.AsSecret()
+		s.learnIn(inner, true)
+	case property.KindOutput:
+		o, _ := v.AsOutput()
+		s.learnIn(o.Value, secret || o.Secret)
+	case property.KindAsset:
+		if a, _ := v.AsAsset(); secret {
+			s.Learn(a.Text)
+		}
+	case property.KindArchive:
+		a, _ := v.AsArchive()
+		s.learnIn(property.Object(a.Assets), secret)
+	}
+}
+
+// Show ends the hiding: the user has asked to see secrets.
+func (s *Secrets) Show() { s.shown.Store(true) }
+
+// hides reports whether there is anything to hide.
+func (s *Secrets) hides() bool { return s != nil && s.some.Load() && !s.shown.Load() }
+
+// In returns a text with [Mask] in the place of secrets.
+func (s *Secrets) In(text string) string {
+	if !s.hides() || len(text) < MinLength {
+		return text
+	}
+	s.settle()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.pieces.hide(text)
+}
+
+// settle has pieces hold all that was learned.
+func (s *Secrets) settle() {
+	s.mu.RLock()
+	settled := len(s.fresh) == 0
+	s.mu.RUnlock()
+	if settled {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range s.fresh {
+		s.pieces.add(secret)
+	}
+	s.fresh = nil
+	s.pieces.sort()
+}
