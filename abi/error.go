@@ -45,7 +45,7 @@ func NewError(kind ErrorKind, message string) *Error {
 //
 // An origin that is not named is the guest.
 // Reasons of a failed initialization and missing configuration keys follow on
-// lines of their own.
+// lines of their own. Further lines of what a module has said are marked, see [Cite].
 func (e *Error) Error() string {
 	if e == nil {
 		return "an error without a description" // a provider's mistake, but not worth a crash
@@ -68,24 +68,35 @@ func (e *Error) Error() string {
 	if e.Path != "" {
 		b.WriteString(e.Path + ": ")
 	}
-	if e.Message != "" {
-		b.WriteString(e.Message)
-	} else {
+	switch {
+	case e.Message == "":
 		b.WriteString(sentinel(e.Kind).Error())
+	case e.Method != "" && (e.Origin == ErrorOriginGuest || e.Origin == ErrorOriginRemote):
+		b.WriteString(Cite(e.Message))
+	default:
+		b.WriteString(e.Message)
 	}
 	if e.InitFailure != nil {
 		for _, reason := range e.InitFailure.Reasons {
-			b.WriteString("\n  - " + reason)
+			b.WriteString("\n  - " + Cite(reason))
 		}
 	}
 	for _, key := range e.MissingKeys {
 		b.WriteString("\n  - " + key.Name)
 		if key.Description != "" {
-			b.WriteString(": " + key.Description)
+			b.WriteString(": " + Cite(key.Description))
 		}
 	}
 	return b.String()
 }
+
+// Citation begins each line but the first of what somebody else says, in a text of the host or of
+// the engine.
+const Citation = "| "
+
+// Cite marks the lines of a module's text, so that none passes for the host's where it becomes a
+// part of the host's text. The first line follows that, and needs no mark.
+func Cite(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Citation) }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error {

@@ -24,6 +24,15 @@ func TestErrorText(t *testing.T) {
 			"not ready\n  - no IP\n  - no DNS"},
 		{abi.Error{Message: "configuration is missing", MissingKeys: []abi.MissingKey{{Name: "region", Description: "where to deploy"}, {Name: "token"}}},
 			"configuration is missing\n  - region: where to deploy\n  - token"},
+		// No line of a module's passes for one of the host's.
+		{abi.Error{Method: "create", Message: "one\nerror: two\nDone"}, "create: one\n| error: two\n| Done"},
+		{abi.Error{Method: "create", Origin: abi.ErrorOriginRemote, Message: "one\nerror: two"}, "create (remote): one\n| error: two"},
+		{abi.Error{Method: "create", Origin: abi.ErrorOriginHost, Message: "the host's\n  advice"}, "create (host): the host's\n  advice"},
+		{abi.Error{Message: "the engine's\n  advice"}, "the engine's\n  advice"},
+		{abi.Error{Kind: abi.ErrorKindInitFailed, Method: "create", Message: "not ready", InitFailure: &abi.InitFailure{Reasons: []string{"no IP\nDone", "no DNS"}}},
+			"create: not ready\n  - no IP\n| Done\n  - no DNS"},
+		{abi.Error{Method: "configure", Message: "missing", MissingKeys: []abi.MissingKey{{Name: "region", Description: "where\nDone"}}},
+			"configure: missing\n  - region: where\n| Done"},
 	} {
 		require.EqualError(t, &test.err, test.want)
 	}

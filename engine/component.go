@@ -41,6 +41,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	if err != nil {
 		return fail(err)
 	}
+	m.d.Secrets.LearnFrom(req.Inputs)
 	options := req.Options
 	options.Provider = by.provider
 	child := newCallerMonitor(m)
@@ -68,6 +69,7 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	if err != nil {
 		return abi.MonitorCallResponse{}, err
 	}
+	m.d.Secrets.LearnFrom(req.Args)
 	child := newCallerMonitor(m)
 	defer child.drain()
 	resp, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
@@ -79,6 +81,7 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	case err != nil:
 		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
 	}
+	resp.Failures = cited(resp.Failures)
 	return abi.MonitorCallResponse(resp), nil
 }
 

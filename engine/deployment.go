@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine/autonaming"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -48,6 +49,9 @@ type Deployment struct {
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
 	Events func(Event)
+	// Secrets learns what the deployment comes to know as secret, before a provider is told it.
+	// Events do not tell it; what providers log, and errors, are the caller's to show. It may be nil.
+	Secrets *redact.Secrets
 	// Stop, once closed, lets running steps finish and starts no others. To end
 	// running steps as well, cancel the context.
 	Stop <-chan struct{}
@@ -169,14 +173,20 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if in.Parallel <= 0 {
 		in.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
+	if in.Secrets == nil {
+		in.Secrets = &redact.Secrets{}
+	}
 	d := &deployment{Deployment: in, dryRun: dryRun, assets: newAssets(in.Contents)}
 	snapshot, migrated := d.migrate(ctx)
+	d.learn(snapshot)
 	stack := in.State
 	if dryRun {
 		stack = nil
 	}
 	d.recorder = newRecorder(stack, snapshot)
+	d.recorder.secrets = in.Secrets
 	d.registry = newRegistry(assetLoader{costLoader{builtins{in.Providers, d}, &d.counted}, d.assets}, dryRun, d.recorder.provider)
+	d.registry.secrets = in.Secrets
 	d.gen = newGenerator(d)
 	d.exec = newExecutor(d, in.Parallel)
 	d.monitor = newMonitor(d)
@@ -220,6 +230,24 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		result.Plan = d.plans.draft
 	}
 	return result, err
+}
+
+// learn tells Secrets what is secret in the configuration and in the state. A part of a list or
+// object of the configuration is told when it is used: the rest of it may be none.
+func (d *deployment) learn(snapshot *state.Snapshot) {
+	for _, e := range d.Config {
+		if e.Secret && !strings.HasPrefix(e.Value, "{") && !strings.HasPrefix(e.Value, "[") {
+			d.Secrets.Learn(e.Value)
+		}
+	}
+	for _, res := range snapshot.Resources() {
+		d.Secrets.LearnFrom(res.Inputs)
+		d.Secrets.LearnFrom(res.Outputs)
+	}
+	for _, op := range snapshot.Operations() {
+		d.Secrets.LearnFrom(op.Resource.Inputs)
+		d.Secrets.LearnFrom(op.Resource.Outputs)
+	}
 }
 
 // verify checks that a state holds together before a deployment goes by it.
@@ -407,6 +435,6 @@ func (d *deployment) emit(e Event) {
 	}
 	d.policies = d.policies.count(e)
 	if d.Events != nil {
-		d.Events(e)
+		d.Events(redact.Copy(d.Secrets, e))
 	}
 }

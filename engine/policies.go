@@ -24,7 +24,7 @@ func (e *PolicyError) Error() string {
 	if v.URN != "" {
 		what = fmt.Sprintf("%s %q", v.URN.Type(), v.URN.Name())
 	}
-	message := v.Message
+	message := abi.Cite(v.Message)
 	if v.Path != "" {
 		message = v.Path + ": " + message
 	}

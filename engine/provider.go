@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/redact"
 )
 
 // PackageSpec says which provider is wanted.
@@ -127,6 +129,7 @@ type session struct {
 	abi.Provider
 	handshake  abi.HandshakeResponse
 	negotiated bool // false for a provider without a handshake, which is taken to understand all
+	secrets    *redact.Secrets
 
 	// config is the schema of the configuration, nil until it was needed; see configSchema.
 	configMu sync.Mutex
@@ -169,8 +172,9 @@ func (s *session) close(ctx context.Context) error {
 }
 
 // lower turns m into what the provider understands: secrets and resource
-// references are replaced where it did not ask for them.
+// references are replaced where it did not ask for them. What is secret is known from then on.
 func (s *session) lower(m property.Map) property.Map {
+	s.secrets.LearnFrom(m)
 	secrets, refs := s.understands(abi.FeaturesSecrets), s.understands(abi.FeaturesResourceReferences)
 	if secrets && refs {
 		return m
@@ -253,6 +257,8 @@ func (s *session) check(ctx context.Context, req abi.CheckRequest,
 	if err == nil && !s.understands(abi.FeaturesSecrets) {
 		resp.Inputs = keepSecrets(news, resp.Inputs)
 	}
+	resp.Failures = cited(resp.Failures)
+	s.secrets.LearnFrom(resp.Inputs)
 	return resp, err
 }
 
@@ -328,7 +334,18 @@ func (s *session) Invoke(ctx context.Context, req abi.InvokeRequest) (abi.Invoke
 		}
 		resp.Result = property.NewMap(entries...)
 	}
+	resp.Failures = cited(resp.Failures)
+	s.secrets.LearnFrom(resp.Result)
 	return resp, err
+}
+
+// cited marks the lines of what a provider says is wrong.
+func cited(failures []abi.CheckFailure) []abi.CheckFailure {
+	out := slices.Clone(failures)
+	for i, f := range out {
+		out[i].Reason = abi.Cite(f.Reason)
+	}
+	return out
 }
 
 // keepSecrets marks the properties of got secret whose namesake in given holds a secret.

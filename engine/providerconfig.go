@@ -80,7 +80,7 @@ func explainMissingKeys(u urn.URN, config *schema.Object, err error) error {
 	for _, k := range e.MissingKeys {
 		fmt.Fprintf(&b, "\n  %s:%s", pkg, k.Name)
 		if k.Description != "" {
-			b.WriteString("  " + k.Description)
+			b.WriteString("  " + abi.Cite(k.Description))
 		}
 		if isDefaultProvider(u) {
 			b.WriteString("\n    set it with: " + setCommand(pkg, k.Name, config))
@@ -89,6 +89,6 @@ func explainMissingKeys(u urn.URN, config *schema.Object, err error) error {
 		}
 	}
 	clone := *e
-	clone.Message = b.String()
+	clone.Message, clone.Origin = b.String(), abi.ErrorOriginHost // the text is not the provider's any more
 	return &clone
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -41,6 +42,7 @@ type operation struct {
 type recorder struct {
 	stack      *state.Stack // nil in a preview
 	extensions extensions
+	secrets    *redact.Secrets // learns what is recorded
 
 	// naming is held by a renaming, and shared by all other changes: what they
 	// write names resources as they are named when it is written.
@@ -81,6 +83,8 @@ func newRecorder(stack *state.Stack, snapshot *state.Snapshot) *recorder {
 }
 
 func (r *recorder) put(serial state.Serial, res *state.Resource) {
+	r.secrets.LearnFrom(res.Inputs)
+	r.secrets.LearnFrom(res.Outputs)
 	r.current[serial], r.serials[res] = res, serial
 	if !res.Delete {
 		r.live[res.URN] = res

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -27,8 +28,9 @@ import (
 // state on first use.
 type registry struct {
 	abi.Unimplemented
-	loader Loader
-	dryRun bool
+	loader  Loader
+	dryRun  bool
+	secrets *redact.Secrets // learns what providers are told
 
 	mu      sync.Mutex
 	pending map[urn.URN]*session
@@ -100,6 +102,7 @@ func (r *registry) loadModule(ctx context.Context, spec PackageSpec) (*session, 
 	if err != nil {
 		return nil, errors.Join(err, (&session{Provider: p}).close(ctx))
 	}
+	s.secrets = r.secrets
 	r.mu.Lock()
 	r.all = append(r.all, s)
 	r.mu.Unlock()

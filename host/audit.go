@@ -92,7 +92,7 @@ func (i *instance) fileUses() func(what string, denied bool) {
 
 // brief is a text of a guest's as an audit has it.
 func brief(text string) string {
-	text = strings.ReplaceAll(printable(text[:min(len(text), maxUseText+1)]), "\n", `\n`)
+	text = printableLine(text[:min(len(text), maxUseText+1)])
 	if len(text) > maxUseText {
 		text = strings.ToValidUTF8(text[:maxUseText], "") + "..."
 	}

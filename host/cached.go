@@ -65,7 +65,7 @@ func (c *diskCache) cached(name string) (m CachedModule, err error) {
 	if json.Unmarshal(text, &r) != nil {
 		return m, errNotCached // it is of another version
 	}
-	m = CachedModule{Digest: r.Info.Digest, World: r.Info.World, Name: printable(r.Name), Version: printable(r.Version)}
+	m = CachedModule{Digest: r.Info.Digest, World: r.Info.World, Name: printableLine(r.Name), Version: printableLine(r.Version)}
 	if manifest := r.Info.Manifest; manifest != nil {
 		m.Name, m.Version = manifest.Name, manifest.Version
 	}

@@ -17,7 +17,7 @@ func (p *Provider) breach(method string, violation error) error {
 	case *abi.Error:
 		return p.answered(method, v)
 	}
-	return p.fail(method, abi.ErrorKindInternal, "the provider broke the contract: "+violation.Error())
+	return p.fail(method, abi.ErrorKindInternal, "the provider broke the contract: "+printableLine(violation.Error()))
 }
 
 // checkIdentity compares what a module says of itself with its manifest.

@@ -104,6 +104,6 @@ func late(err error, method string) error {
 		return err
 	}
 	e := *failed
-	e.Message += "\nthis was not asked before " + method + " needed it"
+	e.Message = "this was not asked before " + method + " needed it: " + e.Message
 	return &e
 }

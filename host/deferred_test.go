@@ -206,7 +206,7 @@ func TestADeferredConfigurationThatFails(t *testing.T) {
 	for range 2 {
 		_, err = p.Create(t.Context(), abi.CreateRequest{Type: crate})
 		require.ErrorIs(t, err, abi.ErrInvalidArgument)
-		require.EqualError(t, err, "hand 1.0.0: configure: key: the key is too short\nthis was not asked before create needed it")
+		require.EqualError(t, err, "hand 1.0.0: configure: key: this was not asked before create needed it: the key is too short")
 	}
 }
 

@@ -74,9 +74,9 @@ func (i *instance) failure(r *running, err error) error {
 		r.failure = FailureBreach
 		cause := exceededBy(err)
 		if !broken {
-			return s.failBy(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+breach.Error(), cause)
+			return s.failBy(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+printableLine(breach.Error()), cause)
 		}
-		return s.failBy(r.method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+breach.Error(), cause)
+		return s.failBy(r.method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+printableLine(breach.Error()), cause)
 	}
 	i.spoiled = true
 	r.failure = FailureTrap
@@ -108,7 +108,7 @@ func (s *sandbox) answered(method string, answered *abi.Error) error {
 	e := *answered
 	who := s.identity.Load()
 	e.Provider, e.Version, e.Method = who.name, who.version, method
-	e.Message, e.Path = printable(e.Message), printable(e.Path)
+	e.Message, e.Path = printable(e.Message), printableLine(e.Path)
 	if e.InitFailure != nil {
 		failure := *e.InitFailure
 		failure.Reasons = make([]string, len(failure.Reasons))
@@ -119,7 +119,7 @@ func (s *sandbox) answered(method string, answered *abi.Error) error {
 	}
 	e.MissingKeys = make([]abi.MissingKey, len(answered.MissingKeys))
 	for i, key := range answered.MissingKeys {
-		e.MissingKeys[i] = abi.MissingKey{Name: printable(key.Name), Description: printable(key.Description)}
+		e.MissingKeys[i] = abi.MissingKey{Name: printableLine(key.Name), Description: printable(key.Description)}
 	}
 	return &e
 }

@@ -100,10 +100,10 @@ func parseManifest(data []byte, m *Manifest) error {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows it")
 	}
-	m.Name, m.Version, m.SDK = printable(m.Name), printable(m.Version), printable(m.SDK)
+	m.Name, m.Version, m.SDK = printableLine(m.Name), printableLine(m.Version), printableLine(m.SDK)
 	for i := range m.Requests {
 		r := &m.Requests[i]
-		r.Capability, r.Scope, r.Reason = printable(r.Capability), printable(r.Scope), printable(r.Reason)
+		r.Capability, r.Scope, r.Reason = printableLine(r.Capability), printableLine(r.Scope), printableLine(r.Reason)
 	}
 	return m.check()
 }

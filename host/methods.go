@@ -24,10 +24,10 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 		}
 	}
 	response.Requests = slices.Clone(response.Requests)
-	response.Name, response.Version, response.SDK = printable(response.Name), printable(response.Version), printable(response.SDK)
+	response.Name, response.Version, response.SDK = printableLine(response.Name), printableLine(response.Version), printableLine(response.SDK)
 	for i, r := range response.Requests {
 		response.Requests[i] = abi.CapabilityRequest{
-			Capability: printable(r.Capability), Scope: printable(r.Scope), Reason: printable(r.Reason), Optional: r.Optional,
+			Capability: printableLine(r.Capability), Scope: printableLine(r.Scope), Reason: printableLine(r.Reason), Optional: r.Optional,
 		}
 	}
 	if err := p.checkIdentity(response); err != nil {
@@ -47,7 +47,7 @@ func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeReq
 		p.declared.become(response, request.Extension)
 	}
 	if err == nil && !request.Extension && response.Name != "" {
-		p.identity.Store(&identity{printable(response.Name), printable(response.Version)})
+		p.identity.Store(&identity{printableLine(response.Name), printableLine(response.Version)})
 	}
 	return response, err
 }
@@ -90,6 +90,7 @@ func (p *Provider) CheckConfig(ctx context.Context, request abi.CheckRequest) (a
 		return response, nil
 	}
 	response, err := call(ctx, &p.sandbox, "check-config", request, (*canon.Guest).CheckConfig)
+	response.Failures = printableFailures(response.Failures)
 	if err != nil || pkg == nil {
 		return response, err
 	}
@@ -103,6 +104,7 @@ func (p *Provider) Check(ctx context.Context, request abi.CheckRequest) (abi.Che
 		return response, nil
 	}
 	response, err := call(ctx, &p.sandbox, "check", request, (*canon.Guest).Check)
+	response.Failures = printableFailures(response.Failures)
 	if err != nil || declared == nil {
 		return response, err
 	}
@@ -201,6 +203,7 @@ func (p *Provider) List(ctx context.Context, request abi.ListRequest) (abi.ListR
 func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
 	declared := p.declaredFunction(ctx, request.Token)
 	response, err := call(ctx, &p.sandbox, "invoke", request, (*canon.Guest).Invoke)
+	response.Failures = printableFailures(response.Failures)
 	if err != nil || len(response.Failures) > 0 {
 		return response, err
 	}
@@ -211,6 +214,7 @@ func (p *Provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.I
 func (p *Provider) Call(ctx context.Context, request abi.CallRequest) (abi.CallResponse, error) {
 	declared := p.declaredFunction(ctx, request.Token)
 	response, err := call(ctx, &p.sandbox, "call", request, (*canon.Guest).Call)
+	response.Failures = printableFailures(response.Failures)
 	if err != nil || len(response.Failures) > 0 {
 		return response, err
 	}

@@ -1,10 +1,13 @@
 package host
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/abi"
 )
 
 // printable makes text of a guest safe to print: control characters other than line
@@ -26,6 +29,18 @@ func printable(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// printableLine is printable for names and other text that has one line.
+func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
+
+// printableFailures makes what a guest says of properties safe to print.
+func printableFailures(failures []abi.CheckFailure) []abi.CheckFailure {
+	out := slices.Clone(failures)
+	for i, f := range out {
+		out[i] = abi.CheckFailure{Path: printableLine(f.Path), Reason: printable(f.Reason)}
+	}
+	return out
 }
 
 func unsafeRune(r rune) bool {

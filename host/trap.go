@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/meter"
 )
@@ -69,9 +70,9 @@ func (i *instance) describeTrap(err error) string {
 		reason = fmt.Sprintf("it exited with code %d", exit.Code)
 	}
 	var b strings.Builder
-	b.WriteString("the " + i.sandbox.module.World.String() + " crashed: " + reason)
+	b.WriteString("the " + i.sandbox.module.World.String() + " crashed: " + abi.Cite(reason))
 	for _, frame := range where {
-		b.WriteString("\n  at " + frame)
+		b.WriteString("\n  at " + printableLine(frame))
 	}
 	return b.String()
 }
