@@ -108,6 +108,9 @@ type Diagnostic struct {
 	Provider string  `json:"provider,omitempty"`
 	// Ephemeral marks progress, replaced by the next such message.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Guest marks what a provider or policy pack says itself: Provider is who, and all else is its
+	// word, also which resource it is about.
+	Guest bool `json:"guest,omitempty"`
 }
 
 // Preparing tells of a provider or policy pack that takes a while to be made ready, after

@@ -63,8 +63,8 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 		}
 	}
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
-		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable(err.Error()),
-			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, "get-schema"))
+		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printableLine(err.Error()),
+			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, "get-schema"), slog.Bool(LogOfHost, true))
 	}
 	return d.schema
 }

@@ -221,14 +221,14 @@ func TestWhatAProviderLogsIsBoundedInEachSecond(t *testing.T) {
 	}
 	lines := flood()
 	require.Len(t, lines, 41)
-	require.Equal(t, `level=WARN msg="output of the provider is dropped, as it comes to more than 10000 bytes per second; the option WithLogRate sets the limit" provider=probe method=invoke`, lines[40])
+	require.Equal(t, `level=WARN msg="output of the provider is dropped, as it comes to more than 10000 bytes per second; the option WithLogRate sets the limit" provider=probe method=invoke host=true`, lines[40])
 	require.Empty(t, flood(), "the share is the provider's, not the call's")
 	clock.elapsed.Add(int64(time.Second) - 1)
 	require.Empty(t, flood())
 	clock.elapsed.Add(1)
 	lines = flood()
 	require.Len(t, lines, 12)
-	require.Equal(t, `level=WARN msg="2960000 bytes of the output of the provider were dropped" provider=probe method=invoke`, lines[0])
+	require.Equal(t, `level=WARN msg="2960000 bytes of the output of the provider were dropped" provider=probe method=invoke host=true`, lines[0])
 	require.Contains(t, lines[11], "output of the provider is dropped")
 }
 

@@ -23,6 +23,8 @@ const (
 	LogStream = "stream"
 	// LogEphemeral is true for progress that the next such message replaces.
 	LogEphemeral = "ephemeral"
+	// LogOfHost is true for what the host says about a guest. All else is the guest's word.
+	LogOfHost = "host"
 )
 
 const (
@@ -100,10 +102,10 @@ func (o *output) record(level slog.Level, message, about string, attributes ...s
 	passes, dries, dropped := s.logRate.take(s.module.host.config.clock.Elapsed(), len(message)+len(about)+recordCost)
 	if dries {
 		o.write(slog.LevelWarn, fmt.Sprintf("output of the %s is dropped, as it comes to more than %d bytes per second; the option WithLogRate sets the limit",
-			s.module.World, s.logRate.perSecond))
+			s.module.World, s.logRate.perSecond), slog.Bool(LogOfHost, true))
 	}
 	if dropped > 0 {
-		o.write(slog.LevelWarn, fmt.Sprintf("%d bytes of the output of the %s were dropped", dropped, s.module.World))
+		o.write(slog.LevelWarn, fmt.Sprintf("%d bytes of the output of the %s were dropped", dropped, s.module.World), slog.Bool(LogOfHost, true))
 	}
 	if passes {
 		o.write(level, message, attributes...)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,6 +21,39 @@ func manifest(ts *testscript.TestScript, _ bool, args []string) {
 	module, err := host.AddManifest([]byte(ts.ReadFile(args[0])), m)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), module, 0o644))
+}
+
+// known are the secrets in the script secrets, in all ways in which its provider spells them.
+var known = regexp.MustCompile(`hunter2|is-the-key|aHVudGVyM|h1bnRlcj|odW50ZXIy|68756e74657232|iguration[ +]token|nested-token|another|credential-in`)
+
+// hidden FILE...: none of the known secrets is in the files, stdout, or stderr.
+func hidden(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		for line := range strings.Lines(ts.ReadFile(name)) {
+			if known.MatchString(line) {
+				ts.Fatalf("%s tells a secret: %q", name, line)
+			}
+		}
+	}
+}
+
+// forgery is a line that passes for one of the command's own, or for a command to a service that runs
+// it. The lines that providers forge in scripts have the word forged.
+var forgery = regexp.MustCompile(`^[\s\p{Z}\p{Cf}]*(::|(Done|Failed|Stopped|Preview|error:|warning:|advice:).*forged)|##[A-Za-z]*\[|^(---|\+\+\+|~~~|\^\^\^)\s`)
+
+// unforged FILE...: nothing in the files, stdout, or stderr is a forgery.
+func unforged(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := ts.ReadFile(name)
+		if !strings.Contains(text, "forged") {
+			ts.Fatalf("%s has nothing in it that was forged", name)
+		}
+		for line := range strings.Lines(text) {
+			if forgery.MatchString(line) {
+				ts.Fatalf("%s has a forged line: %q", name, line)
+			}
+		}
+	}
 }
 
 // printable FILE...: nothing in the files, stdout, or stderr could do anything to a

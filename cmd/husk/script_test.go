@@ -175,6 +175,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"pack":      pack,
 	"manifest":  manifest,
 	"printable": printable,
+	"unforged":  unforged,
+	"hidden":    hidden,
 	// truncate FILE SIZE: cuts a file off after so many bytes.
 	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
 		size, err := strconv.ParseInt(args[1], 10, 64)

@@ -4,6 +4,7 @@
 package redact
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -48,9 +49,38 @@ type Secrets struct {
 	pieces pieces
 }
 
-// Learn adds a secret.
+// Learn adds a secret. Where that is a list or an object in JSON, the texts in it are secrets as well.
 func (s *Secrets) Learn(secret string) {
-	if s == nil || len(strings.TrimSpace(secret)) < MinLength || isCommon(secret) {
+	if s == nil {
+		return
+	}
+	s.learn(secret)
+	if text := strings.TrimSpace(secret); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
+		var parts any
+		if json.Unmarshal([]byte(text), &parts) == nil {
+			s.learnParts(parts)
+		}
+	}
+}
+
+// learnParts adds the texts in what was read from JSON.
+func (s *Secrets) learnParts(v any) {
+	switch v := v.(type) {
+	case string:
+		s.learn(v)
+	case []any:
+		for _, e := range v {
+			s.learnParts(e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			s.learnParts(e)
+		}
+	}
+}
+
+func (s *Secrets) learn(secret string) {
+	if len(strings.TrimSpace(secret)) < MinLength || isCommon(secret) {
 		return
 	}
 	secret = secret[:min(len(secret), maxSecret)]

@@ -91,6 +91,13 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// The texts in a secret list or object are shown one by one.
+func TestSecretsInJSON(t *testing.T) {
+	s := secrets(`{"user": "someone", "deep": [{"password": "hunter2"}, 1, null]}`, `[broken json`)
+	require.Equal(t, "[secret]: [secret], user", s.In("someone: hunter2, user"))
+	require.Equal(t, "[secret]", s.In("[broken json"))
+}
+
 func TestNothingIsHidden(t *testing.T) {
 	var none *redact.Secrets
 	none.Learn("hunter2")

@@ -8,12 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
 )
 
 // auditLog writes each use of a capability to a file, one JSON object on a line.
 type auditLog struct {
-	file *os.File
+	file    *os.File
+	secrets *redact.Secrets
 
 	mu  sync.Mutex
 	err error // the first that a line was lost by
@@ -32,17 +34,17 @@ type auditEntry struct {
 }
 
 // openAuditLog appends to a file, which only its owner can read where it is made.
-func openAuditLog(path string) (*auditLog, error) {
+func openAuditLog(path string, secrets *redact.Secrets) (*auditLog, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("--audit-log: %w", err)
 	}
-	return &auditLog{file: file}, nil
+	return &auditLog{file: file, secrets: secrets}, nil
 }
 
-// write writes a line. It is safe for concurrent use.
+// write writes a line, without known secrets. It is safe for concurrent use.
 func (l *auditLog) write(u host.Use) {
-	line, err := json.Marshal(auditEntry(u))
+	line, err := json.Marshal(auditEntry(redact.Copy(l.secrets, u)))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.err == nil {

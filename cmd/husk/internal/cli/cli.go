@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -28,7 +30,10 @@ const (
 
 // app is one run of the command line.
 type app struct {
-	in, out, errs *os.File
+	in        *os.File
+	out, errs *display.Output
+	// secrets are those that this run knows, which it does not show.
+	secrets *redact.Secrets
 	// store opens the store in a directory; nil is that of files.
 	store func(directory string) state.Store
 
@@ -71,7 +76,13 @@ const unusedHeap = 32 << 20
 func Main() int {
 	unused := make([]byte, unusedHeap)
 	defer runtime.KeepAlive(unused)
-	return (&app{in: os.Stdin, out: os.Stdout, errs: os.Stderr}).run(os.Args[1:])
+	return newApp(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:])
+}
+
+// newApp returns an app that reads and writes these files.
+func newApp(in, out, errs *os.File) *app {
+	secrets := &redact.Secrets{}
+	return &app{in: in, out: display.NewOutput(out, secrets), errs: display.NewOutput(errs, secrets), secrets: secrets}
 }
 
 // run runs a command line and returns its exit code.
@@ -80,8 +91,8 @@ func (a *app) run(args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
 	var shown *shownError
-	if err != nil && !errors.As(err, &shown) {
-		display.WriteErrors(a.errs, display.StyleOf(a.errs), err)
+	if err != nil && !errors.As(err, &shown) && !errors.Is(err, display.ErrGone) {
+		display.WriteErrors(a.errs, a.errs.Style(), err)
 	}
 	if missing := (*workspace.NoStackError)(nil); errors.As(err, &missing) && a.stackVariable != "" && !a.json {
 		a.say("The environment variable %s names the stack.", a.stackVariable)
@@ -193,25 +204,48 @@ type shownError struct{ err error }
 func (e *shownError) Error() string { return e.err.Error() }
 func (e *shownError) Unwrap() error { return e.err }
 
-// say writes a remark for people, which is never part of a result.
+// say writes a remark for people, which is never part of a result. Its arguments may be anybody's
+// text.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.errs, format+"\n", args...)
+	fmt.Fprintf(a.errs, format+"\n", escaped(args)...)
 }
 
-// printf writes a result.
+// remark writes a remark of several lines.
+func (a *app) remark(text string) { fmt.Fprintln(a.errs, display.EscapeLines(text)) }
+
+// printf writes a result. Its arguments may be anybody's text.
 func (a *app) printf(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.out, format, args...)
+	_, err := fmt.Fprintf(a.out, format, escaped(args)...)
 	return writing(err)
+}
+
+// escaped are arguments whose texts fit one line, and do nothing to a terminal.
+func escaped(args []any) []any {
+	out := make([]any, len(args))
+	for i, arg := range args {
+		if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+			arg = v.String()
+		}
+		switch v := arg.(type) {
+		case string:
+			out[i] = display.Escape(v)
+		case error, fmt.Stringer:
+			out[i] = display.Escape(fmt.Sprint(v))
+		default:
+			out[i] = arg
+		}
+	}
+	return out
 }
 
 // write writes a result, to programs as it is. What may be of providers or of files does
 // nothing to a terminal.
 func (a *app) write(data []byte) error {
-	if display.IsTerminal(a.out) {
-		data = []byte(display.EscapeLines(string(data)))
+	if a.out.IsTerminal() {
+		_, err := a.out.Write([]byte(display.EscapeLines(string(data))))
+		return writing(err)
 	}
-	_, err := a.out.Write(data)
-	return writing(err)
+	return writing(a.out.WriteData(data))
 }
 
 func writing(err error) error {

@@ -49,7 +49,8 @@ func (u *user) husk(args ...string) (stdout, stderr string, code int) {
 		return f
 	}
 	in, out, errs := file("in"), file("out"), file("errs")
-	a := &app{in: in, out: out, errs: errs, store: func(string) state.Store { return filestore.NewFS(u.disk) }}
+	a := newApp(in, out, errs)
+	a.store = func(string) state.Store { return filestore.NewFS(u.disk) }
 	code = a.run(append([]string{"-C", u.dir}, args...))
 	read := func(f *os.File) string {
 		require.NoError(u.t, f.Close())
@@ -119,7 +120,7 @@ func TestOnlyYesIsYes(t *testing.T) {
 		require.NoError(t, out.Close())
 		shown, err := os.CreateTemp(t.TempDir(), "")
 		require.NoError(t, err)
-		a := &app{in: in, out: shown}
+		a := newApp(in, shown, shown)
 		require.Equal(t, want, a.ask("Make these changes?", nil), "%q", answer)
 		question, err := os.ReadFile(shown.Name())
 		require.NoError(t, err)
@@ -131,6 +132,6 @@ func TestOnlyYesIsYes(t *testing.T) {
 	defer out.Close()
 	stop := make(chan struct{})
 	close(stop)
-	a := &app{in: in, out: out}
+	a := newApp(in, out, out)
 	require.Equal(t, errDeclined, a.ask("Make these changes?", stop))
 }

@@ -54,6 +54,7 @@ func (a *app) configList(cmd *cobra.Command, show bool) error {
 	}
 	decrypt := func(string) (string, error) { return masked, nil }
 	if show {
+		a.secrets.Show()
 		decrypt = c.Decrypt(cmd.Context())
 	}
 	entries, err := w.Project.ConfigEntries(c.StackConfig, decrypt)
@@ -81,7 +82,7 @@ func (a *app) configList(cmd *cobra.Command, show bool) error {
 		if e.Secret && !show {
 			value = masked
 		}
-		fmt.Fprintf(t, "%s\t%s\n", shortKey(w.Project, e.Key), display.Escape(value))
+		fmt.Fprintf(t, "%s\t%s\n", display.Escape(shortKey(w.Project, e.Key)), display.Escape(value))
 	}
 	return writing(t.Flush())
 }
@@ -116,6 +117,9 @@ func (a *app) configSet() *cobra.Command {
 				value = args[1]
 			} else if value, err = a.readValue(args[0], secret); err != nil {
 				return err
+			}
+			if secret {
+				a.secrets.Learn(value)
 			}
 			if declared != nil && len(part) == 0 {
 				if _, err := declared.Type.Parse(value); err != nil {
@@ -198,6 +202,7 @@ func (a *app) configGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "get KEY", Short: "Show the value of a configuration key, decrypted", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.secrets.Show()
 			w, c, stack, err := a.openConfig(cmd.Context())
 			if err != nil {
 				return err
@@ -218,7 +223,7 @@ func (a *app) configGet() *cobra.Command {
 			case a.json:
 				return a.writeJSON(configValue{Value: &entry.Value, Secret: entry.Secret})
 			default:
-				return a.printf("%s\n", entry.Value)
+				return a.write([]byte(entry.Value + "\n"))
 			}
 		},
 	}

@@ -214,7 +214,7 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 	if a.json {
 		return usagef("husk %s --json asks nothing: add --yes to go ahead (%s)", c.name, instead)
 	}
-	if !display.IsTerminal(a.in) || !display.IsTerminal(a.out) {
+	if !display.IsTerminal(a.in) || !a.out.IsTerminal() {
 		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead (%s)", c.name, instead)
 	}
 	return nil
@@ -226,7 +226,7 @@ var errDeclined = errors.New("not confirmed: nothing was changed")
 // ask asks a question that only "y" or "yes" answers with yes. It ends early when
 // stop is closed.
 func (a *app) ask(question string, stop <-chan struct{}) error {
-	if _, err := fmt.Fprintf(a.out, "%s [y/N] ", display.StyleOf(a.out).Strong(question)); err != nil {
+	if _, err := fmt.Fprintf(a.out, "%s [y/N] ", a.out.Style().Strong(display.Escape(question))); err != nil {
 		return writing(err)
 	}
 	type reply struct {

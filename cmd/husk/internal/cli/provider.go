@@ -36,10 +36,14 @@ func (a *app) withPlugins(ctx context.Context, project *program.Project, do func
 // withPluginsIn does so with directories that the caller chooses.
 func (a *app) withPluginsIn(ctx context.Context, places plugins.Places, project *program.Project, do func(*plugins.Plugins) error) error {
 	p, err := plugins.Open(ctx, project, plugins.Options{Places: places, Diagnostics: func(d engine.Diagnostic) {
-		a.say("%s: %s", display.Escape(d.Provider), display.Escape(d.Message))
+		mark := ":"
+		if d.Guest {
+			mark = " |"
+		}
+		a.say("%s%s %s", d.Provider, mark, d.Message)
 	}, Preparing: func(e engine.Preparing) {
 		if !e.Done {
-			a.say("%s %s…", e.Doing, display.Escape(e.Provider))
+			a.say("%s %s…", e.Doing, e.Provider)
 		}
 	}})
 	if err != nil {

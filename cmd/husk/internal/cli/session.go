@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
 )
@@ -28,8 +28,6 @@ type session struct {
 
 	mu    sync.Mutex
 	shown display.Display // nil between displays
-	// held is what a plan has to say that is shown only if the plan fails; nil for none.
-	held *bytes.Buffer
 }
 
 // plan makes the display for a preview whose outcome nobody is asked about. Events are for programs,
@@ -38,8 +36,7 @@ func (s *session) plan() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.app.json {
-		s.held = new(bytes.Buffer)
-		s.shown = display.NewJSON(s.held)
+		s.shown = display.NewJSONOfFailures(s.app.out)
 	}
 }
 
@@ -55,8 +52,7 @@ func (s *session) begin() {
 		return
 	}
 	s.shown = display.NewText(s.app.out, display.Options{
-		Diff: s.flags.diff, Timings: s.flags.timings, Style: display.StyleOf(s.app.out),
-		Errors: s.app.errs, ErrorsStyle: display.StyleOf(s.app.errs),
+		Diff: s.flags.diff, Timings: s.flags.timings, Errors: s.app.errs, ErrorsStyle: s.app.errs.Style(), Secrets: s.app.secrets,
 	})
 }
 
@@ -67,11 +63,6 @@ func (s *session) end(err error) error {
 	defer s.mu.Unlock()
 	s.shown.Close(err)
 	s.shown = nil
-	if err != nil && s.held != nil {
-		_, writeErr := s.app.out.Write(s.held.Bytes())
-		err = errors.Join(err, writing(writeErr))
-	}
-	s.held = nil
 	if err != nil {
 		return &shownError{err}
 	}
@@ -88,7 +79,8 @@ func (s *session) event(e engine.Event) {
 	}
 }
 
-func (s *session) diagnostic(d engine.Diagnostic) { s.event(d) }
+// diagnostic shows a message that is not one of the engine's events, which tell no secrets.
+func (s *session) diagnostic(d engine.Diagnostic) { s.event(redact.Copy(s.app.secrets, d)) }
 
 // interrupted tells the user that an interrupt was heard.
 func (s *session) interrupted(message string) {
@@ -161,7 +153,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	o := &opened{workspace: w, deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
-		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version,
+		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Secrets: s.app.secrets, Version: thisBuild().Version,
 		RefreshFirst: s.flags.refreshes != nil && s.flags.refreshes(w.Project),
 		Contents:     contents.Source{Dir: w.Project.ProgramDir, Fetch: contents.HTTP(http.DefaultClient)},
 	}}
@@ -190,7 +182,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	var audit func(host.Use)
 	if s.flags.auditLog != "" {
-		if o.audit, err = openAuditLog(s.flags.auditLog); err != nil {
+		if o.audit, err = openAuditLog(s.flags.auditLog, s.app.secrets); err != nil {
 			return nil, err
 		}
 		audit = o.audit.write
@@ -200,7 +192,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		Preparing: func(e engine.Preparing) { s.event(e) },
 		Modules:   w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
 		Effects: c.perform != nil && (c.deletes || c.program && st.Len() == 0),
-		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit,
+		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit, Secrets: s.app.secrets,
 	})
 	if err != nil {
 		return nil, err
@@ -277,8 +269,9 @@ func (o *opened) close(ctx context.Context) error {
 // workspace opens the project that the flags name.
 func (a *app) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	return workspace.Open(ctx, a.dir, workspace.Options{
-		Stack:  a.stack,
-		Remark: func(message string) { a.say("%s", message) },
-		Store:  a.store,
+		Stack:   a.stack,
+		Remark:  a.remark,
+		Store:   a.store,
+		Secrets: a.secrets,
 	})
 }

@@ -201,7 +201,7 @@ func (a *app) writeJSON(v any) error {
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(v)
 	if err == nil {
-		_, err = a.out.Write(display.EscapeJSON(b.Bytes()))
+		err = a.out.WriteData(display.EscapeJSON(a.secrets.InJSON(b.Bytes())))
 	}
 	return writing(err)
 }

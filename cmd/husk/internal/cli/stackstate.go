@@ -34,6 +34,7 @@ func (a *app) stackOutput() *cobra.Command {
 			}
 			outputs := outputsOf(snapshot)
 			if show {
+				a.secrets.Show()
 				outputs = outputs.Unwrap()
 			}
 			shown := engine.DisplayOutputs(outputs)
@@ -47,7 +48,7 @@ func (a *app) stackOutput() *cobra.Command {
 				a.say("The stack %s has no outputs.", stack)
 				return nil
 			}
-			return writing(display.WriteOutputs(a.out, display.StyleOf(a.out), shown))
+			return writing(display.WriteOutputs(a.out, a.out.Style(), shown))
 		},
 	}
 	cmd.Flags().BoolVar(&show, "show-secrets", false, "show secrets in plain text")
@@ -92,6 +93,9 @@ func (a *app) stackExport() *cobra.Command {
 			snapshot, codec, err := w.Read(cmd.Context(), stack, !show)
 			if err != nil {
 				return err
+			}
+			if show {
+				a.secrets.Show()
 			}
 			data, err := codec.EncodeExport(cmd.Context(), snapshot, show)
 			if err != nil {

@@ -121,6 +121,7 @@ func (a *app) stateShow() *cobra.Command {
 			}
 			inputs, outputs := r.Inputs, r.Outputs
 			if show {
+				a.secrets.Show()
 				inputs, outputs = inputs.Unwrap(), outputs.Unwrap()
 			}
 			details := resourceDetails{
@@ -190,7 +191,7 @@ func (a *app) writeResource(d resourceDetails) error {
 	if err := t.Flush(); err != nil {
 		return writing(err)
 	}
-	style := display.StyleOf(a.out)
+	style := a.out.Style()
 	for _, p := range []struct {
 		title  string
 		values map[string]any

@@ -37,7 +37,7 @@ func (a *app) agree(yes bool, command, question string) error {
 	if yes {
 		return nil
 	}
-	if a.json || !display.IsTerminal(a.in) || !display.IsTerminal(a.out) {
+	if a.json || !display.IsTerminal(a.in) || !a.out.IsTerminal() {
 		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead", command)
 	}
 	return a.ask(question, nil)
@@ -223,7 +223,8 @@ func (a *app) stateRepair() *cobra.Command {
 					return nil, err
 				}
 				if left != nil {
-					a.say("What is left is for you to decide (husk state edit): %v", left)
+					a.say("What is left is for you to decide (husk state edit):")
+					display.WriteErrors(a.errs, a.errs.Style(), left)
 				}
 				return repaired, nil
 			})

@@ -84,7 +84,7 @@ func (a *app) runEditor(ctx context.Context, file string) error {
 	}
 	words := strings.Fields(editor)
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out.File(), a.errs.File()
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("running the editor %q ($VISUAL, or else $EDITOR): %w", editor, err)
 	}

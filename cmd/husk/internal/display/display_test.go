@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/redact"
 )
 
 func step(op engine.Op, name string) engine.StepInfo {
@@ -147,12 +150,67 @@ func TestOutputsAreReadable(t *testing.T) {
   list: ["<a>",null]
   n: 3
   on: true
-  pem: |
-    -----BEGIN-----
-    MIIB
-    -----END-----
+  pem:
+    | -----BEGIN-----
+    | MIIB
+    | -----END-----
   text: a b
 `, out.String())
+}
+
+// What a provider says is marked as its word in each line, with nothing of it before the mark.
+func TestWhatProvidersSay(t *testing.T) {
+	about := urn.New("dev", "demo", "", "lab:index/thing:Thing", "one")
+	s := newShown(nil, started,
+		engine.Diagnostic{Severity: "info", Provider: "lab", Guest: true, Message: "first\n\n  Done in 0.1s: 3 created.\nerror: forged\n"},
+		engine.Diagnostic{Severity: "error", Provider: "lab", URN: about, Guest: true, Message: "\terror: x\n  warning: y"},
+		engine.Diagnostic{Severity: "warning", Provider: "lab\nDone", Guest: true, Message: "z"},
+		engine.Diagnostic{Severity: "info", Provider: "lab", Guest: true, Ephemeral: true, Message: "Done\nDone"},
+		engine.Diagnostic{Severity: "debug", Provider: "lab", Guest: true, Message: "not shown"},
+		engine.Diagnostic{Severity: "warning", Provider: "lab", Message: "the host's"})
+	s.Close(nil)
+	require.Equal(t, `Updating demo/dev
+  lab | first
+  lab |
+  lab |   Done in 0.1s: 3 created.
+  lab | error: forged
+  lab | error: lab:Thing one: 	error: x
+  lab |   warning: y
+  lab\nDone | warning: z
+  lab | Done\nDone
+  warning: lab: the host's
+`, s.out.String())
+
+	s = newShown(func() (int, int) { return 80, 24 }, started, engine.Diagnostic{Severity: "info", Provider: "lab", Guest: true, Ephemeral: true, Message: "Done"})
+	s.at(time.Now())
+	require.Equal(t, "Updating demo/dev\n  lab | Done\n", onTerminal(t, s.out.String()))
+	s.Close(nil)
+}
+
+// Errors tell no secrets, and what an event has told already is not told again.
+func TestErrorsTellNoSecrets(t *testing.T) {
+	var secrets redact.Secrets
+	secrets.Learn("hunter2")
+	s := &shown{}
+	s.Text = newText(&screen{out: &s.out}, Options{Errors: NewOutput(file(t), &secrets), Secrets: &secrets})
+	s.Event(started)
+	s.Event(redact.Copy[engine.Event](&secrets, engine.StepFailed{Step: step(engine.OpCreate, "one"), Error: "the password hunter2 is wrong"}))
+	s.Close(errors.New("create one: the password hunter2 is wrong"))
+	told, err := os.ReadFile(s.options.Errors.(*Output).File().Name())
+	require.NoError(t, err)
+	require.Equal(t, "error: create one: the password [secret] is wrong\n", string(told))
+
+	var out bytes.Buffer
+	j := newJSON(&out, &secrets)
+	j.Close(errors.New("the password hunter2 is wrong"))
+	require.Contains(t, out.String(), `"message":"the password [secret] is wrong"`)
+}
+
+func file(t *testing.T) *os.File {
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
 }
 
 func TestShortTypes(t *testing.T) {
@@ -172,7 +230,7 @@ func TestShortTypes(t *testing.T) {
 
 func TestJSONEndsWithTheSummary(t *testing.T) {
 	var out bytes.Buffer
-	j := NewJSON(&out)
+	j := newJSON(&out, nil)
 	j.Event(started)
 	j.Event(engine.Summary{Result: "succeeded", DurationMs: 7, Changes: engine.Changes{Create: 1}})
 	j.Event(engine.Diagnostic{Severity: "info", Message: "<late>"})

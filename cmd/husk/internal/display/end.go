@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
 )
 
@@ -28,7 +29,7 @@ func (t *Text) Close(err error) {
 	}
 	told := ""
 	for _, f := range failures(err) {
-		told += writeError(t.options.Errors, t.options.ErrorsStyle, f) + "\n"
+		told += t.options.Secrets.In(writeError(t.options.Errors, t.options.ErrorsStyle, f)) + "\n" // as events have it
 	}
 	// What the error as a whole does not tell is told here, so that each failure
 	// is read exactly once.
@@ -125,7 +126,7 @@ func properties(style Style, title string, all map[string]any) string {
 	var b strings.Builder
 	b.WriteString("\n" + style.Strong(title) + "\n")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		b.WriteString("  " + style.note(Escape(name)+":") + " " + value(all[name], "    ") + "\n")
+		b.WriteString("  " + style.note(Escape(name)+":") + value(all[name], "    ") + "\n")
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -142,7 +143,7 @@ func WriteProperties(out io.Writer, style Style, title string, all map[string]an
 	return err
 }
 
-// value shows one output: text as it is, in a block of its own where it has
+// value shows one output behind its name: text as it is, in a block of its own where it has
 // several lines, and anything else as JSON.
 func value(v any, indent string) string {
 	text, ok := v.(string)
@@ -151,13 +152,16 @@ func value(v any, indent string) string {
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(v); err != nil { // outputs are plain JSON values
-			return Escape(fmt.Sprint(v))
+			return " " + Escape(fmt.Sprint(v))
 		}
-		return Escape(strings.TrimSuffix(b.String(), "\n"))
+		return " " + Escape(strings.TrimSuffix(b.String(), "\n"))
 	}
 	text = EscapeLines(strings.TrimRight(text, "\n"))
 	if !strings.Contains(text, "\n") {
-		return text
+		return " " + text
 	}
-	return "|\n" + indent + strings.ReplaceAll(text, "\n", "\n"+indent)
+	return "\n" + indent + citation + strings.ReplaceAll(text, "\n", "\n"+indent+citation)
 }
+
+// citation begins each line of a text of several, so that none passes for the command's.
+const citation = abi.Citation

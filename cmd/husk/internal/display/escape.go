@@ -42,8 +42,10 @@ func EscapeLines(text string) string {
 }
 
 // EscapeJSON makes JSON safe to show: what JSON lets stand in strings as it is, and a
-// terminal acts on or reorders text by, is written as JSON's own escapes.
+// terminal acts on or reorders text by, or a service takes for a command, is written as
+// JSON's own escapes.
 func EscapeJSON(text []byte) []byte {
+	text = defuseJSON(text)
 	hidden := func(r rune) bool { return r >= 0x7f && unsafe(r) }
 	if bytes.IndexFunc(text, hidden) < 0 {
 		return text

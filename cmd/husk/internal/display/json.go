@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/redact"
 )
 
 // JSON writes each event as one line of JSON, an object whose "type" is the
@@ -16,12 +17,26 @@ import (
 type JSON struct {
 	mu      sync.Mutex
 	out     io.Writer
+	held    *bytes.Buffer // what is written only after a failure; nil for none
+	secrets *redact.Secrets
 	start   time.Time
 	summary *engine.Summary
 }
 
 // NewJSON returns a display that writes to out.
-func NewJSON(out io.Writer) *JSON { return &JSON{out: out, start: time.Now()} }
+func NewJSON(out *Output) *JSON { return newJSON(dataOf{out}, out.secrets) }
+
+// NewJSONOfFailures returns a display that writes everything once it is closed with an error, and
+// nothing otherwise.
+func NewJSONOfFailures(out *Output) *JSON {
+	j := NewJSON(out)
+	j.held = new(bytes.Buffer)
+	return j
+}
+
+func newJSON(out io.Writer, secrets *redact.Secrets) *JSON {
+	return &JSON{out: out, secrets: secrets, start: time.Now()}
+}
 
 // Event implements [Display].
 func (j *JSON) Event(e engine.Event) {
@@ -47,9 +62,12 @@ func (j *JSON) Close(err error) {
 	}
 	for _, f := range failures(err) {
 		text, severity := render(f)
-		j.write(engine.Diagnostic{Severity: severity, Message: text})
+		j.write(engine.Diagnostic{Severity: severity, Message: j.secrets.In(text)})
 	}
 	j.write(summary)
+	if err != nil && j.held != nil {
+		_, _ = j.out.Write(j.held.Bytes())
+	}
 }
 
 func (j *JSON) write(e engine.Event) {
@@ -65,7 +83,11 @@ func (j *JSON) write(e engine.Event) {
 	if line[at] = ','; bytes.Equal(line[at+1:], []byte("}\n")) { // an event without fields
 		line = append(line[:at], "}\n"...)
 	}
-	_, _ = j.out.Write(EscapeJSON(line)) // a reader that went away does not stop a deployment
+	out := j.out
+	if j.held != nil {
+		out = j.held
+	}
+	_, _ = out.Write(EscapeJSON(line)) // who has the output learns of a reader that went away
 }
 
 func quoted(s string) string {

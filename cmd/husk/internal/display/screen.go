@@ -22,13 +22,13 @@ type screen struct {
 // to be read.
 const maxLiveLines = 12
 
-// newScreen returns a screen on a file, with live lines if it is a terminal that
+// newScreen returns a screen on an output, with live lines if it is a terminal that
 // understands the commands for them.
-func newScreen(f *os.File) *screen {
-	s := &screen{out: f}
-	if IsTerminal(f) && os.Getenv("TERM") != "dumb" && enableCommands(f) {
+func newScreen(out *Output) *screen {
+	s := &screen{out: out}
+	if out.IsTerminal() && os.Getenv("TERM") != "dumb" && enableCommands(out.file) {
 		s.size = func() (int, int) {
-			columns, rows, err := term.GetSize(int(f.Fd()))
+			columns, rows, err := term.GetSize(int(out.file.Fd()))
 			if err != nil || columns < 1 || rows < 1 {
 				return 80, 24
 			}
@@ -52,7 +52,7 @@ func (s *screen) print(text string, live []string) {
 	s.erase(&b)
 	b.WriteString(text)
 	s.draw(&b, live)
-	_, _ = io.WriteString(s.out, b.String()) // a reader that went away does not stop a deployment
+	_, _ = io.WriteString(s.out, b.String()) // who has the output learns of a reader that went away
 }
 
 // refresh draws the live lines again.

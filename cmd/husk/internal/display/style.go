@@ -1,25 +1,10 @@
 package display
 
-import (
-	"os"
-
-	"golang.org/x/term"
-)
-
 // Style colours text, or leaves it as it is.
 type Style struct {
 	// Colour is set where ANSI colours are understood and wanted.
 	Colour bool
 }
-
-// StyleOf returns the style for a file: colours on a terminal, unless NO_COLOR is
-// set (https://no-color.org) or TERM is dumb.
-func StyleOf(f *os.File) Style {
-	return Style{Colour: IsTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-}
-
-// IsTerminal reports whether a person reads the file.
-func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // The ANSI codes (SGR) of the colours, which follow the terminal's own palette.
 const (

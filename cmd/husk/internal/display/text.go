@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/redact"
 )
 
 // Options say how text is shown.
@@ -21,11 +21,13 @@ type Options struct {
 	// Timings shows at the end what the calls of providers have cost, and which steps took
 	// the longest.
 	Timings bool
-	// Style is that of Out.
+	// Style is that of the output.
 	Style Style
 	// Errors is where the errors at the end go, with their own style.
 	Errors      io.Writer
 	ErrorsStyle Style
+	// Secrets are those that errors must not tell. Events do not tell them.
+	Secrets *redact.Secrets
 }
 
 // Text shows events to people: a line for each resource that changed, live lines
@@ -69,8 +71,9 @@ const (
 	tellEvery = 10 * time.Second
 )
 
-// NewText returns a display on a file, usually standard output.
-func NewText(out *os.File, o Options) *Text {
+// NewText returns a display on an output, usually standard output.
+func NewText(out *Output, o Options) *Text {
+	o.Style = out.Style()
 	t := newText(newScreen(out), o)
 	t.ticking.Go(t.tick)
 	return t
@@ -220,6 +223,9 @@ func pad(text string) string { return fmt.Sprintf("%-*s", subjectWidth, text) }
 func (t *Text) diagnostic(d engine.Diagnostic) {
 	if d.Ephemeral {
 		t.status = Escape(d.Message)
+		if d.Guest {
+			t.status = t.speaker(d) + t.status
+		}
 		if t.screen.size == nil {
 			t.print("  " + t.status + "\n")
 		}
@@ -235,6 +241,10 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 	case "error":
 		label = style.bad("error: ")
 	}
+	if d.Guest {
+		t.tell(t.said(d, label))
+		return
+	}
 	switch {
 	case d.URN != "":
 		label += style.Strong(subject(d.URN.Type(), d.URN.Name())) + ": "
@@ -243,6 +253,25 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 	}
 	message := EscapeLines(strings.TrimRight(d.Message, "\n"))
 	t.tell("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
+}
+
+// speaker begins each line of what a provider or policy pack says itself. What comes behind it is
+// that one's word, in each line by itself, and cannot pass for the command's.
+func (t *Text) speaker(d engine.Diagnostic) string {
+	return t.options.Style.Strong(Escape(d.Provider)) + " " + t.options.Style.faint("|") + " "
+}
+
+// said shows what a provider or policy pack says itself.
+func (t *Text) said(d engine.Diagnostic, label string) string {
+	if d.URN != "" {
+		label += subject(d.URN.Type(), d.URN.Name()) + ": "
+	}
+	var b strings.Builder
+	for line := range strings.SplitSeq(EscapeLines(strings.TrimRight(d.Message, "\n")), "\n") {
+		b.WriteString(strings.TrimRight("  "+t.speaker(d)+label+line, " ") + "\n")
+		label = ""
+	}
+	return b.String()
 }
 
 // prepares shows what is made ready as long as it takes. Where there are no live lines, one

@@ -82,6 +82,7 @@ func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
 		if !ok {
 			return "", fmt.Errorf("its value is to come from the environment variable %s, which is not set", h.Env)
 		}
+		p.options.Secrets.Learn(value)
 		return h.Prefix + value, nil
 	}
 	key, err := p.project.ConfigKey(h.Config)

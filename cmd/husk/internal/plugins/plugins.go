@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/gobuild"
 )
@@ -50,6 +51,8 @@ type Options struct {
 	// Stores is the directory for what providers keep, empty for memory. What they change
 	// before [Plugins.Perform] is forgotten.
 	Stores string
+	// Secrets learns the credentials that grants add to requests; nil for nobody.
+	Secrets *redact.Secrets
 	// Audit receives each use of a capability, as it is made; nil for nobody. It may be
 	// called concurrently.
 	Audit func(host.Use)

@@ -21,7 +21,7 @@ func (*records) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements [slog.Handler].
 func (r *records) Handle(_ context.Context, record slog.Record) error {
-	d := engine.Diagnostic{Severity: severity(record.Level), Message: record.Message}
+	d := engine.Diagnostic{Severity: severity(record.Level), Message: record.Message, Guest: true}
 	record.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case host.LogProvider:
@@ -30,6 +30,8 @@ func (r *records) Handle(_ context.Context, record slog.Record) error {
 			d.URN = urn.URN(a.Value.String())
 		case host.LogEphemeral:
 			d.Ephemeral = a.Value.Bool()
+		case host.LogOfHost:
+			d.Guest = !a.Value.Bool()
 		}
 		return true
 	})

@@ -47,7 +47,11 @@ func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, e
 		if err != nil {
 			return "", err
 		}
-		return p.Decrypt(ctx, ciphertext)
+		text, err := p.Decrypt(ctx, ciphertext)
+		if err == nil {
+			c.w.secrets.Learn(text)
+		}
+		return text, err
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
@@ -36,8 +37,9 @@ type Workspace struct {
 	// project's name is, and no program can be run.
 	Detached *program.NoProjectError
 
-	store state.Store
-	keys  secrets.Keys
+	store   state.Store
+	keys    secrets.Keys
+	secrets *redact.Secrets
 }
 
 // Options say how a project is opened.
@@ -46,6 +48,8 @@ type Options struct {
 	Remark func(message string)
 	// Store opens the store in a directory; nil is that of files, [filestore.New].
 	Store func(directory string) state.Store
+	// Secrets learns the secrets that are decrypted, and what decrypts them; nil for nobody.
+	Secrets *redact.Secrets
 	// Stack is the stack that the user named, if any. Where there is no project file it
 	// may say which project is meant.
 	Stack string
@@ -78,7 +82,25 @@ func newWorkspace(project *program.Project, place string, o Options) *Workspace 
 		o.Remark("Secrets of new stacks are encrypted with a key that was made now: " + path +
 			"\nKeep a copy of it: without it they cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
 	})
-	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: keys}
+	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: learning(keys, o.Secrets), secrets: o.Secrets}
+}
+
+// learning are keys whose passphrases become known as secrets.
+func learning(keys secrets.Keys, known *redact.Secrets) secrets.Keys {
+	lookup, read := keys.LookupEnv, keys.ReadFile
+	keys.LookupEnv = func(name string) (string, bool) {
+		value, ok := lookup(name)
+		if !strings.HasSuffix(name, "_FILE") {
+			known.Learn(value)
+		}
+		return value, ok
+	}
+	keys.ReadFile = func(path string) ([]byte, error) {
+		text, err := read(path)
+		known.Learn(string(text))
+		return text, err
+	}
+	return keys
 }
 
 // name returns the full name of one of the project's stacks.

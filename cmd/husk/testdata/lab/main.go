@@ -434,6 +434,8 @@ func main() {
 			guest.ResourceOf("lab:index:Parcel", Parcel{}),
 			guest.ResourceOf("lab:index:Reach", Reach{}),
 			guest.ResourceOf("lab:index:Hostile", Hostile{}, guest.Doc("Says "+hostile)),
+			guest.ResourceOf("lab:index:Leak", Leak{}),
+			guest.ResourceOf("lab:index:Forger", Forger{}, guest.Doc("Says "+forged)),
 		},
 		Functions: []guest.Function{config.labelFunction("lab")},
 	})

@@ -1,0 +1,114 @@
+package display
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Services that run commands read what these write, and take some of it for commands to themselves:
+//
+//	::add-mask::x  ::set-env name=PATH::x    GitHub and Gitea, where a line begins so, indented or not
+//	##vso[task.setvariable ...]x  ##[group]x Azure, and GitHub, anywhere in a line
+//	##teamcity[setParameter ...]             TeamCity
+//	--- x  +++ x  ~~~ x  ^^^ +++             Buildkite, at the begin of a line
+//
+// Others begin with control characters, which are escaped anyway: the sections of GitLab, the folds of
+// Travis, the images of Buildkite. No text of the command's own looks like that, so wherever it
+// is written it comes from somewhere else, and one character of it becomes a Go escape.
+
+// bracketCommand is a command in brackets.
+var bracketCommand = regexp.MustCompile(`##[A-Za-z]*\[`)
+
+// defuse takes the commands out of text. begun says that what is not white space came before it in
+// its line; the second result says so of what follows.
+func defuse(text string, begun bool) (string, bool) {
+	if strings.Contains(text, "##") {
+		text = bracketCommand.ReplaceAllStringFunc(text, func(command string) string { return `#\x23` + command[2:] })
+	}
+	var b strings.Builder
+	written := 0
+	for at := 0; at < len(text); {
+		if begun {
+			end := strings.IndexByte(text[at:], '\n')
+			if end < 0 {
+				break
+			}
+			at, begun = at+end+1, false
+			continue
+		}
+		if escape, ok := groupCommand(text[at:]); ok && (at == 0 || text[at-1] == '\n') {
+			b.WriteString(text[written:at] + escape)
+			written, begun = at+1, true
+			continue
+		}
+		at += leading(text[at:])
+		if at == len(text) {
+			break
+		}
+		if text[at] == '\n' {
+			at++
+			continue
+		}
+		if strings.HasPrefix(text[at:], "::") || text[at:] == ":" {
+			b.WriteString(text[written:at] + `\x3a`)
+			written = at + 1
+		}
+		begun = true
+	}
+	if written == 0 {
+		return text, begun
+	}
+	b.WriteString(text[written:])
+	return b.String(), begun
+}
+
+// leading returns the length of what a line begins with before its text: white space, characters
+// that nobody sees, and the codes of colours.
+func leading(line string) int {
+	n := 0
+	for n < len(line) {
+		if line[n] == '\x1b' {
+			code := colour.FindString(line[n:])
+			if code == "" {
+				break
+			}
+			n += len(code)
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line[n:])
+		if r == '\n' || !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// colour is what [Style] writes.
+var colour = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
+
+// groupCommand returns how the first character of a line is escaped that begins with a command of
+// Buildkite's; ok is false for others.
+func groupCommand(line string) (escape string, ok bool) {
+	if len(line) < 3 || line[1] != line[0] || line[2] != line[0] || len(line) > 3 && !strings.ContainsRune(" \t\n", rune(line[3])) {
+		return "", false
+	}
+	switch line[0] {
+	case '-', '+', '~', '^':
+		return fmt.Sprintf(`\x%02x`, line[0]), true
+	}
+	return "", false
+}
+
+// defuseJSON takes the commands out of JSON, which means the same then. Those that a line begins
+// with cannot be in it.
+func defuseJSON(text []byte) []byte {
+	if !bytes.Contains(text, []byte("##")) {
+		return text
+	}
+	return bracketCommand.ReplaceAllFunc(text, func(command []byte) []byte { return append([]byte(`\u0023`), command[1:]...) })
+}
