@@ -8,20 +8,48 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/gobuild"
 )
 
-// TestSecondInterruptStopsNow sends interrupts when the command has said that it is
-// ready for them, which a script cannot see.
-func TestSecondInterruptStopsNow(t *testing.T) {
+// TestInterrupts runs commands that are sent interrupts, of several kinds, with one module for all.
+func TestInterrupts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("processes cannot be sent interrupts")
 	}
-	dir := t.TempDir()
-	lab, err := filepath.Abs("testdata/lab")
+	cache := t.TempDir()
+	lab, err := (&gobuild.Builder{Dir: filepath.Join(cache, "built")}).Build(t.Context(), "testdata/lab")
 	require.NoError(t, err)
+	module := filepath.Join(cache, "lab.wasm")
+	require.NoError(t, os.WriteFile(module, lab, 0o644))
+	for name, test := range interruptTests {
+		t.Run(name, func(t *testing.T) { test(t, module) })
+	}
+}
+
+// interruptTests are the parts of TestInterrupts. Those with pipes are not for all systems.
+var interruptTests = map[string]func(t *testing.T, lab string){
+	"the second stops now":              secondInterruptStopsNow,
+	"a closed terminal":                 aClosedTerminal,
+	"a hang-up that is ignored":         anIgnoredHangUp,
+	"a reader that goes away":           aReaderThatGoesAway,
+	"a reader of a list that goes away": aReaderOfAListThatGoesAway,
+}
+
+// interruptible is a project with a resource that waits for the file out/go, and says so, and a
+// command that updates it.
+type interruptible struct {
+	t          *testing.T
+	dir, cache string
+	config     string // the user's directory for configuration
+}
+
+func newInterruptible(t *testing.T, lab, more string) *interruptible {
+	p := &interruptible{t: t, dir: t.TempDir(), cache: filepath.Dir(lab), config: filepath.Dir(lab)}
 	project := fmt.Sprintf(`
 name: demo
 plugins: {providers: [{name: lab, path: %q, grants: {fs: ["out:rw"]}}]}
@@ -29,36 +57,176 @@ resources:
   first:
     type: lab:Wait
     properties: {begun: out/begun, until: out/go}
-`, lab)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(project), 0o644))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "out"), 0o755))
-	husk := func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0])
-		cmd.Args = []string{"husk", "up", "--yes", "-C", dir} // see TestMain
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "HUSK_CACHE_DIR="+filepath.Join(dir, "cache"))
-		return cmd
-	}
+%s`, lab, more)
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "Husk.yaml"), []byte(project), 0o644))
+	require.NoError(t, os.Mkdir(filepath.Join(p.dir, "out"), 0o755))
+	return p
+}
 
-	cmd := husk()
+// husk is a command in the project.
+func (p *interruptible) husk(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Args = append([]string{"husk", "-C", p.dir}, args...) // see TestMain
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+p.config, "HUSK_CACHE_DIR="+p.cache)
+	return cmd
+}
+
+// goOn has the resource's creation end.
+func (p *interruptible) goOn() {
+	require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, "out", "go"), nil, 0o644))
+}
+
+// interrupted runs an update and calls a function with each line that it prints. It returns all of
+// them. The command must fail by itself, and not by a signal.
+func (p *interruptible) interrupted(cmd *exec.Cmd, line func(text string)) string {
+	p.t.Helper()
 	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	require.NoError(p.t, err)
+	require.NoError(p.t, cmd.Start())
 	var said strings.Builder
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
 		said.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), "waiting for out/go") || strings.HasPrefix(lines.Text(), "Stopping: ") {
+		line(lines.Text())
+	}
+	p.fails(cmd)
+	return said.String()
+}
+
+func (p *interruptible) fails(cmd *exec.Cmd) {
+	p.t.Helper()
+	var exit *exec.ExitError
+	require.ErrorAs(p.t, cmd.Wait(), &exit)
+	require.Equal(p.t, 1, exit.ExitCode())
+}
+
+// The interrupts are sent when the command has said that it is ready for them, which a script
+// cannot see.
+func secondInterruptStopsNow(t *testing.T, lab string) {
+	p := newInterruptible(t, lab, "")
+	cmd := p.husk("up", "--yes")
+	said := p.interrupted(cmd, func(line string) {
+		if strings.Contains(line, "waiting for out/go") || strings.HasPrefix(line, "Stopping: ") {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		}
-	}
-	var exit *exec.ExitError
-	require.ErrorAs(t, cmd.Wait(), &exit)
-	require.Equal(t, 1, exit.ExitCode())
-	require.Contains(t, said.String(), "\nStopping now: what was cut off is reported by the next run.\n")
+	})
+	require.Contains(t, said, "\nStopping now: what was cut off is reported by the next run.\n")
 
 	// Whether the resource exists is not known, so the next run says so.
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "out", "go"), nil, 0o644))
-	out, err := husk().Output()
+	p.goOn()
+	out, err := p.husk("up", "--yes").Output()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "warning: lab:Wait first: an earlier run was cut off while creating this resource, which may exist or not")
 	require.Contains(t, string(out), "lab:Wait first")
+}
+
+const second = `
+  second:
+    type: lab:Thing
+    properties: {name: second}
+    options: {dependsOn: ["${first}"]}
+`
+
+// A terminal that is closed is a first interrupt, and never a second: the shell that ran in it sends
+// the signal as well.
+func aClosedTerminal(t *testing.T, lab string) {
+	p := newInterruptible(t, lab, second)
+	cmd := p.husk("up", "--yes")
+	said := p.interrupted(cmd, func(line string) {
+		switch {
+		case strings.Contains(line, "waiting for out/go"):
+			require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+		case strings.HasPrefix(line, "Stopping: "):
+			require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+			p.goOn()
+		}
+	})
+	require.NotContains(t, said, "Stopping now")
+	require.Regexp(t, `lab:Wait first +created`, said)
+	require.NotRegexp(t, `lab:Thing second +created`, said)
+	p.nothingPending()
+}
+
+// nothingPending holds that the first resource is recorded, and that nothing was cut off.
+func (p *interruptible) nothingPending() {
+	p.t.Helper()
+	var stderr strings.Builder
+	cmd := p.husk("state", "ls")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(p.t, err)
+	require.Contains(p.t, string(out), "lab:index:Wait::first\n")
+	require.NotContains(p.t, string(out), "second")
+	require.Empty(p.t, stderr.String())
+}
+
+// Whoever began with nohup wants the command to outlive the terminal.
+func anIgnoredHangUp(t *testing.T, lab string) {
+	p := newInterruptible(t, lab, second)
+	nohup, err := exec.LookPath("nohup")
+	if err != nil {
+		t.Skip("there is no nohup")
+	}
+	// nohup runs the test binary, which goes by its name: see TestMain.
+	husk := filepath.Join(t.TempDir(), "husk")
+	require.NoError(t, os.Symlink(os.Args[0], husk))
+	cmd := p.husk("up", "--yes")
+	cmd.Path, cmd.Args = nohup, append([]string{"nohup", husk}, cmd.Args[1:]...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if strings.Contains(lines.Text(), "waiting for out/go") {
+			require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+			p.goOn()
+		}
+	}
+	require.NoError(t, cmd.Wait(), stderr.String())
+}
+
+// A reader that goes away, such as head, ends the command like an interrupt: what runs finishes, and
+// is recorded.
+func aReaderThatGoesAway(t *testing.T, lab string) {
+	for _, flag := range []string{"--diff", "--json"} {
+		t.Run(flag, func(t *testing.T) {
+			p := newInterruptible(t, lab, second)
+			cmd := p.husk("up", "--yes", flag)
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			for lines := bufio.NewScanner(stdout); lines.Scan(); {
+				if strings.Contains(lines.Text(), "waiting for out/go") {
+					break
+				}
+			}
+			require.NoError(t, stdout.Close())
+			p.goOn()
+			p.fails(cmd)
+			require.Contains(t, stderr.String(), "Stopping: what is running finishes first.")
+			require.NotContains(t, stderr.String(), "broken pipe")
+			p.nothingPending()
+		})
+	}
+}
+
+// A command that only shows something ends without a word when nobody reads it.
+func aReaderOfAListThatGoesAway(t *testing.T, lab string) {
+	p := newInterruptible(t, lab, "")
+	p.goOn()
+	require.NoError(t, p.husk("up", "--yes").Run())
+	for _, args := range [][]string{{"state", "ls"}, {"stack", "export"}, {"stack", "ls", "--json"}} {
+		in, out, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, in.Close())
+		cmd := p.husk(args...)
+		var stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = out, &stderr
+		require.NoError(t, cmd.Start())
+		require.NoError(t, out.Close())
+		p.fails(cmd)
+		require.Empty(t, stderr.String())
+	}
 }

@@ -76,6 +76,7 @@ const unusedHeap = 32 << 20
 func Main() int {
 	unused := make([]byte, unusedHeap)
 	defer runtime.KeepAlive(unused)
+	keepOutput()
 	return newApp(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:])
 }
 

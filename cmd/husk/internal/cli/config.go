@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -189,7 +190,14 @@ func (a *app) readValue(key string, secret bool) (string, error) {
 		return a.readAll()
 	}
 	fmt.Fprintf(a.errs, "%s: ", key)
-	data, err := term.ReadPassword(int(a.in.Fd()))
+	terminal := int(a.in.Fd())
+	if state, err := term.GetState(terminal); err == nil {
+		defer a.heed(nil, stage{do: func() { // with the echo that it had
+			_ = term.Restore(terminal, state)
+			os.Exit(exitFailed)
+		}}, stage{})()
+	}
+	data, err := term.ReadPassword(terminal)
 	fmt.Fprintln(a.errs)
 	if err != nil {
 		return "", fmt.Errorf("reading the value of %s: %w", key, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/blocking"
 )
 
 // deployFlags are those of the commands that run the engine.
@@ -149,9 +150,10 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	if err := a.checkDeploy(c, f); err != nil {
 		return s.end(err)
 	}
-	ctx, interrupts := watchInterrupts(ctx, s.interrupted)
+	ctx, interrupts := a.watchInterrupts(ctx, s.interrupted)
 	defer interrupts.end()
-	o, err := s.open(ctx, c)
+	// What is opened may be pipes, or locks of others.
+	o, err := blocking.Call(ctx, func() (*opened, error) { return s.open(ctx, c) }, func(o *opened) { _ = o.close(ctx) })
 	if err != nil {
 		return s.end(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/blocking"
 )
 
 // planFile is the file of a plan: a preview saves it, and an update keeps to it.
@@ -55,7 +56,7 @@ func (p *planFile) use(ctx context.Context, o *opened) error {
 	if p.path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(p.path)
+	text, err := blocking.Call(ctx, func() ([]byte, error) { return os.ReadFile(p.path) }, nil)
 	if err != nil {
 		return fmt.Errorf("reading the plan: %w", err)
 	}

@@ -8,11 +8,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -118,9 +116,11 @@ func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlag
 		return err
 	}
 	options.Observe = observerOf(grants)
-	// What was created is deleted before the command ends.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer a.heed(a.remark,
+		stage{"Stopping: what was created is deleted first. Press Ctrl-C again to stop now.", cancel},
+		stage{"Stopping now: what the test has created may be left.", func() { os.Exit(exitFailed) }})()
 	return a.withPlugins(ctx, nil, func(p *plugins.Plugins) error {
 		m, err := p.Module(ctx, "", path)
 		if err != nil {

@@ -83,6 +83,10 @@ func (a *app) runEditor(ctx context.Context, file string) error {
 		}
 	}
 	words := strings.Fields(editor)
+	// An interrupt is the editor's, which may take it for something else. The second ends it.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer a.heed(nil, stage{}, stage{do: cancel})()
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], file)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out.File(), a.errs.File()
 	if err := cmd.Run(); err != nil {

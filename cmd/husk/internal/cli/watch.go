@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +49,7 @@ func (a *app) watchFiles(paths []string, run func() error) error {
 		return err
 	}
 	defer files.Close()
-	stop, end := onInterrupt()
+	stop, end := a.onInterrupt()
 	defer end()
 	for {
 		// Before the run, which so sees what changes from now on or the next one does.
@@ -77,12 +73,6 @@ func (a *app) watchFiles(paths []string, run func() error) error {
 		}
 		a.say("\nChanged: %s", a.listed(changed))
 	}
-}
-
-// onInterrupt returns what the first interrupt closes.
-func onInterrupt() (stop <-chan struct{}, end func()) {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	return ctx.Done(), cancel
 }
 
 func isClosed(c <-chan struct{}) bool {

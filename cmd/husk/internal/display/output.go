@@ -20,13 +20,14 @@ type Output struct {
 	mu sync.Mutex
 	// begun is set within a line, after its first character that is no white space.
 	begun bool
-	once  sync.Once
-	gone  chan struct{}
+	// gone is set once nobody reads any more, and told is called then.
+	gone bool
+	told func()
 }
 
 // NewOutput returns the output to a file. Secrets may be learned later.
 func NewOutput(file *os.File, secrets *redact.Secrets) *Output {
-	return &Output{file: file, secrets: secrets, gone: make(chan struct{})}
+	return &Output{file: file, secrets: secrets, told: func() {}}
 }
 
 // Write writes text for people. A secret is found where it is within one call of Write.
@@ -51,18 +52,28 @@ func (o *Output) WriteData(data []byte) error {
 
 // failed notes that nobody reads the output any more.
 func (o *Output) failed(err error) error {
-	if isBrokenPipe(err) {
-		o.once.Do(func() { close(o.gone) })
-		return ErrGone
+	if !isBrokenPipe(err) {
+		return err
 	}
-	return err
+	if !o.gone {
+		o.gone = true
+		o.told()
+	}
+	return ErrGone
 }
 
 // ErrGone says that whoever has read the output does not any more.
 var ErrGone = errors.New("nobody reads the output any more")
 
-// Gone is closed once that is so.
-func (o *Output) Gone() <-chan struct{} { return o.gone }
+// OnGone has a function called when that turns out, in place of the one before: once, by whoever
+// writes, before the write returns. It is called at once where it is known already.
+func (o *Output) OnGone(f func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.told = f; o.gone {
+		f()
+	}
+}
 
 // File returns the file, for another program to write to.
 func (o *Output) File() *os.File { return o.file }
