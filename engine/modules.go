@@ -20,3 +20,8 @@ func WithModule(provider *state.Resource, digest string) *state.Resource {
 	out.Inputs, out.Outputs = set(provider.Inputs), set(provider.Outputs)
 	return &out
 }
+
+// SpecOf returns which provider a provider resource wants, with the module that it was made with.
+func SpecOf(provider *state.Resource) (PackageSpec, error) {
+	return recordedSpec(provider.Type, provider.Inputs)
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
@@ -22,7 +23,7 @@ type deployFlags struct {
 	deployOptions
 	yes, diff, timings, refresh, installed, previewOnly bool
 	parallel                                            int
-	grants                                              []string
+	grants, trusted                                     []string
 	policies                                            policyFlags
 	skipPreview                                         bool
 	// refreshes reports whether everything is read first; nil for commands that cannot.
@@ -114,6 +115,8 @@ func (f *deployFlags) addYes(cmd *cobra.Command) {
 // addShown adds the flags of all that runs the engine.
 func (f *deployFlags) addShown(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.auditLog, "audit-log", "", "append each use that a provider makes of a capability, or tries to make, to this file as JSON lines")
+	cmd.Flags().StringArrayVar(&f.trusted, "trust-module", nil,
+		"run this module, a digest that the state names, though the project has never listed it; can be repeated")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
 	cmd.Flags().BoolVar(&f.timings, "timings", false, "show what the calls of providers cost, and which steps took the longest")
 	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
@@ -158,6 +161,9 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		return s.end(err)
 	}
 	o.deployment.Stop = interrupts.stop
+	if err := s.confirmModules(ctx, c, o, interrupts.stop); err != nil {
+		return s.end(errors.Join(err, o.close(ctx)))
+	}
 	if c.prepare != nil {
 		if err := c.prepare(ctx, o); err != nil {
 			return s.end(errors.Join(err, o.close(ctx)))
@@ -199,12 +205,58 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	return s.end(errors.Join(err, recorded, o.close(ctx)))
 }
 
+// confirmModules asks about the modules that a refresh or destruction would run because the state
+// names them, and that the project has never listed. Where there is nobody to ask they are refused;
+// those of a part of the resources, when they are needed.
+func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop <-chan struct{}) error {
+	if c.program {
+		return nil
+	}
+	var named []plugins.RecordedModule
+	for _, r := range o.deployment.State.Snapshot().Resources() {
+		if r.IsProvider() {
+			if spec, err := engine.SpecOf(r); err == nil { // the engine tells what is wrong with it
+				named = append(named, plugins.RecordedModule{Digest: spec.Digest, Provider: spec.Name})
+			}
+		}
+	}
+	untrusted, err := o.plugins.Untrusted(ctx, named)
+	if err != nil || untrusted == nil {
+		return err
+	}
+	a := s.app
+	if s.flags.yes || a.json || !display.IsTerminal(a.in) || !a.out.IsTerminal() {
+		if len(s.flags.targets)+len(s.flags.excludes) > 0 {
+			return nil
+		}
+		return untrusted
+	}
+	_ = s.end(nil) // a question has no live lines around it
+	defer s.begin()
+	a.remark(display.EscapeLines(strings.ToUpper(untrusted.Names()[:1])+untrusted.Names()[1:]) + ".")
+	for _, m := range untrusted.Modules {
+		question := "Run " + m.Digest + " with what is granted to " + m.Provider + ", and with the secrets of its resources?"
+		if err := a.ask(question, stop); err != nil {
+			return err
+		}
+		if err := o.plugins.Confirm(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (a *app) checkDeploy(c command, f *deployFlags) error {
 	if f.parallel < 0 {
 		return usagef("--parallel is %d, and at least one resource must be worked on at a time", f.parallel)
 	}
 	if f.skipPreview && (c.perform == nil || !f.yes) {
 		return usagef("--skip-preview is for updates that ask nothing: add --yes")
+	}
+	for _, digest := range f.trusted {
+		if err := plugins.CheckDigest(digest); err != nil {
+			return usagef("--trust-module %s: %w", digest, err)
+		}
 	}
 	if c.perform == nil || f.yes {
 		return nil

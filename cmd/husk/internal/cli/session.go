@@ -187,10 +187,14 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		}
 		audit = o.audit.write
 	}
+	trust, err := plugins.OpenTrust(w.Project, s.flags.trusted)
+	if err != nil {
+		return nil, err
+	}
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
 		Places: places, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
 		Preparing: func(e engine.Preparing) { s.event(e) },
-		Modules:   w.ModulesDir(), Installed: s.flags.installed, Grants: grants,
+		Modules:   w.ModulesDir(), Trust: trust, Installed: s.flags.installed, Grants: grants,
 		Effects: c.perform != nil && (c.deletes || c.program && st.Len() == 0),
 		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit, Secrets: s.app.secrets,
 	})

@@ -79,8 +79,12 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
 	if err != nil {
 		return err
 	}
+	trust, err := plugins.OpenTrust(w.Project, nil)
+	if err != nil {
+		return err
+	}
 	err = w.Edit(cmd.Context(), stack, "state module", func(st *state.Stack) (*state.Snapshot, error) {
-		digest, err := a.keptModule(cmd.Context(), w, module)
+		digest, name, err := a.keptModule(cmd.Context(), w, module)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +92,15 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
 			if !r.IsProvider() {
 				return nil, fmt.Errorf("%s is no provider: its module is that of %s", u, r.Provider)
 			}
-			return engine.WithModule(r, digest), nil
+			spec, err := engine.SpecOf(r)
+			if err != nil {
+				return nil, err
+			}
+			if name != "" && name != spec.Name {
+				return nil, fmt.Errorf("%s is of the provider %s, and %s is the provider %s", u, spec.Name, module, name)
+			}
+			// Who names a module here wants it to be run.
+			return engine.WithModule(r, digest), trust.Add(digest, spec.Name)
 		})
 	})
 	if err != nil {
@@ -99,28 +111,29 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
 	return plugins.CollectModules(w.ModulesDir(), inUse)
 }
 
-// keptModule returns the digest of a module, which it keeps beside the state.
-func (a *app) keptModule(ctx context.Context, w *workspace.Workspace, module string) (digest string, err error) {
+// keptModule returns the digest of a module, which it keeps beside the state, and the name of its
+// provider, empty where it is kept already.
+func (a *app) keptModule(ctx context.Context, w *workspace.Workspace, module string) (digest, name string, err error) {
 	if strings.HasPrefix(module, plugins.DigestPrefix) {
 		if !plugins.HasModule(w.ModulesDir(), module) {
-			return "", fmt.Errorf("the module %s is not kept beside the state: name the file that it is in", module)
+			return "", "", fmt.Errorf("the module %s is not kept beside the state: name the file that it is in", module)
 		}
-		return module, nil
+		return module, "", nil
 	}
 	if _, err := os.Stat(module); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no module %s: it is to be a .wasm file, a directory of Go source, or sha256: and a digest", module)
+		return "", "", fmt.Errorf("there is no module %s: it is to be a .wasm file, a directory of Go source, or sha256: and a digest", module)
 	}
 	places, err := plugins.FindPlaces()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	p, err := plugins.Open(ctx, w.Project, plugins.Options{Places: places, Modules: w.ModulesDir()})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	m, err := p.Module(ctx, "", module)
 	if err == nil {
-		digest, err = m.Info().Digest, p.Keep(m)
+		digest, name, err = m.Info().Digest, m.Name, p.Keep(m)
 	}
-	return digest, errors.Join(err, p.Close(ctx))
+	return digest, name, errors.Join(err, p.Close(ctx))
 }

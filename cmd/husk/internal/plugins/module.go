@@ -48,6 +48,12 @@ func (m *Module) Inspect() (host.Info, error) {
 // once for all callers. name is the provider's, for messages; it may be empty. The
 // error is os.ErrNotExist where there is nothing at the path.
 func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error) {
+	return p.moduleOf(ctx, name, path, "")
+}
+
+// moduleOf is Module for a file that is to hold the module of a digest, where one is given. Another
+// one is not run.
+func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string) (*Module, error) {
 	p.mu.Lock()
 	l, known := p.modules[path]
 	if !known {
@@ -56,7 +62,7 @@ func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error
 	}
 	p.mu.Unlock()
 	if !known {
-		l.module, l.err = p.load(ctx, name, path)
+		l.module, l.err = p.load(ctx, name, path, digest)
 		if l.err != nil {
 			p.mu.Lock()
 			delete(p.modules, path) // it can be tried again
@@ -72,7 +78,7 @@ func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error
 	}
 }
 
-func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) {
+func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -98,6 +104,9 @@ func (p *Plugins) load(ctx context.Context, name, path string) (*Module, error) 
 	}
 	if err != nil {
 		return nil, err
+	}
+	if got := module.Info.Digest; digest != "" && got != digest {
+		return nil, fmt.Errorf("the kept module %s has changed (its digest is %s): restore it, or run again with --installed", path, got)
 	}
 	if p.options.Effects {
 		module.Preload()

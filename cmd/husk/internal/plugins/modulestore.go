@@ -148,14 +148,19 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 			Message: "the module that made these resources (" + spec.Digest + ") was not kept: using the one that the project lists"})
 		return nil, nil
 	}
-	module, err := p.Module(ctx, spec.Name, file)
+	if err := p.trusts(ctx, spec.Digest, spec.Name); err != nil {
+		return nil, err
+	}
+	module, err := p.moduleOf(ctx, spec.Name, file, spec.Digest)
 	if err != nil {
 		return nil, err
 	}
-	if got := module.Info().Digest; got != spec.Digest {
-		return nil, fmt.Errorf("the kept module %s has changed (its digest is %s): restore it, or run again with --installed", file, got)
+	if module.Name != spec.Name {
+		return nil, fmt.Errorf("the state names the module %s as the provider %s, and it is the provider %s", spec.Digest, spec.Name, module.Name)
 	}
-	declared, err := p.project.ProviderVersion(spec.Name, spec.Version)
+	p.trust(module)
+	// What it may do depends on its own version, not on the one that the state tells.
+	declared, err := p.project.ProviderVersion(spec.Name, module.Version)
 	if err != nil {
 		declared = p.project.Provider(spec.Name) // it is granted what the newest is
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	// Modules is the directory of the modules that resources were made with, empty for
 	// none.
 	Modules string
+	// Trust is which modules that a state names may be run; nil is none of them.
+	Trust *Trust
 	// Installed says to use the modules that the project lists even for what others made.
 	Installed bool
 	// Effects says that providers will probably create or delete something, for which all of
@@ -171,6 +173,7 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 		return nil, err
 	}
 	if p.performing.Load() && p.options.Modules != "" {
+		p.trust(module)
 		if err := p.Keep(module); err != nil {
 			return nil, fmt.Errorf("keeping the module of provider %s beside the state: %w", declared.Name, err)
 		}
