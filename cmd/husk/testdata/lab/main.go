@@ -228,7 +228,7 @@ func (Reach) Create(ctx context.Context, r guest.CreateRequest[ReachInputs]) (gu
 	if err := state.reach(ctx); err != nil {
 		return guest.CreateResponse[ReachState]{}, err
 	}
-	return guest.CreateResponse[ReachState]{ID: "reached", State: state}, nil
+	return guest.CreateResponse[ReachState]{ID: "reached by " + r.URN.Name(), State: state}, nil
 }
 
 // Delete connects once more, where there is an address.
