@@ -22,9 +22,6 @@ type pieces struct {
 	begins [1 << (headBits - 6)]uint64
 	// byHead are the pieces by their first bytes, in the order of their texts.
 	byHead map[uint32][]piece
-	// known are the texts of all pieces, unsorted the heads of those that came last.
-	known    map[string]bool
-	unsorted map[uint32]bool
 }
 
 // headBits is how many bits of a head select a bit.
@@ -81,25 +78,16 @@ func (p *pieces) addLine(text string, word bool) {
 }
 
 func (p *pieces) put(one piece) {
-	if p.known == nil {
-		p.byHead, p.known, p.unsorted = make(map[uint32][]piece), make(map[string]bool), make(map[uint32]bool)
+	if p.byHead == nil {
+		p.byHead = make(map[uint32][]piece)
 	}
-	if p.known[one.text] {
-		return
-	}
-	p.known[one.text] = true
 	h := head(one.text)
 	p.begins[bit(h)>>6] |= 1 << (bit(h) & 63)
-	p.byHead[h] = append(p.byHead[h], one)
-	p.unsorted[h] = true
-}
-
-// sort brings the pieces that were added into their order.
-func (p *pieces) sort() {
-	for h := range p.unsorted {
-		slices.SortFunc(p.byHead[h], func(a, b piece) int { return strings.Compare(a.text, b.text) })
+	list := p.byHead[h]
+	at, known := slices.BinarySearchFunc(list, one, func(a, b piece) int { return strings.Compare(a.text, b.text) })
+	if !known {
+		p.byHead[h] = slices.Insert(list, at, one)
 	}
-	clear(p.unsorted)
 }
 
 // head is what pieces are found by: the first bytes of a text, of which there are so many.

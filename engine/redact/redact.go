@@ -178,5 +178,4 @@ func (s *Secrets) settle() {
 		s.pieces.add(secret)
 	}
 	s.fresh = nil
-	s.pieces.sort()
 }
