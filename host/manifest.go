@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -64,8 +66,19 @@ func (m Manifest) check() error {
 		return errors.New("the manifest has no name")
 	case m.Version == "":
 		return errors.New("the manifest has no version")
+	case !isWord(m.Name):
+		return fmt.Errorf("the manifest's name is %q: a name has letters, digits, and the characters . _ and -", m.Name)
+	case strings.ContainsFunc(m.Version, unicode.IsSpace):
+		return fmt.Errorf("the manifest's version is %q, with white space", m.Version)
 	}
 	return nil
+}
+
+// isWord reports whether a name can stand in a line of other words, and be taken for nothing else.
+func isWord(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-", r)
+	})
 }
 
 // manifestOf reads the manifest of a module, nil where it has none.

@@ -90,7 +90,7 @@ func (f *askFlags) introduce(ctx context.Context, p abi.Provider, config propert
 	case len(checked.Failures) > 0:
 		var failures []error
 		for _, failure := range checked.Failures {
-			failures = append(failures, fmt.Errorf("the configuration of %s: %s: %s", who.Name, failure.Path, failure.Reason))
+			failures = append(failures, fmt.Errorf("the configuration of %s: %s: %s", who.Name, failure.Path, abi.Cite(failure.Reason)))
 		}
 		return errors.Join(failures...)
 	}
@@ -194,7 +194,7 @@ func (a *app) writeListed(found []abi.ListedResource) error {
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, r := range found {
-		fmt.Fprintf(t, "%s\t%s\n", display.Escape(r.ID), display.Escape(r.Name))
+		fmt.Fprintf(t, "  %s\t%s\n", display.Escape(r.ID), display.Escape(r.Name))
 	}
 	return writing(t.Flush())
 }
@@ -240,7 +240,7 @@ func (a *app) writeMapping(ctx context.Context, p abi.Provider, args []string) e
 		return a.writeJSON(append([]string{}, mappings.Providers...))
 	}
 	for _, name := range mappings.Providers {
-		if err := a.printf("%s\n", display.Escape(name)); err != nil {
+		if err := a.printf("  %s\n", display.Escape(name)); err != nil {
 			return err
 		}
 	}
