@@ -105,9 +105,17 @@ func TestTour(t *testing.T) {
 	require.Equal(t, []string{"update ann", "update sign", "update shop", "update shop-index.html"}, p.Deploy("up", "--yes").Steps)
 	require.Contains(t, p.Read("out/index.html"), "<h1>Come to the shop of Anna</h1>")
 
-	// On another machine, without the program and its providers.
+	// On another machine, without the program and its providers. Nobody has listed the
+	// state's modules there.
 	moved := p.Moved("out")
-	got = moved.Deploy("destroy", "--yes", "--grant", "local:fs=out:rw", "--grant", "openapi:http="+delft.URL, "--grant", "openapi:http="+gouda.URL)
+	destroy := []string{"destroy", "--yes", "--grant", "local:fs=out:rw", "--grant", "openapi:http=" + delft.URL, "--grant", "openapi:http=" + gouda.URL}
+	got = moved.TryDeploy(destroy...)
+	require.Equal(t, "failed", got.Result)
+	require.Contains(t, got.Output, "--trust-module")
+	for _, digest := range modulesOf(t, p) {
+		destroy = append(destroy, "--trust-module", digest)
+	}
+	got = moved.Deploy(destroy...)
 	require.Equal(t, commandtest.Changes{Delete: resources + 1}, got.Changes)
 	require.Equal(t, empty, delft.Contents())
 	require.Equal(t, empty, gouda.Contents())
@@ -123,8 +131,16 @@ func onlyID(t *testing.T, members map[string]petstore.Object) string {
 	return ""
 }
 
-// moduleOf is the digest of the module that the state records for a package.
+// moduleOf returns the digest of the module that the state names for a package.
 func moduleOf(t *testing.T, p *commandtest.Project, name string) string {
+	t.Helper()
+	digest := modulesOf(t, p)[name]
+	require.NotEmpty(t, digest, "the state has no provider %s", name)
+	return digest
+}
+
+// modulesOf returns the digests of the modules that the state names, by package.
+func modulesOf(t *testing.T, p *commandtest.Project) map[string]string {
 	t.Helper()
 	var export struct {
 		Deployment struct {
@@ -137,12 +153,11 @@ func moduleOf(t *testing.T, p *commandtest.Project, name string) string {
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(p.Run("stack", "export")), &export))
+	modules := map[string]string{}
 	for _, r := range export.Deployment.Resources {
-		if r.Type == "pulumi:providers:"+name {
-			require.NotEmpty(t, r.Outputs.Internal.Digest)
-			return r.Outputs.Internal.Digest
+		if name, ok := strings.CutPrefix(r.Type, "pulumi:providers:"); ok {
+			modules[name] = r.Outputs.Internal.Digest
 		}
 	}
-	t.Fatalf("the state has no provider of %s", name)
-	return ""
+	return modules
 }

@@ -92,16 +92,16 @@ func TestModule(t *testing.T) {
 	})
 
 	t.Run("says what to grant", func(t *testing.T) {
-		const add = "\nto grant it, add to this provider's grants, in the project file or with --grant:\n  fs:\n    - path: "
+		const add = "\n| to grant it, add to this provider's grants, in the project file or with --grant:\n|   fs:\n|     - path: "
 		for _, test := range []struct {
 			path    string
 			message string
 		}{
-			{"etc/f", "etc/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "etc\n      mode: rw"},
-			{"f", "f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + ".\n      mode: rw"},
-			{"/etc/passwd", "/etc/passwd is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "/etc\n      mode: rw"},
-			{"out/../../secret", "../secret is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "..\n      mode: rw"},
-			{"out-side/f", "out-side/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "out-side\n      mode: rw"},
+			{"etc/f", "etc/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "etc\n|       mode: rw"},
+			{"f", "f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + ".\n|       mode: rw"},
+			{"/etc/passwd", "/etc/passwd is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "/etc\n|       mode: rw"},
+			{"out/../../secret", "../secret is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "..\n|       mode: rw"},
+			{"out-side/f", "out-side/f is not inside a granted directory; granted: out (read-write); add the directory to the provider's grants: fs" + add + "out-side\n|       mode: rw"},
 		} {
 			p := inProject(t, module, out)
 			_, err := p.TryCreate(file, pt.Object{"path": test.path, "content": "x"})
@@ -120,7 +120,7 @@ func TestModule(t *testing.T) {
 		_, err := inProject(t, module).TryCreate(file, pt.Object{"path": "out/f", "content": "x"})
 		require.ErrorIs(t, err, abi.ErrDenied)
 		require.ErrorContains(t, err, "out/f is not inside a granted directory; granted: none; ")
-		require.ErrorContains(t, err, "- path: out\n      mode: rw")
+		require.ErrorContains(t, err, "- path: out\n|       mode: rw")
 	})
 
 	t.Run("does not leave through symbolic links", func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestModule(t *testing.T) {
 		require.NoError(t, os.Symlink("../outside/f", "out/f"))
 		before := names(t)
 
-		const link = "\nout/link is a symbolic link that leads out of the granted directory; use the path that it leads to, and grant that"
+		const link = "\n| out/link is a symbolic link that leads out of the granted directory; use the path that it leads to, and grant that"
 		for _, path := range []string{"out/link/f", "out/link/g"} {
 			_, err := p.TryCreate(file, pt.Object{"path": path, "content": "x"})
 			require.ErrorIs(t, err, abi.ErrDenied)
