@@ -43,6 +43,7 @@ func documented(ctx context.Context, command, dir, place string) ([]string, erro
 	cmd := exec.CommandContext(ctx, command, "list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Module", ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
+	cmd.WaitDelay = waitDelay
 	said, err := cmd.Output()
 	if err != nil {
 		return nil, ctx.Err()

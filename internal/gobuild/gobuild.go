@@ -15,8 +15,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/husk-dev/husk/internal/blocking"
 )
 
 // arguments are those of every build.
@@ -76,7 +79,7 @@ func (b *Builder) build(ctx context.Context, dir, name string,
 		return nil, fmt.Errorf("making the directory for built modules: %w", err)
 	}
 	// Two builds with one output would tear it.
-	unlock, err := lockedfile.MutexAt(filepath.Join(place, "lock")).Lock()
+	unlock, err := blocking.Call(ctx, lockedfile.MutexAt(filepath.Join(place, "lock")).Lock, func(unlock func()) { unlock() })
 	if err != nil {
 		return nil, fmt.Errorf("locking the directory for built modules: %w", err)
 	}
@@ -105,10 +108,15 @@ func placeOf(dir string) string {
 	return filepath.Base(dir) + "-" + hex.EncodeToString(sum[:8])
 }
 
+// waitDelay is how long the Go command is waited for once it was killed: the compilers that it has
+// started keep what it writes to open until they end.
+const waitDelay = time.Second
+
 func run(ctx context.Context, command, dir, output string, flags ...string) error {
 	cmd := exec.CommandContext(ctx, command, slices.Concat(arguments, flags, []string{"-o", output, "."})...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
+	cmd.WaitDelay = waitDelay
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := cmd.Run()
