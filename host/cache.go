@@ -231,7 +231,8 @@ func (c *diskCache) restore(entry string) (restored string, ok bool) {
 		if err := os.Link(entry+codeSuffix, into); err == nil {
 			return nil
 		}
-		return os.WriteFile(into, code, 0o600)
+		// A file that is there already may be the entry itself, which other processes are reading.
+		return wholefile.WriteUnsynced(into, code, 0o600)
 	})
 	if err != nil && restored != "" {
 		c.forget(restored)
