@@ -117,5 +117,9 @@ func (e embedded) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 	if err != nil {
 		return nil, err
 	}
-	return module.NewProvider(ctx, host.ProviderOptions{Name: spec.Name})
+	provider, err := module.NewProvider(ctx, host.ProviderOptions{Name: spec.Name})
+	if err != nil {
+		return nil, err // a nil *host.Provider would be an abi.Provider that is not nil
+	}
+	return provider, nil
 }

@@ -24,7 +24,11 @@ func (d dir) withRoot(do func(*os.Root) error) error {
 }
 
 func (d dir) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	return d.open(name, flag, perm)
+	f, err := d.open(name, flag, perm)
+	if err != nil {
+		return nil, err // a nil *os.File would be a File that is not nil
+	}
+	return f, nil
 }
 
 func (d dir) open(name string, flag int, perm fs.FileMode) (f *os.File, err error) {

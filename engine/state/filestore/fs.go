@@ -10,7 +10,7 @@ import (
 // fail. Names are slash-separated and relative to the store's directory; they
 // never leave it. Errors are those of package os.
 type FS interface {
-	// OpenFile is like os.OpenFile.
+	// OpenFile is like os.OpenFile. With an error, the file is nil.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	// ReadDir is like os.ReadDir.
 	ReadDir(name string) ([]fs.DirEntry, error)

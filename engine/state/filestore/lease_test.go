@@ -1,6 +1,8 @@
 package filestore_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,4 +109,27 @@ func TestLeaseGoesOnWhereTheJournalIsAsBefore(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(contents.Checkpoint), `"a":1`)
 	require.EqualValues(t, 1, contents.Sequence)
+}
+
+// A file that was not opened is no file: what failed once can be tried again.
+func TestJournalThatCouldNotBeOpened(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	store := filestore.New(dir)
+	require.NoError(t, store.Create(ctx, stackName, []byte(`{}`)))
+	lease, err := store.Lease(ctx, stackName, state.Holder{})
+	require.NoError(t, err)
+	_, err = lease.Load(ctx)
+	require.NoError(t, err)
+	blocked := filepath.Join(dir, "stacks", "proj", "dev.1-0.journal")
+	require.NoError(t, os.Mkdir(blocked, 0o700))
+	for range 2 {
+		err = lease.Append(ctx, 1, []byte("one"))
+		require.Error(t, err)
+		require.NotErrorIs(t, err, os.ErrInvalid, "the file is not open")
+		require.ErrorContains(t, err, blocked)
+	}
+	require.NoError(t, os.Remove(blocked))
+	require.NoError(t, lease.Append(ctx, 1, []byte("one")))
+	require.NoError(t, lease.Release(ctx))
 }

@@ -11,16 +11,18 @@ import (
 
 // openJournal opens the journal for the first record, and takes the space that the last
 // ones may need.
-func (l *lease) openJournal() (err error) {
-	if l.journal == nil {
-		if !l.reserve {
-			l.setReserveAside()
-		}
-		l.journal, err = l.store.fs.OpenFile(l.journalFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
+func (l *lease) openJournal() error {
+	if l.journal != nil {
+		return nil
 	}
+	if !l.reserve {
+		l.setReserveAside()
+	}
+	journal, err := l.store.fs.OpenFile(l.journalFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
 	if err != nil {
 		return l.store.writeError(l.journalFile(), err)
 	}
+	l.journal = journal
 	return nil
 }
 

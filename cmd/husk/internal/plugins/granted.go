@@ -19,5 +19,5 @@ func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, lo
 	if logs {
 		options.Logger = slog.New(&records{to: p.options.Diagnostics})
 	}
-	return m.module.NewProvider(ctx, options)
+	return loaded(m.module.NewProvider(ctx, options))
 }
