@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/husk-dev/husk/internal/filelock"
 )
 
 // dir is the FS of a directory of the operating system. It goes through os.Root,
@@ -94,7 +96,7 @@ func (d dir) Lock(name string) (Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		release, err := lockFile(f)
+		release, err := filelock.Try(f)
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}

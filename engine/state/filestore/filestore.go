@@ -33,9 +33,6 @@ const (
 	metaFile = "meta.json"
 	// layoutVersion is that of the layout above.
 	layoutVersion = 1
-
-	// heldSuffix is that of the file that is the lock on systems without locks.
-	heldSuffix = ".held"
 )
 
 // Store is a [state.Store] of files.

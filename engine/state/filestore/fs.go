@@ -1,9 +1,10 @@
 package filestore
 
 import (
-	"errors"
 	"io"
 	"io/fs"
+
+	"github.com/husk-dev/husk/internal/filelock"
 )
 
 // FS is the part of a file system that a store needs, so that tests can make it
@@ -48,4 +49,4 @@ type Lock interface {
 }
 
 // ErrHeld says that another holds the lock of a file.
-var ErrHeld = errors.New("the lock is held")
+var ErrHeld = filelock.ErrHeld

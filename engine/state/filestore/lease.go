@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/filelock"
 )
 
 // lease is a [state.Lease]. What makes it exclusive is the operating system's
@@ -219,7 +220,7 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	if err := s.publish(f.lock+temporaryInfix, f.lock, f.locks); err != nil {
 		return err
 	}
-	return s.remove(f.lock + heldSuffix)
+	return s.remove(f.lock + filelock.HeldSuffix)
 }
 
 // removeTemporary removes what earlier leases wrote and did not publish. One of

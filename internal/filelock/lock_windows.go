@@ -1,4 +1,4 @@
-package filestore
+package filelock
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 // lock on Windows bars them from what it covers.
 const lockOffset = 1 << 31
 
-// lockFile takes the lock of an open file without waiting. The lock belongs to
-// the open file, so it ends when the process does.
-func lockFile(f *os.File) (release func() error, err error) {
+// Try takes the lock of an open file. The lock belongs to the open file, so it ends when the
+// process does. The error is ErrHeld if another holds it.
+func Try(f *os.File) (release func() error, err error) {
 	const one = 1
 	at := windows.Overlapped{OffsetHigh: lockOffset}
 	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, one, 0, &at)

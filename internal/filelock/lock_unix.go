@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package filestore
+package filelock
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock of an open file without waiting. The lock belongs to
-// the open file, so it ends when the process does.
-func lockFile(f *os.File) (release func() error, err error) {
+// Try takes the lock of an open file. The lock belongs to the open file, so it ends when the
+// process does. The error is ErrHeld if another holds it.
+func Try(f *os.File) (release func() error, err error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err != syscall.EINTR {
