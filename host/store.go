@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/checkedjson"
 	"github.com/husk-dev/husk/internal/wholefile"
 )
 
@@ -49,7 +49,28 @@ type storeItem struct {
 	Revision uint64 `json:"revision"`
 }
 
-const storeVersion = 1
+const (
+	// storeVersion is the version that is written. plainStoreVersion is that of files without a
+	// checksum, which are still read.
+	storeVersion      = 2
+	plainStoreVersion = 1
+)
+
+// readStore reads the text of a file.
+func readStore(data []byte) (c storeContents, err error) {
+	checked, err := checkedjson.Unmarshal(data, &c)
+	if err != nil {
+		return c, err
+	}
+	wanted := plainStoreVersion
+	if checked {
+		wanted = storeVersion
+	}
+	if c.Version != wanted {
+		return c, fmt.Errorf("it says that it has the version %d, and its form is that of version %d", c.Version, wanted)
+	}
+	return c, nil
+}
 
 var _ abi.KV = (*Store)(nil)
 
@@ -70,16 +91,14 @@ func OpenStore(path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading what a provider has stored: %w", err)
 	}
-	read := storeContents{}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return nil, fmt.Errorf("reading what a provider has stored: %s is damaged: %w", path, err)
-	}
-	if read.Version != storeVersion {
-		return nil, fmt.Errorf("reading what a provider has stored: %s has the version %d, and this program knows version %d", path, read.Version, storeVersion)
+	read, err := readStore(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading what a provider has stored: %s is damaged, or of a newer husk: %w; bring it back from a copy, or remove it to begin anew", path, err)
 	}
 	if read.Items == nil {
 		read.Items = make(map[string]storeItem)
 	}
+	read.Version = storeVersion
 	s.contents = read
 	for key, item := range read.Items {
 		s.size += entrySize(key, item.Value)
@@ -158,7 +177,7 @@ func (c storeContents) write(path string) error {
 	if path == "" {
 		return nil
 	}
-	data, err := json.Marshal(c)
+	data, err := checkedjson.Marshal(c)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,7 +108,8 @@ func TestDamagedStoresAreNotUsed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "is damaged",
 		"{":              "is damaged",
-		`{"version": 2}`: "has the version 2, and this program knows version 1",
+		`{"version": 2}`: "it says that it has the version 2, and its form is that of version 1",
+		`{"version":1}{`: "more follows",
 	} {
 		path := filepath.Join(t.TempDir(), "kv.json")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -117,4 +119,33 @@ func TestDamagedStoresAreNotUsed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, text, string(kept))
 	}
+}
+
+// A file whose checksum tells that it was altered, in whichever bit, is not used. One of before
+// there were checksums is.
+func TestAlteredStoresAreNotUsed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kv.json")
+	store, err := OpenStore(path)
+	require.NoError(t, err)
+	_, err = store.Put(t.Context(), "key", bytesOf("value"), 0)
+	require.NoError(t, err)
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for bit := range 8 * len(whole) {
+		altered := slices.Clone(whole)
+		altered[bit/8] ^= 1 << (bit % 8)
+		require.NoError(t, os.WriteFile(path, altered, 0o600))
+		_, err := OpenStore(path)
+		require.ErrorContains(t, err, "is damaged", "bit %d of byte %d", bit%8, bit/8)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(`{"version":1,"revision":7,"items":{"key":{"value":"dmFsdWU=","revision":7}}}`), 0o600))
+	store, err = OpenStore(path)
+	require.NoError(t, err)
+	item, err := store.Get(t.Context(), "key")
+	require.NoError(t, err)
+	require.Equal(t, "value", string(*item.Value))
+	_, err = store.Put(t.Context(), "other", bytesOf("value"), 0)
+	require.NoError(t, err)
+	_, err = OpenStore(path)
+	require.NoError(t, err)
 }

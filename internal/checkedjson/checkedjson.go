@@ -1,0 +1,57 @@
+// Package checkedjson reads and writes JSON objects with a checksum. A file that was altered on the
+// disk is an error, and never another object.
+package checkedjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// An object begins with the CRC-32C of the text without it:
+//
+//	{"crc32c":"8a1b0f3c","version":2,"items":{…}}
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const member = `{"crc32c":`
+
+func head(text []byte) []byte {
+	return fmt.Appendf(nil, "%s\"%08x\",", member, crc32.Checksum(text, castagnoli))
+}
+
+// Marshal returns the JSON of a value with its checksum. The value is an object that has members.
+func Marshal(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) < len(`{"":0}`) || text[0] != '{' {
+		return nil, fmt.Errorf("%T is not an object with members", v)
+	}
+	return append(head(text), text[1:]...), nil
+}
+
+// Unmarshal reads an object that Marshal wrote. It also reads one without a checksum; checked is
+// false then. A member that v does not have is an error, because its name may have been altered.
+func Unmarshal(data []byte, v any) (checked bool, err error) {
+	text := data
+	if checked = bytes.HasPrefix(data, []byte(member)); checked {
+		size := len(head(nil))
+		text = append([]byte("{"), data[min(size, len(data)):]...)
+		if !bytes.HasPrefix(data, head(text)) {
+			return false, errors.New("its checksum does not match")
+		}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		return false, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return false, errors.New("more follows on the object")
+	}
+	return checked, nil
+}
