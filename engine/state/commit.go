@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 )
@@ -19,8 +20,8 @@ const keptRecord = 1 << 20
 // nil, every later run knows of the entry. When it returns an error the entry has
 // no effect in this run; where the error is that of a failing disk a later run
 // may see it all the same. An entry that does not fit the snapshot is an
-// *EntryError; one that begins an operation is refused with ErrNoSpace once the
-// disk was full, while others are still taken as long as they can be saved.
+// *EntryError; one that begins an operation is refused with ErrNoSpace if the disk has
+// no room for its result, while others are still taken as long as they can be saved.
 //
 // The context is honoured until the entry is on its way to the disk: what was
 // done must be recorded, so record it with a context that is not cancelled.
@@ -165,6 +166,12 @@ func (s *Stack) accept(codec *Codec, entry sealedEntry) (undo func(), err error)
 		return nil, s.full
 	case codec != s.Codec():
 		return nil, errSecretsChanged
+	}
+	if entry.begins() {
+		// What the operation does cannot be undone, so there must be room to record it.
+		if err := s.lease.Reserve(context.Background()); err != nil {
+			return nil, fmt.Errorf("beginning an operation whose result might not be saved: %w", err)
+		}
 	}
 	return s.snapshot.apply(entry)
 }

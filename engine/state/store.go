@@ -41,6 +41,10 @@ type Lease interface {
 	// Load returns what the stack's state is made of, and makes the journal fit
 	// to append to.
 	Load(ctx context.Context) (*Contents, error)
+	// Reserve sets space aside in which the results of operations can be saved when the disk is
+	// full. It is called each time before an operation begins. After an error, such as
+	// ErrNoSpace, the operation must not begin.
+	Reserve(ctx context.Context) error
 	// Append makes a record durable, and keeps none of it. Its sequence number must be that of the last
 	// record, or of the checkpoint where there is none, plus one; else the error
 	// is ErrSequence and nothing has changed. After ErrNoSpace the journal is as

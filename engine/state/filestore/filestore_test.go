@@ -44,6 +44,12 @@ func put(t *testing.T, stack *state.Stack, name string) {
 	require.NoError(t, stack.Append(t.Context(), state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: component(name)}}))
 }
 
+// begin appends the beginning of an operation.
+func begin(t *testing.T, stack *state.Stack, op state.OpID, name string) {
+	t.Helper()
+	require.NoError(t, stack.Append(t.Context(), state.Entry{state.BeginOperation{Op: op, Type: state.OperationCreating, Resource: component(name)}}))
+}
+
 // filesIn lists the files under a directory.
 func filesIn(t *testing.T, dir string) []string {
 	var out []string
@@ -61,6 +67,7 @@ func filesIn(t *testing.T, dir string) []string {
 func TestLayout(t *testing.T) {
 	dir, store, stack := openStack(t)
 	put(t, stack, "a")
+	begin(t, stack, 0, "b")
 	require.Equal(t, []string{
 		"locks/proj/dev.json", "locks/proj/dev.reserve", "meta.json",
 		"stacks/proj/dev.1-0.journal", "stacks/proj/dev.json",
@@ -318,4 +325,11 @@ func TestFullDiskWithoutReserve(t *testing.T) {
 	require.Equal(t, 1, stack.Snapshot().Len())
 	require.Equal(t, 1, stack.Recovery().Records)
 	require.NoError(t, stack.Close(ctx))
+}
+
+func namesOf(s *state.Snapshot) (names []string) {
+	for _, r := range s.Resources() {
+		names = append(names, r.URN.Name())
+	}
+	return names
 }

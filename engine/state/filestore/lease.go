@@ -41,6 +41,7 @@ type lease struct {
 	frame []byte
 	// journal is open for appending, nil before the first append.
 	journal File
+	// reserve says that the space for results is set aside.
 	reserve bool
 	// ended is the error of every write from now on.
 	ended error

@@ -1,7 +1,9 @@
 package filestore
 
 import (
+	"context"
 	cryptorand "crypto/rand"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -17,23 +19,34 @@ func (l *lease) reserveFile() string {
 	return path.Join(l.files.locks, l.files.name.Name+".reserve")
 }
 
-// setReserveAside takes the space. A full disk is told by the first write that
-// needs it, so an error here is none.
-func (l *lease) setReserveAside() {
-	f, err := l.store.fs.OpenFile(l.reserveFile(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
-	if err != nil {
-		return
+// Reserve implements [state.Lease].
+func (l *lease) Reserve(ctx context.Context) error {
+	if l.reserve {
+		return nil
+	}
+	if err := errors.Join(ctx.Err(), l.check()); err != nil {
+		return err
+	}
+	if err := l.setReserveAside(); err != nil {
+		return errors.Join(l.store.writeError(l.reserveFile(), err), l.store.remove(l.reserveFile()))
 	}
 	l.reserve = true
+	return nil
+}
+
+// setReserveAside takes the space.
+func (l *lease) setReserveAside() error {
+	f, err := l.store.fs.OpenFile(l.reserveFile(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return err
+	}
 	// What can be compressed, or is there already, takes no space on some file systems.
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // never fails
 	filler := make([]byte, reserveSize)
 	_, _ = rand.NewChaCha8(seed).Read(filler) // never fails
 	_, err = f.Write(filler)
-	if closeErr := f.Close(); err != nil || closeErr != nil {
-		l.releaseReserve()
-	}
+	return errors.Join(err, f.Close())
 }
 
 // releaseReserve gives the space back and reports whether there was any.

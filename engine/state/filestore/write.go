@@ -9,14 +9,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// openJournal opens the journal for the first record, and takes the space that the last
-// ones may need.
+// openJournal opens the journal for the first record.
 func (l *lease) openJournal() error {
 	if l.journal != nil {
 		return nil
-	}
-	if !l.reserve {
-		l.setReserveAside()
 	}
 	journal, err := l.store.fs.OpenFile(l.journalFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, filePerm)
 	if err != nil {

@@ -192,6 +192,14 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 	return nil
 }
 
+// Reserve implements [state.Lease].
+func (l *lease) Reserve(ctx context.Context) error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	_, err := l.held(ctx)
+	return err
+}
+
 // last returns the sequence number of the last record.
 func (st *stack) last() uint64 { return st.sequence + uint64(len(st.records)) }
 
