@@ -106,8 +106,9 @@ func (l *lease) copyBackup(file string) error {
 	if was, err := readStamp(bytes.NewReader(data)); err != nil || was != l.checkpoint {
 		return l.check() // it is that of another holder by now
 	}
-	if err := s.writeFile(file+temporaryInfix, data); err != nil {
+	scratch := l.files.scratch()
+	if err := s.writeFile(scratch, data); err != nil {
 		return err
 	}
-	return s.fs.Rename(file+temporaryInfix, file)
+	return s.fs.Rename(scratch, file)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,6 +106,41 @@ func TestLayout(t *testing.T) {
 			require.Equal(t, fs.FileMode(0o700), info.Mode().Perm(), name)
 		}
 	}
+}
+
+var otherName = state.StackName{Project: "other", Name: "prod"}
+
+// Several stacks can be the first of a store at once.
+func TestFirstStacksAtOnce(t *testing.T) {
+	ctx := t.Context()
+	fsys := faultfs.New()
+	store := filestore.NewFS(fsys)
+	other := false
+	fsys.Inject(func(op faultfs.Op) faultfs.Fault {
+		if strings.HasPrefix(op.Name, "meta.json") && (op.Kind == "rename" || op.Kind == "write") && !other {
+			other = true
+			require.NoError(t, state.Create(ctx, filestore.NewFS(fsys), otherName, plainKeys{}))
+		}
+		return faultfs.Fault{}
+	})
+	require.NoError(t, state.Create(ctx, store, stackName, plainKeys{}))
+	require.True(t, other)
+
+	dir := filepath.Join(t.TempDir(), "new")
+	errs := make(chan error)
+	const several = 8
+	for i := range several {
+		go func() {
+			name := state.StackName{Project: "proj", Name: string(rune('a' + i))}
+			errs <- state.Create(ctx, filestore.New(dir), name, plainKeys{})
+		}()
+	}
+	for range several {
+		require.NoError(t, <-errs)
+	}
+	names, err := filestore.New(dir).List(ctx)
+	require.NoError(t, err)
+	require.Len(t, names, several)
 }
 
 func TestReadingMakesNoFiles(t *testing.T) {

@@ -57,8 +57,9 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if err := s.fs.MkdirAll(dir, dirPerm); err != nil {
 		return s.writeError(dir, err)
 	}
-	if err := s.writeFile(file+temporaryInfix, text); err != nil {
+	scratch := filesOf(name).scratch()
+	if err := s.writeFile(scratch, text); err != nil {
 		return err
 	}
-	return s.publish(file+temporaryInfix, file, dir)
+	return s.publish(scratch, file, dir)
 }

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,6 +78,9 @@ func (f files) temporary(token uint64) string {
 
 const temporaryInfix = ".tmp"
 
+// scratch is a temporary file that nobody else writes. The next lease removes what is left of it.
+func (f files) scratch() string { return f.checkpoint + temporaryInfix + rand.Text() }
+
 // prepare checks the name and makes the directories of a stack.
 func (s *Store) prepare(ctx context.Context, name state.StackName) error {
 	if err := name.Validate(); err != nil {
@@ -100,11 +104,13 @@ func (s *Store) prepare(ctx context.Context, name state.StackName) error {
 	if there, err := s.exists(metaFile); there || err != nil {
 		return err
 	}
+	// Several may write it at the same time, and all write the same.
 	meta := fmt.Appendf(nil, "{\"version\":%d}\n", layoutVersion)
-	if err := s.writeFile(metaFile+temporaryInfix, meta); err != nil {
+	temporary := metaFile + temporaryInfix + rand.Text()
+	if err := s.writeFile(temporary, meta); err != nil {
 		return err
 	}
-	return s.publish(metaFile+temporaryInfix, metaFile, ".")
+	return s.publish(temporary, metaFile, ".")
 }
 
 // checkMeta refuses a directory with another layout.

@@ -215,10 +215,11 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	if err != nil {
 		return err
 	}
-	if err := s.writeFile(f.lock+temporaryInfix, data); err != nil {
+	temporary := f.lock + temporaryInfix + rand.Text() // several may break the lease at once
+	if err := s.writeFile(temporary, data); err != nil {
 		return err
 	}
-	if err := s.publish(f.lock+temporaryInfix, f.lock, f.locks); err != nil {
+	if err := s.publish(temporary, f.lock, f.locks); err != nil {
 		return err
 	}
 	return s.remove(f.lock + filelock.HeldSuffix)
