@@ -27,8 +27,8 @@ var ErrNoBackup = errors.New("there is no backup")
 type Archive interface {
 	// Backups lists the earlier checkpoints, the newest first: the last [KeptBackups].
 	Backups(ctx context.Context, name StackName) ([]BackupInfo, error)
-	// Backup returns an earlier checkpoint. The error is ErrNoBackup where there is none of
-	// that ID.
+	// Backup returns an earlier checkpoint. The error is ErrNoBackup if there is none of that ID,
+	// and ErrCorrupt if it is damaged.
 	Backup(ctx context.Context, name StackName, id string) ([]byte, error)
 	// History returns the records of updates, the oldest first; none where there are none.
 	History(ctx context.Context, name StackName) ([][]byte, error)

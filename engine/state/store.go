@@ -85,6 +85,14 @@ type Contents struct {
 	Dropped *DroppedRecord
 }
 
+// LostRecord is a record at or behind the damage of a journal. It cannot be applied, because
+// the records before it are not all known.
+type LostRecord struct {
+	Sequence uint64
+	// Record is nil if it cannot be read.
+	Record []byte
+}
+
 // DroppedRecord is a record at the end of a journal that was not written as a
 // whole. Whoever was writing it never heard that it was durable.
 type DroppedRecord struct {

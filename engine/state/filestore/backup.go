@@ -1,7 +1,6 @@
 package filestore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -70,7 +69,14 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the stack %s: %w: %s", name, state.ErrNoBackup, id)
 	}
-	return data, err
+	if err != nil {
+		return nil, err
+	}
+	if is, err := verify(data); err != nil || is != v {
+		return nil, &state.CorruptError{File: s.fs.Path(filesOf(name).backup(v)), Offset: -1,
+			Reason: "it is not as husk wrote it", Remedy: "restore another one", Cause: err}
+	}
+	return data, nil
 }
 
 // keepBackup keeps the checkpoint that is about to be replaced, and removes backups
@@ -103,7 +109,7 @@ func (l *lease) copyBackup(file string) error {
 	if err != nil {
 		return err
 	}
-	if was, err := readStamp(bytes.NewReader(data)); err != nil || was != l.checkpoint {
+	if was, err := verify(data); err != nil || was != l.checkpoint {
 		return l.check() // it is that of another holder by now
 	}
 	scratch := l.files.scratch()

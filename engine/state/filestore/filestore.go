@@ -10,11 +10,11 @@
 // A lease is an operating system's lock, so it ends with the process. Writing a
 // checkpoint, it leaves at every moment one that is whole: the new one is written
 // beside the old one, synced, and renamed over it. A journal record is synced
-// before Append returns. [state.Stack] is the user of the package.
+// before Append returns. Checkpoints and records have checksums: a file that was altered is an
+// error, and never another state. [state.Stack] is the user of the package.
 package filestore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -176,23 +176,19 @@ func (s *Store) read(f files) (*state.Contents, found, error) {
 		data, err := s.readFile(f.journal(was))
 		if errors.Is(err, fs.ErrNotExist) {
 			// There is no journal yet, or the next checkpoint has replaced it.
-			_, is, err := s.readCheckpoint(f)
-			if err != nil {
-				return nil, found{}, err
-			}
-			if is != was {
+			is, err := s.stampOf(f)
+			if errors.Is(err, fs.ErrNotExist) || err == nil && is != was {
 				continue
+			}
+			if err != nil {
+				return nil, found{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 			}
 		} else if err != nil {
 			return nil, found{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 		}
-		j, err := parseJournal(data, was.Sequence)
-		var corrupt *state.CorruptError
-		if errors.As(err, &corrupt) {
-			corrupt.File, corrupt.Remedy = contents.JournalFile, contents.Remedy
-		}
-		if err != nil {
-			return nil, found{}, err
+		j := parseJournal(data, was.Sequence)
+		if j.damage != "" {
+			return nil, found{}, &state.CorruptError{File: contents.JournalFile, Offset: j.size, Reason: j.damage, Remedy: contents.Remedy}
 		}
 		if j.dropped != nil {
 			j.dropped.File = contents.JournalFile
@@ -229,10 +225,10 @@ func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 		return nil, stampValue{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 	}
 	contents := &state.Contents{CheckpointFile: s.fs.Path(f.checkpoint), Checkpoint: checkpoint}
-	was, err := readStamp(bytes.NewReader(checkpoint))
+	was, err := verify(checkpoint)
 	if err != nil {
 		return nil, was, &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
-			Reason: "it is not the JSON of a state", Remedy: s.remedy(f), Cause: err}
+			Reason: "it is not as husk wrote it", Remedy: s.remedy(f), Cause: err}
 	}
 	contents.Sequence = was.Sequence
 	contents.JournalFile = s.fs.Path(f.journal(was))

@@ -2,6 +2,8 @@ package filestore_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -251,6 +253,61 @@ func readAll(t *testing.T, dir string) map[string]string {
 		out[name] = string(data)
 	}
 	return out
+}
+
+// Whichever bit of a checkpoint or of a journal is flipped, nobody reads another state. The error
+// says which file is damaged and what to do.
+func TestEveryFlippedBitIsTold(t *testing.T) {
+	ctx := t.Context()
+	fsys := faultfs.New()
+	store := filestore.NewFS(fsys)
+	require.NoError(t, state.Create(ctx, store, stackName, plainKeys{}))
+	stack, err := state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
+	require.NoError(t, err)
+	for _, name := range []string{"a", "b"} {
+		put(t, stack, name)
+	}
+	require.NoError(t, stack.Close(ctx))
+	stack, err = state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
+	require.NoError(t, err)
+	for _, name := range []string{"c", "d"} {
+		put(t, stack, name)
+	}
+	require.NoError(t, store.Break(ctx, stackName))
+	for _, file := range []string{"stacks/proj/dev.json", "stacks/proj/dev.2-2.journal"} {
+		whole := fileOn(t, fsys, file)
+		for bit := range 8 * len(whole) {
+			flipped := slices.Clone(whole)
+			flipped[bit/8] ^= 1 << (bit % 8)
+			writeOn(t, fsys, file, flipped)
+			_, _, err := state.Load(ctx, store, stackName, plainKeys{}.Open)
+			damage, ok := errors.AsType[*state.CorruptError](err)
+			require.True(t, ok, "bit %d of byte %d of %s: %v", bit%8, bit/8, file, err)
+			require.Equal(t, "/disk/"+file, damage.File)
+			require.NotEmpty(t, damage.Remedy)
+		}
+		writeOn(t, fsys, file, whole)
+	}
+	snapshot, _, err := state.Load(ctx, store, stackName, plainKeys{}.Open)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", "c", "d"}, namesOf(snapshot))
+}
+
+func fileOn(t *testing.T, fsys *faultfs.FS, name string) []byte {
+	t.Helper()
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	require.NoError(t, err)
+	data, err := io.ReadAll(f)
+	require.NoError(t, err)
+	return data
+}
+
+func writeOn(t *testing.T, fsys *faultfs.FS, name string, data []byte) {
+	t.Helper()
+	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+	require.NoError(t, err)
+	_, err = f.Write(data)
+	require.NoError(t, err)
 }
 
 func TestOtherLayoutIsRefused(t *testing.T) {

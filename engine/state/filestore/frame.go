@@ -1,12 +1,9 @@
 package filestore
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-
-	"github.com/husk-dev/husk/engine/state"
 )
 
 // A journal is a sequence of frames, one for each record:
@@ -90,69 +87,4 @@ func parseHeader(data []byte) (h frameHeader, damage string) {
 		return h, fmt.Sprintf("a record claims %d bytes and may have %d", h.size, maxRecordSize)
 	}
 	return h, ""
-}
-
-// journal is what a journal's file holds.
-type journal struct {
-	// records are those after the checkpoint's sequence number, in order.
-	records [][]byte
-	// size is where the next frame goes, in bytes: after the last whole one.
-	size int64
-	// token is the largest fencing token.
-	token uint64
-	// dropped is a last frame that was cut short.
-	dropped *state.DroppedRecord
-}
-
-// parseJournal reads a journal that follows a checkpoint. The error is a
-// *state.CorruptError without its file.
-//
-// Frames written under an older lease than one before them are passed over, and
-// so are those that a newer lease's frame of the same number follows: their
-// writer was fenced, and was told so.
-func parseJournal(data []byte, sequence uint64) (*journal, error) {
-	j := new(journal)
-	first := sequence + 1
-	for j.size < int64(len(data)) {
-		rest := data[j.size:]
-		f, size, damage := parseFrame(rest)
-		if damage != "" {
-			if at := nextFrame(rest); at > 0 {
-				return nil, &state.CorruptError{Offset: j.size,
-					Reason: fmt.Sprintf("a record is damaged (%s), and whole ones follow at byte %d", damage, j.size+int64(at))}
-			}
-			j.dropped = &state.DroppedRecord{Offset: j.size, Size: int64(len(rest)), Reason: damage}
-			break
-		}
-		next := first + uint64(len(j.records))
-		switch {
-		case f.token < j.token:
-		case f.sequence == next:
-			j.records = append(j.records, f.record)
-		case first <= f.sequence && f.sequence < next && f.token > j.token:
-			j.records = append(j.records[:f.sequence-first], f.record)
-		default:
-			return nil, &state.CorruptError{Offset: j.size,
-				Reason: fmt.Sprintf("the record with number %d stands where %d belongs", f.sequence, next)}
-		}
-		j.token = max(j.token, f.token)
-		j.size += int64(size)
-	}
-	return j, nil
-}
-
-// nextFrame returns the offset of the first header of a frame behind the start
-// of data, 0 where there is none.
-func nextFrame(data []byte) int {
-	for at := 1; ; {
-		i := bytes.Index(data[at:], []byte(frameMagic))
-		if i < 0 {
-			return 0
-		}
-		at += i
-		if _, damage := parseHeader(data[at:]); damage == "" {
-			return at
-		}
-		at++
-	}
 }

@@ -163,13 +163,13 @@ func (s *Store) lastToken(f files) (uint64, error) {
 	return max(at.checkpoint.Token, at.journal.token), nil
 }
 
-// stampOf returns the stamp of a stack's checkpoint.
+// stampOf returns the stamp of a stack's checkpoint. It does not verify the rest of the file.
 func (s *Store) stampOf(f files) (stampValue, error) {
 	file, err := s.fs.OpenFile(f.checkpoint, os.O_RDONLY, 0)
 	if err != nil {
 		return stampValue{}, err
 	}
-	v, err := readStamp(file)
+	v, _, err := readStamp(file)
 	return v, errors.Join(err, file.Close())
 }
 
