@@ -26,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"husk": main})
+	testscript.Main(m, map[string]func(){"husk": main, "killafter": killAfter})
 }
 
 // TestScripts runs testdata/script: each is a session of a user with the real

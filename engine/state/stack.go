@@ -252,9 +252,9 @@ func (s *Stack) Replace(ctx context.Context, snapshot *Snapshot) error {
 	return s.rewrite(ctx, next, s.Codec())
 }
 
-// Rename makes the snapshot the state of a stack of another name, and removes this one.
-// A crash in between leaves both. Nothing can be written to this one afterwards. The
-// error is ErrStackExists where there is a stack of that name.
+// Rename makes the snapshot the state of a stack of another name, and removes this one,
+// in one step. Nothing can be written to this one afterwards. The error is ErrStackExists
+// if there is a stack of that name.
 func (s *Stack) Rename(ctx context.Context, to StackName, snapshot *Snapshot) error {
 	if err := to.Validate(); err != nil {
 		return err
@@ -275,6 +275,44 @@ func (s *Stack) Rename(ctx context.Context, to StackName, snapshot *Snapshot) er
 	}
 	s.changed, s.failed = false, ErrClosed
 	return nil
+}
+
+// ReplaceBoth is Replace for two stacks of one store in one step: a crash leaves both replaced,
+// or neither.
+func ReplaceBoth(ctx context.Context, first *Stack, ofFirst *Snapshot, second *Stack, ofSecond *Snapshot) error {
+	first.writing.Lock()
+	defer first.writing.Unlock()
+	second.writing.Lock()
+	defer second.writing.Unlock()
+	ofFirst, mine, err := first.replacement(ctx, ofFirst)
+	if err != nil {
+		return err
+	}
+	ofSecond, others, err := second.replacement(ctx, ofSecond)
+	if err != nil {
+		return err
+	}
+	if err := first.lease.CheckpointBoth(ctx, mine, second.lease, others); err != nil {
+		return fmt.Errorf("saving the stacks %s and %s: %w", first.name, second.name, err)
+	}
+	first.changed, second.changed = false, false
+	first.adopt(ofFirst.renumbered(first.Codec()))
+	second.adopt(ofSecond.renumbered(second.Codec()))
+	return nil
+}
+
+// replacement returns the snapshot under the stack's name, and its checkpoint.
+func (s *Stack) replacement(ctx context.Context, snapshot *Snapshot) (*Snapshot, NextCheckpoint, error) {
+	if err := s.usable(); err != nil {
+		return nil, NextCheckpoint{}, err
+	}
+	next := snapshot.Clone()
+	next.Stack = s.snapshot.Stack
+	text, err := s.Codec().EncodeCheckpoint(ctx, next)
+	if err != nil {
+		return nil, NextCheckpoint{}, fmt.Errorf("saving the stack %s: %w", s.name, err)
+	}
+	return next, NextCheckpoint{Sequence: s.sequence, Checkpoint: text}, nil
 }
 
 // ChangeSecrets encrypts the stack's secrets with another provider from now on.

@@ -59,14 +59,25 @@ type Lease interface {
 	// and journal are in place, or the new checkpoint is; where that is not known,
 	// the lease takes no more.
 	Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error
-	// Rename makes a stack of another name with the checkpoint, at sequence 0, and
-	// then removes the leased one. A crash in between leaves both. The error is
-	// ErrStackExists where there is one of that name; then nothing has changed.
+	// CheckpointBoth is Checkpoint for this lease and another one of the same store, in one
+	// step that a crash cannot divide.
+	CheckpointBoth(ctx context.Context, mine NextCheckpoint, other Lease, others NextCheckpoint) error
+	// Rename makes a stack of another name with the checkpoint, at sequence 0, and removes
+	// the leased one, in one step that a crash cannot divide. What the store keeps beside a
+	// state goes along. The error is ErrStackExists if there is a stack of that name; then
+	// nothing has changed.
 	Rename(ctx context.Context, to StackName, checkpoint []byte) error
-	// Remove removes the stack.
+	// Remove removes the stack and what the store keeps beside its state, but for backups, in
+	// one step that a crash cannot divide.
 	Remove(ctx context.Context) error
 	// Release ends the lease.
 	Release(ctx context.Context) error
+}
+
+// NextCheckpoint is what Lease.Checkpoint takes.
+type NextCheckpoint struct {
+	Sequence   uint64
+	Checkpoint []byte
 }
 
 // Contents is what a store holds of a stack.

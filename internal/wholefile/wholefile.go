@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // Unfinished begins the names of files that have not got theirs yet. What has been cut off
@@ -47,6 +48,19 @@ func Create(path string, content []byte) (made bool, err error) {
 	}
 	err = os.Rename(written, path)
 	return err == nil, err
+}
+
+// SyncDir makes the names in a directory survive a loss of power, after files were written,
+// renamed, or removed there.
+func SyncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // a directory cannot be synced there, nor need it
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 func write(path string, content []byte, mode fs.FileMode, sync bool) error {

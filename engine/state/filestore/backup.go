@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -20,16 +19,13 @@ type backup struct {
 
 // backupsOf returns the backups of a stack, the newest first.
 func (s *Store) backupsOf(f files) ([]backup, error) {
-	entries, err := s.fs.ReadDir(f.backups)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	entries, err := s.readDir(f.backups)
 	if err != nil {
 		return nil, err
 	}
 	var out []backup
 	for _, entry := range entries {
-		if v, ok := f.backupOf(path.Base(entry.Name())); ok {
+		if v, ok := f.parse(entry.Name(), checkpointSuffix); ok {
 			out = append(out, backup{v, entry})
 		}
 	}
@@ -44,6 +40,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
 	}
+	s.settleAll()
 	kept, err := s.backupsOf(filesOf(name))
 	var out []state.BackupInfo
 	for _, b := range kept {
@@ -79,21 +76,21 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]
 	return data, nil
 }
 
-// keepBackup keeps the checkpoint that is about to be replaced, and removes backups
-// that are too many. One that is there already stays: a holder whose lease was broken
-// cannot put another checkpoint in its place.
-func (l *lease) keepBackup() error {
-	s, f := l.store, l.files
-	file := f.backup(l.checkpoint)
-	if there, err := s.exists(file); there || err != nil {
+// keepBackup keeps the checkpoint with the stamp, which is about to be replaced, and removes
+// backups that are too many. One that is there already stays: a holder whose lease was broken
+// cannot put another checkpoint in its place. check returns the error of such a holder.
+func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
+	file := f.backup(v)
+	if there, err := s.exists(file); err != nil {
 		return err
-	}
-	err := s.fs.Link(f.checkpoint, file)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = l.copyBackup(file) // the file system has no links
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	} else if !there {
+		err := s.fs.Link(f.checkpoint, file)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			err = s.copyBackup(f, v, check) // not every file system has links
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
 	kept, err := s.backupsOf(f)
 	for _, old := range kept[min(len(kept), state.KeptBackups):] {
@@ -102,19 +99,18 @@ func (l *lease) keepBackup() error {
 	return err
 }
 
-// copyBackup is keepBackup where there are no links.
-func (l *lease) copyBackup(file string) error {
-	s := l.store
-	data, err := s.readFile(l.files.checkpoint)
+// copyBackup is keepBackup without links.
+func (s *Store) copyBackup(f files, v stampValue, check func() error) error {
+	data, err := s.readFile(f.checkpoint)
 	if err != nil {
 		return err
 	}
-	if was, err := verify(data); err != nil || was != l.checkpoint {
-		return l.check() // it is that of another holder by now
+	if was, err := verify(data); err != nil || was != v {
+		return check() // it is that of another holder by now
 	}
-	scratch := l.files.scratch()
+	scratch := f.scratch()
 	if err := s.writeFile(scratch, data); err != nil {
 		return err
 	}
-	return s.fs.Rename(scratch, file)
+	return s.fs.Rename(scratch, f.backup(v))
 }

@@ -77,6 +77,10 @@ func (d dir) Remove(name string) error {
 	return d.withRoot(func(root *os.Root) error { return root.Remove(name) })
 }
 
+func (d dir) RemoveAll(name string) error {
+	return d.withRoot(func(root *os.Root) error { return root.RemoveAll(name) })
+}
+
 func (d dir) SyncDir(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil // a directory cannot be synced there, nor need it

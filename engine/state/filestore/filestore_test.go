@@ -110,8 +110,6 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-var otherName = state.StackName{Project: "other", Name: "prod"}
-
 // Several stacks can be the first of a store at once.
 func TestFirstStacksAtOnce(t *testing.T) {
 	ctx := t.Context()

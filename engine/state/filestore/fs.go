@@ -17,12 +17,15 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	// MkdirAll is like os.MkdirAll; it makes the store's directory too.
 	MkdirAll(name string, perm fs.FileMode) error
-	// Rename is like os.Rename: it replaces the file that is there, atomically.
+	// Rename is like os.Rename: it replaces the file that is there, atomically. If both are
+	// names of the same file, it does nothing.
 	Rename(from, to string) error
 	// Link is like os.Link.
 	Link(from, to string) error
 	// Remove is like os.Remove.
 	Remove(name string) error
+	// RemoveAll is like os.RemoveAll.
+	RemoveAll(name string) error
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(name string) error
 	// Lock takes the exclusive lock of a file, making the file where there is

@@ -6,26 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"github.com/husk-dev/husk/engine/state"
 )
 
 var _ state.Archive = (*Store)(nil)
 
-// history is the directory and the file of a stack's history: a record a line.
-func history(name state.StackName) (dir, file string) {
-	dir = path.Join("history", name.Project)
-	return dir, path.Join(dir, name.Name+".jsonl")
-}
-
 // History implements [state.Archive].
 func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	_, file := history(name)
-	data, err := s.readFile(file)
+	data, err := s.readFile(filesOf(name).history)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -43,9 +35,9 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return err
 	}
-	dir, file := history(name)
+	f := filesOf(name)
 	if len(records) == 0 {
-		return s.remove(file)
+		return s.remove(f.history)
 	}
 	var text []byte
 	for _, record := range records {
@@ -54,12 +46,12 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 		}
 		text = append(append(text, record...), '\n')
 	}
-	if err := s.fs.MkdirAll(dir, dirPerm); err != nil {
-		return s.writeError(dir, err)
+	if err := s.fs.MkdirAll(f.histories, dirPerm); err != nil {
+		return s.writeError(f.histories, err)
 	}
-	scratch := filesOf(name).scratch()
+	scratch := f.scratch()
 	if err := s.writeFile(scratch, text); err != nil {
 		return err
 	}
-	return s.publish(scratch, file, dir)
+	return s.publish(scratch, f.history, f.histories)
 }

@@ -20,63 +20,82 @@ type files struct {
 	stacks, checkpoint string
 	backups            string
 	locks, lock        string
+	histories, history string
+	kvs, kv            string
 }
 
 func filesOf(name state.StackName) files {
 	f := files{
-		name:    name,
-		stacks:  path.Join("stacks", name.Project),
-		backups: path.Join("backups", name.Project),
-		locks:   path.Join("locks", name.Project),
+		name:      name,
+		stacks:    path.Join(stacksDir, name.Project),
+		backups:   path.Join(backupsDir, name.Project),
+		locks:     path.Join(locksDir, name.Project),
+		histories: path.Join(historyDir, name.Project),
+		kvs:       path.Join(kvDir, name.Project),
 	}
-	f.checkpoint = path.Join(f.stacks, name.Name+".json")
+	f.checkpoint = path.Join(f.stacks, name.Name+checkpointSuffix)
 	f.lock = path.Join(f.locks, name.Name+".json")
+	f.history = path.Join(f.histories, name.Name+historySuffix)
+	f.kv = path.Join(f.kvs, name.Name)
 	return f
 }
+
+// The directories of a store, and the ends of the names in them.
+const (
+	stacksDir  = "stacks"
+	backupsDir = "backups"
+	historyDir = "history"
+	locksDir   = "locks"
+	kvDir      = "kv"
+	intentsDir = "intents"
+
+	checkpointSuffix = ".json"
+	journalSuffix    = ".journal"
+	historySuffix    = ".jsonl"
+	temporaryInfix   = ".tmp"
+)
 
 // journal is the file of the records that follow the checkpoint with the stamp.
 // Each checkpoint has a journal of its own name: a holder of the lease that was
 // paused while it removed the last one cannot hit that of the next holder.
 func (f files) journal(checkpoint stampValue) string {
-	return fmt.Sprintf("%s/%s.%d-%d%s", f.stacks, f.name.Name, checkpoint.Token, checkpoint.Sequence, journalSuffix)
-}
-
-const journalSuffix = ".journal"
-
-// journalOf returns the stamp of the checkpoint whose journal has the file name.
-func (f files) journalOf(base string) (v stampValue, ok bool) {
-	rest, ok := strings.CutPrefix(base, f.name.Name+".")
-	if !ok {
-		return v, false
-	}
-	n, err := fmt.Sscanf(rest, "%d-%d"+journalSuffix, &v.Token, &v.Sequence)
-	return v, n == 2 && err == nil && path.Base(f.journal(v)) == base
+	return path.Join(f.stacks, f.name.Name+"."+checkpoint.id()+journalSuffix)
 }
 
 // backup is the file that keeps the checkpoint with the stamp when it is replaced.
 func (f files) backup(checkpoint stampValue) string {
-	return fmt.Sprintf("%s/%s.%s.json", f.backups, f.name.Name, checkpoint.id())
+	return path.Join(f.backups, f.name.Name+"."+checkpoint.id()+checkpointSuffix)
 }
 
-// backupOf returns the stamp of the checkpoint that the file of that name keeps.
-func (f files) backupOf(base string) (v stampValue, ok bool) {
-	rest, ok := strings.CutPrefix(base, f.name.Name+".")
+// removedJournal is the journal of the checkpoint with the stamp when the stack is removed.
+func (f files) removedJournal(checkpoint stampValue) string {
+	return path.Join(f.backups, path.Base(f.journal(checkpoint)))
+}
+
+// parse returns the stamp in the name of one of the stack's files that ends with the suffix.
+func (f files) parse(base, suffix string) (stampValue, bool) {
+	name, v, ok := parseStamped(base, suffix)
+	return v, ok && name == f.name.Name
+}
+
+// parseStamped splits the name of a file into the name of its stack and the stamp.
+func parseStamped(base, suffix string) (name string, v stampValue, ok bool) {
+	rest, ok := strings.CutSuffix(base, suffix)
 	if !ok {
-		return v, false
+		return "", v, false
 	}
-	id, ok := strings.CutSuffix(rest, ".json")
-	if ok {
-		v, ok = parseID(id)
+	dot := strings.LastIndexByte(rest, '.')
+	if dot < 0 {
+		return "", v, false
 	}
-	return v, ok
+	v, ok = parseID(rest[dot+1:])
+	return rest[:dot], v, ok
 }
 
 // temporary is the file that the lease with the token writes its checkpoint to.
 func (f files) temporary(token uint64) string {
 	return fmt.Sprintf("%s%s%d", f.checkpoint, temporaryInfix, token)
 }
-
-const temporaryInfix = ".tmp"
 
 // scratch is a temporary file that nobody else writes. The next lease removes what is left of it.
 func (f files) scratch() string { return f.checkpoint + temporaryInfix + rand.Text() }
@@ -91,14 +110,8 @@ func (s *Store) prepare(ctx context.Context, name state.StackName) error {
 	}
 	f := filesOf(name)
 	for _, d := range []string{f.stacks, f.backups, f.locks} {
-		if _, err := s.fs.ReadDir(d); err == nil {
-			continue
-		}
-		if err := s.fs.MkdirAll(d, dirPerm); err != nil {
-			return s.writeError(d, err)
-		}
-		if err := errors.Join(s.fs.SyncDir(path.Dir(d)), s.fs.SyncDir(".")); err != nil {
-			return s.writeError(d, err)
+		if err := s.makeDir(d); err != nil {
+			return err
 		}
 	}
 	if there, err := s.exists(metaFile); there || err != nil {
@@ -111,6 +124,20 @@ func (s *Store) prepare(ctx context.Context, name state.StackName) error {
 		return err
 	}
 	return s.publish(temporary, metaFile, ".")
+}
+
+// makeDir makes a directory durably, and those above it.
+func (s *Store) makeDir(name string) error {
+	if _, err := s.fs.ReadDir(name); err == nil {
+		return nil
+	}
+	if err := s.fs.MkdirAll(name, dirPerm); err != nil {
+		return s.writeError(name, err)
+	}
+	if err := errors.Join(s.fs.SyncDir(path.Dir(name)), s.fs.SyncDir(".")); err != nil {
+		return s.writeError(name, err)
+	}
+	return nil
 }
 
 // checkMeta refuses a directory with another layout.
@@ -126,8 +153,8 @@ func (s *Store) checkMeta(ctx context.Context) error {
 		return err
 	}
 	var meta struct{ Version int }
-	if err := json.Unmarshal(data, &meta); err != nil {
-		return &state.CorruptError{File: s.fs.Path(metaFile), Offset: -1, Reason: "it is not JSON",
+	if err := json.Unmarshal(data, &meta); err != nil || meta.Version == 0 {
+		return &state.CorruptError{File: s.fs.Path(metaFile), Offset: -1, Reason: "it names no version",
 			Remedy: fmt.Sprintf(`write {"version":%d} to it`, layoutVersion), Cause: err}
 	}
 	if meta.Version != layoutVersion {

@@ -2,17 +2,12 @@ package filestore
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/filelock"
 )
 
 // lease is a [state.Lease]. What makes it exclusive is the operating system's
@@ -47,14 +42,6 @@ type lease struct {
 	ended error
 }
 
-// lockContents is what a lock file holds.
-type lockContents struct {
-	Token uint64 `json:"token"`
-	// ID tells leases apart even where the token was lost.
-	ID     string       `json:"id"`
-	Holder state.Holder `json:"holder"`
-}
-
 // errReleased says that a lease was used after its end.
 var errReleased = errors.New("the lease was released")
 
@@ -65,7 +52,7 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	}
 	f := filesOf(name)
 	// A name that is not a stack's leaves no files behind.
-	if err := s.mustExist(f); err != nil {
+	if err := s.mustExist(f); err != nil && !s.intended(f) {
 		return nil, err
 	}
 	if err := s.prepare(ctx, name); err != nil {
@@ -80,149 +67,20 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 			err = errors.Join(err, lock.Close())
 		}
 	}()
+	if err := s.settle(f); err != nil {
+		return nil, err
+	}
 	if err := s.mustExist(f); err != nil {
 		return nil, err // it was removed meanwhile
 	}
 	l := &lease{store: s, files: f, lock: lock}
-	if l.token, err = s.nextToken(f); err != nil {
-		return nil, err
-	}
-	if l.contents, err = s.writeLock(f, l.token, holder); err != nil {
+	if l.token, l.contents, err = s.takeToken(f, holder); err != nil {
 		return nil, err
 	}
 	if err := l.removeTemporary(); err != nil {
 		return nil, err
 	}
 	return l, nil
-}
-
-func (s *Store) mustExist(f files) error {
-	there, err := s.exists(f.checkpoint)
-	if err == nil && !there {
-		err = &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
-	}
-	return err
-}
-
-// lockOf takes the lock of a stack, or says who has it.
-func (s *Store) lockOf(f files) (Lock, error) {
-	lock, err := s.fs.Lock(f.lock)
-	if errors.Is(err, ErrHeld) {
-		held, _ := s.readLock(f) // who holds it is good to know, not needed
-		return nil, &state.LockedError{Stack: f.name, Holder: held.Holder}
-	}
-	if err != nil {
-		return nil, s.writeError(f.lock, err)
-	}
-	return lock, nil
-}
-
-// readLock returns the contents of a lock file, zero where it has none, or a
-// crash left only part of them.
-func (s *Store) readLock(f files) (c lockContents, err error) {
-	data, err := s.readFile(f.lock)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
-	}
-	if err == nil && json.Unmarshal(data, &c) != nil {
-		c = lockContents{}
-	}
-	return c, err
-}
-
-// nextToken returns a token larger than those of all leases so far. Where the
-// lock file was lost, the checkpoint and the journal still tell.
-func (s *Store) nextToken(f files) (uint64, error) {
-	c, err := s.readLock(f)
-	if err != nil {
-		return 0, err
-	}
-	last, err := s.lastToken(f)
-	if errors.Is(err, state.ErrStackNotFound) {
-		return c.Token + 1, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return max(c.Token, last) + 1, nil
-}
-
-// lastToken returns the largest token in the checkpoint and the journal. Where all is as
-// the last lease left it, which is without a journal, it reads no more than the stamp.
-func (s *Store) lastToken(f files) (uint64, error) {
-	if was, err := s.stampOf(f); err == nil && was.Token > 0 {
-		there, err := s.exists(f.journal(was))
-		if is, again := s.stampOf(f); err == nil && !there && again == nil && is == was {
-			return was.Token, nil
-		}
-	}
-	_, at, err := s.read(f)
-	if err != nil {
-		return 0, err
-	}
-	return max(at.checkpoint.Token, at.journal.token), nil
-}
-
-// stampOf returns the stamp of a stack's checkpoint. It does not verify the rest of the file.
-func (s *Store) stampOf(f files) (stampValue, error) {
-	file, err := s.fs.OpenFile(f.checkpoint, os.O_RDONLY, 0)
-	if err != nil {
-		return stampValue{}, err
-	}
-	v, _, err := readStamp(file)
-	return v, errors.Join(err, file.Close())
-}
-
-// writeLock writes the contents of a lock file whose lock is held, and returns them.
-func (s *Store) writeLock(f files, token uint64, holder state.Holder) ([]byte, error) {
-	contents, err := json.Marshal(lockContents{Token: token, ID: rand.Text(), Holder: holder})
-	if err != nil {
-		return nil, err
-	}
-	return contents, s.overwrite(f.lock, contents)
-}
-
-// overwrite replaces the contents of a file and leaves it the same file, whose
-// lock is held.
-func (s *Store) overwrite(name string, data []byte) error {
-	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
-	if err != nil {
-		return s.writeError(name, err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return s.writeError(name, err)
-	}
-	return nil
-}
-
-// Break implements [state.Store]. It puts another file in the lock file's place:
-// the holder finds that its contents are gone, and the lock it has is of a file
-// without a name.
-func (s *Store) Break(ctx context.Context, name state.StackName) error {
-	if err := s.prepare(ctx, name); err != nil {
-		return err
-	}
-	f := filesOf(name)
-	token, err := s.nextToken(f)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(lockContents{Token: token, ID: rand.Text()})
-	if err != nil {
-		return err
-	}
-	temporary := f.lock + temporaryInfix + rand.Text() // several may break the lease at once
-	if err := s.writeFile(temporary, data); err != nil {
-		return err
-	}
-	if err := s.publish(temporary, f.lock, f.locks); err != nil {
-		return err
-	}
-	return s.remove(f.lock + filelock.HeldSuffix)
 }
 
 // removeTemporary removes what earlier leases wrote and did not publish. One of
@@ -281,10 +139,7 @@ func (l *lease) Token() uint64 { return l.token }
 // Load implements [state.Lease]. It cuts a torn record off the journal, so that
 // the next one does not follow on it.
 func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := l.check(); err != nil {
+	if err := errors.Join(ctx.Err(), l.check()); err != nil {
 		return nil, err
 	}
 	contents, at, err := l.store.read(l.files)
@@ -292,6 +147,9 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 		return nil, err
 	}
 	l.checkpoint, l.size = at.checkpoint, at.journal.size
+	if err := l.removeOldJournals(); err != nil {
+		return nil, err
+	}
 	if at.journal.dropped != nil {
 		if err := l.openJournal(); err != nil {
 			return nil, err
@@ -299,9 +157,6 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 		if err := errors.Join(l.journal.Truncate(l.size), l.journal.Sync()); err != nil {
 			return nil, l.store.writeError(l.journalFile(), err)
 		}
-	}
-	if err := l.removeOldJournals(); err != nil {
-		return nil, err
 	}
 	l.sequence = contents.Sequence + uint64(len(contents.Records))
 	l.loaded = true
@@ -311,48 +166,72 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 func (l *lease) journalFile() string { return l.files.journal(l.checkpoint) }
 
 // removeOldJournals removes the journals of earlier checkpoints, which a crash
-// left behind.
+// left behind. A journal of a later checkpoint is an error: an older checkpoint was put in the
+// place of the one that it follows.
 func (l *lease) removeOldJournals() error {
-	entries, err := l.store.fs.ReadDir(l.files.stacks)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if v, ok := l.files.journalOf(entry.Name()); ok && v.before(l.checkpoint) {
-			if err := l.store.remove(l.files.journal(v)); err != nil {
-				return err
-			}
+	s, f := l.store, l.files
+	return s.journals(f, func(v stampValue) error {
+		switch {
+		case v == l.checkpoint:
+			return nil
+		case v.before(l.checkpoint):
+			return s.remove(f.journal(v))
 		}
-	}
-	return nil
+		return &state.CorruptError{File: s.fs.Path(f.checkpoint), Offset: -1,
+			Reason: "it is older than the changes in " + s.fs.Path(f.journal(v)), Remedy: s.remedy(f)}
+	})
 }
 
 // Rename implements [state.Lease].
-func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
+func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) (err error) {
 	if err := l.writable(ctx, l.sequence, l.sequence); err != nil {
 		return err
 	}
-	if err := l.store.Create(ctx, to, checkpoint); err != nil {
+	s, f := l.store, filesOf(to)
+	if err := s.prepare(ctx, to); err != nil {
 		return err
 	}
-	return l.Remove(ctx)
+	if err := s.mustNotExist(f); err != nil {
+		return err // not that it is locked
+	}
+	lock, err := s.lockOf(f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := errors.Join(s.settle(f), s.mustNotExist(f)); err != nil {
+		return err
+	}
+	token, _, err := s.takeToken(f, state.Holder{})
+	if err != nil {
+		return err
+	}
+	v := stampValue{Token: token}
+	if err := s.writeCheckpoint(f, v, checkpoint); err != nil {
+		return err
+	}
+	from := l.files.name
+	err = s.commit(intent{
+		Publish: []publication{{Stack: to, Stamp: v, From: &from}},
+		Remove:  []removal{{Stack: from, Token: l.token, Renamed: true}},
+	}, l)
+	if err != nil {
+		return err
+	}
+	l.ended = errReleased
+	return nil
 }
 
 // Remove implements [state.Lease]. The files become the backup.
 func (l *lease) Remove(ctx context.Context) error {
-	if err := l.writable(ctx, l.sequence, l.sequence); err != nil {
+	if err := errors.Join(ctx.Err(), l.check()); err != nil {
 		return err
 	}
-	s, f := l.store, l.files
+	if err := l.store.commit(intent{Remove: []removal{{Stack: l.files.name, Token: l.token}}}, l); err != nil {
+		return err
+	}
 	l.ended = errReleased
-	if err := s.fs.Rename(f.checkpoint, f.backup(l.checkpoint)); err != nil {
-		return fmt.Errorf("removing the stack %s: %w", f.name, err)
-	}
-	backup := path.Join(f.backups, path.Base(l.journalFile()))
-	if err := s.fs.Rename(l.journalFile(), backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing the journal of the stack %s: %w", f.name, err)
-	}
-	return errors.Join(s.fs.SyncDir(f.backups), s.fs.SyncDir(f.stacks))
+	return nil
 }
 
 // Release implements [state.Lease].

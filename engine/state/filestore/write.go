@@ -99,23 +99,22 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	if err := l.writable(ctx, sequence, l.sequence); err != nil {
 		return err
 	}
-	next := stampValue{Sequence: sequence, Token: l.token}
-	stamped, err := stamp(checkpoint, next)
-	if err != nil {
+	return l.replace(stampValue{Sequence: sequence, Token: l.token}, checkpoint, func() error {
+		return l.store.keepBackup(l.files, l.checkpoint, l.check)
+	})
+}
+
+// replace puts the next checkpoint in the place of the current one. keep is called before, and
+// keeps what is to be kept of that.
+func (l *lease) replace(next stampValue, checkpoint []byte, keep func() error) error {
+	if err := l.writeNext(next, checkpoint); err != nil {
 		return err
 	}
-	temporary := l.files.temporary(l.token)
-	err = l.store.writeFile(temporary, stamped[:]...)
-	if errors.Is(err, state.ErrNoSpace) && l.releaseReserve() {
-		err = l.store.writeFile(temporary, stamped[:]...)
+	if err := errors.Join(keep(), l.check()); err != nil {
+		return errors.Join(err, l.store.remove(l.files.temporary(next.Token)))
 	}
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(l.keepBackup(), l.check()); err != nil {
-		return errors.Join(err, l.store.remove(temporary))
-	}
-	if err := l.store.publish(temporary, l.files.checkpoint, l.files.stacks); err != nil {
+	if err := l.store.publishCheckpoint(l.files, next); err != nil {
+		err = errors.Join(err, l.store.remove(l.files.temporary(next.Token)))
 		if fenced := l.check(); fenced != nil {
 			return fenced // the next holder removed the file
 		}
@@ -123,6 +122,42 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 		return err
 	}
 	l.dropJournal(next)
+	return nil
+}
+
+// writeNext writes the next checkpoint to its temporary file. It gives up the reserve if there is no
+// other space.
+func (l *lease) writeNext(next stampValue, checkpoint []byte) error {
+	err := l.store.writeCheckpoint(l.files, next, checkpoint)
+	if errors.Is(err, state.ErrNoSpace) && l.releaseReserve() {
+		err = l.store.writeCheckpoint(l.files, next, checkpoint)
+	}
+	return err
+}
+
+// CheckpointBoth implements [state.Lease].
+func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, other state.Lease, others state.NextCheckpoint) error {
+	o, ok := other.(*lease)
+	if !ok || o.store != l.store || o == l {
+		return errors.New("the two leases are not of two stacks of one store")
+	}
+	if err := errors.Join(l.writable(ctx, mine.Sequence, l.sequence), o.writable(ctx, others.Sequence, o.sequence)); err != nil {
+		return err
+	}
+	myNext, othersNext := stampValue{mine.Sequence, l.token}, stampValue{others.Sequence, o.token}
+	err := l.writeNext(myNext, mine.Checkpoint)
+	if err == nil {
+		err = o.writeNext(othersNext, others.Checkpoint)
+	}
+	if err != nil {
+		return errors.Join(err, l.store.remove(l.files.temporary(l.token)))
+	}
+	err = l.store.commit(intent{Publish: []publication{{Stack: l.files.name, Stamp: myNext}, {Stack: o.files.name, Stamp: othersNext}}}, l, o)
+	if err != nil {
+		return err
+	}
+	l.dropJournal(myNext)
+	o.dropJournal(othersNext)
 	return nil
 }
 

@@ -5,6 +5,7 @@ package memstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -207,16 +208,50 @@ func (st *stack) last() uint64 { return st.sequence + uint64(len(st.records)) }
 func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
+	next := state.NextCheckpoint{Sequence: sequence, Checkpoint: checkpoint}
+	st, err := l.next(ctx, next)
+	if err == nil {
+		st.replace(next)
+	}
+	return err
+}
+
+// next returns the stack if it may be replaced. The caller holds the store's lock.
+func (l *lease) next(ctx context.Context, next state.NextCheckpoint) (*stack, error) {
 	st, err := l.held(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if want := st.last(); next.Sequence != want {
+		return nil, &state.SequenceError{Stack: l.name, Got: next.Sequence, Want: want}
+	}
+	return st, nil
+}
+
+func (st *stack) replace(next state.NextCheckpoint) {
+	st.keep()
+	st.checkpoint, st.sequence, st.records = bytes.Clone(next.Checkpoint), next.Sequence, nil
+	st.written = time.Now()
+}
+
+// CheckpointBoth implements [state.Lease].
+func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, other state.Lease, others state.NextCheckpoint) error {
+	o, ok := other.(*lease)
+	if !ok || o.store != l.store || o == l {
+		return errors.New("the two leases are not of two stacks of one store")
+	}
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	first, err := l.next(ctx, mine)
 	if err != nil {
 		return err
 	}
-	if want := st.last(); sequence != want {
-		return &state.SequenceError{Stack: l.name, Got: sequence, Want: want}
+	second, err := o.next(ctx, others)
+	if err != nil {
+		return err
 	}
-	st.keep()
-	st.checkpoint, st.sequence, st.records = bytes.Clone(checkpoint), sequence, nil
-	st.written = time.Now()
+	first.replace(mine)
+	second.replace(others)
 	return nil
 }
 
@@ -234,6 +269,10 @@ func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byt
 		return err
 	}
 	delete(l.store.stacks, l.name)
+	if records, ok := l.store.history[l.name]; ok {
+		l.store.history[to] = records
+		delete(l.store.history, l.name)
+	}
 	return nil
 }
 
@@ -245,6 +284,7 @@ func (l *lease) Remove(ctx context.Context) error {
 		return err
 	}
 	delete(l.store.stacks, l.name)
+	delete(l.store.history, l.name)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -37,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		"tokens increase":              tokens,
 		"remove":                       remove,
 		"rename":                       rename,
+		"two checkpoints at once":      both,
 		"sequence numbers":             sequences,
 		"invalid names":                invalidNames,
 		"missing stacks":               missing,
@@ -243,10 +245,15 @@ func remove(t *testing.T, s state.Store) {
 	mustCreate(t, s)
 	l := mustLease(t, s)
 	require.NoError(t, l.Append(ctx, 1, []byte("one")))
+	a := s.(state.Archive)
+	require.NoError(t, a.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
 	require.NoError(t, l.Remove(ctx))
 	require.Error(t, l.Append(ctx, 2, []byte("two")))
 	require.NoError(t, l.Release(ctx))
-	_, err := s.Load(ctx, name)
+	history, err := a.History(ctx, name)
+	require.NoError(t, err)
+	require.Empty(t, history)
+	_, err = s.Load(ctx, name)
 	require.ErrorIs(t, err, state.ErrStackNotFound)
 	names, err := s.List(ctx)
 	require.NoError(t, err)
@@ -266,8 +273,16 @@ func rename(t *testing.T, s state.Store) {
 	require.ErrorIs(t, l.Rename(ctx, state.StackName{Project: "..", Name: "x"}, checkpoint("new")), state.ErrStackName)
 	requireContents(t, s, 0, "zero", "one")
 	to := state.StackName{Project: "other", Name: "new"}
+	a := s.(state.Archive)
+	require.NoError(t, a.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
 	require.NoError(t, l.Rename(ctx, to, checkpoint("new")))
+	require.Error(t, l.Append(ctx, 2, []byte("two")))
 	require.NoError(t, l.Release(ctx))
+	for stack, want := range map[state.StackName]int{name: 0, to: 1} {
+		history, err := a.History(ctx, stack)
+		require.NoError(t, err)
+		require.Len(t, history, want, "the history goes with the stack")
+	}
 	names, err := s.List(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []state.StackName{to, taken}, names)
@@ -275,6 +290,37 @@ func rename(t *testing.T, s state.Store) {
 	require.NoError(t, err)
 	require.Contains(t, string(c.Checkpoint), `"new"`)
 	require.Empty(t, c.Records)
+}
+
+func both(t *testing.T, s state.Store) {
+	ctx := t.Context()
+	mustCreate(t, s)
+	other := state.StackName{Project: "other", Name: "prod"}
+	require.NoError(t, s.Create(ctx, other, checkpoint("other zero")))
+	l := mustLease(t, s)
+	o, err := s.Lease(ctx, other, holder)
+	require.NoError(t, err)
+	_, err = o.Load(ctx)
+	require.NoError(t, err)
+	require.NoError(t, l.Append(ctx, 1, []byte("one")))
+	mine := state.NextCheckpoint{Sequence: 1, Checkpoint: checkpoint("one")}
+	others := state.NextCheckpoint{Checkpoint: checkpoint("other one")}
+	require.Error(t, l.CheckpointBoth(ctx, mine, l, mine))
+	require.ErrorIs(t, l.CheckpointBoth(ctx, others, o, others), state.ErrSequence)
+	require.ErrorIs(t, l.CheckpointBoth(ctx, mine, o, mine), state.ErrSequence)
+	requireContents(t, s, 0, "zero", "one")
+	require.NoError(t, l.CheckpointBoth(ctx, mine, o, others))
+	requireContents(t, s, 1, "one")
+	c, err := s.Load(ctx, other)
+	require.NoError(t, err)
+	require.Contains(t, string(c.Checkpoint), `"other one"`)
+	require.NoError(t, l.Append(ctx, 2, []byte("two")), "both leases go on")
+	require.NoError(t, o.Append(ctx, 1, []byte("other two")))
+	require.NoError(t, s.Break(ctx, other))
+	mine.Sequence, others.Sequence = 2, 1
+	require.ErrorIs(t, l.CheckpointBoth(ctx, mine, o, others), state.ErrFenced)
+	requireContents(t, s, 1, "one", "two")
+	require.NoError(t, errors.Join(l.Release(ctx), o.Release(ctx)))
 }
 
 func sequences(t *testing.T, s state.Store) {

@@ -46,7 +46,7 @@ func openDetached(ctx context.Context, none *program.NoProjectError, o Options) 
 		File: source.NewFile("Husk.yaml", nil),
 	}, place, o)
 	w.Detached = none
-	return w, nil
+	return w, w.finishRenaming(ctx)
 }
 
 // splitStack parts what a user calls a stack: [[organization/]project/]stack.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 
-	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
 )
@@ -42,8 +39,8 @@ func (w *Workspace) NameOf(given string) (state.StackName, error) {
 	return name, name.Validate()
 }
 
-// Move moves what do says from a stack to another, which must be there. The other is
-// saved first: a crash in between leaves the resources in both, and loses none.
+// Move moves what do says from a stack to another, which must be there. A crash leaves the
+// resources in one of the two.
 func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, do func(source, target *state.Snapshot) (*edit.Moved, error)) (err error) {
 	source, err := w.LeaseExisting(ctx, stack, "state move")
 	if err != nil {
@@ -63,69 +60,17 @@ func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, 
 	if err != nil {
 		return err
 	}
-	if err := target.Replace(ctx, moved.Target); err != nil {
+	if err := state.ReplaceBoth(ctx, source, moved.Source, target, moved.Target); err != nil {
 		return err
 	}
-	if err := source.Replace(ctx, moved.Source); err != nil {
-		return err
-	}
-	return w.Record(ctx, stack, update, nil)
-}
-
-// Rename gives a stack another name: in its state, in the name of its configuration
-// file, and where it is the selected one.
-func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
-	if err := program.CheckStackName(to); err != nil {
-		return err
-	}
-	selected, err := w.Stack("")
-	if err != nil {
-		return err
-	}
-	from, err := w.Project.StackConfig(stack)
-	if err != nil {
-		return err
-	}
-	config, err := w.Project.StackConfig(to)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(config.Path); err == nil {
-		return fmt.Errorf("there is a configuration of a stack %s already: %s", to, config.Path)
-	}
-	st, err := w.LeaseExisting(ctx, stack, "stack rename")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close(context.WithoutCancel(ctx))) }()
-	renamed, err := edit.RenameStack(st.Snapshot(), w.name(stack), w.name(to))
-	if err != nil {
-		return err
-	}
-	if err := st.Rename(ctx, w.name(to), renamed); err != nil {
-		return err
-	}
-	if err := errors.Join(w.moveHistory(ctx, stack, to), w.moveStores(stack, to)); err != nil {
-		return err
-	}
-	if err := os.Rename(from.Path, config.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the stack is %s now, but its configuration could not be renamed: %w", to, err)
-	}
-	if selected == stack {
-		return w.remember(to)
-	}
-	return nil
+	return errors.Join(w.record(ctx, w.name(stack), update, nil), w.record(ctx, to, update, nil))
 }
 
 // Break takes the lock of a stack away from whoever holds it. What that run writes
 // from then on is refused.
 func (w *Workspace) Break(ctx context.Context, stack string) error {
-	stacks, err := w.Stacks(ctx)
-	if err != nil {
+	if err := w.mustExist(ctx, stack); err != nil {
 		return err
-	}
-	if !slices.Contains(stacks, stack) {
-		return &NoStackError{Stack: stack, Place: w.Place, Err: state.ErrStackNotFound}
 	}
 	return w.store.Break(ctx, w.name(stack))
 }

@@ -45,6 +45,10 @@ func Begun(kind string) Update {
 // Record adds an update, which has just ended with the error or none, to the stack's
 // history. The caller has leased the stack.
 func (w *Workspace) Record(ctx context.Context, stack string, u Update, failed error) error {
+	return w.record(ctx, w.name(stack), u, failed)
+}
+
+func (w *Workspace) record(ctx context.Context, stack state.StackName, u Update, failed error) error {
 	u.Result, u.End = "succeeded", time.Now().UTC()
 	if failed != nil {
 		u.Result = "failed"
@@ -57,10 +61,10 @@ func (w *Workspace) Record(ctx context.Context, stack string, u Update, failed e
 	if err != nil {
 		return err
 	}
-	records, err := a.History(ctx, w.name(stack))
+	records, err := a.History(ctx, stack)
 	if err == nil {
 		records = append(records, record)
-		err = a.SetHistory(ctx, w.name(stack), records[max(0, len(records)-keptUpdates):])
+		err = a.SetHistory(ctx, stack, records[max(0, len(records)-keptUpdates):])
 	}
 	if err != nil {
 		return fmt.Errorf("recording the update in the stack's history: %w", err)
@@ -89,22 +93,6 @@ func (w *Workspace) History(ctx context.Context, stack string) ([]Update, error)
 	}
 	slices.Reverse(updates)
 	return updates, nil
-}
-
-// moveHistory gives a stack that was renamed its history back.
-func (w *Workspace) moveHistory(ctx context.Context, from, to string) error {
-	a := w.archive()
-	if a == nil {
-		return nil
-	}
-	records, err := a.History(ctx, w.name(from))
-	if err == nil {
-		err = a.SetHistory(ctx, w.name(to), records)
-	}
-	if err == nil {
-		err = a.SetHistory(ctx, w.name(from), nil)
-	}
-	return err
 }
 
 // Backup is an earlier state of a stack.

@@ -2,15 +2,14 @@ package workspace
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/checkedjson"
+	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // selection is the file that remembers the selected stack.
@@ -31,14 +30,10 @@ func (w *Workspace) Stack(given string) (string, error) {
 		}
 		return stack, program.CheckStackName(stack)
 	}
-	path := w.dataPath(selectionFile)
-	data, err := os.ReadFile(path)
+	var s selection
+	_, err := w.readData(selectionFile, &s)
 	if errors.Is(err, fs.ErrNotExist) {
 		return DefaultStack, nil
-	}
-	var s selection
-	if err == nil {
-		err = json.Unmarshal(data, &s)
 	}
 	if err == nil {
 		err = program.CheckStackName(s.Stack)
@@ -54,28 +49,46 @@ func (w *Workspace) Select(ctx context.Context, stack string) error {
 	if err := program.CheckStackName(stack); err != nil {
 		return err
 	}
-	stacks, err := w.Stacks(ctx)
-	if err != nil {
+	if err := w.mustExist(ctx, stack); err != nil {
 		return err
-	}
-	if !slices.Contains(stacks, stack) {
-		return &NoStackError{Stack: stack, Place: w.Place, Err: state.ErrStackNotFound}
 	}
 	return w.remember(stack)
 }
 
 func (w *Workspace) remember(stack string) error {
-	data, err := json.Marshal(selection{Stack: stack})
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(w.dataPath(""), 0o755); err != nil {
-		return fmt.Errorf("remembering the selected stack: %w", err)
-	}
-	if err := os.WriteFile(w.dataPath(selectionFile), append(data, '\n'), 0o644); err != nil {
+	if err := w.writeData(selectionFile, selection{Stack: stack}); err != nil {
 		return fmt.Errorf("remembering the selected stack: %w", err)
 	}
 	return nil
+}
+
+// readData reads a file in the project's own directory for data. checked is false if the file has
+// no checksum.
+func (w *Workspace) readData(name string, v any) (checked bool, err error) {
+	data, err := os.ReadFile(w.dataPath(name))
+	if err != nil {
+		return false, err
+	}
+	if checked, err = checkedjson.Unmarshal(data, v); err != nil {
+		return false, fmt.Errorf("%s is damaged: %w", w.dataPath(name), err)
+	}
+	return checked, nil
+}
+
+// writeData writes a file in the project's own directory for data.
+func (w *Workspace) writeData(name string, v any) error {
+	data, err := checkedjson.Marshal(v)
+	if err != nil {
+		return err
+	}
+	dir := w.dataPath("")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := wholefile.Write(w.dataPath(name), data, 0o644); err != nil {
+		return err
+	}
+	return wholefile.SyncDir(dir)
 }
 
 // Forget makes the default stack the selected one again, if the given one is.

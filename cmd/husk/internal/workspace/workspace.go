@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,8 @@ func Open(ctx context.Context, dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWorkspace(project, place, o), nil
+	w := newWorkspace(project, place, o)
+	return w, w.finishRenaming(ctx)
 }
 
 func newWorkspace(project *program.Project, place string, o Options) *Workspace {
@@ -121,6 +123,15 @@ func (w *Workspace) Stacks(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// mustExist returns an error if there is no such stack.
+func (w *Workspace) mustExist(ctx context.Context, stack string) error {
+	stacks, err := w.Stacks(ctx)
+	if err == nil && !slices.Contains(stacks, stack) {
+		err = &NoStackError{Stack: stack, Place: w.Place, Err: state.ErrStackNotFound}
+	}
+	return err
 }
 
 // NoStackError says that a stack does not exist.
@@ -234,9 +245,6 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 		return w.explain(stack, err)
 	}
 	err = func() error {
-		if _, err := lease.Load(ctx); err != nil { // which leases want before anything else
-			return err
-		}
 		if !force {
 			snapshot, _, err := w.Read(ctx, stack, true)
 			if err != nil {
@@ -246,15 +254,7 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 				return &NotEmptyError{Stack: stack, Resources: n}
 			}
 		}
-		if err := lease.Remove(ctx); err != nil {
-			return err
-		}
-		if a := w.archive(); a != nil {
-			if err := a.SetHistory(ctx, w.name(stack), nil); err != nil {
-				return err
-			}
-		}
-		return w.removeStores(stack)
+		return lease.Remove(ctx)
 	}()
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }

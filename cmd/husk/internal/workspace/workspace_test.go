@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -109,9 +110,18 @@ func TestSelection(t *testing.T) {
 	require.NoError(t, w.Forget("prod"))
 	require.Equal(t, DefaultStack, stack())
 
-	require.NoError(t, os.WriteFile(w.dataPath(selectionFile), []byte(`{"stack": "../x"}`), 0o644))
-	_, err := w.Stack("")
-	require.ErrorContains(t, err, "select one with husk stack select")
+	// A selection that was altered is not that of another stack. One without a checksum is of an
+	// older husk.
+	require.NoError(t, w.Select(t.Context(), "prod"))
+	text, err := os.ReadFile(w.dataPath(selectionFile))
+	require.NoError(t, err)
+	for _, damaged := range []string{`{"stack": "../x"}`, "", strings.Replace(string(text), "prod", "prof", 1), strings.Replace(string(text), "crc32c", "crc32b", 1)} {
+		require.NoError(t, os.WriteFile(w.dataPath(selectionFile), []byte(damaged), 0o644))
+		_, err := w.Stack("")
+		require.ErrorContains(t, err, "select one with husk stack select", damaged)
+	}
+	require.NoError(t, os.WriteFile(w.dataPath(selectionFile), []byte(`{"stack":"prod"}`), 0o644))
+	require.Equal(t, "prod", stack())
 	_, err = w.Stack("a/b")
 	require.Error(t, err)
 }

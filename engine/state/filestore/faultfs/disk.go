@@ -2,6 +2,7 @@ package faultfs
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -101,11 +102,68 @@ func (f *FS) Rename(from, to string) error {
 		return pathError("rename", to, fault.Err)
 	}
 	i := f.names[from]
-	if i == nil || !f.dirs[path.Dir(to)] {
+	switch {
+	case f.dirs[from]:
+		return f.renameDir(from, to)
+	case i == nil || !f.dirs[path.Dir(to)]:
 		return pathError("rename", from, fs.ErrNotExist)
+	case i == f.names[to]:
+		return nil // they are names of one file, and stay so
 	}
 	delete(f.names, from)
 	f.names[to] = i
+	return nil
+}
+
+// renameDir gives a directory another name, with all that is in it. It is durable at once.
+func (f *FS) renameDir(from, to string) error {
+	switch {
+	case !f.dirs[path.Dir(to)]:
+		return pathError("rename", from, fs.ErrNotExist)
+	case f.dirs[to]:
+		return pathError("rename", to, fs.ErrExist)
+	}
+	for _, names := range []map[string]*inode{f.names, f.durable} {
+		for name, i := range maps.Clone(names) {
+			if rest, ok := strings.CutPrefix(name, from+"/"); ok {
+				delete(names, name)
+				names[to+"/"+rest] = i
+			}
+		}
+	}
+	for _, dirs := range []map[string]bool{f.dirs, f.kept} {
+		for d := range maps.Clone(dirs) {
+			if rest, ok := strings.CutPrefix(d+"/", from+"/"); ok {
+				delete(dirs, d)
+				dirs[strings.TrimSuffix(to+"/"+rest, "/")] = true
+			}
+		}
+	}
+	return nil
+}
+
+// RemoveAll implements filestore.FS.
+func (f *FS) RemoveAll(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.alive(); err != nil {
+		return err
+	}
+	within := func(other string) bool { return strings.HasPrefix(other+"/", name+"/") }
+	var found []string
+	for file := range f.names {
+		if within(file) {
+			found = append(found, file)
+		}
+	}
+	slices.Sort(found)
+	for _, file := range found {
+		if fault := f.begin("remove", file); fault.Err != nil {
+			return pathError("remove", file, fault.Err)
+		}
+		delete(f.names, file)
+	}
+	maps.DeleteFunc(f.dirs, func(d string, _ bool) bool { return within(d) })
 	return nil
 }
 

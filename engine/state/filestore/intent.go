@@ -1,0 +1,374 @@
+package filestore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/checkedjson"
+)
+
+// An intent is a step that changes more than one file: two checkpoints, or a checkpoint and what
+// belongs to the stack beside it. It is written to a file of its own before any of that changes.
+// The step is taken as soon as this file has its name: whoever finds the file later finishes the
+// step. Before that, nothing has changed. The file is removed when all of the step is done.
+//
+// Each part of an intent belongs to one stack, and needs the lock of that stack alone. A part that
+// is done already does nothing, so an intent that a loss of power brings back does no harm.
+type intent struct {
+	// Publish is done before Remove, because a renamed stack takes over what belongs to the old one.
+	Publish []publication `json:"publish,omitempty"`
+	Remove  []removal     `json:"remove,omitempty"`
+}
+
+// publication makes a temporary file the checkpoint of its stack.
+type publication struct {
+	Stack state.StackName
+	// Stamp is that of the checkpoint. Its token names the temporary file.
+	Stamp stampValue
+	// From is the stack that is renamed to this one, nil if none is.
+	From *state.StackName `json:",omitempty"`
+}
+
+// removal removes a stack.
+type removal struct {
+	Stack state.StackName
+	// Token is that of the lease. A stack of the same name that was made later stays.
+	Token uint64
+	// Renamed says that the history and the kept values belong to another stack now.
+	Renamed bool `json:",omitempty"`
+}
+
+const intentSuffix = ".json"
+
+// stackKey stands for a stack in the names of intents. The name itself would be too long.
+func stackKey(name state.StackName) string {
+	const size = 8 // bytes, enough for all stacks of a store to differ
+	sum := sha256.Sum256([]byte(name.String()))
+	return hex.EncodeToString(sum[:size])
+}
+
+// stacks returns the stacks of the intent, those that are published first.
+func (in intent) stacks() (out []state.StackName) {
+	for _, p := range in.Publish {
+		out = append(out, p.Stack)
+	}
+	for _, r := range in.Remove {
+		out = append(out, r.Stack)
+	}
+	return out
+}
+
+// file returns the name of the intent's file without its ending. The name says which stacks the
+// intent is about even if the contents are damaged.
+func (in intent) file(token uint64) string {
+	var keys []string
+	for _, name := range in.stacks() {
+		keys = append(keys, stackKey(name))
+	}
+	return path.Join(intentsDir, fmt.Sprintf("%s.%d", strings.Join(keys, "-"), token))
+}
+
+// concerns reports whether the name is that of an intent about the stack.
+func concerns(base string, name state.StackName) bool {
+	keys, _, _ := strings.Cut(base, ".")
+	return slices.Contains(strings.Split(keys, "-"), stackKey(name))
+}
+
+// commit takes the step of an intent about the stacks of these leases.
+func (s *Store) commit(in intent, leases ...*lease) error {
+	file := in.file(leases[0].token)
+	if err := s.draft(in, file+temporaryInfix); err != nil {
+		return err
+	}
+	// Whoever takes one of the leases away from here on removes the draft. It cannot become an intent
+	// then.
+	if err := checkAll(leases); err != nil {
+		return errors.Join(err, s.remove(file+temporaryInfix))
+	}
+	if err := s.fs.Rename(file+temporaryInfix, file+intentSuffix); err != nil {
+		if fenced := checkAll(leases); fenced != nil {
+			return fenced
+		}
+		return errors.Join(s.writeError(file, err), s.remove(file+temporaryInfix))
+	}
+	err := s.fs.SyncDir(intentsDir)
+	if err != nil {
+		err = s.writeError(file, err)
+	}
+	for _, name := range in.stacks() {
+		if err == nil {
+			err = s.carryOut(in, name)
+		}
+	}
+	if err != nil {
+		for _, l := range leases {
+			l.ended = err // the next holder finishes the step, or finds that it was not taken
+		}
+		return fmt.Errorf("%w (the next command that uses the stack finishes this)", err)
+	}
+	_ = s.remove(file + intentSuffix) // if it stays, the next holder finds all of it done
+	return nil
+}
+
+// draft writes an intent to a file.
+func (s *Store) draft(in intent, file string) error {
+	if err := s.makeDir(intentsDir); err != nil {
+		return err
+	}
+	for _, p := range in.Publish {
+		// A loss of power must not leave the intent without the files that it is about.
+		if err := s.fs.SyncDir(filesOf(p.Stack).stacks); err != nil {
+			return s.writeError(filesOf(p.Stack).checkpoint, err)
+		}
+	}
+	data, err := checkedjson.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return s.writeFile(file, data)
+}
+
+func checkAll(leases []*lease) error {
+	var errs []error
+	for _, l := range leases {
+		errs = append(errs, l.check())
+	}
+	return errors.Join(errs...)
+}
+
+// carryOut does the parts of an intent that belong to the stack. The caller holds its lock.
+func (s *Store) carryOut(in intent, name state.StackName) error {
+	f := filesOf(name)
+	for _, p := range in.Publish {
+		if p.Stack == name {
+			if err := s.carryPublication(f, p); err != nil {
+				return fmt.Errorf("changing the stack %s: %w", name, err)
+			}
+		}
+	}
+	for _, r := range in.Remove {
+		if r.Stack == name {
+			if err := s.carryRemoval(f, r); err != nil {
+				return fmt.Errorf("removing the stack %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) carryPublication(f files, p publication) error {
+	done, err := s.published(p)
+	if done || err != nil {
+		return err
+	}
+	if p.From != nil {
+		err = s.takeOver(filesOf(*p.From), f)
+	} else if was, stampErr := s.stampOf(f); stampErr == nil {
+		err = s.keepBackup(f, was, func() error { return nil })
+	}
+	if err != nil {
+		return err
+	}
+	return s.publishCheckpoint(f, p.Stamp)
+}
+
+// published reports whether a publication is done. Its temporary file is gone then.
+func (s *Store) published(p publication) (bool, error) {
+	there, err := s.exists(filesOf(p.Stack).temporary(p.Stamp.Token))
+	return !there, err
+}
+
+// takeOver gives a renamed stack the history and the kept values that it had under its old name.
+func (s *Store) takeOver(from, to files) error {
+	if there, err := s.exists(from.history); err != nil {
+		return err
+	} else if there {
+		if err := s.move(from.history, to.history); err != nil {
+			return err
+		}
+	}
+	values, err := s.readDir(from.kv)
+	if err == nil && values != nil {
+		err = s.move(from.kv, to.kv)
+	}
+	return err
+}
+
+// move gives a file or a directory another name. Whatever had that name is of a stack that is gone.
+func (s *Store) move(from, to string) error {
+	if err := s.makeDir(path.Dir(to)); err != nil {
+		return err
+	}
+	err := errors.Join(s.fs.RemoveAll(to), s.fs.Rename(from, to))
+	if err == nil {
+		err = errors.Join(s.fs.SyncDir(path.Dir(to)), s.fs.SyncDir(path.Dir(from)))
+	}
+	if err != nil {
+		return s.writeError(to, err)
+	}
+	return nil
+}
+
+// carryRemoval removes the checkpoint last: when it is gone, so is everything else.
+func (s *Store) carryRemoval(f files, r removal) error {
+	there, err := s.exists(f.checkpoint)
+	if err != nil {
+		return err
+	}
+	if done, err := s.removed(r); there && done || err != nil {
+		return err // the stack was made anew
+	}
+	if !r.Renamed {
+		if err := errors.Join(s.remove(f.history), s.fs.RemoveAll(f.kv)); err != nil {
+			return err
+		}
+	}
+	err = s.journals(f, func(v stampValue) error { return s.fs.Rename(f.journal(v), f.removedJournal(v)) })
+	if err == nil && there {
+		err = s.retire(f)
+	}
+	if err == nil {
+		err = errors.Join(s.fs.SyncDir(f.backups), s.fs.SyncDir(f.stacks))
+	}
+	if err != nil {
+		return s.writeError(f.checkpoint, err)
+	}
+	return nil
+}
+
+// removed reports whether a removal is done: no checkpoint is there, or one that was made later.
+func (s *Store) removed(r removal) (bool, error) {
+	f := filesOf(r.Stack)
+	if there, err := s.exists(f.checkpoint); !there || err != nil {
+		return !there, err
+	}
+	v, err := s.stampOf(f)
+	return v.Token > r.Token, err
+}
+
+// retire turns the checkpoint into a backup.
+func (s *Store) retire(f files) error {
+	v, err := s.stampOf(f)
+	if err != nil {
+		return err
+	}
+	// The backup may be the same file under its second name, and rename would leave both names.
+	if there, err := s.exists(f.backup(v)); there || err != nil {
+		return errors.Join(err, s.remove(f.checkpoint))
+	}
+	return s.fs.Rename(f.checkpoint, f.backup(v))
+}
+
+// intended reports whether there is an intent about the stack.
+func (s *Store) intended(f files) bool {
+	entries, err := s.readDir(intentsDir)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return concerns(e.Name(), f.name) })
+}
+
+// settle finishes the intents that an earlier holder of the lock has left, and removes the drafts
+// of others. The caller holds the lock of the stack.
+func (s *Store) settle(f files) error {
+	for {
+		entries, err := s.readDir(intentsDir)
+		if err != nil {
+			return err
+		}
+		changed := false
+		for _, e := range entries {
+			name := path.Join(intentsDir, e.Name())
+			if !concerns(e.Name(), f.name) {
+				continue
+			}
+			if strings.HasSuffix(name, intentSuffix) {
+				err = s.finish(name, f.name)
+			} else if err = s.fs.Remove(name); errors.Is(err, fs.ErrNotExist) {
+				// A holder that was paused has committed it meanwhile.
+				changed, err = true, nil
+			} else if err != nil {
+				err = s.writeError(name, err)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if !changed {
+			return nil
+		}
+	}
+}
+
+// finish does the parts of an intent that belong to the stack, and removes the intent if all parts
+// are done. The caller holds the lock of the stack.
+func (s *Store) finish(file string, name state.StackName) error {
+	in, err := s.readIntent(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = s.carryOut(in, name)
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range in.Publish {
+		if done, err := s.published(p); !done || err != nil {
+			return err
+		}
+	}
+	for _, r := range in.Remove {
+		if done, err := s.removed(r); !done || err != nil {
+			return err
+		}
+	}
+	return s.remove(file)
+}
+
+func (s *Store) readIntent(file string) (in intent, err error) {
+	data, err := s.readFile(file)
+	if err != nil {
+		return in, err
+	}
+	checked, err := checkedjson.Unmarshal(data, &in)
+	if err == nil && !checked {
+		err = errors.New("it has no checksum")
+	}
+	if err != nil {
+		return in, &state.CorruptError{File: s.fs.Path(file), Offset: -1, Reason: "a renaming or move of stacks that was cut off cannot be finished", Cause: err,
+			Remedy: "move the file away to leave the stacks as they are, and compare them with husk state ls before the next update"}
+	}
+	return in, nil
+}
+
+// settleAll finishes the intents about stacks that nobody has leased. An error is not reported
+// here: whoever leases the stack gets it.
+func (s *Store) settleAll() {
+	entries, err := s.readDir(intentsDir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		file := path.Join(intentsDir, e.Name())
+		if !strings.HasSuffix(file, intentSuffix) {
+			continue
+		}
+		in, err := s.readIntent(file)
+		if err != nil {
+			continue
+		}
+		for _, name := range in.stacks() {
+			lock, err := s.fs.Lock(filesOf(name).lock)
+			if err != nil {
+				continue
+			}
+			_ = s.finish(file, name)
+			_ = lock.Close()
+		}
+	}
+}

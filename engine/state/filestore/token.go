@@ -1,0 +1,149 @@
+package filestore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/filelock"
+)
+
+// lockContents is what a lock file holds.
+type lockContents struct {
+	Token uint64 `json:"token"`
+	// ID tells leases apart even if the token was lost.
+	ID     string       `json:"id"`
+	Holder state.Holder `json:"holder"`
+}
+
+// lockOf takes the lock of a stack, or says who has it.
+func (s *Store) lockOf(f files) (Lock, error) {
+	lock, err := s.fs.Lock(f.lock)
+	if errors.Is(err, ErrHeld) {
+		held, _ := s.readLock(f) // who holds it is good to know, not needed
+		return nil, &state.LockedError{Stack: f.name, Holder: held.Holder}
+	}
+	if err != nil {
+		return nil, s.writeError(f.lock, err)
+	}
+	return lock, nil
+}
+
+// readLock returns the contents of a lock file, zero if it has none or if a crash
+// left only part of them.
+func (s *Store) readLock(f files) (c lockContents, err error) {
+	data, err := s.readFile(f.lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err == nil && json.Unmarshal(data, &c) != nil {
+		c = lockContents{}
+	}
+	return c, err
+}
+
+// takeToken writes a new token and its holder to the lock file of a stack, whose lock is held,
+// and returns the token and what the file contains.
+func (s *Store) takeToken(f files, holder state.Holder) (token uint64, contents []byte, err error) {
+	if token, err = s.nextToken(f); err != nil {
+		return 0, nil, err
+	}
+	if contents, err = newLockContents(token, holder); err != nil {
+		return 0, nil, err
+	}
+	return token, contents, s.overwrite(f.lock, contents)
+}
+
+func newLockContents(token uint64, holder state.Holder) ([]byte, error) {
+	return json.Marshal(lockContents{Token: token, ID: rand.Text(), Holder: holder})
+}
+
+// nextToken returns a token larger than those of all leases so far. If the lock file was
+// lost, the other files of the stack still have their tokens.
+func (s *Store) nextToken(f files) (uint64, error) {
+	c, err := s.readLock(f)
+	if err != nil {
+		return 0, err
+	}
+	last, err := s.lastToken(f)
+	return max(c.Token, last) + 1, err
+}
+
+// lastToken returns the largest token in the stack's files. If the last lease ended as it
+// should, and left no journal, it reads no more than the checkpoint's stamp.
+func (s *Store) lastToken(f files) (uint64, error) {
+	was, err := s.stampOf(f)
+	if err == nil && was.Token > 0 {
+		there, err := s.exists(f.journal(was))
+		if is, again := s.stampOf(f); err == nil && !there && again == nil && is == was {
+			return was.Token, nil
+		}
+	}
+	// The files may be damaged. Their names have tokens, too.
+	last := was.Token
+	kept, err := s.readDir(f.backups)
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range kept {
+		if v, ok := f.parse(entry.Name(), checkpointSuffix); ok {
+			last = max(last, v.Token)
+		}
+	}
+	err = s.journals(f, func(v stampValue) error {
+		data, err := s.readFile(f.journal(v))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		last = max(last, v.Token, parseJournal(data, v.Sequence).token)
+		return err
+	})
+	return last, err
+}
+
+// overwrite replaces the contents of a file and leaves it the same file, whose
+// lock is held.
+func (s *Store) overwrite(name string, data []byte) error {
+	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return s.writeError(name, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return s.writeError(name, err)
+	}
+	return nil
+}
+
+// Break implements [state.Store]. It puts another file in the lock file's place:
+// the holder finds that its contents are gone, and the lock it has is of a file
+// without a name.
+func (s *Store) Break(ctx context.Context, name state.StackName) error {
+	if err := s.prepare(ctx, name); err != nil {
+		return err
+	}
+	f := filesOf(name)
+	token, err := s.nextToken(f)
+	if err != nil {
+		return err
+	}
+	contents, err := newLockContents(token, state.Holder{})
+	if err != nil {
+		return err
+	}
+	temporary := f.lock + temporaryInfix + rand.Text() // several may break the lease at once
+	if err := s.writeFile(temporary, contents); err != nil {
+		return err
+	}
+	if err := s.publish(temporary, f.lock, f.locks); err != nil {
+		return err
+	}
+	return s.remove(f.lock + filelock.HeldSuffix)
+}
