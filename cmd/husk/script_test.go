@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,8 +27,22 @@ import (
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"husk": main, "killafter": killAfter})
+	testscript.Main(cleaning{m}, map[string]func(){"husk": main, "killafter": killAfter})
 }
+
+// cleaning runs the tests, and removes what they share.
+type cleaning struct{ *testing.M }
+
+func (c cleaning) Run() int {
+	code := c.M.Run()
+	if sharedDir != "" && os.RemoveAll(sharedDir) != nil && code == 0 {
+		code = 1
+	}
+	return code
+}
+
+// sharedDir is the directory of what tests share, empty as long as nobody needs it.
+var sharedDir string
 
 // TestScripts runs testdata/script: each is a session of a user with the real
 // command, real modules, and a directory of its own. Beside the files that it
@@ -42,7 +57,7 @@ func TestMain(m *testing.M) {
 //
 // and may use the commands of [commands] beside testscript's own.
 func TestScripts(t *testing.T) {
-	shared := newSharedParts(t)
+	shared := sharedByTests(t)
 	params := testscript.Params{
 		Setup:               shared.setup,
 		Cmds:                commands,
@@ -69,23 +84,40 @@ type sharedParts struct {
 	build func() ([]byte, error)
 }
 
-func newSharedParts(t *testing.T) *sharedParts {
-	lab, err := filepath.Abs("testdata/lab")
+func sharedByTests(t *testing.T) *sharedParts {
+	t.Helper()
+	s, err := shared()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sharedParts{cache: t.TempDir(), home: t.TempDir(), lab: lab}
+	return s
+}
+
+var shared = sync.OnceValues(newSharedParts)
+
+func newSharedParts() (*sharedParts, error) {
+	lab, err := filepath.Abs("testdata/lab")
+	if err != nil {
+		return nil, err
+	}
+	if sharedDir, err = os.MkdirTemp("", "husk-test-"); err != nil {
+		return nil, err
+	}
+	s := &sharedParts{cache: filepath.Join(sharedDir, "cache"), home: filepath.Join(sharedDir, "home"), lab: lab}
+	if err := errors.Join(os.Mkdir(s.cache, 0o700), os.Mkdir(s.home, 0o700)); err != nil {
+		return nil, err
+	}
 	keys := secrets.SystemKeys(func(string) {})
 	keys.LookupEnv = func(string) (string, bool) { return "", false }
 	keys.ConfigDir = func() (string, error) { return configDir(s.home), nil }
-	if _, err := keys.New(t.Context()); err != nil {
-		t.Fatal(err)
+	if _, err := keys.New(context.Background()); err != nil {
+		return nil, err
 	}
 	// Scripts have no home directory, which is where the go command keeps its caches.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
 		value, err := exec.Command("go", "env", name).Output()
 		if err != nil {
-			t.Fatalf("go env %s: %v", name, err)
+			return nil, fmt.Errorf("go env %s: %w", name, err)
 		}
 		s.goEnv = append(s.goEnv, name+"="+strings.TrimSpace(string(value)))
 	}
@@ -93,7 +125,7 @@ func newSharedParts(t *testing.T) *sharedParts {
 		builder := &gobuild.Builder{Dir: filepath.Join(s.cache, "built")}
 		return builder.Build(context.Background(), lab)
 	})
-	return s
+	return s, nil
 }
 
 // configDir is the user's directory for configuration (see os.UserConfigDir), in the

@@ -436,6 +436,7 @@ func main() {
 			guest.ResourceOf("lab:index:Hostile", Hostile{}, guest.Doc("Says "+hostile)),
 			guest.ResourceOf("lab:index:Leak", Leak{}),
 			guest.ResourceOf("lab:index:Forger", Forger{}, guest.Doc("Says "+forged)),
+			guest.ResourceOf("lab:index:Object", Object{}),
 		},
 		Functions: []guest.Function{config.labelFunction("lab")},
 	})
