@@ -87,6 +87,9 @@ func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
 	return nil, &LoadError{Path: path, Err: err}
 }
 
+// Digest returns the digest of the module that Load would load from the file.
+func (h *Host) Digest(path string) (string, error) { return h.digestOfFile(path) }
+
 // LoadBytes loads a module from memory, as Load does.
 func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
 	err := checkSize(int64(len(wasm)), h.config.moduleSize)

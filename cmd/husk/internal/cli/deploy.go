@@ -200,7 +200,9 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	recorded := o.workspace.Record(context.WithoutCancel(ctx), o.deployment.Stack, update, err)
 	if err == nil {
 		inUse := func() (map[string]bool, error) { return o.workspace.ModulesInUse(ctx, o.deployment.State) }
-		err = o.plugins.CollectModules(c.name == "destroy", inUse)
+		if err := o.plugins.CollectModules(c.name == "destroy", inUse); err != nil {
+			s.diagnostic(engine.Diagnostic{Severity: "warning", Message: notCollected(err)})
+		}
 	}
 	return s.end(errors.Join(err, recorded, o.close(ctx)))
 }
@@ -244,6 +246,12 @@ func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop
 		}
 	}
 	return nil
+}
+
+// notCollected is the message for modules that could not be collected. That is no failure of the
+// command: another stack may be damaged, or belong to another user.
+func notCollected(err error) string {
+	return "modules that no stack needs any more are still kept: " + err.Error()
 }
 
 func (a *app) checkDeploy(c command, f *deployFlags) error {

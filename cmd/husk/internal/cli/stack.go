@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -185,12 +184,20 @@ func (a *app) stackRemove() *cobra.Command {
 				return err
 			}
 			a.say("Removed the stack %s.", stack)
-			inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context(), nil) }
-			return errors.Join(w.Forget(stack), plugins.CollectModules(w.ModulesDir(), inUse))
+			a.collectModules(cmd.Context(), w)
+			return w.Forget(stack)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "forget resources that the stack still has; they are not deleted")
 	return cmd
+}
+
+// collectModules removes the modules that no stack needs any more.
+func (a *app) collectModules(ctx context.Context, w *workspace.Workspace) {
+	inUse := func() (map[string]bool, error) { return w.ModulesInUse(ctx, nil) }
+	if err := plugins.CollectModules(w.ModulesDir(), inUse); err != nil {
+		a.say("%s", notCollected(err))
+	}
 }
 
 // writeJSON writes a result as JSON for programs, readable for people.

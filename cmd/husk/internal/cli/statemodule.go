@@ -13,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
@@ -74,8 +73,9 @@ func (a *app) stateModule() *cobra.Command {
 	}
 }
 
-func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
-	w, stack, err := a.currentStack(cmd.Context())
+func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error) {
+	ctx := cmd.Context()
+	w, stack, err := a.currentStack(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,17 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
 	if err != nil {
 		return err
 	}
-	err = w.Edit(cmd.Context(), stack, "state module", func(st *state.Stack) (*state.Snapshot, error) {
-		digest, name, err := a.keptModule(cmd.Context(), w, module)
+	places, err := plugins.FindPlaces()
+	if err != nil {
+		return err
+	}
+	// It stays open until the state names the module. Otherwise another run could collect it before.
+	p, err := plugins.Open(ctx, w.Project, plugins.Options{Places: places, Modules: w.ModulesDir()})
+	if err != nil {
+		return err
+	}
+	err = w.Edit(ctx, stack, "state module", func(st *state.Stack) (*state.Snapshot, error) {
+		digest, name, err := keptModule(ctx, p, module)
 		if err != nil {
 			return nil, err
 		}
@@ -103,37 +112,30 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) error {
 			return engine.WithModule(r, digest), trust.Add(digest, spec.Name)
 		})
 	})
-	if err != nil {
+	if err = errors.Join(err, p.Close(ctx)); err != nil {
 		return err
 	}
 	a.say("%s is served by another module now.", u)
-	inUse := func() (map[string]bool, error) { return w.ModulesInUse(cmd.Context(), nil) }
-	return plugins.CollectModules(w.ModulesDir(), inUse)
+	a.collectModules(ctx, w)
+	return nil
 }
 
 // keptModule returns the digest of a module, which it keeps beside the state, and the name of its
-// provider, empty where it is kept already.
-func (a *app) keptModule(ctx context.Context, w *workspace.Workspace, module string) (digest, name string, err error) {
+// provider, empty if the module is kept already.
+func keptModule(ctx context.Context, p *plugins.Plugins, module string) (digest, name string, err error) {
 	if strings.HasPrefix(module, plugins.DigestPrefix) {
-		if !plugins.HasModule(w.ModulesDir(), module) {
-			return "", "", fmt.Errorf("the module %s is not kept beside the state: name the file that it is in", module)
+		there, err := p.KeepOn(module)
+		if err == nil && !there {
+			err = fmt.Errorf("the module %s is not kept beside the state: name the file that it is in", module)
 		}
-		return module, "", nil
+		return module, "", err
 	}
 	if _, err := os.Stat(module); errors.Is(err, fs.ErrNotExist) {
 		return "", "", fmt.Errorf("there is no module %s: it is to be a .wasm file, a directory of Go source, or sha256: and a digest", module)
 	}
-	places, err := plugins.FindPlaces()
-	if err != nil {
-		return "", "", err
-	}
-	p, err := plugins.Open(ctx, w.Project, plugins.Options{Places: places, Modules: w.ModulesDir()})
-	if err != nil {
-		return "", "", err
-	}
 	m, err := p.Module(ctx, "", module)
-	if err == nil {
-		digest, name, err = m.Info().Digest, m.Name, p.Keep(m)
+	if err != nil {
+		return "", "", err
 	}
-	return digest, name, errors.Join(err, p.Close(ctx))
+	return m.Info().Digest, m.Name, p.Keep(m)
 }

@@ -106,7 +106,7 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 		return nil, err
 	}
 	if got := module.Info.Digest; digest != "" && got != digest {
-		return nil, fmt.Errorf("the kept module %s has changed (its digest is %s): restore it, or run again with --installed", path, got)
+		return nil, changed(path, got)
 	}
 	if p.options.Effects {
 		module.Preload()

@@ -82,6 +82,8 @@ type Plugins struct {
 	mu      sync.Mutex
 	modules map[string]*loading    // by path
 	stores  map[string]*host.Store // by provider
+	// claims are the modules that this run has kept, nil for none.
+	claims *claims
 	// policies are those that were made.
 	policies []*host.Policy
 }
@@ -128,11 +130,12 @@ func (p *Plugins) Perform() {
 	clear(p.stores)
 }
 
-// Close ends the policies and the host.
+// Close ends the policies, the host, and the claims to modules. What the run has changed must be
+// saved by then.
 func (p *Plugins) Close(ctx context.Context) error {
+	errs := []error{p.endClaims()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var errs []error
 	for _, policy := range p.policies {
 		errs = append(errs, policy.Close())
 	}

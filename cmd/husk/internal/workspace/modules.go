@@ -14,7 +14,8 @@ func (w *Workspace) ModulesDir() string { return filepath.Join(w.Place, "modules
 
 // ModulesInUse returns the digests of the modules that any stack of the backend
 // names. Stacks of other projects may share it. What the caller has leased, if anything,
-// need not be read again.
+// need not be read again. It returns an error if any stack cannot be read, because that one may
+// need any module.
 func (w *Workspace) ModulesInUse(ctx context.Context, leased *state.Stack) (map[string]bool, error) {
 	stacks, err := w.store.List(ctx)
 	if err != nil {
