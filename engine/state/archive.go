@@ -25,11 +25,13 @@ var ErrNoBackup = errors.New("there is no backup")
 // was before the last change, and the history of its updates. Whoever calls SetHistory
 // holds the stack's lease.
 type Archive interface {
-	// Backups lists the earlier checkpoints, the newest first: the last [KeptBackups].
+	// Backups lists the earlier checkpoints, the newest first: the last [KeptBackups]. If the
+	// current checkpoint is gone, a copy of it may be the first of them.
 	Backups(ctx context.Context, name StackName) ([]BackupInfo, error)
-	// Backup returns an earlier checkpoint. The error is ErrNoBackup if there is none of that ID,
-	// and ErrCorrupt if it is damaged.
-	Backup(ctx context.Context, name StackName, id string) ([]byte, error)
+	// Backup returns an earlier checkpoint, and the records that followed on it if the store
+	// still has them. The error is ErrNoBackup if there is none of that ID, and ErrCorrupt if it
+	// is damaged.
+	Backup(ctx context.Context, name StackName, id string) (*Contents, error)
 	// History returns the records of updates, the oldest first; none where there are none.
 	History(ctx context.Context, name StackName) ([][]byte, error)
 	// SetHistory replaces the records, each of which is JSON in one line; none remove them.

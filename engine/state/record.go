@@ -150,7 +150,7 @@ func (c *Codec) decodeChange(ctx context.Context, r *reader) (change Change, tex
 			v, err = r.optionalRaw()
 			change = SetExtensions{v}
 		default:
-			err = r.failf("unknown change %q: the journal may be of a newer husk", name)
+			err = r.wrap(fmt.Sprintf("unknown change %q, which a newer husk may know", name), ErrUnsupported)
 		}
 		return err
 	})

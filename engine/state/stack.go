@@ -117,7 +117,7 @@ func Load(ctx context.Context, store Store, name StackName, open OpenSecrets) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	return replay(ctx, contents, open)
+	return contents.Decode(ctx, open)
 }
 
 // Open leases a stack and reads its state. Where the state names no secrets
@@ -142,7 +142,7 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 	if err != nil {
 		return nil, err
 	}
-	snapshot, codec, err := replay(ctx, contents, keys.Open)
+	snapshot, codec, err := contents.Decode(ctx, keys.Open)
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +167,14 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 	return s, nil
 }
 
-// replay reads the checkpoint and applies the records.
-func replay(ctx context.Context, contents *Contents, open OpenSecrets) (*Snapshot, *Codec, error) {
-	snapshot, codec, err := Decode(ctx, contents.Checkpoint, open)
+// Decode reads the checkpoint and applies the records. The codec writes the snapshot again. If
+// open is nil the secrets stay sealed, see [Decode].
+func (c *Contents) Decode(ctx context.Context, open OpenSecrets) (*Snapshot, *Codec, error) {
+	snapshot, codec, err := Decode(ctx, c.Checkpoint, open)
 	if err != nil {
-		return nil, nil, damaged(contents, contents.CheckpointFile, err)
+		return nil, nil, damaged(&CorruptError{File: c.CheckpointFile, Remedy: c.CheckpointRemedy}, err)
 	}
-	for i, record := range contents.Records {
+	for i, record := range c.Records {
 		entries, err := codec.decodeRecord(ctx, record)
 		for _, entry := range entries {
 			if err == nil {
@@ -181,8 +182,8 @@ func replay(ctx context.Context, contents *Contents, open OpenSecrets) (*Snapsho
 			}
 		}
 		if err != nil {
-			err = fmt.Errorf("record %d: %w", contents.Sequence+uint64(i)+1, err)
-			return nil, nil, damaged(contents, contents.JournalFile, err)
+			err = fmt.Errorf("record %d: %w", c.Sequence+uint64(i)+1, err)
+			return nil, nil, damaged(&CorruptError{File: c.JournalFile, Journal: true, Remedy: c.JournalRemedy}, err)
 		}
 	}
 	return snapshot, codec, nil
@@ -190,16 +191,17 @@ func replay(ctx context.Context, contents *Contents, open OpenSecrets) (*Snapsho
 
 // damaged returns the error of contents that cannot be read: they are damaged,
 // unless the reason is a key, a version, or the context.
-func damaged(contents *Contents, file string, err error) error {
+func damaged(e *CorruptError, err error) error {
 	for _, other := range []error{
 		secrets.ErrWrongKey, secrets.ErrNoKey, secrets.ErrUnknownProvider,
 		ErrUnsupported, context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, other) {
-			return fmt.Errorf("reading %s: %w", file, err)
+			return fmt.Errorf("reading %s: %w", e.File, err)
 		}
 	}
-	return &CorruptError{File: file, Offset: -1, Reason: "it cannot be read", Remedy: contents.Remedy, Cause: err}
+	e.Offset, e.Reason, e.Cause = -1, "it cannot be read", err
+	return e
 }
 
 // adopt makes the snapshot the current one.

@@ -21,10 +21,11 @@ type Store interface {
 	Create(ctx context.Context, name StackName, checkpoint []byte) error
 	// Load returns what the stack's state is made of, for a reader that holds no
 	// lease: a state that was current at some moment during the call. The error
-	// is ErrStackNotFound where there is none of the name.
+	// is ErrStackNotFound if there is no such stack. It is ErrCorrupt if the state is
+	// damaged, or if it is gone although nobody removed the stack.
 	Load(ctx context.Context, name StackName) (*Contents, error)
-	// Lease takes the right to write the stack's state. The error is ErrLocked
-	// where another holds it, ErrStackNotFound where there is no such stack.
+	// Lease takes the right to write the stack's state, even if that is damaged. The error
+	// is ErrLocked if another holds it, ErrStackNotFound if there is no such stack.
 	Lease(ctx context.Context, name StackName, holder Holder) (Lease, error)
 	// Break ends the lease of a holder that cannot end it: the holder's next
 	// write is ErrFenced, and the stack can be leased again.
@@ -39,8 +40,14 @@ type Lease interface {
 	// those before it.
 	Token() uint64
 	// Load returns what the stack's state is made of, and makes the journal fit
-	// to append to.
+	// to append to. After an error, only Salvage, Reset, Remove, and Release can be used.
 	Load(ctx context.Context) (*Contents, error)
+	// Salvage returns what can be read of a stack that is damaged: the checkpoint, the records up
+	// to the damage, and those that are lost. It changes nothing.
+	Salvage(ctx context.Context) (*Contents, error)
+	// Reset makes the checkpoint the stack's state, even if the state was damaged or gone. It
+	// returns the names under which it keeps the damaged files and the journal. Load comes next.
+	Reset(ctx context.Context, checkpoint []byte) (aside []string, err error)
 	// Reserve sets space aside in which the results of operations can be saved when the disk is
 	// full. It is called each time before an operation begins. After an error, such as
 	// ErrNoSpace, the operation must not begin.
@@ -84,8 +91,8 @@ type NextCheckpoint struct {
 type Contents struct {
 	// CheckpointFile and JournalFile say where the contents are, for messages.
 	CheckpointFile, JournalFile string
-	// Remedy says what to do where they turn out to be damaged.
-	Remedy string
+	// CheckpointRemedy and JournalRemedy say what to do if they turn out to be damaged.
+	CheckpointRemedy, JournalRemedy string
 	// Checkpoint is the JSON of a snapshot.
 	Checkpoint []byte
 	// Sequence is the checkpoint's; the first record's is one more.
@@ -94,6 +101,13 @@ type Contents struct {
 	Records [][]byte
 	// Dropped tells of a last record that a crash cut short; nil where there is none.
 	Dropped *DroppedRecord
+	// CheckpointDamage is what is wrong with the checkpoint. Only Salvage sets it. Checkpoint has
+	// the damaged bytes then, or none, and all records are in Lost.
+	CheckpointDamage *CorruptError
+	// Damage is what is wrong with the journal, and Lost are the records from the damage on. Only
+	// Salvage and Backup set them.
+	Damage *CorruptError
+	Lost   []LostRecord
 }
 
 // LostRecord is a record at or behind the damage of a journal. It cannot be applied, because

@@ -17,7 +17,7 @@ type backup struct {
 	entry fs.DirEntry
 }
 
-// backupsOf returns the backups of a stack, the newest first.
+// backupsOf returns the backups of a stack, the newest first, with that of the current checkpoint.
 func (s *Store) backupsOf(f files) ([]backup, error) {
 	entries, err := s.readDir(f.backups)
 	if err != nil {
@@ -41,20 +41,27 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 		return nil, err
 	}
 	s.settleAll()
-	kept, err := s.backupsOf(filesOf(name))
+	f := filesOf(name)
+	kept, err := s.backupsOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if _, current, err := s.readStamped(f, f.checkpoint); err == nil {
+		kept = slices.DeleteFunc(kept, func(b backup) bool { return b.stamp == current })
+	}
 	var out []state.BackupInfo
-	for _, b := range kept {
+	for _, b := range kept[:min(len(kept), state.KeptBackups)] {
 		info := state.BackupInfo{ID: b.stamp.id()}
 		if file, err := b.entry.Info(); err == nil {
 			info.Written = file.ModTime()
 		}
 		out = append(out, info)
 	}
-	return out, err
+	return out, nil
 }
 
 // Backup implements [state.Archive].
-func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]byte, error) {
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -62,18 +69,34 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]
 	if !ok {
 		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
 	}
-	data, err := s.readFile(filesOf(name).backup(v))
+	f := filesOf(name)
+	contents, is, err := s.readStamped(f, f.backup(v))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the stack %s: %w: %s", name, state.ErrNoBackup, id)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if is, err := verify(data); err != nil || is != v {
-		return nil, &state.CorruptError{File: s.fs.Path(filesOf(name).backup(v)), Offset: -1,
-			Reason: "it is not as husk wrote it", Remedy: "restore another one", Cause: err}
+	if is != v {
+		return nil, &state.CorruptError{File: contents.CheckpointFile, Offset: -1, Reason: "it holds the checkpoint " + is.id(), Remedy: contents.CheckpointRemedy}
 	}
-	return data, nil
+	if _, current, err := s.readStamped(f, f.checkpoint); err == nil && !current.before(v) {
+		return contents, nil // the records are in a later checkpoint
+	}
+	// The checkpoint was lost, or the stack was removed. Its journal still follows on the backup.
+	for _, file := range []string{f.journal(v), f.removedJournal(v)} {
+		data, err := s.readFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		contents.JournalFile = s.fs.Path(file)
+		s.follow(contents, data)
+		break
+	}
+	return contents, nil
 }
 
 // keepBackup keeps the checkpoint with the stamp, which is about to be replaced, and removes
@@ -101,16 +124,30 @@ func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
 
 // copyBackup is keepBackup without links.
 func (s *Store) copyBackup(f files, v stampValue, check func() error) error {
-	data, err := s.readFile(f.checkpoint)
-	if err != nil {
-		return err
-	}
-	if was, err := verify(data); err != nil || was != v {
-		return check() // it is that of another holder by now
+	contents, was, err := s.readStamped(f, f.checkpoint)
+	if err != nil || was != v {
+		return check() // it is that of another holder by now, or damaged
 	}
 	scratch := f.scratch()
-	if err := s.writeFile(scratch, data); err != nil {
+	if err := s.writeFile(scratch, contents.Checkpoint); err != nil {
 		return err
 	}
 	return s.fs.Rename(scratch, f.backup(v))
+}
+
+// aside keeps a file that is about to be replaced under another name, which it returns.
+func (s *Store) aside(f files, file, as string) (string, error) {
+	err := s.fs.Link(file, as)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	} else if err != nil {
+		var data []byte
+		if data, err = s.readFile(file); err == nil {
+			err = s.writeFile(as, data)
+		}
+	}
+	if err != nil {
+		return "", s.writeError(as, err)
+	}
+	return s.fs.Path(as), nil
 }

@@ -326,7 +326,7 @@ func requireBackups(t *testing.T, store *filestore.Store, at int) {
 		data, err := store.Backup(t.Context(), stackName, info.ID)
 		require.NoError(t, err)
 		token, sequence, _ := strings.Cut(info.ID, "-")
-		require.Contains(t, string(data), fmt.Sprintf(`"sequence":%s,"token":%s,`, sequence, token), "pause at %d", at)
+		require.Contains(t, string(data.Checkpoint), fmt.Sprintf(`"sequence":%s,"token":%s,`, sequence, token), "pause at %d", at)
 	}
 }
 

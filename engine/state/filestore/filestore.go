@@ -3,7 +3,9 @@
 //	meta.json                           {"version": 1}
 //	stacks/<project>/<name>.json        the checkpoint, which Pulumi reads too
 //	stacks/<project>/<name>.*.journal   what happened since, while a run goes on
-//	backups/<project>/<name>.*.json     the checkpoints before it, so many of them
+//	backups/<project>/<name>.*.json     the checkpoint under a second name, and those before it
+//	backups/<project>/<name>.*.damaged* damaged files that were replaced
+//	backups/<project>/<name>.*.removed  records that the stack was removed on purpose
 //	history/<project>/<name>.jsonl      who changed it, when, and how, a line each
 //	kv/<project>/<name>                 a directory that others fill; it is renamed and removed with the stack
 //	locks/<project>/<name>.json         who holds the lease, or held it last
@@ -17,10 +19,12 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -48,35 +52,71 @@ func New(directory string) *Store { return &Store{dir(directory)} }
 // NewFS returns the store in a file system.
 func NewFS(fsys FS) *Store { return &Store{fsys} }
 
-// List implements [state.Store].
+// List implements [state.Store]. A project whose directories cannot be read does not hide
+// the other projects.
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 	if err := s.checkMeta(ctx); err != nil {
 		return nil, err
 	}
 	s.settleAll()
-	projects, err := s.readDir(stacksDir)
-	if err != nil {
-		return nil, err
+	found := make(map[state.StackName]bool)
+	var errs []error
+	// A stack whose checkpoint is gone is found by its other files.
+	for _, kind := range []struct {
+		dir  string
+		name func(base string) (string, bool)
+	}{
+		{stacksDir, stackOf},
+		{backupsDir, func(base string) (string, bool) { return ofStamped(base, checkpointSuffix) }},
+		{historyDir, func(base string) (string, bool) { return strings.CutSuffix(base, historySuffix) }},
+	} {
+		errs = append(errs, s.namesIn(kind.dir, kind.name, func(name state.StackName) {
+			if name.Validate() == nil {
+				found[name] = true
+			}
+		}))
 	}
-	var names []state.StackName
+	names := slices.SortedFunc(maps.Keys(found), func(a, b state.StackName) int { return cmp.Compare(a.String(), b.String()) })
+	names = slices.DeleteFunc(names, func(name state.StackName) bool {
+		err := s.mustExist(filesOf(name))
+		return errors.Is(err, state.ErrStackNotFound)
+	})
+	return names, errors.Join(errs...)
+}
+
+// stackOf returns the stack of a checkpoint or journal.
+func stackOf(base string) (string, bool) {
+	if name, ok := ofStamped(base, journalSuffix); ok {
+		return name, true
+	}
+	return strings.CutSuffix(base, checkpointSuffix)
+}
+
+func ofStamped(base, suffix string) (string, bool) {
+	name, _, ok := parseStamped(base, suffix)
+	return name, ok
+}
+
+// namesIn finds the stacks that the files in the projects' directories of a kind are of.
+func (s *Store) namesIn(kind string, stack func(base string) (string, bool), found func(state.StackName)) error {
+	projects, err := s.readDir(kind)
+	if err != nil {
+		return err
+	}
+	var errs []error
 	for _, project := range projects {
 		if !project.IsDir() {
 			continue
 		}
-		entries, err := s.readDir(path.Join(stacksDir, project.Name()))
-		if err != nil {
-			return nil, err
-		}
+		entries, err := s.readDir(path.Join(kind, project.Name()))
+		errs = append(errs, err)
 		for _, entry := range entries {
-			base, ok := strings.CutSuffix(entry.Name(), checkpointSuffix)
-			name := state.StackName{Project: project.Name(), Name: base}
-			if ok && name.Validate() == nil {
-				names = append(names, name)
+			if name, ok := stack(entry.Name()); ok {
+				found(state.StackName{Project: project.Name(), Name: name})
 			}
 		}
 	}
-	slices.SortFunc(names, func(a, b state.StackName) int { return strings.Compare(a.String(), b.String()) })
-	return names, nil
+	return errors.Join(errs...)
 }
 
 func (s *Store) readDir(name string) ([]fs.DirEntry, error) {
@@ -135,10 +175,22 @@ func (s *Store) writeCheckpoint(f files, v stampValue, checkpoint []byte) error 
 	return s.writeFile(f.temporary(v.Token), stamped[:]...)
 }
 
-// publishCheckpoint makes the file that writeCheckpoint wrote the checkpoint of the stack. After an
-// error the temporary file is still there, or is the checkpoint.
+// publishCheckpoint makes the file that writeCheckpoint wrote the checkpoint of the stack. It
+// also keeps it as a backup, from which a lost checkpoint can be restored. After an error the
+// temporary file is still there, or is the checkpoint.
 func (s *Store) publishCheckpoint(f files, v stampValue) error {
-	return s.rename(f.temporary(v.Token), f.checkpoint, f.stacks)
+	temporary := f.temporary(v.Token)
+	// The link is made before the checkpoint has its name: by that name it could be the checkpoint of
+	// the next holder. The backup gets its own name afterwards, when it is one.
+	twin := temporary + ".twin"
+	linked := s.fs.Link(temporary, twin) == nil // not every file system has links
+	if err := s.rename(temporary, f.checkpoint, f.stacks); err != nil {
+		return errors.Join(err, s.remove(twin))
+	}
+	if linked && s.fs.Rename(twin, f.backup(v)) != nil {
+		_ = s.remove(twin) // the checkpoint counts, and it is there
+	}
+	return nil
 }
 
 // publish gives a file that is whole its name, or removes it.

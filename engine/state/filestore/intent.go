@@ -225,6 +225,9 @@ func (s *Store) carryRemoval(f files, r removal) error {
 	if done, err := s.removed(r); there && done || err != nil {
 		return err // the stack was made anew
 	}
+	if err := s.markRemoved(f, r.Token); err != nil {
+		return err
+	}
 	if !r.Renamed {
 		if err := errors.Join(s.remove(f.history), s.fs.RemoveAll(f.kv)); err != nil {
 			return err
@@ -232,7 +235,7 @@ func (s *Store) carryRemoval(f files, r removal) error {
 	}
 	err = s.journals(f, func(v stampValue) error { return s.fs.Rename(f.journal(v), f.removedJournal(v)) })
 	if err == nil && there {
-		err = s.retire(f)
+		err = s.retire(f, r.Token)
 	}
 	if err == nil {
 		err = errors.Join(s.fs.SyncDir(f.backups), s.fs.SyncDir(f.stacks))
@@ -250,14 +253,25 @@ func (s *Store) removed(r removal) (bool, error) {
 		return !there, err
 	}
 	v, err := s.stampOf(f)
-	return v.Token > r.Token, err
+	return err == nil && v.Token > r.Token, nil // a damaged one was there before
+}
+
+// markRemoved records that the stack was removed on purpose. Otherwise it would look lost.
+func (s *Store) markRemoved(f files, token uint64) error {
+	if err := s.writeFile(f.removed(token)); err != nil {
+		return err
+	}
+	if err := s.fs.SyncDir(f.backups); err != nil {
+		return s.writeError(f.removed(token), err)
+	}
+	return nil
 }
 
 // retire turns the checkpoint into a backup.
-func (s *Store) retire(f files) error {
+func (s *Store) retire(f files, token uint64) error {
 	v, err := s.stampOf(f)
 	if err != nil {
-		return err
+		return s.fs.Rename(f.checkpoint, f.damaged(token, checkpointSuffix))
 	}
 	// The backup may be the same file under its second name, and rename would leave both names.
 	if there, err := s.exists(f.backup(v)); there || err != nil {

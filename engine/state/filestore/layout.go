@@ -51,7 +51,9 @@ const (
 
 	checkpointSuffix = ".json"
 	journalSuffix    = ".journal"
+	removedSuffix    = ".removed"
 	historySuffix    = ".jsonl"
+	damagedInfix     = ".damaged"
 	temporaryInfix   = ".tmp"
 )
 
@@ -70,6 +72,16 @@ func (f files) backup(checkpoint stampValue) string {
 // removedJournal is the journal of the checkpoint with the stamp when the stack is removed.
 func (f files) removedJournal(checkpoint stampValue) string {
 	return path.Join(f.backups, path.Base(f.journal(checkpoint)))
+}
+
+// removed is the file that records that the lease with the token removed the stack.
+func (f files) removed(token uint64) string {
+	return path.Join(f.backups, f.name.Name+"."+stampValue{Token: token}.id()+removedSuffix)
+}
+
+// damaged is the file for what the lease with the token found damaged.
+func (f files) damaged(token uint64, of string) string {
+	return path.Join(f.backups, fmt.Sprintf("%s.%d%s%s", f.name.Name, token, damagedInfix, of))
 }
 
 // parse returns the stamp in the name of one of the stack's files that ends with the suffix.

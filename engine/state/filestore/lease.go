@@ -178,7 +178,7 @@ func (l *lease) removeOldJournals() error {
 			return s.remove(f.journal(v))
 		}
 		return &state.CorruptError{File: s.fs.Path(f.checkpoint), Offset: -1,
-			Reason: "it is older than the changes in " + s.fs.Path(f.journal(v)), Remedy: s.remedy(f)}
+			Reason: "it is older than the changes in " + s.fs.Path(f.journal(v)), Remedy: s.remedy(f, f.checkpoint)}
 	})
 }
 

@@ -17,6 +17,16 @@ type found struct {
 
 // read reads a stack's checkpoint and journal.
 func (s *Store) read(f files) (*state.Contents, found, error) {
+	contents, at, err := s.examine(f)
+	if err == nil && contents.Damage != nil {
+		return nil, found{}, contents.Damage
+	}
+	return contents, at, err
+}
+
+// examine is read for a journal that may be damaged, which is no error: the contents have the
+// damage.
+func (s *Store) examine(f files) (*state.Contents, found, error) {
 	for {
 		contents, was, err := s.readCheckpoint(f)
 		if err != nil {
@@ -40,16 +50,21 @@ func (s *Store) read(f files) (*state.Contents, found, error) {
 		} else if err != nil {
 			return nil, found{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 		}
-		j := parseJournal(data, was.Sequence)
-		if j.damage != "" {
-			return nil, found{}, &state.CorruptError{File: contents.JournalFile, Offset: j.size, Reason: j.damage, Remedy: contents.Remedy}
-		}
-		if j.dropped != nil {
-			j.dropped.File = contents.JournalFile
-		}
-		contents.Records, contents.Dropped = j.records, j.dropped
-		return contents, found{checkpoint: was, journal: j}, nil
+		return contents, found{was, s.follow(contents, data)}, nil
 	}
+}
+
+// follow adds what a journal holds to the contents that it follows on.
+func (s *Store) follow(contents *state.Contents, data []byte) *journal {
+	j := parseJournal(data, contents.Sequence)
+	if j.dropped != nil {
+		j.dropped.File = contents.JournalFile
+	}
+	contents.Records, contents.Dropped, contents.Lost = j.records, j.dropped, j.lost
+	if j.damage != "" {
+		contents.Damage = &state.CorruptError{File: contents.JournalFile, Offset: j.size, Reason: j.damage, Journal: true, Remedy: contents.JournalRemedy}
+	}
+	return j
 }
 
 // checkForeign refuses a checkpoint that another tool wrote while a journal of
@@ -80,32 +95,46 @@ func (s *Store) journals(f files, do func(stampValue) error) error {
 
 // readCheckpoint reads a stack's checkpoint.
 func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
-	checkpoint, err := s.readFile(f.checkpoint)
+	contents, v, err := s.readStamped(f, f.checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, stampValue{}, &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
+		return nil, stampValue{}, s.notThere(f)
 	}
+	return contents, v, err
+}
+
+// readStamped reads a checkpoint or a backup. The error is fs.ErrNotExist if there is no such file.
+func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, error) {
+	checkpoint, err := s.readFile(file)
 	if err != nil {
 		return nil, stampValue{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 	}
-	contents := &state.Contents{CheckpointFile: s.fs.Path(f.checkpoint), Checkpoint: checkpoint, Remedy: s.remedy(f)}
-	was, err := verify(checkpoint)
-	if err != nil {
-		return nil, was, &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
-			Reason: "it is not as husk wrote it", Remedy: contents.Remedy, Cause: err}
+	v, err := verify(checkpoint)
+	contents := &state.Contents{
+		CheckpointFile: s.fs.Path(file), CheckpointRemedy: s.remedy(f, file), Checkpoint: checkpoint,
+		JournalFile: s.fs.Path(f.journal(v)), JournalRemedy: journalRemedy, Sequence: v.Sequence,
 	}
-	contents.Sequence = was.Sequence
-	contents.JournalFile = s.fs.Path(f.journal(was))
-	return contents, was, nil
+	if err != nil {
+		remedy := contents.CheckpointRemedy
+		if v.Token > 0 && file == f.checkpoint {
+			remedy += "; if it was changed on purpose, husk stack import --force --file " + contents.CheckpointFile + " takes it as it is"
+		}
+		return nil, v, &state.CorruptError{File: contents.CheckpointFile, Offset: -1, Reason: "it is not as husk wrote it", Remedy: remedy, Cause: err}
+	}
+	return contents, v, nil
 }
 
-// remedy says what to do where a stack's files are damaged.
-func (s *Store) remedy(f files) string {
+const journalRemedy = "husk state repair --journal keeps all records before it, and lists the others"
+
+// remedy says what to do when a checkpoint or a backup is damaged or gone.
+func (s *Store) remedy(f files, file string) string {
+	if file != f.checkpoint {
+		return "husk stack restore --list lists the other earlier states"
+	}
 	kept, err := s.backupsOf(f)
 	if err != nil || len(kept) == 0 {
-		return "restore it from a backup"
+		return "there is no earlier state: bring the file back from a copy of your own, or forget the stack with husk stack rm --force"
 	}
-	return fmt.Sprintf("restore it from a backup; the checkpoint before the last one is %s, copy it to %s to go back to it",
-		s.fs.Path(f.backup(kept[0].stamp)), s.fs.Path(f.checkpoint))
+	return "husk stack restore goes back to an earlier state, and husk stack restore --list lists them"
 }
 
 // stampOf returns the stamp of a stack's checkpoint. It does not verify the rest of the file.
@@ -118,20 +147,83 @@ func (s *Store) stampOf(f files) (stampValue, error) {
 	return v, errors.Join(err, file.Close())
 }
 
-// mustExist returns an error if there is no such stack.
+// mustExist returns nil if there is such a stack, damaged or not.
 func (s *Store) mustExist(f files) error {
-	there, err := s.exists(f.checkpoint)
-	if err == nil && !there {
-		err = &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
+	if there, err := s.exists(f.checkpoint); there || err != nil {
+		return err
 	}
-	return err
+	if err := s.notThere(f); !errors.Is(err, state.ErrCorrupt) {
+		return err
+	}
+	return nil
 }
 
-// mustNotExist returns an error if there is such a stack.
+// mustNotExist returns an error if there is such a stack, even if its checkpoint is gone.
 func (s *Store) mustNotExist(f files) error {
 	there, err := s.exists(f.checkpoint)
-	if err == nil && there {
-		err = &state.StackError{Kind: state.ErrStackExists, Stack: f.name, Place: s.fs.Path("")}
+	if err != nil {
+		return err
 	}
-	return err
+	if there {
+		return &state.StackError{Kind: state.ErrStackExists, Stack: f.name, Place: s.fs.Path("")}
+	}
+	if err := s.notThere(f); !errors.Is(err, state.ErrStackNotFound) {
+		return err
+	}
+	return nil
+}
+
+// notThere returns the error of a stack without a checkpoint: either there is no such stack, or the
+// file is lost.
+func (s *Store) notThere(f files) error {
+	left, err := s.remains(f)
+	switch {
+	case err != nil:
+		return err
+	case left == "":
+		return &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
+	}
+	return &state.CorruptError{File: s.fs.Path(f.checkpoint), Offset: -1,
+		Reason: "the file is gone, though nobody removed the stack: " + s.fs.Path(left) + " is there", Remedy: s.remedy(f, f.checkpoint)}
+}
+
+// remains returns a file that shows that a stack without a checkpoint is lost, empty if it never
+// was or was removed. A removal is recorded, see markRemoved. Files that are younger than the last
+// removal belong to a stack that nobody removed.
+func (s *Store) remains(f files) (left string, err error) {
+	kept, err := s.readDir(f.backups)
+	if err != nil {
+		return "", err
+	}
+	removed := false
+	var last, youngest stampValue // the last removal, and the youngest file
+	for _, entry := range kept {
+		if v, ok := f.parse(entry.Name(), removedSuffix); ok {
+			removed = true
+			last.Token = max(last.Token, v.Token)
+		}
+		if v, ok := f.parse(entry.Name(), checkpointSuffix); ok && (left == "" || youngest.before(v)) {
+			left, youngest = f.backup(v), v
+		}
+	}
+	err = s.journals(f, func(v stampValue) error {
+		if left == "" || !v.before(youngest) {
+			left, youngest = f.journal(v), v
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if removed && youngest.Token <= last.Token {
+		return "", nil
+	}
+	if left == "" {
+		there, err := s.exists(f.history)
+		if there {
+			left = f.history
+		}
+		return left, err
+	}
+	return left, nil
 }

@@ -90,8 +90,10 @@ func (s *Store) lastToken(f files) (uint64, error) {
 		return 0, err
 	}
 	for _, entry := range kept {
-		if v, ok := f.parse(entry.Name(), checkpointSuffix); ok {
-			last = max(last, v.Token)
+		for _, suffix := range []string{checkpointSuffix, removedSuffix} {
+			if v, ok := f.parse(entry.Name(), suffix); ok {
+				last = max(last, v.Token)
+			}
 		}
 	}
 	err = s.journals(f, func(v stampValue) error {

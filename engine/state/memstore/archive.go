@@ -42,7 +42,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 }
 
 // Backup implements [state.Archive].
-func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]byte, error) {
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
 	if err := check(ctx, name); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) ([]
 	if st := s.stacks[name]; st != nil {
 		for _, b := range st.backups {
 			if b.info.ID == id {
-				return bytes.Clone(b.data), nil
+				return &state.Contents{CheckpointFile: "the backup " + id + " of " + name.String(), Checkpoint: bytes.Clone(b.data)}, nil
 			}
 		}
 	}

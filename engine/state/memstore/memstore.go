@@ -201,6 +201,21 @@ func (l *lease) Reserve(ctx context.Context) error {
 	return err
 }
 
+// Salvage implements [state.Lease]. Memory is never damaged.
+func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) { return l.Load(ctx) }
+
+// Reset implements [state.Lease].
+func (l *lease) Reset(ctx context.Context, checkpoint []byte) ([]string, error) {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	st, err := l.held(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st.replace(state.NextCheckpoint{Sequence: st.last(), Checkpoint: checkpoint})
+	return nil, nil
+}
+
 // last returns the sequence number of the last record.
 func (st *stack) last() uint64 { return st.sequence + uint64(len(st.records)) }
 

@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		"remove":                       remove,
 		"rename":                       rename,
 		"two checkpoints at once":      both,
+		"reset":                        reset,
 		"sequence numbers":             sequences,
 		"invalid names":                invalidNames,
 		"missing stacks":               missing,
@@ -323,6 +324,34 @@ func both(t *testing.T, s state.Store) {
 	require.NoError(t, errors.Join(l.Release(ctx), o.Release(ctx)))
 }
 
+func reset(t *testing.T, s state.Store) {
+	ctx := t.Context()
+	mustCreate(t, s)
+	l, err := s.Lease(ctx, name, holder)
+	require.NoError(t, err)
+	for _, what := range []string{"first", "second"} {
+		_, err = l.Reset(ctx, checkpoint(what))
+		require.NoError(t, err)
+		c, err := l.Salvage(ctx)
+		require.NoError(t, err)
+		require.Contains(t, string(c.Checkpoint), fmt.Sprintf("%q", what))
+	}
+	c, err := l.Load(ctx)
+	require.NoError(t, err)
+	require.NoError(t, l.Reserve(ctx))
+	require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("one")))
+	requireContents(t, s, c.Sequence, "second", "one")
+	_, err = l.Reset(ctx, checkpoint("third"))
+	require.NoError(t, err)
+	c, err = s.Load(ctx, name)
+	require.NoError(t, err)
+	require.Empty(t, c.Records)
+	require.NoError(t, l.Release(ctx))
+	_, err = l.Reset(ctx, checkpoint("too late"))
+	require.Error(t, err)
+	require.Error(t, l.Reserve(ctx))
+}
+
 func sequences(t *testing.T, s state.Store) {
 	ctx := t.Context()
 	mustCreate(t, s)
@@ -402,7 +431,7 @@ func archive(t *testing.T, s state.Store) {
 	none, err := a.Backups(ctx, name)
 	require.NoError(t, err)
 	require.Empty(t, none)
-	_, err = a.Backup(ctx, name, "1-0")
+	_, err = a.Backup(ctx, name, "1-1")
 	require.ErrorIs(t, err, state.ErrNoBackup)
 	l := mustLease(t, s)
 	const changes = state.KeptBackups + 3
@@ -416,7 +445,8 @@ func archive(t *testing.T, s state.Store) {
 	for i, info := range kept {
 		backup, err := a.Backup(ctx, name, info.ID)
 		require.NoError(t, err)
-		require.Contains(t, string(backup), fmt.Sprintf("%q", fmt.Sprint("after ", changes-1-i)), "the newest first")
+		require.Contains(t, string(backup.Checkpoint), fmt.Sprintf("%q", fmt.Sprint("after ", changes-1-i)), "the newest first")
+		require.Empty(t, backup.Records, "they are in the next checkpoint")
 		if i > 0 {
 			require.False(t, info.Written.After(kept[i-1].Written))
 		}

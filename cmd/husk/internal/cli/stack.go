@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -28,6 +29,8 @@ type stackInfo struct {
 	Selected  bool       `json:"selected"`
 	Resources int        `json:"resources"`
 	Updated   *time.Time `json:"updated,omitempty"`
+	// Error is why the state cannot be read, empty if it can.
+	Error string `json:"error,omitempty"`
 }
 
 func stackInfoOf(ctx context.Context, w *workspace.Workspace, name, selected string) (stackInfo, error) {
@@ -103,7 +106,8 @@ func (a *app) stackList() *cobra.Command {
 			infos := make([]stackInfo, len(names))
 			for i, name := range names {
 				if infos[i], err = stackInfoOf(cmd.Context(), w, name, selected); err != nil {
-					return err
+					// One that cannot be read does not hide the others.
+					infos[i] = stackInfo{Name: name, Selected: name == selected, Error: err.Error()}
 				}
 			}
 			if a.json {
@@ -129,9 +133,21 @@ func (a *app) writeStacks(infos []stackInfo) error {
 		if s.Updated != nil {
 			updated = s.Updated.Local().Format(time.DateTime)
 		}
-		fmt.Fprintf(t, "%s %s\t%d\t%s\n", mark, s.Name, s.Resources, updated)
+		resources := strconv.Itoa(s.Resources)
+		if s.Error != "" {
+			resources, updated = "?", "cannot be read"
+		}
+		fmt.Fprintf(t, "%s %s\t%s\t%s\n", mark, s.Name, resources, updated)
 	}
-	return writing(t.Flush())
+	if err := t.Flush(); err != nil {
+		return writing(err)
+	}
+	for _, s := range infos {
+		if s.Error != "" {
+			a.say("The stack %s cannot be read: %s", s.Name, display.Escape(s.Error))
+		}
+	}
+	return nil
 }
 
 func (a *app) stackSelect() *cobra.Command {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,9 +22,12 @@ func (a *app) stackHistory() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			updates, err := w.History(cmd.Context(), stack)
+			updates, damaged, err := w.History(cmd.Context(), stack)
 			if err != nil {
 				return err
+			}
+			if damaged > 0 {
+				a.say("The history of the stack %s is damaged: %s cannot be read.", stack, plural(damaged, "update"))
 			}
 			if a.json {
 				if updates == nil {
@@ -31,7 +35,7 @@ func (a *app) stackHistory() *cobra.Command {
 				}
 				return a.writeJSON(updates)
 			}
-			if len(updates) == 0 {
+			if len(updates) == 0 && damaged == 0 {
 				a.say("Nothing has changed the stack %s yet.", stack)
 				return nil
 			}
@@ -84,7 +88,10 @@ func (a *app) stackRestore() *cobra.Command {
 		Use: "restore [BACKUP]", Short: "Go back to an earlier state of the stack", Args: arguments(0, 1),
 		Long: "An earlier state takes the place of the present one, which can be restored in turn: the one\n" +
 			"before the last deployment or edit, or any other that --list shows. Nothing real is changed:\n" +
-			"refresh before the next update.",
+			"refresh before the next update.\n\n" +
+			"It also works when the present state is damaged or gone. It then takes the newest state that can\n" +
+			"be read, and keeps the damaged files under other names. Resources that only the damaged files\n" +
+			"name are reported by the next update.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
@@ -101,10 +108,18 @@ func (a *app) stackRestore() *cobra.Command {
 				return err
 			}
 			restored, err := w.Restore(cmd.Context(), stack, id)
-			if err == nil {
-				a.say("The stack %s has the state %s again: %s.", stack, strings.Replace(which, "the last", "its last", 1), plural(restored.Len(), "resource"))
+			if err != nil {
+				return err
 			}
-			return err
+			if len(restored.Aside) > 0 {
+				which = "of the backup " + restored.ID // which need not be that before the last change
+			}
+			a.say("The stack %s has the state %s again: %s.", stack, strings.Replace(which, "the last", "its last", 1), plural(restored.Resources, "resource"))
+			a.sayAside(restored.Aside)
+			for _, u := range restored.Unsure {
+				a.say("The damaged state names %s, which this one lacks: the next update says what to do if it exists.", display.Escape(string(u)))
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
@@ -130,7 +145,18 @@ func (a *app) listBackups(ctx context.Context, w *workspace.Workspace, stack str
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "BACKUP\tWRITTEN\tRESOURCES")
 	for _, b := range backups {
-		fmt.Fprintf(t, "%s\t%s\t%d\n", b.ID, b.Written.Local().Format(time.DateTime), b.Resources)
+		resources := strconv.Itoa(b.Resources)
+		if b.Damage != "" {
+			resources = "damaged"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", b.ID, b.Written.Local().Format(time.DateTime), resources)
 	}
 	return writing(t.Flush())
+}
+
+// sayAside names the files under which damaged ones are kept.
+func (a *app) sayAside(files []string) {
+	for _, file := range files {
+		a.say("The damaged file is kept as %s.", file)
+	}
 }

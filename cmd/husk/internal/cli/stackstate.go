@@ -14,9 +14,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
 )
 
 func (a *app) stackOutput() *cobra.Command {
@@ -130,22 +130,17 @@ func (a *app) stackImport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			snapshot, err := w.Decode(cmd.Context(), data)
+			snapshot, codec, err := w.Decode(cmd.Context(), data)
 			if err != nil {
 				return fmt.Errorf("reading the export: %w", err)
 			}
 			if !force {
-				if err := checkImport(snapshot, w.Project.Name, stack); err != nil {
+				if err := errors.Join(checkImport(snapshot, w.Project.Name, stack), checkWhole(data)); err != nil {
 					return err
 				}
 			}
-			update := workspace.Begun("stack import")
-			st, err := w.Lease(cmd.Context(), stack, "stack import")
-			if err != nil {
-				return err
-			}
-			err = st.Replace(cmd.Context(), snapshot)
-			err = errors.Join(err, w.Record(cmd.Context(), stack, update, err), st.Close(cmd.Context()))
+			aside, err := w.Import(cmd.Context(), stack, snapshot, codec)
+			a.sayAside(aside)
 			if err == nil {
 				a.say("The stack %s has the imported state now: %s.", stack, plural(snapshot.Len(), "resource"))
 			}
@@ -153,7 +148,7 @@ func (a *app) stackImport() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&file, "file", "", "read from this file instead of standard input")
-	cmd.Flags().BoolVar(&force, "force", false, "import a state of another stack, or one that does not hold together")
+	cmd.Flags().BoolVar(&force, "force", false, "import a state of another stack, one that does not hold together, or a checkpoint that was changed")
 	return cmd
 }
 
@@ -170,6 +165,14 @@ func (a *app) readImport(file string) ([]byte, error) {
 		return nil, fmt.Errorf("reading the export: %w", err)
 	}
 	return data, nil
+}
+
+// checkWhole refuses a checkpoint file that is not as it was written.
+func checkWhole(data []byte) error {
+	if err := filestore.Verify(data); err != nil {
+		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w\nimport it all the same with --force", err)
+	}
+	return nil
 }
 
 // checkImport refuses a state that the next update would destroy: its resources

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
 )
@@ -185,17 +187,26 @@ func (a *app) stateMove() *cobra.Command {
 }
 
 func (a *app) stateRepair() *cobra.Command {
-	var yes bool
+	var yes, journal bool
 	var providers []string
 	cmd := &cobra.Command{
 		Use: "repair", Short: "Make a state hold together again", Args: arguments(0, 0),
 		Long: "Make a state hold together again: drop references to resources that are not there and exact doubles,\n" +
 			"and bring back providers that are missing from an earlier state. A missing provider that no earlier\n" +
-			"state has is replaced only by what --provider names, since another one may manage other objects.",
+			"state has is replaced only by what --provider names, since another one may manage other objects.\n\n" +
+			"With --journal it repairs a state that cannot be read because its journal is damaged: it keeps\n" +
+			"what the journal says up to the damage, and lists the changes that are lost. The next update\n" +
+			"reports the resources that they concern. For a damaged checkpoint there is husk stack restore.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
+			}
+			if journal && len(providers) > 0 {
+				return usagef("a command takes either --journal or --provider")
+			}
+			if journal {
+				return a.repairJournal(cmd.Context(), w, stack, yes)
 			}
 			return w.Edit(cmd.Context(), stack, "state repair", func(st *state.Stack) (*state.Snapshot, error) {
 				options := edit.RepairOptions{Earlier: w.Earlier(cmd.Context(), stack)}
@@ -232,6 +243,7 @@ func (a *app) stateRepair() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "save without asking")
 	cmd.Flags().StringArrayVar(&providers, "provider", nil, "MISSING=REFERENCE: the provider to use in place of a missing one, as <urn>::<id> or \"default\"; can be repeated")
+	cmd.Flags().BoolVar(&journal, "journal", false, "keep what a damaged journal says up to the damage, and list what is lost")
 	return cmd
 }
 
@@ -266,4 +278,31 @@ func (a *app) tellUndecided(e *edit.UndecidedError) {
 		}
 		a.say("      husk state repair --provider '%s=%s'   (that of the stack's configuration)", m.Reference, edit.DefaultProvider)
 	}
+}
+
+// repairJournal saves what a damaged journal says up to the damage.
+func (a *app) repairJournal(ctx context.Context, w *workspace.Workspace, stack string, yes bool) error {
+	salvage, aside, err := w.SalvageJournal(ctx, stack, func(s *state.Salvage) error {
+		a.say("%s is damaged at byte %d: %s.", s.Damage.File, s.Damage.Offset, s.Damage.Reason)
+		a.say("%s before that can be kept. Lost are:", plural(s.Kept, "record"))
+		for _, lost := range s.Lost {
+			if lost.Changes == nil {
+				a.say("  record %d, which cannot be read", lost.Sequence)
+			}
+			for _, change := range lost.Changes {
+				a.say("  record %d: %s", lost.Sequence, display.Escape(change))
+			}
+		}
+		return a.agree(yes, "state repair", "Save this?")
+	})
+	if err != nil {
+		return err
+	}
+	if salvage.Damage == nil {
+		a.say("The journal is whole: there was nothing to repair.")
+		return nil
+	}
+	a.say("The stack %s has the state up to the damage: %s. Refresh it before the next update.", stack, plural(salvage.Snapshot.Len(), "resource"))
+	a.sayAside(aside)
+	return nil
 }

@@ -61,7 +61,7 @@ func (a *app) edited(ctx context.Context, w *workspace.Workspace, text []byte, s
 		a.say("Nothing was changed.")
 		return nil, os.RemoveAll(dir)
 	}
-	snapshot, err := w.Decode(ctx, after)
+	snapshot, _, err := w.Decode(ctx, after)
 	if err == nil {
 		err = snapshot.Verify()
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -29,11 +30,8 @@ func openDetached(ctx context.Context, none *program.NoProjectError, o Options) 
 	}
 	store := o.Store(place)
 	stacks, err := store.List(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if len(stacks) == 0 {
-		return nil, none
+		return nil, cmp.Or(err, error(none))
 	}
 	project, stack := splitStack(o.Stack)
 	if project == "" {

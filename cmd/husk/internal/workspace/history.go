@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,112 +71,27 @@ func (w *Workspace) record(ctx context.Context, stack state.StackName, u Update,
 	return nil
 }
 
-// History returns the updates of a stack, the newest first.
-func (w *Workspace) History(ctx context.Context, stack string) ([]Update, error) {
-	if _, _, err := w.Read(ctx, stack, true); err != nil {
-		return nil, err
+// History returns the updates of a stack, the newest first, even if its state is damaged. damaged
+// counts the updates that are left out because they cannot be read.
+func (w *Workspace) History(ctx context.Context, stack string) (updates []Update, damaged int, err error) {
+	if err := w.mustExist(ctx, stack); err != nil {
+		return nil, 0, err
 	}
 	a := w.archive()
 	if a == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	records, err := a.History(ctx, w.name(stack))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	updates := make([]Update, len(records))
-	for i, record := range records {
-		if err := json.Unmarshal(record, &updates[i]); err != nil {
-			return nil, fmt.Errorf("line %d of the history of the stack %s cannot be read: %w", i+1, stack, err)
-		}
-	}
-	slices.Reverse(updates)
-	return updates, nil
-}
-
-// Backup is an earlier state of a stack.
-type Backup struct {
-	state.BackupInfo
-	// Resources counts those that deployments made.
-	Resources int `json:"resources"`
-}
-
-// Backups lists the earlier states of a stack, the newest first. No key is needed.
-func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error) {
-	if _, _, err := w.Read(ctx, stack, true); err != nil {
-		return nil, err
-	}
-	a := w.archive()
-	if a == nil {
-		return nil, nil
-	}
-	kept, err := a.Backups(ctx, w.name(stack))
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Backup, len(kept))
-	for i, info := range kept {
-		data, err := a.Backup(ctx, w.name(stack), info.ID)
-		if err != nil {
-			return nil, err
-		}
-		snapshot, _, err := state.Decode(ctx, data, nil)
-		if err != nil {
-			return nil, fmt.Errorf("reading the backup %s: %w", info.ID, err)
-		}
-		out[i] = Backup{info, CountResources(snapshot)}
-	}
-	return out, nil
-}
-
-// Earlier returns the earlier states of a stack that can be read, the newest first.
-func (w *Workspace) Earlier(ctx context.Context, stack string) (out []*state.Snapshot) {
-	a := w.archive()
-	if a == nil {
-		return nil
-	}
-	kept, err := a.Backups(ctx, w.name(stack))
-	if err != nil {
-		return nil
-	}
-	for _, info := range kept {
-		data, err := a.Backup(ctx, w.name(stack), info.ID)
-		if err != nil {
+	for _, record := range slices.Backward(records) {
+		var u Update
+		if json.Unmarshal(record, &u) != nil {
+			damaged++
 			continue
 		}
-		if snapshot, err := w.Decode(ctx, data); err == nil {
-			out = append(out, snapshot)
-		}
+		updates = append(updates, u)
 	}
-	return out
-}
-
-// Restore makes an earlier state the one of a stack again: that before the last change,
-// where id is empty. The present state is a backup then.
-func (w *Workspace) Restore(ctx context.Context, stack, id string) (restored *state.Snapshot, err error) {
-	err = w.Edit(ctx, stack, "stack restore", func(*state.Stack) (*state.Snapshot, error) {
-		a := w.archive()
-		if a == nil {
-			return nil, state.ErrNoBackup
-		}
-		if id == "" {
-			kept, err := a.Backups(ctx, w.name(stack))
-			if err != nil {
-				return nil, err
-			}
-			if len(kept) == 0 {
-				return nil, fmt.Errorf("there is no earlier state of the stack %s", stack)
-			}
-			id = kept[0].ID
-		}
-		data, err := a.Backup(ctx, w.name(stack), id)
-		if errors.Is(err, state.ErrNoBackup) {
-			return nil, fmt.Errorf("there is no earlier state %q of the stack %s: husk stack restore --list lists them", id, stack)
-		}
-		if err == nil {
-			restored, err = w.Decode(ctx, data)
-		}
-		return restored, err
-	})
-	return restored, err
+	return updates, damaged, nil
 }

@@ -19,7 +19,7 @@ func TestHistoryIsBoundedAndFollowsTheStack(t *testing.T) {
 		}
 		require.NoError(t, w.Record(t.Context(), "dev", Begun(fmt.Sprint("up ", i)), failed))
 	}
-	updates, err := w.History(t.Context(), "dev")
+	updates, _, err := w.History(t.Context(), "dev")
 	require.NoError(t, err)
 	require.Len(t, updates, keptUpdates)
 	require.Equal(t, fmt.Sprint("up ", keptUpdates+more-1), updates[0].Kind, "the newest first")
@@ -29,12 +29,12 @@ func TestHistoryIsBoundedAndFollowsTheStack(t *testing.T) {
 	require.False(t, updates[0].End.Before(updates[0].Start))
 
 	require.NoError(t, w.Rename(t.Context(), "dev", "prod"))
-	updates, err = w.History(t.Context(), "prod")
+	updates, _, err = w.History(t.Context(), "prod")
 	require.NoError(t, err)
 	require.Len(t, updates, keptUpdates)
 	require.NoError(t, w.Remove(t.Context(), "prod", false))
 	require.NoError(t, w.Init(t.Context(), "prod"))
-	updates, err = w.History(t.Context(), "prod")
+	updates, _, err = w.History(t.Context(), "prod")
 	require.NoError(t, err)
 	require.Empty(t, updates, "a new stack of the name begins anew")
 }

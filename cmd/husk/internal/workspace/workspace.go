@@ -110,22 +110,23 @@ func (w *Workspace) name(stack string) state.StackName {
 	return state.StackName{Project: w.Project.Name, Name: stack}
 }
 
-// Stacks returns the names of the project's stacks, sorted.
+// Stacks returns the names of the project's stacks, sorted, with those that are damaged. It is no
+// error that stacks of other projects cannot be listed.
 func (w *Workspace) Stacks(ctx context.Context) ([]string, error) {
 	all, err := w.store.List(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var names []string
 	for _, n := range all {
 		if n.Project == w.Project.Name {
 			names = append(names, n.Name)
 		}
 	}
-	return names, nil
+	if len(names) > 0 {
+		return names, nil
+	}
+	return nil, err
 }
 
-// mustExist returns an error if there is no such stack.
+// mustExist returns an error if there is no such stack, damaged or not.
 func (w *Workspace) mustExist(ctx context.Context, stack string) error {
 	stacks, err := w.Stacks(ctx)
 	if err == nil && !slices.Contains(stacks, stack) {
@@ -299,8 +300,7 @@ func (w *Workspace) dataPath(name string) string {
 	return filepath.Join(w.Project.Dir, dataDir, name)
 }
 
-// Decode reads the JSON of an export, with its secrets opened.
-func (w *Workspace) Decode(ctx context.Context, data []byte) (*state.Snapshot, error) {
-	snapshot, _, err := state.Decode(ctx, data, w.keys.Open)
-	return snapshot, err
+// Decode reads the JSON of an export, with its secrets opened. The codec writes it again.
+func (w *Workspace) Decode(ctx context.Context, data []byte) (*state.Snapshot, *state.Codec, error) {
+	return state.Decode(ctx, data, w.keys.Open)
 }

@@ -1,0 +1,218 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Backup is an earlier state of a stack.
+type Backup struct {
+	state.BackupInfo
+	// Resources counts those that deployments made.
+	Resources int `json:"resources"`
+	// Damage is why the state cannot be read, empty if it can.
+	Damage string `json:"damage,omitempty"`
+}
+
+// Backups lists the earlier states of a stack, the newest first, even if the stack is damaged or
+// was removed. No key is needed.
+func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error) {
+	kept, err := w.backups(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Backup, len(kept))
+	for i, info := range kept {
+		out[i].BackupInfo = info
+		contents, err := w.archive().Backup(ctx, w.name(stack), info.ID)
+		if err == nil {
+			var snapshot *state.Snapshot
+			if snapshot, _, err = contents.Decode(ctx, nil); err == nil {
+				out[i].Resources = CountResources(snapshot)
+			}
+		}
+		if err != nil {
+			out[i].Damage = err.Error()
+		}
+	}
+	return out, nil
+}
+
+func (w *Workspace) backups(ctx context.Context, stack string) (kept []state.BackupInfo, err error) {
+	if a := w.archive(); a != nil {
+		kept, err = a.Backups(ctx, w.name(stack))
+	}
+	if err == nil && len(kept) == 0 {
+		err = w.mustExist(ctx, stack)
+	}
+	return kept, err
+}
+
+// Earlier returns the earlier states of a stack that can be read, the newest first.
+func (w *Workspace) Earlier(ctx context.Context, stack string) (out []*state.Snapshot) {
+	kept, err := w.backups(ctx, stack)
+	if err != nil {
+		return nil
+	}
+	for _, info := range kept {
+		contents, err := w.archive().Backup(ctx, w.name(stack), info.ID)
+		if err != nil {
+			continue
+		}
+		if snapshot, _, err := contents.Decode(ctx, w.keys.Open); err == nil {
+			out = append(out, snapshot)
+		}
+	}
+	return out
+}
+
+// Restored is what a stack was restored to.
+type Restored struct {
+	// ID is the backup's.
+	ID string
+	// Resources counts those of the state.
+	Resources int
+	// Unsure are resources that the damaged files name and the state lacks. The next update reports
+	// them as creations that were cut off.
+	Unsure []urn.URN
+	// Aside are the files under which the damaged ones are kept.
+	Aside []string
+}
+
+// Restore makes an earlier state the state of the stack again: the one with the ID, or the newest
+// that can be read if id is empty. The present state becomes a backup, or is put aside if it is
+// damaged. A stack that was removed is made again.
+func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, error) {
+	id, backup, err := w.findBackup(ctx, stack, id)
+	if err != nil {
+		return nil, err
+	}
+	restored := &Restored{ID: id}
+	err = w.Edit(ctx, stack, "stack restore", func(*state.Stack) (*state.Snapshot, error) {
+		snapshot, _, err := backup.Decode(ctx, w.keys.Open)
+		if err == nil {
+			restored.Resources = snapshot.Len()
+		}
+		return snapshot, err
+	})
+	switch {
+	case errors.Is(err, state.ErrCorrupt):
+		return restored, w.mend(ctx, stack, "stack restore", func(d *state.Damaged) (bool, error) {
+			mended, err := d.Restore(ctx, backup)
+			if err == nil {
+				restored.Resources, restored.Unsure, restored.Aside = mended.Snapshot.Len(), mended.Unsure, mended.Aside
+			}
+			return true, err
+		})
+	case errors.Is(err, state.ErrStackNotFound):
+		snapshot, codec, err := backup.Decode(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		restored.Resources = snapshot.Len()
+		checkpoint, err := codec.EncodeCheckpoint(ctx, snapshot)
+		if err == nil {
+			err = w.store.Create(ctx, w.name(stack), checkpoint)
+		}
+		return restored, err
+	}
+	return restored, err
+}
+
+// findBackup returns the backup with the ID, or the newest one that can be read.
+func (w *Workspace) findBackup(ctx context.Context, stack, id string) (string, *state.Contents, error) {
+	kept, err := w.backups(ctx, stack)
+	if err != nil {
+		return "", nil, err
+	}
+	a := w.archive()
+	if id != "" && a != nil {
+		contents, err := a.Backup(ctx, w.name(stack), id)
+		if errors.Is(err, state.ErrNoBackup) {
+			err = fmt.Errorf("there is no earlier state %q of the stack %s: husk stack restore --list lists them", id, stack)
+		}
+		return id, contents, err
+	}
+	if err := w.onlyTheJournal(ctx, stack); err != nil {
+		return "", nil, err
+	}
+	if len(kept) == 0 {
+		return "", nil, fmt.Errorf("there is no earlier state of the stack %s", stack)
+	}
+	var errs []error
+	for _, info := range kept {
+		contents, err := a.Backup(ctx, w.name(stack), info.ID)
+		if err == nil {
+			_, _, err = contents.Decode(ctx, nil)
+		}
+		if err == nil {
+			return info.ID, contents, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", nil, fmt.Errorf("no earlier state of the stack %s can be read: %w", stack, errors.Join(errs...))
+}
+
+// onlyTheJournal returns an error if the journal is damaged and the checkpoint is not. Going back to
+// an earlier state would lose more than repairing the journal.
+func (w *Workspace) onlyTheJournal(ctx context.Context, stack string) error {
+	_, _, err := w.Read(ctx, stack, true)
+	if damage, ok := errors.AsType[*state.CorruptError](err); ok && damage.Journal {
+		return fmt.Errorf("%w; to go back to an earlier state all the same, name it: husk stack restore --list lists them", err)
+	}
+	return nil
+}
+
+// SalvageJournal saves the state of a stack up to the damage of its journal, if confirm returns nil.
+// If the journal is not damaged, it does nothing and the salvage has no Damage. It also returns the
+// file under which the journal is kept.
+func (w *Workspace) SalvageJournal(ctx context.Context, stack string, confirm func(*state.Salvage) error) (salvage *state.Salvage, aside []string, err error) {
+	err = w.mend(ctx, stack, "state repair", func(d *state.Damaged) (done bool, err error) {
+		if salvage, err = d.Salvage(ctx); err != nil || salvage.Damage == nil {
+			return false, err
+		}
+		if err := confirm(salvage); err != nil {
+			return false, err
+		}
+		aside, err = d.Reset(ctx, salvage.Snapshot, salvage.Codec)
+		return true, err
+	})
+	return salvage, aside, err
+}
+
+// Import replaces the state of a stack, which may be damaged, by a snapshot. The default stack is
+// made if there is none. It returns the files under which damaged ones are kept.
+func (w *Workspace) Import(ctx context.Context, stack string, snapshot *state.Snapshot, codec *state.Codec) (aside []string, err error) {
+	st, err := w.Lease(ctx, stack, "stack import")
+	if errors.Is(err, state.ErrCorrupt) {
+		err = w.mend(ctx, stack, "stack import", func(d *state.Damaged) (done bool, err error) {
+			aside, err = d.Reset(ctx, snapshot, codec)
+			return true, err
+		})
+		return aside, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	update := Begun("stack import")
+	err = st.Replace(ctx, snapshot)
+	return nil, errors.Join(err, w.Record(ctx, stack, update, err), st.Close(context.WithoutCancel(ctx)))
+}
+
+// mend changes a damaged stack, and records that in its history if do has done it.
+func (w *Workspace) mend(ctx context.Context, stack, command string, do func(*state.Damaged) (done bool, err error)) (err error) {
+	d, err := state.OpenDamaged(ctx, w.store, w.name(stack), holder(command))
+	if err != nil {
+		return w.explain(stack, err)
+	}
+	defer func() { err = errors.Join(err, d.Close(ctx)) }()
+	update := Begun(command)
+	if done, err := do(d); !done || err != nil {
+		return err
+	}
+	return w.Record(ctx, stack, update, nil)
+}

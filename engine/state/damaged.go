@@ -1,0 +1,226 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Damaged is a stack whose state may be unreadable: [Open] and [Load] return ErrCorrupt for it. It
+// holds the stack's lease until Close. It needs no key, because it opens no secrets.
+type Damaged struct {
+	name  StackName
+	lease Lease
+}
+
+// OpenDamaged leases a stack without reading its state.
+func OpenDamaged(ctx context.Context, store Store, name StackName, holder Holder) (*Damaged, error) {
+	if err := name.Validate(); err != nil {
+		return nil, err
+	}
+	lease, err := store.Lease(ctx, name, holder)
+	if err != nil {
+		return nil, err
+	}
+	return &Damaged{name, lease}, nil
+}
+
+// Close ends the lease.
+func (d *Damaged) Close(ctx context.Context) error {
+	return d.lease.Release(context.WithoutCancel(ctx))
+}
+
+// Reset makes a snapshot, written by the codec, the stack's state. It returns the files under which
+// the damaged ones are kept.
+func (d *Damaged) Reset(ctx context.Context, snapshot *Snapshot, codec *Codec) (aside []string, err error) {
+	next := snapshot.Clone()
+	next.Stack = d.name.Qualified()
+	text, err := codec.EncodeCheckpoint(ctx, next)
+	if err == nil {
+		aside, err = d.lease.Reset(ctx, text)
+	}
+	if err != nil {
+		return aside, fmt.Errorf("saving the stack %s: %w", d.name, err)
+	}
+	return aside, nil
+}
+
+// Salvage is what could be saved of a stack whose journal is damaged.
+type Salvage struct {
+	// Damage is what is wrong with the journal, nil if nothing is.
+	Damage *CorruptError
+	// Kept counts the records before the damage. The snapshot has their effects.
+	Kept int
+	// Lost are the records from the damage on.
+	Lost []LostChanges
+	// Snapshot is the state up to the damage. For what the lost records did to real resources it
+	// has pending operations: their outcome is not known.
+	Snapshot *Snapshot
+	// Codec writes it.
+	Codec *Codec
+}
+
+// LostChanges is a journal record that was lost.
+type LostChanges struct {
+	// Sequence is the record's number.
+	Sequence uint64
+	// Changes describe what the record did, for messages; nil if it cannot be read.
+	Changes []string
+}
+
+// Salvage reads the state up to the damage of the journal. The error is ErrCorrupt if the
+// checkpoint is damaged: the journal means nothing without it.
+func (d *Damaged) Salvage(ctx context.Context) (*Salvage, error) {
+	contents, err := d.lease.Salvage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if contents.CheckpointDamage != nil {
+		return nil, contents.CheckpointDamage
+	}
+	out := &Salvage{Damage: contents.Damage, Kept: len(contents.Records)}
+	if out.Snapshot, out.Codec, err = contents.Decode(ctx, nil); err != nil {
+		return nil, err
+	}
+	out.Lost = out.Snapshot.noteLost(ctx, out.Codec, contents.Lost)
+	return out, nil
+}
+
+// Restored is what a damaged stack was restored to.
+type Restored struct {
+	Snapshot *Snapshot
+	// Unsure are the resources that the damaged files name and the snapshot lacks. The snapshot has
+	// a pending creation for each.
+	Unsure []urn.URN
+	// Aside are the files under which the damaged ones are kept.
+	Aside []string
+}
+
+// Restore makes a backup the stack's state.
+func (d *Damaged) Restore(ctx context.Context, backup *Contents) (*Restored, error) {
+	was, err := d.lease.Salvage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, codec, err := backup.Decode(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	lost := backup.Lost
+	if len(backup.Records) == 0 && backup.Damage == nil {
+		lost = was.Lost // the journal does not follow on the backup
+	}
+	before := snapshot.nextOp
+	snapshot.noteLost(ctx, codec, lost)
+	snapshot.noteNamed(was.Checkpoint)
+	out := &Restored{Snapshot: snapshot}
+	recorded := snapshot.urns()
+	for op, v := range snapshot.operations {
+		if u := v.resource.URN; op >= before && !recorded[u] {
+			out.Unsure = append(out.Unsure, u)
+		}
+	}
+	slices.Sort(out.Unsure)
+	out.Aside, err = d.Reset(ctx, snapshot, codec)
+	return out, err
+}
+
+// noteLost adds pending operations for what lost records did to real resources. It returns a
+// description of each record.
+func (s *Snapshot) noteLost(ctx context.Context, codec *Codec, records []LostRecord) []LostChanges {
+	unsure := s.pendingURNs()
+	last := maps.Clone(s.slots) // as the records before the one at hand leave them
+	begin := func(typ OperationType, v slot) {
+		if r := v.resource; r.Custom && !r.IsProvider() && !unsure[r.URN] {
+			unsure[r.URN] = true
+			v.operation = typ
+			s.addOperation(v)
+		}
+	}
+	out := make([]LostChanges, len(records))
+	for i, record := range records {
+		out[i].Sequence = record.Sequence
+		if record.Record == nil {
+			continue
+		}
+		entries, err := codec.decodeRecord(ctx, record.Record)
+		if err != nil {
+			continue // no use to anybody
+		}
+		said := func(format string, args ...any) {
+			out[i].Changes = append(out[i].Changes, fmt.Sprintf(format, args...))
+		}
+		for _, entry := range entries {
+			for at, change := range entry.changes {
+				switch change := change.(type) {
+				case BeginOperation:
+					said("began %s %s", change.Type, change.Resource.URN)
+					begin(change.Type, slot{resource: change.Resource, json: entry.texts[at]})
+				case PutResource:
+					r, typ := change.Resource, OperationCreating
+					if old, ok := last[change.Serial]; ok && old.resource.URN == r.URN {
+						typ = OperationUpdating
+					}
+					if r.ID != "" {
+						said("recorded %s with the ID %q", r.URN, r.ID)
+					} else {
+						said("recorded %s", r.URN)
+					}
+					last[change.Serial] = slot{resource: r, json: entry.texts[at]}
+					begin(typ, last[change.Serial])
+				case RemoveResource:
+					if old, ok := last[change.Serial]; ok {
+						said("removed %s", old.resource.URN)
+						begin(OperationDeleting, old)
+					}
+				case EndOperation:
+				default:
+					said("changed the metadata of the stack")
+				}
+			}
+		}
+	}
+	return out
+}
+
+// customIn matches the resources with a provider in the JSON of a checkpoint, as Husk and Pulumi
+// write it. It is for JSON that is damaged and cannot be parsed.
+var customIn = regexp.MustCompile(`"urn":\s*"(urn:pulumi:[^"\\]+)",\s*"custom":\s*true`)
+
+// noteNamed adds a pending creation for each resource that a damaged checkpoint names and the
+// snapshot lacks.
+func (s *Snapshot) noteNamed(checkpoint []byte) {
+	known := s.pendingURNs()
+	maps.Copy(known, s.urns())
+	for _, match := range customIn.FindAllSubmatch(checkpoint, -1) {
+		u := urn.URN(match[1])
+		r := &Resource{URN: u, Type: u.Type(), Custom: true}
+		if _, err := urn.Parse(string(u)); err != nil || known[u] || r.IsProvider() {
+			continue
+		}
+		known[u] = true
+		s.addOperation(slot{operation: OperationCreating, resource: r})
+	}
+}
+
+// urns returns the URNs of the resources.
+func (s *Snapshot) urns() map[urn.URN]bool {
+	out := make(map[urn.URN]bool)
+	for _, v := range s.slots {
+		out[v.resource.URN] = true
+	}
+	return out
+}
+
+// pendingURNs returns the URNs of the resources of pending operations.
+func (s *Snapshot) pendingURNs() map[urn.URN]bool {
+	out := make(map[urn.URN]bool)
+	for _, v := range s.operations {
+		out[v.resource.URN] = true
+	}
+	return out
+}

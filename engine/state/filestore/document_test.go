@@ -1,0 +1,12 @@
+package filestore_test
+
+import (
+	"testing"
+
+	"github.com/husk-dev/husk/internal/testreference"
+)
+
+// docs/state.md names the tests that show what it promises.
+func TestDocument(t *testing.T) {
+	testreference.Require(t, "../../..", "docs/state.md")
+}
