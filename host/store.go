@@ -98,7 +98,6 @@ func OpenStore(path string) (*Store, error) {
 	if read.Items == nil {
 		read.Items = make(map[string]storeItem)
 	}
-	read.Version = storeVersion
 	s.contents = read
 	for key, item := range read.Items {
 		s.size += entrySize(key, item.Value)

@@ -116,7 +116,9 @@ func (d *Damaged) Restore(ctx context.Context, backup *Contents) (*Restored, err
 	}
 	before := snapshot.nextOp
 	snapshot.noteLost(ctx, codec, lost)
-	snapshot.noteNamed(was.Checkpoint)
+	if was.CheckpointDamage != nil {
+		snapshot.noteNamed(was.Checkpoint)
+	}
 	out := &Restored{Snapshot: snapshot}
 	recorded := snapshot.urns()
 	for op, v := range snapshot.operations {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
@@ -124,6 +125,45 @@ func TestUnfinishedRunIsReplayed(t *testing.T) {
 		require.Fail(t, "the operation was ended")
 	}
 	require.NoError(t, stack.Close(ctx))
+}
+
+// standing is a resource that needs no other.
+func standing(name string) *state.Resource {
+	return &state.Resource{URN: urn.New("dev", "proj", "", "a:b:C", name), Type: "a:b:C"}
+}
+
+// Two stacks are replaced together, or none is.
+func TestReplaceBoth(t *testing.T) {
+	ctx := t.Context()
+	store, first := newStack(t)
+	otherName := state.StackName{Project: "other", Name: "prod"}
+	require.NoError(t, state.Create(ctx, store, otherName, b64Keys))
+	second, err := state.Open(ctx, store, otherName, b64Keys, state.Holder{})
+	require.NoError(t, err)
+	require.NoError(t, first.Append(ctx, everyChangeOn(first)))
+	require.NoError(t, state.ReplaceBoth(ctx, first, state.NewSnapshot(standing("kept")), second, state.NewSnapshot(standing("moved"))))
+	require.Equal(t, []string{"kept"}, names(resources(first.Snapshot())))
+	require.Equal(t, []string{"moved"}, names(resources(second.Snapshot())))
+	require.EqualValues(t, 1, first.NextSerial(), "serials are numbered anew")
+	contents, err := store.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Empty(t, contents.Records, "the journal is dropped")
+
+	require.NoError(t, second.Close(ctx))
+	require.ErrorIs(t, state.ReplaceBoth(ctx, first, state.NewSnapshot(), second, state.NewSnapshot()), state.ErrClosed)
+	require.Error(t, state.ReplaceBoth(ctx, second, state.NewSnapshot(), first, state.NewSnapshot()))
+	require.NoError(t, store.Break(ctx, stackName))
+	second, err = state.Open(ctx, store, otherName, b64Keys, state.Holder{})
+	require.NoError(t, err)
+	require.ErrorIs(t, state.ReplaceBoth(ctx, first, state.NewSnapshot(), second, state.NewSnapshot()), state.ErrFenced)
+	require.Equal(t, []string{"moved"}, names(resources(second.Snapshot())))
+	for name, want := range map[state.StackName]string{stackName: "kept", otherName: "moved"} {
+		snapshot, _, err := state.Load(ctx, store, name, b64Keys.Open)
+		require.NoError(t, err)
+		require.Equal(t, []string{want}, names(resources(snapshot)))
+		require.Equal(t, name.Qualified(), snapshot.Stack)
+	}
+	require.NoError(t, second.Close(ctx))
 }
 
 // everyChangeOn is everyChange for a stack without resources.

@@ -100,20 +100,10 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 }
 
 // keepBackup keeps the checkpoint with the stamp, which is about to be replaced, and removes
-// backups that are too many. One that is there already stays: a holder whose lease was broken
-// cannot put another checkpoint in its place. check returns the error of such a holder.
+// backups that are too many. check returns the error of a holder whose lease was broken.
 func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
-	file := f.backup(v)
-	if there, err := s.exists(file); err != nil {
+	if err := s.makeBackup(f, v, check); err != nil {
 		return err
-	} else if !there {
-		err := s.fs.Link(f.checkpoint, file)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			err = s.copyBackup(f, v, check) // not every file system has links
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
 	}
 	kept, err := s.backupsOf(f)
 	for _, old := range kept[min(len(kept), state.KeptBackups):] {
@@ -122,17 +112,29 @@ func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
 	return err
 }
 
-// copyBackup is keepBackup without links.
-func (s *Store) copyBackup(f files, v stampValue, check func() error) error {
-	contents, was, err := s.readStamped(f, f.checkpoint)
-	if err != nil || was != v {
-		return check() // it is that of another holder by now, or damaged
-	}
+// makeBackup makes the file of the checkpoint a backup. The copy that publishCheckpoint made may be
+// there, but a loss of power may still spoil that one.
+func (s *Store) makeBackup(f files, v stampValue, check func() error) error {
 	scratch := f.scratch()
-	if err := s.writeFile(scratch, contents.Checkpoint); err != nil {
-		return err
+	if s.fs.Link(f.checkpoint, scratch) != nil { // not every file system has links
+		if _, is, err := s.readStamped(f, f.backup(v)); err == nil && is == v {
+			return nil
+		}
+		data, err := s.readFile(f.checkpoint)
+		if err == nil {
+			err = s.writeFile(scratch, data)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return s.fs.Rename(scratch, f.backup(v))
+	if is, err := s.stampIn(scratch); err != nil || is != v {
+		return errors.Join(check(), s.remove(scratch)) // it is the checkpoint of the next holder
+	}
+	if err := s.fs.Rename(scratch, f.backup(v)); err != nil {
+		return errors.Join(s.writeError(f.backup(v), err), s.remove(scratch))
+	}
+	return s.remove(scratch) // it stays if both are names of one file
 }
 
 // aside keeps a file that is about to be replaced under another name, which it returns.

@@ -3,7 +3,7 @@
 //	meta.json                           {"version": 1}
 //	stacks/<project>/<name>.json        the checkpoint, which Pulumi reads too
 //	stacks/<project>/<name>.*.journal   what happened since, while a run goes on
-//	backups/<project>/<name>.*.json     the checkpoint under a second name, and those before it
+//	backups/<project>/<name>.*.json     a copy of the checkpoint, and those before it
 //	backups/<project>/<name>.*.damaged* damaged files that were replaced
 //	backups/<project>/<name>.*.removed  records that the stack was removed on purpose
 //	history/<project>/<name>.jsonl      who changed it, when, and how, a line each
@@ -176,18 +176,18 @@ func (s *Store) writeCheckpoint(f files, v stampValue, checkpoint []byte) error 
 }
 
 // publishCheckpoint makes the file that writeCheckpoint wrote the checkpoint of the stack. It
-// also keeps it as a backup, from which a lost checkpoint can be restored. After an error the
-// temporary file is still there, or is the checkpoint.
+// also keeps a copy among the backups, from which a lost or damaged checkpoint is restored. After
+// an error the temporary file is still there, or is the checkpoint.
 func (s *Store) publishCheckpoint(f files, v stampValue) error {
 	temporary := f.temporary(v.Token)
-	// The link is made before the checkpoint has its name: by that name it could be the checkpoint of
-	// the next holder. The backup gets its own name afterwards, when it is one.
+	// The copy is made before the checkpoint has its name: under that name it could be the
+	// checkpoint of the next holder. It becomes a backup afterwards.
 	twin := temporary + ".twin"
-	linked := s.fs.Link(temporary, twin) == nil // not every file system has links
+	copied := s.copyFile(temporary, twin) == nil
 	if err := s.rename(temporary, f.checkpoint, f.stacks); err != nil {
 		return errors.Join(err, s.remove(twin))
 	}
-	if linked && s.fs.Rename(twin, f.backup(v)) != nil {
+	if !copied || s.fs.Rename(twin, f.backup(v)) != nil {
 		_ = s.remove(twin) // the checkpoint counts, and it is there
 	}
 	return nil

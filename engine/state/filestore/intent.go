@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -84,21 +85,21 @@ func concerns(base string, name state.StackName) bool {
 // commit takes the step of an intent about the stacks of these leases.
 func (s *Store) commit(in intent, leases ...*lease) error {
 	file := in.file(leases[0].token)
-	if err := s.draft(in, file+temporaryInfix); err != nil {
-		return err
+	err := s.draft(in, file+temporaryInfix)
+	if err == nil {
+		// Whoever takes one of the leases away from here on removes the draft. It cannot become an
+		// intent then.
+		err = checkAll(leases)
 	}
-	// Whoever takes one of the leases away from here on removes the draft. It cannot become an intent
-	// then.
-	if err := checkAll(leases); err != nil {
-		return errors.Join(err, s.remove(file+temporaryInfix))
-	}
-	if err := s.fs.Rename(file+temporaryInfix, file+intentSuffix); err != nil {
-		if fenced := checkAll(leases); fenced != nil {
-			return fenced
+	if err == nil {
+		if err = s.fs.Rename(file+temporaryInfix, file+intentSuffix); err != nil {
+			err = cmp.Or(checkAll(leases), s.writeError(file, err))
 		}
-		return errors.Join(s.writeError(file, err), s.remove(file+temporaryInfix))
 	}
-	err := s.fs.SyncDir(intentsDir)
+	if err != nil {
+		return errors.Join(err, s.discard(in, file+temporaryInfix))
+	}
+	err = s.fs.SyncDir(intentsDir)
 	if err != nil {
 		err = s.writeError(file, err)
 	}
@@ -133,6 +134,15 @@ func (s *Store) draft(in intent, file string) error {
 		return err
 	}
 	return s.writeFile(file, data)
+}
+
+// discard removes a draft and the temporary files that it is about.
+func (s *Store) discard(in intent, draft string) error {
+	errs := []error{s.remove(draft)}
+	for _, p := range in.Publish {
+		errs = append(errs, s.remove(filesOf(p.Stack).temporary(p.Stamp.Token)))
+	}
+	return errors.Join(errs...)
 }
 
 func checkAll(leases []*lease) error {

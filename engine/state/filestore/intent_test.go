@@ -233,6 +233,12 @@ func TestStepsAreWholeAfterEveryError(t *testing.T) {
 				} else if got != beforeSteps {
 					require.Equal(t, step.after, got, "error at %d: %v", at, err)
 				}
+				for _, dir := range []string{"stacks/proj", "stacks/other", "stacks/new"} {
+					left, _ := fsys.ReadDir(dir) // if it was made
+					for _, e := range left {
+						require.NotContains(t, e.Name(), ".tmp", "error at %d: %v", at, err)
+					}
+				}
 			}
 		})
 	}

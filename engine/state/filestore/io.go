@@ -57,6 +57,20 @@ func (s *Store) writeFile(name string, parts ...[]byte) error {
 	return nil
 }
 
+// copyFile copies a file. The copy is not durable yet.
+func (s *Store) copyFile(from, to string) error {
+	data, err := s.readFile(from)
+	if err != nil {
+		return err
+	}
+	f, err := s.fs.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
 // remove removes a file that may not be there.
 func (s *Store) remove(name string) error {
 	if err := s.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

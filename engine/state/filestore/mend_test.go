@@ -132,9 +132,10 @@ func TestHistoryIsASignOfAStack(t *testing.T) {
 	require.ErrorIs(t, state.Create(ctx, store, gone, plainKeys{}), state.ErrCorrupt)
 }
 
-// A damaged checkpoint gives way to a backup. It is kept, and what it names and the backup lacks is
-// not forgotten.
-func TestDamagedCheckpointIsRestored(t *testing.T) {
+// damagedStack returns a stack with the custom resources a and b and the component c, whose last run
+// was cut off while it made d, and whose checkpoint is damaged then.
+func damagedStack(t *testing.T) (dir string, store *filestore.Store) {
+	t.Helper()
 	ctx := t.Context()
 	dir, store, stack := openStack(t)
 	custom := func(name string) *state.Resource {
@@ -151,36 +152,73 @@ func TestDamagedCheckpointIsRestored(t *testing.T) {
 	add(custom("b"))
 	add(component("c"))
 	require.NoError(t, stack.Close(ctx))
-	// A run that was cut off after it had made d.
 	stack = reopen(t, store)
 	begin(t, stack, 0, "x") // a component, of which nothing is left over
 	require.NoError(t, stack.Append(ctx, state.Entry{state.BeginOperation{Op: 1, Type: state.OperationCreating, Resource: custom("d")}}))
 	add(custom("d"))
 	require.NoError(t, store.Break(ctx, stackName))
-
 	damage(t, checkpointIn(dir), `"id":"a-1"`, `"id":"a-9"`)
+	_, err := state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
+	require.ErrorIs(t, err, state.ErrCorrupt)
+	require.ErrorContains(t, err, "its checksum is")
+	require.ErrorContains(t, err, "husk stack import --force --file "+checkpointIn(dir))
+	return dir, store
+}
+
+// restore restores a backup of a damaged stack: the n-th of those that there are.
+func restore(t *testing.T, store *filestore.Store, n int) *state.Restored {
+	t.Helper()
+	kept, err := store.Backups(t.Context(), stackName)
+	require.NoError(t, err)
+	backup, err := store.Backup(t.Context(), stackName, kept[n].ID)
+	require.NoError(t, err)
+	d, err := state.OpenDamaged(t.Context(), store, stackName, state.Holder{})
+	require.NoError(t, err)
+	_, err = d.Salvage(t.Context())
+	require.ErrorIs(t, err, state.ErrCorrupt, "a journal cannot follow on what is not known")
+	restored, err := d.Restore(t.Context(), backup)
+	require.NoError(t, err)
+	require.NoError(t, d.Close(t.Context()))
+	return restored
+}
+
+func pendingOf(s *state.Snapshot) map[string]state.OperationType {
+	pending := map[string]state.OperationType{}
+	for _, op := range s.Operations() {
+		pending[op.Resource.URN.Name()] = op.Type
+	}
+	return pending
+}
+
+// A damaged checkpoint is restored from its copy, with what the journal says since.
+func TestDamagedCheckpointIsRestored(t *testing.T) {
+	_, store := damagedStack(t)
+	restored := restore(t, store, 0)
+	require.Empty(t, restored.Unsure)
+	stack := reopen(t, store)
+	require.Equal(t, []string{"a", "b", "c", "d"}, namesOf(stack.Snapshot()))
+	require.Equal(t, map[string]state.OperationType{"d": state.OperationCreating, "x": state.OperationCreating}, pendingOf(stack.Snapshot()))
+	first, _ := stack.Snapshot().Resource(0)
+	require.Equal(t, "a-1", first.ID)
+	require.NoError(t, stack.Close(t.Context()))
+}
+
+// Without the copy an older backup takes its place. What is damaged is kept, and what it names and
+// the backup lacks is not forgotten.
+func TestOlderStateDoesNotForget(t *testing.T) {
+	ctx := t.Context()
+	dir, store := damagedStack(t)
 	damaged, err := os.ReadFile(checkpointIn(dir))
 	require.NoError(t, err)
 	journal, err := os.ReadFile(journalFile(t, dir))
 	require.NoError(t, err)
-	_, err = state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
-	require.ErrorIs(t, err, state.ErrCorrupt)
-	require.ErrorContains(t, err, "its checksum is")
-	require.ErrorContains(t, err, "husk stack import --force --file "+checkpointIn(dir))
-
 	kept, err := store.Backups(ctx, stackName)
 	require.NoError(t, err)
+	damage(t, filepath.Join(dir, "backups", "proj", "dev."+kept[0].ID+".json"), "2retnuh", "2retnux")
 	_, err = store.Backup(ctx, stackName, kept[0].ID)
-	require.ErrorIs(t, err, state.ErrCorrupt, "it is the same file")
-	backup, err := store.Backup(ctx, stackName, kept[1].ID)
-	require.NoError(t, err)
-	d, err := state.OpenDamaged(ctx, store, stackName, state.Holder{})
-	require.NoError(t, err)
-	_, err = d.Salvage(ctx)
-	require.ErrorIs(t, err, state.ErrCorrupt, "a journal cannot follow on what is not known")
-	restored, err := d.Restore(ctx, backup)
-	require.NoError(t, err)
-	require.NoError(t, d.Close(ctx))
+	require.ErrorIs(t, err, state.ErrCorrupt)
+
+	restored := restore(t, store, 1)
 	require.Equal(t, []string{"a"}, namesOf(restored.Snapshot))
 	var unsure []string
 	for _, u := range restored.Unsure {
@@ -193,14 +231,9 @@ func TestDamagedCheckpointIsRestored(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, data)
 	}
-
-	stack = reopen(t, store)
+	stack := reopen(t, store)
 	require.Equal(t, []string{"a"}, namesOf(stack.Snapshot()))
-	pending := map[string]state.OperationType{}
-	for _, op := range stack.Snapshot().Operations() {
-		pending[op.Resource.URN.Name()] = op.Type
-	}
-	require.Equal(t, map[string]state.OperationType{"b": state.OperationCreating, "d": state.OperationCreating}, pending)
+	require.Equal(t, map[string]state.OperationType{"b": state.OperationCreating, "d": state.OperationCreating}, pendingOf(stack.Snapshot()))
 	put(t, stack, "e")
 	require.NoError(t, stack.Close(ctx))
 	require.Equal(t, state.Recovery{}, reopen(t, store).Recovery())
@@ -256,11 +289,7 @@ func TestDamagedJournalIsSalvaged(t *testing.T) {
 
 	stack = reopen(t, store)
 	require.Equal(t, []string{"a", "b"}, namesOf(stack.Snapshot()))
-	pending := map[string]state.OperationType{}
-	for _, op := range stack.Snapshot().Operations() {
-		pending[op.Resource.URN.Name()] = op.Type
-	}
-	require.Equal(t, map[string]state.OperationType{"b": state.OperationDeleting, "c": state.OperationCreating}, pending)
+	require.Equal(t, map[string]state.OperationType{"b": state.OperationDeleting, "c": state.OperationCreating}, pendingOf(stack.Snapshot()))
 	secret, _ := stack.Snapshot().Resource(0)
 	require.Equal(t, "hunter2 of a", mustString(t, secret))
 	require.NoError(t, stack.Close(ctx))
@@ -341,6 +370,20 @@ func TestOlderCheckpointUnderAJournalIsTold(t *testing.T) {
 	_, err = state.Open(t.Context(), store, stackName, plainKeys{}, state.Holder{})
 	require.ErrorIs(t, err, state.ErrCorrupt)
 	require.ErrorContains(t, err, "it is older than the changes in "+journalFile(t, dir))
+
+	// What the older one names is no sign of anything that is lost.
+	kept, err = store.Backups(t.Context(), stackName)
+	require.NoError(t, err)
+	newest, err := store.Backup(t.Context(), stackName, kept[0].ID)
+	require.NoError(t, err)
+	require.Len(t, newest.Records, 1)
+	d, err := state.OpenDamaged(t.Context(), store, stackName, state.Holder{})
+	require.NoError(t, err)
+	restored, err := d.Restore(t.Context(), newest)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", "c"}, namesOf(restored.Snapshot))
+	require.Empty(t, restored.Unsure)
+	require.NoError(t, d.Close(t.Context()))
 }
 
 // One stack, or one project, that cannot be read is nobody else's trouble.

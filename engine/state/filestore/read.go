@@ -138,8 +138,10 @@ func (s *Store) remedy(f files, file string) string {
 }
 
 // stampOf returns the stamp of a stack's checkpoint. It does not verify the rest of the file.
-func (s *Store) stampOf(f files) (stampValue, error) {
-	file, err := s.fs.OpenFile(f.checkpoint, os.O_RDONLY, 0)
+func (s *Store) stampOf(f files) (stampValue, error) { return s.stampIn(f.checkpoint) }
+
+func (s *Store) stampIn(checkpoint string) (stampValue, error) {
+	file, err := s.fs.OpenFile(checkpoint, os.O_RDONLY, 0)
 	if err != nil {
 		return stampValue{}, err
 	}
