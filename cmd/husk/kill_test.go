@@ -14,6 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The exit codes of killafter, beside those of husk.
+const (
+	killed      = 137
+	cannotTrace = 99
+)
+
 // killedUser runs husk in a project, and has it killed.
 type killedUser struct {
 	t   *testing.T

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux || !(amd64 || arm64)
 
 package main
 
@@ -7,14 +7,10 @@ import (
 	"os"
 )
 
-// killAfter is a command for Linux alone.
+// killAfter is a command for Linux on some processors.
 func killAfter() {
 	fmt.Fprintln(os.Stderr, "killafter: system calls cannot be followed here")
 	os.Exit(cannotTrace)
 }
 
-// The exit codes of killafter, beside those of husk.
-const (
-	killed      = 137
-	cannotTrace = 99
-)
+const canTrace = false

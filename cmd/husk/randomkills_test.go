@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,6 +111,8 @@ type killing struct {
 	*killedUser
 	cloud  *countingCloud
 	random *rand.Rand
+	// traces says that husk can be killed after a system call.
+	traces bool
 	// done says what was done, for the message of a failure.
 	done []string
 	// kills counts the runs that were killed.
@@ -127,6 +128,10 @@ func newKilling(t *testing.T, random *rand.Rand) *killing {
 		"HUSK_CACHE_DIR="+parts.cache, "NO_COLOR=1")}
 	k := &killing{killedUser: u, cloud: newCountingCloud(t), random: random}
 	u.write(map[string]string{"lab.wasm": string(module)})
+	if canTrace { // if nothing forbids it, as in some containers
+		_, _, code := u.try("killafter", "1", "version")
+		k.traces = code != cannotTrace
+	}
 	return k
 }
 
@@ -159,7 +164,7 @@ func (k *killing) program() {
 func (k *killing) kill(calls int, args ...string) (killedIt bool) {
 	k.t.Helper()
 	asks := args[0] != "stack" && args[0] != "state"
-	if runtime.GOOS == "linux" && (!asks || k.random.IntN(2) == 0) {
+	if k.traces && (!asks || k.random.IntN(2) == 0) {
 		n := 1 + k.random.IntN(calls)
 		killedIt = k.killedAfter(n, args...)
 		k.done = append(k.done, fmt.Sprintf("%v, killed after system call %d: %v", args, n, killedIt))
