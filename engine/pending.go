@@ -144,7 +144,7 @@ func (d *deployment) renamePending(from, to urn.URN) (moved state.Entry) {
 		under := d.recorder.newOp()
 		delete(p.left, op)
 		p.left[under] = pending
-		for _, ops := range p.unsure {
+		for _, ops := range append(slices.Collect(maps.Values(p.unsure)), p.settled) {
 			if i := slices.Index(ops, op); i >= 0 {
 				ops[i] = under
 			}

@@ -322,6 +322,37 @@ func TestRenamingBesideAnotherPendingUpdate(t *testing.T) {
 	require.Empty(t, pendingURN(t, s))
 }
 
+// A resource that was cut off is read, and after that what it depended on gets another name.
+func TestRenamingAfterAPendingUpdateWasRead(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	program := func(key, a, before string, aliases ...abi.Alias) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			var on []urn.URN
+			if before != "" {
+				z, err := p.Custom(plain, "z", props("key", key))
+				if err != nil {
+					return err
+				}
+				on = append(on, z.URN)
+			}
+			first, err := p.Custom(plain, a, props("key", "1"), func(o *abi.ResourceOptions) { o.Aliases, o.Dependencies = aliases, on })
+			if err != nil || before != "" {
+				return err
+			}
+			_, err = p.Custom(plain, "z", props("key", key), func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{first.URN} })
+			return err
+		}
+	}
+	s.Up(program("1", "a", ""))
+	s.Cloud.Hook = func(string) error { return crashed }
+	_, err := s.Try(engine.Up, program("2", "a", ""))
+	require.ErrorIs(t, err, crashed)
+	require.NotZero(t, countPending(s))
+	s.Cloud.Hook = nil
+	s.Up(program("2", "b", "z", aliasName("a")))
+	require.Zero(t, countPending(s))
+}
+
 // An object of another type may have the same ID.
 func TestAdoptionOfAnIDOfAnotherType(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
@@ -333,4 +364,11 @@ func TestAdoptionOfAnIDOfAnotherType(t *testing.T) {
 	s.Edit = adopting(b, "a-1")
 	s.Refresh()
 	require.Equal(t, "a-1", s.Resource("b").ID)
+}
+
+func countPending(s *enginetest.Stack) (n int) {
+	for range s.Snapshot().Operations() {
+		n++
+	}
+	return n
 }
