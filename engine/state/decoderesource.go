@@ -39,7 +39,7 @@ func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, seale
 	if d.plain {
 		return res, sealedJSON{}, nil // its JSON would disclose the secrets
 	}
-	j := sealedJSON{text: compact(text), byteStrings: d.byteStrings}
+	j := sealedJSON{text: compact(d.respelt.in(text)), byteStrings: d.byteStrings}
 	if d.sealed {
 		j.provider = c.identity
 	}
@@ -123,7 +123,7 @@ func (d *decoder) field(r *Resource, name string) (err error) {
 	case "ignoreChanges":
 		r.IgnoreChanges, err = stringList[string](d.reader)
 	case "hideDiff":
-		r.HideDiff, err = d.paths()
+		r.HideDiff, err = d.hideDiff()
 	case "replaceOnChanges":
 		r.ReplaceOnChanges, err = stringList[string](d.reader)
 	case "replacementTrigger":
@@ -209,42 +209,4 @@ func (d *decoder) stackTrace() (frames []StackFrame, err error) {
 		return err
 	})
 	return frames, err
-}
-
-// paths reads property paths: arrays of keys, indexes, and "*", or their text.
-func (d *decoder) paths() (paths []property.Path, err error) {
-	err = d.array(func(int) error {
-		path, err := d.propertyPath()
-		paths = append(paths, path)
-		return err
-	})
-	return paths, err
-}
-
-func (d *decoder) propertyPath() (path property.Path, err error) {
-	if d.kind() == jsontext.KindString {
-		text, err := d.string()
-		if err != nil {
-			return nil, err
-		}
-		if path, err = property.ParsePath(text); err != nil {
-			return nil, d.fail(err.Error())
-		}
-		return path, nil
-	}
-	err = d.array(func(int) error {
-		if d.kind() == jsontext.KindNumber {
-			n, err := d.uint()
-			path = append(path, property.Index(int(n)))
-			return err
-		}
-		key, err := d.string()
-		if key == "*" {
-			path = append(path, property.Wildcard())
-		} else {
-			path = append(path, property.Key(key))
-		}
-		return err
-	})
-	return path, err
 }

@@ -28,6 +28,8 @@ type decoder struct {
 	byteStrings bool
 	// kept are the ciphertexts read, for the cache.
 	kept []keptSecret
+	// respelt is the member that is not kept as it was read, nil for none.
+	respelt *respelt
 }
 
 type keptSecret struct {

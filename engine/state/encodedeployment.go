@@ -229,4 +229,5 @@ func (f featureSet) addResource(r *Resource) {
 	f.add(featureTaint, r.Taint)
 	f.add(featureReplaceWith, len(r.ReplaceWith) > 0)
 	f.add(featureExtensions, r.ExtensionRef != "")
+	f.add(featureSnippets, r.SnippetID != "")
 }

@@ -34,7 +34,7 @@ func (e *encoder) resource(r *Resource) {
 	e.optionalBool("pendingReplacement", r.PendingReplacement)
 	optionalStrings(&e.builder, "additionalSecretOutputs", r.AdditionalSecretOutputs)
 	optionalStrings(&e.builder, "aliases", r.Aliases)
-	if t := r.CustomTimeouts; t != nil {
+	if t := r.CustomTimeouts; t != nil && *t != (CustomTimeouts{}) {
 		e.name("customTimeouts")
 		e.open('{')
 		e.optionalNumber("create", t.Create)
@@ -55,14 +55,13 @@ func (e *encoder) resource(r *Resource) {
 		e.open('[')
 		for _, frame := range r.StackTrace {
 			e.open('{')
-			e.name("sourcePosition")
-			e.string(frame.SourcePosition)
+			e.optionalString("sourcePosition", frame.SourcePosition)
 			e.close('}')
 		}
 		e.close(']')
 	}
 	optionalStrings(&e.builder, "ignoreChanges", r.IgnoreChanges)
-	e.paths("hideDiff", r.HideDiff)
+	e.hideDiff(r.HideDiff)
 	optionalStrings(&e.builder, "replaceOnChanges", r.ReplaceOnChanges)
 	if !r.ReplacementTrigger.IsNull() {
 		e.push(property.Key("replacementTrigger"))
@@ -124,28 +123,4 @@ func (e *encoder) time(name string, t time.Time) {
 		e.name(name)
 		e.string(t.Format(time.RFC3339Nano))
 	}
-}
-
-// paths appends property paths as Pulumi's JSON has them: arrays of keys,
-// indexes, and "*".
-func (e *encoder) paths(name string, paths []property.Path) {
-	if len(paths) == 0 {
-		return
-	}
-	e.name(name)
-	e.open('[')
-	for _, path := range paths {
-		e.open('[')
-		for _, segment := range path {
-			if key, ok := segment.Key(); ok {
-				e.string(key)
-			} else if i, ok := segment.Index(); ok {
-				e.number(float64(i))
-			} else {
-				e.string("*")
-			}
-		}
-		e.close(']')
-	}
-	e.close(']')
 }

@@ -79,8 +79,8 @@ func (j sealedJSON) usableBy(provider string) bool {
 type Manifest struct {
 	// Time is when the deployment began.
 	Time time.Time
-	// Magic is the SHA-256 of Version in hex; where it is empty it is filled in
-	// when written.
+	// Magic is the SHA-256 of Version in hex, empty where that is; where it is empty it is
+	// filled in when written.
 	Magic string
 	// Version is that of the engine.
 	Version string
@@ -95,8 +95,12 @@ type Plugin struct {
 	Name, Path, Type, Version string
 }
 
-// magic returns the magic of a manifest whose version is v.
+// magic returns the magic of a manifest whose version is v. Pulumi holds it to be damaged
+// if it has another one.
 func magic(v string) string {
+	if v == "" {
+		return ""
+	}
 	sum := sha256.Sum256([]byte(v))
 	return hex.EncodeToString(sum[:])
 }
