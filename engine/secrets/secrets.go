@@ -38,6 +38,9 @@ type Provider interface {
 	State() json.RawMessage
 }
 
+// OnlyHusk reports whether Pulumi does not know the providers of a type.
+func OnlyHusk(typ string) bool { return typ == TypeUserKey || typ == TypeProcessKey }
+
 // Errors that callers tell apart with errors.Is.
 var (
 	// ErrWrongKey says that the key or passphrase at hand is not the one that

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/husk-dev/husk/engine/secrets"
 )
 
 // EncodeCheckpoint returns the JSON of the snapshot as a stack's file holds it:
@@ -25,13 +27,14 @@ func (c *Codec) EncodeCheckpoint(ctx context.Context, s *Snapshot) ([]byte, erro
 	b.string(s.Stack)
 	b.members(s.checkpointUnknown)
 	b.name("latest")
-	c.deployment(b, s, t)
+	c.deployment(b, s, t, c.secrets)
 	b.close('}')
 	return b.end()
 }
 
 // EncodeExport returns the JSON of the snapshot as `stack export` prints it:
-// {"version", "deployment"}. With showSecrets, secrets are plain text.
+// {"version", "deployment"}. With showSecrets, secrets are plain text. A secrets provider
+// that Pulumi does not know is named only where there are secrets, as Pulumi refuses it.
 func (c *Codec) EncodeExport(ctx context.Context, s *Snapshot, showSecrets bool) ([]byte, error) {
 	t, err := c.texts(ctx, s, showSecrets)
 	if err != nil {
@@ -39,7 +42,11 @@ func (c *Codec) EncodeExport(ctx context.Context, s *Snapshot, showSecrets bool)
 	}
 	b := s.document(t)
 	b.name("deployment")
-	c.deployment(b, s, t)
+	named := c.secrets
+	if secrets.OnlyHusk(named.Type) && !s.HasSecrets() {
+		named = SecretsProvider{}
+	}
+	c.deployment(b, s, t, named)
 	return b.end()
 }
 
@@ -127,20 +134,20 @@ func (b *builder) end() ([]byte, error) {
 }
 
 // deployment appends the JSON of the deployment.
-func (c *Codec) deployment(b *builder, s *Snapshot, t texts) {
+func (c *Codec) deployment(b *builder, s *Snapshot, t texts, named SecretsProvider) {
 	b.open('{')
 	b.line()
 	b.name("manifest")
 	s.Manifest.append(b)
-	if c.secrets.Type != "" {
+	if named.Type != "" {
 		b.line()
 		b.name("secrets_providers")
 		b.open('{')
 		b.name("type")
-		b.string(c.secrets.Type)
-		if len(c.secrets.State) > 0 {
+		b.string(named.Type)
+		if len(named.State) > 0 {
 			b.name("state")
-			b.text(compact(string(c.secrets.State)))
+			b.text(compact(string(named.State)))
 		}
 		b.close('}')
 	}

@@ -175,6 +175,20 @@ func (s *Snapshot) Operations() iter.Seq2[OpID, PendingOperation] {
 	}
 }
 
+// HasSecrets reports whether a resource, or one of an operation, has a secret.
+func (s *Snapshot) HasSecrets() bool {
+	secret := func(slots iter.Seq[slot]) bool {
+		for v := range slots {
+			r := v.resource
+			if r.Inputs.ContainsSecrets() || r.Outputs.ContainsSecrets() || r.ReplacementTrigger.ContainsSecrets() {
+				return true
+			}
+		}
+		return false
+	}
+	return secret(maps.Values(s.slots)) || secret(maps.Values(s.operations))
+}
+
 // Clone returns a snapshot that changes apart from s. Resources are shared.
 func (s *Snapshot) Clone() *Snapshot {
 	c := *s

@@ -12,7 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/pulumi/pulumi/pkg/v3/resource/deploy"
 	"github.com/pulumi/pulumi/pkg/v3/resource/stack"
+	pulumisecrets "github.com/pulumi/pulumi/pkg/v3/secrets"
 	"github.com/pulumi/pulumi/pkg/v3/secrets/b64"
+	"github.com/pulumi/pulumi/pkg/v3/secrets/passphrase"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
@@ -90,7 +92,10 @@ func imported(t *testing.T, export []byte) *deploy.Snapshot {
 	t.Helper()
 	var untyped apitype.UntypedDeployment
 	require.NoError(t, json.Unmarshal(export, &untyped))
-	snapshot, err := stack.DeserializeUntypedDeployment(t.Context(), &untyped, b64.Base64SecretsProvider)
+	known := (&pulumisecrets.MockProvider{}).
+		Add(b64.Type, func(json.RawMessage) (pulumisecrets.Manager, error) { return b64.NewBase64SecretsManager(), nil }).
+		Add(passphrase.Type, passphrase.NewPromptingPassphraseSecretsManagerFromState)
+	snapshot, err := stack.DeserializeUntypedDeployment(t.Context(), &untyped, known)
 	require.NoError(t, err, "%s", export)
 	return snapshot
 }
@@ -341,6 +346,28 @@ func TestWhatTheEngineWrites(t *testing.T) {
 	pulumiTakes(t, export)
 	require.NoError(t, imported(t, export).VerifyIntegrity())
 	require.Contains(t, string(export), `"hideDiff":["tags[\"*\"]","a[\"b c\"][2]"]`)
+}
+
+// TestPassphrase: Pulumi decrypts what Husk has encrypted with the same passphrase, and imports a
+// stack whose key it does not know where nothing is secret.
+func TestPassphrase(t *testing.T) {
+	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "word")
+	provider, err := secrets.NewPassphrase(secrets.Passphrase{Text: "word"})
+	require.NoError(t, err)
+	r := holding(property.Secret(property.String("hunter2")))
+	s := state.NewSnapshot(append(around(), &r)...)
+	export, err := state.NewCodec(provider).EncodeExport(t.Context(), s, false)
+	require.NoError(t, err)
+	read := imported(t, export).Resources[3]
+	require.Equal(t, resource.MakeSecret(resource.NewProperty("hunter2")), read.Inputs["a"])
+
+	own, err := secrets.Keys{
+		LookupEnv: func(string) (string, bool) { return "", false }, ConfigDir: func() (string, error) { return t.TempDir(), nil }, KeyMade: func(string) {},
+	}.New(t.Context())
+	require.NoError(t, err)
+	export, err = state.NewCodec(own).EncodeExport(t.Context(), state.NewSnapshot(around()...), false)
+	require.NoError(t, err)
+	require.Len(t, imported(t, export).Resources, 3)
 }
 
 // TestWhatALargeStackHas: Pulumi takes back a stack of its own with every field, every special

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
 )
@@ -81,21 +82,34 @@ func outputsOf(s *state.Snapshot) property.Map {
 }
 
 func (a *app) stackExport() *cobra.Command {
-	var show bool
+	var show, passphrase bool
 	var file string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write the state of the stack as Pulumi's deployment JSON", Args: arguments(0, 0),
+		Long: "Write the state of the stack as Pulumi's deployment JSON, which `pulumi stack import` reads.\n\n" +
+			"Pulumi does not know the key that Husk makes for stacks without a passphrase. To take secrets\n" +
+			"there, set HUSK_CONFIG_PASSPHRASE, export with --passphrase, and have the same in\n" +
+			"PULUMI_CONFIG_PASSPHRASE for the import.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}
-			snapshot, codec, err := w.Read(cmd.Context(), stack, !show)
+			snapshot, codec, err := w.Read(cmd.Context(), stack, !show && !passphrase)
 			if err != nil {
 				return err
 			}
 			if show {
 				a.secrets.Show()
+			}
+			if passphrase {
+				if codec, err = w.PassphraseCodec(); errors.Is(err, secrets.ErrNoKey) {
+					return usagef("--passphrase: set the passphrase in HUSK_CONFIG_PASSPHRASE, or name a file that holds it in HUSK_CONFIG_PASSPHRASE_FILE")
+				} else if err != nil {
+					return fmt.Errorf("--passphrase: %w", err)
+				}
+			} else if secrets.OnlyHusk(snapshot.Secrets.Type) && snapshot.HasSecrets() {
+				a.say("Pulumi does not know the key of this stack's secrets: to import the export there, make it with --passphrase.")
 			}
 			data, err := codec.EncodeExport(cmd.Context(), snapshot, show)
 			if err != nil {
@@ -112,6 +126,7 @@ func (a *app) stackExport() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&show, "show-secrets", false, "write secrets in plain text")
+	cmd.Flags().BoolVar(&passphrase, "passphrase", false, "encrypt secrets with the passphrase in HUSK_CONFIG_PASSPHRASE, which Pulumi can decrypt")
 	cmd.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
 	return cmd
 }

@@ -211,6 +211,19 @@ func (w *Workspace) Read(ctx context.Context, stack string, sealed bool) (*state
 	return snapshot, codec, w.explain(stack, err)
 }
 
+// PassphraseCodec returns a codec that encrypts with the passphrase that is set.
+func (w *Workspace) PassphraseCodec() (*state.Codec, error) {
+	passphrase, err := w.keys.Passphrase()
+	if err != nil {
+		return nil, err
+	}
+	provider, err := secrets.NewPassphrase(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	return state.NewCodec(provider), nil
+}
+
 // Copy returns a copy of a stack's state in memory, for previews: they need no
 // lock, and leave nothing behind. The default stack is empty if there is none.
 func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error) {
