@@ -52,7 +52,7 @@ func inputLines(inputs property.Map, kind string) []PropertyChange {
 			continue
 		}
 		c := PropertyChange{Path: property.Path{property.Key(k)}.String(), Kind: kind}
-		if shown := property.Display(inputs.Get(k)); kind == "add" {
+		if shown := property.Render(inputs.Get(k)); kind == "add" {
 			c.New = shown
 		} else {
 			c.Old = shown
@@ -116,7 +116,7 @@ func showAt(m property.Map, path property.Path) string {
 	if !ok {
 		return ""
 	}
-	return property.Display(v)
+	return property.Render(v)
 }
 
 func kindName(k abi.DiffKind) string {

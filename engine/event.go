@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"time"
 
 	"github.com/husk-dev/husk/abi/property"
@@ -69,8 +70,8 @@ type StepInfo struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// PropertyChange is one line of a difference. Old and New are rendered for
-// people, secrets masked; the one that does not apply is empty.
+// PropertyChange is one difference. Old and New are rendered by [property.Render]: whole, with
+// secrets masked; the one that does not apply is empty.
 type PropertyChange struct {
 	Path     string `json:"path"`
 	Kind     string `json:"kind"` // add, delete, update
@@ -219,7 +220,8 @@ func (c *Changes) count(op Op) {
 func durationMs(start time.Time) int64 { return time.Since(start).Milliseconds() }
 
 // DisplayOutputs renders the outputs of a stack as plain JSON values, secrets as
-// "[secret]" and what is not known as "[unknown]".
+// "[secret]" and what is not known as "[unknown]". Assets, archives, references, and numbers
+// that are not finite are texts, as [property.Render] has them.
 func DisplayOutputs(outputs property.Map) map[string]any {
 	out := make(map[string]any, outputs.Len())
 	for k, v := range outputs.All() {
@@ -237,10 +239,18 @@ func maskedJSON(v property.Value) any {
 		return b
 	case property.KindNumber:
 		f, _ := v.AsNumber()
+		if math.IsNaN(f) || math.IsInf(f, 0) { // which JSON has no number for
+			return property.Render(v)
+		}
 		return f
 	case property.KindString:
 		s, _ := v.AsString()
 		return s
+	case property.KindOutput:
+		if o, _ := v.AsOutput(); !o.Secret {
+			return maskedJSON(o.Value)
+		}
+		return "[secret]"
 	case property.KindSecret:
 		return "[secret]"
 	case property.KindUnknown:
@@ -256,6 +266,6 @@ func maskedJSON(v property.Value) any {
 		m, _ := v.AsObject()
 		return DisplayOutputs(m)
 	default:
-		return property.Display(v)
+		return property.Render(v)
 	}
 }

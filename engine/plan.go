@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/excerpt"
 )
 
 // Plan is what a preview found that an update would do. An update that is given a plan
@@ -38,14 +39,15 @@ type PlanError struct {
 	// Part is what deviates: "step", an option by its name, or the path of a property, such
 	// as inputs.tags["a b"].
 	Part string
-	// Actual and Planned are shown as for people; secrets are not.
+	// Actual and Planned are whole, values as [property.Render] has them; secrets are masked.
 	Actual, Planned string
 }
 
 // Error says what is planned, and what to do.
 func (e *PlanError) Error() string {
-	return fmt.Sprintf("%s deviates from the plan: its %s is %s, and %s was planned: husk preview --save-plan makes a new plan",
-		e.URN, e.Part, e.Actual, e.Planned)
+	actual, planned, at := excerpt.Pair(e.Actual, e.Planned)
+	return fmt.Sprintf("%s deviates from the plan: its %s is %s, and %s was planned%s: husk preview --save-plan makes a new plan",
+		e.URN, e.Part, actual, planned, excerpt.Where(at))
 }
 
 // none stands for what is not there in a [PlanError].
@@ -188,7 +190,7 @@ func display(v property.Value) string {
 	if v.IsNull() {
 		return none
 	}
-	return property.Display(v)
+	return property.Render(v)
 }
 
 func shown(text string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/excerpt"
 )
 
 // read looks up an external resource: one that the stack uses but does not own.
@@ -220,7 +221,8 @@ type ImportDifference struct {
 func (e *ImportDifference) Error() string {
 	msg := fmt.Sprintf("cannot import %q: the inputs in the program differ from those of the object; change them to match:", e.ID)
 	for _, c := range e.Changes {
-		msg += fmt.Sprintf("\n  %s: is %s, the program says %s", c.Path, orNone(c.Old), orNone(c.New))
+		old, new, at := excerpt.Pair(orNone(c.Old), orNone(c.New))
+		msg += fmt.Sprintf("\n  %s: is %s, the program says %s%s", c.Path, old, new, excerpt.Where(at))
 	}
 	return msg
 }

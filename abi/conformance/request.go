@@ -7,6 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/internal/excerpt"
 )
 
 // resourceName is the name of all resources of a run: each is gone before the next one.
@@ -72,11 +73,11 @@ func differences(changes []property.Change, was, is property.Map, wasName, isNam
 			texts = append(texts, fmt.Sprintf("and %d more", len(changes)-i))
 			break
 		}
-		before, after := at(was, c.Path), at(is, c.Path)
+		before, after, where := excerpt.Pair(at(was, c.Path), at(is, c.Path))
 		if before == after {
-			after = "another " + after // secrets, and long values, look alike
+			after = "another " + after // secrets look alike
 		}
-		texts = append(texts, fmt.Sprintf("%s is %s in %s and %s in %s", c.Path, before, wasName, after, isName))
+		texts = append(texts, fmt.Sprintf("%s is %s in %s and %s in %s%s", c.Path, before, wasName, after, isName, excerpt.Where(where)))
 	}
 	return fmt.Errorf("%s", strings.Join(texts, "; "))
 }
@@ -87,5 +88,5 @@ func at(m property.Map, path property.Path) string {
 	if !ok {
 		return "absent"
 	}
-	return property.Display(v)
+	return property.Render(v)
 }

@@ -3,6 +3,7 @@ package property
 import (
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -20,7 +21,12 @@ const (
 // Display renders v on one line for people. Secrets are shown as [secret], what is
 // not known as [unknown]; long texts and containers are cut short; what would
 // control a terminal is escaped. Properties are in alphabetical order.
-func Display(v Value) string { return string(showValue(nil, v)) }
+func Display(v Value) string { return string(brief.value(nil, v)) }
+
+// Render renders v on one line as Display does, and cuts nothing: two values that are
+// rendered alike differ at most in what is secret or not known. A text is rendered as Go
+// quotes it, so that strconv.Unquote returns it.
+func Render(v Value) string { return string(whole.value(nil, v)) }
 
 // String is Display, so that fmt does not show secrets either.
 func (v Value) String() string { return Display(v) }
@@ -28,7 +34,15 @@ func (v Value) String() string { return Display(v) }
 // String is Display of an object.
 func (m Map) String() string { return Display(Object(m)) }
 
-func showValue(dst []byte, v Value) []byte {
+// rendering says how much of a value is shown.
+type rendering bool
+
+const (
+	brief rendering = false
+	whole rendering = true
+)
+
+func (r rendering) value(dst []byte, v Value) []byte {
 	switch v.kind {
 	case KindNull:
 		return append(dst, "null"...)
@@ -37,22 +51,22 @@ func showValue(dst []byte, v Value) []byte {
 	case KindNumber:
 		return showNumber(dst, v.num)
 	case KindString:
-		return showText(dst, v.str)
+		return r.text(dst, v.str)
 	case KindArray:
-		return showArray(dst, v.elements())
+		return r.array(dst, v.elements())
 	case KindObject:
-		return showObject(dst, v.object())
+		return r.object(dst, v.object())
 	case KindAsset:
-		return showAsset(dst, v.ref.(*Asset))
+		return r.asset(dst, v.ref.(*Asset))
 	case KindArchive:
-		return showArchive(dst, v.ref.(*Archive))
+		return r.archive(dst, v.ref.(*Archive))
 	case KindResourceReference:
-		return showCall(dst, "resource", v.ref.(*ResourceReference).URN)
+		return r.reference(dst, v.ref.(*ResourceReference))
 	case KindUnknown:
 		return append(dst, "[unknown]"...)
 	case KindOutput:
 		if o := v.ref.(*Output); !o.Secret {
-			return showValue(dst, o.Value)
+			return r.value(dst, o.Value)
 		}
 	}
 	return append(dst, "[secret]"...)
@@ -67,18 +81,23 @@ func showNumber(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, format, -1, 64)
 }
 
-// showText shows a text in quotes, its first characters if it is long.
-func showText(dst []byte, s string) []byte {
+// text shows a text in quotes, its first characters if it is long.
+func (r rendering) text(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	shown := 0
-	for i, r := range s {
-		if shown == displayText {
+	for i, c := range s {
+		if shown == displayText && r == brief {
 			dst = append(dst, `…" (`...)
 			dst = strconv.AppendInt(dst, int64(len(s)), 10)
 			return append(dst, " bytes)"...)
 		}
 		shown++
-		dst = showCharacter(dst, s[i:], r)
+		if c == utf8.RuneError && r == whole && !strings.HasPrefix(s[i:], string(c)) {
+			dst = append(dst, `\x`...)
+			dst = append(dst, hexDigits[s[i]>>4], hexDigits[s[i]&15])
+			continue
+		}
+		dst = showCharacter(dst, s[i:], c)
 	}
 	return append(dst, '"')
 }
@@ -101,45 +120,45 @@ func showCharacter(dst []byte, s string, r rune) []byte {
 	}
 }
 
-func showArray(dst []byte, elements []Value) []byte {
+func (r rendering) array(dst []byte, elements []Value) []byte {
 	dst = append(dst, '[')
 	for i, e := range elements {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		if isFull(dst, i) {
+		if r.isFull(dst, i) {
 			dst = showMore(dst, len(elements)-i)
 			break
 		}
-		dst = showValue(dst, e)
+		dst = r.value(dst, e)
 	}
 	return append(dst, ']')
 }
 
-func showObject(dst []byte, m Map) []byte {
+func (r rendering) object(dst []byte, m Map) []byte {
 	dst = append(dst, '{')
 	for i, key := range m.Keys() {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		if isFull(dst, i) {
+		if r.isFull(dst, i) {
 			dst = showMore(dst, m.Len()-i)
 			break
 		}
 		if isIdentifier(key) && len(key) <= displayText {
 			dst = append(dst, key...)
 		} else {
-			dst = showText(dst, key)
+			dst = r.text(dst, key)
 		}
 		dst = append(dst, ": "...)
-		dst = showValue(dst, m.Get(key))
+		dst = r.value(dst, m.Get(key))
 	}
 	return append(dst, '}')
 }
 
 // isFull reports whether the i-th element is no longer shown.
-func isFull(dst []byte, i int) bool {
-	return i >= displayElements || len(dst) >= displaySize
+func (r rendering) isFull(dst []byte, i int) bool {
+	return r == brief && (i >= displayElements || len(dst) >= displaySize)
 }
 
 func showMore(dst []byte, n int) []byte {
@@ -148,54 +167,59 @@ func showMore(dst []byte, n int) []byte {
 	return append(dst, " more"...)
 }
 
-// showAsset shows where the contents of an asset are and, as this may be the same for
+// asset shows where the contents of an asset are and, as this may be the same for
 // two that differ, the beginning of their hash.
-func showAsset(dst []byte, a *Asset) []byte {
+func (r rendering) asset(dst []byte, a *Asset) []byte {
 	dst = append(dst, "asset("...)
 	switch a.Source {
 	case SourceText:
-		dst = showText(dst, a.Text)
+		dst = r.text(dst, a.Text)
 	case SourcePath:
-		dst = showText(dst, a.Path)
+		dst = r.text(dst, a.Path)
 	case SourceURI:
-		dst = showText(dst, a.URI)
+		dst = r.text(dst, a.URI)
 	}
-	return showHash(dst, a.Source, a.Hash)
+	return r.hash(dst, a.Source, a.Hash)
 }
 
-func showArchive(dst []byte, a *Archive) []byte {
+func (r rendering) archive(dst []byte, a *Archive) []byte {
 	dst = append(dst, "archive("...)
 	switch a.Source {
 	case SourceAssets:
-		dst = showObject(dst, a.Assets)
+		dst = r.object(dst, a.Assets)
 	case SourcePath:
-		dst = showText(dst, a.Path)
+		dst = r.text(dst, a.Path)
 	case SourceURI:
-		dst = showText(dst, a.URI)
+		dst = r.text(dst, a.URI)
 	}
-	return showHash(dst, a.Source, a.Hash)
+	return r.hash(dst, a.Source, a.Hash)
 }
 
 // displayHash is the number of characters that are shown of a hash.
 const displayHash = 8
 
-// showHash ends what showAsset or showArchive began.
-func showHash(dst []byte, s AssetSource, hash string) []byte {
+// hash ends what asset or archive began.
+func (r rendering) hash(dst []byte, s AssetSource, hash string) []byte {
 	if hash != "" && s != SourceNone {
 		dst = append(dst, ' ')
 	}
-	for i, r := range hash {
-		if i >= displayHash {
+	for i, c := range hash {
+		if i >= displayHash && r == brief {
 			break
 		}
-		dst = showCharacter(dst, hash[i:], r)
+		dst = showCharacter(dst, hash[i:], c)
 	}
 	return append(dst, ')')
 }
 
-// showCall shows what names a value that is no text itself.
-func showCall(dst []byte, kind, name string) []byte {
-	dst = append(dst, kind...)
-	dst = append(dst, '(')
-	return append(showText(dst, name), ')')
+// reference shows the URN of a resource, and as a whole what else the reference has.
+func (r rendering) reference(dst []byte, v *ResourceReference) []byte {
+	dst = r.text(append(dst, "resource("...), v.URN)
+	if r == whole && v.HasID {
+		dst = r.text(append(dst, " id "...), v.ID)
+	}
+	if r == whole && v.PackageVersion != "" {
+		dst = r.text(append(dst, " version "...), v.PackageVersion)
+	}
+	return append(dst, ')')
 }

@@ -3,6 +3,7 @@ package property_test
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -87,5 +88,47 @@ func TestDisplayIsShort(t *testing.T) {
 		require.NotContains(t, shown, "\x1b")
 		require.NotContains(t, shown, "\n")
 		require.Less(t, len(shown), 2000)
+	})
+}
+
+// TestRenderedValuesAreWhole: whatever differs between two values, but for what is secret or
+// not known, differs between their renderings.
+func TestRenderedValuesAreWhole(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for _, pair := range [][2]any{
+		{long + "a", long + "b"},
+		{Array{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Array{1, 2, 3, 4, 5, 6, 7, 8, 9, 11}},
+		{Object{"a": Object{"b": Array{long, 1}}}, Object{"a": Object{"b": Array{long, 2}}}},
+		{Object{long + "a": 1}, Object{long + "b": 1}},
+		{asset(property.Asset{Hash: "1f2e3d4c5b6a"}), asset(property.Asset{Hash: "1f2e3d4c5b6b"})},
+		{"\xff", "\xfe"}, {"\xff", "\uFFFD"}, {0, math.Copysign(0, -1)}, {"1", 1}, {"null", nil}, {Array{"a", "b"}, Array{`a", "b`}},
+		{property.Reference(property.ResourceReference{URN: "u", HasID: true}), property.Reference(property.ResourceReference{URN: "u"})},
+		{property.Reference(property.ResourceReference{URN: "u", PackageVersion: "1"}), property.Reference(property.ResourceReference{URN: "u", PackageVersion: "2"})},
+	} {
+		require.NotEqual(t, property.Render(Of(pair[0])), property.Render(Of(pair[1])))
+	}
+	require.Equal(t, "{a: [secret], b: [unknown]}", property.Render(Of(Object{"a": Secret(long), "b": property.Unknown})))
+	plain := func(v property.Value) property.Value {
+		return v.Transform(func(v property.Value) property.Value {
+			if v.Kind() == property.KindSecret || v.Kind() == property.KindUnknown || v.Kind() == property.KindOutput {
+				return property.Null
+			}
+			return v
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := plain(Values(4).Draw(t, "a")), plain(Values(4).Draw(t, "b"))
+		shown := property.Render(a)
+		if shown == property.Render(b) {
+			require.True(t, a.Equal(b), "%s", shown)
+		}
+		require.True(t, utf8.ValidString(shown))
+		require.NotContains(t, shown, "\x1b")
+		require.NotContains(t, shown, "\n")
+		if text, ok := a.AsString(); ok {
+			unquoted, err := strconv.Unquote(shown)
+			require.NoError(t, err)
+			require.Equal(t, text, unquoted)
+		}
 	})
 }

@@ -143,6 +143,7 @@ func isControl(r rune) bool {
 }
 
 func appendUnicodeEscape(dst []byte, r rune) []byte {
-	const digits = "0123456789abcdef"
-	return append(dst, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
+
+const hexDigits = "0123456789abcdef"

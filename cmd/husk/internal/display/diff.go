@@ -1,10 +1,16 @@
 package display
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
+
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/excerpt"
 )
 
 // because says in few words why a step is taken: its reason, or the top-level
@@ -30,24 +36,116 @@ func because(s engine.StepInfo) string {
 	}
 }
 
-// differences shows each property that differs on a line of its own.
+// differences shows each property that differs on a line of its own, with the place where
+// long values do; texts of several lines line by line.
 func differences(style Style, s engine.StepInfo) string {
 	var b strings.Builder
 	for _, c := range slices.Concat(s.Diff, s.Inputs) {
-		old, new := Escape(c.Old), Escape(c.New)
-		var line string
+		replaces := ""
+		if c.Replaces {
+			replaces = style.note("  (forces replacement)")
+		}
+		path := Escape(c.Path) + ": "
 		switch c.Kind {
 		case "add":
-			line = style.good("+ " + Escape(c.Path) + ": " + new)
+			b.WriteString(indent + style.good("+ "+path+Escape(excerpt.Of(c.New))) + replaces + "\n")
 		case "delete":
-			line = style.bad("- " + Escape(c.Path) + ": " + old)
+			b.WriteString(indent + style.bad("- "+path+Escape(excerpt.Of(c.Old))) + replaces + "\n")
 		default:
-			line = style.warning("~ "+Escape(c.Path)+": ") + old + " => " + new
+			if lines := differingLines(style, c.Old, c.New); lines != nil {
+				b.WriteString(indent + style.warning("~ "+strings.TrimSuffix(path, " ")) + replaces + "\n")
+				for _, line := range lines {
+					b.WriteString(indent + "    " + line + "\n")
+				}
+				continue
+			}
+			old, new, at := excerpt.Pair(c.Old, c.New)
+			b.WriteString(indent + style.warning("~ "+path) + Escape(old) + " => " + Escape(new) + style.faint(excerpt.Where(at)) + replaces + "\n")
 		}
-		if c.Replaces {
-			line += style.note("  (forces replacement)")
-		}
-		b.WriteString("        " + line + "\n")
 	}
 	return b.String()
+}
+
+// indent is what lines begin with that belong to the line of a step.
+const indent = "        "
+
+// maxDiffLines bounds the lines that are shown of one text.
+const maxDiffLines = 60
+
+// differingLines compares two texts line by line, in the unified format; nil where they are
+// no texts, or none of several lines.
+func differingLines(style Style, oldRendered, newRendered string) []string {
+	old, isText := text(oldRendered)
+	new, areTexts := text(newRendered)
+	if !isText || !areTexts || !strings.Contains(old+new, "\n") || old == new {
+		return nil
+	}
+	_, hunks, _ := bytes.Cut(diff.Diff("old", []byte(old), "new", []byte(new)), []byte("\n+++ new\n"))
+	lines := strings.Split(strings.TrimSuffix(string(hunks), "\n"), "\n")
+	var shown []string
+	for i := 0; i < len(lines); {
+		removed := marked(lines[i:], "-")
+		added := marked(lines[i+removed:], "+")
+		if removed+added == 0 {
+			shown = append(shown, style.faint(Escape(shortened(lines[i]))))
+			i++
+			continue
+		}
+		shown = append(shown, changedLines(style, lines[i:i+removed], lines[i+removed:i+removed+added])...)
+		i += removed + added
+	}
+	if more := len(shown) - maxDiffLines; more > 0 {
+		shown = append(shown[:maxDiffLines], style.faint(fmt.Sprintf("… and %d more lines, which --json has", more)))
+	}
+	return shown
+}
+
+// marked counts the lines at the beginning that have the mark.
+func marked(lines []string, mark string) int {
+	if i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, mark) }); i >= 0 {
+		return i
+	}
+	return len(lines)
+}
+
+// changedLines shows lines in place of others. Of long ones it shows where they differ.
+func changedLines(style Style, removed, added []string) []string {
+	was, is := make([]string, len(removed)), make([]string, len(added))
+	for i, line := range removed {
+		was[i] = shortened(line)
+	}
+	for i, line := range added {
+		is[i] = shortened(line)
+		if i < len(removed) && (len(line) > longLine || len(removed[i]) > longLine) {
+			old, new, at := excerpt.Pair(removed[i][1:], line[1:])
+			was[i], is[i] = "-"+old, "+"+new+excerpt.Where(at)
+		}
+	}
+	var shown []string
+	for _, line := range was {
+		shown = append(shown, style.bad(Escape(line)))
+	}
+	for _, line := range is {
+		shown = append(shown, style.good(Escape(line)))
+	}
+	return shown
+}
+
+// longLine is the length of a line, in bytes, that is not shown as a whole.
+const longLine = 160
+
+func shortened(line string) string {
+	if len(line) <= longLine {
+		return line
+	}
+	return excerpt.Of(line)
+}
+
+// text is the text that a rendering is of, and whether it is one.
+func text(rendering string) (string, bool) {
+	if !strings.HasPrefix(rendering, `"`) {
+		return "", false
+	}
+	s, err := strconv.Unquote(rendering)
+	return s, err == nil
 }

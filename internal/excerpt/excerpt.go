@@ -1,0 +1,135 @@
+// Package excerpt shows renderings of values to people, as property.Render makes them: on one
+// line, however long they are, with the place where two of them differ in sight.
+package excerpt
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// width is the number of characters that are shown of a rendering, about what fits on a
+	// line with another one.
+	width = 64
+	// before is the number of characters that are shown before the first one that differs.
+	before = 16
+)
+
+// Of returns a rendering, or the beginning of a long one and its size.
+func Of(rendering string) string {
+	shown, _ := parse(shortHashes(rendering)).from(0)
+	return shown
+}
+
+// hash is that of an asset or archive, or a text, in which there is none.
+var hash = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| [0-9a-f]{64}\)`)
+
+// shortHashes leaves the beginnings of the hashes of assets and archives.
+func shortHashes(rendering string) string {
+	return hash.ReplaceAllStringFunc(rendering, func(found string) string {
+		if found[0] == '"' {
+			return found
+		}
+		return found[:9] + ")"
+	})
+}
+
+// Pair returns two renderings, or the parts of long ones where they differ first. at is the
+// number of the first character that differs, counted from 1, and 0 where both are whole. It
+// is a character of the text where the renderings are texts.
+func Pair(old, new string) (oldShown, newShown string, at int) {
+	if shortOld, shortNew := shortHashes(old), shortHashes(new); shortOld != shortNew {
+		old, new = shortOld, shortNew
+	}
+	a, b := parse(old), parse(new)
+	same, offset := 0, 0
+	for offset < len(a.text) && offset < len(b.text) {
+		n := character(a.text[offset:])
+		if !strings.HasPrefix(b.text[offset:], a.text[offset:offset+n]) || character(b.text[offset:]) != n {
+			break
+		}
+		same, offset = same+1, offset+n
+	}
+	start := max(0, same-before)
+	if start <= before/2 {
+		start = 0 // so little is not worth leaving out
+	}
+	oldShown, wholeOld := a.from(start)
+	newShown, wholeNew := b.from(start)
+	if wholeOld && wholeNew {
+		return old, new, 0
+	}
+	return oldShown, newShown, same + 1
+}
+
+// Where says where two renderings differ, as a remark behind them: nothing for 0.
+func Where(at int) string {
+	if at == 0 {
+		return ""
+	}
+	return " (they differ from character " + strconv.Itoa(at) + " on)"
+}
+
+// rendered is a rendering taken apart.
+type rendered struct {
+	// text is the rendering, without the quotes of a text.
+	text  string
+	quote string
+	// size is that of the text, or of the rendering, in bytes.
+	size int
+}
+
+func parse(rendering string) rendered {
+	if strings.HasPrefix(rendering, `"`) {
+		if text, err := strconv.Unquote(rendering); err == nil {
+			return rendered{rendering[1 : len(rendering)-1], `"`, len(text)}
+		}
+	}
+	return rendered{rendering, "", len(rendering)}
+}
+
+// from returns width characters from the one with that number on. whole says that these are
+// all.
+func (r rendered) from(start int) (shown string, whole bool) {
+	begin := skip(r.text, start)
+	end := begin + skip(r.text[begin:], width)
+	if begin == 0 && end == len(r.text) {
+		return r.quote + r.text + r.quote, true
+	}
+	shown = r.text[begin:end]
+	if begin > 0 {
+		shown = "…" + shown
+	}
+	if end < len(r.text) {
+		shown += "…"
+	}
+	return r.quote + shown + r.quote + " (" + strconv.Itoa(r.size) + " bytes)", false
+}
+
+// skip is the length of so many characters, or of all where there are fewer.
+func skip(text string, characters int) (length int) {
+	for range characters {
+		if length == len(text) {
+			break
+		}
+		length += character(text[length:])
+	}
+	return length
+}
+
+// character is the length of the first character of a rendering, which may be an escape.
+func character(text string) int {
+	if text[0] == '\\' && len(text) > 1 {
+		switch text[1] {
+		case 'u':
+			return min(len(`\u0000`), len(text))
+		case 'x':
+			return min(len(`\x00`), len(text))
+		}
+		return 2
+	}
+	_, size := utf8.DecodeRuneInString(text)
+	return size
+}
