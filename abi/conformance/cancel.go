@@ -14,6 +14,7 @@ func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
 	l := &life{subject: s, f: f}
 	var outcome error
 	if l.c, l.checked, outcome = s.prepare(ctx, c); outcome != nil {
+		f.report(ruleCheckAnswers, outcome)
 		f.rest(outcome, rulesOf(groupCancel)...)
 		return
 	}
@@ -133,6 +134,6 @@ func (r *run) testCancel(ctx context.Context) error {
 		}
 	}
 	f.report(ruleCancel, outcome)
-	f.addTo(r.report)
+	r.add(f)
 	return nil
 }

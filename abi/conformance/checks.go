@@ -65,6 +65,7 @@ const (
 	ruleUpdateRead        = "update-read"
 	ruleUpdateSettles     = "update-settles"
 	ruleList              = "list"
+	ruleReplace           = "replace"
 	ruleDelete            = "delete"
 	ruleDeleteTwice       = "delete-twice"
 	ruleExpectations      = "expectations"
@@ -127,6 +128,7 @@ var checks = []Check{
 	{ruleUpdateRead, "read finds what update answered", groupLife},
 	{ruleUpdateSettles, "after an update nothing differs", groupLife},
 	{ruleList, "list finds what was created", groupLife},
+	{ruleReplace, "what replaces a resource outlives the old copy, which is deleted after it was made, or before, where the schema or diff says so", groupLife},
 	{ruleDelete, "what was deleted is not found", groupLife},
 	{ruleDeleteTwice, "what is gone can be deleted again, or is not found", groupLife},
 	{ruleExpectations, "what the case expects is what happens", groupLife},

@@ -39,7 +39,7 @@ func (t *componentTest) test(ctx context.Context, f *findings, c Case) {
 	f.current.Inputs = c.Inputs
 	names := rulesOf(groupComponent)
 	if err != nil {
-		outcome := refusal(err, "construct")
+		outcome := promised(err, "construct")
 		if c.written {
 			outcome = fmt.Errorf("construct: %s", reason(err))
 		}

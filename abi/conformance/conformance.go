@@ -51,6 +51,10 @@ type Options struct {
 	// Extension has the provider serve that package beside its own, in place of becoming
 	// it. The package is tested, with the configuration of the provider.
 	Extension bool
+	// AllowUntested are the resource types and functions, [Package], and [Configuration] of which
+	// nothing need be seen to work: what the provider refused in all cases is skipped then, and a
+	// failure for all others. Tokens may be as short as in programs.
+	AllowUntested []string
 	// ReadOnly leaves out what creates, changes, or deletes resources.
 	ReadOnly bool
 	// Observe tells what the provider can change outside of itself: a digest for each
@@ -143,6 +147,11 @@ func (r *run) everything(ctx context.Context) error {
 		return err
 	}
 	r.testConfiguration(ctx)
+	if only := r.options.Only; len(only) > 0 && !slices.ContainsFunc(only, func(name string) bool {
+		return name != ruleHandshake && name != ruleSchema
+	}) {
+		return nil // which needs no configuration
+	}
 	if err := r.configure(ctx); err != nil {
 		return err
 	}
@@ -175,5 +184,5 @@ func (r *run) close(s *session) {
 		// What closing it says is no part of the contract.
 		_ = c.Close()
 	}
-	s.gone = skipf("the provider was closed")
+	s.gone = unseen("the provider was closed")
 }

@@ -143,18 +143,64 @@ func TestWrongProviders(t *testing.T) {
 	}
 }
 
-// A provider that cannot do what is asked, for want of something outside, is not wrong.
-func TestWhatIsRefusedIsSkipped(t *testing.T) {
+// A provider that cannot do what is asked, for want of something outside, may be right. But
+// nobody has seen it, so that somebody has to say that it does not matter.
+func TestWhatWasNeverSeenToWork(t *testing.T) {
 	open := opened(t, func(p *notes.Provider) abi.Provider { return &notes.Provider{Folder: p.Folder + "/missing"} })
-	report := run(t, open, conformance.Options{})
-	require.Empty(t, outcomes(report))
-	require.NotZero(t, report.Count(conformance.Skipped))
-	for _, r := range report.Results {
-		if r.Check == "create" {
-			require.Equal(t, conformance.Skipped, r.Status)
-			require.Contains(t, r.Message, "no such file or directory")
-		}
+	for seed := range uint64(3) {
+		report := run(t, open, conformance.Options{Seed: seed})
+		require.Len(t, report.Failures(), 1, "what follows from it is not told again")
+		failure := report.Failures()[0]
+		require.Equal(t, []any{"create", notes.Note, true}, []any{failure.Check, failure.Subject, failure.Untested})
+		require.Contains(t, failure.Message, "it was never seen to work: create: open ")
+		require.NotZero(t, report.Count(conformance.Skipped))
+
+		again := run(t, open, conformance.Options{Cases: report.Rerun(failure), CasesOnly: true})
+		require.Contains(t, outcomes(again)["create"], "no such file or directory", "the case of the failure shows it")
+
+		allowed := run(t, open, conformance.Options{Seed: seed, AllowUntested: []string{"notes:Note"}})
+		require.Empty(t, outcomes(allowed))
+		require.Equal(t, report.Count(conformance.Skipped)+1, allowed.Count(conformance.Skipped))
 	}
+	// Of a check that rests on it the reason is told.
+	require.Contains(t, outcomes(run(t, open, conformance.Options{Only: []string{"read"}})), "create")
+	require.Empty(t, outcomes(run(t, open, conformance.Options{Only: []string{"check-answers", "schema"}})))
+	// Nothing is to be created.
+	require.Empty(t, outcomes(run(t, open, conformance.Options{ReadOnly: true})))
+}
+
+// Cases that are all to fail show of nothing that it works, unless there is nothing else to be
+// shown.
+func TestCasesThatAreToFail(t *testing.T) {
+	cases := readCases(t, `{"resources": {"notes:index:Note": [{"inputs": {"text": "a"}, "expect": {"refused": ["title"]}}]},
+		"functions": {"notes:index:count": [{"args": {}, "expect": {"refused": ["text"]}}]}}`)
+	open := opened(t, right)
+	require.Equal(t, map[string]string{
+		"create": "it was never seen to work: the inputs are to be refused, and so in all cases: add one that makes something",
+		"invoke": "it was never seen to work: the call is to fail, and so in all cases: add one that is to succeed",
+	}, outcomes(run(t, open, conformance.Options{Cases: cases})))
+	require.Empty(t, outcomes(run(t, open, conformance.Options{Cases: cases, CasesOnly: true})))
+	require.Empty(t, outcomes(run(t, open, conformance.Options{Cases: cases, AllowUntested: []string{"notes:index:Note", "notes:index:count"}})))
+}
+
+// Whatever the provider is configured with is a case of its configuration, as those that are
+// made up may all be refused.
+func TestTheGivenConfigurationIsACase(t *testing.T) {
+	open := opened(t, func(p *notes.Provider) abi.Provider { return choosy{p} })
+	require.Contains(t, outcomes(run(t, open, conformance.Options{}))["check-answers"], "reader: who is that?")
+	given := property.NewMap(property.Entry{Key: "reader", Value: property.String("ann")})
+	require.Empty(t, outcomes(run(t, open, conformance.Options{Config: given})))
+}
+
+// choosy knows one reader.
+type choosy struct{ *notes.Provider }
+
+func (p choosy) CheckConfig(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	response, err := p.Provider.CheckConfig(ctx, request)
+	if reader := response.Inputs.Get("reader").Plain(); len(response.Failures) == 0 && reader.Kind() == property.KindString && !reader.EqualContents(property.String("ann")) {
+		response.Failures = []abi.CheckFailure{{Path: "reader", Reason: "who is that?"}}
+	}
+	return response, err
 }
 
 func TestReadOnlyCreatesNothing(t *testing.T) {
@@ -244,6 +290,10 @@ func TestErrorsOfTheTestItself(t *testing.T) {
 		cases := readCases(t, `{"resources": {"notes:index:Mote": []}}`)
 		_, err := conformance.Run(t.Context(), opened(t, right), conformance.Options{Cases: cases})
 		require.EqualError(t, err, "cases: the package notes has no notes:index:Mote; did you mean notes:index:Note?")
+	})
+	t.Run("nothing of that name to be untested", func(t *testing.T) {
+		_, err := conformance.Run(t.Context(), opened(t, right), conformance.Options{AllowUntested: []string{"notes:index:Mote"}})
+		require.EqualError(t, err, "what is allowed to be untested: the package notes has no notes:index:Mote; did you mean notes:index:Note?")
 	})
 	t.Run("a context that ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/excerpt"
 )
 
 func (l *life) diffRequest(news property.Map, ignore ...string) abi.DiffRequest {
@@ -30,8 +31,8 @@ func (l *life) diffs(ctx context.Context) {
 			continue
 		}
 		l.diffUnknown(ctx, name)
-		news, ok := l.changedInputs(ctx, name)
-		if !ok {
+		news, why := l.changedInputs(ctx, name)
+		if why != nil {
 			continue
 		}
 		response, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(news))
@@ -44,7 +45,8 @@ func (l *life) diffs(ctx context.Context) {
 		if response.Changes == abi.DiffChangesUnknown {
 			continue
 		}
-		what := fmt.Sprintf("%s was %s and is now %s", name, l.checked.Get(name), news.Get(name))
+		was, is, where := excerpt.Pair(property.Render(l.checked.Get(name)), property.Render(news.Get(name)))
+		what := fmt.Sprintf("%s was %s and is now %s%s", name, was, is, excerpt.Where(where))
 		if p.Replace {
 			l.f.report(ruleDiffReplace, replaceOutcome(response, name, what))
 		} else if l.state.Get(name).EqualContents(l.checked.Get(name)) {
@@ -55,20 +57,35 @@ func (l *life) diffs(ctx context.Context) {
 	l.f.rest(inapplicable("no input that it is about could be changed"), names...)
 }
 
-// changedInputs are checked inputs with another value of one property, where the
-// provider accepts one.
-func (l *life) changedInputs(ctx context.Context, name string) (property.Map, bool) {
-	raw, ok := changed(l.inputs, l.c.Inputs, name)
+// changedInputs are checked inputs with another value of one property, where there is one
+// that the provider accepts. The error is a *skip where there is none.
+func (l *life) changedInputs(ctx context.Context, name string) (property.Map, error) {
+	raw, ok := l.changedRaw(name)
 	if !ok {
-		if raw, ok = changed(l.inputs, l.checked, name); !ok {
-			return raw, false
-		}
+		return raw, inapplicable("the schema allows no other " + name)
 	}
 	response, err := l.check(ctx, l.main, raw, &l.checked, seed)
-	if err != nil || len(response.Failures) > 0 || response.Inputs.Get(name).EqualContents(l.checked.Get(name)) {
-		return raw, false
+	switch {
+	case err != nil:
+		return raw, refusal(err, "check with another "+name)
+	case len(response.Failures) > 0:
+		return raw, refused("check refuses %s as another %s: %s", raw.Get(name), name, failuresText(response.Failures))
+	case response.Inputs.Get(name).EqualContents(l.checked.Get(name)):
+		return raw, inapplicable("check makes no difference between one " + name + " and another")
 	}
-	return response.Inputs, true
+	return response.Inputs, nil
+}
+
+// changedRaw are the inputs of the case, or the checked ones, with another value of one
+// property, and whether the schema has one.
+func (l *life) changedRaw(name string) (property.Map, bool) {
+	if l.inputs.Property(name) == nil {
+		return property.Map{}, false
+	}
+	if raw, ok := changed(l.inputs, l.c.Inputs, name); ok {
+		return raw, true
+	}
+	return changed(l.inputs, l.checked, name)
 }
 
 // sameOutcome holds that a diff finds nothing.

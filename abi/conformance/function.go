@@ -48,7 +48,7 @@ func (r *run) testFunction(ctx context.Context, function *schema.Function) {
 	}
 	r.tested(ctx, f, &function.Args, rulesOf(groupFunction), cases, attemptsInputs, t.test)
 	r.tested(ctx, f, &function.Args, rulesOf(groupHostile), r.hostileCases(&function.Args, cases), attemptsInputs, t.testHostile)
-	f.addTo(r.report)
+	r.add(f)
 }
 
 // call calls the function. Methods are called in previews only: outside of one their
@@ -75,6 +75,9 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 	if c.Expect != nil {
 		f.report(ruleExpectations, t.expectedOutcome(c.Expect, got, err))
 		if c.Expect.Error != "" || len(c.Expect.Refused) > 0 {
+			if !t.run.options.CasesOnly {
+				f.report(ruleInvoke, refused("the call is to fail, and so in all cases: add one that is to succeed"))
+			}
 			return
 		}
 	}
@@ -111,7 +114,7 @@ func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got 
 			got, err = next, failed
 		}
 		paths := pathsOf(next.failures)
-		if path, refused := refusedPath(failed); refused {
+		if path, refuses := refusedPath(failed); refuses {
 			paths = []string{path}
 		}
 		if c.written || len(paths) == 0 {
@@ -152,11 +155,11 @@ func (t *functionTest) answerOutcome(c Case, got answer, err error) error {
 	case err != nil && c.written:
 		return fmt.Errorf("invoke: %s", reason(err))
 	case err != nil:
-		return refusal(err, "invoke")
+		return promised(err, "invoke")
 	case len(got.failures) > 0 && c.written:
 		return fmt.Errorf("the arguments are refused: %s", failuresText(got.failures))
 	case len(got.failures) > 0:
-		return skipf("invoke refuses %s: %s; %s", c.Inputs, failuresText(got.failures), giveCases)
+		return refused("invoke refuses %s: %s; %s", c.Inputs, failuresText(got.failures), giveCases)
 	}
 	for _, result := range got.results {
 		if err := t.resultFits(result); err != nil {
@@ -207,8 +210,8 @@ func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) er
 		secret = secret.With(self, v)
 	}
 	got, err := t.call(ctx, secret, false)
-	if _, refused := refusedPath(err); refused && t.kind == methodFunction {
-		return skipf("the method refuses secrets: %s", reason(err))
+	if _, refuses := refusedPath(err); refuses && t.kind == methodFunction {
+		return unseen("the method refuses secrets: %s", reason(err))
 	}
 	if err != nil {
 		return mistake(err, "invoke with secret arguments")
@@ -231,11 +234,11 @@ const self = "__self__"
 func (t *functionTest) refusesArguments(ctx context.Context, args property.Map) error {
 	return wrongOnes(&t.Args, args, func(m property.Map, name, what string) error {
 		got, err := t.call(ctx, m, false)
-		path, refused := refusedPath(err)
+		path, refuses := refusedPath(err)
 		switch {
-		case refused && startsWith(path, name):
+		case refuses && startsWith(path, name):
 			return nil
-		case refused:
+		case refuses:
 			return fmt.Errorf("invoke with %s answers an error at the path %q: %s", what, path, reason(err))
 		case err != nil:
 			return mistake(err, "invoke with "+what)

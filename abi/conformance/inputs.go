@@ -19,6 +19,10 @@ func (s *subject) testInputs(ctx context.Context, f *findings, c Case) {
 	}
 	c, checked, outcome := s.prepare(ctx, c)
 	f.current.Inputs = c.Inputs
+	if s.unchecked {
+		f.rest(inapplicable("check: not implemented by the provider"), rulesOf(groupInputs)...)
+		return
+	}
 	f.report(ruleCheckAnswers, outcome)
 	if outcome != nil {
 		f.rest(outcome, rulesOf(groupInputs)...)
@@ -173,7 +177,7 @@ func withUnknown(inputs property.Map, path property.Path) property.Map {
 
 func (s *subject) keepsSecrets(ctx context.Context, inputs, _ property.Map) error {
 	if !s.run.takes(abi.FeaturesSecrets) {
-		return skipf("the provider does not take secrets; the host marks them")
+		return inapplicable("the provider does not take secrets; the host marks them")
 	}
 	if inputs.Len() == 0 {
 		return inapplicable("there are no inputs")

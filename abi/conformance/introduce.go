@@ -104,7 +104,7 @@ func (r *run) keep(f *findings) {
 			delete(f.results, name)
 		}
 	}
-	f.addTo(r.report)
+	r.add(f)
 }
 
 func (r *run) handshakeOutcome(ctx context.Context, err error) error {
@@ -182,7 +182,7 @@ func (r *run) readSchemas(ctx context.Context, s *session) (*schema.Package, err
 func (r *run) readSchema(ctx context.Context, s *session, request abi.GetSchemaRequest) (*schema.Package, error) {
 	response, err := ask(ctx, s, abi.Provider.GetSchema, request)
 	if errors.Is(err, abi.ErrUnimplemented) {
-		return nil, skipf("the provider has no schema, from which the other checks are made")
+		return nil, refused("the provider has no schema, from which the other checks are made")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get-schema: %s", reason(err))
@@ -242,8 +242,8 @@ func (r *run) configure(ctx context.Context) error {
 			}
 		}
 	}
-	if refused, ok := errors.AsType[*configRefused](outcome); ok {
-		outcome = skipf("%s; give the provider a configuration that it can use", refused)
+	if err, ok := errors.AsType[*configRefused](outcome); ok {
+		outcome = refused("%s; give the provider a configuration that it can use", err)
 	}
 	f.report(ruleConfigure, outcome)
 	r.configured = outcome == nil
@@ -279,7 +279,7 @@ func (r *run) configureUnknown(ctx context.Context) error {
 		r.close(s)
 	}
 	f.report(ruleConfigUnknown, outcome)
-	f.addTo(r.report)
+	r.add(f)
 	return nil
 }
 
@@ -314,9 +314,9 @@ func (r *run) readyWith(ctx context.Context, config property.Map) (s *session, o
 	return s, nil, nil
 }
 
-// chooseConfig checks the configuration of the options, completed where something
-// required is missing.
-func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
+// givenConfig is the configuration of the options, completed where something required is
+// missing.
+func (r *run) givenConfig() property.Map {
 	config := r.options.Config
 	for key, value := range r.options.Cases.Config.All() {
 		if !config.Has(key) {
@@ -327,6 +327,23 @@ func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
 	for _, p := range r.schema.Config.Missing(config) {
 		config = config.With(p.Name, g.Property(p))
 	}
+	return config
+}
+
+// givenCase is the given configuration as a case. What the schema says is secret is not shown.
+func (r *run) givenCase() Case {
+	config := r.givenConfig()
+	for name, v := range config.All() {
+		if p := r.schema.Config.Property(name); p != nil && p.Secret && !v.IsSecret() {
+			config = config.With(name, property.Secret(v))
+		}
+	}
+	return Case{Name: "given", Inputs: config}
+}
+
+// chooseConfig checks the given configuration.
+func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
+	config := r.givenConfig()
 	response, err := ask(ctx, r.first, abi.Provider.CheckConfig, r.checkRequest(Configuration, r.providerType(), config, nil, seed))
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
@@ -334,7 +351,7 @@ func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
 	case err != nil:
 		return config, mistake(err, "check-config")
 	case len(response.Failures) > 0:
-		return config, skipf("check-config refuses the configuration: %s; give the provider one that it can use", failuresText(response.Failures))
+		return config, refused("check-config refuses the configuration: %s; give the provider one that it can use", failuresText(response.Failures))
 	}
 	return response.Inputs, nil
 }

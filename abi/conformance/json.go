@@ -5,14 +5,15 @@ import "encoding/json"
 // MarshalJSON writes the report for programs. Secrets in cases are in it in plain.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	type result struct {
-		Subject string         `json:"subject"`
-		Kind    SubjectKind    `json:"kind"`
-		Check   string         `json:"check"`
-		Rule    string         `json:"rule"`
-		Status  Status         `json:"status"`
-		Tried   int            `json:"tried"`
-		Message string         `json:"message,omitempty"`
-		Rerun   map[string]any `json:"rerun,omitempty"`
+		Subject  string         `json:"subject"`
+		Kind     SubjectKind    `json:"kind"`
+		Check    string         `json:"check"`
+		Rule     string         `json:"rule"`
+		Status   Status         `json:"status"`
+		Tried    int            `json:"tried"`
+		Untested bool           `json:"untested,omitempty"`
+		Message  string         `json:"message,omitempty"`
+		Rerun    map[string]any `json:"rerun,omitempty"`
 	}
 	document := struct {
 		Provider string         `json:"provider"`
@@ -31,7 +32,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	for _, found := range r.Results {
 		out := result{
 			Subject: found.Subject, Kind: found.Kind, Check: found.Check, Rule: found.Rule,
-			Status: found.Status, Tried: found.Tried, Message: found.Message,
+			Status: found.Status, Tried: found.Tried, Untested: found.Untested, Message: found.Message,
 		}
 		if found.Status == Failed {
 			out.Rerun = r.Rerun(found).Document()

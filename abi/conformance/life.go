@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/excerpt"
 )
 
 // life takes one resource from its creation to its end.
@@ -26,8 +27,10 @@ type life struct {
 	// of it, nil for none.
 	first property.Map
 	made  *property.Map
-	// gone is the ID of the resource once it was deleted and cannot be read any more.
-	gone string
+	// gone is the ID of the resource once it was deleted and cannot be read any more, and
+	// deleted is set once it was deleted, whether or not that can be seen.
+	gone    string
+	deleted bool
 }
 
 // testLife tests the methods of a resource with one case.
@@ -48,10 +51,11 @@ func (s *subject) testLife(ctx context.Context, f *findings, resource *schema.Re
 func (l *life) live(ctx context.Context, c Case) (why error) {
 	if c.Expect != nil && len(c.Expect.Refused) > 0 {
 		l.f.report(ruleExpectations, l.refusalOutcome(ctx, c))
-		return errors.New("the inputs are to be refused")
+		return l.toFail("the inputs are to be refused")
 	}
 	var outcome error
 	if l.c, l.checked, outcome = l.prepare(ctx, c); outcome != nil {
+		l.f.report(ruleCheckAnswers, outcome)
 		return outcome
 	}
 	l.f.current.Inputs, l.first = l.c.Inputs, l.checked
@@ -73,8 +77,17 @@ func (l *life) live(ctx context.Context, c Case) (why error) {
 	}
 	l.list(ctx)
 	l.end(ctx)
+	l.replacements(ctx)
 	l.previews(ctx)
 	return nil
+}
+
+// toFail is why a case makes nothing that is to make nothing. Others must make something.
+func (l *life) toFail(why string) error {
+	if options := l.run.options; !options.CasesOnly && !options.ReadOnly {
+		l.f.report(ruleCreate, refused("%s, and so in all cases: add one that makes something", why))
+	}
+	return errors.New(why)
 }
 
 // refusalOutcome holds that a case that is to be refused is, at the paths that it says.
@@ -119,9 +132,9 @@ func (l *life) create(ctx context.Context) (why error) {
 		}
 		if expected != "" {
 			l.f.report(ruleExpectations, kindOutcome(err, expected))
-			return errors.New("the creation is to fail")
+			return l.toFail("the creation is to fail")
 		}
-		outcome := refusal(err, "create")
+		outcome := promised(err, "create")
 		if l.c.written {
 			outcome = fmt.Errorf("create: %s", reason(err))
 		}
@@ -154,7 +167,8 @@ func kindOutcome(err error, expected string) error {
 func outputsOutcome(expected, got property.Map) error {
 	for name, v := range expected.All() {
 		if w := got.Get(name); !w.EqualContents(v) {
-			return fmt.Errorf("%s is to be %s, and is %s", name, v, w)
+			wanted, is, where := excerpt.Pair(property.Render(v), property.Render(w))
+			return fmt.Errorf("%s is to be %s, and is %s%s", name, wanted, is, excerpt.Where(where))
 		}
 	}
 	return nil
@@ -193,7 +207,7 @@ func (l *life) list(ctx context.Context) {
 		return
 	}
 	if l.f.failed(ruleUpdate) {
-		l.f.report(ruleList, skipf("update does not work"))
+		l.f.report(ruleList, unseen("update does not work"))
 		return
 	}
 	l.f.report(ruleList, l.listOutcome(ctx))
@@ -217,5 +231,5 @@ func (l *life) listOutcome(ctx context.Context) error {
 		}
 		request.ContinuationToken = response.ContinuationToken
 	}
-	return skipf("the list has more than %d pages", maxPages)
+	return unseen("the list has more than %d pages", maxPages)
 }

@@ -60,7 +60,7 @@ func (l *life) preview(ctx context.Context) {
 	case l.gone != "" || l.run.options.Observe != nil:
 		l.f.report(rulePreviewEffects, nil)
 	default:
-		l.f.report(rulePreviewEffects, skipf("nobody can see: read does not tell what exists, and nothing is granted that could change"))
+		l.f.report(rulePreviewEffects, unseen("nobody can see: read does not tell what exists, and nothing is granted that could change"))
 	}
 }
 

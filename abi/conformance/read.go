@@ -64,10 +64,14 @@ func (l *life) readOutcome(ctx context.Context, at *session, method string) erro
 func (l *life) importOutcome(ctx context.Context) error {
 	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(nil, nil))
 	if err != nil {
-		return refusal(err, "read by the ID alone")
+		if outcome := refusal(err, "read by the ID alone"); !isSkip(outcome) {
+			return outcome
+		} else { // not every resource can be imported
+			return follows(outcome)
+		}
 	}
 	if response.ID == "" {
-		return skipf("the resource cannot be imported: read by the ID alone does not find it")
+		return unseen("the resource cannot be imported: read by the ID alone does not find it")
 	}
 	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers", false); err != nil {
 		return err
@@ -100,6 +104,7 @@ func (l *life) end(ctx context.Context) {
 		l.f.report(ruleDelete, mistake(err, "delete"))
 		return
 	}
+	l.deleted = true
 	gone := l.goneOutcome(ctx)
 	l.f.report(ruleDelete, gone)
 	_, err := ask(ctx, l.main, answerless(abi.Provider.Delete), l.deleteRequest())
@@ -113,6 +118,9 @@ func (l *life) end(ctx context.Context) {
 	l.id = "" // there is nothing to clean up
 }
 
+// errCannotTell is why nobody can hold a provider to what it deletes.
+var errCannotTell = unseen("the provider cannot tell whether the resource exists: read finds what never did")
+
 // goneOutcome holds that read does not find the resource. A provider that cannot tell
 // reads what is recorded.
 func (l *life) goneOutcome(ctx context.Context) error {
@@ -121,12 +129,16 @@ func (l *life) goneOutcome(ctx context.Context) error {
 	case errors.Is(err, abi.ErrNotFound):
 		return nil
 	case err != nil:
-		return mistake(err, "reading what was deleted")
+		if outcome := mistake(err, "reading what was deleted"); !isSkip(outcome) {
+			return outcome
+		} else { // read has an outcome of its own
+			return follows(outcome)
+		}
 	case response.ID == "":
 		return nil
 	}
 	if l.makesUp(ctx) {
-		return skipf("the provider cannot tell whether the resource exists: read finds what never did")
+		return errCannotTell
 	}
 	return fmt.Errorf("read finds the resource with the ID %q that was deleted", l.id)
 }

@@ -47,6 +47,9 @@ type Result struct {
 	Status  Status
 	// Tried is in how many cases the rule was put to the test.
 	Tried int
+	// Untested is set for a failure that nothing was seen to break: no case could be tried,
+	// although the rule applies. [Options.AllowUntested] makes it a skipped check.
+	Untested bool
 	// Message says what failed, or why the check was skipped.
 	Message string
 	// Case is the one that failed, made smaller where that was possible; nil where the
@@ -109,30 +112,52 @@ func (r *Report) Rerun(failed Result) *Cases {
 	return c
 }
 
-// skip is an outcome: the rule could not be put to the test, or, where it does not
-// apply, there is nothing to test.
+// skip is an outcome: the rule was not put to the test.
 type skip struct {
-	reason       string
-	inapplicable bool
+	reason string
+	why    skipKind
 }
+
+// skipKind says why a rule was not put to the test. What says more replaces what says less.
+type skipKind uint8
+
+const (
+	// doesNotApply is a rule about something that the subject does not have.
+	doesNotApply skipKind = iota
+	// cannotBeSeen is a rule that nobody can hold the provider to, or that another check, which
+	// has an outcome of its own, or the options kept from being tried.
+	cannotBeSeen
+	// wasRefused is a rule that the provider refused to have tried.
+	wasRefused
+)
 
 func (s *skip) Error() string { return s.reason }
 
-func skipf(format string, args ...any) error { return &skip{reason: fmt.Sprintf(format, args...)} }
+// refused is the outcome where the provider did not do what the rule is about. A rule of
+// which that is all that was seen is a failure.
+func refused(format string, args ...any) error {
+	return &skip{fmt.Sprintf(format, args...), wasRefused}
+}
 
-func inapplicable(reason string) error { return &skip{reason, true} }
+// unseen is the outcome where nobody can tell.
+func unseen(format string, args ...any) error {
+	return &skip{fmt.Sprintf(format, args...), cannotBeSeen}
+}
+
+func inapplicable(reason string) error { return &skip{reason, doesNotApply} }
 
 func isSkip(err error) bool {
 	_, ok := errors.AsType[*skip](err)
 	return ok
 }
 
-// asSkip is a skip for the reason that an error says.
-func asSkip(why error) error {
-	if s, ok := errors.AsType[*skip](why); ok {
+// follows is the outcome of a rule that could not be tried because of what another check
+// came to.
+func follows(why error) error {
+	if s, ok := errors.AsType[*skip](why); ok && s.why == doesNotApply {
 		return s
 	}
-	return &skip{reason: why.Error()}
+	return &skip{why.Error(), cannotBeSeen}
 }
 
 // findings collects the outcomes for one subject.
@@ -140,15 +165,17 @@ type findings struct {
 	subject string
 	kind    SubjectKind
 	only    []string
-	results map[string]*Result
+	results map[string]*found
 	// during holds the checks that have an outcome in the case at hand.
 	during map[string]bool
 	// current is that case.
 	current *Case
+	// replaced are the properties for whose change a resource was replaced.
+	replaced map[string]bool
 }
 
 func newFindings(subject string, kind SubjectKind, only []string) *findings {
-	return &findings{subject: subject, kind: kind, only: only, results: map[string]*Result{}}
+	return &findings{subject: subject, kind: kind, only: only, results: map[string]*found{}, replaced: map[string]bool{}}
 }
 
 // begin begins a case; nil for none.
@@ -160,35 +187,39 @@ func (f *findings) wants(names ...string) bool {
 }
 
 // report notes the outcome of a check: nil is ok, a *skip is one, any other error is
-// a failure. The first failure stays.
+// a failure. The first failure stays. Checks that were not asked for are noted too, as
+// they may be why others could not be tried.
 func (f *findings) report(name string, outcome error) {
-	if !f.wants(name) {
-		return
-	}
 	f.during[name] = true
 	result := f.results[name]
 	if result == nil {
-		result = &Result{Subject: f.subject, Kind: f.kind, Check: name, Rule: ruleOf(name), Status: NotApplicable}
+		result = &found{Result: Result{Subject: f.subject, Kind: f.kind, Check: name, Rule: ruleOf(name), Status: NotApplicable}}
 		f.results[name] = result
 	}
 	untried := result.Status == Skipped || result.Status == NotApplicable
 	skipped, isSkip := errors.AsType[*skip](outcome)
 	switch {
 	case isSkip:
-		// What could be done in another case is told rather than what does not apply.
-		if untried && (result.Message == "" || result.Status == NotApplicable && !skipped.inapplicable) {
-			result.Message = skipped.reason
-			if !skipped.inapplicable {
+		if untried && (result.Message == "" || skipped.why > result.why) {
+			result.why, result.Message, result.Case = skipped.why, skipped.reason, f.current
+			if skipped.why > doesNotApply {
 				result.Status = Skipped
 			}
 		}
 		return
 	case outcome == nil && untried:
-		result.Status, result.Message = OK, ""
+		result.Status, result.Message, result.Case = OK, "", nil
 	case outcome != nil && result.Status != Failed:
 		result.Status, result.Message, result.Case = Failed, outcome.Error(), f.current
 	}
 	result.Tried++
+}
+
+// found is the outcome of a check so far.
+type found struct {
+	Result
+	// why is why it was skipped, where it was.
+	why skipKind
 }
 
 // failed reports whether a check has failed.
@@ -200,15 +231,39 @@ func (f *findings) failed(name string) bool {
 func (f *findings) rest(why error, names ...string) {
 	for _, name := range names {
 		if !f.during[name] {
-			f.report(name, asSkip(why))
+			f.report(name, follows(why))
 		}
 	}
 }
 
-// addTo adds the outcomes to a report.
-func (f *findings) addTo(r *Report) {
-	for _, result := range f.results {
-		r.Results = append(r.Results, *result)
+// rootRules are those without which nothing else of a subject can be tried.
+var rootRules = []string{ruleHandshake, ruleSchema, ruleConfigure, ruleCheckAnswers, ruleCreate, ruleInvoke, ruleConstruct}
+
+// add adds the outcomes for a subject to the report.
+func (r *run) add(f *findings) {
+	f.addTo(r.report, slices.Contains(r.options.AllowUntested, f.subject))
+}
+
+// addTo adds the outcomes to a report. What the provider refused in all cases is a failure
+// unless that is allowed; where a root is among it, the root alone.
+func (f *findings) addTo(r *Report, allowUntested bool) {
+	unroot := func(name string) bool {
+		result := f.results[name]
+		return result != nil && result.Status == Skipped && result.why == wasRefused
+	}
+	rootless := slices.ContainsFunc(rootRules, unroot)
+	missing := false
+	for name, result := range f.results {
+		if !allowUntested && unroot(name) && (!rootless || slices.Contains(rootRules, name)) {
+			result.Status, result.Untested = Failed, true
+			result.Message = "it was never seen to work: " + result.Message
+		}
+		missing = missing || result.Status == Skipped && f.wants(name)
+	}
+	for name, result := range f.results {
+		if f.wants(name) || missing && result.Status == Failed {
+			r.Results = append(r.Results, result.Result)
+		}
 	}
 }
 

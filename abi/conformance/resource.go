@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -33,7 +34,7 @@ func (r *run) cases(name string, o *schema.Object, written []Case) []Case {
 	return cases
 }
 
-// UnknownTokenError is a token in Options.Cases that the provider's schema does not have.
+// UnknownTokenError is a token in Options that the provider's schema does not have.
 type UnknownTokenError struct {
 	Token string
 	// Nearest is one that it has and that may be meant; empty where none is near.
@@ -42,16 +43,39 @@ type UnknownTokenError struct {
 }
 
 func (e *UnknownTokenError) Error() string {
-	text := fmt.Sprintf("cases: the package %s has no %s", e.Package, e.Token)
+	text := fmt.Sprintf("the package %s has no %s", e.Package, e.Token)
 	if e.Nearest != "" {
 		text += fmt.Sprintf("; did you mean %s?", e.Nearest)
 	}
 	return text
 }
 
-// resolveTokens finds the resource types and functions that the cases are for, which
-// may be named in the short forms that programs use.
+// resolveTokens finds the resource types and functions that the options name, which may be
+// in the short forms that programs use.
 func (r *run) resolveTokens() error {
+	if err := r.resolveCases(); err != nil {
+		return fmt.Errorf("cases: %w", err)
+	}
+	allowed := make([]string, len(r.options.AllowUntested))
+	for i, name := range r.options.AllowUntested {
+		resource, function := r.schema.ResolveResource(name), r.schema.ResolveFunction(name)
+		switch {
+		case name == Package, name == Configuration:
+			allowed[i] = name
+		case resource != nil:
+			allowed[i] = resource.Token
+		case function != nil:
+			allowed[i] = function.Token
+		default:
+			nearest := cmp.Or(r.schema.NearestResource(name), r.schema.NearestFunction(name))
+			return fmt.Errorf("what is allowed to be untested: %w", &UnknownTokenError{name, nearest, r.schema.Name})
+		}
+	}
+	r.options.AllowUntested = allowed
+	return nil
+}
+
+func (r *run) resolveCases() error {
 	resources, functions := map[string][]Case{}, map[string][]Case{}
 	for token, cases := range r.options.Cases.Resources {
 		found := r.schema.ResolveResource(token)
@@ -80,11 +104,14 @@ func (r *run) testConfiguration(ctx context.Context) {
 		inputs: &r.schema.Config, main: r.first, other: r.second, method: abi.Provider.CheckConfig,
 	}
 	cases := r.cases(Configuration, s.inputs, r.options.Cases.Configurations)
+	if given := r.options.Config.Len() + r.options.Cases.Config.Len(); given > 0 && len(cases) > 0 {
+		cases = append(cases, r.givenCase())
+	}
 	f := newFindings(Configuration, KindConfiguration, r.options.Only)
 	r.tested(ctx, f, s.inputs, rulesOf(groupInputs), cases, attemptsInputs, s.testInputs)
 	r.tested(ctx, f, s.inputs, []string{ruleDiffSelf}, cases, attemptsInputs, s.testDiffConfig)
 	r.tested(ctx, f, s.inputs, rulesOf(groupHostile), r.hostileCases(s.inputs, cases), attemptsInputs, s.testHostileConfig)
-	f.addTo(r.report)
+	r.add(f)
 }
 
 // testHostileConfig checks and compares configurations of any shape.
@@ -106,7 +133,7 @@ func (s *subject) testHostileConfig(ctx context.Context, f *findings, c Case) {
 func (s *subject) testDiffConfig(ctx context.Context, f *findings, c Case) {
 	_, checked, outcome := s.prepare(ctx, c)
 	if outcome != nil {
-		f.report(ruleDiffSelf, asSkip(outcome))
+		f.report(ruleDiffSelf, follows(outcome))
 		return
 	}
 	response, err := ask(ctx, s.main, abi.Provider.DiffConfig, abi.DiffRequest{
@@ -130,7 +157,7 @@ func (r *run) testResource(ctx context.Context, resource *schema.Resource) {
 		inputs: &resource.Inputs, main: r.main, other: r.other, method: abi.Provider.Check,
 	}
 	f := newFindings(resource.Token, KindResource, r.options.Only)
-	defer func() { f.addTo(r.report) }()
+	defer func() { r.add(f) }()
 	cases := r.cases(resource.Token, s.inputs, r.options.Cases.Resources[resource.Token])
 	if len(cases) == 0 {
 		return
@@ -143,8 +170,18 @@ func (r *run) testResource(ctx context.Context, resource *schema.Resource) {
 	r.tested(ctx, f, s.inputs, rulesOf(groupLife), cases, attemptsLife, func(ctx context.Context, f *findings, c Case) {
 		s.testLife(ctx, f, resource, c)
 	})
-	r.tested(ctx, f, s.inputs, rulesOf(groupCancel), cases[:1], 0, s.testCancelled)
+	r.tested(ctx, f, s.inputs, rulesOf(groupCancel), making(cases), 0, s.testCancelled)
 	r.tested(ctx, f, s.inputs, rulesOf(groupHostile), r.hostileCases(s.inputs, cases), attemptsInputs, s.testHostile)
+}
+
+// making is the first case that is to make something, none where there is none.
+func making(cases []Case) []Case {
+	for i, c := range cases {
+		if c.Expect == nil || len(c.Expect.Refused) == 0 && c.Expect.Error == "" {
+			return cases[i : i+1]
+		}
+	}
+	return nil
 }
 
 // testUnknownTokens asks for what the schema does not have.
@@ -155,7 +192,7 @@ func (r *run) testUnknownTokens(ctx context.Context) {
 	}
 	f.begin(nil)
 	f.report(ruleUnknownTokens, r.unknownTokensOutcome(ctx))
-	f.addTo(r.report)
+	r.add(f)
 }
 
 func (r *run) unknownTokensOutcome(ctx context.Context) error {

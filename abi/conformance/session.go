@@ -66,7 +66,7 @@ func ask[Q, R any](ctx context.Context, s *session, do func(abi.Provider, contex
 			defer timer.Stop()
 			late, ended = timer.C, nil
 		case <-late:
-			s.gone = skipf("the provider did not answer an earlier call")
+			s.gone = unseen("the provider did not answer an earlier call")
 			return none, &fault{fmt.Sprintf("the call did not answer, not even %s after its end", s.abandon)}
 		}
 	}
@@ -105,18 +105,27 @@ func isFault(err error) bool {
 }
 
 // refusal is the outcome where a call failed on inputs that it need not take: a fault
-// is a failure, anything else a skip.
+// is a failure, anything else is a refusal.
 func refusal(err error, what string) error {
 	if isFault(err) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	if isSkip(err) {
-		return asSkip(err)
+		return follows(err)
 	}
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return inapplicable(what + ": not implemented by the provider")
 	}
-	return skipf("%s: %s", what, reason(err))
+	return refused("%s: %s", what, reason(err))
+}
+
+// promised is the outcome where a call failed that the schema says can be made: as refusal,
+// but a method that is not implemented is a failure.
+func promised(err error, what string) error {
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return fmt.Errorf("%s is not implemented by the provider, although the schema declares what it is for", what)
+	}
+	return refusal(err, what)
 }
 
 // mistake is the outcome where a call failed that must not: an error in any case,
@@ -126,7 +135,7 @@ func mistake(err error, what string) error {
 		return nil
 	}
 	if isSkip(err) {
-		return asSkip(err)
+		return follows(err)
 	}
 	e := abi.AsError(err)
 	switch {
@@ -136,7 +145,7 @@ func mistake(err error, what string) error {
 		return inapplicable(what + ": not implemented by the provider")
 	case e.Kind == abi.ErrorKindUnavailable, e.Kind == abi.ErrorKindDenied,
 		e.Origin == abi.ErrorOriginRemote, e.Origin == abi.ErrorOriginPolicy:
-		return skipf("%s: %s", what, reason(err))
+		return refused("%s: %s", what, reason(err))
 	}
 	return fmt.Errorf("%s: %s", what, reason(err))
 }

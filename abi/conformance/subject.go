@@ -20,10 +20,18 @@ type subject struct {
 	// main answers, and other is asked where another instance must answer the same.
 	main, other *session
 	method      func(abi.Provider, context.Context, abi.CheckRequest) (abi.CheckResponse, error)
+	// unchecked is set for a provider that does not implement the method: inputs are taken as
+	// they are.
+	unchecked bool
 }
 
 func (s *subject) check(ctx context.Context, at *session, news property.Map, olds *property.Map, seed []byte) (abi.CheckResponse, error) {
-	return ask(ctx, at, s.method, s.run.checkRequest(s.name, s.token, news, olds, seed))
+	response, err := ask(ctx, at, s.method, s.run.checkRequest(s.name, s.token, news, olds, seed))
+	if errors.Is(err, abi.ErrUnimplemented) {
+		s.unchecked = true
+		return abi.CheckResponse{Inputs: news}, nil
+	}
+	return response, err
 }
 
 // prepare checks the inputs of a case. Generated inputs that are refused are repaired,
@@ -51,7 +59,7 @@ func (s *subject) prepare(ctx context.Context, c Case) (repaired Case, checked p
 		}
 		var ok bool
 		if repaired.Inputs, ok = fix.next(repaired.Inputs, pathsOf(response.Failures)); !ok {
-			return c, checked, skipf("%s; %s", first, giveCases)
+			return c, checked, refused("%s; %s", first, giveCases)
 		}
 	}
 }
@@ -85,7 +93,7 @@ func (r *run) tested(ctx context.Context, f *findings, o *schema.Object, names [
 		f.begin(&cases[i])
 		do(ctx, f, cases[i])
 		for _, name := range names {
-			if f.failed(name) && !before[name] {
+			if f.wants(name) && f.failed(name) && !before[name] {
 				r.minimize(ctx, f, name, o, attempts, do)
 			}
 		}

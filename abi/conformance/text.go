@@ -14,8 +14,9 @@ type Text struct {
 	Escape func(string) string
 	// All lists the checks that succeeded, and those that do not apply, too.
 	All bool
-	// Rerun says how to do a failed check again; nil says nothing.
-	Rerun func(Result) string
+	// Rerun says how to do a failed check again, and Allow how to do without one that was never
+	// seen to work; nil says nothing.
+	Rerun, Allow func(Result) string
 }
 
 // WriteText writes the report for people: each subject on a line with what was found,
@@ -105,6 +106,9 @@ func (t Text) failures(b *strings.Builder, failed []Result) {
 		}
 		if t.Rerun != nil {
 			fmt.Fprintf(b, "  again: %s\n", t.Rerun(r))
+		}
+		if t.Allow != nil && r.Untested {
+			fmt.Fprintf(b, "  to do without: %s\n", apply(t.Escape, t.Allow(r)))
 		}
 		b.WriteByte('\n')
 	}

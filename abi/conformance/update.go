@@ -25,11 +25,13 @@ func (l *life) updates(ctx context.Context) {
 	if !l.f.wants(append(names, rulePreviewEffects)...) {
 		return
 	}
-	if news, found := l.inPlace(ctx); found {
+	news, why := l.inPlace(ctx)
+	if why == nil {
 		l.update(ctx, news)
 		return
 	}
-	l.f.rest(inapplicable("no change that could be made updates the resource in place"), names...)
+	l.f.report(ruleUpdate, why)
+	l.f.rest(why, names...)
 }
 
 // writtenUpdate does what a case says. The error is that it does not come to what is
@@ -42,7 +44,7 @@ func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 	if len(response.Failures) > 0 {
 		return fmt.Errorf("check refuses the inputs: %s", failuresText(response.Failures))
 	}
-	diff, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(response.Inputs))
+	diff, err := l.diff(ctx, response.Inputs)
 	if err != nil {
 		return mistake(err, "diff")
 	}
@@ -50,8 +52,7 @@ func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 	switch {
 	case replaces(diff):
 		found = "replace"
-	case diff.Changes == abi.DiffChangesSome,
-		diff.Changes == abi.DiffChangesUnknown && !l.checked.EqualContents(response.Inputs):
+	case l.updatesInPlace(diff, response.Inputs):
 		found = "update"
 	}
 	if u.Expect != "" {
@@ -67,13 +68,25 @@ func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 }
 
 // inPlace changes as many inputs as an update in place takes: all that can be changed
-// without a replacement, or else the first of them.
-func (l *life) inPlace(ctx context.Context) (news property.Map, found bool) {
-	news = l.checked
+// without a replacement, or else the first of them. why is a *skip where there are none.
+func (l *life) inPlace(ctx context.Context) (news property.Map, why error) {
+	news, why = l.checked, inapplicable("no change that could be made updates the resource in place")
+	accepted, found := false, false
 	var first property.Map
 	for _, name := range l.checked.Keys() {
-		one, ok := l.changedInputs(ctx, name)
-		if !ok || !l.isUpdate(ctx, one) {
+		one, refusal := l.changedInputs(ctx, name)
+		p := l.inputs.Property(name)
+		if refusal != nil {
+			if s, ok := errors.AsType[*skip](refusal); ok && s.why == wasRefused && !p.Replace && !accepted {
+				why = refused("%s; give inputs to update it to in a file of cases", s)
+			}
+			continue
+		}
+		if !p.Replace && !accepted {
+			// Of others that were refused nothing is known, but one that was not may do.
+			accepted, why = true, inapplicable("no change that could be made updates the resource in place")
+		}
+		if !l.isUpdate(ctx, one) {
 			continue
 		}
 		if !found {
@@ -82,18 +95,36 @@ func (l *life) inPlace(ctx context.Context) (news property.Map, found bool) {
 		news = news.With(name, one.Get(name))
 	}
 	if !found {
-		return news, false
+		return news, why
 	}
 	response, err := l.check(ctx, l.main, news, &l.checked, seed)
 	if err != nil || len(response.Failures) > 0 || !l.isUpdate(ctx, response.Inputs) {
-		return first, true
+		return first, nil
 	}
-	return response.Inputs, true
+	return response.Inputs, nil
+}
+
+// diff compares the resource with other inputs. A provider without a Diff leaves it to the
+// caller to compare the inputs.
+func (l *life) diff(ctx context.Context, news property.Map) (abi.DiffResponse, error) {
+	response, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(news))
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
+	return response, err
 }
 
 func (l *life) isUpdate(ctx context.Context, news property.Map) bool {
-	d, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(news))
-	return err == nil && d.Changes != abi.DiffChangesNone && !replaces(d)
+	d, err := l.diff(ctx, news)
+	return err == nil && l.updatesInPlace(d, news)
+}
+
+// updatesInPlace reports whether a diff with other inputs leads to an update.
+func (l *life) updatesInPlace(d abi.DiffResponse, news property.Map) bool {
+	if replaces(d) {
+		return false
+	}
+	return d.Changes == abi.DiffChangesSome || d.Changes == abi.DiffChangesUnknown && !l.checked.EqualContents(news)
 }
 
 func (l *life) updateRequest(news property.Map, preview bool) abi.UpdateRequest {
@@ -111,7 +142,11 @@ func (l *life) update(ctx context.Context, news property.Map) {
 		if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil && !isFault(err) {
 			l.state, l.checked = e.InitFailure.State, news
 		}
-		l.f.report(ruleUpdate, refusal(err, "update"))
+		outcome := refusal(err, "update")
+		if errors.Is(err, abi.ErrUnimplemented) {
+			outcome = errors.New("diff asks for an update in place, and update is not implemented by the provider")
+		}
+		l.f.report(ruleUpdate, outcome)
 		l.f.rest(fmt.Errorf("update: %s", reason(err)), ruleUpdateRead, ruleUpdateSettles)
 		return
 	}
@@ -123,7 +158,11 @@ func (l *life) update(ctx context.Context, news property.Map) {
 		l.f.rest(errors.New("update does not work"), ruleUpdateRead, ruleUpdateSettles)
 		return
 	}
-	l.f.report(ruleUpdateRead, l.readOutcome(ctx, l.main, "update"))
+	found := l.readOutcome(ctx, l.main, "update")
+	if isSkip(found) { // read has an outcome of its own
+		found = follows(found)
+	}
+	l.f.report(ruleUpdateRead, found)
 	if l.f.failed(ruleDiffSelf) {
 		l.f.rest(errors.New("diff finds differences where there are none"), ruleUpdateSettles)
 		return

@@ -31,6 +31,7 @@ type providerTestFlags struct {
 	seed                      string
 	generated                 int
 	only, grants              []string
+	untested                  []string
 	config, parameters        []string
 	extension                 bool
 	readOnly, all, list, logs bool
@@ -45,8 +46,9 @@ func (a *app) providerTest() *cobra.Command {
 			"program may rely on, such as that previews change nothing and secrets stay secret. Inputs are made\n" +
 			"up from the provider's schema, or come from a file of cases.\n\n" +
 			"The test creates, changes, and deletes resources. It can do so only where --grant lets the provider.\n" +
-			"What the provider refuses, because a made-up input is no PEM file, say, is skipped and reported;\n" +
-			"a file of cases can give better inputs. It is YAML or JSON:\n\n" +
+			"What the provider refuses in every case, because a made-up input is no PEM file, say, was never seen\n" +
+			"to work, and is a failure. A file of cases can give better inputs; --allow-untested TYPE does without.\n" +
+			"Such a file is YAML or JSON:\n\n" +
 			"  resources:\n" +
 			"    random:RandomInteger:\n" +
 			"      - inputs: {min: 1, max: 9}\n" +
@@ -77,6 +79,7 @@ func (a *app) providerTest() *cobra.Command {
 	flags.StringVar(&f.seed, "seed", "", "make up the same inputs as the test that reported this seed")
 	flags.IntVar(&f.generated, "generated", 0, "make up so many inputs for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
 	flags.StringArrayVar(&f.only, "only", nil, "do this check only; can be repeated")
+	flags.StringArrayVar(&f.untested, "allow-untested", nil, "do not fail for what this type or function, the package, or the configuration refused in every case; can be repeated")
 	flags.StringArrayVar(&f.grants, "grant", nil, "grant fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv; can be repeated")
 	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
 	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
@@ -151,6 +154,8 @@ func (a *app) reportTest(report *conformance.Report, path string, f *providerTes
 	} else {
 		err = display.WriteReport(a.out, a.out.Style(), report, f.all, func(r conformance.Result) string {
 			return fmt.Sprintf("husk provider test %s --case %s%s", shellWord(path), shellWord(files[[2]string{r.Subject, r.Check}]), f.repeated())
+		}, func(r conformance.Result) string {
+			return "--allow-untested " + shellWord(r.Subject)
 		})
 	}
 	if err != nil {
@@ -168,7 +173,7 @@ func (f *providerTestFlags) repeated() string {
 	for _, flag := range []struct {
 		name   string
 		values []string
-	}{{"grant", f.grants}, {"config", f.config}, {"parameter", f.parameters}} {
+	}{{"grant", f.grants}, {"config", f.config}, {"parameter", f.parameters}, {"allow-untested", f.untested}} {
 		for _, v := range flag.values {
 			fmt.Fprintf(&b, " --%s %s", flag.name, shellWord(v))
 		}
@@ -223,7 +228,7 @@ func fileName(text string) string {
 
 // options makes options of the flags.
 func (f *providerTestFlags) options() (conformance.Options, error) {
-	o := conformance.Options{Generated: f.generated, Only: f.only, ReadOnly: f.readOnly}
+	o := conformance.Options{Generated: f.generated, Only: f.only, AllowUntested: f.untested, ReadOnly: f.readOnly}
 	file := f.cases
 	if f.rerun != "" {
 		if f.cases != "" {

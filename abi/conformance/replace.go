@@ -1,0 +1,191 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+// replacements makes the resource again, once it was deleted and all else is done, and replaces
+// it as an engine does: by one of the same inputs, as for a resource that is tainted, and by one
+// with another value of each property whose change asks for that. So it does for each property
+// of the identity, which is to make another object, as a program may ask for it.
+func (l *life) replacements(ctx context.Context) {
+	if !l.f.wants(ruleReplace) {
+		return
+	}
+	var why error
+	switch {
+	case !l.deleted, l.f.failed(ruleDelete):
+		why = errors.New("what was made is not gone")
+	case l.f.failed(ruleRead), l.f.results[ruleRead].Status == Skipped:
+		why = errors.New("read does not work")
+	case l.f.failed(ruleDiffReplace):
+		why = errors.New("diff does not say what replaces the resource")
+	case l.c.Inputs.Len() > 0 && l.c.Inputs.Equal(allSecret(l.c.Inputs)):
+		why = inapplicable("secret inputs make no other resource")
+	}
+	if why != nil {
+		l.f.report(ruleReplace, follows(why))
+		return
+	}
+	old := *l
+	old.id, old.state, old.checked = "", property.Map{}, l.first
+	world := l.run.things(ctx)
+	if err := old.make(ctx, l.first); err != nil {
+		l.f.report(ruleReplace, follows(fmt.Errorf("making again what was deleted: %s", reason(err))))
+		return
+	}
+	outcome := old.replace(ctx, world, l.c.Inputs, "the same inputs")
+	for _, name := range l.first.Keys() {
+		blind := outcome == errCannotTell && l.run.options.Observe == nil
+		if old.id == "" || blind || outcome != nil && !isSkip(outcome) {
+			break
+		}
+		if l.f.replaced[name] || !old.asksForReplacement(ctx, name) {
+			continue
+		}
+		l.f.replaced[name] = true
+		raw, _ := old.changedRaw(name)
+		l.f.report(ruleReplace, outcome)
+		outcome = old.replace(ctx, world, raw, "another "+name)
+	}
+	l.f.report(ruleReplace, outcome)
+	old.cleanUp(ctx)
+}
+
+// make creates a copy of the resource.
+func (l *life) make(ctx context.Context, inputs property.Map) error {
+	response, err := ask(ctx, l.main, abi.Provider.Create, l.createRequest(inputs, false))
+	if err == nil {
+		l.id, l.state, l.checked = response.ID, response.State, inputs
+	}
+	return err
+}
+
+// asksForReplacement reports whether another value of a property replaces the resource.
+func (l *life) asksForReplacement(ctx context.Context, name string) bool {
+	news, why := l.changedInputs(ctx, name)
+	if why != nil {
+		return false
+	}
+	if slices.Contains(l.resource.Identity, name) {
+		return true
+	}
+	d, err := l.diff(ctx, news)
+	return err == nil && replaces(d)
+}
+
+// replace replaces the resource by a copy of other inputs, whose defaults are chosen anew. The
+// copy is made before the old one is deleted, unless the schema or the diff asks for it the
+// other way around. The life is that of the new copy afterwards; without an ID there is none.
+// world is what was there without the resource.
+func (l *life) replace(ctx context.Context, world map[string]string, raw property.Map, what string) error {
+	checked, err := l.check(ctx, l.main, raw, nil, otherSeed)
+	if err != nil || len(checked.Failures) > 0 {
+		return inapplicable("check refuses " + what + " for a replacement")
+	}
+	d, err := l.diff(ctx, checked.Inputs)
+	if err != nil {
+		return follows(fmt.Errorf("diff: %s", reason(err)))
+	}
+	old := *l
+	deleteFirst := l.resource.DeletesFirst(l.diffRequest(checked.Inputs)) || d.DeleteBeforeReplace
+	if deleteFirst {
+		if err := old.remove(ctx); err != nil {
+			return err
+		}
+		l.id = ""
+	}
+	before := l.run.things(ctx)
+	if err := l.make(ctx, checked.Inputs); err != nil {
+		if isFault(err) || deleteFirst {
+			return refusal(err, "create in place of what was deleted, with "+what)
+		}
+		return refused("create refuses a second one with %s beside the first: %s; %s", what, reason(err), declareOrder)
+	}
+	made := l.run.things(ctx)
+	if !deleteFirst {
+		if err := old.remove(ctx); err != nil {
+			return err
+		}
+	}
+	outcome := l.stillThere(ctx)
+	left := l.run.things(ctx)
+	lost, _ := lostOf(before, made, left)
+	if gone, kept := lostOf(world, made, left); lost == "" && !kept {
+		lost = gone // the new copy is the same things over again
+	}
+	switch {
+	case deleteFirst && outcome != nil && !isSkip(outcome):
+		return fmt.Errorf("replaced by one with %s, with the old copy deleted first: %w", what, outcome)
+	case deleteFirst:
+		return outcome
+	case outcome != nil && !isSkip(outcome) && l.id == old.id:
+		l.id = "" // it went with the old copy
+		return fmt.Errorf("replaced by one with %s, the new copy has the ID %q of the old one, and is deleted with it; %s", what, old.id, declareOrder)
+	case outcome != nil && !isSkip(outcome):
+		l.id = ""
+		return fmt.Errorf("replaced by one with %s, the new copy does not outlive the old one: %w; %s", what, outcome, declareOrder)
+	case isSkip(outcome) && lost != "":
+		l.id = ""
+		return fmt.Errorf("replaced by one with %s, the new copy has made %s, and deleting the old one removes it; %s", what, lost, declareOrder)
+	case outcome == nil && l.id == old.id:
+		return fmt.Errorf("replaced by one with %s, the new copy has the ID %q of the old one, by which that is deleted; %s", what, l.id, declareOrder)
+	}
+	return outcome
+}
+
+// declareOrder is what the author of a type does about it.
+const declareOrder = "say in the schema by which inputs the object is known (identity), or deleteBeforeReplace, so that the old copy is deleted first"
+
+// remove deletes the copy.
+func (l *life) remove(ctx context.Context) error {
+	if _, err := ask(ctx, l.main, answerless(abi.Provider.Delete), l.deleteRequest()); err != nil {
+		return follows(fmt.Errorf("deleting the old copy: %s", reason(err)))
+	}
+	return nil
+}
+
+// stillThere holds that read finds the copy as it was made. It is a *skip where read does not tell.
+func (l *life) stillThere(ctx context.Context) error {
+	if outcome := l.readOutcome(ctx, l.main, "create"); outcome != nil {
+		return outcome
+	}
+	if l.gone == "" && l.makesUp(ctx) { // else read has not found what was deleted
+		return errCannotTell
+	}
+	return nil
+}
+
+// things are what can be seen of the provider's world, by name; nil where nobody can.
+func (r *run) things(ctx context.Context) map[string]string {
+	if r.options.Observe == nil {
+		return nil
+	}
+	seen, err := r.options.Observe(ctx)
+	if err != nil {
+		return nil
+	}
+	return seen
+}
+
+// lostOf is a thing that was made or changed between the first two looks and is gone at the
+// third, empty where there is none. kept says that another one is left.
+func lostOf(before, made, left map[string]string) (lost string, kept bool) {
+	for name, is := range made {
+		if was, existed := before[name]; existed && was == is {
+			continue
+		}
+		if _, exists := left[name]; exists {
+			kept = true
+		} else if lost == "" || name < lost {
+			lost = name
+		}
+	}
+	return lost, kept
+}
