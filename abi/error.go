@@ -76,6 +76,9 @@ func (e *Error) Error() string {
 	default:
 		b.WriteString(e.Message)
 	}
+	if e.Cause != nil && (e.Origin == ErrorOriginGuest || e.Origin == ErrorOriginRemote) {
+		b.WriteString("\n" + e.Cause.Error()) // the host's words, which the message has for other origins
+	}
 	if e.InitFailure != nil {
 		for _, reason := range e.InitFailure.Reasons {
 			b.WriteString("\n  - " + Cite(reason))

@@ -53,11 +53,16 @@ type LoadError struct {
 	// Path is the module's file, empty where it came from memory.
 	Path string
 	Err  error
+	// Advice says how to raise the limit that the module exceeds, empty where it exceeds none.
+	Advice string
 }
 
 func (e *LoadError) Error() string {
 	// Names from the module are part of some errors: they must not forge lines.
 	reason := strings.ReplaceAll(printable(e.Err.Error()), "\n", " ")
+	if e.Advice != "" {
+		reason += "; " + e.Advice
+	}
 	if e.Path == "" {
 		return "loading a provider module: " + reason
 	}
@@ -65,6 +70,33 @@ func (e *LoadError) Error() string {
 }
 
 func (e *LoadError) Unwrap() error { return e.Err }
+
+// Refused is the error of a module that a host of the configuration refuses, for a reason that
+// [Inspect] has told.
+func (c Config) Refused(path string, reason error) *LoadError {
+	e := &LoadError{Path: path, Err: reason}
+	if exceeded := exceededByModule(reason); exceeded != nil {
+		e.Advice = c.advised("", exceeded).advice()
+	}
+	return e
+}
+
+// exceededByModule is the limit that a module exceeds, nil for none.
+func exceededByModule(err error) *ExceededError {
+	if several, ok := errors.AsType[*RefusalError](err); ok {
+		err = several.Reasons[0] // the one that is told
+	}
+	if size, ok := errors.AsType[*SizeError](err); ok {
+		return &ExceededError{Limit: LimitModuleSize, Most: uint64(size.Limit), Needed: uint64(size.Size)}
+	}
+	if memory, ok := errors.AsType[*MemoryError](err); ok {
+		return &ExceededError{Limit: LimitMemory, Most: memory.Limit, Needed: memory.Needed}
+	}
+	if part, ok := errors.AsType[*LimitError](err); ok {
+		return &ExceededError{Limit: Limit(modulePart + kebab(part.Field())), Most: part.Limit, Needed: part.Count}
+	}
+	return nil
+}
 
 // RefusalError is a module that is refused for more than one reason.
 type RefusalError struct {
@@ -224,18 +256,24 @@ func admit(wasm []byte, config Config) (*wasmfile.Module, Info, error) {
 		return nil, info, err
 	}
 	info.describe(module)
-	info.MemoryLimit = uint64(config.memoryPages()) * wasmPage
-	for _, m := range module.Memories {
-		if m.HasMax {
-			info.MemoryLimit = min(info.MemoryLimit, uint64(m.Max)*wasmPage)
-		}
-	}
+	info.MemoryLimit = min(mostMemory(module), config.memoryBytes())
 	var manifest, exports error
 	info.Manifest, manifest = manifestOf(module)
 	if err == nil { // otherwise some were not read
 		exports = info.checkExports(module)
 	}
 	return module, info, refusal(err, meter.Check(module), exports, info.checkNeeds(module, config), manifest)
+}
+
+// mostMemory is what the module says that its memory takes at most, in bytes.
+func mostMemory(module *wasmfile.Module) uint64 {
+	most := uint64(mostPages()) * wasmPage
+	for _, m := range module.Memories {
+		if m.HasMax {
+			most = min(most, uint64(m.Max)*wasmPage)
+		}
+	}
+	return most
 }
 
 // describe tells what is in the module.
@@ -302,7 +340,7 @@ func (info *Info) checkNeeds(module *wasmfile.Module, config Config) error {
 	for _, i := range module.Imports {
 		wrong = append(wrong, checkImport(i))
 	}
-	if info.Memory > uint64(config.memoryPages())*wasmPage {
+	if info.Memory > config.memoryBytes() {
 		wrong = append(wrong, &MemoryError{Needed: info.Memory, Limit: config.memoryLimit})
 	}
 	return errors.Join(wrong...)

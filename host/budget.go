@@ -92,13 +92,13 @@ func (b *budget) take(ctx context.Context, s *sandbox, bytes uint64) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case bytes > b.total/2:
-			return &ExceededError{LimitTotalMemory, b.total}
+			return &ExceededError{Limit: LimitTotalMemory, Most: b.total}
 		}
 		if !fits && b.endIdle() {
 			continue
 		}
 		if b.working == 0 && !b.someFit() {
-			return &ExceededError{LimitTotalMemory, b.total}
+			return &ExceededError{Limit: LimitTotalMemory, Most: b.total}
 		}
 		changed := b.changed
 		b.mu.Unlock()

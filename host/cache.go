@@ -33,9 +33,8 @@ type diskCache struct {
 // staleRun is after what time the directory of a host is one that it could not remove.
 const staleRun = 24 * time.Hour
 
-// openDiskCache opens or makes the cache for a memory limit, which compiled code may
-// depend on.
-func openDiskCache(dir string, memoryPages uint32) (*diskCache, error) {
+// openDiskCache opens or makes the cache.
+func openDiskCache(dir string) (*diskCache, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func openDiskCache(dir string, memoryPages uint32) (*diskCache, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.run))
 	}
-	c.target = fmt.Sprint(filepath.Base(c.files), memoryPages, cpu.X86, cpu.ARM64)
+	c.target = fmt.Sprint(filepath.Base(c.files), cpu.X86, cpu.ARM64)
 	return c, nil
 }
 

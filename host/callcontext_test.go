@@ -23,7 +23,7 @@ var errStop = errors.New("stop")
 
 // Whoever waits for the end of a call, and whoever only looks, learn the same of it.
 func TestContextsOfACall(t *testing.T) {
-	limit := &ExceededError{LimitTime, uint64(time.Hour)}
+	limit := &ExceededError{Limit: LimitTime, Most: uint64(time.Hour), Method: "create"}
 	watchers := map[string]func(*running){
 		"nobody waits":           func(*running) {},
 		"somebody waits":         func(r *running) { r.soft().Done() },

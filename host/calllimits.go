@@ -24,6 +24,12 @@ const methodStart = "start"
 // methodCancel tells a guest that all of its work is cancelled.
 const methodCancel = "cancel"
 
+// Limits for all methods of a kind are kept under these names, which no method has.
+const (
+	groupWorks = "(those that work on resources)"
+	groupAsks  = "(those that only ask)"
+)
+
 // onlyAsks tells whether a method asks, and does not work on resources.
 func onlyAsks(method string) bool {
 	switch method {
@@ -73,24 +79,38 @@ func (c Config) withCalls(methods []string, set func(*callLimits)) Config {
 		set(&l)
 		calls[method] = l
 	}
-	for _, method := range methods {
-		change(method)
-	}
 	if len(methods) == 0 {
-		for method := range calls {
-			change(method)
+		methods = []string{""}
+	}
+	for _, method := range methods {
+		for part := range calls {
+			if isPart(part, method) {
+				change(part)
+			}
 		}
-		change("")
+		change(method)
 	}
 	c.calls = calls
 	return c
 }
 
+// isPart reports whether a limit for the whole is one for the part as well: all methods, those
+// of a kind, and a method.
+func isPart(part, whole string) bool {
+	switch {
+	case whole == "":
+		return true
+	case part == "" || part == groupWorks || part == groupAsks || part == methodCancel:
+		return false // to hear of a cancellation has a time of its own
+	}
+	return whole == groupAsks && onlyAsks(part) || whole == groupWorks && !onlyAsks(part)
+}
+
 // limitsOf answers the limits of a method, all of them set.
 func (c *Config) limitsOf(method string) callLimits {
-	l := callLimits{DefaultCallTimeout, DefaultFuel, DefaultHostCalls, DefaultRandomBytes}
+	l, group := callLimits{DefaultCallTimeout, DefaultFuel, DefaultHostCalls, DefaultRandomBytes}, groupWorks
 	if onlyAsks(method) {
-		l.timeout, l.hostCalls = DefaultAnswerTimeout, DefaultAnswerHostCalls
+		l.timeout, l.hostCalls, group = DefaultAnswerTimeout, DefaultAnswerHostCalls, groupAsks
 	}
 	if method == methodCancel {
 		l.timeout = DefaultCancelTime
@@ -98,7 +118,11 @@ func (c *Config) limitsOf(method string) callLimits {
 	if c.calls == nil {
 		return l
 	}
-	for _, set := range [...]callLimits{c.calls[""], c.calls[method]} {
+	ofGroup := c.calls[group]
+	if method == methodCancel {
+		ofGroup.timeout = 0
+	}
+	for _, set := range [...]callLimits{c.calls[""], ofGroup, c.calls[method]} {
 		if set.timeout > 0 {
 			l.timeout = set.timeout
 		}
@@ -112,7 +136,7 @@ func (c *Config) limitsOf(method string) callLimits {
 // checkMethods holds that limits are for methods that there are: a name with a mistake
 // in it would be no limit.
 func (c *Config) checkMethods() error {
-	known := []string{"", methodStart}
+	known := []string{"", groupWorks, groupAsks, methodStart}
 	for _, world := range []canon.World{canon.WorldProvider, canon.WorldPolicy} {
 		for _, e := range world.ExportTable() {
 			if _, method, ok := strings.Cut(e.Name, "#"); ok {

@@ -120,7 +120,7 @@ func (c codec) UnmarshalValue(data []byte) (property.Value, error) {
 
 func (c codec) bounded(data []byte, err error) ([]byte, error) {
 	if err == nil && len(data) > c.most {
-		return nil, &ExceededError{LimitRequest, uint64(c.most)}
+		return nil, &ExceededError{Limit: LimitRequest, Most: uint64(c.most)}
 	}
 	c.traffic.in.Add(uint64(len(data)))
 	return data, err

@@ -34,6 +34,7 @@ type Config struct {
 	random      io.Reader
 	roots       *x509.CertPool
 	audit       func(Use)
+	advice      func(name string, exceeded ExceededError) string
 	interpreter bool
 	precompiled string
 }
@@ -79,6 +80,9 @@ func (c Config) WithMemoryLimit(bytes uint64) Config { c.memoryLimit = bytes; re
 // WithModuleSize bounds the size of modules in bytes.
 func (c Config) WithModuleSize(bytes int) Config { c.moduleSize = bytes; return c }
 
+// ModuleSize is the largest module in bytes.
+func (c Config) ModuleSize() int { return c.withDefaults().moduleSize }
+
 // WithModuleLimits caps what a module may hold.
 func (c Config) WithModuleLimits(limits ModuleLimits) Config { c.moduleLimits = limits; return c }
 
@@ -102,13 +106,17 @@ func (c Config) WithAudit(audit func(Use)) Config { c.audit = audit; return c }
 // but needs no executable memory.
 func (c Config) WithInterpreter() Config { c.interpreter = true; return c }
 
-// memoryPages is the memory limit in pages of 64 KiB.
-func (c Config) memoryPages() uint32 {
-	most := uint64(1 << 16) // 4 GiB
+// mostPages is the largest memory limit in pages of 64 KiB.
+func mostPages() uint32 {
 	if strconv.IntSize < 64 {
-		most = 1 << 14 // a quarter of what there are addresses for
+		return 1 << 14 // a quarter of what there are addresses for
 	}
-	return uint32(min((c.memoryLimit+wasmPage-1)/wasmPage, most))
+	return 1 << 16 // 4 GiB
+}
+
+// memoryBytes is the memory limit in whole pages.
+func (c *Config) memoryBytes() uint64 {
+	return min((c.memoryLimit+wasmPage-1)/wasmPage, uint64(mostPages())) * wasmPage
 }
 
 // DefaultCacheDir is where the user's cache of compiled modules is.

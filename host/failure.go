@@ -26,9 +26,23 @@ func (s *sandbox) failBy(method string, kind abi.ErrorKind, message string, caus
 
 // refuse is the error of a call that the operator's rules keep from being made.
 func (s *sandbox) refuse(method string, rule error) error {
+	rule = s.advised(rule)
 	e := s.failBy(method, abi.ErrorKindUnavailable, rule.Error(), rule)
 	e.Origin = abi.ErrorOriginPolicy
 	return e
+}
+
+// advised has an error of a limit say how to raise it.
+func (s *sandbox) advised(err error) error {
+	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+		return s.config.advised(s.expected, exceeded)
+	}
+	if quarantine, ok := errors.AsType[*QuarantineError](err); ok {
+		said := *quarantine
+		said.Advice = s.config.advised(s.expected, &ExceededError{Limit: LimitCrashes, Most: uint64(said.Crashes)}).Advice
+		return &said
+	}
+	return err
 }
 
 // gone is the error of a call that came after Close.
@@ -40,6 +54,7 @@ func (s *sandbox) gone(method string) error {
 // not cancelled by its caller, so that it must not pass for such; as with a crash, what
 // became of its work is not known.
 func (s *sandbox) cancelled(method string, cause error) error {
+	cause = s.advised(cause)
 	message := fmt.Sprintf("the call was stopped: %s", cause)
 	if exceeded, ok := errors.AsType[*ExceededError](cause); ok {
 		e := s.failBy(method, abi.ErrorKindCrashed, message, exceeded)
@@ -60,7 +75,11 @@ func (i *instance) failure(r *running, err error) error {
 	}
 	if answered, ok := errors.AsType[*abi.Error](err); ok {
 		r.failure = FailureError
-		return s.answered(r.method, answered)
+		e := s.answered(r.method, answered)
+		if r.refused != nil {
+			wants(e, s.advised(r.refused))
+		}
+		return e
 	}
 	if r.hard().Err() != nil {
 		r.failure = FailureCancelled
@@ -72,11 +91,15 @@ func (i *instance) failure(r *running, err error) error {
 	broken := i.guest.Broken() != nil || i.exports == nil || r.method == methodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
 		r.failure = FailureBreach
-		cause := exceededBy(err)
-		if !broken {
-			return s.failBy(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+printableLine(breach.Error()), cause)
+		cause := s.advised(exceededBy(err))
+		said := printableLine(breach.Error())
+		if cause != nil {
+			said = cause.Error() // which also says how to raise the limit
 		}
-		return s.failBy(r.method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+printableLine(breach.Error()), cause)
+		if !broken {
+			return s.failBy(r.method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+said, cause)
+		}
+		return s.failBy(r.method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+said, cause)
 	}
 	i.spoiled = true
 	r.failure = FailureTrap
@@ -84,12 +107,19 @@ func (i *instance) failure(r *running, err error) error {
 		r.failure = FailureExit
 	}
 	e := s.failBy(r.method, abi.ErrorKindCrashed, i.describeTrap(err), nil)
-	if exceeded := i.memoryExceeded(); exceeded != nil {
-		e.Message += "\n" + exceeded.Error()
-		e.Cause = exceeded
+	if exceeded := i.wanted(r, err); exceeded != nil {
+		wants(e, s.advised(exceeded))
 		r.failure = Failure(exceeded.Limit)
 	}
 	return e
+}
+
+// wants adds to an error of the guest the limit for which it was refused something before.
+func wants(e *abi.Error, exceeded error) {
+	e.Cause = exceeded
+	if e.Origin == abi.ErrorOriginHost { // else the message is the guest's
+		e.Message += "\n" + exceeded.Error()
+	}
 }
 
 // exceededBy finds the limit on what is passed that was exceeded, nil for none.
@@ -98,13 +128,13 @@ func exceededBy(err error) error {
 		return exceeded
 	}
 	if exceeded, ok := errors.AsType[*canon.LimitError](err); ok {
-		return &ExceededError{LimitAnswer, exceeded.Limit}
+		return &ExceededError{Limit: LimitAnswer, Most: exceeded.Limit}
 	}
 	return nil
 }
 
 // answered completes an error that the guest answered, and makes its text safe.
-func (s *sandbox) answered(method string, answered *abi.Error) error {
+func (s *sandbox) answered(method string, answered *abi.Error) *abi.Error {
 	e := *answered
 	who := s.identity.Load()
 	e.Provider, e.Version, e.Method = who.name, who.version, method

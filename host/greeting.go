@@ -45,7 +45,7 @@ func (s *sandbox) greeted(ctx context.Context, state setupState) *snapshot {
 		g.image, _ = s.module.makeGreeted(ctx, base, step.greets) // it is only slower without
 		g.made = g.image != nil || ctx.Err() == nil
 	}
-	return g.image
+	return s.fitting(g.image)
 }
 
 // makeGreeted has an instance shake hands, as configurations were told that it does.

@@ -22,11 +22,18 @@ type QuarantineError struct {
 	Window  time.Duration
 	// Last is what the last crash was.
 	Last string
+	// Advice says how to have more crashes forgiven, see [Config.WithAdvice]; empty for what
+	// this package offers.
+	Advice string
 }
 
 func (e *QuarantineError) Error() string {
-	return fmt.Sprintf("it crashed %d times within %s and is in quarantine, so that it is not called any more; "+
-		"make it anew or Readmit it to try again; the last crash: %s", e.Crashes, e.Window, e.Last)
+	advice := e.Advice
+	if advice == "" {
+		advice = "make it anew or Readmit it to try again"
+	}
+	return fmt.Sprintf("it crashed %d times within %s and is in quarantine, so that it is not called any more; %s; the last crash: %s",
+		e.Crashes, e.Window, advice, e.Last)
 }
 
 // WithQuarantine sets how many crashes within a time put a provider in quarantine. See
@@ -69,7 +76,7 @@ func (h *health) crashed(now time.Duration, reason string) {
 	h.at = h.at[len(h.at)-h.crashes:]
 	if now-h.at[0] <= h.window && h.quarantined == nil {
 		reason, _, _ = strings.Cut(reason, "\n")
-		h.quarantined = &QuarantineError{h.crashes, h.window, reason}
+		h.quarantined = &QuarantineError{Crashes: h.crashes, Window: h.window, Last: reason}
 	}
 }
 

@@ -89,7 +89,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	if config.interpreter {
 		settings = wazero.NewRuntimeConfigInterpreter()
 	}
-	settings = settings.WithMemoryLimitPages(config.memoryPages())
+	settings = settings.WithMemoryLimitPages(mostPages())
 	h := &Host{config: config, settings: settings, compiling: make(chan struct{}, compilations()), modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
 	h.budget, h.empty, h.rewriting = newBudget(config.most.totalMemory), empty, rewriting.Of(ctx)
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -120,7 +120,7 @@ func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 		}
 		return h.ahead.compiled, nil
 	case h.config.cacheDir != "" && !h.config.interpreter: // which has no machine code to keep
-		if h.cache, err = openDiskCache(h.config.cacheDir, h.config.memoryPages()); err != nil {
+		if h.cache, err = openDiskCache(h.config.cacheDir); err != nil {
 			return nil, fmt.Errorf("opening the cache of compiled modules: %w", err)
 		}
 		return h.cache.compiled, nil

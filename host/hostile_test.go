@@ -148,7 +148,7 @@ func TestAGuestThatDoesNotHearOfACancellation(t *testing.T) {
 	require.NoError(t, err)
 	var exceeded *host.ExceededError
 	require.ErrorAs(t, p.Cancel(t.Context()), &exceeded)
-	require.Equal(t, host.ExceededError{Limit: host.LimitTime, Most: uint64(host.DefaultCancelTime)}, *exceeded)
+	require.Equal(t, host.ExceededError{Limit: host.LimitTime, Most: uint64(host.DefaultCancelTime), Method: "cancel"}, *exceeded)
 }
 
 func TestAnswersThatBreakTheContract(t *testing.T) {

@@ -142,7 +142,16 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 		m.made = true
 	}
 	s.module.ensureBase(ctx)
-	return m.base
+	return s.fitting(m.base)
+}
+
+// fitting is the image, or nil where it takes more memory than an instance may have: one that
+// starts itself is refused that, and may do with less.
+func (s *sandbox) fitting(image *snapshot) *snapshot {
+	if image == nil || image.memory.Size() > s.config.memoryBytes() {
+		return nil
+	}
+	return image
 }
 
 // ensureBase makes the base image unless that was tried before. The caller holds making.
@@ -194,7 +203,7 @@ func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage)
 // was prepared. The error says what of that failed, or had an effect.
 func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*instance) error) (*snapshot, error) {
 	var s sandbox
-	if err := s.init(ctx, m, m.World, m.World.String(), Grants{}, nil, 1); err != nil {
+	if err := s.init(ctx, m, m.World, m.World.String(), Grants{}, nil, nil, 1); err != nil {
 		return nil, err
 	}
 	defer s.release()
@@ -208,7 +217,7 @@ func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*inst
 		return nil, d.reason(m.images, err)
 	}
 	defer i.close()
-	if err := prepare(i); err != nil || d.printed || i.hostCalls > 0 {
+	if err := prepare(i); err != nil || d.printed || d.refused != nil || i.hostCalls > 0 {
 		return nil, d.reason(m.images, err)
 	}
 	if from != nil && from.blank {

@@ -32,6 +32,8 @@ import (
 // record is what a module is. Its images lie beside it.
 type record struct {
 	Info Info
+	// MostMemory is what the module says that its memory takes at most, in bytes.
+	MostMemory uint64
 	// Name and Version are what a provider answered to a handshake, empty where it was not
 	// asked.
 	Name, Version string
@@ -57,7 +59,7 @@ type recordedBase struct {
 
 const (
 	// recordVersion changes with what is recorded, and with what admission looks at.
-	recordVersion = 7
+	recordVersion = 8
 	// codeSection is the custom section of a hollow module that tells its code's hash.
 	codeSection = meter.Module + "/code"
 
@@ -70,8 +72,8 @@ const (
 
 // recordName names the files for a module. It tells all that they depend on.
 func (h *Host) recordName(digest string) string {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, h.rewriting, digest,
-		runtime.GOOS, runtime.GOARCH, h.config.memoryPages(), h.config.most.tableElements, h.config.moduleLimits))
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, h.rewriting, digest,
+		runtime.GOOS, runtime.GOARCH, h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
 }
 
@@ -147,6 +149,7 @@ func (h *Host) readRecord(from kept, name string) (*Module, error) {
 	if !from.has(name, &r) {
 		return nil, errNotCached
 	}
+	r.Info.MemoryLimit = min(r.MostMemory, h.config.memoryBytes())
 	m := h.newModule(r.Info)
 	m.images = &images{globals: r.Globals, frozen: r.Frozen, account: r.Account, about: r.About}
 	m.images.made = r.Base == nil && r.About.Reason != ""
@@ -201,7 +204,7 @@ func (h *Host) loadHollow(from kept, hollow []byte) (wazero.CompiledModule, erro
 func (h *Host) readWhole(from kept, name, suffix string) (*image.Image, error) {
 	var whole *image.Image
 	err := from.view(name+suffix, func(encoded []byte) (err error) {
-		whole, err = image.Decode(encoded, uint64(h.config.memoryPages())*wasmPage)
+		whole, err = image.Decode(encoded, uint64(mostPages())*wasmPage)
 		return err
 	})
 	if err != nil {
@@ -243,7 +246,7 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, whole *layo
 	}
 	name := h.recordName(m.Digest)
 	fresh, err := m.images.fresh()
-	r := record{Info: m.Info, Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account, Code: filepath.Base(h.cache.entry(hollow)), Target: h.cache.target}
+	r := record{Info: m.Info, MostMemory: mostMemory(whole.decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account, Code: filepath.Base(h.cache.entry(hollow)), Target: h.cache.target}
 	err = errors.Join(err, h.cache.write(name+hollowSuffix, hollow))
 	if fresh != nil {
 		r.Detached = true

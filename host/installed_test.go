@@ -94,6 +94,50 @@ func TestInstalledModules(t *testing.T) {
 	require.Empty(t, files("run-*"))
 }
 
+// What is kept of a module serves hosts with other memory limits, and is the same whichever
+// host was first: a guest that is refused memory as it starts can do with less.
+func TestInstalledModulesUnderOtherMemoryLimits(t *testing.T) {
+	needsCompiler(t)
+	// The guest's answer is as long as its start could grow the memory.
+	grow := i32Const(answer+8) + i32Const(40) + "\x40\x00" + i32Const(0) + "\x4a" + code("\x36\x02\x00")
+	wasm := assembly{
+		bodies: map[string]code{"get-schema": returns(answer), "_initialize": grow},
+		data:   map[uint32]string{answer: words(0, contents, 0, 0), contents: "1"},
+	}.wasm()
+	use := func(dir string, memory uint64) (grown bool, base bool) {
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithMemoryLimit(memory))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, h.Close(t.Context())) }()
+		m, err := h.LoadBytes(t.Context(), wasm)
+		require.NoError(t, err)
+		require.Equal(t, min(memory, 4<<30), m.MemoryLimit)
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true})
+		require.NoError(t, err)
+		got, err := schema(t.Context(), p)
+		require.NoError(t, err)
+		return got != "", m.HasBase()
+	}
+	small, large := uint64(1<<20), uint64(64<<20)
+	for _, order := range [][]uint64{{small, large, 128 << 10, 4 << 20, 1 << 50}, {large, small, large}, {small, small}} {
+		dir := t.TempDir()
+		for _, memory := range order {
+			grown, _ := use(dir, memory)
+			require.Equal(t, memory > small, grown)
+		}
+		_, base := use(dir, large)
+		require.True(t, base)
+		modules, err := filepath.Glob(filepath.Join(dir, "*.module"))
+		require.NoError(t, err)
+		require.Len(t, modules, 1)
+	}
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(t.TempDir()).WithMemoryLimit(64<<10))
+	require.NoError(t, err)
+	_, err = h.LoadBytes(t.Context(), wasm)
+	var refused *host.MemoryError
+	require.ErrorAs(t, err, &refused)
+	require.NoError(t, h.Close(t.Context()))
+}
+
 // The code of a module that is kept is loaded with its first instance, and made again where
 // it cannot be.
 func TestCodeIsLoadedWhenItIsCalled(t *testing.T) {

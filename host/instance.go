@@ -92,13 +92,16 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	i.tcp.how = s.how
 	i.draws.from = s.module.host.random
 	i.output.init(i)
-	config := &s.module.host.config
+	config := s.config
 	i.system = wasi.New(wasi.Config{
 		Args: []string{s.module.World.String()}, Env: s.env, Files: s.files,
 		Clock: i.clock, Random: &i.draws, OpenFiles: config.most.openFiles,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.hostCall() },
 		RandomTaken: i.takesRandom, ClockRead: i.readsClock,
+		TooManyOpen: func() {
+			i.refuse(&ExceededError{Limit: LimitOpenFiles, Most: uint64(config.most.openFiles)})
+		},
 		Used: i.fileUses(),
 	})
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
@@ -117,6 +120,16 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	return i, nil
 }
 
+// refuse notes what the guest is refused: it goes on, and may fail for want of it.
+func (i *instance) refuse(exceeded *ExceededError) {
+	if d := i.sandbox.donor; d != nil {
+		d.refused = exceeded
+	}
+	if i.call != nil {
+		i.call.refused = exceeded
+	}
+}
+
 // takeMemory waits for the memory that the instance begins with.
 func (i *instance) takeMemory(ctx context.Context) error {
 	s := i.sandbox
@@ -125,7 +138,12 @@ func (i *instance) takeMemory(ctx context.Context) error {
 	if i.from != nil {
 		bytes = i.from.memory.Size()
 	}
-	err := s.budget.take(ctx, s, bytes)
+	var err error
+	if most := s.config.memoryBytes(); bytes > most {
+		err = &ExceededError{Limit: LimitMemory, Most: most, Needed: bytes}
+	} else {
+		err = s.budget.take(ctx, s, bytes)
+	}
 	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
 		s.counters.failed(Failure(exceeded.Limit))
 		return s.refuse(methodStart, exceeded)
@@ -272,7 +290,7 @@ func (i *instance) replay(ctx context.Context, step setupStep) error {
 
 func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {
 	s := i.sandbox
-	config := &s.module.host.config
+	config := s.config
 	limits, grace := config.limitsOf(method), config.grace
 	if s.limited {
 		limits.timeout, limits.fuel, grace = min(limits.timeout, donorTime), min(limits.fuel, donorFuel), 0

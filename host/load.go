@@ -84,7 +84,7 @@ func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
 			return module, nil
 		}
 	}
-	return nil, &LoadError{Path: path, Err: err}
+	return nil, h.config.Refused(path, err)
 }
 
 // Digest returns the digest of the module that Load would load from the file.
@@ -99,7 +99,7 @@ func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
 			return module, nil
 		}
 	}
-	return nil, &LoadError{Err: err}
+	return nil, h.config.Refused("", err)
 }
 
 func checkSize(size int64, limit int) error {
@@ -192,13 +192,17 @@ func (h *Host) compile(l *loading, digest string, from source) {
 
 // prepare takes a module that is precompiled or installed, or makes it.
 func (h *Host) prepare(digest string, from source) (*Module, error) {
+	var m *Module
+	var err error
 	if h.ahead != nil {
-		return h.precompiled(digest)
+		m, err = h.precompiled(digest)
+	} else if m = h.installed(digest, from); m == nil {
+		m, err = h.build(from)
 	}
-	if installed := h.installed(digest, from); installed != nil {
-		return installed, nil
+	if err == nil && m.Memory > h.config.memoryBytes() {
+		return nil, &MemoryError{Needed: m.Memory, Limit: h.config.memoryLimit} // it was installed by a host with more
 	}
-	return h.build(from)
+	return m, err
 }
 
 // build admits, meters, and compiles a module, and installs it for the next time.
@@ -223,7 +227,7 @@ func (h *Host) build(from source) (*Module, error) {
 		return nil, err
 	}
 	time := h.config.most.compileTime
-	ctx, cancel := context.WithTimeoutCause(h.stopped, time, &ExceededError{LimitCompileTime, uint64(time)})
+	ctx, cancel := context.WithTimeoutCause(h.stopped, time, h.config.advised("", &ExceededError{Limit: LimitCompileTime, Most: uint64(time)}))
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
 	m := h.newModule(info)
@@ -257,6 +261,6 @@ func (h *Host) counting(decoded *wasmfile.Module) (*wasmfile.Module, *entropy.Ac
 
 func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {
 	return meter.Rewrite(decoded, meter.Options{
-		MemoryPages: h.config.memoryPages(), TableElements: h.config.most.tableElements, Detach: meter.Detachable(decoded),
+		MemoryPages: mostPages(), TableElements: h.config.most.tableElements, Detach: meter.Detachable(decoded),
 	})
 }

@@ -13,18 +13,20 @@ type guestMemory struct {
 	instance *instance
 	// taken is what of the budget it has.
 	taken uint64
-	// exceeded is set once the budget had nothing left for it.
-	exceeded *ExceededError
 }
 
 // Reallocate answers the memory at its new size, nil if it cannot be that large. A guest
 // then gets the answer -1 to its memory.grow.
 func (m *guestMemory) Reallocate(size uint64) []byte {
-	if m.instance != nil && size > m.taken {
-		s := m.instance.sandbox
-		if err := s.budget.take(m.instance.ctx, s, size-m.taken); err != nil {
+	if i := m.instance; i != nil && size > m.taken {
+		s := i.sandbox
+		if most := s.config.memoryBytes(); size > most {
+			i.refuse(&ExceededError{Limit: LimitMemory, Most: most, Needed: size})
+			return nil
+		}
+		if err := s.budget.take(i.ctx, s, size-m.taken); err != nil {
 			if exceeded, ok := errors.AsType[*ExceededError](err); ok {
-				m.exceeded = exceeded
+				i.refuse(exceeded)
 			}
 			return nil
 		}

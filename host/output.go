@@ -101,8 +101,8 @@ func (o *output) record(level slog.Level, message, about string, attributes ...s
 	}
 	passes, dries, dropped := s.logRate.take(s.module.host.config.clock.Elapsed(), len(message)+len(about)+recordCost)
 	if dries {
-		o.write(slog.LevelWarn, fmt.Sprintf("output of the %s is dropped, as it comes to more than %d bytes per second; the option WithLogRate sets the limit",
-			s.module.World, s.logRate.perSecond), slog.Bool(LogOfHost, true))
+		dropped := &ExceededError{Limit: LimitLogRate, Most: uint64(s.logRate.perSecond)}
+		o.write(slog.LevelWarn, fmt.Sprintf("output of the %s is dropped: %s", s.module.World, s.advised(dropped)), slog.Bool(LogOfHost, true))
 	}
 	if dropped > 0 {
 		o.write(slog.LevelWarn, fmt.Sprintf("%d bytes of the output of the %s were dropped", dropped, s.module.World), slog.Bool(LogOfHost, true))

@@ -40,7 +40,7 @@ var (
 // module that is something else is refused with a *[WorldError].
 func (m *Module) NewPolicy(ctx context.Context, options PolicyOptions) (*Policy, error) {
 	p := &Policy{}
-	if err := p.init(ctx, m, canon.WorldPolicy, options.Name, Grants{}, options.Logger, options.Instances); err != nil {
+	if err := p.init(ctx, m, canon.WorldPolicy, options.Name, Grants{}, nil, options.Logger, options.Instances); err != nil {
 		return nil, err
 	}
 	if err := m.host.made(p); err != nil {

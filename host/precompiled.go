@@ -126,7 +126,6 @@ func (h *Host) needs() map[string]string {
 		"wazero version":       wazeroVersion(),
 		"metering version":     fmt.Sprint(meter.Version, ".", reloop.Version, ".", entropy.Version),
 		"format version":       fmt.Sprint(recordVersion),
-		"limit on memory":      fmt.Sprint(uint64(h.config.memoryPages())*wasmPage, " bytes"),
 		"limit on table sizes": fmt.Sprint(h.config.most.tableElements),
 	}
 	// Fields of numbers, which cannot fail.

@@ -153,7 +153,6 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(manifests[0], good, 0o600))
 	for what, config := range map[string]host.Config{
-		"limit on memory":             host.NewConfig().WithMemoryLimit(16 << 20),
 		"limit on table sizes":        host.NewConfig().WithTableElements(5),
 		"limit on a module's nesting": host.NewConfig().WithModuleLimits(nesting(7)),
 	} {
@@ -164,6 +163,7 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 		require.Equal(t, what, refused.Differences[0].What)
 	}
 	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
+	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir).WithMemoryLimit(16<<20)), "which is no part of the code")
 
 	// Code that wazero would not take is told of where there is none for its version.
 	code, err := filepath.Glob(filepath.Join(dir, "wazero-*"))

@@ -21,6 +21,9 @@ type ProviderOptions struct {
 	// Logger takes what the provider logs and prints; nil drops it. See [LogProvider]
 	// for the attributes of the records.
 	Logger *slog.Logger
+	// Limits are those that are the provider's own, by name and in the unit of each: see
+	// [LimitInfo]. All others are the host's.
+	Limits map[string]uint64
 	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
 	Instances int
 	// Lenient passes on answers that do not fit the provider's schema, and diffs that
@@ -64,7 +67,7 @@ var (
 func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Provider, error) {
 	p := &Provider{lenient: options.Lenient, askGuest: options.AskGuest}
 	p.declared.own = m.declared
-	err := p.init(ctx, m, canon.WorldProvider, options.Name, options.Grants, options.Logger, options.Instances)
+	err := p.init(ctx, m, canon.WorldProvider, options.Name, options.Grants, options.Limits, options.Logger, options.Instances)
 	if err != nil {
 		return nil, err
 	}

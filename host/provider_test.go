@@ -116,7 +116,7 @@ func TestACrashFailsOneCall(t *testing.T) {
 		"crash":    {[]string{"it broke"}, []string{"panic: it broke", "\n  at main.init.func5.1 (main.go:"}},
 		"exit":     {[]string{"3"}, []string{"exited with code 3", "\n  at main.do"}},
 		"recurse":  {nil, []string{"out of memory", "\n  at main.recurse (main.go:"}},
-		"hoard":    {nil, []string{"out of memory", "of the 64 MiB of memory"}},
+		"hoard":    {nil, []string{"out of memory", "refused more memory than the 64 MiB that it may have"}},
 		"deadlock": {nil, []string{"deadlock"}},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -127,6 +127,9 @@ type donor struct {
 	printed bool
 	// impure is nil unless the instance was ended for that.
 	impure *impureError
+	// refused is a limit of the host's that the instance has met, nil for none: what has become
+	// of it may be something else elsewhere.
+	refused *ExceededError
 }
 
 // readsClock is told that the guest is about to read the clock. One that makes an image ends
@@ -219,6 +222,8 @@ func (d *donor) reason(m *images, err error) error {
 		return fmt.Errorf("%w, or Go's runtime in it does, which is not known in this version, or was changed by a tool behind Go's linker", d.impure)
 	case d.impure != nil:
 		return d.impure
+	case d.refused != nil:
+		return d.refused
 	case err == nil:
 		return errTold
 	}

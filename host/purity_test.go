@@ -162,7 +162,7 @@ func TestAnImageThatWasGivenUp(t *testing.T) {
 // A module whose start takes more than it may is not said to be at fault: it may be the machine.
 func TestAnImageThatTakesTooMuch(t *testing.T) {
 	m, err := newHost(t, host.NewConfig().WithMemoryLimit(16*65536)).LoadBytes(t.Context(), assembly{
-		bodies: map[string]code{"_initialize": i32Const(14) + "\x40\x00" + drop + unreachable, "get-schema": unreachable},
+		bodies: map[string]code{"_initialize": i32Const(40) + "\x40\x00" + drop + unreachable, "get-schema": unreachable},
 	}.wasm())
 	require.NoError(t, err)
 	about, err := m.BaseImage(t.Context())

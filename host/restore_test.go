@@ -11,7 +11,7 @@ import (
 
 // Other processes read an entry while this one restores it, also if it is restored already.
 func TestRestoringLeavesTheEntryAsItIs(t *testing.T) {
-	c, err := openDiskCache(t.TempDir(), 1)
+	c, err := openDiskCache(t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.close()) })
 	entry, name := filepath.Join(c.dir, "entry"), strings.Repeat("ab", 32)

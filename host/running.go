@@ -20,6 +20,9 @@ type running struct {
 	limits, left callLimits
 	// failure is why the call failed, empty until it has.
 	failure Failure
+	// refused is what the guest was refused last, so that it may fail for want of it; nil for
+	// nothing.
+	refused *ExceededError
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
 
@@ -98,7 +101,7 @@ func (r *running) spend(left *uint64, n uint64, limit Limit, most uint64) {
 		*left -= n
 		return
 	}
-	exceeded := &ExceededError{limit, most}
+	exceeded := &ExceededError{Limit: limit, Most: most, Method: r.method}
 	r.end(exceeded)
 	panic(exceeded)
 }
@@ -114,7 +117,7 @@ func (r *running) end(cause error) {
 
 // tookTooLong is the limit that ends soft at its deadline.
 func (r *running) tookTooLong() error {
-	return &ExceededError{LimitTime, uint64(r.limits.timeout)}
+	return &ExceededError{Limit: LimitTime, Most: uint64(r.limits.timeout), Method: r.method}
 }
 
 // checkDeadline ends a call that should have ended by its deadline. The timers of the

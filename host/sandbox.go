@@ -18,7 +18,9 @@ import (
 // sandbox is one use of a module, as a provider or as a policy pack: its instances with
 // what they may do, and the calls that they serve.
 type sandbox struct {
-	module    *Module
+	module *Module
+	// config is that of the host, with the limits that are the sandbox's own.
+	config    *Config
 	logger    *slog.Logger
 	files     *wasi.FileSystem
 	http      *httpClient
@@ -72,7 +74,7 @@ func (e *WorldError) Error() string {
 }
 
 // init makes the sandbox. Nothing runs in it yet.
-func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name string, grants Grants, logger *slog.Logger, instances int) error {
+func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name string, grants Grants, limits map[string]uint64, logger *slog.Logger, instances int) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -85,6 +87,11 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	if instances <= 0 {
 		instances = DefaultInstances
 	}
+	config, err := m.host.config.ofProvider(limits)
+	if err != nil {
+		return fmt.Errorf("the limits of the %s %s: %w", world, name, err)
+	}
+	s.config = config
 	env, variables, err := grants.environment()
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
@@ -99,8 +106,8 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.open = 1
 	s.budget = m.host.budget
-	s.instances = newPool(instances, m.host.config.most.waitingCalls, s.budget, &m.host.idling.count)
-	most := &m.host.config.most
+	s.instances = newPool(instances, config.most.waitingCalls, s.budget, &m.host.idling.count)
+	most := &config.most
 	s.logRate = newLogRate(most.logRate)
 	s.health.crashes, s.health.window = most.crashes, most.crashWindow
 	s.counters.whole = &m.host.counters
@@ -229,7 +236,7 @@ func (s *sandbox) takeWith(ctx context.Context, method string, state setupState)
 	case errors.Is(err, errClosed):
 		return nil, s.gone(method)
 	case errors.Is(err, errCrowded):
-		return nil, s.refuse(method, &ExceededError{LimitWaitingCalls, uint64(s.module.host.config.most.waitingCalls)})
+		return nil, s.refuse(method, &ExceededError{Limit: LimitWaitingCalls, Most: uint64(s.config.most.waitingCalls)})
 	case err != nil:
 		return nil, s.cancelled(method, err)
 	}

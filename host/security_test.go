@@ -15,35 +15,17 @@ import (
 // as they are.
 func TestThePromisesNameTestsAndDefaults(t *testing.T) {
 	text := testreference.Require(t, "..", "docs/security.md")
-	mebibytes := func(bytes uint64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
-	for _, limit := range []struct {
-		option   string
-		defaults any
-	}{
-		{"WithCallTimeout", host.DefaultCallTimeout},
-		{"WithCallTimeout", host.DefaultAnswerTimeout},
-		{"WithCallTimeout", host.DefaultCancelTime},
-		{"WithCancelGrace", host.DefaultCancelGrace},
-		{"WithFuel", uint64(host.DefaultFuel)},
-		{"WithHostCalls", host.DefaultHostCalls},
-		{"WithHostCalls", host.DefaultAnswerHostCalls},
-		{"WithRandomBytes", mebibytes(host.DefaultRandomBytes)},
-		{"WithMemoryLimit", mebibytes(host.DefaultMemoryLimit)},
-		{"WithTableElements", host.DefaultTableElements},
-		{"WithOpenFiles", host.DefaultOpenFiles},
-		{"ProviderOptions.Instances", host.DefaultInstances},
-		{"WithWaitingCalls", host.DefaultWaitingCalls},
-		{"WithStreams", host.DefaultStreams},
-		{"WithLogRate", fmt.Sprintf("%d KiB", host.DefaultLogRate>>10)},
-		{"WithQuarantine", host.DefaultQuarantineCrashes},
-		{"WithTotalMemory", mebibytes(host.DefaultTotalMemory)},
-		{"WithRequestBytes", mebibytes(host.DefaultRequestBytes)},
-		{"WithAnswerBytes", mebibytes(host.DefaultAnswerBytes)},
-		{"WithModuleSize", mebibytes(host.MaxModuleSize)},
-		{"WithCompileTime", host.DefaultCompileTime},
-	} {
-		require.Contains(t, text, fmt.Sprintf("| `%s` | %v |", limit.option, limit.defaults))
+	for _, l := range host.Limits() {
+		option := "fixed"
+		if l.Option != "" {
+			option = "`" + l.Option + "`"
+		}
+		if l.Option != "WithModuleLimits" {
+			require.Contains(t, text, fmt.Sprintf(" | `%s` | %s | %s |\n", l.Name, option, l.Format(l.Default)))
+		}
 	}
+	require.Contains(t, text, fmt.Sprintf("| `WithCancelGrace` | %v |\n", host.DefaultCancelGrace))
+	require.Contains(t, text, fmt.Sprintf("| `ProviderOptions.Instances` | %v |\n", host.DefaultInstances))
 	require.Equal(t, time.Minute, host.DefaultQuarantineWindow)
 	require.Contains(t, text, "16 HTTP exchanges and 64 TCP connections at once")
 	require.Equal(t, []int{16, 64, 16}, []int{host.MaxHTTPExchanges, host.MaxTCPConnections, host.MaxOpenAssets})

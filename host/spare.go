@@ -32,7 +32,7 @@ func (m *Module) newBare(ctx context.Context, from *snapshot, memory *guestMemor
 	if from != nil {
 		begin = from.memory
 	}
-	begun, err := begin.Begin(uint64(m.host.config.memoryPages()) * wasmPage)
+	begun, err := begin.Begin(m.host.config.memoryBytes())
 	if err != nil {
 		return nil, err
 	}

@@ -93,8 +93,8 @@ func (s *stream) close() {
 // read to its end or closed.
 func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
 	const method = "stream-invoke"
-	if most := p.module.host.config.most.streams; !p.streams.reserve(most) {
-		return 0, p.refuse(method, &ExceededError{LimitStreams, uint64(most)})
+	if most := p.config.most.streams; !p.streams.reserve(most) {
+		return 0, p.refuse(method, &ExceededError{Limit: LimitStreams, Most: uint64(most)})
 	}
 	begun, err := p.beginStream(ctx, method, request)
 	handle := p.streams.settle(begun)

@@ -47,9 +47,6 @@ func firstTrap(err error) error {
 	}
 }
 
-// nearlyAll of the memory in use makes it the likely reason of a crash.
-const nearlyAll = 0.9
-
 // describeTrap tells people how the guest ended: what it said last, and where it was.
 // The whole of what it said goes to the log.
 func (i *instance) describeTrap(err error) string {
@@ -77,24 +74,28 @@ func (i *instance) describeTrap(err error) string {
 	return b.String()
 }
 
-// memoryExceeded tells whether a crash is one for want of memory: then the guest has used
-// most of what it may have, and the error has the limit.
-func (i *instance) memoryExceeded() *ExceededError {
-	if i.memory.exceeded != nil {
-		return i.memory.exceeded
-	}
-	limit := uint64(i.sandbox.module.host.config.memoryPages()) * wasmPage
-	if float64(i.memorySize()) <= nearlyAll*float64(limit) {
-		return nil
-	}
-	return &ExceededError{LimitMemory, limit}
-}
+const (
+	// stackBytes is what wazero gives the stack of a call, and stackFunctions how many functions
+	// can have called each other in its interpreter.
+	stackBytes, stackFunctions = 50_000_000, 2000
+	// stackTrap is what it says of a stack that is used up.
+	stackTrap = "stack overflow"
+)
 
-func (i *instance) memorySize() uint64 {
-	if i.module == nil {
-		return 0
+// wanted is the limit that a guest has likely crashed for: what it was refused, or its stack.
+// It is nil where there is none.
+func (i *instance) wanted(r *running, err error) *ExceededError {
+	if r.refused != nil {
+		return r.refused
 	}
-	return uint64(i.module.Memory().Size())
+	reason, _, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
+	switch {
+	case strings.TrimPrefix(reason, trapMarker) != stackTrap:
+		return nil
+	case i.sandbox.config.interpreter:
+		return &ExceededError{Limit: LimitStackDepth, Most: stackFunctions}
+	}
+	return &ExceededError{Limit: LimitStack, Most: stackBytes}
 }
 
 const (

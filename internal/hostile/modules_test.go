@@ -151,7 +151,11 @@ func outcome(answer string, err error) string {
 	}
 	var exceeded *host.ExceededError
 	if errors.As(err, &exceeded) {
-		return text + ": exceeds " + string(exceeded.Limit)
+		limit := exceeded.Limit
+		if limit == host.LimitStackDepth { // which is how the interpreter bounds the stack
+			limit = host.LimitStack
+		}
+		return text + ": exceeds " + string(limit)
 	}
 	return text + ": " + message
 }

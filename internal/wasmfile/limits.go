@@ -71,6 +71,33 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the module has %d %s, the limit is %d", e.Count, e.What, e.Limit)
 }
 
+// Field is the field of [Limits] that has the limit, empty for one that has none.
+func (e *LimitError) Field() string { return fields[e.What] }
+
+// fields are those of Limits, by what errors call them.
+var fields = map[string]string{
+	"types":                                 "Types",
+	"parameters or results of one function": "Values",
+	"imports":                               "Imports",
+	"exports":                               "Exports",
+	"functions":                             "Functions",
+	"tables":                                "Tables",
+	"global variables":                      "Globals",
+	"elements in its tables":                "TableElements",
+	"elements in one segment":               "TableElements",
+	"element segments":                      "Segments",
+	"data segments":                         "Segments",
+	"custom sections":                       "Customs",
+	"bytes in one name":                     "Name",
+	"names":                                 "Names",
+	"bytes of code in one function":         "Body",
+	"local variables in one function":       "Locals",
+	"blocks inside of each other":           "Nesting",
+	"blocks and branches in one function":   "Branches",
+	"loops in one function":                 "Loops",
+	"labels of jumps in one function":       "Targets",
+}
+
 // UnsupportedError is a module that uses what is not part of WebAssembly 2.0.
 type UnsupportedError struct {
 	// Offset is where in the file, in bytes.

@@ -1,6 +1,7 @@
 package wasmfile_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -237,6 +238,8 @@ func TestReadCapsEveryCount(t *testing.T) {
 			var limit *wasmfile.LimitError
 			require.ErrorAs(t, err, &limit)
 			require.Equal(t, &wasmfile.LimitError{What: c.what, Count: 4, Limit: 3}, limit)
+			_, known := reflect.TypeFor[wasmfile.Limits]().FieldByName(limit.Field())
+			require.True(t, known, "the limit has a name")
 		})
 	}
 }

@@ -2,7 +2,7 @@
 ;;
 ;; list: 7, 13
 ;; fuel: 10,000,000,000
-;; get-mapping: crashed: the provider crashed: stack overflow
+;; get-mapping: crashed: exceeds stack
 (module
   (func $initialize (export "_initialize") (call $initialize))
   (@provider))

@@ -3,7 +3,7 @@
 ;;
 ;; list: 13, 27
 ;; fuel: 10,000,000,000
-;; get-mapping: crashed: the provider crashed: stack overflow
+;; get-mapping: crashed: exceeds stack
 (module
   (table funcref (elem $deeper))
   (func $deeper (call_indirect (i32.const 0)))

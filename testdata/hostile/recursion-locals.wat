@@ -2,7 +2,7 @@
 ;;
 ;; list: 13
 ;; fuel: 10,000,000,000
-;; get-mapping: crashed: the provider crashed: stack overflow
+;; get-mapping: crashed: exceeds stack
 (module
   (func $deeper (param i64) (result i64)
     (local (@repeat 10000 i64))

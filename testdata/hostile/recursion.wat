@@ -2,8 +2,8 @@
 ;;
 ;; list: 13
 ;; fuel: 10,000,000,000
-;; get-mapping: crashed: the provider crashed: stack overflow
-;; get-mapping: crashed: the provider crashed: stack overflow
+;; get-mapping: crashed: exceeds stack
+;; get-mapping: crashed: exceeds stack
 (module
   (func $deeper (call $deeper))
   (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)

@@ -84,6 +84,8 @@ type handles struct {
 	// reserved is how many descriptors there were at the start, and most how many there
 	// may be beside them.
 	reserved, most int
+	// tooMany is called where there are none left; nil for nothing.
+	tooMany func()
 	// lost is set once one of those is not what it was.
 	lost bool
 }
@@ -113,7 +115,7 @@ func (t *handles) reset(config Config) {
 			directory: directory{node: m.node, mount: m},
 		})
 	}
-	t.reserved, t.most = len(t.table), config.OpenFiles
+	t.reserved, t.most, t.tooMany = len(t.table), config.OpenFiles, config.TooManyOpen
 }
 
 // unchanged tells whether the descriptors are those that there were at the start.
@@ -143,6 +145,9 @@ func (t *handles) add(h *handle) (uint32, Errno) {
 	}
 	if len(t.table) >= t.reserved+t.most {
 		h.close()
+		if t.tooMany != nil {
+			t.tooMany()
+		}
 		return 0, errMfile
 	}
 	t.table = append(t.table, h)

@@ -47,6 +47,8 @@ type Config struct {
 	Stdout, Stderr func([]byte)
 	// Files is the file system; nil has no directory at all.
 	Files *FileSystem
+	// TooManyOpen is called where a file is not opened for that bound; nil for nothing.
+	TooManyOpen func()
 	// OpenFiles bounds the files that are open at once; 0 is [DefaultOpenFiles].
 	OpenFiles int
 	// Called is called at each call of a function, and RandomTaken before a guest gets so

@@ -176,6 +176,18 @@ var actions = map[string]func(context.Context, []string) (string, error){
 	"write": func(_ context.Context, a []string) (string, error) {
 		return "", os.WriteFile(a[0], []byte(a[1]), 0o644)
 	},
+	// open opens the file so many times, and closes it again.
+	"open": func(_ context.Context, a []string) (string, error) {
+		times, err := strconv.Atoi(a[1])
+		for range times {
+			file, failed := os.Open(a[0])
+			if err = failed; err != nil {
+				break
+			}
+			defer file.Close()
+		}
+		return "", err
+	},
 	"setmode": func(ctx context.Context, a []string) (string, error) {
 		mode, err := strconv.ParseUint(a[1], 0, 32)
 		if err != nil {
