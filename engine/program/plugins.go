@@ -19,6 +19,8 @@ type ProviderPlugin struct {
 	// Version is the semantic version that the module must have, empty for any.
 	Version string
 	Grants  Grants
+	// Limits are those that are the provider's own.
+	Limits []Limit
 	// Position is where the provider is declared.
 	Position source.Position
 }
@@ -30,6 +32,8 @@ func (d *decoder) plugins(n *yaml.Node) {
 			for _, e := range d.Elements(f.Value, "plugins.providers") {
 				d.provider(e)
 			}
+		case "limits":
+			d.project.Limits = d.limits(f.Value)
 		case "languages":
 			d.Warnf(f.Key, "plugins.%s is not read", f.Name)
 		case "analyzers":
@@ -39,7 +43,7 @@ func (d *decoder) plugins(n *yaml.Node) {
 				d.Errorf(f.Key, "plugins.analyzers are not supported, so nothing would be held to them: list policy packs under policies")
 			}
 		default:
-			d.Unknown(f, "plugins", []string{"providers"})
+			d.Unknown(f, "plugins", []string{"providers", "limits"})
 		}
 	}
 }
@@ -78,8 +82,10 @@ func (d *decoder) provider(n *yaml.Node) {
 			}
 		case "grants":
 			p.Grants, ok = d.grants(f.Value), true
+		case "limits":
+			p.Limits, ok = d.limits(f.Value), true
 		default:
-			d.Unknown(f, "a provider", []string{"name", "path", "version", "grants"})
+			d.Unknown(f, "a provider", []string{"name", "path", "version", "grants", "limits"})
 			ok = true
 		}
 		complete = complete && ok

@@ -45,6 +45,8 @@ type Project struct {
 	Config []ConfigDeclaration
 	// Providers says where each provider comes from.
 	Providers []ProviderPlugin
+	// Limits are those of all providers and policy packs.
+	Limits []Limit
 	// Policies judge what deployments make, in this order.
 	Policies []PolicyPack
 	// Packages declares packages that providers become by parameters, or whose

@@ -41,6 +41,8 @@ type app struct {
 	dir   string
 	stack string
 	json  bool
+	// limits are those that commands which run providers are given.
+	limits []string
 	// stackVariable is the environment variable that names the stack, empty if the flag does or
 	// nothing.
 	stackVariable string

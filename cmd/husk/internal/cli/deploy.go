@@ -144,6 +144,7 @@ func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command
 	}
 	f.addSelection(cmd)
 	f.addShown(cmd)
+	a.addLimits(cmd.Flags())
 	return cmd
 }
 

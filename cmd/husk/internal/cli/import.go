@@ -52,6 +52,7 @@ func (a *app) importCommand() *cobra.Command {
 	f.addYes(cmd)
 	f.addPreviewOnly(cmd)
 	f.addShown(cmd)
+	a.addLimits(cmd.Flags())
 	return cmd
 }
 

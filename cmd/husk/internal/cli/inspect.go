@@ -155,14 +155,22 @@ func (a *app) providerInspect() *cobra.Command {
 // inspectFile shows the module in a file, unless it is to be asked, too. The error says
 // why it would be refused.
 func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
-	if stat, err := os.Stat(path); err != nil || !stat.Mode().IsRegular() || stat.Size() > host.MaxModuleSize {
+	limits, err := a.givenLimits()
+	if err != nil {
+		return false, err
+	}
+	config, err := plugins.HostConfig(limits)
+	if err != nil {
+		return false, err
+	}
+	if stat, err := os.Stat(path); err != nil || !stat.Mode().IsRegular() || stat.Size() > int64(config.ModuleSize()) {
 		return false, nil // a directory is built first, and what cannot be read is told by then
 	}
 	wasm, err := os.ReadFile(path)
 	if err != nil {
 		return false, err
 	}
-	info, reason := host.Inspect(wasm, host.NewConfig())
+	info, reason := host.Inspect(wasm, config)
 	if reason == nil && ask {
 		return false, nil
 	}
@@ -176,7 +184,7 @@ func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 		}
 	}
 	if reason != nil {
-		return true, &host.LoadError{Path: path, Err: reason}
+		return true, config.Refused(path, reason)
 	}
 	return true, nil
 }

@@ -16,6 +16,7 @@ import (
 
 func (a *app) packageCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "package", Short: "Add packages that providers become or serve by parameters"}
+	a.addLimits(cmd.PersistentFlags())
 	return group(cmd, (*cobra.Command).Help, a.packageAdd(), a.providerSchema())
 }
 

@@ -20,6 +20,7 @@ import (
 
 func (a *app) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build provider modules, look into them, and test them"}
+	a.addLimits(cmd.PersistentFlags())
 	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
 		a.providerTest(), a.providerAudit())
 }
@@ -35,7 +36,11 @@ func (a *app) withPlugins(ctx context.Context, project *program.Project, do func
 
 // withPluginsIn does so with directories that the caller chooses.
 func (a *app) withPluginsIn(ctx context.Context, places plugins.Places, project *program.Project, do func(*plugins.Plugins) error) error {
-	p, err := plugins.Open(ctx, project, plugins.Options{Places: places, Diagnostics: func(d engine.Diagnostic) {
+	limits, err := a.givenLimits()
+	if err != nil {
+		return err
+	}
+	p, err := plugins.Open(ctx, project, plugins.Options{Places: places, Limits: limits, Diagnostics: func(d engine.Diagnostic) {
 		mark := ":"
 		if d.Guest {
 			mark = " |"

@@ -104,7 +104,7 @@ func (f *askFlags) introduce(ctx context.Context, p abi.Provider, config propert
 func (a *app) providerList() *cobra.Command {
 	var f askFlags
 	var query []string
-	var limit uint64
+	var first uint64
 	cmd := &cobra.Command{
 		Use: "list FILE|DIR TYPE", Short: "List the resources of a type that exist, with the IDs to import them by", Args: arguments(2, 2),
 		Long: "List the resources of a type that exist, whether or not a stack manages them, with the IDs to import\n" +
@@ -120,7 +120,7 @@ func (a *app) providerList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				found, err := listAll(cmd.Context(), p, abi.ListRequest{Token: token, Query: wanted, Limit: limit})
+				found, err := listAll(cmd.Context(), p, abi.ListRequest{Token: token, Query: wanted, Limit: first})
 				if errors.Is(err, abi.ErrUnimplemented) {
 					return fmt.Errorf("%s cannot list resources of the type %s", args[0], token)
 				}
@@ -133,7 +133,7 @@ func (a *app) providerList() *cobra.Command {
 	}
 	f.add(cmd.Flags())
 	cmd.Flags().StringArrayVar(&query, "query", nil, "list those with NAME=VALUE only, as far as the provider knows how to; can be repeated")
-	cmd.Flags().Uint64Var(&limit, "limit", 0, "list so many at most (default: all)")
+	cmd.Flags().Uint64Var(&first, "first", 0, "list so many at most (default: all)")
 	return cmd
 }
 

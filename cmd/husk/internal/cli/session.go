@@ -176,6 +176,10 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if o.deployment.Config, err = config.Entries(ctx); err != nil {
 		return nil, err
 	}
+	limits, err := s.app.givenLimits()
+	if err != nil {
+		return nil, err
+	}
 	places, err := plugins.FindPlaces()
 	if err != nil {
 		return nil, err
@@ -194,7 +198,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
 		Places: places, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
 		Preparing: func(e engine.Preparing) { s.event(e) },
-		Modules:   w.ModulesDir(), Trust: trust, Installed: s.flags.installed, Grants: grants,
+		Modules:   w.ModulesDir(), Trust: trust, Installed: s.flags.installed, Grants: grants, Limits: limits,
 		Effects: c.perform != nil && (c.deletes || c.program && st.Len() == 0),
 		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit, Secrets: s.app.secrets,
 	})

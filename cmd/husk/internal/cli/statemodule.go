@@ -27,7 +27,7 @@ type moduleUse struct {
 }
 
 func (a *app) stateModule() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "module [URN [FILE|DIGEST]]", Short: "Show which modules serve the providers of the state, or have another serve one", Args: arguments(0, 2),
 		Long: "A module is what reads, changes, and deletes the resources that were made with it. Where it\n" +
 			"is at fault, another can take its place: a file, which is kept beside the state from then\n" +
@@ -71,6 +71,8 @@ func (a *app) stateModule() *cobra.Command {
 			return nil
 		},
 	}
+	a.addLimits(cmd.Flags())
+	return cmd
 }
 
 func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error) {
@@ -87,8 +89,12 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error
 	if err != nil {
 		return err
 	}
+	limits, err := a.givenLimits()
+	if err != nil {
+		return err
+	}
 	// It stays open until the state names the module. Otherwise another run could collect it before.
-	p, err := plugins.Open(ctx, w.Project, plugins.Options{Places: places, Modules: w.ModulesDir()})
+	p, err := plugins.Open(ctx, w.Project, plugins.Options{Places: places, Modules: w.ModulesDir(), Limits: limits})
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ func (a *app) watch() *cobra.Command {
 	f.addSelection(cmd)
 	f.addUpdate(cmd)
 	f.addShown(cmd)
+	a.addLimits(cmd.Flags())
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 // What it logs and prints becomes diagnostics where logs is set, and is lost elsewhere.
 func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, logs bool) (abi.Provider, error) {
 	grants.HowToGrant = flagToGrant
-	options := host.ProviderOptions{Name: m.Name, Grants: grants, Instances: p.options.Instances, Lenient: true}
+	options := host.ProviderOptions{Name: m.Name, Grants: grants, Limits: p.limits.of(m.Name), Instances: p.options.Instances, Lenient: true}
 	if logs {
 		options.Logger = slog.New(&records{to: p.options.Diagnostics})
 	}

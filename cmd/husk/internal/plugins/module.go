@@ -25,6 +25,8 @@ type Module struct {
 	module *host.Module
 	// wasm returns the module's bytes.
 	wasm func() ([]byte, error)
+	// config is that of the host that has loaded it.
+	config host.Config
 }
 
 // Info tells what is known of the module without running it.
@@ -41,7 +43,7 @@ func (m *Module) Inspect() (host.Info, error) {
 	if err != nil {
 		return host.Info{}, err
 	}
-	return host.Inspect(wasm, host.NewConfig())
+	return host.Inspect(wasm, m.config)
 }
 
 // Module loads the module at a path, a .wasm file or a directory of Go source,
@@ -113,7 +115,7 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 	}
 	m, err := identified(ctx, module, path)
 	if err == nil {
-		m.wasm = wasm
+		m.wasm, m.config = wasm, p.config
 	}
 	return m, err
 }

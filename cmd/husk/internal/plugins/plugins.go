@@ -44,6 +44,8 @@ type Options struct {
 	// Effects says that providers will probably create or delete something, for which all of
 	// their code has to be loaded.
 	Effects bool
+	// Limits are set by the user of the command, and go before those of the project.
+	Limits []Limit
 	// Grants are what providers may do beside what the project grants them, by name. A
 	// store among them stands for the provider's own.
 	Grants map[string]host.Grants
@@ -70,6 +72,8 @@ type Options struct {
 type Plugins struct {
 	project  *program.Project
 	options  Options
+	limits   limits
+	config   host.Config
 	host     *host.Host
 	builder  *gobuild.Builder
 	progress progress
@@ -108,16 +112,23 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if o.Preparing == nil {
 		o.Preparing = func(engine.Preparing) {}
 	}
-	h, err := host.New(ctx, o.Places.configure(host.NewConfig()).WithAudit(o.Audit))
-	if err != nil {
-		return nil, fmt.Errorf("%w (%s)", err, o.Places.remedy())
-	}
-	return &Plugins{
-		project: project, options: o, host: h,
+	p := &Plugins{
+		project: project, options: o,
 		builder:  &gobuild.Builder{Dir: o.Places.built()},
 		progress: progress{tell: o.Preparing, now: time.Now, after: afterwards}, preparing: make(chan struct{}, preparedAtOnce()),
 		modules: make(map[string]*loading), stores: make(map[string]*host.Store),
-	}, nil
+	}
+	var err error
+	if p.limits, err = limitsOf(project, o.Limits); err != nil {
+		return nil, err
+	}
+	if p.config, err = p.limits.configure(o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(p.raise)); err != nil {
+		return nil, err
+	}
+	if p.host, err = host.New(ctx, p.config); err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, o.Places.remedy())
+	}
+	return p, nil
 }
 
 // Perform says that what was done so far was a preview, and that a deployment is carried
@@ -196,7 +207,7 @@ func (p *Plugins) granted(ctx context.Context, declared *program.ProviderPlugin,
 		}
 	}
 	return module.module.NewProvider(ctx, host.ProviderOptions{
-		Name: declared.Name, Grants: grants, Instances: p.options.Instances,
+		Name: declared.Name, Grants: grants, Limits: p.limits.of(declared.Name), Instances: p.options.Instances,
 		Logger: slog.New(&records{to: p.options.Diagnostics}),
 	})
 }

@@ -38,6 +38,9 @@ func (p *Plugins) problem(declared entry, err error) error {
 	if refused, ok := errors.AsType[*host.LoadError](err); ok {
 		summary = strings.ReplaceAll(refused.Err.Error(), "\n", " ")
 		detail = "the module is " + refused.Path
+		if refused.Advice != "" {
+			detail += "\n" + refused.Advice
+		}
 		if errors.Is(err, host.ErrNotWasm) || errors.Is(err, host.ErrTruncated) {
 			detail += "\nmake it again with husk provider build, or name the directory of the " + declared.kind + "'s Go source instead"
 		}

@@ -431,6 +431,7 @@ func main() {
 			guest.ResourceOf("lab:index:Crate", Crate{}),
 			guest.ResourceOf("lab:index:Wait", Wait{}),
 			guest.ResourceOf("lab:index:Trouble", Trouble{}),
+			guest.ResourceOf("lab:index:Excess", Excess{}),
 			guest.ResourceOf("lab:index:Parcel", Parcel{}),
 			guest.ResourceOf("lab:index:Reach", Reach{}),
 			guest.ResourceOf("lab:index:Hostile", Hostile{}, guest.Doc("Says "+hostile)),

@@ -1,0 +1,176 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/host"
+)
+
+// Limit is a limit that the user of a command sets, of one provider or, without a name, of all.
+type Limit struct {
+	Provider, Name string
+	// Value is in the unit of the limit.
+	Value uint64
+}
+
+// ParseLimit reads [PROVIDER:]NAME=VALUE.
+func ParseLimit(text string) (Limit, error) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return Limit{}, errors.New("it is to be NAME=VALUE, or PROVIDER:NAME=VALUE, as in memory=512MiB")
+	}
+	provider, name, one := strings.Cut(name, ":")
+	if !one {
+		provider, name = "", provider
+	}
+	return limitOf(provider, name, value)
+}
+
+// limitOf is the limit of a name, and of one provider where that is not empty.
+func limitOf(provider, name, value string) (Limit, error) {
+	info, ok := host.LimitNamed(name)
+	if !ok || info.Option == "" {
+		return Limit{}, fmt.Errorf("there is no limit %q%s", name, source.DidYouMean(name, limitNames()))
+	}
+	if provider != "" && !info.OfProvider() {
+		return Limit{}, fmt.Errorf("the limit %s is not of one provider: set it for all of them", name)
+	}
+	v, err := info.Parse(value)
+	if err != nil {
+		return Limit{}, fmt.Errorf("the limit %s cannot be %q: %w", name, value, err)
+	}
+	return Limit{provider, name, v}, nil
+}
+
+func limitNames() []string {
+	var names []string
+	for _, l := range host.Limits() {
+		if l.Option != "" {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+// limits are what providers may take.
+type limits struct {
+	// all are those of all providers, and own those of one, by its name.
+	all map[string]uint64
+	own map[string]map[string]uint64
+}
+
+// limitsOf are those that the project sets and, before these, those of the command.
+func limitsOf(project *program.Project, given []Limit) (limits, error) {
+	l := limits{all: map[string]uint64{}, own: map[string]map[string]uint64{}}
+	if project != nil {
+		var wrong source.Diagnostics
+		read := func(provider string, list []program.Limit) {
+			for _, declared := range list {
+				limit, err := limitOf(provider, declared.Name, declared.Value)
+				if err != nil {
+					d := project.File.Errorf(declared.Position, "%v", err)
+					wrong = append(wrong, d)
+					continue
+				}
+				l.set(limit)
+			}
+		}
+		read("", project.Limits)
+		for _, p := range project.Providers {
+			read(p.Name, p.Limits)
+		}
+		if err := wrong.Err(); err != nil {
+			return l, err
+		}
+	}
+	for _, limit := range given {
+		if limit.Provider == "" {
+			for _, own := range l.own {
+				delete(own, limit.Name) // the command is nearer than the file
+			}
+		}
+		l.set(limit)
+	}
+	return l, nil
+}
+
+func (l *limits) set(limit Limit) {
+	if limit.Provider == "" {
+		l.all[limit.Name] = limit.Value
+		return
+	}
+	if l.own[limit.Provider] == nil {
+		l.own[limit.Provider] = map[string]uint64{}
+	}
+	l.own[limit.Provider][limit.Name] = limit.Value
+}
+
+// memoryLimit is the one limit that the host must know the largest of.
+const memoryLimit = string(host.LimitMemory)
+
+// configure gives a host what is of all providers, and as much memory for each as the one with
+// the most may have.
+func (l *limits) configure(c host.Config) (host.Config, error) {
+	all := maps.Clone(l.all)
+	all[memoryLimit] = max(l.memory(), slices.Max(append([]uint64{0}, l.ownMemory()...)))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var err error
+		if c, err = c.WithLimit(name, all[name]); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// HostConfig is the configuration of a host for modules that no project lists, with limits that
+// the user of the command sets.
+func HostConfig(given []Limit) (host.Config, error) {
+	l, err := limitsOf(nil, given)
+	if err != nil {
+		return host.Config{}, err
+	}
+	return l.configure(host.NewConfig().WithAdvice((&Plugins{}).raise))
+}
+
+// memory is what a provider may have that has no limit of its own.
+func (l *limits) memory() uint64 {
+	if set, ok := l.all[memoryLimit]; ok {
+		return set
+	}
+	return host.DefaultMemoryLimit
+}
+
+func (l *limits) ownMemory() (all []uint64) {
+	for _, own := range l.own {
+		all = append(all, own[memoryLimit])
+	}
+	return all
+}
+
+// of are those of a provider.
+func (l *limits) of(provider string) map[string]uint64 {
+	own := map[string]uint64{memoryLimit: l.memory()}
+	maps.Copy(own, l.own[provider])
+	return own
+}
+
+// raise says how the user raises a limit, with a value that may do.
+func (p *Plugins) raise(name string, exceeded host.ExceededError) string {
+	info := exceeded.Info()
+	value := strings.ReplaceAll(info.Format(exceeded.Enough()), " ", "")
+	setting, flag := fmt.Sprintf("limits: {%s: %s}", info.Name, value), fmt.Sprintf("%s=%s", info.Name, value)
+	listed := p.project != nil && name != "" && p.project.Provider(name) != nil
+	switch {
+	case info.OfProvider() && listed:
+		return fmt.Sprintf("to raise the limit, give the provider %s in %s %q, or the command --limit %s:%s", name, p.project.File.Name, setting, name, flag)
+	case p.project != nil && len(p.project.Providers)+len(p.project.Policies) > 0:
+		return fmt.Sprintf("to raise the limit, add %q under plugins in %s, or --limit %s to the command", setting, p.project.File.Name, flag)
+	}
+	return "to raise the limit, add --limit " + flag + " to the command"
+}
