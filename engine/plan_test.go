@@ -225,8 +225,8 @@ func TestDecodePlan(t *testing.T) {
 	const goals = `{"version":3,"deployment":{"resources":[{"urn":"urn:pulumi:dev::proj::t:i:T::a","custom":true,"type":"t:i:T"}]}}`
 	for name, test := range map[string]struct{ text, failure string }{
 		"an empty plan":    {`{"version":1,"project":"p","stack":"s","resources":{},"goals":{"version":3,"deployment":{}}}`, ""},
-		"no JSON":          {`plan`, "not a plan: invalid character"},
-		"another document": {`{"deployment":{}}`, `not a plan: json: unknown field "deployment"`},
+		"no JSON":          {`plan`, "not a plan: line 1, column 1: invalid character"},
+		"another document": {`{"deployment":{}}`, `not a plan: there is no member "deployment" here`},
 		"a later version":  {`{"version":2}`, "the plan has version 2, and this version of husk reads 1"},
 		"an unknown step":  {`{"version":1,"resources":{"u":{"steps":["fly"]}}}`, `not a plan: u has the unknown step "fly"`},
 		"no goals":         {`{"version":1}`, "not a plan: goals: "},

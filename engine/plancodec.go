@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // planVersion is that of the files that [Plan.Encode] writes.
@@ -64,7 +65,7 @@ func DecodePlan(ctx context.Context, data []byte, open state.OpenSecrets) (*Plan
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("not a plan: %w", err)
+		return nil, fmt.Errorf("not a plan: %w", jsonerror.Explain(data, err))
 	}
 	if file.Version != planVersion {
 		return nil, fmt.Errorf("the plan has version %d, and this version of husk reads %d: make it anew with husk preview --save-plan",

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // providerFor returns what manages resources of a type: the registry for
@@ -67,7 +68,7 @@ func (d *deployment) defaultsAllowed(pkg string) error {
 		}
 		var packages []string
 		if err := json.Unmarshal([]byte(c.Value), &packages); err != nil {
-			return fmt.Errorf("configuration pulumi:disable-default-providers must be a JSON list of package names: %w", err)
+			return fmt.Errorf("configuration pulumi:disable-default-providers must be a JSON list of package names: %w", jsonerror.Explain([]byte(c.Value), err))
 		}
 		if slices.Contains(packages, pkg) || slices.Contains(packages, "*") {
 			return fmt.Errorf("the default provider of package %q is disabled by configuration: "+

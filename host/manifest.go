@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/husk-dev/husk/internal/jsonerror"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -108,7 +109,7 @@ func parseManifest(data []byte, m *Manifest) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if err := decoder.Decode(m); err != nil {
-		return err
+		return jsonerror.Explain(data, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows it")

@@ -65,7 +65,7 @@ func TestAManifestMustAgreeWithTheHandshake(t *testing.T) {
 func TestManifestsThatCannotBe(t *testing.T) {
 	wasm := assembly{}.wasm()
 	for name, c := range map[string]struct{ data, want string }{
-		"no JSON":       {"{", "unexpected EOF"},
+		"no JSON":       {"{", "manifest: it ends too early"},
 		"no name":       {`{"version":"1.0.0"}`, "the manifest has no name"},
 		"no version":    {`{"name":"x"}`, "the manifest has no version"},
 		"another line":  {`{"name":"x 1.0\nDone","version":"1.0.0"}`, `the manifest's name is "x 1.0\\nDone"`},

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/husk-dev/husk/internal/entropy"
+	"github.com/husk-dev/husk/internal/jsonerror"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/reloop"
 )
@@ -253,7 +254,7 @@ func (h *Host) readPrecompiled(from *precompiledModule, digest string) (*Module,
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &from.manifest); err != nil {
-		return nil, fmt.Errorf("%s is damaged (%w): compile the module again with `husk provider compile`", name+manifestSuffix, err)
+		return nil, fmt.Errorf("%s is damaged (%w): compile the module again with `husk provider compile`", name+manifestSuffix, jsonerror.Explain(text, err))
 	}
 	if from.manifest.Module != digest {
 		return nil, fmt.Errorf("%s is of the module %q", name+manifestSuffix, from.manifest.Module)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // Key is the configuration key that holds the policy, as JSON.
@@ -86,7 +87,7 @@ func Parse(text string, names Names) (*Policy, error) {
 	var in policyJSON
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	d.DisallowUnknownFields()
-	err := d.Decode(&in)
+	err := jsonerror.Explain([]byte(text), d.Decode(&in))
 	if err == nil {
 		if _, after := d.Token(); !errors.Is(after, io.EOF) {
 			err = errors.New("there is more after the end of the JSON")

@@ -96,10 +96,10 @@ func TestParseRefuses(t *testing.T) {
 		`{"pattern": "${config.token}"}`:             `the configuration key shop:token is secret, and names are not`,
 		`{"providers": {"aws": {"mode": "x"}}}`:      `configuration pulumi:autonaming.providers.aws: unknown mode "x"`,
 		`{"providers": {"aws": {"resources": {"aws:s3/bucket:Bucket": {}}}}}`:            `configuration pulumi:autonaming.providers.aws.resources["aws:s3/bucket:Bucket"]: give it a mode or a pattern`,
-		`{"providers": {"aws": {"resources": {"aws:s3/bucket:Bucket": {"enforce":1}}}}}`: `configuration pulumi:autonaming: json: `,
-		`{"modes": "verbatim"}`: `unknown field "modes"`,
+		`{"providers": {"aws": {"resources": {"aws:s3/bucket:Bucket": {"enforce":1}}}}}`: `configuration pulumi:autonaming: line 1, column 73: "enforce" is a number, and is to be a boolean`,
+		`{"modes": "verbatim"}`: `configuration pulumi:autonaming: there is no member "modes" here`,
 		`{} {}`:                 `there is more after the end of the JSON`,
-		``:                      `configuration pulumi:autonaming: EOF`,
+		``:                      `configuration pulumi:autonaming: it is empty`,
 	} {
 		_, err := autonaming.Parse(policy, names)
 		require.ErrorContains(t, err, want, policy)

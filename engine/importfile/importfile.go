@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // Placeholder stands in a file for an ID that its user has to fill in.
@@ -58,7 +59,7 @@ func Parse(data []byte) (*File, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&f); err != nil {
-		return nil, fmt.Errorf("not an import file: %w", err)
+		return nil, fmt.Errorf("not an import file: %w", jsonerror.Explain(data, err))
 	}
 	if decoder.More() {
 		return nil, errors.New("not an import file: there is more after its end")

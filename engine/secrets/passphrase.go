@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // TypePassphrase is the type of the provider that derives its key from a
@@ -61,7 +63,7 @@ func NewPassphrase(p Passphrase) (Provider, error) {
 func OpenPassphrase(state json.RawMessage, find func() (Passphrase, error)) (Provider, error) {
 	var st passphraseState
 	if err := json.Unmarshal(state, &st); err != nil {
-		return nil, &Error{Kind: ErrCiphertext, Message: "reading the state of the passphrase secrets provider", Cause: err}
+		return nil, &Error{Kind: ErrCiphertext, Message: "reading the state of the passphrase secrets provider", Cause: jsonerror.Explain(state, err)}
 	}
 	salt, verifier, err := splitSalt(st.Salt)
 	if err != nil {

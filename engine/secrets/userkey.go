@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/jsonerror"
 	"github.com/husk-dev/husk/internal/wholefile"
 )
 
@@ -64,7 +65,7 @@ func newUserKeyProvider(key userKey) (Provider, error) {
 func openUserKeyProvider(state json.RawMessage, find func() (userKey, error)) (Provider, error) {
 	var st userKeyState
 	if err := json.Unmarshal(state, &st); err != nil {
-		return nil, &Error{Kind: ErrCiphertext, Message: "reading the state of the husk-key secrets provider", Cause: err}
+		return nil, &Error{Kind: ErrCiphertext, Message: "reading the state of the husk-key secrets provider", Cause: jsonerror.Explain(state, err)}
 	}
 	salt, err := base64.StdEncoding.DecodeString(st.Salt)
 	if err != nil || len(salt) != userKeySaltSize {

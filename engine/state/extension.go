@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // Extension is a package that a provider serves beside its own: what the provider is
@@ -24,7 +26,7 @@ func DecodeExtensions(value jsontext.Value) (map[string]jsontext.Value, error) {
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(value, &raw); err != nil {
-		return nil, fmt.Errorf("the extensions of the state are damaged: %w", err)
+		return nil, fmt.Errorf("the extensions of the state are damaged: %w", jsonerror.Explain(value, err))
 	}
 	extensions := make(map[string]jsontext.Value, len(raw))
 	for ref, text := range raw {
@@ -49,7 +51,7 @@ func EncodeExtensions(extensions map[string]jsontext.Value) (jsontext.Value, err
 func DecodeExtension(value jsontext.Value) (Extension, error) {
 	var e Extension
 	if err := json.Unmarshal(value, &e); err != nil {
-		return e, fmt.Errorf("an extension of the state is damaged: %w", err)
+		return e, fmt.Errorf("an extension of the state is damaged: %w", jsonerror.Explain(value, err))
 	}
 	return e, nil
 }

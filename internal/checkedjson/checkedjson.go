@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // An object begins with the CRC-32C of the text without it:
@@ -48,7 +50,7 @@ func Unmarshal(data []byte, v any) (checked bool, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
-		return false, err
+		return false, jsonerror.Explain(text, err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return false, errors.New("more follows on the object")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // Parse reads a package schema. References to the types of other packages become any
@@ -29,7 +30,7 @@ import (
 func Parse(document []byte) (*schema.Package, error) {
 	var spec packageSpec
 	if err := json.Unmarshal(document, &spec); err != nil {
-		return nil, fmt.Errorf("package schema: %w", explain(document, err))
+		return nil, fmt.Errorf("package schema: %w", jsonerror.Explain(document, err))
 	}
 	if spec.Name == "" {
 		return nil, errors.New("package schema: it has no name")
@@ -53,15 +54,6 @@ func Parse(document []byte) (*schema.Package, error) {
 		return nil, fmt.Errorf("package schema of %s: %w", spec.Name, err)
 	}
 	return p.out, nil
-}
-
-// explain adds the line to an error in the document's syntax.
-func explain(document []byte, err error) error {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		line := 1 + strings.Count(string(document[:min(int(syntax.Offset), len(document))]), "\n")
-		return fmt.Errorf("line %d: %w", line, err)
-	}
-	return err
 }
 
 type parser struct {

@@ -151,8 +151,8 @@ func TestParseForeign(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ document, want string }{
-		"no JSON":         {"{\n\n!", "package schema: line 3: invalid character '!'"},
-		"no object":       {`[]`, "package schema: json: cannot unmarshal array"},
+		"no JSON":         {"{\n\n!", "package schema: line 3, column 1: invalid character '!'"},
+		"no object":       {`[]`, "package schema: line 1, column 1: it is an array, and is to be an object"},
 		"no name":         {`{}`, "it has no name"},
 		"unknown type":    {`{"name":"x","resources":{"x:i:R":{"inputProperties":{"p":{"type":"text"}}}}}`, `resource x:i:R: inputs: property "p": unknown type "text"`},
 		"no type":         {`{"name":"x","types":{"x:i:T":{"properties":{"p":{}}}}}`, `type x:i:T: property "p": it has no type`},

@@ -11,9 +11,11 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
@@ -134,7 +136,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.errs)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w: see \"%s --help\"", err, cmd.CommandPath())
+		return usagef("%w: see \"%s --help\"", flagError(err), cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.dir, "cwd", "C", ".", "work in this directory, which has the project file")
@@ -159,6 +161,20 @@ func group(cmd *cobra.Command, run func(cmd *cobra.Command) error, subcommands .
 	}
 	cmd.AddCommand(subcommands...)
 	return cmd
+}
+
+// flagError says what a flag takes that is not a text, as its parser names functions of Go.
+func flagError(err error) error {
+	_, notParsed := errors.AsType[*strconv.NumError](err)
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || !notParsed {
+		return err
+	}
+	flag, wanted := wrong.GetFlag(), "a whole number"
+	if flag.Value.Type() == "bool" {
+		wanted = "true or false"
+	}
+	return fmt.Errorf("--%s %s: it is to be %s", flag.Name, wrong.GetValue(), wanted)
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {

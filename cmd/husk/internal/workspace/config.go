@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
 // Config is the configuration of one stack, with what encrypts its secrets.
@@ -80,7 +81,7 @@ func (c *Config) name(p secrets.Provider) error {
 	if p.Type() == secrets.TypePassphrase {
 		var state saltState
 		if err := json.Unmarshal(p.State(), &state); err != nil {
-			return fmt.Errorf("reading the state of the secrets provider: %w", err)
+			return fmt.Errorf("reading the state of the secrets provider: %w", jsonerror.Explain(p.State(), err))
 		}
 		salt = state.Salt
 	} else {

@@ -1,0 +1,107 @@
+// Package jsonerror says what is wrong with a JSON text in words of JSON, for people who have the
+// text and know nothing of the types that it is read into.
+package jsonerror
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// explained is an error of encoding/json with other words.
+type explained struct {
+	message string
+	cause   error
+}
+
+func (e *explained) Error() string { return e.message }
+func (e *explained) Unwrap() error { return e.cause }
+
+// Explain returns an error of encoding/json about the text, with the line and the column if the
+// error has a place. Other errors, and nil, stay as they are.
+func Explain(text []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	message := ""
+	switch syntax, _ := errors.AsType[*json.SyntaxError](err); {
+	case errors.Is(err, io.EOF):
+		message = "it is empty"
+	case errors.Is(err, io.ErrUnexpectedEOF), syntax != nil && syntax.Error() == "unexpected end of JSON input":
+		message = "it ends too early: a bracket, a brace, or a quote is not closed"
+		if len(strings.TrimSpace(string(text))) == 0 {
+			message = "it is empty"
+		}
+	case syntax != nil:
+		message = place(text, syntax.Offset) + syntax.Error()
+	default:
+		message = mismatch(text, err)
+	}
+	if message == "" {
+		return err
+	}
+	return &explained{message, err}
+}
+
+// mismatch is the message for a text that is JSON, but not of the expected form. It is empty for
+// other errors.
+func mismatch(text []byte, err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		name := "it"
+		if at := strings.LastIndexByte(wrong.Field, '.'); wrong.Field != "" {
+			name = fmt.Sprintf("%q", wrong.Field[at+1:])
+		}
+		is, number, _ := strings.Cut(wrong.Value, " ")
+		if number != "" && kindOf(wrong.Type) == kind(is) { // a fraction, or out of range
+			return fmt.Sprintf("%s%s cannot be %s", place(text, wrong.Offset), name, number)
+		}
+		return fmt.Sprintf("%s%s is %s, and is to be %s", place(text, wrong.Offset), name, kind(is), kindOf(wrong.Type))
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return "there is no member " + name + " here"
+	}
+	return ""
+}
+
+// kind is a kind of JSON's by the name that encoding/json has for it.
+func kind(name string) string {
+	switch name {
+	case "bool":
+		return "a boolean"
+	case "array", "object":
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// kindOf is the kind of JSON's that is read into a Go type.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.String:
+		return "a string"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	}
+	return "a number"
+}
+
+// place is the line and the column of the character that ends at an offset. It is empty for an
+// offset outside of the text.
+func place(text []byte, offset int64) string {
+	if offset < 1 || offset > int64(len(text)) {
+		return ""
+	}
+	before := string(text[:offset])
+	line := before[strings.LastIndexByte(before[:len(before)-1], '\n')+1:]
+	return fmt.Sprintf("line %d, column %d: ", 1+strings.Count(before[:len(before)-1], "\n"), utf8.RuneCountInString(line))
+}
