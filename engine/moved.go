@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -16,7 +17,7 @@ func (d *deployment) suggestMoves(leaving []*state.Resource) {
 		if res.Type == urn.RootType || isProviderType(res.Type) || res.External {
 			return nil
 		}
-		return []string{res.Type + " name " + res.URN.Name(), res.Type + " inputs " + res.Inputs.String()}
+		return []string{res.Type + " name " + res.URN.Name(), res.Type + " inputs " + property.Render(property.Object(res.Inputs))}
 	}
 	going, coming := make(map[string][]*state.Resource), make(map[string][]*state.Resource)
 	sort := func(into map[string][]*state.Resource, res *state.Resource) {

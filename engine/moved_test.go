@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +50,7 @@ func TestMovedResourcesAreSuggested(t *testing.T) {
 			[]resource{{typ: group, name: "h"}, {parent: "h", typ: plain, name: "b", key: "1"}}, []string{"g is h"}},
 		{"another type", []resource{{typ: plain, name: "a", key: "1"}}, []resource{{typ: strict, name: "a", key: "1"}}, nil},
 		{"other name and inputs", []resource{{typ: plain, name: "a", key: "1"}}, []resource{{typ: plain, name: "b", key: "2"}}, nil},
+		{"inputs that differ late", []resource{{typ: plain, name: "a", key: strings.Repeat("x", 100) + "1"}}, []resource{{typ: plain, name: "b", key: strings.Repeat("x", 100) + "2"}}, nil},
 		{"two could be it", []resource{{typ: plain, name: "a", key: "1"}},
 			[]resource{{typ: plain, name: "b", key: "1"}, {typ: plain, name: "c", key: "1"}}, nil},
 		{"an alias says so already", []resource{{typ: plain, name: "a", key: "1"}},

@@ -67,6 +67,9 @@ func (a *app) providerTest() *cobra.Command {
 			if f.list {
 				return a.listChecks()
 			}
+			if f.generated < 0 {
+				return usagef("--generated %d: at least one input must be made up", f.generated)
+			}
 			if len(args) == 0 {
 				return usagef("no provider given; use it as: %s", cmd.UseLine())
 			}

@@ -274,7 +274,7 @@ func (a *app) tellUndecided(e *edit.UndecidedError) {
 		}
 		a.say("    Another provider may be configured otherwise, and manage other objects. Say which one to use:")
 		for _, candidate := range m.Candidates {
-			a.say("      husk state repair --provider '%s=%s'   %s", m.Reference, candidate.Reference(), property.Display(property.Object(candidate.Inputs)))
+			a.say("      husk state repair --provider '%s=%s'   %s", m.Reference, candidate.Reference(), property.Render(property.Object(candidate.Inputs)))
 		}
 		a.say("      husk state repair --provider '%s=%s'   (that of the stack's configuration)", m.Reference, edit.DefaultProvider)
 	}
