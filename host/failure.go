@@ -70,6 +70,9 @@ func (i *instance) failure(r *running, err error) error {
 	if err == nil {
 		return nil
 	}
+	if r.refused == nil && i.tank.Refused() {
+		i.refuse(&ExceededError{Limit: LimitTableElements, Most: uint64(s.config.most.tableElements)})
+	}
 	if s.donor != nil {
 		s.donor.failed(i, err)
 	}

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -230,6 +231,30 @@ func TestARecursionWithoutEnd(t *testing.T) {
 		require.ErrorAs(t, err, &exceeded)
 		require.ErrorContains(t, err, "the provider crashed: stack overflow")
 		require.ErrorContains(t, err, "\n"+want+", which mostly is a recursion without end; the limit is fixed")
+	}
+}
+
+// A guest that crashes for want of room in a table says so, unless another call was refused it.
+func TestAGuestThatIsRefusedTableElements(t *testing.T) {
+	grow := func(elements int32) code { return "\xd0\x70" + i32Const(elements) + "\xfc\x0f\x00" + drop }
+	for _, limits := range []uint32{10, 1000} {
+		p := assemble(t, newHost(t, host.NewConfig().WithTableElements(limits)), assembly{
+			table:  true,
+			bodies: map[string]code{"get-schema": grow(500) + returns(answer), "get-mapping": unreachable, "get-mappings": grow(500) + unreachable},
+			data:   map[uint32]string{answer: words(0, contents, 0)},
+		})
+		_, err := schema(t.Context(), p)
+		require.NoError(t, err)
+		var exceeded *host.ExceededError
+		_, err = p.GetMapping(t.Context(), abi.GetMappingRequest{})
+		require.Error(t, err)
+		require.NotErrorAs(t, err, &exceeded)
+		_, err = p.GetMappings(t.Context(), abi.GetMappingsRequest{})
+		require.Equal(t, limits == 10, errors.As(err, &exceeded), "%v", err)
+		if limits == 10 {
+			require.ErrorContains(t, err, "\nit was refused more table elements than the 10 that it may have; the option WithTableElements sets the limit")
+			require.Equal(t, host.ExceededError{Limit: host.LimitTableElements, Most: 10}, *exceeded)
+		}
 	}
 }
 

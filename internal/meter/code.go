@@ -272,14 +272,18 @@ func (w *rewriter) added() {
 	elements = append(w.charged(elements, func(out []byte) []byte { return get(out, length) }, 0, opI64Shl), byte(wasmfile.OpEnd))
 	w.append(get(elements, length), noLocals)
 
-	// grown charges for what was added, if there is anything.
-	grown := func(shift int64) []byte {
+	// grown charges for what was added, if there is anything. Else it does what refused says.
+	grown := func(shift int64, refused []byte) []byte {
 		out := append(get(nil, old), byte(wasmfile.OpI32Const), minusOne, opI32Ne, byte(wasmfile.OpIf), emptyBlock)
 		added := func(out []byte) []byte { return append(get(get(out, size), old), opI32Sub) }
-		return get(append(w.charged(out, added, shift, opI64Shl), byte(wasmfile.OpEnd)), old)
+		return get(append(append(w.charged(out, added, shift, opI64Shl), refused...), byte(wasmfile.OpEnd)), old)
 	}
-	w.append(grown(pageShift), noLocals)
-	w.append(grown(0), noLocals)
+	w.append(grown(pageShift, nil), noLocals)
+	var refused []byte
+	if w.refuses {
+		refused = binary.AppendUvarint([]byte{byte(wasmfile.OpElse), byte(wasmfile.OpI32Const), 1, byte(wasmfile.OpGlobalSet)}, uint64(w.refused))
+	}
+	w.append(grown(0, refused), noLocals)
 	w.filling()
 }
 

@@ -21,6 +21,7 @@ package meter
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,11 +42,15 @@ const (
 	prefix = Module + "/"
 	// Fuel is the exported global, of type i64, that counts down. It is 0 at the start.
 	Fuel = prefix + "fuel"
+	// Refused is the exported global, of type i32, that is set to 1 when a table is refused more
+	// elements. Only a module has it that grows tables, and has none with a maximum of its own
+	// below that of the options.
+	Refused = prefix + "refused"
 )
 
 // Version changes with what Rewrite makes of a module, so that what was kept of an
 // earlier one is not taken for it.
-const Version = 3
+const Version = 4
 
 // GlobalName is the name under which a mutable global of numeric type is exported, so
 // that an image of an instance can be taken. The index is that in the original module.
@@ -107,8 +112,10 @@ type rewriter struct {
 	out     []byte
 	err     error
 
-	// fuel is the index of the added global.
-	fuel uint32
+	// fuel is the index of the added global, and refused that of the one after it, if refuses is
+	// set.
+	fuel, refused uint32
+	refuses       bool
 	// refillType, slowType and the rest are those of the added types.
 	refillType, slowType, chargeType, fillType uint32
 	// refill, slow and the rest are those of the added functions.
@@ -128,6 +135,10 @@ func (w *rewriter) plan() {
 	types := uint32(len(m.Types))
 	w.refillType, w.slowType, w.chargeType, w.fillType = types, types+1, types+2, types+3
 	w.fuel = uint32(len(m.Globals))
+	w.refused = w.fuel + 1
+	w.refuses = m.ChangesTables && len(m.Tables) > 0 && !slices.ContainsFunc(m.Tables, func(t wasmfile.Table) bool {
+		return !w.bounds(t)
+	})
 	w.refill = uint32(m.ImportedFunctions)
 	w.slow = uint32(len(m.Functions)) + 1
 	w.bytes, w.elements, w.grownPages, w.grownElements, w.fill = w.slow+1, w.slow+2, w.slow+3, w.slow+4, w.slow+5
@@ -269,8 +280,15 @@ func (w *rewriter) imports(s wasmfile.Section) {
 }
 
 func (w *rewriter) globals(s wasmfile.Section) {
-	w.items(s, "\x01")
+	added := "\x01"
+	if w.refuses {
+		added = "\x02"
+	}
+	w.items(s, added)
 	w.out = append(w.out, api.ValueTypeI64, 1, byte(wasmfile.OpI64Const), 0, byte(wasmfile.OpEnd))
+	if w.refuses {
+		w.out = append(w.out, api.ValueTypeI32, 1, byte(wasmfile.OpI32Const), 0, byte(wasmfile.OpEnd))
+	}
 }
 
 func (w *rewriter) exports(s wasmfile.Section) {
@@ -283,6 +301,9 @@ func (w *rewriter) exports(s wasmfile.Section) {
 	start := w.options.Detach && w.m.HasStart
 	added := len(indexes) + 1
 	if start {
+		added++
+	}
+	if w.refuses {
 		added++
 	}
 	w.uleb(uint32(s.Count + added))
@@ -300,18 +321,33 @@ func (w *rewriter) exports(s wasmfile.Section) {
 	w.name(Fuel)
 	w.out = append(w.out, api.ExternTypeGlobal)
 	w.uleb(w.fuel)
+	if w.refuses {
+		w.name(Refused)
+		w.out = append(w.out, api.ExternTypeGlobal)
+		w.uleb(w.refused)
+	}
 }
 
 func (w *rewriter) tables() {
 	w.uleb(uint32(len(w.m.Tables)))
 	for _, t := range w.m.Tables {
-		most := w.options.TableElements
-		if most != 0 {
-			most = max(1, most/uint32(len(w.m.Tables)))
-		}
 		w.out = append(w.out, t.Type)
-		w.limits(t.Range, most)
+		w.limits(t.Range, w.mostElements())
 	}
+}
+
+// mostElements is what one table may have; 0 leaves it as it is.
+func (w *rewriter) mostElements() uint32 {
+	if w.options.TableElements == 0 {
+		return 0
+	}
+	return max(1, w.options.TableElements/uint32(len(w.m.Tables)))
+}
+
+// bounds reports whether the maximum of the table is that of the options.
+func (w *rewriter) bounds(t wasmfile.Table) bool {
+	most := w.mostElements()
+	return most != 0 && (!t.HasMax || t.Max > most)
 }
 
 func (w *rewriter) memories() {

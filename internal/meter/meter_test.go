@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tetratelabs/wazero"
@@ -142,6 +143,46 @@ func TestWhatWorkCosts(t *testing.T) {
 		m.call(t, 0)
 		require.EqualValues(t, 3+100, m.used())
 	})
+}
+
+// What a table is refused is told of where the options have set its maximum, and costs nothing.
+func TestElementsThatAreRefused(t *testing.T) {
+	grow := func(table string) string { return RefNull + LocalGet(0) + "\xfc\x0f" + table + Drop }
+	none, some := []string{Funcref + Limits(1)}, []string{Funcref + Limits(10, 100), Funcref + Limits(15, 20)}
+	for name, c := range map[string]struct {
+		tables      []string
+		most        uint32
+		code        string
+		n           uint64
+		has, refuse bool
+	}{
+		"up to the maximum":                {none, 10, grow("\x00"), 9, true, false},
+		"beyond the maximum":               {none, 10, grow("\x00"), 10, true, true},
+		"by more than there can be":        {none, 10, grow("\x00"), 1<<32 - 1, true, true},
+		"twice":                            {none, 10, grow("\x00") + grow("\x00"), 6, true, true},
+		"beyond that of the second table":  {some, 34, grow("\x01"), 3, true, true},
+		"up to that of the second table":   {some, 34, grow("\x01"), 2, true, false},
+		"beyond the module's own maximum":  {some, 100, grow("\x01"), 6, false, false},
+		"a module with no maximum at all":  {none, 0, grow("\x00"), 10, false, false},
+		"a module that only grows memory":  {none, 10, LocalGet(0) + MemoryGrow + Drop, 1 << 16, false, false},
+		"the maximum is that of the start": {none, 1, grow("\x00"), 1, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := program(c.code)
+			p.Tables = c.tables
+			metered := rewrite(t, p.Encode(), meter.Options{TableElements: c.most})
+			for name, engine := range engines {
+				m := start(t, engine, metered)
+				var tank meter.Tank
+				tank.Connect(m.module)
+				require.Equal(t, c.has, m.module.ExportedGlobal(meter.Refused) != nil)
+				m.call(t, c.n)
+				require.Equal(t, c.refuse, tank.Refused(), name)
+				tank.Begin(1000, time.Now())
+				require.False(t, tank.Refused(), "which was another call")
+			}
+		})
+	}
 }
 
 // An operation that traps as it is longer than the memory or table costs its instructions only.

@@ -33,6 +33,8 @@ func (e *SpentError) Error() string {
 type Tank struct {
 	// fuel is what is left of granted; nil until the instance can be called.
 	fuel api.MutableGlobal
+	// refused is the global [Refused], nil for a module without it.
+	refused api.MutableGlobal
 	// used is what the running call has used of limit, up to the last refill.
 	used, limit uint64
 	granted     int64
@@ -44,6 +46,7 @@ type Tank struct {
 // Connect lets the tank reach an instance's fuel. Its start needs no connection.
 func (t *Tank) Connect(instance api.Module) {
 	t.fuel, _ = instance.ExportedGlobal(Fuel).(api.MutableGlobal)
+	t.refused, _ = instance.ExportedGlobal(Refused).(api.MutableGlobal)
 }
 
 // Begin begins a call that may use so much fuel, with a slice's worth of it: most calls need
@@ -56,7 +59,13 @@ func (t *Tank) Begin(limit uint64, now time.Time) {
 	if t.fuel != nil {
 		t.fuel.Set(uint64(t.grant(now)))
 	}
+	if t.refused != nil {
+		t.refused.Set(0)
+	}
 }
+
+// Refused reports whether the call was refused elements of a table.
+func (t *Tank) Refused() bool { return t.refused != nil && t.refused.Get() != 0 }
 
 // Used is what the call has used since Begin.
 func (t *Tank) Used() uint64 {

@@ -22,8 +22,10 @@ func TestVersionChangesWithTheRewriter(t *testing.T) {
 	p.Data = []Data{{Offset: 8, Content: "one"}, {Offset: 16, Content: "two"}}
 	sum := sha256.New()
 	for _, detach := range []bool{false, true} {
-		sum.Write(rewrite(t, p.Encode(), meter.Options{MemoryPages: 16, TableElements: 200, Detach: detach}))
+		for _, elements := range []uint32{200, 20} {
+			sum.Write(rewrite(t, p.Encode(), meter.Options{MemoryPages: 16, TableElements: elements, Detach: detach}))
+		}
 	}
-	require.Equal(t, 3, meter.Version)
-	require.Equal(t, "768685fb5225cf07ba5735ce16921c8f53bd5cc66764267d9b5003ea940189e0", hex.EncodeToString(sum.Sum(nil)))
+	require.Equal(t, 4, meter.Version)
+	require.Equal(t, "d1c72440217dfba3f71f16c66959f5f43e3b23beb17530e52f9c0849f84e5be0", hex.EncodeToString(sum.Sum(nil)))
 }

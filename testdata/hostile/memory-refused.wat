@@ -4,8 +4,8 @@
 ;;
 ;; list: 4, 11, 12
 ;; fuel: 10,000,000
-;; get-mapping: crashed: the provider crashed: out of bounds memory access
-;; get-mappings: crashed: the provider crashed: invalid table access
+;; get-mapping: crashed: exceeds table-elements
+;; get-mappings: crashed: exceeds table-elements
 (module
   (table $t 10 funcref)
   (func $ask (local $times i32)
