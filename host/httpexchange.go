@@ -19,9 +19,10 @@ import (
 // httpExchange is one request and its response. It ends with the call that began it,
 // whose context it has.
 type httpExchange struct {
-	client  *httpClient
-	target  *httpTarget
-	request *http.Request
+	client    *httpClient
+	target    *httpTarget
+	request   *http.Request
+	transport *http.Transport
 
 	// call is the context of the provider's call, ctx the exchange's own.
 	call, ctx context.Context
@@ -56,7 +57,8 @@ func (c *httpClient) begin(call context.Context, r abi.HTTPRequest) (*httpExchan
 	if !isToken(r.Method) || r.Method == http.MethodConnect || strings.EqualFold(r.Method, http.MethodTrace) {
 		return nil, invalid(fmt.Errorf("%q is not a method that can be sent", r.Method))
 	}
-	grant, err := c.admit(r.Method, target)
+	ask := newHTTPAsk(r, target)
+	grant, err := c.admit(ask)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +80,14 @@ func (c *httpClient) begin(call context.Context, r abi.HTTPRequest) (*httpExchan
 		return nil, invalid(err)
 	}
 	for _, h := range grant.headers {
+		for name := range x.request.Header {
+			if foldHeader(name) == foldHeader(h.name) {
+				delete(x.request.Header, name)
+			}
+		}
 		x.request.Header.Set(h.name, h.value)
 	}
+	x.transport = c.transport(c.inside(ask))
 	return x, nil
 }
 
@@ -102,17 +110,22 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 			return fmt.Errorf("the header %s has a control character in it", h.Name)
 		}
 		switch name := http.CanonicalHeaderKey(h.Name); {
-		case name == "Host":
+		case hostHeaders[foldHeader(name)]:
 			if host, err := parseHTTPTarget(x.target.url.Scheme + "://" + value); err != nil || host.url.Host != x.target.url.Host {
-				return fmt.Errorf("the header Host is %q, but the URL's host is %s", value, x.target.url.Host)
+				return fmt.Errorf("the header %s is %q, but the URL's host is %s", h.Name, value, x.target.url.Host)
 			}
+			if name != "Host" {
+				x.request.Header.Add(name, value)
+			}
+		case foldHeader(name) == "Forwarded" && strings.Contains(strings.ToLower(value), "host"):
+			return fmt.Errorf("the header %s names a host, which the URL does", h.Name)
 		case name == "Content-Length":
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || n < 0 {
 				return fmt.Errorf("%q is not a Content-Length", value)
 			}
 			x.request.ContentLength = n
-		case connectionHeader(name):
+		case connectionHeader(foldHeader(name)) || foldHeader(name) == "Content-Length":
 			return fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 		default:
 			x.request.Header.Add(name, value)
@@ -155,7 +168,13 @@ func (x *httpExchange) write(data []byte) error {
 // send does the exchange up to the response's head.
 func (x *httpExchange) send() {
 	defer close(x.done)
-	x.response, x.err = x.client.transport.RoundTrip(x.request)
+	x.response, x.err = x.transport.RoundTrip(x.request)
+	if x.err == nil && x.response.StatusCode < http.StatusOK {
+		// Nobody has asked to switch protocols. What the server sends from here on is no response,
+		// and the connection would stay open beyond the exchange.
+		x.response.Body.Close()
+		x.response, x.err = nil, fmt.Errorf("the server answered %s, which is no end of a request", x.response.Status)
+	}
 }
 
 // finish ends the request's body and waits for the response's head.

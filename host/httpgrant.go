@@ -42,11 +42,11 @@ func (g HTTPGrant) WithHeader(name, value string) (HTTPGrant, error) {
 	switch {
 	case !isToken(name):
 		return g, fmt.Errorf("%q is not the name of a header", name)
-	case connectionHeader(name) || name == "Host" || name == "Content-Length":
+	case connectionHeader(foldHeader(name)) || hostHeaders[foldHeader(name)] || foldHeader(name) == "Content-Length":
 		return g, fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 	case hasControl(value):
 		return g, fmt.Errorf("the value of the header %s has a control character in it", name)
-	case g.Scheme != "https" && g.Host != "localhost" && !addr.IsLoopback():
+	case g.Scheme != "https" && g.Host != localhost && !addr.IsLoopback():
 		return g, fmt.Errorf("the header %s would go to %s without encryption: grant the https:// URL", name, origin(g.Scheme, g.Host, g.Port))
 	}
 	g.headers = append(slices.Clip(g.headers), grantHeader{name, value})
@@ -95,24 +95,26 @@ func ParseHTTPGrant(text string, methods ...string) (HTTPGrant, error) {
 // String is the grant's URL.
 func (g HTTPGrant) String() string { return origin(g.Scheme, g.Host, g.Port) + g.Path }
 
-// covers reports whether the grant is of the service and path of a request.
-func (g HTTPGrant) covers(t *httpTarget) bool {
-	if g.Scheme != t.url.Scheme || g.Port != t.port || !matchesHost(g.Host, t.host) {
+// covers reports whether the grant is of the service and path of a request. host is the
+// request's own, or an address that its name may lead to.
+func (g HTTPGrant) covers(a *httpAsk, host string) bool {
+	if g.Scheme != a.url.Scheme || g.Port != a.port || !matchesHost(g.Host, host) {
 		return false
 	}
 	if g.Path == "" {
 		return true
 	}
 	granted, err := pathSegments(g.Path)
-	if err != nil {
+	if err != nil || a.elsewhere != "" {
 		return false
 	}
-	asked, err := pathSegments(t.url.EscapedPath())
+	asked, err := pathSegments(a.url.EscapedPath())
 	return err == nil && len(asked) >= len(granted) && slices.Equal(asked[:len(granted)], granted)
 }
 
-func (g HTTPGrant) allows(method string) bool {
-	return len(g.Methods) == 0 || slices.Contains(g.Methods, method)
+// allows reports whether all of the methods are granted.
+func (g HTTPGrant) allows(methods []string) bool {
+	return len(g.Methods) == 0 || !slices.ContainsFunc(methods, func(m string) bool { return !slices.Contains(g.Methods, m) })
 }
 
 // httpTarget is where a request goes.
@@ -173,14 +175,27 @@ func canonicalHost(host string) (string, error) {
 		return addr.Unmap().String(), nil
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, label := range strings.Split(host, ".") {
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
 		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
 			return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 		}) {
 			return "", fmt.Errorf("%q is not the name of a host (in ASCII: a name of other letters begins with xn--)", host)
 		}
 	}
+	if isNumber(labels[len(labels)-1]) {
+		return "", fmt.Errorf("%q is neither a name nor an address: an address of IPv4 is four numbers from 0 to 255, without zeros before them", host)
+	}
 	return host, nil
+}
+
+// isNumber reports whether the last label of a host makes some programs take it for an address,
+// such as 127.1 and 0x7f000001. No name of the Internet ends so.
+func isNumber(label string) bool {
+	if rest, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(rest, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
 }
 
 // origin is a scheme, host, and port as a URL has them.
@@ -190,25 +205,6 @@ func origin(scheme, host string, port uint16) string {
 		text = text[:strings.LastIndexByte(text, ':')]
 	}
 	return scheme + "://" + text
-}
-
-// pathSegments splits a path as it is written in a URL. Servers do not agree on what
-// dot segments mean when parts of them are escaped, so that they are refused.
-func pathSegments(escaped string) ([]string, error) {
-	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
-	for i, segment := range segments {
-		text, err := url.PathUnescape(segment)
-		if err != nil {
-			return nil, err
-		}
-		for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }) {
-			if name, _, _ := strings.Cut(part, ";"); name == "." || name == ".." {
-				return nil, errors.New("the path has a dot segment in it")
-			}
-		}
-		segments[i] = text
-	}
-	return segments, nil
 }
 
 // isToken reports whether text can be a method or the name of a header (RFC 9110, 5.6.2).
@@ -222,7 +218,8 @@ func isToken(text string) bool {
 // follow one another on a connection, which only the host knows.
 func connectionHeader(name string) bool {
 	switch name {
-	case "Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+	case "Connection", "Expect", "Http2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade":
 		return true
 	}
 	return false

@@ -26,6 +26,9 @@ const (
 	MaxHTTPTimeout     = 6 * time.Hour
 
 	httpTLSTimeout = 15 * time.Second
+	// http2Window is how much of a response over HTTP/2 arrives before the guest reads it, in
+	// bytes: enough for 10 MB/s from a service that is 100 ms away.
+	http2Window = 1 << 20
 	// httpIdleTimeout and httpIdleConns bound what is kept of connections that nobody
 	// uses, for each provider.
 	httpIdleTimeout = 30 * time.Second

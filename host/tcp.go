@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/egress"
 )
 
 // Limits on what a provider may do over TCP.
@@ -35,7 +38,7 @@ const (
 // made them, as pools of drivers need it, and end with the instance.
 type guestTCP struct {
 	grants []TCPGrant
-	dialer outward
+	dialer egress.Dialer
 	how    howToGrant
 	used   uses
 	last   abi.TCPConnection
@@ -46,10 +49,14 @@ var _ abi.TCP = (*guestTCP)(nil)
 
 func newGuestTCP(grants []TCPGrant, used uses) *guestTCP {
 	t := &guestTCP{grants: grants, used: used}
-	for _, g := range grants {
-		t.dialer.granted = append(t.dialer.granted, endpoint{g.Host, g.Port})
-	}
+	t.dialer.Allow = t.allows
 	return t
+}
+
+// allows reports whether a name may lead to an address inside: where the address is granted
+// itself, or the name is localhost.
+func (t *guestTCP) allows(host string, addr netip.Addr, port uint16) bool {
+	return isLocalhost(host, addr) || slices.Contains(t.grants, TCPGrant{addr.String(), port})
 }
 
 // Connect opens a connection.
@@ -89,13 +96,13 @@ func (t *guestTCP) connect(ctx context.Context, host string, r abi.TCPConnectReq
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	conn, err := t.dialer.dial(limited, "tcp", target)
-	refused, inside := errors.AsType[*addressError](err)
+	conn, err := t.dialer.Dial(limited, "tcp", target)
+	refused, inside := errors.AsType[*egress.AddressError](err)
 	switch {
 	case err == nil:
 		return conn, nil
 	case inside:
-		return nil, t.how.denied("connecting to "+target+": "+refused.Error(), Refusal{Capability: "tcp", Scope: hostPort(refused.addr.String(), r.Port)})
+		return nil, t.how.denied("connecting to "+target+": "+refused.Error(), Refusal{Capability: "tcp", Scope: hostPort(refused.Addr.String(), r.Port)})
 	case ctx.Err() != nil:
 		return nil, hostError(abi.ErrorKindCancelled, "connecting to "+target+": the call was cancelled")
 	case limited.Err() != nil:

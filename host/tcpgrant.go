@@ -56,8 +56,10 @@ func hostPort(host string, port uint16) string {
 
 // matchesHost reports whether a granted host, which may begin with *., is or holds a name.
 func matchesHost(granted, host string) bool {
-	if suffix, ok := strings.CutPrefix(granted, "*"); ok {
-		return len(host) > len(suffix) && strings.HasSuffix(host, suffix)
+	suffix, wildcard := strings.CutPrefix(granted, "*")
+	if !wildcard {
+		return granted == host
 	}
-	return granted == host
+	_, err := netip.ParseAddr(host)
+	return err != nil && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
 }

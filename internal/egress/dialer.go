@@ -1,0 +1,101 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+)
+
+// AddressError is an address inside that a name led to, and that nobody has allowed.
+type AddressError struct {
+	// Host is the name, or the address itself.
+	Host string
+	Addr netip.Addr
+	// What says what the address is.
+	What string
+}
+
+func (e *AddressError) Error() string {
+	if e.Host == e.Addr.String() {
+		return fmt.Sprintf("%s is %s", e.Host, e.What)
+	}
+	return fmt.Sprintf("%s leads to %s, which is %s", e.Host, e.Addr, e.What)
+}
+
+// Dialer makes connections to the Internet, and to those addresses inside that it is told to
+// allow. Whether a name may be dialled at all is for its callers to decide.
+type Dialer struct {
+	net.Dialer
+	// Allow reports whether a connection may go to an address inside; nil allows none.
+	Allow func(host string, addr netip.Addr, port uint16) bool
+	// Own returns the addresses of this machine; nil stands for those of its interfaces.
+	Own func() []netip.Addr
+}
+
+// Dial connects to a host and port. Each address that the name leads to is checked when it is
+// connected to, so that no answer of a name server can come in between.
+func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	inner := d.Dialer
+	inner.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return d.Check(host, at.Addr(), at.Port())
+	}
+	conn, err := inner.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkConnected(host, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// Check returns an *[AddressError] for an address inside that is not allowed.
+func (d *Dialer) Check(host string, addr netip.Addr, port uint16) error {
+	addr = addr.Unmap().WithZone("")
+	if host == "localhost" && !addr.IsLoopback() { // RFC 6761, 6.3
+		return &AddressError{Host: host, Addr: addr, What: "not " + machine}
+	}
+	what := Inside(addr)
+	if what == "" && slices.Contains(d.own(), addr) {
+		what = machine
+	}
+	return d.judge(host, addr, port, what)
+}
+
+func (d *Dialer) own() []netip.Addr {
+	if d.Own != nil {
+		return d.Own()
+	}
+	return ownAddresses()
+}
+
+func (d *Dialer) judge(host string, addr netip.Addr, port uint16, what string) error {
+	if what == "" || d.Allow != nil && d.Allow(host, addr, port) {
+		return nil
+	}
+	return &AddressError{Host: host, Addr: addr, What: what}
+}
+
+// checkConnected refuses a connection of this machine with itself by an address that Check does
+// not know. Nothing was sent on it.
+func (d *Dialer) checkConnected(host string, conn net.Conn) error {
+	local, ok := conn.LocalAddr().(*net.TCPAddr)
+	remote, isTCP := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok || !isTCP || !local.IP.Equal(remote.IP) {
+		return nil
+	}
+	at := remote.AddrPort()
+	return d.judge(host, at.Addr().Unmap().WithZone(""), at.Port(), machine)
+}
