@@ -16,6 +16,11 @@ import (
 // and random numbers. The zero value grants nothing.
 type Grants struct {
 	FS []FSGrant
+	// Withheld are files and directories of the host, by their paths, that are in no granted
+	// directory unless that is one of them or lies in one: what belongs to the host itself. A * in
+	// the last name of a path stands for any text. The provider finds none of it, and can put
+	// nothing in its place.
+	Withheld []string
 	// Env are the names of environment variables that the provider sees, where they
 	// are set.
 	Env []string
@@ -35,11 +40,12 @@ type Grants struct {
 // to grant.
 func (g Grants) With(more Grants) Grants {
 	sum := Grants{
-		FS:   slices.Concat(g.FS, more.FS),
-		Env:  slices.Concat(g.Env, more.Env),
-		HTTP: slices.Concat(g.HTTP, more.HTTP),
-		TCP:  slices.Concat(g.TCP, more.TCP),
-		KV:   g.KV,
+		FS:       slices.Concat(g.FS, more.FS),
+		Withheld: slices.Concat(g.Withheld, more.Withheld),
+		Env:      slices.Concat(g.Env, more.Env),
+		HTTP:     slices.Concat(g.HTTP, more.HTTP),
+		TCP:      slices.Concat(g.TCP, more.TCP),
+		KV:       g.KV,
 	}
 	if sum.KV == nil {
 		sum.KV = more.KV
@@ -50,8 +56,9 @@ func (g Grants) With(more Grants) Grants {
 	return sum
 }
 
-// FSGrant gives a provider a directory and all that is in it. Neither `..` nor
-// symbolic links lead out of it.
+// FSGrant gives a provider a directory and all that is in it, but for what another grant gives it
+// (of several the most specific decides, by whatever path a file is reached) and for what is
+// withheld. Neither `..` nor symbolic links lead out of it.
 type FSGrant struct {
 	// HostPath is the directory. One that is granted read-write need not exist; the
 	// provider can make it then.
@@ -59,11 +66,15 @@ type FSGrant struct {
 	// GuestPath is where the provider sees it: an absolute, clean path with forward slashes.
 	GuestPath string
 	ReadWrite bool
+	// Within is a directory above HostPath. No symbolic link is followed from there to it: who may
+	// write in Within could put one there that leads elsewhere. Where it is empty, all are.
+	Within string
 }
 
 // ProjectGrant grants a directory as a project file names it: relative to the project's
 // directory, or absolute. The provider then finds it under the same path that the
-// program uses, as its working directory stands for the project's.
+// program uses, as its working directory stands for the project's. One that is relative must not
+// be, or lie behind, a symbolic link in the project.
 func ProjectGrant(projectDir, dir string, readWrite bool) (FSGrant, error) {
 	projectDir, err := filepath.Abs(projectDir)
 	if err != nil {
@@ -77,6 +88,9 @@ func ProjectGrant(projectDir, dir string, readWrite bool) (FSGrant, error) {
 	}
 	g.HostPath = filepath.Join(projectDir, dir)
 	g.GuestPath = path.Join(wasi.WorkingDirectory, filepath.ToSlash(dir))
+	if filepath.IsLocal(dir) {
+		g.Within = projectDir
+	}
 	return g, nil
 }
 

@@ -96,7 +96,7 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
-	files, err := wasi.OpenFileSystem(grants.mounts())
+	files, err := wasi.OpenFileSystem(grants.mounts(), grants.Withheld...)
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}

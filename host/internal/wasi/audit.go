@@ -62,7 +62,7 @@ func (c *call) guestPath(at [3]int) (text string, known bool) {
 	if errno != success {
 		return "", false
 	}
-	base := h.directory.path
+	base := h.directory.guestPath
 	if base == "" {
 		base = h.directory.node.path()
 	}

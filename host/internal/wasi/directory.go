@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 func directoryFunctions() []function {
@@ -47,9 +48,9 @@ func (l *listing) close() {
 }
 
 // at answers the entry at a position; false after the last.
-func (l *listing) at(c *call, dir *os.Root, position uint64) (dirent, bool, error) {
+func (l *listing) at(c *call, dir place, position uint64) (dirent, bool, error) {
 	if l.file == nil {
-		file, err := dir.Open(".")
+		file, err := dir.dir.Open(".")
 		if err != nil {
 			return dirent{}, false, err
 		}
@@ -66,14 +67,15 @@ func (l *listing) at(c *call, dir *os.Root, position uint64) (dirent, bool, erro
 			return dirent{}, false, nil
 		}
 		c.mustGoOn()
-		if err := l.advance(); err != nil {
+		if err := l.advance(c.sys.config.Files, dir); err != nil {
 			return dirent{}, false, err
 		}
 	}
 	return l.window[position-l.first], true, nil
 }
 
-func (l *listing) advance() error {
+// advance reads more entries. What is withheld is not among them.
+func (l *listing) advance(files *FileSystem, dir place) error {
 	entries, err := l.file.ReadDir(listingBatch)
 	if errors.Is(err, io.EOF) {
 		l.ended = true
@@ -87,6 +89,9 @@ func (l *listing) advance() error {
 		l.first += uint64(drop)
 	}
 	for _, e := range entries {
+		if files.withholds(dir.mount, filepath.Join(dir.path, e.Name()), nil) {
+			continue
+		}
 		l.window = append(l.window, dirent{name: e.Name(), kind: fileType(e.Type() & fs.ModeType)})
 	}
 	return nil
@@ -95,11 +100,14 @@ func (l *listing) advance() error {
 // entry answers the entry of an open directory at a position.
 func (c *call) entry(h *handle, position uint64) (dirent, bool, error) {
 	if h.directory.mount != nil {
-		at := h.directory.place()
-		if err := at.enter(); err != nil {
+		at, err := h.directory.place()
+		if err == nil && at.dir == nil {
+			err = errNoent
+		}
+		if err != nil {
 			return dirent{}, false, err
 		}
-		return h.listing.at(c, at.dir, position)
+		return h.listing.at(c, at, position)
 	}
 	children := h.directory.node.children
 	if position >= uint64(len(children)) {

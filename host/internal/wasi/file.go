@@ -169,7 +169,11 @@ func fdFilestatGet(c *call) Errno {
 		}
 		return c.putStat(c.u32(1), statOf(info))
 	case h.kind == typeDirectory:
-		stat, errno := c.statPlace(h.directory.place(), true)
+		at, err := h.directory.place()
+		if err != nil {
+			return c.sys.config.Files.errno(err)
+		}
+		stat, errno := c.statPlace(&at)
 		if errno != success {
 			return errno
 		}

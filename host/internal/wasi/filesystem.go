@@ -21,20 +21,25 @@ type Mount struct {
 	// GuestPath is where guests see it: absolute, clean, with forward slashes.
 	GuestPath string
 	ReadWrite bool
+	// Within is a directory above HostPath, from which on no symbolic link is followed to it.
+	// Where it is empty, all are.
+	Within string
 }
 
 // FileSystem is what the instances of one configuration see as files: the mounts, and
-// above them directories that hold nothing but the way to the mounts. Every access
-// below a mount goes through an [os.Root], so that neither `..` nor a symbolic link
-// leads out of it, however the tree changes meanwhile. It is safe for concurrent use.
+// above them directories that hold nothing but the way to the mounts. A path is followed name by
+// name (see walk), so that neither `..` nor a symbolic link leads out of a mount, however the
+// tree changes meanwhile, and so that the most specific mount decides. It is safe for
+// concurrent use.
 //
 // Guests find it as their preopened directories: descriptor 3 is the root, `/`, and
 // descriptors 4 and on are the mounts with a slash at the end of their names. (Go
 // compares a path with the names as mere prefixes; without the slash `/data-old`
 // would be looked up in `/data`.) A path in no mount is the error ENOTCAPABLE.
 type FileSystem struct {
-	root   *node
-	mounts []*mount
+	root     *node
+	mounts   []*mount
+	withheld []withheld
 	// escape is the error inside those of os.Root for a path that leads outside, where
 	// there are mounts. The os package does not export it.
 	escape error
@@ -64,7 +69,11 @@ func emptyFileSystem() *FileSystem {
 }
 
 // OpenFileSystem opens the granted directories. Errors name the one they are about.
-func OpenFileSystem(mounts []Mount) (_ *FileSystem, err error) {
+//
+// What is withheld are files and directories of the host, by their paths, that are in no mount
+// unless the mount is such a directory or lies in one: no guest reads, changes, or makes them, or
+// replaces a directory above them. The last name of a path may have * in it.
+func OpenFileSystem(mounts []Mount, withheld ...string) (_ *FileSystem, err error) {
 	if len(mounts) > maxMounts {
 		return nil, fmt.Errorf("%d directories are granted, at most %d are possible", len(mounts), maxMounts)
 	}
@@ -95,15 +104,23 @@ func OpenFileSystem(mounts []Mount) (_ *FileSystem, err error) {
 		if at.mount != nil {
 			return nil, fmt.Errorf("the directory %q is granted twice", m.GuestPath)
 		}
-		at.mount = &mount{Mount: m, node: at}
-		if _, err := at.mount.open(); err != nil && !(m.ReadWrite && errors.Is(err, fs.ErrNotExist)) {
+		if at.mount, err = openMount(m); err != nil {
 			return nil, fmt.Errorf("opening the granted directory %q: %w", m.HostPath, cause(err))
 		}
+		at.mount.node = at
 		files.mounts = append(files.mounts, at.mount)
 	}
-	if len(files.mounts) > 0 {
-		_, err := os.OpenInRoot("/", "..")
-		files.escape = cause(err)
+	if len(files.mounts) == 0 {
+		return files, nil
+	}
+	_, err = os.OpenInRoot("/", "..")
+	files.escape = cause(err)
+	for _, path := range withheld {
+		found, err := withhold(path)
+		if err != nil {
+			return nil, err
+		}
+		files.withheld = append(files.withheld, found...)
 	}
 	return files, nil
 }
@@ -147,6 +164,9 @@ func (f *FileSystem) Mounts() []Mount {
 
 // errno maps the error of a path operation.
 func (f *FileSystem) errno(err error) Errno {
+	if errors.Is(err, errChanged) {
+		return errBusy
+	}
 	if err != nil && f.escape != nil && cause(err) == f.escape {
 		return errNotcapable
 	}
@@ -161,93 +181,23 @@ type directory struct {
 	mount *mount
 	// dir is set below a mount's own directory.
 	dir *os.Root
-	// path is its path as guests see it, where uses are listed and it is no node.
-	path string
+	// path is its path on the host, and guestPath as guests see it, which is known where uses
+	// are listed and it is no node.
+	path, guestPath string
 }
 
-// place is the directory as the place where a path leads.
-func (d directory) place() place {
-	return place{mount: d.mount, dir: d.dir, node: d.node, name: "."}
+// place is the directory as the place where a path leads. A mount's directory may be missing.
+func (d directory) place() (place, error) {
+	switch {
+	case d.mount == nil:
+		return place{node: d.node, name: "."}, nil
+	case d.dir == nil:
+		return d.mount.place()
+	}
+	return place{mount: d.mount, dir: d.dir, node: d.node, name: ".", path: d.path}, nil
 }
 
 // top is the root directory.
 func (f *FileSystem) top() directory {
 	return directory{node: f.root, mount: f.root.mount}
-}
-
-// place is where a path leads.
-type place struct {
-	// mount is nil for a directory above all mounts.
-	mount *mount
-	// dir and name are what the operations of os.Root take. A nil dir is the mount's own.
-	dir  *os.Root
-	name string
-	// node is set where the path ends at one.
-	node *node
-}
-
-// resolve finds the place of a path relative to an open directory. It walks the nodes
-// as long as there are any, then leaves the rest of the path to the mount it passed last.
-func (f *FileSystem) resolve(from directory, p string) (place, Errno) {
-	if path.IsAbs(p) {
-		return place{}, errNotcapable
-	}
-	at := from.place()
-	rest := p
-	for current := p; current != ""; {
-		name, after, _ := strings.Cut(current, "/")
-		current = after
-		switch {
-		case name == "" || name == ".":
-			continue
-		case at.node == nil:
-			continue
-		case name == "..":
-			if at.mount == nil && at.node.parent != nil {
-				at.node = at.node.parent
-				continue
-			}
-			at.node = nil
-		default:
-			at.node = at.node.child(name)
-		}
-		if at.node == nil && at.mount == nil {
-			return place{}, errNotcapable
-		}
-		if at.node != nil && at.node.mount != nil {
-			at.mount, at.dir = at.node.mount, nil
-			rest = current
-		}
-	}
-	if at.mount == nil {
-		return at, success
-	}
-	if strings.Trim(rest, "/") != "" {
-		at.name = rest
-	}
-	return at, success
-}
-
-// enter opens the mount of a place, if there is one.
-func (p *place) enter() error {
-	if p.mount == nil || p.dir != nil {
-		return nil
-	}
-	var err error
-	p.dir, err = p.mount.open()
-	return err
-}
-
-// isMount tells whether the place is a mount's own directory.
-func (p place) isMount() bool { return p.mount != nil && p.dir == nil && p.name == "." }
-
-// writable refuses a place that may not be changed.
-func (p place) writable() Errno {
-	switch {
-	case p.mount == nil:
-		return errNotcapable
-	case !p.mount.ReadWrite:
-		return errRofs
-	}
-	return success
 }

@@ -1,8 +1,10 @@
 package wasi
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 )
@@ -61,20 +63,20 @@ func (e *PathError) NotFound() bool { return e.Errno == errNoent }
 // Mode answers the permission bits of a file or directory.
 func (f *FileSystem) Mode(p string) (fs.FileMode, error) {
 	at, errno := f.lookup(p)
-	if errno == success && at.mount == nil {
+	defer at.release()
+	if errno == success && at.isVirtual() {
 		return 0o500, nil
 	}
+	var info fs.FileInfo
 	if errno == success {
-		errno = f.errno(at.enter())
-	}
-	if errno == success {
-		info, err := at.dir.Stat(at.name)
-		if err == nil {
-			return info.Mode().Perm(), nil
-		}
+		var err error
+		info, err = at.found()
 		errno = f.errno(err)
 	}
-	return 0, &PathError{Path: p, Errno: errno, Granted: f.Mounts()}
+	if errno != success {
+		return 0, &PathError{Path: p, Errno: errno, Granted: f.Mounts()}
+	}
+	return info.Mode().Perm(), nil
 }
 
 // SetMode sets the permission bits of a file or directory in a read-write grant.
@@ -83,14 +85,16 @@ func (f *FileSystem) SetMode(p string, mode fs.FileMode) error {
 		return &PathError{Path: p, Errno: errInval}
 	}
 	at, errno := f.lookup(p)
+	defer at.release()
 	if errno == success {
 		errno = at.writable()
 	}
 	if errno == success {
-		errno = f.errno(at.enter())
-	}
-	if errno == success {
-		errno = f.errno(at.dir.Chmod(at.name, mode))
+		_, err := at.found()
+		if err == nil {
+			err = setEntryMode(&at, mode)
+		}
+		errno = f.errno(err)
 	}
 	if errno != success {
 		return &PathError{Path: p, Errno: errno, Granted: f.Mounts()}
@@ -98,7 +102,50 @@ func (f *FileSystem) SetMode(p string, mode fs.FileMode) error {
 	return nil
 }
 
+// setEntryMode sets the permission bits of what was found at a place.
+func setEntryMode(at *place, mode fs.FileMode) error {
+	if at.name == "." {
+		return at.dir.Chmod(".", mode)
+	}
+	if at.info.IsDir() {
+		dir, err := enter(at.dir, at.name, at.info)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		return dir.Chmod(".", mode)
+	}
+	if !at.info.Mode().IsRegular() {
+		return errNotsup
+	}
+	file, err := openEntry(at, os.O_RDONLY, false)
+	if errors.Is(err, fs.ErrPermission) {
+		file, err = openEntry(at, os.O_WRONLY, false)
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Chmod(mode)
+}
+
+// found answers what is at a place on the host.
+func (p *place) found() (fs.FileInfo, error) {
+	switch {
+	case p.dir == nil:
+		return nil, errNoent
+	case p.name == ".":
+		return p.dir.Stat(".")
+	case p.info == nil:
+		return nil, errNoent
+	case p.slash && !p.info.IsDir():
+		return nil, errNotdir
+	}
+	return p.info, nil
+}
+
 // lookup resolves a path as a guest writes it, absolute or relative to its working directory.
+// The caller releases the place.
 func (f *FileSystem) lookup(p string) (place, Errno) {
 	if len(p) > maxPath {
 		return place{}, errNametoo
@@ -106,12 +153,8 @@ func (f *FileSystem) lookup(p string) (place, Errno) {
 	if !path.IsAbs(p) {
 		p = path.Join(WorkingDirectory, p)
 	}
-	p = strings.TrimPrefix(path.Clean(p), "/")
-	if p == "" {
-		p = "."
-	}
 	if strings.IndexByte(p, 0) >= 0 {
 		return place{}, errInval
 	}
-	return f.resolve(f.top(), p)
+	return f.resolve(func() {}, f.top(), strings.TrimPrefix(path.Clean(p), "/"), true)
 }

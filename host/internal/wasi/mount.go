@@ -1,19 +1,123 @@
 package wasi
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 )
 
-// mount is a [Mount] and its directory, which guests may make and remove.
+// mount is a [Mount] and its directory, which guests may make and remove. Once it is open, the
+// descriptor is what was granted, wherever its path leads later.
 type mount struct {
 	Mount
 	node *node
+	// real is the directory's path on the host, without symbolic links.
+	real string
+	// anchor is a directory above it, and below are the names that lead from there to it. They are
+	// taken as they are: a symbolic link among them is refused. The anchor is nil where the
+	// directory can be neither made nor removed.
+	anchor *os.Root
+	below  []string
 
-	mu  sync.Mutex
-	dir *os.Root // nil while there is none
+	mu   sync.Mutex
+	root *os.Root // nil while there is none
+	info fs.FileInfo
+}
+
+// openMount finds the directory of a mount. It need not exist if it is granted read-write.
+func openMount(m Mount) (*mount, error) {
+	made := &mount{Mount: m}
+	if err := made.find(); err != nil {
+		made.close()
+		return nil, err
+	}
+	if _, err := made.open(); err != nil && !(m.ReadWrite && errors.Is(err, fs.ErrNotExist)) {
+		made.close()
+		return nil, err
+	}
+	return made, nil
+}
+
+// find sets the anchor, and what is below it.
+func (m *mount) find() error {
+	target, err := filepath.Abs(m.HostPath)
+	if err != nil {
+		return err
+	}
+	if m.Within != "" {
+		below, err := filepath.Rel(m.Within, target)
+		if err != nil || !filepath.IsLocal(below) {
+			return fmt.Errorf("it is not in %s", m.Within)
+		}
+		return m.anchorAt(m.Within, names(below))
+	}
+	// What exists is taken by whatever path it was named. What does not is to be made where its
+	// path leads now.
+	real, err := filepath.EvalSymlinks(target)
+	if err == nil {
+		target = real
+		if m.root, err = openRoot(real); err != nil {
+			return err
+		}
+		m.real = real
+		if m.info, err = m.root.Stat("."); err != nil {
+			return err
+		}
+	}
+	var below []string
+	for at := target; ; at = filepath.Dir(at) {
+		if at == filepath.Dir(at) { // the root of a volume
+			return nil
+		}
+		below = slices.Insert(below, 0, filepath.Base(at))
+		err := m.anchorAt(filepath.Dir(at), below)
+		switch {
+		case err == nil, m.root != nil:
+			return nil // a directory whose parent cannot be read is used, and not removed
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+}
+
+func (m *mount) anchorAt(dir string, below []string) error {
+	anchor, err := openRoot(dir)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		anchor.Close()
+		return err
+	}
+	m.anchor, m.below = anchor, below
+	m.real = filepath.Join(real, filepath.Join(below...))
+	return nil
+}
+
+// openRoot opens a directory by its path on the host.
+func openRoot(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir(): // the other end of a pipe would be waited for
+		return nil, errNotdir
+	}
+	return os.OpenRoot(dir)
+}
+
+// names are the elements of a relative path of the host.
+func names(path string) []string {
+	if path == "." {
+		return nil
+	}
+	return strings.Split(filepath.ToSlash(path), "/")
 }
 
 // open answers the directory.
@@ -24,15 +128,41 @@ func (m *mount) open() (*os.Root, error) {
 }
 
 func (m *mount) openLocked() (*os.Root, error) {
-	if m.dir != nil {
-		return m.dir, nil
+	if m.root != nil {
+		return m.root, nil
 	}
-	dir, err := os.OpenRoot(m.HostPath)
+	if m.anchor == nil {
+		return nil, fs.ErrNotExist
+	}
+	root, err := descend(m.anchor, m.below, 0)
 	if err != nil {
 		return nil, err
 	}
-	m.dir = dir
-	return dir, nil
+	info, err := root.Stat(".")
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	m.root, m.info = root, info
+	return root, nil
+}
+
+// is reports whether a directory is the mount's own.
+func (m *mount) is(info fs.FileInfo) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.info != nil && os.SameFile(m.info, info)
+}
+
+// place is the mount's directory as the place to which a path leads.
+func (m *mount) place() (place, error) {
+	p := place{mount: m, node: m.node, name: ".", path: m.real}
+	root, err := m.open()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return p, err
+	}
+	p.dir = root
+	return p, nil
 }
 
 // create makes the directory, and those above it, which a guest takes to exist.
@@ -41,14 +171,18 @@ func (m *mount) create() error {
 	defer m.mu.Unlock()
 	if _, err := m.openLocked(); err == nil {
 		return errExist
-	}
-	if err := os.MkdirAll(filepath.Dir(m.HostPath), 0o755); err != nil {
+	} else if m.anchor == nil {
 		return err
 	}
-	if err := os.Mkdir(m.HostPath, newDirectoryMode); err != nil {
+	above, err := descend(m.anchor, m.below[:len(m.below)-1], 0o755)
+	if err != nil {
 		return err
 	}
-	_, err := m.openLocked()
+	defer above.Close()
+	if err := above.Mkdir(m.below[len(m.below)-1], newDirectoryMode); err != nil {
+		return err
+	}
+	_, err = m.openLocked()
 	return err
 }
 
@@ -56,14 +190,26 @@ func (m *mount) create() error {
 func (m *mount) remove() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	info, err := os.Lstat(m.HostPath)
+	if _, err := m.openLocked(); err != nil {
+		return err
+	}
+	if m.anchor == nil || len(m.below) == 0 {
+		return errBusy
+	}
+	above, err := descend(m.anchor, m.below[:len(m.below)-1], 0)
 	if err != nil {
 		return err
 	}
-	if info.Mode().Type() != fs.ModeDir {
+	defer above.Close()
+	name := m.below[len(m.below)-1]
+	info, err := above.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, m.info) {
 		return errBusy
 	}
-	if err := os.Remove(m.HostPath); err != nil {
+	if err := above.Remove(name); err != nil {
 		return err
 	}
 	m.closeLocked()
@@ -74,11 +220,83 @@ func (m *mount) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closeLocked()
+	if m.anchor != nil {
+		m.anchor.Close()
+		m.anchor = nil
+	}
 }
 
 func (m *mount) closeLocked() {
-	if m.dir != nil {
-		m.dir.Close()
-		m.dir = nil
+	if m.root != nil {
+		m.root.Close()
+		m.root, m.info = nil, nil
 	}
 }
+
+// descend opens a directory below another one, following no symbolic link. Unless mode is 0, it
+// makes those that are missing.
+func descend(from *os.Root, below []string, mode fs.FileMode) (*os.Root, error) {
+	at, err := from.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range below {
+		if mode != 0 {
+			if err := at.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+				at.Close()
+				return nil, err
+			}
+		}
+		next, err := enterNamed(at, name)
+		at.Close()
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func enterNamed(dir *os.Root, name string) (*os.Root, error) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return nil, &linkError{filepath.Join(dir.Name(), name)}
+	}
+	return enter(dir, name, info)
+}
+
+// linkError is a symbolic link on the way to a mount, where none is followed.
+type linkError struct{ path string }
+
+func (e *linkError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link, which something else could have put there: grant the directory that it leads to", e.path)
+}
+
+func (e *linkError) Unwrap() error { return errNotdir }
+
+// enter opens the directory of that name, which was seen to be this one. It may have been
+// replaced since then, by a symbolic link most of all: then the error is errChanged.
+func enter(dir *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
+	if !seen.IsDir() {
+		return nil, errNotdir
+	}
+	entered, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := entered.Stat(".")
+	if err == nil && !os.SameFile(info, seen) {
+		err = errChanged
+	}
+	if err != nil {
+		entered.Close()
+		return nil, err
+	}
+	return entered, nil
+}
+
+// errChanged is a file that another one took the place of while it was opened.
+var errChanged = errors.New("it was replaced meanwhile")

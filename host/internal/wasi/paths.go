@@ -2,6 +2,7 @@ package wasi
 
 import (
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -45,20 +46,20 @@ func pathFunctions() []function {
 		{"path_readlink", "iiiiii", pathReadlink},
 		{"path_symlink", "iiiii", pathSymlink},
 		{"path_rename", "iiiiii", func(c *call) Errno {
-			return c.changeTwo([3]int{0, 1, 2}, [3]int{3, 4, 5}, (*os.Root).Rename)
+			return c.changeTwo([3]int{0, 1, 2}, [3]int{3, 4, 5}, rename)
 		}},
 		{"path_link", "iiiiiii", func(c *call) Errno {
 			if c.u32(1)&followSymlinks != 0 {
 				return errInval
 			}
-			return c.changeTwo([3]int{0, 2, 3}, [3]int{4, 5, 6}, (*os.Root).Link)
+			return c.changeTwo([3]int{0, 2, 3}, [3]int{4, 5, 6}, link)
 		}},
 	}
 }
 
 // place resolves the path in parameters pointer and length, relative to the directory
-// in fd. The place is not entered yet.
-func (c *call) place(fd, pointer, length int) (place, Errno) {
+// in fd. The caller releases it.
+func (c *call) place(fd, pointer, length int, follow bool) (place, Errno) {
 	h, errno := c.directory(c.u32(fd))
 	if errno != success {
 		return place{}, errno
@@ -67,40 +68,34 @@ func (c *call) place(fd, pointer, length int) (place, Errno) {
 	if errno != success {
 		return place{}, errno
 	}
-	return c.sys.config.Files.resolve(h.directory, path)
+	return c.sys.config.Files.resolve(c.mustGoOn, h.directory, path, follow)
 }
 
 // change does something to a path in a read-write mount.
-func (c *call) change(fd, pointer, length int, do func(place) error) Errno {
-	at, errno := c.place(fd, pointer, length)
+func (c *call) change(fd, pointer, length int, do func(*FileSystem, *place) error) Errno {
+	at, errno := c.place(fd, pointer, length, false)
+	defer at.release()
 	if errno == success {
 		errno = at.writable()
 	}
 	if errno != success {
 		return errno
 	}
-	return c.sys.config.Files.errno(do(at))
-}
-
-// entered makes of a change to a path one that enters its mount first.
-func entered(do func(place) error) func(place) error {
-	return func(at place) error {
-		if err := at.enter(); err != nil {
-			return err
-		}
-		return do(at)
-	}
+	files := c.sys.config.Files
+	return files.errno(do(files, &at))
 }
 
 // changeTwo does something to two paths in one read-write mount. Between two mounts it
 // is refused, as between two devices: a hard link would carry content from a read-only
 // grant into a read-write one.
-func (c *call) changeTwo(from, to [3]int, do func(dir *os.Root, from, to string) error) Errno {
-	a, errno := c.place(from[0], from[1], from[2])
+func (c *call) changeTwo(from, to [3]int, do func(*FileSystem, *place, *place) error) Errno {
+	a, errno := c.place(from[0], from[1], from[2], false)
+	defer a.release()
 	if errno != success {
 		return errno
 	}
-	b, errno := c.place(to[0], to[1], to[2])
+	b, errno := c.place(to[0], to[1], to[2], false)
+	defer b.release()
 	if errno != success {
 		return errno
 	}
@@ -110,104 +105,125 @@ func (c *call) changeTwo(from, to [3]int, do func(dir *os.Root, from, to string)
 	if errno := b.writable(); errno != success {
 		return errno
 	}
-	if a.mount != b.mount {
+	switch {
+	case a.name == "." || b.name == ".": // also a mount, in whatever mount the other is
+		return errBusy
+	case a.mount != b.mount:
 		return errXdev
 	}
-	if err := errors.Join(a.enter(), b.enter()); err != nil {
-		return errnoOf(err)
-	}
-	if a.dir != b.dir {
-		return c.acrossDirectories(a, b, do)
-	}
-	return c.sys.config.Files.errno(do(a.dir, a.name, b.name))
+	files := c.sys.config.Files
+	return files.errno(do(files, &a, &b))
 }
 
-// acrossDirectories serves two paths that are relative to different open directories of
-// one mount. os.Root works below one root only, so both are told from the mount's.
-func (c *call) acrossDirectories(a, b place, do func(dir *os.Root, from, to string) error) Errno {
-	root, err := a.mount.open()
-	if err != nil {
-		return errnoOf(err)
+// movable refuses a place that is a directory itself and no entry of one, and one that leads to
+// a mount or to what is withheld.
+func (f *FileSystem) movable(p *place) error {
+	switch {
+	case p.name == ".":
+		return errBusy
+	case p.dir == nil:
+		return errNoent
+	case f.pins(p.path):
+		return errBusy
 	}
-	from, errno := c.within(root, a)
-	if errno != success {
-		return errno
-	}
-	to, errno := c.within(root, b)
-	if errno != success {
-		return errno
-	}
-	return c.sys.config.Files.errno(do(root, from, to))
+	return nil
 }
 
-// within tells a place's path from the root of its mount. A directory that was moved
-// since it was opened is not found.
-func (c *call) within(root *os.Root, at place) (string, Errno) {
-	if at.dir == root {
-		return at.name, success
+func rename(files *FileSystem, from, to *place) error {
+	if err := errors.Join(files.movable(from), files.movable(to)); err != nil {
+		return err
 	}
-	base, err := filepath.Rel(root.Name(), at.dir.Name())
-	if err != nil || !filepath.IsLocal(at.name) {
-		return "", errNotcapable
+	switch {
+	case from.info == nil:
+		return errNoent
+	case (from.slash || to.slash) && !from.info.IsDir():
+		return errNotdir
 	}
-	there, err := root.Stat(base)
-	if err != nil {
-		return "", c.sys.config.Files.errno(err)
-	}
-	here, err := at.dir.Stat(".")
-	if err != nil {
-		return "", c.sys.config.Files.errno(err)
-	}
-	if !os.SameFile(here, there) {
-		return "", errNoent
-	}
-	return base + "/" + at.name, success
+	return renameEntry(from, to)
 }
 
-func makeDirectory(at place) error {
-	if at.isMount() {
+func link(files *FileSystem, from, to *place) error {
+	if err := errors.Join(files.movable(from), files.movable(to)); err != nil {
+		return err
+	}
+	switch {
+	case from.info == nil:
+		return errNoent
+	case from.info.IsDir():
+		return errPerm
+	case from.slash || to.slash:
+		return errNotdir
+	}
+	return linkEntry(from, to)
+}
+
+func makeDirectory(_ *FileSystem, at *place) error {
+	switch {
+	case at.isMount():
 		return at.mount.create()
+	case at.name == ".":
+		return errExist
+	case at.dir == nil:
+		return errNoent
 	}
-	return entered(func(at place) error { return at.dir.Mkdir(at.name, newDirectoryMode) })(at)
+	return at.dir.Mkdir(at.name, newDirectoryMode)
 }
 
 // removeDirectory and unlink tell directories from other files, as os.Root does not.
-func removeDirectory(at place) error {
+func removeDirectory(files *FileSystem, at *place) error {
 	if at.isMount() {
 		return at.mount.remove()
 	}
-	return entered(func(at place) error {
-		info, err := at.dir.Lstat(at.name)
-		if err != nil {
-			return err
-		}
-		if !info.IsDir() {
-			return errNotdir
-		}
-		return at.dir.Remove(at.name)
-	})(at)
+	if err := files.movable(at); err != nil {
+		return err
+	}
+	switch {
+	case at.info == nil:
+		return errNoent
+	case !at.info.IsDir():
+		return errNotdir
+	}
+	return at.dir.Remove(at.name)
 }
 
-func unlink(at place) error {
-	return entered(func(at place) error {
-		info, err := at.dir.Lstat(at.name)
-		if err != nil {
-			return err
-		}
-		if info.IsDir() {
-			return errIsdir
-		}
-		return at.dir.Remove(at.name)
-	})(at)
+func unlink(files *FileSystem, at *place) error {
+	if at.name == "." {
+		return errIsdir
+	}
+	if err := files.movable(at); err != nil {
+		return err
+	}
+	switch {
+	case at.info == nil:
+		return errNoent
+	case at.info.IsDir():
+		return errIsdir
+	case at.slash:
+		return errNotdir
+	}
+	return at.dir.Remove(at.name)
 }
+
+// openAttempts is how often a file is looked for that another one takes the place of while it is
+// being opened.
+const openAttempts = 8
 
 func pathOpen(c *call) Errno {
-	at, errno := c.place(0, 2, 3)
-	if errno != success {
-		return errno
-	}
 	follow := c.u32(1)&followSymlinks != 0
-	h, errno := c.open(at, follow, c.u32(4), c.u64(5), c.u32(7))
+	var h *handle
+	errno := errBusy
+	for range openAttempts {
+		at, found := c.place(0, 2, 3, follow)
+		if found != success {
+			return found
+		}
+		var err error
+		h, err = c.open(&at, c.u32(4), c.u64(5), c.u32(7))
+		at.release()
+		if errno = c.sys.config.Files.errno(err); !errors.Is(err, errChanged) {
+			break
+		}
+	}
 	if errno != success {
 		return errno
 	}
@@ -218,20 +234,26 @@ func pathOpen(c *call) Errno {
 	return c.mem.putU32(c.u32(8), fd)
 }
 
-func (c *call) open(at place, follow bool, flags uint32, rights uint64, fdflags uint32) (*handle, Errno) {
-	files := c.sys.config.Files
+// open opens a place. Where another file took its place, the error is errChanged.
+func (c *call) open(at *place, flags uint32, rights uint64, fdflags uint32) (*handle, error) {
 	read, write := rights&rightRead != 0, rights&rightWrite != 0
-	create, exclusive := flags&openCreate != 0, flags&openExclusive != 0
-	changes := write || create || flags&openTruncate != 0
+	create, exclusive, truncate := flags&openCreate != 0, flags&openExclusive != 0, flags&openTruncate != 0
+	changes := write || create || truncate
 	if create && flags&openDirectory != 0 {
 		return nil, errInval
 	}
-	if changes && at.mount != nil && !at.mount.ReadWrite {
+	if changes && !at.isVirtual() && !at.mount.ReadWrite {
 		return nil, errRofs
 	}
-	stat, errno := c.statPlace(at, follow)
+	stat, errno := c.statPlace(at)
 	switch {
-	case errno == errNoent && create:
+	case errno == errNoent && create && at.dir != nil:
+		if at.slash {
+			return nil, errIsdir
+		}
+		if c.sys.config.Files.pins(at.path) {
+			return nil, errBusy
+		}
 	case errno != success:
 		return nil, errno
 	case create && exclusive:
@@ -250,66 +272,90 @@ func (c *call) open(at place, follow bool, flags uint32, rights uint64, fdflags 
 
 	mode := os.O_RDONLY
 	switch {
-	case write && read:
+	case (write || truncate) && read:
 		mode = os.O_RDWR
-	case write:
+	case write || truncate:
 		mode = os.O_WRONLY
 	}
-	for _, pair := range []struct {
-		given bool
-		mode  int
-	}{
-		{create, os.O_CREATE},
-		{exclusive, os.O_EXCL},
-		{flags&openTruncate != 0, os.O_TRUNC},
-		{fdflags&flagAppend != 0, os.O_APPEND},
-		{fdflags&(flagSync|flagDsync|flagRsync) != 0, os.O_SYNC},
-	} {
-		if pair.given {
-			mode |= pair.mode
+	if fdflags&flagAppend != 0 {
+		mode |= os.O_APPEND
+	}
+	if fdflags&(flagSync|flagDsync|flagRsync) != 0 {
+		mode |= os.O_SYNC
+	}
+	file, err := openEntry(at, mode, exclusive)
+	if err == nil && truncate && at.info != nil {
+		if err = file.Truncate(0); err != nil {
+			file.Close()
 		}
 	}
-	if err := at.enter(); err != nil {
-		return nil, files.errno(err)
-	}
-	file, err := at.dir.OpenFile(at.name, mode|openNonblock, newFileMode)
 	if err != nil {
-		return nil, files.errno(err)
-	}
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		file.Close()
-		return nil, errNotsup
+		return nil, err
 	}
 	return &handle{
 		kind: typeRegular, file: file, flags: uint16(fdflags),
 		read: read || !write, write: write,
-	}, success
+	}, nil
 }
 
-func (c *call) openDirectory(at place) (*handle, Errno) {
-	h := &handle{kind: typeDirectory, read: true, directory: directory{node: at.node, mount: at.mount, path: c.path}}
-	if at.mount == nil {
-		return h, success
+// openEntry opens the regular file that was found at a place, or makes one where there was none.
+func openEntry(at *place, mode int, exclusive bool) (*os.File, error) {
+	if at.info == nil {
+		mode |= os.O_CREATE | os.O_EXCL
 	}
-	if err := at.enter(); err != nil {
-		return nil, errnoOf(err)
+	file, err := at.dir.OpenFile(at.name, mode|openNonblock, newFileMode)
+	switch {
+	case err == nil:
+	case at.info == nil && !exclusive && errors.Is(err, fs.ErrExist),
+		at.info != nil && errors.Is(err, fs.ErrNotExist):
+		return nil, errChanged
+	default:
+		return nil, err
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case at.info != nil && !os.SameFile(info, at.info):
+		err = errChanged
+	case !info.Mode().IsRegular():
+		err = errNotsup
+	default:
+		return file, nil
+	}
+	file.Close()
+	return nil, err
+}
+
+func (c *call) openDirectory(at *place) (*handle, error) {
+	h := &handle{kind: typeDirectory, read: true, directory: at.directory()}
+	h.directory.guestPath = c.path
+	if at.isVirtual() {
+		return h, nil
 	}
 	h.write = at.mount.ReadWrite
-	dir, err := at.dir.OpenRoot(at.name)
-	if err != nil {
-		return nil, c.sys.config.Files.errno(err)
+	if at.isMount() {
+		return h, nil
 	}
-	h.own, h.directory.dir = dir, dir
-	return h, success
+	var err error
+	if at.name == "." {
+		h.own, err = at.dir.OpenRoot(".")
+	} else {
+		h.own, err = enter(at.dir, at.name, at.info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.directory.dir = h.own
+	return h, nil
 }
 
 func pathFilestatGet(c *call) Errno {
-	at, errno := c.place(0, 2, 3)
+	at, errno := c.place(0, 2, 3, c.u32(1)&followSymlinks != 0)
+	defer at.release()
 	if errno != success {
 		return errno
 	}
-	stat, errno := c.statPlace(at, c.u32(1)&followSymlinks != 0)
+	stat, errno := c.statPlace(&at)
 	if errno != success {
 		return errno
 	}
@@ -317,14 +363,15 @@ func pathFilestatGet(c *call) Errno {
 }
 
 func pathFilestatSetTimes(c *call) Errno {
-	at, errno := c.place(0, 2, 3)
+	at, errno := c.place(0, 2, 3, c.u32(1)&followSymlinks != 0)
+	defer at.release()
 	if errno == success {
 		errno = at.writable()
 	}
 	if errno != success {
 		return errno
 	}
-	old, errno := c.statPlace(at, c.u32(1)&followSymlinks != 0)
+	old, errno := c.statPlace(&at)
 	switch {
 	case errno != success:
 		return errno
@@ -334,25 +381,22 @@ func pathFilestatSetTimes(c *call) Errno {
 		return errInval
 	}
 	access, modified, errno := c.times(old, c.u64(4), c.u64(5), c.u32(6))
-	if errno == success {
-		errno = errnoOf(at.enter())
-	}
 	if errno != success {
 		return errno
 	}
-	return c.sys.config.Files.errno(at.dir.Chtimes(at.name, access, modified))
+	return c.sys.config.Files.errno(setEntryTimes(&at, access, modified))
 }
 
 func pathReadlink(c *call) Errno {
-	at, errno := c.place(0, 1, 2)
+	at, errno := c.place(0, 1, 2, false)
+	defer at.release()
 	switch {
 	case errno != success:
 		return errno
-	case at.mount == nil:
+	case at.name == ".":
 		return errInval
-	}
-	if err := at.enter(); err != nil {
-		return errnoOf(err)
+	case at.info == nil:
+		return errNoent
 	}
 	target, err := at.dir.Readlink(at.name)
 	if err != nil {
@@ -365,8 +409,8 @@ func pathReadlink(c *call) Errno {
 	return c.mem.putU32(c.u32(5), uint32(copy(buffer, target)))
 }
 
-// pathSymlink makes a symbolic link, and refuses any that leads up. os.Root keeps this
-// guest inside in any case, but other programs will follow the link too; and a link
+// pathSymlink makes a symbolic link, and refuses any that leads up. This guest is kept inside
+// in any case, but other programs will follow the link too; and a link
 // with `..` that stays inside today leads out once its directory is moved.
 func pathSymlink(c *call) Errno {
 	target, errno := c.mem.path(c.u32(0), c.u32(1))
@@ -377,5 +421,13 @@ func pathSymlink(c *call) Errno {
 	if up || !filepath.IsLocal(target) {
 		return errNotcapable
 	}
-	return c.change(2, 3, 4, entered(func(at place) error { return at.dir.Symlink(target, at.name) }))
+	return c.change(2, 3, 4, func(files *FileSystem, at *place) error {
+		if at.name == "." || at.info != nil {
+			return errExist
+		}
+		if err := files.movable(at); err != nil {
+			return err
+		}
+		return at.dir.Symlink(target, at.name)
+	})
 }

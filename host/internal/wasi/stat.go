@@ -58,19 +58,12 @@ func statOf(info fs.FileInfo) stat {
 	return s
 }
 
-// statPlace answers the attributes of what a path leads to.
-func (c *call) statPlace(at place, follow bool) (stat, Errno) {
-	if at.mount == nil {
+// statPlace answers the attributes of what is at a place.
+func (c *call) statPlace(at *place) (stat, Errno) {
+	if at.isVirtual() {
 		return stat{kind: typeDirectory, links: 1, inode: at.node.serial}, success
 	}
-	if err := at.enter(); err != nil {
-		return stat{}, c.sys.config.Files.errno(err)
-	}
-	get := at.dir.Lstat
-	if follow {
-		get = at.dir.Stat
-	}
-	info, err := get(at.name)
+	info, err := at.found()
 	if err != nil {
 		return stat{}, c.sys.config.Files.errno(err)
 	}

@@ -12,14 +12,56 @@ import (
 // openNonblock keeps the opening of a pipe from waiting for its other end.
 const openNonblock = unix.O_NONBLOCK
 
+// isEntryName reports whether a name is that of one entry of a directory.
+func isEntryName(string) bool { return true }
+
 // setFileTimes sets the times of an open file, to the microsecond.
 func setFileTimes(file *os.File, access, modified time.Time) error {
+	times := []unix.Timeval{unix.NsecToTimeval(access.UnixNano()), unix.NsecToTimeval(modified.UnixNano())}
+	return control(file, func(fd int) error { return unix.Futimes(fd, times) })
+}
+
+// setEntryTimes sets the times of what is at a place, and of no file that a symbolic link leads
+// to.
+func setEntryTimes(at *place, access, modified time.Time) error {
+	times := []unix.Timespec{unix.NsecToTimespec(access.UnixNano()), unix.NsecToTimespec(modified.UnixNano())}
+	return inDirectory(at.dir, func(fd int) error {
+		return unix.UtimesNanoAt(fd, at.name, times, unix.AT_SYMLINK_NOFOLLOW)
+	})
+}
+
+// renameEntry and linkEntry work on entries of two open directories, wherever these have been
+// moved to.
+func renameEntry(from, to *place) error {
+	return inDirectories(from.dir, to.dir, func(a, b int) error { return unix.Renameat(a, from.name, b, to.name) })
+}
+
+func linkEntry(from, to *place) error {
+	return inDirectories(from.dir, to.dir, func(a, b int) error { return unix.Linkat(a, from.name, b, to.name, 0) })
+}
+
+func inDirectories(from, to *os.Root, do func(from, to int) error) error {
+	return inDirectory(from, func(a int) error {
+		return inDirectory(to, func(b int) error { return do(a, b) })
+	})
+}
+
+// inDirectory calls do with a descriptor of an open directory.
+func inDirectory(dir *os.Root, do func(fd int) error) error {
+	file, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return control(file, do)
+}
+
+func control(file *os.File, do func(fd int) error) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err
 	}
-	times := []unix.Timeval{unix.NsecToTimeval(access.UnixNano()), unix.NsecToTimeval(modified.UnixNano())}
-	if inner := raw.Control(func(fd uintptr) { err = unix.Futimes(int(fd), times) }); inner != nil {
+	if inner := raw.Control(func(fd uintptr) { err = do(int(fd)) }); inner != nil {
 		return inner
 	}
 	return err

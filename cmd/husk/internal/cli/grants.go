@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
@@ -72,4 +73,14 @@ func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, 
 		grants[provider] = g
 	}
 	return grants, nil
+}
+
+// withheld are the files that no provider is to read or change because it was granted a
+// directory above them: those of the workspace, and those that the flags name.
+func (f *deployFlags) withheld(w *workspace.Workspace) []string {
+	all := slices.Concat(w.OwnFiles(), f.policies.packs, f.policies.configs)
+	if f.auditLog != "" {
+		all = append(all, f.auditLog)
+	}
+	return all
 }

@@ -201,6 +201,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		Modules:   w.ModulesDir(), Trust: trust, Installed: s.flags.installed, Grants: grants, Limits: limits,
 		Effects: c.perform != nil && (c.deletes || c.program && st.Len() == 0),
 		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit, Secrets: s.app.secrets,
+		Withheld: s.flags.withheld(w),
 	})
 	if err != nil {
 		return nil, err

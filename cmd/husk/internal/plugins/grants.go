@@ -64,6 +64,7 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		g.FS = append(g.FS, grant)
 	}
 	more := p.options.Grants[declared.Name]
+	g.Withheld = append(p.project.OwnFiles(), p.options.Withheld...)
 	if declared.Grants.KV || more.KV != nil {
 		store, err := p.store(declared.Name)
 		if err != nil {
@@ -71,7 +72,40 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		}
 		g.KV = store
 	}
-	return g.With(more), nil
+	g = g.With(more)
+	p.confine(g.FS)
+	return g, nil
+}
+
+// confine has no symbolic link followed to a granted directory in another one, which some
+// provider may write: it could put one there.
+func (p *Plugins) confine(grants []host.FSGrant) {
+	var writable []string
+	for i := range p.project.Providers {
+		for _, dir := range p.project.Providers[i].Grants.FS {
+			if dir.Writable {
+				writable = append(writable, p.project.Path(dir.Path))
+			}
+		}
+	}
+	for _, more := range p.options.Grants {
+		for _, dir := range more.FS {
+			if dir.ReadWrite {
+				writable = append(writable, dir.HostPath)
+			}
+		}
+	}
+	for i := range grants {
+		for _, dir := range writable {
+			inside, err := filepath.Rel(dir, grants[i].HostPath)
+			if err != nil || inside == "." || !filepath.IsLocal(inside) {
+				continue
+			}
+			if within := grants[i].Within; within == "" || len(dir) < len(within) {
+				grants[i].Within = dir
+			}
+		}
+	}
 }
 
 // headerValue is the value of a header that a project grants. It goes to the host, and

@@ -49,6 +49,9 @@ type Options struct {
 	// Grants are what providers may do beside what the project grants them, by name. A
 	// store among them stands for the provider's own.
 	Grants map[string]host.Grants
+	// Withheld are further files that no provider is granted with a directory above them, beside
+	// those of the project; see [host.Grants].
+	Withheld []string
 	// Config is the stack's configuration, which grants may refer to. Where it is nil, the
 	// headers that do are left out.
 	Config []abi.ConfigEntry

@@ -142,6 +142,11 @@ var commands = map[string]func(arg []string) (string, error){
 func main() {
 	for args := os.Args[1:]; len(args) > 0; {
 		line := strings.Split(args[0], "|")
+		if strings.HasPrefix(args[0], "raw ") { // which has escapes for what arguments cannot hold
+			for i, part := range line {
+				line[i], _ = strconv.Unquote(`"` + part + `"`)
+			}
+		}
 		args = args[1:]
 		answer, err := commands[line[0]](line[1:])
 		if err != nil {

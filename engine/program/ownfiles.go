@@ -1,0 +1,55 @@
+package program
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// goFiles beside Go source, or above it, say what it is built of.
+var goFiles = []string{"go.mod", "go.sum", "go.work", "go.work.sum"}
+
+// OwnFiles returns the paths of what says what the project is and runs: the project file by each
+// name that it may have, the program's file, the configuration of stacks, and the providers and
+// policy packs. Whoever changes one of them decides what the next run does. Some need not exist.
+// A * in the last name stands for any text.
+func (p *Project) OwnFiles() []string {
+	var all []string
+	add := func(dir string, names ...string) {
+		for _, name := range names {
+			all = append(all, filepath.Join(dir, name))
+		}
+	}
+	add(p.Dir, projectFiles...)
+	add(p.ProgramDir, mainFiles...)
+	if p.Template.File != nil {
+		add(p.Dir, p.Template.File.Name)
+	}
+	add(p.StackConfigDir, "Husk.*.yaml", "Husk.*.yml", "Pulumi.*.yaml", "Pulumi.*.yml")
+	for i := range p.Providers {
+		all = append(all, p.moduleFiles(p.Providers[i].Path)...)
+	}
+	for i := range p.Policies {
+		all = append(all, p.moduleFiles(p.Policies[i].Path)...)
+	}
+	return all
+}
+
+// moduleFiles are those of a module: it, or the directory of its source with what says how it is
+// built.
+func (p *Project) moduleFiles(name string) []string {
+	path := p.Path(name)
+	all := []string{path}
+	if strings.HasSuffix(path, ".wasm") {
+		return all
+	}
+	for at := path; at != p.Dir; {
+		at = filepath.Dir(at)
+		if rest, err := filepath.Rel(p.Dir, at); err != nil || !filepath.IsLocal(rest) {
+			break
+		}
+		for _, file := range goFiles {
+			all = append(all, filepath.Join(at, file))
+		}
+	}
+	return all
+}
