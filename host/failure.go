@@ -53,9 +53,12 @@ func (s *sandbox) gone(method string) error {
 // cancelled is the error of a call that was stopped. One that took more than it may was
 // not cancelled by its caller, so that it must not pass for such; as with a crash, what
 // became of its work is not known.
-func (s *sandbox) cancelled(method string, cause error) error {
+func (s *sandbox) cancelled(method string, cause error) error { return s.stopped(method, cause, "") }
+
+// stopped is [sandbox.cancelled] with what else there is to say.
+func (s *sandbox) stopped(method string, cause error, more string) error {
 	cause = s.advised(cause)
-	message := fmt.Sprintf("the call was stopped: %s", cause)
+	message := fmt.Sprintf("the call was stopped: %s%s", cause, more)
 	if exceeded, ok := errors.AsType[*ExceededError](cause); ok {
 		e := s.failBy(method, abi.ErrorKindCrashed, message, exceeded)
 		e.Origin = abi.ErrorOriginPolicy
@@ -89,7 +92,7 @@ func (i *instance) failure(r *running, err error) error {
 		if exceeded, ok := errors.AsType[*ExceededError](context.Cause(r.soft())); ok {
 			r.failure = Failure(exceeded.Limit)
 		}
-		return s.cancelled(r.method, context.Cause(r.soft()))
+		return s.stopped(r.method, context.Cause(r.soft()), r.abandonment())
 	}
 	broken := i.guest.Broken() != nil || i.exports == nil || r.method == methodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
@@ -109,7 +112,11 @@ func (i *instance) failure(r *running, err error) error {
 	if _, exited := errors.AsType[*wasi.ExitError](err); exited {
 		r.failure = FailureExit
 	}
-	e := s.failBy(r.method, abi.ErrorKindCrashed, i.describeTrap(err), nil)
+	description, described := "the "+s.module.World.String()+" crashed", ""
+	if i.conclude("the log", func() { described = i.describeTrap(err) }) {
+		description = described
+	}
+	e := s.failBy(r.method, abi.ErrorKindCrashed, description, nil)
 	if exceeded := i.wanted(r, err); exceeded != nil {
 		wants(e, s.advised(exceeded))
 		r.failure = Failure(exceeded.Limit)

@@ -26,6 +26,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -60,11 +62,14 @@ type Host struct {
 	stopped context.Context
 	// open are the providers and policy packs that were not closed, and live are all
 	// instances.
-	open     map[used]struct{}
-	live     sync.WaitGroup
-	counters counters
-	budget   *budget
-	idling   idling
+	open map[used]struct{}
+	live sync.WaitGroup
+	// abandoned are the instances that something uses which the host does for a guest, and which
+	// has not ended with its call. They are not live.
+	abandoned atomic.Int64
+	counters  counters
+	budget    *budget
+	idling    idling
 	// buffers are what property values are encoded into.
 	buffers buffers
 	// empty is the image of memories that wazero lays out.
@@ -128,9 +133,14 @@ func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 	return nil, nil
 }
 
+// closing is how long beyond their grace Close waits for guests. They end within a fraction of it,
+// unless a file system does not answer.
+const closing = time.Minute
+
 // Close ends the host and all that was made with it. It waits until what guests are doing
 // has ended, as their code and memory are freed then. Where the context ends before, nothing
-// is freed.
+// is freed, and neither is it where something that the host does for a guest was abandoned, as it
+// outlived its call (see [Stats]).
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -150,10 +160,17 @@ func (h *Host) Close(ctx context.Context) error {
 		h.live.Wait()
 		close(still)
 	}()
+	late := time.NewTimer(h.config.grace + closing)
+	defer late.Stop()
 	select {
 	case <-still:
 	case <-ctx.Done():
 		return errors.Join(err, fmt.Errorf("waiting for guests to end: %w", context.Cause(ctx)))
+	case <-late.C:
+		return errors.Join(err, fmt.Errorf("guests have not ended %s after they were told to; what they use is not freed", h.config.grace+closing))
+	}
+	if h.abandoned.Load() > 0 { // it may write into a guest's memory yet
+		return err
 	}
 	for _, l := range h.modules {
 		if l.module != nil {

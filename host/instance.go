@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -53,6 +54,10 @@ type instance struct {
 	stale bool
 	// nested counts exports that run inside of themselves.
 	nested int
+	// awaiting is what the host does for the guest, and holders counts who uses the instance: its
+	// sandbox, and what was abandoned.
+	awaiting awaiting
+	holders  atomic.Int32
 }
 
 // start makes an instance, from the module's base image where there is one.
@@ -88,6 +93,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	}
 	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
+	i.holders.Store(1)
 	i.tcp = newGuestTCP(s.tcp, i.used())
 	i.tcp.how = s.how
 	i.draws.from = s.module.host.random
@@ -102,9 +108,11 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		TooManyOpen: func() {
 			i.refuse(&ExceededError{Limit: LimitOpenFiles, Most: uint64(config.most.openFiles)})
 		},
-		Used: i.fileUses(),
+		Used:  i.fileUses(),
+		Await: i.await,
 	})
 	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
+	i.guest.Await = i.await
 	if from != nil {
 		i.guest.BeginWith(from.arena)
 	}
@@ -319,9 +327,16 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 		s.counters.cost(method, i.tank.Used(), &i.traffic)
 		s.ended(r, err)
 	}
-	i.output.end()
-	if r.wasStopped() {
+	i.spoiled = i.spoiled || r.wasStopped()
+	if r.abandoned == "" && !i.output.ended() {
+		i.conclude("the log", i.output.end)
+	}
+	if r.abandoned == "" && len(r.assets.open) > 0 {
+		i.conclude("assets.close", r.assets.closeAll)
+	}
+	if r.abandoned != "" { // all of it is still in use
 		i.spoiled = true
+		return err
 	}
 	i.call, i.ctx, i.imports = nil, nil, nil
 	return err
@@ -346,8 +361,23 @@ func (s *sandbox) leave(r *running) {
 
 func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil }
 
-// close frees what the instance holds.
+// close frees what the instance holds, once nothing uses it any more. Nobody waits for files
+// that the guest has left open, as closing them may take for ever.
 func (i *instance) close() {
+	switch {
+	case i.holders.Add(-1) > 0:
+	case i.system.Unchanged():
+		i.free()
+	default:
+		go i.free()
+	}
+}
+
+func (i *instance) free() {
+	abandoned := i.call != nil
+	if abandoned {
+		i.call.assets.closeAll()
+	}
 	i.system.Close()
 	i.tcp.closeAll()
 	taken := i.memory.taken
@@ -362,5 +392,9 @@ func (i *instance) close() {
 		}
 	})
 	i.sandbox.release()
-	i.sandbox.module.host.live.Done()
+	if abandoned {
+		i.sandbox.module.host.abandoned.Add(-1)
+	} else {
+		i.sandbox.module.host.live.Done()
+	}
 }

@@ -74,6 +74,11 @@ func (o *output) crash() string {
 	return words
 }
 
+// ended reports whether nothing is held back.
+func (o *output) ended() bool {
+	return o.stdout.Ended() && o.stderr.Ended() && len(o.lastWords) == 0
+}
+
 // end emits what is still held back.
 func (o *output) end() {
 	o.stdout.Flush()

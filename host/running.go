@@ -25,6 +25,8 @@ type running struct {
 	refused *ExceededError
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
+	// abandoned is the function of the host that did not end with the call; empty for none.
+	abandoned string
 
 	// caller is the caller's context, and begun when the call began.
 	caller context.Context
@@ -144,8 +146,5 @@ func (r *running) checkDeadline(now time.Time) {
 // timerTurn is how long a timer that is due may take on a machine that is busy.
 const timerTurn = time.Second
 
-// finish releases the contexts, and what the guest left open.
-func (r *running) finish() {
-	r.over()
-	r.assets.closeAll()
-}
+// finish releases the contexts.
+func (r *running) finish() { r.over() }

@@ -46,6 +46,10 @@ type Stats struct {
 	// Started is how many instances were started, and Dropped how many of them were
 	// discarded, as something went wrong in them.
 	Started, Dropped uint64
+	// Abandoned is how many times the host had not done with what a guest called it for when the
+	// call had to end: a disk, or a function of the embedding program, did not answer. The instance is
+	// counted below until it does.
+	Abandoned uint64
 	// Instances is how many there are, and Memory the size of their memories in bytes.
 	Instances int
 	Memory    uint64

@@ -31,6 +31,11 @@ type LinearMemory interface {
 // a trap or a breach of the ABI, see [Guest.Broken], the instance must be discarded.
 type Guest struct {
 	abi.Provider
+	// Await calls do, which is what the host does for an import and may take for ever, and returns
+	// when that has ended. It may also panic before: do uses nothing of the instance. name is that
+	// of the import with its module, as in husk:provider/http@0.1.0#send. Nil calls do.
+	Await func(name string, do func())
+
 	instance Instance
 	codec    Codec
 	limit    uint64

@@ -58,6 +58,7 @@ func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []u
 	f := i.function
 	frame := &exportFrame{ctx: ctx, guest: g, budget: g.limit}
 	s := newServer(f, frame, stack)
+	s.await = g.Await
 	i.serve(ctx, imports, s)
 	if s.err == nil && f.result.size > 0 {
 		if f.indirect() {

@@ -16,6 +16,8 @@ type server struct {
 	out      []byte // the result as it is to lie in memory
 	// recovered makes an error of a panic; nil lets panics through.
 	recovered func(any) error
+	// await calls what may take for ever; nil for an ordinary call. See [Imports].
+	await func(name string, do func())
 
 	// What follows is part of the server, so that there is one allocation for all.
 	writer              lowerer
@@ -61,7 +63,12 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 			s.answerError(abi.AsError(s.recovered(p)))
 		}
 	}()
-	err := call()
+	var err error
+	if s.await == nil {
+		err = call()
+	} else {
+		s.await(moduleName(s.function.Interface, Version)+"#"+s.function.Name, func() { err = call() })
+	}
 	returned = true
 	if err == nil && lower != nil {
 		w := s.lowerer(responseRoot(s.function))

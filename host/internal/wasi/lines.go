@@ -38,6 +38,9 @@ func (l *Lines) Write(p []byte) {
 	}
 }
 
+// Ended reports whether there is no line without a line break.
+func (l *Lines) Ended() bool { return len(l.partial) == 0 }
+
 // Flush emits a last line that has no line break.
 func (l *Lines) Flush() {
 	if len(l.partial) > 0 {

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -57,6 +58,10 @@ type Config struct {
 	RandomTaken func(bytes uint64)
 	// ClockRead is called before a guest learns what time it is, and may end it in the same way.
 	ClockRead func()
+	// Await calls do, which may take for ever, and returns when it has ended, or ends the guest by
+	// a panic with an error: then do may still use the memory and the System. name is the function
+	// that was called. Where it is nil, do is called.
+	Await func(name string, do func())
 	// Used is called for each use of a file by its path, and told what was done to which,
 	// and whether the grants did not allow it; nil where nobody wants to know. What of
 	// the text is the guest's is not escaped.
@@ -116,7 +121,8 @@ type call struct {
 	// args are the raw parameters; the accessors below read them.
 	args []uint64
 	// path is the absolute path that the call is about, where uses are listed.
-	path string
+	path   string
+	result Errno
 }
 
 func (c *call) u32(i int) uint32 { return uint32(c.args[i]) }
@@ -139,6 +145,17 @@ type function struct {
 	name   string
 	params string
 	call   func(*call) Errno
+}
+
+// waits reports whether the function uses what need not answer: files, and what a [Config] has.
+func (f function) waits() bool {
+	switch {
+	case f.name == "poll_oneoff", f.name == "random_get", strings.HasPrefix(f.name, "path_"):
+		return true
+	case strings.HasPrefix(f.name, "fd_fdstat_"), strings.HasPrefix(f.name, "fd_prestat_"):
+		return false
+	}
+	return strings.HasPrefix(f.name, "fd_")
 }
 
 const (
@@ -194,6 +211,7 @@ func Instantiate(ctx context.Context, runtime wazero.Runtime) error {
 }
 
 func (f function) enter() api.GoModuleFunc {
+	waits := f.waits()
 	return func(ctx context.Context, module api.Module, stack []uint64) {
 		sys, ok := ctx.Value(SystemKey{}).(*System)
 		if !ok {
@@ -203,6 +221,11 @@ func (f function) enter() api.GoModuleFunc {
 		c.mustGoOn()
 		if called := sys.config.Called; called != nil {
 			called()
+		}
+		if await := sys.config.Await; await != nil && waits {
+			await(f.name, func() { c.result = f.call(&c) })
+			stack[0] = uint64(c.result)
+			return
 		}
 		stack[0] = uint64(f.call(&c))
 	}

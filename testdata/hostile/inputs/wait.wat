@@ -1,0 +1,35 @@
+;; It calls the host once, as the function $once of @input does, and answers nothing.
+(module
+  (import "husk:provider/log@0.1.0" "write" (func $log (type $log.write)))
+  (import "husk:provider/kv@0.1.0" "get" (func $get (type $kv.get)))
+  (import "husk:provider/kv@0.1.0" "put" (func $put (type $kv.put)))
+  (import "husk:provider/kv@0.1.0" "keys" (func $keys (type $kv.keys)))
+  (import "husk:provider/http@0.1.0" "send" (func $send (type $http.send)))
+  (import "husk:provider/http@0.1.0" "open" (func $open (type $http.open)))
+  (import "husk:provider/tcp@0.1.0" "connect" (func $connect (type $tcp.connect)))
+  (import "husk:provider/files@0.1.0" "set-mode" (func $set-mode (type $files.set-mode)))
+  (import "husk:provider/assets@0.1.0" "open" (func $asset (type $assets.open)))
+  (import "husk:provider/assets@0.1.0" "read" (func $contents (type $assets.read)))
+  (import "husk:provider/assets@0.1.0" "close" (func $give-up (type $assets.close)))
+  (import "husk:provider/monitor@0.1.0" "wait" (func $wait (type $monitor.wait)))
+  (import "wasi_snapshot_preview1" "path_open"
+    (func $path-open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
+  (data (i32.const 2048) "name")
+  (data (i32.const 2056) "http://127.0.0.1:1/")
+  (data (i32.const 2080) "127.0.0.1")
+  (data (i32.const 2096) "GET")
+  (data (i32.const 2112) "line\n")
+  (data (i32.const 2120) "\40\08\00\00\05\00\00\00") ;; where the line is
+  (data (i32.const 2128) "\40\08\00\00\04\00\00\00") ;; and the line without its end
+  (data (i32.const 2200) "\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\ff\ff\ff\ff\ff\ff\ff\00") ;; a long sleep
+  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+    (call $once)
+    (i32.const 16384))
+  (func (export "husk:provider/provider@0.1.0#call") (type $call)
+    (call $once)
+    (i32.const 16384))
+  (@input)
+  (@provider))
