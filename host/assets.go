@@ -23,8 +23,16 @@ const (
 // (see [abi.WithAssets]). What the call leaves open is closed when it ends.
 type guestAssets struct {
 	opener abi.AssetOpener
+	ledger *ledger
 	last   abi.AssetsContents
-	open   map[abi.AssetsContents]io.ReadCloser
+	open   map[abi.AssetsContents]openAsset
+}
+
+// openAsset is an asset or archive that is being read, with what it takes.
+type openAsset struct {
+	io.ReadCloser
+	files int
+	bytes uint64
 }
 
 var _ abi.Assets = (*guestAssets)(nil)
@@ -37,25 +45,36 @@ func (a *guestAssets) Open(ctx context.Context, hash string, form abi.AssetsForm
 	if a.opener == nil {
 		return 0, hostError(abi.ErrorKindNotFound, "the call was passed no assets")
 	}
-	r, err := a.opener.OpenAsset(ctx, hash, form)
-	if err != nil {
+	opened := openAsset{files: 1, bytes: assetBytes}
+	if form != abi.AssetsFormBlob {
+		opened.files, opened.bytes = 2, archiveBytes // a directory, and a file in it
+	}
+	if err := a.ledger.acquire("opening an asset", opened.files, opened.bytes); err != nil {
+		return 0, err
+	}
+	var err error
+	if opened.ReadCloser, err = a.opener.OpenAsset(ctx, hash, form); err != nil {
+		a.ledger.abandon(opened.files, opened.bytes)
 		return 0, assetError(err)
 	}
 	if a.open == nil {
-		a.open = make(map[abi.AssetsContents]io.ReadCloser)
+		a.open = make(map[abi.AssetsContents]openAsset)
 	}
 	a.last++
-	a.open[a.last] = r
+	a.open[a.last] = opened
 	return a.last, nil
 }
 
 // Read answers a part of the contents, an empty one at their end.
 func (a *guestAssets) Read(_ context.Context, handle abi.AssetsContents, most uint32) ([]byte, error) {
-	r := a.open[handle]
-	if r == nil {
+	r, ok := a.open[handle]
+	if !ok {
 		return nil, hostError(abi.ErrorKindNotFound, "there is no such asset: it was closed, or opened in another call")
 	}
 	data := make([]byte, max(1, min(most, MaxAssetChunk)))
+	if err := a.ledger.pass(uint64(len(data))); err != nil {
+		return nil, tooMuchHeld("reading an asset", err)
+	}
 	n := 0
 	for n < len(data) {
 		more, err := r.Read(data[n:])
@@ -72,9 +91,10 @@ func (a *guestAssets) Read(_ context.Context, handle abi.AssetsContents, most ui
 
 // Close gives the contents up.
 func (a *guestAssets) Close(_ context.Context, handle abi.AssetsContents) {
-	if r := a.open[handle]; r != nil {
+	if r, ok := a.open[handle]; ok {
 		delete(a.open, handle)
 		_ = r.Close() // nothing was written
+		a.ledger.abandon(r.files, r.bytes)
 	}
 }
 

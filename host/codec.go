@@ -13,6 +13,7 @@ import (
 type codec struct {
 	most    int
 	traffic *traffic
+	ledger  *ledger
 }
 
 // traffic is what crosses the boundary between the host and an instance.
@@ -110,12 +111,32 @@ func (c codec) Unmarshal(data []byte) (property.Map, error) {
 			return s.properties, nil
 		}
 	}
-	return guestcbor.Unmarshal(bytes.Clone(data))
+	v, err := c.decode(data)
+	if err != nil {
+		return property.Map{}, err
+	}
+	m, ok := v.AsObject()
+	if !ok {
+		return property.Map{}, &property.DecodeError{Fault: property.FaultType}
+	}
+	return m, nil
 }
 
 func (c codec) UnmarshalValue(data []byte) (property.Value, error) {
 	c.traffic.out.Add(uint64(len(data)))
-	return guestcbor.UnmarshalValue(bytes.Clone(data))
+	return c.decode(data)
+}
+
+// itemBytes is what a decoded data item takes at most, beside the text; see [property.Limits].
+const itemBytes = 100
+
+// decode decodes a value, which takes more than its encoding.
+func (c codec) decode(data []byte) (property.Value, error) {
+	v, items, err := guestcbor.Codec{}.UnmarshalCounted(bytes.Clone(data))
+	if err == nil {
+		err = c.ledger.pass(uint64(items) * itemBytes)
+	}
+	return v, err
 }
 
 func (c codec) bounded(data []byte, err error) ([]byte, error) {

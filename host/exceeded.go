@@ -15,6 +15,7 @@ const (
 	LimitTotalMemory   Limit = "total-memory"
 	LimitTableElements Limit = "table-elements"
 	LimitOpenFiles     Limit = "open-files"
+	LimitTotalFiles    Limit = "total-open-files"
 	LimitStack         Limit = "stack"
 	LimitStackDepth    Limit = "stack-depth" // in the interpreter
 	LimitRequest       Limit = "request-bytes"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
@@ -143,23 +144,41 @@ func exceededBy(err error) error {
 	return nil
 }
 
+// maxErrorText bounds the texts of an error that a guest answers, together and in bytes before they
+// are escaped, and maxErrorParts its reasons and missing keys. Pages that services answer errors
+// with come to some 100 KiB.
+const (
+	maxErrorText  = 256 << 10
+	maxErrorParts = 1000
+)
+
 // answered completes an error that the guest answered, and makes its text safe.
 func (s *sandbox) answered(method string, answered *abi.Error) *abi.Error {
 	e := *answered
 	who := s.identity.Load()
 	e.Provider, e.Version, e.Method = who.name, who.version, method
-	e.Message, e.Path = printable(e.Message), printableLine(e.Path)
+	left := maxErrorText
+	safe := func(text string, as func(string) string) string {
+		if cut := len(text) - left; cut > 0 {
+			text = strings.ToValidUTF8(text[:left], "") + fmt.Sprintf("… (and %d bytes more)", cut)
+		}
+		left -= min(left, len(text))
+		return as(text)
+	}
+	e.Path, e.Message = safe(e.Path, printableLine), safe(e.Message, printable)
 	if e.InitFailure != nil {
 		failure := *e.InitFailure
-		failure.Reasons = make([]string, len(failure.Reasons))
-		for i, reason := range e.InitFailure.Reasons {
-			failure.Reasons[i] = printable(reason)
+		reasons := failure.Reasons[:min(len(failure.Reasons), maxErrorParts)]
+		failure.Reasons = make([]string, len(reasons))
+		for i, reason := range reasons {
+			failure.Reasons[i] = safe(reason, printable)
 		}
 		e.InitFailure = &failure
 	}
-	e.MissingKeys = make([]abi.MissingKey, len(answered.MissingKeys))
-	for i, key := range answered.MissingKeys {
-		e.MissingKeys[i] = abi.MissingKey{Name: printableLine(key.Name), Description: printable(key.Description)}
+	keys := answered.MissingKeys[:min(len(answered.MissingKeys), maxErrorParts)]
+	e.MissingKeys = make([]abi.MissingKey, len(keys))
+	for i, key := range keys {
+		e.MissingKeys[i] = abi.MissingKey{Name: safe(key.Name, printableLine), Description: safe(key.Description, printable)}
 	}
 	return &e
 }

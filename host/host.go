@@ -67,9 +67,11 @@ type Host struct {
 	// abandoned are the instances that something uses which the host does for a guest, and which
 	// has not ended with its call. They are not live.
 	abandoned atomic.Int64
-	counters  counters
-	budget    *budget
-	idling    idling
+	// files are those that are open for guests.
+	files    atomic.Int64
+	counters counters
+	budget   *budget
+	idling   idling
 	// buffers are what property values are encoded into.
 	buffers buffers
 	// empty is the image of memories that wazero lays out.

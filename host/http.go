@@ -13,6 +13,7 @@ import (
 type guestHTTP struct {
 	client *httpClient
 	used   uses
+	ledger *ledger
 	last   abi.HTTPExchange
 	open   map[abi.HTTPExchange]*httpExchange
 }
@@ -41,7 +42,7 @@ func (h *guestHTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPRespon
 
 // begin checks a request, and lists it.
 func (h *guestHTTP) begin(ctx context.Context, r abi.HTTPRequest) (*httpExchange, error) {
-	x, err := h.client.begin(ctx, r)
+	x, err := h.client.begin(ctx, r, h.ledger)
 	if target, invalid := parseHTTPTarget(r.URL); invalid == nil && (err == nil || errors.Is(err, abi.ErrDenied)) {
 		h.used.note("http", r.Method+" "+target.String(), err)
 	}
@@ -114,5 +115,12 @@ func (h *guestHTTP) Close(_ context.Context, handle abi.HTTPExchange) {
 	if x, err := h.exchange(handle); err == nil {
 		x.close()
 		delete(h.open, handle)
+	}
+}
+
+// closeAll gives up what the call has left open.
+func (h *guestHTTP) closeAll() {
+	for handle := range h.open {
+		h.Close(context.Background(), handle)
 	}
 }

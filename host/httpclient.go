@@ -151,7 +151,7 @@ func (t *httpTarget) String() string {
 
 // failed makes the error that a guest gets of one of the network's.
 func (x *httpExchange) failed(err error) error {
-	what := x.request.Method + " " + x.target.String() + ": "
+	what := x.what() + ": "
 	var timeout net.Error
 	if refused, ok := errors.AsType[*egress.AddressError](err); ok {
 		return x.client.how.denied(what+refused.Error(), Refusal{Capability: "http", Scope: origin(x.target.url.Scheme, refused.Addr.String(), x.target.port)})

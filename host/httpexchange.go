@@ -38,13 +38,17 @@ type httpExchange struct {
 	response *http.Response
 	err      error
 
+	// ledger has what is held for the exchange, in bytes.
+	ledger *ledger
+	held   uint64
+
 	finished bool
 	sent     int64
 	received int64
 }
 
-// begin checks a request. Nothing is sent yet.
-func (c *httpClient) begin(call context.Context, r abi.HTTPRequest) (*httpExchange, error) {
+// begin checks a request. Nothing is sent yet. The exchange is to be closed.
+func (c *httpClient) begin(call context.Context, r abi.HTTPRequest, l *ledger) (*httpExchange, error) {
 	invalid := func(err error) error {
 		return hostError(abi.ErrorKindInvalidArgument, "the HTTP request: "+err.Error())
 	}
@@ -88,6 +92,15 @@ func (c *httpClient) begin(call context.Context, r abi.HTTPRequest) (*httpExchan
 		x.request.Header.Set(h.name, h.value)
 	}
 	x.transport = c.transport(c.inside(ask))
+	held := exchangeBytes + uint64(len(r.Body)+len(r.URL))
+	for _, h := range r.Headers {
+		held += uint64(len(h.Name) + len(h.Value))
+	}
+	if err := l.acquire(r.Method+" "+target.String(), 1, held); err != nil {
+		x.cancel()
+		return nil, err
+	}
+	x.ledger, x.held = l, held
 	return x, nil
 }
 
@@ -201,6 +214,18 @@ func (x *httpExchange) finish() (abi.HTTPResponseHead, error) {
 	if x.err != nil {
 		return abi.HTTPResponseHead{}, x.failed(x.err)
 	}
+	var more uint64
+	for name, values := range x.response.Header {
+		for _, value := range values {
+			more += uint64(len(name) + len(value))
+		}
+	}
+	if x.response.ProtoMajor > 1 {
+		more += http2Window
+	}
+	if err := x.hold(more); err != nil {
+		return abi.HTTPResponseHead{}, err
+	}
 	return abi.HTTPResponseHead{Status: uint16(x.response.StatusCode), Headers: headerList(x.response.Header)}, nil
 }
 
@@ -210,6 +235,9 @@ func (x *httpExchange) read(most uint32) (abi.HTTPChunk, error) {
 		return abi.HTTPChunk{}, hostError(abi.ErrorKindInvalidArgument, "there is no response yet: finish the request first")
 	}
 	data := make([]byte, max(1, min(most, MaxHTTPChunk)))
+	if err := x.ledger.pass(uint64(len(data))); err != nil {
+		return abi.HTTPChunk{}, tooMuchHeld(x.what(), err)
+	}
 	for {
 		n, err := x.response.Body.Read(data)
 		if x.received += int64(n); x.received > MaxHTTPStream {
@@ -228,18 +256,43 @@ func (x *httpExchange) read(most uint32) (abi.HTTPChunk, error) {
 
 // readAll answers a response's whole body.
 func (x *httpExchange) readAll() ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(x.response.Body, MaxHTTPBody+1))
-	switch {
-	case err != nil:
-		return nil, x.failed(err)
-	case len(body) > MaxHTTPBody:
-		return nil, x.tooLarge(MaxHTTPBody)
+	var body []byte
+	for {
+		if len(body) == cap(body) {
+			larger := max(4<<10, 2*cap(body))
+			if err := x.hold(uint64(larger)); err != nil {
+				return nil, err
+			}
+			body = append(make([]byte, 0, larger), body...)
+			x.held -= uint64(len(body)) // of the one before, which was full
+			x.ledger.release(uint64(len(body)))
+		}
+		n, err := x.response.Body.Read(body[len(body):min(cap(body), MaxHTTPBody+1)])
+		body = body[:len(body)+n]
+		switch {
+		case len(body) > MaxHTTPBody:
+			return nil, x.tooLarge(MaxHTTPBody)
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case err != nil:
+			return nil, x.failed(err)
+		}
 	}
-	return body, nil
 }
 
+// hold counts what is held for the exchange until it is closed.
+func (x *httpExchange) hold(bytes uint64) error {
+	if err := x.ledger.hold(bytes); err != nil {
+		return tooMuchHeld(x.what(), err)
+	}
+	x.held += bytes
+	return nil
+}
+
+func (x *httpExchange) what() string { return x.request.Method + " " + x.target.String() }
+
 func (x *httpExchange) tooLarge(limit int64) error {
-	return hostError(abi.ErrorKindInternal, fmt.Sprintf("%s %s: the response has more than %d bytes", x.request.Method, x.target, limit))
+	return hostError(abi.ErrorKindInternal, fmt.Sprintf("%s: the response has more than %d bytes", x.what(), limit))
 }
 
 // close gives the exchange up.
@@ -251,6 +304,7 @@ func (x *httpExchange) close() {
 	if x.response != nil {
 		x.response.Body.Close()
 	}
+	x.ledger.abandon(1, x.held)
 }
 
 // headerList orders headers by name, so that a guest sees them the same each time.

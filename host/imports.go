@@ -83,6 +83,7 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 			panic(errNotReady)
 		}
 		guest.call.hostCall()
+		guest.ledger.passed()
 		if waits {
 			guest.sandbox.budget.leave()
 			defer guest.sandbox.budget.enter()
@@ -101,12 +102,14 @@ func (i *instance) grantedImports() *canon.Imports {
 	if i.imports != nil {
 		return i.imports
 	}
+	i.call.http = &guestHTTP{client: i.sandbox.http, used: i.used(), ledger: &i.ledger}
+	i.call.assets.ledger = &i.ledger
 	i.imports = &canon.Imports{
 		Log:     guestLog{i},
 		Control: guestControl{i},
 		Files:   guestFiles{i.sandbox, i.used()},
 		Assets:  &i.call.assets,
-		HTTP:    &guestHTTP{client: i.sandbox.http, used: i.used()},
+		HTTP:    i.call.http,
 		TCP:     i.tcp,
 		KV:      i.sandbox.guestKV(i.used()),
 		Monitor: i.call.monitor,

@@ -58,6 +58,8 @@ type instance struct {
 	// sandbox, and what was abandoned.
 	awaiting awaiting
 	holders  atomic.Int32
+	// ledger is what the host holds for the instance.
+	ledger ledger
 }
 
 // start makes an instance, from the module's base image where there is one.
@@ -95,7 +97,8 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
 	i.holders.Store(1)
 	i.tcp = newGuestTCP(s.tcp, i.used())
-	i.tcp.how = s.how
+	i.ledger.instance = i
+	i.tcp.how, i.tcp.ledger = s.how, &i.ledger
 	i.draws.from = s.module.host.random
 	i.output.init(i)
 	config := s.config
@@ -105,14 +108,13 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.hostCall() },
 		RandomTaken: i.takesRandom, ClockRead: i.readsClock,
-		TooManyOpen: func() {
-			i.refuse(&ExceededError{Limit: LimitOpenFiles, Most: uint64(config.most.openFiles)})
-		},
-		Used:  i.fileUses(),
-		Await: i.await,
+		Used:   i.fileUses(),
+		Await:  i.await,
+		Open:   i.ledger.open,
+		Closed: i.ledger.closed,
 	})
-	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic}, config.most.answerBytes)
-	i.guest.Await = i.await
+	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic, &i.ledger}, config.most.answerBytes)
+	i.guest.Await, i.guest.Charge = i.await, i.ledger.pass
 	if from != nil {
 		i.guest.BeginWith(from.arena)
 	}
@@ -334,10 +336,14 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 	if r.abandoned == "" && len(r.assets.open) > 0 {
 		i.conclude("assets.close", r.assets.closeAll)
 	}
+	if r.abandoned == "" && r.http != nil && len(r.http.open) > 0 {
+		i.conclude("http.close", r.http.closeAll)
+	}
 	if r.abandoned != "" { // all of it is still in use
 		i.spoiled = true
 		return err
 	}
+	i.ledger.passed()
 	i.call, i.ctx, i.imports = nil, nil, nil
 	return err
 }
@@ -377,9 +383,13 @@ func (i *instance) free() {
 	abandoned := i.call != nil
 	if abandoned {
 		i.call.assets.closeAll()
+		if i.call.http != nil {
+			i.call.http.closeAll()
+		}
 	}
 	i.system.Close()
 	i.tcp.closeAll()
+	i.ledger.end()
 	taken := i.memory.taken
 	if i.bare != nil && !(i.usable() && i.sandbox.module.recycle(i.bare, i.from)) {
 		i.bare.close()

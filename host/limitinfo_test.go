@@ -265,7 +265,7 @@ func TestAGuestThatCannotOpenMoreFiles(t *testing.T) {
 	mustDo(t, p, "write", "/data/file", "")
 	mustDo(t, p, "open", "/data/file", "5")
 	e := failure(t, p, "open", "/data/file", "6")
-	require.ErrorContains(t, e, "\nit was refused more than the 5 files and directories that it may have open; the option WithOpenFiles sets the limit")
+	require.ErrorContains(t, e, "\nit was refused more than the 5 files and connections that it may have open; the option WithOpenFiles sets the limit")
 	var exceeded *host.ExceededError
 	require.ErrorAs(t, e, &exceeded)
 	require.Equal(t, host.ExceededError{Limit: host.LimitOpenFiles, Most: 5}, *exceeded)

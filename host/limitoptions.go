@@ -14,6 +14,7 @@ type limits struct {
 	answerBytes           uint64
 	logRate               int
 	openFiles             int
+	totalOpenFiles        int
 	waitingCalls, streams int
 	compileTime           time.Duration
 	crashes               int
@@ -26,7 +27,7 @@ func defaultLimits() limits {
 	return limits{
 		totalMemory: DefaultTotalMemory, tableElements: DefaultTableElements,
 		requestBytes: DefaultRequestBytes, answerBytes: DefaultAnswerBytes,
-		logRate: DefaultLogRate, openFiles: DefaultOpenFiles,
+		logRate: DefaultLogRate, openFiles: DefaultOpenFiles, totalOpenFiles: defaultTotalOpenFiles(),
 		waitingCalls: DefaultWaitingCalls, streams: DefaultStreams,
 		compileTime: DefaultCompileTime,
 		crashes:     DefaultQuarantineCrashes, crashWindow: DefaultQuarantineWindow,
@@ -37,19 +38,20 @@ func defaultLimits() limits {
 // or answers the limits, with others where they are not set.
 func (l limits) or(others limits) limits {
 	return limits{
-		totalMemory:   cmp.Or(l.totalMemory, others.totalMemory),
-		tableElements: cmp.Or(l.tableElements, others.tableElements),
-		requestBytes:  cmp.Or(l.requestBytes, others.requestBytes),
-		answerBytes:   cmp.Or(l.answerBytes, others.answerBytes),
-		logRate:       cmp.Or(l.logRate, others.logRate),
-		openFiles:     cmp.Or(l.openFiles, others.openFiles),
-		waitingCalls:  cmp.Or(l.waitingCalls, others.waitingCalls),
-		streams:       cmp.Or(l.streams, others.streams),
-		compileTime:   cmp.Or(l.compileTime, others.compileTime),
-		crashes:       cmp.Or(l.crashes, others.crashes),
-		crashWindow:   cmp.Or(l.crashWindow, others.crashWindow),
-		idleTime:      cmp.Or(l.idleTime, others.idleTime),
-		idleInstances: cmp.Or(l.idleInstances, others.idleInstances),
+		totalMemory:    cmp.Or(l.totalMemory, others.totalMemory),
+		tableElements:  cmp.Or(l.tableElements, others.tableElements),
+		requestBytes:   cmp.Or(l.requestBytes, others.requestBytes),
+		answerBytes:    cmp.Or(l.answerBytes, others.answerBytes),
+		logRate:        cmp.Or(l.logRate, others.logRate),
+		openFiles:      cmp.Or(l.openFiles, others.openFiles),
+		totalOpenFiles: cmp.Or(l.totalOpenFiles, others.totalOpenFiles),
+		waitingCalls:   cmp.Or(l.waitingCalls, others.waitingCalls),
+		streams:        cmp.Or(l.streams, others.streams),
+		compileTime:    cmp.Or(l.compileTime, others.compileTime),
+		crashes:        cmp.Or(l.crashes, others.crashes),
+		crashWindow:    cmp.Or(l.crashWindow, others.crashWindow),
+		idleTime:       cmp.Or(l.idleTime, others.idleTime),
+		idleInstances:  cmp.Or(l.idleInstances, others.idleInstances),
 	}
 }
 
@@ -72,9 +74,13 @@ func (c Config) WithAnswerBytes(bytes uint64) Config { c.most.answerBytes = byte
 // [DefaultLogRate].
 func (c Config) WithLogRate(bytes int) Config { c.most.logRate = bytes; return c }
 
-// WithOpenFiles bounds the files and directories that an instance has open. See
-// [DefaultOpenFiles].
+// WithOpenFiles bounds the files, directories, connections, and assets that an instance has open.
+// See [DefaultOpenFiles].
 func (c Config) WithOpenFiles(files int) Config { c.most.openFiles = files; return c }
+
+// WithTotalOpenFiles bounds what all instances of the host have open together. The default is half
+// of what the system lets the process open, so that the program has the other half.
+func (c Config) WithTotalOpenFiles(files int) Config { c.most.totalOpenFiles = files; return c }
 
 // WithWaitingCalls bounds the calls of one provider that wait for an instance. Further ones
 // fail at once. See [DefaultWaitingCalls].

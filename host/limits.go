@@ -13,12 +13,13 @@ const (
 	// known come to some 40 MB; a compilation needs about 15 times the module's size.
 	MaxModuleSize = 64 << 20
 
-	// DefaultMemoryLimit bounds the linear memory of one instance, in bytes. A Go
+	// DefaultMemoryLimit bounds the linear memory of one instance, and what the host holds for it
+	// beside that, in bytes. A Go
 	// provider works in 10 to 40 MiB, and doubles that with requests of some MiB.
 	DefaultMemoryLimit = 256 << 20
 
-	// DefaultTotalMemory bounds the linear memories of all instances of a host, in bytes.
-	// One provider may have half of it, and two a third each.
+	// DefaultTotalMemory bounds the linear memories of all instances of a host with what it holds
+	// for them, in bytes. One provider may have half of it, and two a third each.
 	DefaultTotalMemory = 8 << 30
 
 	// DefaultRequestBytes bounds each bag of property values in a request to a guest, and
@@ -92,8 +93,8 @@ const (
 	// in elements of 8 bytes on the host. Go's own compiler, a module of 49 MB, has 24,000.
 	DefaultTableElements = 1_000_000
 
-	// DefaultOpenFiles is how many files and directories an instance may have open, beside
-	// those that were granted.
+	// DefaultOpenFiles is how many files, connections, HTTP exchanges, and assets an instance may
+	// have open, beside the directories that were granted. An open directory counts as two.
 	DefaultOpenFiles = wasi.DefaultOpenFiles
 
 	// compileWorkers compile one module, of which as many are compiled at once as there are

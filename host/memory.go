@@ -20,8 +20,8 @@ type guestMemory struct {
 func (m *guestMemory) Reallocate(size uint64) []byte {
 	if i := m.instance; i != nil && size > m.taken {
 		s := i.sandbox
-		if most := s.config.memoryBytes(); size > most {
-			i.refuse(&ExceededError{Limit: LimitMemory, Most: most, Needed: size})
+		if exceeded := m.fits(size, i.ledger.held()); exceeded != nil {
+			i.refuse(exceeded)
 			return nil
 		}
 		if err := s.budget.take(i.ctx, s, size-m.taken); err != nil {
@@ -33,6 +33,19 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 		m.taken = size
 	}
 	return m.Memory.Reallocate(size)
+}
+
+// fits returns what is exceeded by a memory of that size with what the host holds for the
+// instance, nil for nothing.
+func (m *guestMemory) fits(size, held uint64) *ExceededError {
+	if held <= ledgerStep {
+		held = 0
+	}
+	most := m.instance.sandbox.config.memoryBytes()
+	if size+held <= most {
+		return nil
+	}
+	return &ExceededError{Limit: LimitMemory, Most: most, Needed: size + held}
 }
 
 // Free does nothing: wazero must not free a memory, as a call may still run in it when the

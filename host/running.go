@@ -16,6 +16,7 @@ type running struct {
 	instance *instance
 	monitor  abi.Monitor
 	assets   guestAssets
+	http     *guestHTTP // nil until it is used
 	// limits is what the call may take, and left what it may still.
 	limits, left callLimits
 	// failure is why the call failed, empty until it has.

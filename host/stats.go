@@ -27,7 +27,7 @@ const (
 // lost tells whether the guest is lost, and what became of its work is not known.
 func (f Failure) lost() bool {
 	switch Limit(f) {
-	case LimitTime, LimitFuel, LimitHostCalls, LimitRandom, LimitMemory, LimitTotalMemory, LimitTableElements, LimitOpenFiles, LimitStack, LimitStackDepth:
+	case LimitTime, LimitFuel, LimitHostCalls, LimitRandom, LimitMemory, LimitTotalMemory, LimitTableElements, LimitOpenFiles, LimitTotalFiles, LimitStack, LimitStackDepth:
 		return true
 	}
 	return f == FailureTrap || f == FailureExit

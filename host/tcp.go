@@ -41,6 +41,7 @@ type guestTCP struct {
 	dialer egress.Dialer
 	how    howToGrant
 	used   uses
+	ledger *ledger
 	last   abi.TCPConnection
 	open   map[abi.TCPConnection]*tcpConnection
 }
@@ -90,6 +91,17 @@ func (t *guestTCP) connect(ctx context.Context, host string, r abi.TCPConnectReq
 	if len(t.open) >= MaxTCPConnections {
 		return nil, hostError(abi.ErrorKindUnavailable, fmt.Sprintf("%d TCP connections of the provider are open already: close one", MaxTCPConnections))
 	}
+	if err := t.ledger.acquire("connecting to "+target, 1, connectionBytes); err != nil {
+		return nil, err
+	}
+	conn, err := t.dial(ctx, target, r)
+	if err != nil {
+		t.ledger.abandon(1, connectionBytes)
+	}
+	return conn, err
+}
+
+func (t *guestTCP) dial(ctx context.Context, target string, r abi.TCPConnectRequest) (net.Conn, error) {
 	timeout := DefaultTCPTimeout
 	if r.TimeoutMs > 0 {
 		timeout = time.Duration(min(r.TimeoutMs, uint64(MaxTCPTimeout/time.Millisecond))) * time.Millisecond
@@ -170,6 +182,7 @@ func (t *guestTCP) Close(_ context.Context, handle abi.TCPConnection) {
 	if c := t.open[handle]; c != nil {
 		c.close()
 		delete(t.open, handle)
+		t.ledger.abandon(1, connectionBytes)
 	}
 }
 

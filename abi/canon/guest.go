@@ -35,6 +35,9 @@ type Guest struct {
 	// when that has ended. It may also panic before: do uses nothing of the instance. name is that
 	// of the import with its module, as in husk:provider/http@0.1.0#send. Nil calls do.
 	Await func(name string, do func())
+	// Charge accounts for bytes of the module that are about to be copied, and fails where there are
+	// to be no more; nil bounds nothing. An import answers the error, if it can answer one.
+	Charge func(bytes uint64) error
 
 	instance Instance
 	codec    Codec
@@ -95,6 +98,8 @@ type exportFrame struct {
 	crossing *crossing
 	// shared are bytes that are in the module's arena.
 	shared []sharedBytes
+	// refused is the error of the guest's Charge.
+	refused error
 	// memory and room are those of the module until it runs.
 	memory LinearMemory
 	room   arenaRoom
@@ -145,7 +150,14 @@ func (e *exportFrame) Charge(n uint64) error {
 		return &LimitError{Limit: e.guest.limit}
 	}
 	e.budget -= n
-	return nil
+	if e.guest.Charge == nil {
+		return nil
+	}
+	err := e.guest.Charge(n)
+	if err != nil {
+		e.refused = err
+	}
+	return err
 }
 
 func (e *exportFrame) Store(data []byte, align uint32) (uint32, error) {

@@ -60,6 +60,12 @@ func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []u
 	s := newServer(f, frame, stack)
 	s.await = g.Await
 	i.serve(ctx, imports, s)
+	if frame.refused != nil { // which is no breach
+		s.err = nil
+		if f.fails {
+			s.answerError(&abi.Error{Kind: abi.ErrorKindUnavailable, Origin: abi.ErrorOriginHost, Message: frame.refused.Error()})
+		}
+	}
 	if s.err == nil && f.result.size > 0 {
 		if f.indirect() {
 			s.err = frame.write(uint32(stack[len(i.Params)-1]), s.out, f.result.align)

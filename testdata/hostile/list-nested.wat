@@ -2,7 +2,7 @@
 ;; memory.
 ;;
 ;; list: 17, 28
-;; get-mappings: internal: exceeds answer-bytes
+;; get-mappings: internal: exceeds memory
 (module
   (data (i32.const 1024) "\00\00\00\00" "\00\10\00\00" "\40\1f\00\00")
   (data (i32.const 4096) (@repeat 8000 "\00\00\00\00" "\00\00\01\00"))

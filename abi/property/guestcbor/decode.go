@@ -25,18 +25,25 @@ func asMap(v property.Value) (property.Map, error) {
 
 // UnmarshalValue is the function UnmarshalValue within the limits of c.
 func (c Codec) UnmarshalValue(data []byte) (property.Value, error) {
+	v, _, err := c.UnmarshalCounted(data)
+	return v, err
+}
+
+// UnmarshalCounted is UnmarshalValue, and returns how many data items the value has: what is
+// decoded takes at most some 100 bytes for each, beside the text. See [property.Limits].
+func (c Codec) UnmarshalCounted(data []byte) (v property.Value, items int, err error) {
 	d, err := c.decoder(data)
 	if err != nil {
-		return property.Value{}, err
+		return property.Value{}, 0, err
 	}
-	var v property.Value
+	most := d.items
 	if d.value(&v) && d.pos < len(d.in) {
 		d.fail(d.pos, property.FaultTrailing)
 	}
 	if d.fault != 0 {
-		return property.Value{}, d.err(c.limits)
+		return property.Value{}, 0, d.err(c.limits)
 	}
-	return v, nil
+	return v, most - d.items + 1, nil
 }
 
 // decoder returns the decoder of an input that is not too large.

@@ -46,6 +46,7 @@ type handle struct {
 	preopen string
 	read    bool
 	write   bool
+	counted bool // among the descriptors that are open
 
 	// stream takes the output of stdout and stderr.
 	stream func([]byte)
@@ -81,11 +82,10 @@ func (h *handle) rights() uint64 {
 // handles is an instance's descriptor table.
 type handles struct {
 	table []*handle
-	// reserved is how many descriptors there were at the start, and most how many there
-	// may be beside them.
-	reserved, most int
-	// tooMany is called where there are none left; nil for nothing.
-	tooMany func()
+	// reserved is how many descriptors there were at the start.
+	reserved int
+	open     func(descriptors int) bool
+	closed   func(descriptors int)
 	// lost is set once one of those is not what it was.
 	lost bool
 }
@@ -115,7 +115,26 @@ func (t *handles) reset(config Config) {
 			directory: directory{node: m.node, mount: m},
 		})
 	}
-	t.reserved, t.most, t.tooMany = len(t.table), config.OpenFiles, config.TooManyOpen
+	t.reserved = len(t.table)
+	if t.open, t.closed = config.Open, config.Closed; t.open == nil {
+		left := config.OpenFiles
+		t.open = func(n int) bool {
+			if n > left {
+				return false
+			}
+			left -= n
+			return true
+		}
+		t.closed = func(n int) { left += n }
+	}
+}
+
+// descriptors are those of the host that a handle has, or may have.
+func (h *handle) descriptors() int {
+	if h.kind == typeDirectory {
+		return 2 // to list it takes another one
+	}
+	return 1
 }
 
 // unchanged tells whether the descriptors are those that there were at the start.
@@ -135,20 +154,18 @@ func (t *handles) get(fd uint32) *handle {
 	return t.table[fd]
 }
 
-// add gives the handle the lowest free descriptor. Where there is none it closes it.
+// add gives the handle the lowest free descriptor. Where there may be no more it closes it.
 func (t *handles) add(h *handle) (uint32, Errno) {
+	if !t.open(h.descriptors()) {
+		h.close()
+		return 0, errMfile
+	}
+	h.counted = true
 	for fd, used := range t.table {
 		if used == nil {
 			t.table[fd] = h
 			return uint32(fd), success
 		}
-	}
-	if len(t.table) >= t.reserved+t.most {
-		h.close()
-		if t.tooMany != nil {
-			t.tooMany()
-		}
-		return 0, errMfile
 	}
 	t.table = append(t.table, h)
 	return uint32(len(t.table) - 1), success
@@ -161,14 +178,21 @@ func (t *handles) close(fd uint32) Errno {
 	}
 	t.table[fd] = nil
 	t.lost = t.lost || int(fd) < t.reserved
-	h.close()
+	t.release(h)
 	return success
+}
+
+func (t *handles) release(h *handle) {
+	h.close()
+	if h.counted {
+		t.closed(h.descriptors())
+	}
 }
 
 func (t *handles) closeAll() {
 	for _, h := range t.table {
 		if h != nil {
-			h.close()
+			t.release(h)
 		}
 	}
 	t.table = nil
@@ -212,7 +236,7 @@ func fdRenumber(c *call) Errno {
 		return errBadf
 	}
 	if from != to {
-		replaced.close()
+		table.release(replaced)
 		table.table[to], table.table[from] = moved, nil
 		table.lost = table.lost || min(int(from), int(to)) < table.reserved
 	}

@@ -48,10 +48,13 @@ type Config struct {
 	Stdout, Stderr func([]byte)
 	// Files is the file system; nil has no directory at all.
 	Files *FileSystem
-	// TooManyOpen is called where a file is not opened for that bound; nil for nothing.
-	TooManyOpen func()
-	// OpenFiles bounds the files that are open at once; 0 is [DefaultOpenFiles].
+	// OpenFiles bounds the descriptors that are open at once; 0 is [DefaultOpenFiles]. A file is one,
+	// a directory two.
 	OpenFiles int
+	// Open is called, if it is set, for descriptors that are about to be open, and reports whether
+	// they may be; then OpenFiles counts for nothing. Closed is called once they are not any more.
+	Open   func(descriptors int) bool
+	Closed func(descriptors int)
 	// Called is called at each call of a function, and RandomTaken before a guest gets so
 	// many random bytes. They may end the guest by a panic with an error.
 	Called      func()

@@ -17,6 +17,7 @@
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 300)
   (data (i32.const 2048) "name")
   (data (i32.const 2056) "http://127.0.0.1:1/")
   (data (i32.const 2080) "127.0.0.1")
