@@ -3,10 +3,22 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/callback"
 )
+
+// Foreign returns an asset or archive of a path or URL that the program has from somebody else.
+func (c *callerMonitor) Foreign(ctx context.Context, v property.Value, named string) (property.Value, error) {
+	return c.d.assets.admitForeign(ctx, v, named)
+}
+
+// OpenForeign begins to read a file whose path the program has from somebody else.
+func (c *callerMonitor) OpenForeign(_ context.Context, path string) (io.ReadCloser, error) {
+	return c.d.assets.source.OpenForeign(path)
+}
 
 // RegisterResource drives a resource to the state that the caller wants. Here and in
 // what follows, the assets that a caller passes get their hashes, and the files and URLs

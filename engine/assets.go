@@ -18,13 +18,16 @@ import (
 // Only the program says which files and URLs are read. What a provider names, in an
 // answer or in a component that it constructs, is read only if the program has named
 // it too: otherwise a provider could get hold of any file of its user, and reach any
-// server, by making an asset of it.
+// server, by making an asset of it. Where the program names one by a path or URL that it has from
+// a provider, that is foreign, and read within narrower bounds.
 type assets struct {
 	source contents.Source
 
 	mu sync.Mutex
 	// admitted holds what the program named.
 	admitted map[origin]struct{}
+	// foreign holds what of it is foreign, with what the program wrote of its URL.
+	foreign map[origin]string
 	// remote holds the hashes of URLs, each of which is fetched once to make it. It is
 	// fetched again for a provider that reads it.
 	remote map[origin]string
@@ -39,7 +42,55 @@ type origin struct {
 }
 
 func newAssets(source contents.Source) *assets {
-	return &assets{source: source, admitted: make(map[origin]struct{}), remote: make(map[origin]string)}
+	s := &assets{admitted: make(map[origin]struct{}), foreign: make(map[origin]string), remote: make(map[origin]string)}
+	s.source = source
+	s.source.Foreign = s.foreignPlace
+	return s
+}
+
+// foreignPlace is [contents.Source.Foreign] for what was admitted.
+func (s *assets) foreignPlace(p contents.Place) (named string, foreign bool) {
+	return s.isForeign(origin{archive: p.Archive, source: p.Source, location: p.Location, hash: p.Hash})
+}
+
+func (s *assets) isForeign(o origin) (named string, foreign bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	named, foreign = s.foreign[o]
+	return named, foreign
+}
+
+// admitForeign returns an asset or archive whose path or URL is foreign with its hash, by which it
+// is known to be foreign from now on. named is what the program wrote of its URL.
+func (s *assets) admitForeign(ctx context.Context, v property.Value, named string) (property.Value, error) {
+	source := s.source
+	var hash string
+	var o origin
+	var err error
+	source.Foreign = func(p contents.Place) (string, bool) {
+		return named, p.Location == o.location && p.Source == o.source
+	}
+	if a, ok := v.AsAsset(); ok {
+		o, _ = originOfAsset(a)
+		if hash, err = source.HashAsset(ctx, a); err == nil {
+			a.Hash = hash
+			v = property.AssetOf(a)
+		}
+	} else if a, ok := v.AsArchive(); ok {
+		o, _ = originOfArchive(a)
+		if hash, err = source.HashArchive(ctx, a); err == nil {
+			a.Hash = hash
+			v = property.ArchiveOf(a)
+		}
+	}
+	if err != nil {
+		return v, err
+	}
+	o.hash = hash
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admitted[o], s.foreign[o] = struct{}{}, named
+	return v, nil
 }
 
 func originOfAsset(a property.Asset) (o origin, ok bool) {
@@ -101,6 +152,9 @@ func (s *assets) admitAsset(ctx context.Context, a property.Asset, byProgram boo
 	case outside && !byProgram:
 		return a, s.checkAdmitted(o)
 	}
+	if _, foreign := s.isForeign(o); foreign {
+		return a, nil // it has its hash
+	}
 	hash, err := s.hash(o, func() (string, error) { return s.source.HashAsset(ctx, a) })
 	if err != nil {
 		return a, err
@@ -125,6 +179,9 @@ func (s *assets) admitArchive(ctx context.Context, a property.Archive, byProgram
 		if a.Assets, err = s.admitMembers(ctx, a.Assets, byProgram); err != nil {
 			return a, err
 		}
+	}
+	if _, foreign := s.isForeign(o); foreign {
+		return a, nil // it has its hash
 	}
 	hash, err := s.hash(o, func() (string, error) { return s.source.HashArchive(ctx, a) })
 	if err != nil {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -302,4 +303,110 @@ func TestContentsThatChangeDuringADeploymentAreAnError(t *testing.T) {
 		_, err := s.Try(engine.Up, letter(inputs))
 		require.ErrorContains(t, err, "the contents have changed since the deployment began", form.String())
 	}
+}
+
+// A path that the program has from a provider is read in the project only, when it is registered and
+// when it is opened, whatever was put in its place meanwhile. The program's own paths are not.
+func TestForeignAssetsAreReadInTheProject(t *testing.T) {
+	var inProject func()
+	provider := &post{create: func(ctx context.Context, req abi.CreateRequest) (property.Map, error) {
+		inProject()
+		for _, form := range []abi.AssetsForm{abi.AssetsFormBlob, abi.AssetsFormEntries} {
+			hash := helloHash
+			if form != abi.AssetsFormBlob {
+				a, _ := req.Inputs.Get("archive").AsArchive()
+				hash = a.Hash
+			}
+			r, err := abi.AssetsFrom(ctx).OpenAsset(ctx, hash, form)
+			if err != nil {
+				return req.Inputs, err
+			}
+			data, err := io.ReadAll(r)
+			require.NotContains(t, string(data), "secret")
+			if err = errors.Join(err, r.Close()); err != nil {
+				return req.Inputs, err
+			}
+		}
+		return req.Inputs, nil
+	}}
+	s, outside := newPost(t, provider)
+	dir := filepath.Join(outside, "project")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "in"), 0o700))
+	s.Edit = func(d *engine.Deployment) { d.Providers, d.Contents = provider, contents.Source{Dir: dir} }
+	write(t, outside, "secret", "secret")
+	write(t, dir, "a", "hello")
+	write(t, dir, "in/b", "other")
+	program := func(path string) Program {
+		return func(p *Run) error {
+			file, err := callbacks(p).Foreign(p.Ctx, fileAsset(path), "")
+			if err != nil {
+				return err
+			}
+			archive, err := callbacks(p).Foreign(p.Ctx, property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: "in"}), "")
+			if err != nil {
+				return err
+			}
+			// Beside a foreign file, the program's own may be anywhere.
+			both := property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: Props("foreign", file, "own", fileAsset("../secret"))})
+			_, err = p.Custom("post:index:Letter", "letter", Props("f", file, "archive", archive, "both", both))
+			return err
+		}
+	}
+
+	inProject = func() {}
+	s.Up(program("a"))
+	require.Equal(t, "a", pathOf(s.Resource("letter").Inputs.Get("f")))
+	s.Destroy()
+
+	for path, want := range map[string]string{
+		"../secret":                       "was not chosen by the program",
+		filepath.Join(outside, "secret"):  "was not chosen by the program",
+		"in/../../secret":                 "was not chosen by the program",
+		filepath.Join(outside, "nothing"): "was not chosen by the program",
+	} {
+		_, err := s.Try(engine.Up, program(path))
+		require.ErrorContains(t, err, want, path)
+	}
+
+	// Since it was registered, a link has taken the place of the file, or of one in the directory.
+	for _, name := range []string{"a", "in/b"} {
+		inProject = func() {
+			require.NoError(t, os.Remove(filepath.Join(dir, name)))
+			require.NoError(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, name)))
+		}
+		_, err := s.Try(engine.Up, program("a"))
+		require.ErrorContains(t, err, "was not chosen by the program", name)
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		write(t, dir, "a", "hello")
+		write(t, dir, "in/b", "other")
+	}
+}
+
+func pathOf(v property.Value) string {
+	a, _ := v.AsAsset()
+	return a.Path
+}
+
+// Whoever calls a provider without a deployment passes on what it answers. It may not have a file
+// read by that.
+func TestContentsAreThoseThatTheCallerNames(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a", "hello")
+	write(t, dir, "passwords", "other")
+	stolen := fileAsset("passwords")
+	p := engine.WithContents(&post{
+		check: func(req abi.CheckRequest) property.Map { return req.News.With("own", stolen) },
+		create: func(_ context.Context, req abi.CreateRequest) (property.Map, error) {
+			return req.Inputs.With("own", stolen), nil
+		},
+	}, contents.Source{Dir: dir})
+	checked, err := p.Check(t.Context(), abi.CheckRequest{News: Props("f", fileAsset("a"))})
+	require.NoError(t, err)
+	require.Equal(t, property.SourcePath, source(checked.Inputs.Get("f")))
+	require.Equal(t, property.SourceNone, source(checked.Inputs.Get("own")))
+	_, err = p.Create(t.Context(), abi.CreateRequest{Inputs: checked.Inputs})
+	require.ErrorContains(t, err, "own: the asset cannot be used: it has neither contents nor a hash")
+	created, err := p.Create(t.Context(), abi.CreateRequest{Inputs: Props("f", fileAsset("a"))})
+	require.NoError(t, err)
+	require.Equal(t, property.SourceNone, source(created.State.Get("own")))
 }

@@ -10,6 +10,7 @@ package callback
 
 import (
 	"context"
+	"io"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -40,6 +41,15 @@ type Monitor interface {
 	// RegisterTransformed registers a resource with transforms of its own: they run on
 	// it, before those of its ancestors, and then on all that is registered below it.
 	RegisterTransformed(context.Context, abi.RegisterResourceRequest, ...ResourceTransform) (abi.RegisterResourceResponse, error)
+
+	// Foreign returns an asset or archive whose path or URL the program has from somebody else: a
+	// provider, a function, another stack, or a file. It has its hash then, is read within the bounds
+	// of what is foreign (see [github.com/husk-dev/husk/engine/contents.Source]), and can be passed on as any other one. named is what
+	// the program wrote of a URL, up to where it did not.
+	Foreign(ctx context.Context, v property.Value, named string) (property.Value, error)
+
+	// OpenForeign begins to read a file whose path the program has from somebody else.
+	OpenForeign(ctx context.Context, path string) (io.ReadCloser, error)
 }
 
 // Hook is called around steps: before one it can refuse the step by an error, after one

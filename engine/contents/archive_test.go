@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,7 +100,7 @@ func TestEntriesOfEachKindOfArchive(t *testing.T) {
 	require.NoError(t, os.Symlink("dir", filepath.Join(dir, "linkdir")))
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
-	s := contents.Source{Dir: dir, Fetch: contents.HTTP(server.Client())}
+	s := contents.Source{Dir: dir, Fetch: contents.HTTP(nil)}
 
 	for name, tc := range map[string]struct {
 		archive property.Archive
@@ -182,7 +181,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	})
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	s := contents.Source{Dir: dir, Fetch: contents.HTTP(server.Client())}
+	s := contents.Source{Dir: dir, Fetch: contents.HTTP(nil)}
 	for name, tc := range map[string]struct {
 		archive property.Archive
 		want    string
@@ -249,7 +248,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestDownloadsAreBounded(t *testing.T) {
-	s := contents.Source{Fetch: func(context.Context, *url.URL) (io.ReadCloser, error) { return io.NopCloser(endless{}), nil }}
+	s := contents.Source{Fetch: func(context.Context, contents.Remote) (io.ReadCloser, error) { return io.NopCloser(endless{}), nil }}
 	r, err := s.OpenAsset(t.Context(), property.Asset{Source: property.SourceURI, URI: "http://host/x"})
 	require.NoError(t, err)
 	n, err := io.Copy(io.Discard, r)

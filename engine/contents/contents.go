@@ -3,8 +3,9 @@
 // hashes, which are those that Pulumi makes, so that a state that comes from there
 // shows no change.
 //
-// The engine uses it, for what programs name. It must not be given what a provider
-// names: whoever names a file here has it read.
+// The engine uses it, for what programs name. What a program names by a value that a provider
+// chose is read within narrower bounds, see [Source.Foreign]. It must not be given what a provider
+// names itself: whoever names a file here has it read.
 package contents
 
 import (
@@ -13,12 +14,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 // Limits on what is read. What comes from the network may be made to fill a disk, and a
@@ -53,10 +54,18 @@ type Source struct {
 	Dir string
 	// Fetch gets http and https URLs; where it is nil, there are none to be had.
 	Fetch Fetch
-}
+	// Foreign reports whether the program did not choose a place itself, with what it wrote of it
+	// up to where it did not: the beginning of a URL. Where it is nil, it chose all of them.
+	Foreign func(Place) (named string, foreign bool)
+	// Within is the directory that foreign paths stay in, Dir where it is empty. Withheld are
+	// files and directories that they do not lead to; a * in the last name of one stands for any
+	// text.
+	Within   string
+	Withheld []string
 
-// Fetch begins to read what an http or https URL names. The caller closes it.
-type Fetch func(ctx context.Context, url *url.URL) (io.ReadCloser, error)
+	// bounds is what dir makes of them; nil where nobody needs it again.
+	bounds *confined.Dir
+}
 
 // ErrElided is an asset or archive of which there is only the hash.
 var ErrElided = errors.New("its contents are not known, only their hash")
@@ -86,20 +95,33 @@ func (b blob) close() {
 
 // asset finds an asset. A remote one is downloaded by open, not here.
 func (s Source) asset(ctx context.Context, a property.Asset) (blob, error) {
+	return s.blob(ctx, a, false)
+}
+
+var errForeignFile = errors.New("its URL is that of a file, and the program did not choose it: use fn::fileAsset or fn::fileArchive with a path in the project")
+
+// blob finds an asset, or an archive that is a file.
+func (s Source) blob(ctx context.Context, a property.Asset, archive bool) (blob, error) {
+	named, foreign := s.foreign(placeOf(a, archive))
 	switch a.Source {
 	case property.SourceText:
 		return textBlob(a.Text), nil
 	case property.SourcePath:
+		if foreign {
+			return s.foreignBlob(s.resolve(a.Path), a.Path)
+		}
 		return fileBlob(s.resolve(a.Path))
 	case property.SourceURI:
 		u, err := parseURL(a.URI)
-		if err != nil {
+		switch {
+		case err != nil:
 			return blob{}, err
-		}
-		if u.Scheme == "file" {
+		case u.Scheme == "file" && foreign:
+			return blob{}, errForeignFile
+		case u.Scheme == "file":
 			return fileBlob(filepath.FromSlash(u.Path))
 		}
-		return blob{size: -1, open: func() (io.ReadCloser, error) { return s.fetch(ctx, u) }}, nil
+		return blob{size: -1, open: func() (io.ReadCloser, error) { return s.fetch(ctx, remoteOf(u, named, foreign)) }}, nil
 	}
 	return blob{}, ErrElided
 }

@@ -63,7 +63,13 @@ func (w *walk) archive(ctx context.Context, a property.Archive, prefix string, d
 		if a.Source != property.SourcePath {
 			return fmt.Errorf("its URL must end with one of .tar, .tgz, .tar.gz, .zip, and .jar")
 		}
-		return w.directory(ctx, w.source.resolve(a.Path), prefix)
+		_, foreign := w.source.foreign(Place{Archive: true, Source: a.Source, Location: a.Path, Hash: a.Hash})
+		if foreign {
+			if err := w.confine(a.Path); err != nil {
+				return foreignError(a.Path, err)
+			}
+		}
+		return w.directory(ctx, w.source.resolve(a.Path), prefix, foreign)
 	}
 	b, err := w.source.archiveFile(ctx, a)
 	if err != nil {
@@ -129,7 +135,10 @@ func (w *walk) entry(e entry) error {
 
 // directory visits the files of a directory, as Pulumi does: links to files are the
 // files, links to directories are left out, and so is what is called .pulumi.
-func (w *walk) directory(ctx context.Context, dir, prefix string) error {
+//
+// Where the path is foreign, no file is read outside of the directory that those stay in, and
+// none that is withheld.
+func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return pathError(dir, err)
@@ -149,6 +158,10 @@ func (w *walk) directory(ctx context.Context, dir, prefix string) error {
 			return context.Cause(ctx)
 		case at == root:
 			return nil
+		case w.withheld(at, foreign) && d.IsDir():
+			return fs.SkipDir
+		case w.withheld(at, foreign):
+			return nil
 		case d.Name() == ".pulumi" && d.IsDir():
 			return fs.SkipDir
 		case d.Name() == ".pulumi":
@@ -165,6 +178,9 @@ func (w *walk) directory(ctx context.Context, dir, prefix string) error {
 			}
 		}
 		b, err := fileBlob(at)
+		if foreign {
+			b, err = w.source.foreignBlob(at, at)
+		}
 		if err != nil {
 			return err
 		}
@@ -174,6 +190,26 @@ func (w *walk) directory(ctx context.Context, dir, prefix string) error {
 		}
 		return w.entry(entry{path.Join(prefix, filepath.ToSlash(relative)), b})
 	})
+}
+
+// confine checks a foreign path, and finds what it must stay in, for all files of the walk.
+func (w *walk) confine(path string) error {
+	absolute, err := filepath.Abs(w.source.resolve(path))
+	if err != nil {
+		return err
+	}
+	within, err := w.source.dir()
+	if err != nil {
+		return err
+	}
+	w.source.bounds = &within
+	_, err = within.Real(absolute)
+	return err
+}
+
+// withheld reports whether a file of a foreign directory is left out.
+func (w *walk) withheld(path string, foreign bool) bool {
+	return foreign && w.source.bounds.Withheld.Covers(w.source.bounds.Path, path, nil)
 }
 
 // checkMemberName refuses names that lead out of the archive. Absolute ones are taken,

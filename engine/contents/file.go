@@ -17,7 +17,7 @@ import (
 
 // archiveFile finds the file that an archive is.
 func (s Source) archiveFile(ctx context.Context, a property.Archive) (blob, error) {
-	return s.asset(ctx, property.Asset{Source: a.Source, Path: a.Path, URI: a.URI})
+	return s.blob(ctx, property.Asset{Hash: a.Hash, Source: a.Source, Path: a.Path, URI: a.URI}, true)
 }
 
 // file visits the files in a file.

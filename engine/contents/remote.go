@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 )
@@ -39,11 +38,12 @@ func shownURL(u *url.URL) string {
 }
 
 // fetch begins a download.
-func (s Source) fetch(ctx context.Context, u *url.URL) (io.ReadCloser, error) {
+func (s Source) fetch(ctx context.Context, r Remote) (io.ReadCloser, error) {
+	u := r.URL
 	if s.Fetch == nil {
 		return nil, fmt.Errorf("%s cannot be fetched: there is no way to the network", shownURL(u))
 	}
-	body, err := s.Fetch(ctx, u)
+	body, err := s.Fetch(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("fetching %s: %w", shownURL(u), err)
 	}
@@ -89,28 +89,4 @@ func spool(r io.Reader) (_ blob, err error) {
 		open: func() (io.ReadCloser, error) { return os.Open(path) },
 		drop: func() { _ = os.Remove(path) }, // a file that stays is the system's to clean up
 	}, nil
-}
-
-// HTTP fetches with a client, which follows redirects as it is set up to.
-func HTTP(client *http.Client) Fetch {
-	return func(ctx context.Context, u *url.URL) (io.ReadCloser, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-		if err != nil {
-			return nil, err
-		}
-		// A body that was compressed for the way must not be taken for the contents.
-		request.Header.Set("Accept-Encoding", "identity")
-		response, err := client.Do(request)
-		if err != nil {
-			if failure, ok := errors.AsType[*url.Error](err); ok {
-				err = failure.Err // it has the whole URL in it
-			}
-			return nil, err
-		}
-		if response.StatusCode != http.StatusOK {
-			response.Body.Close()
-			return nil, fmt.Errorf("the server answered %s", response.Status)
-		}
-		return response.Body, nil
-	}
 }

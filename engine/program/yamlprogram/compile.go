@@ -33,6 +33,8 @@ type compilation struct {
 	functions map[*expr.Invoke]function
 	// defaults are the default providers of packages, by name.
 	defaults map[string]*resource
+	// foreign says of each variable whether it is foreign.
+	foreign map[string]bool
 }
 
 // pulumiName is what programs call the deployment by: ${pulumi.stack}.
@@ -75,6 +77,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 		c.defaultProvider(r)
 	}
 	c.graph = newGraph(c)
+	c.findForeign()
 	c.check(ctx)
 	return c, c.report.Diagnostics(), ctx.Err()
 }

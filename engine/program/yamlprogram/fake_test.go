@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/callback"
+	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/stretchr/testify/require"
 )
@@ -57,7 +60,7 @@ func (schemaFiles) Package(_ context.Context, pkg program.Package) (*schema.Pack
 // fakeMonitor records what a program asks for, and answers with what it is told.
 // A resource gets the ID "<name>-id" and its inputs as state.
 type fakeMonitor struct {
-	abi.Monitor
+	callback.Monitor
 	dryRun bool
 	// state adds to the state of resources, by their name.
 	state map[string]property.Map
@@ -73,12 +76,28 @@ type fakeMonitor struct {
 	// packageName is the name of every package that is registered, "petstore" if empty.
 	packageName string
 
+	// source is where what is foreign is read.
+	source contents.Source
+
 	mu         sync.Mutex
+	foreign    []string
 	packages   []abi.RegisterPackageRequest
 	registered []abi.RegisterResourceRequest
 	read       []abi.ReadResourceRequest
 	invoked    []abi.MonitorInvokeRequest
 	outputs    *property.Map
+}
+
+// Foreign notes what was called foreign, and what the program wrote of it.
+func (m *fakeMonitor) Foreign(_ context.Context, v property.Value, named string) (property.Value, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.foreign = append(m.foreign, show(v)+" "+named)
+	return v, nil
+}
+
+func (m *fakeMonitor) OpenForeign(_ context.Context, path string) (io.ReadCloser, error) {
+	return m.source.OpenForeign(path)
 }
 
 func (m *fakeMonitor) RegisterPackage(_ context.Context, request abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {

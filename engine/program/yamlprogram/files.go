@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/internal/blocking"
 )
@@ -18,10 +19,8 @@ import (
 // could not be passed to a provider.
 const maxFileSize = property.DefaultSize
 
-// file reads a file, or makes an asset or archive of one. Paths are relative to
-// the program's directory. A path that is written out may lead anywhere; one
-// that is computed must stay inside the directory, since what a provider answers
-// must not choose which of the user's files is read.
+// file reads a file, or makes an asset or archive of one, whose path is the user's own: it may
+// lead anywhere. Paths are relative to the program's directory.
 func (e *evaluator) file(f expr.Function, path string, constant bool) (property.Value, *argumentError) {
 	type made struct {
 		value   property.Value
@@ -46,16 +45,11 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 	if path == "" {
 		return fail("the path is empty")
 	}
-	dir := e.c.program.project.ProgramDir
 	absolute := path
 	if !filepath.IsAbs(path) {
-		absolute = filepath.Join(dir, path)
+		absolute = filepath.Join(e.c.program.project.ProgramDir, path)
 	}
-	open := func() (*os.File, error) { return os.Open(absolute) }
-	if !constant {
-		open = func() (*os.File, error) { return openInside(dir, absolute) }
-	}
-	file, err := open()
+	file, err := os.Open(absolute)
 	if err != nil {
 		return fail("%s", fileProblem(path, constant, err))
 	}
@@ -64,40 +58,72 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 	if err != nil {
 		return fail("%s", fileProblem(path, constant, err))
 	}
-	if f == expr.FileArchive {
-		return property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: path}), nil
+	if f == expr.ReadFile || f == expr.FileAsset {
+		if info.IsDir() {
+			return fail("the path is that of a directory%s", pathNote(path, constant))
+		}
 	}
-	if info.IsDir() {
-		return fail("the path is that of a directory%s", pathNote(path, constant))
+	if f != expr.ReadFile { // the engine reads it where it is used
+		return fileContents(f, path), nil
 	}
-	if f == expr.FileAsset { // the engine reads it where it is used
-		return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path}), nil
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	if err != nil {
+	text, problem, err := readText(file)
+	switch {
+	case err != nil:
 		return fail("%s", fileProblem(path, constant, err))
+	case problem != "":
+		return fail(problem, pathNote(path, constant))
 	}
-	if len(data) > maxFileSize {
-		return fail("the file is larger than %d MiB%s", maxFileSize>>20, pathNote(path, constant))
-	}
-	if !utf8.Valid(data) {
-		return fail("the file is not UTF-8 text%s; pass it as fn::fileAsset", pathNote(path, constant))
-	}
-	return property.String(string(data)), nil
+	return property.String(text), nil
 }
 
-// openInside opens a file of a directory, wherever links lead.
-func openInside(dir, path string) (*os.File, error) {
-	relative, err := filepath.Rel(dir, path)
-	if err != nil {
-		return nil, err
+// foreignFile is file for a path that is foreign.
+func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (property.Value, *argumentError) {
+	if c.Function != expr.ReadFile {
+		return e.foreignContents(c.Args[0], fileContents(c.Function, path), secret)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
+	if e.static {
+		return property.Unknown, nil
 	}
-	defer root.Close()
-	return root.Open(relative)
+	m, ok := e.monitor.(callback.Monitor)
+	if !ok {
+		return property.Null, &argumentError{0, "the deployment cannot read what a provider names"}
+	}
+	file, err := m.OpenForeign(e.ctx, path)
+	if err != nil {
+		return property.Null, foreignProblem(err, secret)
+	}
+	defer file.Close()
+	text, problem, err := readText(file)
+	switch {
+	case err != nil:
+		return property.Null, foreignProblem(err, secret)
+	case problem != "":
+		return property.Null, &argumentError{0, fmt.Sprintf(problem, "")}
+	}
+	return property.String(text), nil
+}
+
+// fileContents is an asset or archive of a file.
+func fileContents(f expr.Function, path string) property.Value {
+	if f == expr.FileArchive {
+		return property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: path})
+	}
+	return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path})
+}
+
+// readText reads the text of a file. problem is what is wrong with it, with a place for which
+// file it is.
+func readText(file io.Reader) (text, problem string, err error) {
+	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
+	switch {
+	case err != nil:
+		return "", "", err
+	case len(data) > maxFileSize:
+		return "", fmt.Sprintf("the file is larger than %d MiB%%s", maxFileSize>>20), nil
+	case !utf8.Valid(data):
+		return "", "the file is not UTF-8 text%s; pass it as fn::fileAsset", nil
+	}
+	return string(data), "", nil
 }
 
 // fileProblem says why a file could not be read. A computed path is not told: it
@@ -112,7 +138,7 @@ func fileProblem(path string, constant bool, err error) string {
 	case constant:
 		return err.Error()
 	default:
-		return "a computed path must lead to a file inside the program's directory"
+		return "the file cannot be read"
 	}
 }
 

@@ -2,6 +2,7 @@ package yamlprogram
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,8 +26,9 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 	case expr.StackReference:
 		return e.stackReference(c, args)
 	}
+	secret := slices.ContainsFunc(args, property.Value.ContainsSecrets)
 	return e.apply(args, func(plain []property.Value) (property.Value, bool) {
-		v, problem := e.builtin(c, plain)
+		v, problem := e.builtin(c, plain, secret)
 		if problem != nil {
 			at := c.Args[problem.argument]
 			e.errorf(at, "%s: %s", c.Function, problem.message)
@@ -42,8 +44,8 @@ type argumentError struct {
 	message  string
 }
 
-// builtin calls a function of plain arguments.
-func (e *evaluator) builtin(c *expr.Call, args []property.Value) (property.Value, *argumentError) {
+// builtin calls a function of plain arguments. secret says that one of them was a secret.
+func (e *evaluator) builtin(c *expr.Call, args []property.Value, secret bool) (property.Value, *argumentError) {
 	switch c.Function {
 	case expr.Join:
 		return join(args[0], args[1])
@@ -86,8 +88,15 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value) (property.Value
 	case expr.StringAsset:
 		return property.AssetOf(property.Asset{Source: property.SourceText, Text: text}), nil
 	case expr.RemoteAsset, expr.RemoteArchive:
-		return remote(c.Function, text)
+		v, err := remote(c.Function, text)
+		if err == nil && e.c.isForeign(c.Args[0]) {
+			return e.foreignContents(c.Args[0], v, secret)
+		}
+		return v, err
 	default: // ReadFile, FileAsset, FileArchive
+		if e.c.isForeign(c.Args[0]) {
+			return e.foreignFile(c, text, secret)
+		}
 		_, constant := c.Args[0].(*expr.Literal)
 		return e.file(c.Function, text, constant)
 	}

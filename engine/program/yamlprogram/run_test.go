@@ -230,7 +230,7 @@ Husk.yaml:9:27: ${a.addresses} has 1 element, so there is no element 1
 Husk.yaml:10:35: fn::fromBase64: the argument is not base64
    10 |       second: {fn::fromBase64: "${a.password}"}
       |                                   ^
-Husk.yaml:11:32: fn::readFile: there is no such file
+Husk.yaml:11:32: fn::readFile: it cannot be read; saying why could tell a secret
    11 |       third: {fn::readFile: "${a.password}"}
       |                                ^
 Husk.yaml:12:23: ${a.any} is null, so nothing of it can be named

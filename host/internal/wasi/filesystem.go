@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 // maxMounts bounds the directories granted to one configuration.
@@ -39,7 +42,7 @@ type Mount struct {
 type FileSystem struct {
 	root     *node
 	mounts   []*mount
-	withheld []withheld
+	withheld confined.Withheld
 	// escape is the error inside those of os.Root for a path that leads outside, where
 	// there are mounts. The os package does not export it.
 	escape error
@@ -105,6 +108,9 @@ func OpenFileSystem(mounts []Mount, withheld ...string) (_ *FileSystem, err erro
 			return nil, fmt.Errorf("the directory %q is granted twice", m.GuestPath)
 		}
 		if at.mount, err = openMount(m); err != nil {
+			if link, ok := errors.AsType[*confined.LinkError](err); ok {
+				err = fmt.Errorf("%w: grant the directory that it leads to", link)
+			}
 			return nil, fmt.Errorf("opening the granted directory %q: %w", m.HostPath, cause(err))
 		}
 		at.mount.node = at
@@ -115,14 +121,8 @@ func OpenFileSystem(mounts []Mount, withheld ...string) (_ *FileSystem, err erro
 	}
 	_, err = os.OpenInRoot("/", "..")
 	files.escape = cause(err)
-	for _, path := range withheld {
-		found, err := withhold(path)
-		if err != nil {
-			return nil, err
-		}
-		files.withheld = append(files.withheld, found...)
-	}
-	return files, nil
+	files.withheld, err = confined.Withhold(withheld...)
+	return files, err
 }
 
 func checkGuestPath(p string) error {
@@ -164,13 +164,27 @@ func (f *FileSystem) Mounts() []Mount {
 
 // errno maps the error of a path operation.
 func (f *FileSystem) errno(err error) Errno {
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, confined.ErrChanged) {
 		return errBusy
+	}
+	if _, ok := errors.AsType[*confined.LinkError](err); ok {
+		return errNotdir
 	}
 	if err != nil && f.escape != nil && cause(err) == f.escape {
 		return errNotcapable
 	}
 	return errnoOf(err)
+}
+
+// withholds reports whether a place of a mount is withheld from it.
+func (f *FileSystem) withholds(m *mount, path string, info fs.FileInfo) bool {
+	return f.withheld.Covers(m.real, path, info)
+}
+
+// pins reports whether a mount or what is withheld is below a path. If another file took its
+// place, they would be elsewhere the next time that they are looked for.
+func (f *FileSystem) pins(path string) bool {
+	return f.withheld.Pins(path) || slices.ContainsFunc(f.mounts, func(m *mount) bool { return confined.IsBelow(path, m.real) })
 }
 
 // directory is a directory that a guest has open.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 // WorkingDirectory is where the relative paths of guests begin.
@@ -108,7 +110,7 @@ func setEntryMode(at *place, mode fs.FileMode) error {
 		return at.dir.Chmod(".", mode)
 	}
 	if at.info.IsDir() {
-		dir, err := enter(at.dir, at.name, at.info)
+		dir, err := confined.Enter(at.dir, at.name, at.info)
 		if err != nil {
 			return err
 		}

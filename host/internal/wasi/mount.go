@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
+
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 // mount is a [Mount] and its directory, which guests may make and remove. Once it is open, the
@@ -54,14 +55,14 @@ func (m *mount) find() error {
 		if err != nil || !filepath.IsLocal(below) {
 			return fmt.Errorf("it is not in %s", m.Within)
 		}
-		return m.anchorAt(m.Within, names(below))
+		return m.anchorAt(m.Within, confined.Names(below))
 	}
 	// What exists is taken by whatever path it was named. What does not is to be made where its
 	// path leads now.
 	real, err := filepath.EvalSymlinks(target)
 	if err == nil {
 		target = real
-		if m.root, err = openRoot(real); err != nil {
+		if m.root, err = confined.OpenRoot(real); err != nil {
 			return err
 		}
 		m.real = real
@@ -86,7 +87,7 @@ func (m *mount) find() error {
 }
 
 func (m *mount) anchorAt(dir string, below []string) error {
-	anchor, err := openRoot(dir)
+	anchor, err := confined.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -98,26 +99,6 @@ func (m *mount) anchorAt(dir string, below []string) error {
 	m.anchor, m.below = anchor, below
 	m.real = filepath.Join(real, filepath.Join(below...))
 	return nil
-}
-
-// openRoot opens a directory by its path on the host.
-func openRoot(dir string) (*os.Root, error) {
-	info, err := os.Stat(dir)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.IsDir(): // the other end of a pipe would be waited for
-		return nil, errNotdir
-	}
-	return os.OpenRoot(dir)
-}
-
-// names are the elements of a relative path of the host.
-func names(path string) []string {
-	if path == "." {
-		return nil
-	}
-	return strings.Split(filepath.ToSlash(path), "/")
 }
 
 // open answers the directory.
@@ -134,7 +115,7 @@ func (m *mount) openLocked() (*os.Root, error) {
 	if m.anchor == nil {
 		return nil, fs.ErrNotExist
 	}
-	root, err := descend(m.anchor, m.below, 0)
+	root, err := confined.Descend(m.anchor, m.below, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +155,7 @@ func (m *mount) create() error {
 	} else if m.anchor == nil {
 		return err
 	}
-	above, err := descend(m.anchor, m.below[:len(m.below)-1], 0o755)
+	above, err := confined.Descend(m.anchor, m.below[:len(m.below)-1], 0o755)
 	if err != nil {
 		return err
 	}
@@ -196,7 +177,7 @@ func (m *mount) remove() error {
 	if m.anchor == nil || len(m.below) == 0 {
 		return errBusy
 	}
-	above, err := descend(m.anchor, m.below[:len(m.below)-1], 0)
+	above, err := confined.Descend(m.anchor, m.below[:len(m.below)-1], 0)
 	if err != nil {
 		return err
 	}
@@ -232,71 +213,3 @@ func (m *mount) closeLocked() {
 		m.root, m.info = nil, nil
 	}
 }
-
-// descend opens a directory below another one, following no symbolic link. Unless mode is 0, it
-// makes those that are missing.
-func descend(from *os.Root, below []string, mode fs.FileMode) (*os.Root, error) {
-	at, err := from.OpenRoot(".")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range below {
-		if mode != 0 {
-			if err := at.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
-				at.Close()
-				return nil, err
-			}
-		}
-		next, err := enterNamed(at, name)
-		at.Close()
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	return at, nil
-}
-
-func enterNamed(dir *os.Root, name string) (*os.Root, error) {
-	info, err := dir.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return nil, &linkError{filepath.Join(dir.Name(), name)}
-	}
-	return enter(dir, name, info)
-}
-
-// linkError is a symbolic link on the way to a mount, where none is followed.
-type linkError struct{ path string }
-
-func (e *linkError) Error() string {
-	return fmt.Sprintf("%s is a symbolic link, which something else could have put there: grant the directory that it leads to", e.path)
-}
-
-func (e *linkError) Unwrap() error { return errNotdir }
-
-// enter opens the directory of that name, which was seen to be this one. It may have been
-// replaced since then, by a symbolic link most of all: then the error is errChanged.
-func enter(dir *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
-	if !seen.IsDir() {
-		return nil, errNotdir
-	}
-	entered, err := dir.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := entered.Stat(".")
-	if err == nil && !os.SameFile(info, seen) {
-		err = errChanged
-	}
-	if err != nil {
-		entered.Close()
-		return nil, err
-	}
-	return entered, nil
-}
-
-// errChanged is a file that another one took the place of while it was opened.
-var errChanged = errors.New("it was replaced meanwhile")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 // Preview 1 knows no permission bits, so what a guest makes is its owner's alone. The
@@ -220,7 +222,7 @@ func pathOpen(c *call) Errno {
 		var err error
 		h, err = c.open(&at, c.u32(4), c.u64(5), c.u32(7))
 		at.release()
-		if errno = c.sys.config.Files.errno(err); !errors.Is(err, errChanged) {
+		if errno = c.sys.config.Files.errno(err); !errors.Is(err, confined.ErrChanged) {
 			break
 		}
 	}
@@ -234,7 +236,7 @@ func pathOpen(c *call) Errno {
 	return c.mem.putU32(c.u32(8), fd)
 }
 
-// open opens a place. Where another file took its place, the error is errChanged.
+// open opens a place. Where another file took its place, the error is confined.ErrChanged.
 func (c *call) open(at *place, flags uint32, rights uint64, fdflags uint32) (*handle, error) {
 	read, write := rights&rightRead != 0, rights&rightWrite != 0
 	create, exclusive, truncate := flags&openCreate != 0, flags&openExclusive != 0, flags&openTruncate != 0
@@ -300,30 +302,11 @@ func (c *call) open(at *place, flags uint32, rights uint64, fdflags uint32) (*ha
 
 // openEntry opens the regular file that was found at a place, or makes one where there was none.
 func openEntry(at *place, mode int, exclusive bool) (*os.File, error) {
-	if at.info == nil {
-		mode |= os.O_CREATE | os.O_EXCL
+	file, err := confined.OpenFile(at.dir, at.name, at.info, mode, newFileMode)
+	if at.info == nil && !exclusive && errors.Is(err, fs.ErrExist) {
+		err = confined.ErrChanged
 	}
-	file, err := at.dir.OpenFile(at.name, mode|openNonblock, newFileMode)
-	switch {
-	case err == nil:
-	case at.info == nil && !exclusive && errors.Is(err, fs.ErrExist),
-		at.info != nil && errors.Is(err, fs.ErrNotExist):
-		return nil, errChanged
-	default:
-		return nil, err
-	}
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-	case at.info != nil && !os.SameFile(info, at.info):
-		err = errChanged
-	case !info.Mode().IsRegular():
-		err = errNotsup
-	default:
-		return file, nil
-	}
-	file.Close()
-	return nil, err
+	return file, err
 }
 
 func (c *call) openDirectory(at *place) (*handle, error) {
@@ -340,7 +323,7 @@ func (c *call) openDirectory(at *place) (*handle, error) {
 	if at.name == "." {
 		h.own, err = at.dir.OpenRoot(".")
 	} else {
-		h.own, err = enter(at.dir, at.name, at.info)
+		h.own, err = confined.Enter(at.dir, at.name, at.info)
 	}
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 // Between finding a file and working on it, a link may take its place. It is not followed.
@@ -19,13 +21,13 @@ func TestWhatIsReplacedOnceItWasFound(t *testing.T) {
 		do   func(*FileSystem, *place) error
 		want error // nil where the link itself is worked on
 	}{
-		"open to read":                {"f", func(_ *FileSystem, p *place) error { return opened(openEntry(p, os.O_RDONLY, false)) }, errChanged},
-		"open to write":               {"f", func(_ *FileSystem, p *place) error { return opened(openEntry(p, os.O_WRONLY, false)) }, errChanged},
-		"open a new file":             {"none", func(_ *FileSystem, p *place) error { return opened(openEntry(p, os.O_WRONLY, false)) }, errChanged},
+		"open to read":                {"f", func(_ *FileSystem, p *place) error { return opened(openEntry(p, os.O_RDONLY, false)) }, confined.ErrChanged},
+		"open to write":               {"f", func(_ *FileSystem, p *place) error { return opened(openEntry(p, os.O_WRONLY, false)) }, confined.ErrChanged},
+		"open a new file":             {"none", func(_ *FileSystem, p *place) error { return opened(openEntry(p, os.O_WRONLY, false)) }, confined.ErrChanged},
 		"open a new file only":        {"none", func(_ *FileSystem, p *place) error { return opened(openEntry(p, os.O_WRONLY, true)) }, os.ErrExist},
-		"enter":                       {"d", func(_ *FileSystem, p *place) error { return entered(enter(p.dir, p.name, p.info)) }, errChanged},
-		"set the mode":                {"f", func(_ *FileSystem, p *place) error { return setEntryMode(p, 0o400) }, errChanged},
-		"set the mode of a directory": {"d", func(_ *FileSystem, p *place) error { return setEntryMode(p, 0o500) }, errChanged},
+		"enter":                       {"d", func(_ *FileSystem, p *place) error { return entered(confined.Enter(p.dir, p.name, p.info)) }, confined.ErrChanged},
+		"set the mode":                {"f", func(_ *FileSystem, p *place) error { return setEntryMode(p, 0o400) }, confined.ErrChanged},
+		"set the mode of a directory": {"d", func(_ *FileSystem, p *place) error { return setEntryMode(p, 0o500) }, confined.ErrChanged},
 		"set the times":               {"f", func(_ *FileSystem, p *place) error { return setEntryTimes(p, time.Unix(1, 0), time.Unix(1, 0)) }, nil},
 		"make":                        {"none", makeDirectory, os.ErrExist},
 		"remove":                      {"f", unlink, nil},

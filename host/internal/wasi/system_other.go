@@ -9,8 +9,6 @@ import (
 	"time"
 )
 
-const openNonblock = 0
-
 // isEntryName reports whether a name is that of one entry of a directory: without what Windows
 // takes for a separator or for a stream of a file.
 func isEntryName(name string) bool { return !strings.ContainsAny(name, `\:`) }

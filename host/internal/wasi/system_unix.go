@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openNonblock keeps the opening of a pipe from waiting for its other end.
-const openNonblock = unix.O_NONBLOCK
-
 // isEntryName reports whether a name is that of one entry of a directory.
 func isEntryName(string) bool { return true }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 const (
@@ -233,8 +235,8 @@ func (w *walk) into(name string, found place) Errno {
 	if found.name != "." {
 		switch {
 		case found.info != nil && found.info.IsDir():
-			dir, err := enter(found.dir, found.name, found.info)
-			if errors.Is(err, errChanged) {
+			dir, err := confined.Enter(found.dir, found.name, found.info)
+			if errors.Is(err, confined.ErrChanged) {
 				return errBusy
 			}
 			if err != nil {

@@ -137,7 +137,7 @@ func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlag
 			if err != nil {
 				return nil, err
 			}
-			return engine.WithContents(tested, contents.Source{Fetch: contents.HTTP(http.DefaultClient)}), nil
+			return engine.WithContents(tested, contents.Source{Fetch: contents.HTTP(http.ProxyFromEnvironment)}), nil
 		}, options)
 		if err != nil {
 			return fmt.Errorf("testing %s: %w", path, err)

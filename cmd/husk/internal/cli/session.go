@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
@@ -155,7 +157,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Secrets: s.app.secrets, Version: thisBuild().Version,
 		RefreshFirst: s.flags.refreshes != nil && s.flags.refreshes(w.Project),
-		Contents:     contents.Source{Dir: w.Project.ProgramDir, Fetch: contents.HTTP(http.DefaultClient)},
+		Contents:     s.contents(w),
 	}}
 	defer func() {
 		if err != nil {
@@ -231,6 +233,18 @@ func checkHasResources(p *program.Project, st *state.Stack) error {
 	d := p.Template.File.Errorf(source.Of(p.Template.Resources), "the program has no resources, and the stack has %d, which would all be deleted", n)
 	d.Detail = "if that is meant, write \"resources: {}\", or run husk destroy"
 	return source.Diagnostics{d}
+}
+
+// contents is where the program's assets are.
+func (s *session) contents(w *workspace.Workspace) contents.Source {
+	source := contents.Source{
+		Dir: w.Project.ProgramDir, Within: w.Project.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),
+		Withheld: slices.Concat(w.Project.OwnFiles(), s.flags.withheld(w), []string{filepath.Join(w.Project.Dir, ".git")}),
+	}
+	if below, err := filepath.Rel(w.Project.Dir, w.Project.ProgramDir); err != nil || !filepath.IsLocal(below) {
+		source.Within = w.Project.ProgramDir
+	}
+	return source
 }
 
 func checkRuntime(p *program.Project) error {

@@ -1,0 +1,196 @@
+package contents
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/internal/egress"
+)
+
+// Fetch begins to read what an http or https URL names. The caller closes it.
+type Fetch func(context.Context, Remote) (io.ReadCloser, error)
+
+// Remote is what is to be fetched.
+type Remote struct {
+	URL *url.URL
+	// Named is the host and port that the program itself wrote; empty for none. A connection to
+	// it may go anywhere, all others only to the Internet.
+	Named string
+	// Foreign is set where the program did not choose the URL, or not all of it.
+	Foreign bool
+}
+
+const (
+	// maxRedirects is how many redirects a fetch follows, as net/http does.
+	maxRedirects = 10
+	// fetchSilence ends a fetch in which nothing has arrived for so long.
+	fetchSilence = 2 * time.Minute
+)
+
+// HTTP fetches over the network. Redirects are followed, and each is judged as a URL that the
+// server chose: it leads to the Internet, or to the host that the program named. What was fetched
+// from a private network because the program named it may be redirected within private networks.
+// proxy is what [http.Transport] has, for URLs that the program wrote: nil uses none.
+func HTTP(proxy func(*http.Request) (*url.URL, error)) Fetch {
+	return func(ctx context.Context, r Remote) (io.ReadCloser, error) {
+		f := &fetch{remote: r, proxy: proxy}
+		f.dialer.Timeout = 30 * time.Second
+		f.dialer.Allow = f.allows
+		transport := &http.Transport{
+			DialContext:            f.dial,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    15 * time.Second,
+			ResponseHeaderTimeout:  fetchSilence,
+			MaxResponseHeaderBytes: 256 << 10,
+			ForceAttemptHTTP2:      true,
+			DisableKeepAlives:      true,
+		}
+		if !r.Foreign && proxy != nil {
+			transport.Proxy = f.throughProxy
+		}
+		client := http.Client{Transport: transport, CheckRedirect: f.redirected}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL.String(), nil)
+		if err != nil {
+			return nil, err
+		}
+		// A body that was compressed for the way must not be taken for the contents.
+		request.Header.Set("Accept-Encoding", "identity")
+		response, err := client.Do(request)
+		if err != nil {
+			if failure, ok := errors.AsType[*url.Error](err); ok {
+				err = failure.Err // it has the whole URL in it
+			}
+			if refused, ok := errors.AsType[*egress.AddressError](err); ok {
+				err = f.refusal(refused)
+			}
+			return nil, err
+		}
+		if response.StatusCode != http.StatusOK {
+			response.Body.Close()
+			return nil, fmt.Errorf("the server answered %s", response.Status)
+		}
+		return response.Body, nil
+	}
+}
+
+// fetch is one fetch. Its connections serve nothing else.
+type fetch struct {
+	remote Remote
+	proxy  func(*http.Request) (*url.URL, error)
+	dialer egress.Dialer
+
+	mu sync.Mutex
+	// proxies are the hosts of proxies that were asked, and private is set once the host that
+	// the program named has led into a private network.
+	proxies map[string]bool
+	private bool
+}
+
+func (f *fetch) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := f.dialer.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &impatient{Conn: conn}, nil
+}
+
+// allows reports whether a connection may go to an address inside.
+func (f *fetch) allows(host string, addr netip.Addr, port uint16) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.proxies[net.JoinHostPort(host, fmt.Sprint(port))] {
+		return true
+	}
+	if f.isNamed(host, port) {
+		f.private = f.private || egress.IsPrivate(addr)
+		return true
+	}
+	return !f.remote.Foreign && f.private && egress.IsPrivate(addr)
+}
+
+// isNamed reports whether the program named a host. A server may redirect from http to https.
+func (f *fetch) isNamed(host string, port uint16) bool {
+	last := strings.LastIndexByte(f.remote.Named, ':')
+	if last < 0 || !strings.EqualFold(f.remote.Named[:last], host) {
+		return false
+	}
+	named := f.remote.Named[last+1:]
+	return named == fmt.Sprint(port) || named == "80" && port == 443
+}
+
+// throughProxy is the proxy for a request.
+func (f *fetch) throughProxy(r *http.Request) (*url.URL, error) {
+	u, err := f.proxy(r)
+	if u == nil || err != nil {
+		return u, err
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	if port == "" {
+		port = "80"
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.proxies == nil {
+		f.proxies = make(map[string]bool)
+	}
+	f.proxies[net.JoinHostPort(u.Hostname(), port)] = true
+	return u, nil
+}
+
+// redirected judges a redirect, as far as it does not show when it is connected to: a proxy
+// connects to it.
+func (f *fetch) redirected(r *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("it was redirected more than %d times", maxRedirects)
+	}
+	f.mu.Lock()
+	proxied := len(f.proxies) > 0
+	f.mu.Unlock()
+	if !proxied {
+		return nil
+	}
+	host := r.URL.Hostname()
+	addresses, err := net.DefaultResolver.LookupNetIP(r.Context(), "ip", host)
+	if err != nil {
+		return nil // only the proxy knows it
+	}
+	var port uint16
+	_, _ = fmt.Sscan(hostOf(r.URL)[len(host)+1:], &port) // a port that is none cannot be connected to
+	for _, addr := range addresses {
+		if err := f.dialer.Check(host, addr, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusal says what can be done about an address.
+func (f *fetch) refusal(refused *egress.AddressError) error {
+	if f.remote.Foreign && f.remote.Named == "" {
+		return fmt.Errorf("%w, and the program did not choose the URL: write its scheme and host in the program, or take them from the configuration", refused)
+	}
+	return fmt.Errorf("%w, and the program has not named it: the server has redirected there", refused)
+}
+
+// impatient is a connection on which something has to arrive now and then.
+type impatient struct{ net.Conn }
+
+func (c *impatient) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(fetchSilence)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
