@@ -241,6 +241,46 @@ func TestHTTPOverTLS(t *testing.T) {
 	require.ErrorContains(t, err, "GET "+server.URL+": tls: failed to verify certificate")
 }
 
+// A response over HTTP/2 that is not read holds back no other one, and one that never begins ends.
+func TestResponsesOverHTTP2AreBounded(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/hints":
+			w.Header().Set("Link", strings.Repeat("x", 1000))
+			for r.Context().Err() == nil {
+				w.WriteHeader(http.StatusEarlyHints)
+			}
+		case "/large":
+			zeros := make([]byte, 64<<10)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(zeros); err != nil {
+					return
+				}
+			}
+		default:
+			fmt.Fprint(w, r.Proto)
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	h := newGuestHTTP(t, roots, server.URL)
+	for range MaxHTTPExchanges {
+		x, err := h.Open(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL + "/large"})
+		require.NoError(t, err)
+		_, err = h.Finish(t.Context(), x)
+		require.NoError(t, err)
+	}
+	r, err := h.Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
+	require.NoError(t, err)
+	require.Equal(t, "HTTP/2.0", string(r.Body))
+	_, err = h.Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL + "/hints"})
+	require.ErrorContains(t, err, "header")
+	h.closeAll()
+}
+
 func TestHTTPFailures(t *testing.T) {
 	released := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -26,7 +26,7 @@ func newHTTPAsk(r abi.HTTPRequest, target *httpTarget) *httpAsk {
 		switch name := foldHeader(h.Name); {
 		case methodHeaders[name]:
 			a.overrides(h.Name, string(h.Value))
-		case pathHeaders[name] && a.elsewhere == "":
+		case isPathHeader(name) && a.elsewhere == "":
 			a.elsewhere = h.Name
 		}
 	}
@@ -52,6 +52,12 @@ func foldHeader(name string) string {
 	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
+// isPathHeader reports whether a header names another path than the request has: the true one, or a
+// second one, such as where a copy comes from or goes to.
+func isPathHeader(name string) bool {
+	return pathHeaders[name] || strings.HasSuffix(name, "-Copy-Source") || strings.HasSuffix(name, "-Rename-Source")
+}
+
 // The headers and parameters by which services take another method, path, or host than the
 // request has.
 var (
@@ -60,6 +66,7 @@ var (
 	pathHeaders      = map[string]bool{
 		"X-Original-Url": true, "X-Rewrite-Url": true, "X-Original-Uri": true, "X-Forwarded-Uri": true, "X-Forwarded-Path": true,
 		"X-Forwarded-Prefix": true, "X-Envoy-Original-Path": true, "X-Replaced-Path": true, "X-Request-Uri": true,
+		"Destination": true, // of WebDAV
 	}
 	hostHeaders = map[string]bool{
 		"Host": true, "X-Forwarded-Host": true, "X-Forwarded-Server": true, "X-Original-Host": true, "X-Host": true, "X-Http-Host-Override": true,

@@ -55,7 +55,7 @@ func (c *httpClient) transport(inside []netip.Addr) *http.Transport {
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.roots},
 		TLSHandshakeTimeout:    httpTLSTimeout,
 		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: http2Window, MaxReceiveBufferPerConnection: http2Window},
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: http2Window},
 		MaxIdleConns:           httpIdleConns,
 		IdleConnTimeout:        httpIdleTimeout,
 		MaxResponseHeaderBytes: MaxHTTPHeaderBytes,

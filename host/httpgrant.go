@@ -218,7 +218,7 @@ func isToken(text string) bool {
 // follow one another on a connection, which only the host knows.
 func connectionHeader(name string) bool {
 	switch name {
-	case "Connection", "Expect", "Http2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+	case "Connection", "Http2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 		"Transfer-Encoding", "Upgrade":
 		return true
 	}

@@ -41,6 +41,7 @@ func pathSegments(escaped string) ([]string, error) {
 // checkSegment refuses a segment that means something else once it is unescaped again.
 func checkSegment(text string) error {
 	for range maxEscapes {
+		text = asciiOf.Replace(text)
 		if err := checkReading(text); err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func checkReading(text string) error {
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return errControl
 	}
-	for part := range strings.FieldsFuncSeq(asciiOf.Replace(text), func(r rune) bool { return r == '/' || r == '\\' }) {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '/' || r == '\\' }) {
 		// What is behind these is a parameter, a query, or a fragment for some.
 		name, _, _ := strings.Cut(part, ";")
 		name, _, _ = strings.Cut(name, "?")
@@ -81,12 +82,13 @@ func plainSpace(r rune) rune {
 	return r
 }
 
-// asciiOf makes ASCII of the characters that some servers take for dots and slashes, as
-// compatibility forms (NFKC) or when they convert to an old encoding.
+// asciiOf makes ASCII of the characters that some servers take for dots, slashes, and percent
+// signs, as compatibility forms (NFKC) or when they convert to an old encoding.
 var asciiOf = strings.NewReplacer(
 	"\uff0e", ".", "\ufe52", ".", "\u2024", ".", "\u2025", "..", "\u2026", "...", "\u3002", ".", "\uff61", ".",
 	"\uff0f", "/", "\u2044", "/", "\u2215", "/", "\u29f8", "/", "\u1735", "/",
 	"\uff3c", `\`, "\ufe68", `\`, "\u2216", `\`, "\u29f5", `\`, "\u29f9", `\`, "\u00a5", `\`, "\u20a9", `\`,
+	"\uff05", "%", "\ufe6a", "%",
 )
 
 // unescape unescapes what is an escape, %2e or %u002e, and leaves all else as it is.

@@ -106,20 +106,40 @@ func isISATAP(addr netip.Addr) bool {
 	return addr.Is6() && b[8]&^3 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// ownAddresses are those of the machine's interfaces. Where the system does not tell them there
-// are none, and [Dialer] finds out otherwise.
-func ownAddresses() []netip.Addr {
+// ownNetworks are the addresses of the machine's interfaces, each with the network that it is in.
+// Where the system does not tell them there are none, and [Dialer] finds out otherwise.
+func ownNetworks() []netip.Prefix {
 	list, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil
 	}
-	own := make([]netip.Addr, 0, len(list))
+	own := make([]netip.Prefix, 0, len(list))
 	for _, a := range list {
-		if prefix, ok := a.(*net.IPNet); ok {
-			if addr, ok := netip.AddrFromSlice(prefix.IP); ok {
-				own = append(own, addr.Unmap())
+		if network, ok := a.(*net.IPNet); ok {
+			addr, ok := netip.AddrFromSlice(network.IP)
+			bits, _ := network.Mask.Size()
+			if addr = addr.Unmap(); ok {
+				own = append(own, netip.PrefixFrom(addr, min(bits, addr.BitLen())))
 			}
 		}
 	}
 	return own
+}
+
+// leastLink is how long, in bits, the prefix of a network is that is one link (RFC 4291, 2.5.1, with
+// some room).
+const leastLink = 48
+
+// insideOf returns what an address of the Internet is for a machine with these addresses. In
+// networks of IPv6, the neighbours behind a common firewall have addresses of the Internet.
+func insideOf(own []netip.Prefix, addr netip.Addr) string {
+	for _, network := range own {
+		switch {
+		case network.Addr() == addr:
+			return machine
+		case addr.Is6() && network.Bits() >= leastLink && network.Contains(addr):
+			return private
+		}
+	}
+	return ""
 }

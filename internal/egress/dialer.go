@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"syscall"
 )
 
@@ -31,8 +30,9 @@ type Dialer struct {
 	net.Dialer
 	// Allow reports whether a connection may go to an address inside; nil allows none.
 	Allow func(host string, addr netip.Addr, port uint16) bool
-	// Own returns the addresses of this machine; nil stands for those of its interfaces.
-	Own func() []netip.Addr
+	// Own returns the addresses of this machine, each with its network; nil stands for those of its
+	// interfaces.
+	Own func() []netip.Prefix
 }
 
 // Dial connects to a host and port. Each address that the name leads to is checked when it is
@@ -68,17 +68,17 @@ func (d *Dialer) Check(host string, addr netip.Addr, port uint16) error {
 		return &AddressError{Host: host, Addr: addr, What: "not " + machine}
 	}
 	what := Inside(addr)
-	if what == "" && slices.Contains(d.own(), addr) {
-		what = machine
+	if what == "" {
+		what = insideOf(d.own(), addr)
 	}
 	return d.judge(host, addr, port, what)
 }
 
-func (d *Dialer) own() []netip.Addr {
+func (d *Dialer) own() []netip.Prefix {
 	if d.Own != nil {
 		return d.Own()
 	}
-	return ownAddresses()
+	return ownNetworks()
 }
 
 func (d *Dialer) judge(host string, addr netip.Addr, port uint16, what string) error {

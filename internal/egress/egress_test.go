@@ -55,7 +55,14 @@ func TestADialerAsksAboutEachAddressInside(t *testing.T) {
 
 // A machine can have an address of the Internet. What listens on all addresses listens there.
 func TestTheMachinesOwnAddressesAreInside(t *testing.T) {
-	d := Dialer{Own: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("93.184.216.34")} }}
+	d := Dialer{Own: func() []netip.Prefix {
+		return []netip.Prefix{netip.MustParsePrefix("93.184.216.34/24"), netip.MustParsePrefix("2a00:1:2:3::4/64"), netip.MustParsePrefix("2a01::1/32")}
+	}}
+	for addr, what := range map[string]string{
+		"2a00:1:2:3::4": machine, "2a00:1:2:3::5": private, "2a00:1:2:4::5": "", "2a01::1": machine, "2a01::2": "",
+	} {
+		require.Equal(t, what, insideOf(d.Own(), netip.MustParseAddr(addr)), addr)
+	}
 	require.EqualError(t, d.Check("me.example.org", netip.MustParseAddr("93.184.216.34"), 80),
 		"me.example.org leads to 93.184.216.34, which is this machine")
 	require.NoError(t, d.Check("example.org", netip.MustParseAddr("93.184.216.35"), 80))
@@ -64,7 +71,7 @@ func TestTheMachinesOwnAddressesAreInside(t *testing.T) {
 	require.NoError(t, err)
 	own := (&Dialer{}).own()
 	require.Len(t, own, len(list))
-	require.Contains(t, own, netip.MustParseAddr("127.0.0.1"))
+	require.Contains(t, own, netip.MustParsePrefix("127.0.0.1/8"))
 }
 
 // Where the system does not tell its addresses, a connection with itself shows that it is one.
