@@ -20,7 +20,10 @@ import (
 type awaiting struct {
 	// state tells who of the two is first: what is being done, or the end of the call.
 	state atomic.Int32
-	done  chan struct{}
+	// work has what is to be done, for a goroutine that is kept, as its stack has grown. It ends with
+	// the instance.
+	work chan func()
+	done chan struct{}
 	// panicked is what it panicked with.
 	panicked any
 	patience *time.Timer
@@ -44,18 +47,19 @@ const (
 // not ended when the call must, await panics with the reason, as all functions of the host do
 // then.
 func (i *instance) await(name string, do func()) {
-	if strings.HasPrefix(name, canon.Package+"/control@") { // which only asks
+	if i.answers(name) {
 		do()
 		return
 	}
 	a := &i.awaiting
-	if a.done == nil {
-		a.done, a.patience = make(chan struct{}, 1), time.NewTimer(patience)
+	if a.work == nil {
+		a.work, a.done, a.patience = make(chan func()), make(chan struct{}, 1), time.NewTimer(patience)
+		go i.doAwaited()
 	} else {
 		a.patience.Reset(patience)
 	}
 	a.state.Store(isAwaited)
-	go i.doAwaited(do)
+	a.work <- do
 	select {
 	case <-a.done:
 		a.patience.Stop()
@@ -68,20 +72,40 @@ func (i *instance) await(name string, do func()) {
 	}
 }
 
-func (i *instance) doAwaited(do func()) {
+// answers reports whether a function always ends with its call: one that only asks, and those that
+// use the system's clock or random numbers.
+func (i *instance) answers(name string) bool {
+	config := &i.sandbox.module.host.config
+	switch name {
+	case "poll_oneoff":
+		return !config.otherClock
+	case "random_get":
+		return config.random == nil
+	}
+	return strings.HasPrefix(name, canon.Package+"/control@")
+}
+
+// doAwaited does one thing after the other, until one is abandoned or the instance ends.
+func (i *instance) doAwaited() {
 	a := &i.awaiting
-	defer func() {
-		p := recover()
+	for do := range a.work {
+		p := recovered(do)
 		if a.state.Load() == isAwaited {
 			a.panicked = p
 		}
-		if a.state.CompareAndSwap(isAwaited, hasEnded) {
-			a.done <- struct{}{}
-		} else {
+		if !a.state.CompareAndSwap(isAwaited, hasEnded) {
 			i.close()
+			return
 		}
-	}()
+		a.done <- struct{}{}
+	}
+}
+
+// recovered calls a function and returns what it panics with.
+func recovered(do func()) (p any) {
+	defer func() { p = recover() }()
 	do()
+	return nil
 }
 
 // awaitEnd waits for what the guest waits for, or abandons it at the end of the call.

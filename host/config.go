@@ -31,6 +31,7 @@ type Config struct {
 	// most are the limits that are no method's own; see [Config.withDefaults].
 	most        limits
 	clock       Clock
+	otherClock  bool // than the system's
 	random      io.Reader
 	roots       *x509.CertPool
 	audit       func(Use)
@@ -60,7 +61,7 @@ func (c Config) withDefaults() Config {
 		c.grace = defaults.grace
 	}
 	c.most = c.most.or(defaultLimits())
-	if c.clock == nil {
+	if c.otherClock = c.clock != nil; !c.otherClock {
 		c.clock = SystemClock()
 	}
 	return c

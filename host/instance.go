@@ -387,6 +387,9 @@ func (i *instance) free() {
 			i.call.http.closeAll()
 		}
 	}
+	if i.awaiting.work != nil {
+		close(i.awaiting.work)
+	}
 	i.system.Close()
 	i.tcp.closeAll()
 	i.ledger.end()

@@ -47,6 +47,7 @@ type handle struct {
 	read    bool
 	write   bool
 	counted bool // among the descriptors that are open
+	local   bool // a file on a disk of this machine
 
 	// stream takes the output of stdout and stderr.
 	stream func([]byte)

@@ -296,7 +296,7 @@ func (c *call) open(at *place, flags uint32, rights uint64, fdflags uint32) (*ha
 	}
 	return &handle{
 		kind: typeRegular, file: file, flags: uint16(fdflags),
-		read: read || !write, write: write,
+		read: read || !write, write: write, local: isLocal(file),
 	}, nil
 }
 

@@ -213,6 +213,16 @@ func Instantiate(ctx context.Context, runtime wazero.Runtime) error {
 	return err
 }
 
+// isLocal reports whether the function is about an open file on a disk of this machine, which
+// answers.
+func (c *call) isLocal(f function) bool {
+	if !strings.HasPrefix(f.name, "fd_") || len(c.args) == 0 {
+		return false
+	}
+	h := c.sys.handles.get(c.u32(0))
+	return h != nil && h.local
+}
+
 func (f function) enter() api.GoModuleFunc {
 	waits := f.waits()
 	return func(ctx context.Context, module api.Module, stack []uint64) {
@@ -225,7 +235,7 @@ func (f function) enter() api.GoModuleFunc {
 		if called := sys.config.Called; called != nil {
 			called()
 		}
-		if await := sys.config.Await; await != nil && waits {
+		if await := sys.config.Await; await != nil && waits && !c.isLocal(f) {
 			await(f.name, func() { c.result = f.call(&c) })
 			stack[0] = uint64(c.result)
 			return
