@@ -367,19 +367,15 @@ func (s *sandbox) leave(r *running) {
 
 func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil }
 
-// close frees what the instance holds, once nothing uses it any more. Nobody waits for files
-// that the guest has left open, as closing them may take for ever.
+// close frees what the instance holds, once nothing uses it any more.
 func (i *instance) close() {
-	switch {
-	case i.holders.Add(-1) > 0:
-	case i.system.Unchanged():
+	if i.holders.Add(-1) == 0 {
 		i.free()
-	default:
-		go i.free()
 	}
 }
 
 func (i *instance) free() {
+	s := i.sandbox
 	abandoned := i.call != nil
 	if abandoned {
 		i.call.assets.closeAll()
@@ -390,20 +386,29 @@ func (i *instance) free() {
 	if i.awaiting.work != nil {
 		close(i.awaiting.work)
 	}
-	i.system.Close()
 	i.tcp.closeAll()
-	i.ledger.end()
 	taken := i.memory.taken
-	if i.bare != nil && !(i.usable() && i.sandbox.module.recycle(i.bare, i.from)) {
+	if i.bare != nil && !(i.usable() && s.module.recycle(i.bare, i.from)) {
 		i.bare.close()
 	}
-	i.sandbox.budget.free(i.sandbox, taken)
-	i.sandbox.counters.count(func(c *Stats) {
+	s.budget.free(s, taken)
+	s.counters.count(func(c *Stats) {
 		c.Instances--
 		if !i.usable() && !i.outgrown {
 			c.Dropped++
 		}
 	})
+	if i.system.Unchanged() {
+		i.end(abandoned)
+	} else { // closing the files that the guest has left open may take for ever
+		go i.end(abandoned)
+	}
+}
+
+// end closes files, and says that nothing of the instance is left.
+func (i *instance) end(abandoned bool) {
+	i.system.Close()
+	i.ledger.end()
 	i.sandbox.release()
 	if abandoned {
 		i.sandbox.module.host.abandoned.Add(-1)
