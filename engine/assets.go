@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
@@ -19,7 +20,8 @@ import (
 // answer or in a component that it constructs, is read only if the program has named
 // it too: otherwise a provider could get hold of any file of its user, and reach any
 // server, by making an asset of it. Where the program names one by a path or URL that it has from
-// a provider, that is foreign, and read within narrower bounds.
+// a provider, that is foreign, and read within narrower bounds: if the program says so, and if it
+// is in the output of a resource.
 type assets struct {
 	source contents.Source
 
@@ -64,7 +66,7 @@ func (s *assets) isForeign(o origin) (named string, foreign bool) {
 // is known to be foreign from now on. named is what the program wrote of its URL.
 func (s *assets) admitForeign(ctx context.Context, v property.Value, named string) (property.Value, error) {
 	source := s.source
-	var hash string
+	var given, hash string
 	var o origin
 	var err error
 	source.Foreign = func(p contents.Place) (string, bool) {
@@ -72,16 +74,17 @@ func (s *assets) admitForeign(ctx context.Context, v property.Value, named strin
 	}
 	if a, ok := v.AsAsset(); ok {
 		o, _ = originOfAsset(a)
-		if hash, err = source.HashAsset(ctx, a); err == nil {
-			a.Hash = hash
-			v = property.AssetOf(a)
-		}
+		hash, err = source.HashAsset(ctx, a)
+		given, a.Hash = a.Hash, hash
+		v = property.AssetOf(a)
 	} else if a, ok := v.AsArchive(); ok {
 		o, _ = originOfArchive(a)
-		if hash, err = source.HashArchive(ctx, a); err == nil {
-			a.Hash = hash
-			v = property.ArchiveOf(a)
-		}
+		hash, err = source.HashArchive(ctx, a)
+		given, a.Hash = a.Hash, hash
+		v = property.ArchiveOf(a)
+	}
+	if err == nil {
+		err = checkHash(given, hash)
 	}
 	if err != nil {
 		return v, err
@@ -115,33 +118,85 @@ func (s *assets) isAdmitted(o origin) bool {
 }
 
 // admit returns m with a hash in each asset and archive. Hashes that are there already
-// must be right. Errors name the property.
+// must be right. What a program passes as the output of a resource comes from that, so it is
+// foreign. Errors name the property.
 func (s *assets) admit(ctx context.Context, m property.Map, byProgram bool) (property.Map, error) {
 	if !m.ContainsAssets() {
 		return m, nil
 	}
-	return m.TransformPaths(func(path property.Path, v property.Value) (property.Value, error) {
+	if byProgram && m.ContainsOutputs() {
 		var err error
-		switch v.Kind() {
-		case property.KindAsset:
-			a, _ := v.AsAsset()
-			a, err = s.admitAsset(ctx, a, byProgram)
-			v = property.AssetOf(a)
-		case property.KindArchive:
-			a, _ := v.AsArchive()
-			a, err = s.admitArchive(ctx, a, byProgram)
-			v = property.ArchiveOf(a)
+		if m, err = s.admitOutputs(ctx, m); err != nil {
+			return m, err
 		}
-		if err == nil {
+	}
+	return m.TransformPaths(func(path property.Path, v property.Value) (property.Value, error) {
+		v, err := s.admitValue(ctx, v, byProgram)
+		return v, unusable(m, path, v, err)
+	})
+}
+
+// admitOutputs admits what is in the outputs of resources.
+func (s *assets) admitOutputs(ctx context.Context, m property.Map) (property.Map, error) {
+	return m.TransformPaths(func(around property.Path, v property.Value) (property.Value, error) {
+		o, ok := v.AsOutput()
+		if !ok || len(o.Dependencies) == 0 {
 			return v, nil
 		}
-		failure := abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the %s cannot be used: %v", v.Kind(), err))
-		failure.Path = path.String()
-		if whole, _ := path[:1].Get(property.Object(m)); whole.ContainsSecrets() {
-			failure.Message = fmt.Sprintf("the %s cannot be used; saying why could tell a secret", v.Kind())
-		}
-		return v, failure
+		var err error
+		o.Value, err = o.Value.TransformPaths(func(path property.Path, v property.Value) (property.Value, error) {
+			v, err := s.admitComputed(ctx, v)
+			return v, unusable(m, slices.Concat(around, path), v, err)
+		})
+		return property.OutputOf(o), err
 	})
+}
+
+// admitComputed admits an asset or archive that comes from a resource, unless the program has named
+// it, and returns any other value as it is.
+func (s *assets) admitComputed(ctx context.Context, v property.Value) (property.Value, error) {
+	var o origin
+	var outside bool
+	if a, ok := v.AsAsset(); ok {
+		o, outside = originOfAsset(a)
+	} else if a, ok := v.AsArchive(); ok {
+		var err error
+		a.Assets, err = members(a.Assets, func(v property.Value) (property.Value, error) { return s.admitComputed(ctx, v) })
+		if err != nil {
+			return v, err
+		}
+		o, outside = originOfArchive(a)
+		v = property.ArchiveOf(a)
+	}
+	if !outside || s.isAdmitted(o) {
+		return v, nil
+	}
+	return s.admitForeign(ctx, v, "")
+}
+
+// unusable is the error of an asset or archive of m that has the error err, nil for none.
+func unusable(m property.Map, path property.Path, v property.Value, err error) error {
+	if err == nil {
+		return nil
+	}
+	failure := abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the %s cannot be used: %v", v.Kind(), err))
+	failure.Path = path.String()
+	if whole, _ := path[:1].Get(property.Object(m)); whole.ContainsSecrets() {
+		failure.Message = fmt.Sprintf("the %s cannot be used; saying why could tell a secret", v.Kind())
+	}
+	return failure
+}
+
+func (s *assets) admitValue(ctx context.Context, v property.Value, byProgram bool) (property.Value, error) {
+	if a, ok := v.AsAsset(); ok {
+		a, err := s.admitAsset(ctx, a, byProgram)
+		return property.AssetOf(a), err
+	}
+	if a, ok := v.AsArchive(); ok {
+		a, err := s.admitArchive(ctx, a, byProgram)
+		return property.ArchiveOf(a), err
+	}
+	return v, nil
 }
 
 func (s *assets) admitAsset(ctx context.Context, a property.Asset, byProgram bool) (property.Asset, error) {
@@ -176,7 +231,8 @@ func (s *assets) admitArchive(ctx context.Context, a property.Archive, byProgram
 		return a, s.checkAdmitted(o)
 	case a.Source == property.SourceAssets:
 		var err error
-		if a.Assets, err = s.admitMembers(ctx, a.Assets, byProgram); err != nil {
+		a.Assets, err = members(a.Assets, func(v property.Value) (property.Value, error) { return s.admitValue(ctx, v, byProgram) })
+		if err != nil {
 			return a, err
 		}
 	}
@@ -195,19 +251,13 @@ func (s *assets) admitArchive(ctx context.Context, a property.Archive, byProgram
 	return a, nil
 }
 
-func (s *assets) admitMembers(ctx context.Context, members property.Map, byProgram bool) (property.Map, error) {
-	entries := make([]property.Entry, 0, members.Len())
-	for name, v := range members.All() {
-		var err error
-		if a, ok := v.AsAsset(); ok {
-			a, err = s.admitAsset(ctx, a, byProgram)
-			v = property.AssetOf(a)
-		} else if a, ok := v.AsArchive(); ok {
-			a, err = s.admitArchive(ctx, a, byProgram)
-			v = property.ArchiveOf(a)
-		}
+// members returns the members of an archive with f applied to each.
+func members(m property.Map, f func(property.Value) (property.Value, error)) (property.Map, error) {
+	entries := make([]property.Entry, 0, m.Len())
+	for name, v := range m.All() {
+		v, err := f(v)
 		if err != nil {
-			return members, fmt.Errorf("%q: %w", name, err)
+			return m, fmt.Errorf("%q: %w", name, err)
 		}
 		entries = append(entries, property.Entry{Key: name, Value: v})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
 	. "github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 const (
@@ -409,4 +410,164 @@ func TestContentsAreThoseThatTheCallerNames(t *testing.T) {
 	created, err := p.Create(t.Context(), abi.CreateRequest{Inputs: Props("f", fileAsset("a"))})
 	require.NoError(t, err)
 	require.Equal(t, property.SourceNone, source(created.State.Get("own")))
+}
+
+// Go does not know where a string comes from. But what a program passes as the output of a resource
+// comes from that: such assets are read in the project and on the Internet, in all they are part of.
+func TestAssetsInOutputsAreForeign(t *testing.T) {
+	provider := &post{create: func(_ context.Context, req abi.CreateRequest) (property.Map, error) {
+		return req.Inputs.With("out", req.Inputs.Get("named")), nil
+	}}
+	s, outside := newPost(t, provider)
+	dir := filepath.Join(outside, "project")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	s.Edit = func(d *engine.Deployment) {
+		d.Providers, d.Contents = provider, contents.Source{Dir: dir, Fetch: contents.HTTP(nil)}
+	}
+	write(t, outside, "secret", "secret")
+	write(t, dir, "a", "hello")
+	const own = "../secret"
+	remote := func(uri string) property.Value {
+		return property.AssetOf(property.Asset{Source: property.SourceURI, URI: uri})
+	}
+	fileArchive := func(path string) property.Value {
+		return property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: path})
+	}
+	archive := func(v property.Value) property.Value {
+		return property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: Props("x", v)})
+	}
+	for name, c := range map[string]struct {
+		// value is made of what the provider answered.
+		value func(chosen string) property.Value
+		want  string
+	}{
+		"a file in the project":   {func(string) property.Value { return fileAsset("a") }, ""},
+		"a file":                  {fileAsset, "f: the asset cannot be used: ../secret was not chosen by the program"},
+		"a secret file":           {func(p string) property.Value { return property.Secret(fileAsset(p)) }, "f: the asset cannot be used; saying why could tell a secret"},
+		"in a list":               {func(p string) property.Value { return property.Array(fileAsset(p)) }, "f[0]: the asset cannot be used: ../secret was not chosen"},
+		"in an object":            {func(p string) property.Value { return property.Object(Props("x", fileAsset(p))) }, "f.x: the asset cannot be used: ../secret was not chosen"},
+		"in an archive":           {func(p string) property.Value { return archive(fileAsset(p)) }, `f: the archive cannot be used: "x": ../secret was not chosen`},
+		"in an archive in one":    {func(p string) property.Value { return archive(archive(fileAsset(p))) }, `"x": "x": ../secret was not chosen`},
+		"a directory":             {func(string) property.Value { return fileArchive("..") }, "f: the archive cannot be used: .. was not chosen"},
+		"a file URL":              {func(string) property.Value { return remote("file://" + filepath.Join(outside, "secret")) }, "its URL is that of a file, and the program did not choose it"},
+		"the machine itself":      {func(string) property.Value { return remote("http://127.0.0.1:1/x") }, "127.0.0.1 is this machine, and the program did not choose the URL"},
+		"the machine, in archive": {func(string) property.Value { return archive(remote("http://[::1]:1/x")) }, "::1 is this machine, and the program did not choose the URL"},
+		"of a wrong hash": {func(string) property.Value {
+			return property.AssetOf(property.Asset{Source: property.SourcePath, Path: "a", Hash: otherHash})
+		}, "f: the asset cannot be used: its hash is said to be " + otherHash},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Try(engine.Up, Program(func(p *Run) error {
+				first, err := p.Custom("post:index:Letter", "first", Props("named", own))
+				if err != nil {
+					return err
+				}
+				chosen, _ := first.State.Get("out").AsString()
+				o, _ := first.Out("out").AsOutput()
+				o.Value = c.value(chosen)
+				_, err = p.Custom("post:index:Letter", "second", Props("f", property.OutputOf(o)))
+				return err
+			}))
+			if c.want == "" {
+				require.NoError(t, err)
+				require.Equal(t, helloHash, hashOf(s.Resource("second").Inputs.Get("f")))
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+
+	// What the program has named itself is its own, also once it comes back from a resource.
+	provider.update = func(_ context.Context, req abi.UpdateRequest) (property.Map, error) { return req.News, nil }
+	s.Up(func(p *Run) error {
+		first, err := p.Custom("post:index:Letter", "first", Props("f", fileAsset(own), "box", archive(fileAsset(own))))
+		if err != nil {
+			return err
+		}
+		ofNothing := property.OutputOf(property.Output{Value: fileAsset("../secret"), Secret: true})
+		_, err = p.Custom("post:index:Letter", "second", Props("f", first.Out("f"), "box", first.Out("box"), "own", ofNothing, "plain", fileAsset(own)))
+		return err
+	})
+	require.NotEmpty(t, hashOf(s.Resource("second").Inputs.Get("plain")))
+	require.Equal(t, own, pathOf(s.Resource("second").Inputs.Get("f")))
+}
+
+// A state that came from elsewhere names no file that is read: neither through what a program
+// passes on of it, nor where the program's inputs give way to the recorded ones, nor in a refresh
+// or deletion.
+func TestAStateNamesNoFileThatIsRead(t *testing.T) {
+	var opened []error
+	open := func(ctx context.Context) {
+		err := error(abi.NewError(abi.ErrorKindNotFound, "there is nothing to open"))
+		if assets := abi.AssetsFrom(ctx); assets != nil {
+			_, err = assets.OpenAsset(ctx, otherHash, abi.AssetsFormBlob)
+		}
+		opened = append(opened, err)
+	}
+	provider := &post{
+		create: func(ctx context.Context, req abi.CreateRequest) (property.Map, error) {
+			open(ctx)
+			return req.Inputs, nil
+		},
+		update: func(ctx context.Context, req abi.UpdateRequest) (property.Map, error) {
+			open(ctx)
+			return req.News, nil
+		},
+		remove: func(ctx context.Context, _ abi.DeleteRequest) error {
+			open(ctx)
+			return nil
+		},
+	}
+	s, dir := newPost(t, provider)
+	write(t, dir, "a", "hello")
+	write(t, dir, "passwords", "other")
+	stolen := property.AssetOf(property.Asset{Source: property.SourcePath, Path: "passwords", Hash: otherHash})
+	forge := func() {
+		s.Change("letter", func(r *state.Resource) {
+			r.Inputs = r.Inputs.With("f", stolen)
+			r.Outputs = r.Outputs.With("f", stolen).With("out", stolen)
+		})
+	}
+	s.Up(letter(Props("f", fileAsset("a"))))
+	forge()
+	opened = nil
+	s.Up(func(p *Run) error {
+		first, err := p.Custom("post:index:Letter", "letter", Props("f", fileAsset("a"), "other", "x"),
+			func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{"f"} })
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom("post:index:Letter", "second", Props("f", first.Out("f"), "g", first.State.Get("f")))
+		return err
+	})
+	require.Len(t, opened, 2)
+	for _, key := range []string{"f", "g"} {
+		require.Equal(t, property.SourceNone, source(s.Resource("second").Inputs.Get(key)))
+	}
+
+	// The outputs of another stack are a state too.
+	base := s.Beside("base")
+	base.Up(func(p *Run) error { return p.Outputs(Props("f", "x")) })
+	base.Change("proj-base", func(r *state.Resource) { r.Outputs = r.Outputs.With("f", stolen) })
+	s.Up(func(p *Run) error {
+		ref, err := readReference(p, "base")
+		if err != nil {
+			return err
+		}
+		outputs, _ := ref.State.Get("outputs").AsObject()
+		if _, err = p.Custom("post:index:Letter", "letter", Props("f", outputs.Get("f"), "other", "y")); err != nil {
+			return err
+		}
+		_, err = p.Custom("post:index:Letter", "third", Props("f", outputs.Get("f")))
+		return err
+	})
+	require.Equal(t, property.SourceNone, source(s.Resource("third").Inputs.Get("f")))
+
+	forge()
+	s.Refresh()
+	s.Destroy()
+	require.Greater(t, len(opened), 3)
+	for _, err := range opened {
+		require.ErrorIs(t, err, abi.ErrNotFound)
+	}
 }

@@ -6,6 +6,11 @@
 // Registrations answer when the resource is there; independent ones are made in parallel
 // by goroutines. What a resource gives to another is passed as an output, see
 // [Resource.Output], so that the deployment knows what depends on what.
+//
+// An asset or archive in an output that depends on a resource is foreign: its path stays in the
+// project, and its URL leads to the Internet, because the resource's provider may have chosen it.
+// Go does not know where a plain string comes from. A program that makes an asset of a string of a
+// provider passes it as an output, or says so with [Stack.Foreign].
 package goprogram
 
 import (
@@ -118,6 +123,13 @@ func (s *Stack) Invoke(ctx context.Context, token string, args property.Map, o a
 		return property.Null, fmt.Errorf("function %s: %w", token, f)
 	}
 	return property.Object(resp.Result), nil
+}
+
+// Foreign returns an asset or archive whose path or URL comes from a provider, another stack, or a
+// file, see [callback.Monitor]. named is what the program itself wrote of a URL, up to where it did
+// not: a whole scheme and host in it may be those of a private network.
+func (s *Stack) Foreign(ctx context.Context, v property.Value, named string) (property.Value, error) {
+	return s.monitor.Foreign(ctx, v, named)
 }
 
 // Hook makes a hook known, for the options of what is registered after it.

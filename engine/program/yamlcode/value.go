@@ -83,6 +83,11 @@ func object(v property.Value) (*yaml.Node, error) {
 	return out, nil
 }
 
+// errNamed is for what the provider would have the program read with the rights of its user.
+func errNamed(f expr.Function, place string) error {
+	return fmt.Errorf("the provider has named %.200q: write %s with it if that is meant", place, f)
+}
+
 var errHashOnly = errors.New("only the hash of an asset or archive is known here: write its contents, path, or URL")
 
 func call(f expr.Function, argument *yaml.Node) *yaml.Node { return mapping(f.String(), argument) }
@@ -90,9 +95,9 @@ func call(f expr.Function, argument *yaml.Node) *yaml.Node { return mapping(f.St
 func asset(a property.Asset) (*yaml.Node, error) {
 	switch a.Source {
 	case property.SourcePath:
-		return call(expr.FileAsset, text(escape(a.Path))), nil
+		return nil, errNamed(expr.FileAsset, a.Path)
 	case property.SourceURI:
-		return call(expr.RemoteAsset, text(escape(a.URI))), nil
+		return nil, errNamed(expr.RemoteAsset, a.URI)
 	case property.SourceText:
 		return call(expr.StringAsset, text(escape(a.Text))), nil
 	default:
@@ -103,9 +108,9 @@ func asset(a property.Asset) (*yaml.Node, error) {
 func archive(a property.Archive) (*yaml.Node, error) {
 	switch a.Source {
 	case property.SourcePath:
-		return call(expr.FileArchive, text(escape(a.Path))), nil
+		return nil, errNamed(expr.FileArchive, a.Path)
 	case property.SourceURI:
-		return call(expr.RemoteArchive, text(escape(a.URI))), nil
+		return nil, errNamed(expr.RemoteArchive, a.URI)
 	case property.SourceAssets:
 		members, err := object(property.Object(a.Assets))
 		if err != nil {

@@ -2,6 +2,7 @@ package yamlcode_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -186,5 +187,31 @@ func TestWhatCannotBeWritten(t *testing.T) {
 		require.Len(t, code.Omitted, 1)
 		require.Contains(t, code.Omitted[0], name)
 		require.Contains(t, string(code.Text), "# value: "+name)
+	}
+}
+
+// A program that is written from what a provider answered does not have files and URLs of the
+// provider's choice read with the rights of its user.
+func TestFilesThatAProviderNamesAreNotWritten(t *testing.T) {
+	archive := func(v property.Value) property.Value {
+		return property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: object("x", v)})
+	}
+	file := property.AssetOf(property.Asset{Source: property.SourcePath, Path: "/etc/passwd"})
+	const named = `value of it: the provider has named %q: write %s with it if that is meant`
+	for _, c := range []struct {
+		value           property.Value
+		place, function string
+	}{
+		{file, "/etc/passwd", "fn::fileAsset"},
+		{property.AssetOf(property.Asset{Source: property.SourceURI, URI: "http://10.0.0.1/"}), "http://10.0.0.1/", "fn::remoteAsset"},
+		{property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: "/etc"}), "/etc", "fn::fileArchive"},
+		{property.ArchiveOf(property.Archive{Source: property.SourceURI, URI: "file:///a.zip"}), "file:///a.zip", "fn::remoteArchive"},
+		{property.Array(file), "/etc/passwd", "fn::fileAsset"},
+		{archive(archive(file)), "/etc/passwd", "fn::fileAsset"},
+	} {
+		code, err := yamlcode.Write([]yamlcode.Resource{{Name: "it", Resource: resource("it", root, object("value", c.value))}}, nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{fmt.Sprintf(named, c.place, c.function)}, code.Omitted)
+		require.NotContains(t, string(code.Text), "properties:")
 	}
 }

@@ -149,7 +149,7 @@ func TestExpressions(t *testing.T) {
 		{`{fn::fileArchive: site}`, `archive(site)`},
 		{`{fn::remoteArchive: "https://example.com/a.zip"}`, `archive(https://example.com/a.zip)`},
 		{`{fn::assetArchive: {"a/b": {fn::stringAsset: "${server.address}"}, c: {fn::fileArchive: site}}}`,
-			`<server>archive{a/b: asset(10.0.0.1), c: archive(site)}`},
+			`archive{a/b: asset(10.0.0.1), c: archive(site)}`},
 		{`{fn::invoke: {function: cloud:findImage, arguments: {name: x}, return: id}}`, `"ami-1"`},
 		{`{fn::cloud:findImage: {name: "${server.id}"}}`, `<server>{id: "ami-1", key: secret("k")}`},
 		{`{fn::bare:index:find: {pin: "${pin}"}}`, `secret({id: "ami-1", key: secret("k")})`},

@@ -120,3 +120,24 @@ func TestForeignFilesAreReadWithinBounds(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// What a resource depends on does not make its assets foreign: the evaluator has said which are.
+func TestAssetsDependOnResourcesWithoutBeingTheirs(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "note.txt"), nil, 0o600))
+	p := loadIn(t, dir, fmt.Sprintf(foreignSurroundings,
+		`{a: {fn::assetArchive: {own: {fn::fileAsset: note.txt}, b: {fn::stringAsset: "${server.address}"}}}, plain: "${server.address}"}`))
+	monitor := &fakeMonitor{state: map[string]property.Map{"server": entries("address", "10.0.0.1")}}
+	monitor.invoke = func(abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+		return abi.MonitorInvokeResponse{Result: entries("id", "ami-1")}, nil
+	}
+	run := runContext(abi.ConfigEntry{Key: "shop:domain", Value: "example.com"}, abi.ConfigEntry{Key: "shop:dir", Value: dir})
+	require.NoError(t, p.Run(t.Context(), run, monitor))
+	require.Empty(t, monitor.foreign)
+	request := monitor.request(t, "probe")
+	require.Equal(t, `{a: archive{b: asset(10.0.0.1), own: asset(note.txt)}, plain: "10.0.0.1"}`, show(request.Inputs.Get("value")))
+	require.Len(t, request.PropertyDependencies, 1)
+	require.Equal(t, "value", request.PropertyDependencies[0].Key)
+	require.Len(t, request.PropertyDependencies[0].URNs, 1)
+	require.Equal(t, "server", request.PropertyDependencies[0].URNs[0].Name())
+}

@@ -87,3 +87,17 @@ func lowerMap(m property.Map) property.Map {
 	lowered, _ := lower(property.Object(m)).AsObject()
 	return lowered
 }
+
+// lowerContents lowers what has assets and archives in it. A deployment takes those in the output
+// of a resource for foreign, and the evaluator has told it exactly which are.
+func lowerContents(m property.Map) property.Map {
+	if !m.ContainsAssets() || !m.ContainsOutputs() {
+		return m
+	}
+	for key, v := range m.All() {
+		if v.ContainsAssets() {
+			m = m.With(key, lower(v))
+		}
+	}
+	return m
+}

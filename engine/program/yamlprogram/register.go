@@ -38,7 +38,7 @@ func (d *deployment) register(r *resource) status {
 	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
 		Type: r.token, Name: r.logicalName, Parent: parent,
 		Custom: !r.isComponent(), Remote: r.isComponent(),
-		Inputs: inputs, PropertyDependencies: dependencies(inputs),
+		Inputs: lowerContents(inputs), PropertyDependencies: dependencies(inputs),
 		Options: options, SourcePosition: d.position(r),
 	})
 	if err != nil {
