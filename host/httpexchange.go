@@ -123,7 +123,7 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 			return fmt.Errorf("the header %s has a control character in it", h.Name)
 		}
 		switch name := http.CanonicalHeaderKey(h.Name); {
-		case hostHeaders[foldHeader(name)]:
+		case isHostHeader(foldHeader(name)):
 			if host, err := parseHTTPTarget(x.target.url.Scheme + "://" + value); err != nil || host.url.Host != x.target.url.Host {
 				return fmt.Errorf("the header %s is %q, but the URL's host is %s", h.Name, value, x.target.url.Host)
 			}

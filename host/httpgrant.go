@@ -42,7 +42,7 @@ func (g HTTPGrant) WithHeader(name, value string) (HTTPGrant, error) {
 	switch {
 	case !isToken(name):
 		return g, fmt.Errorf("%q is not the name of a header", name)
-	case connectionHeader(foldHeader(name)) || hostHeaders[foldHeader(name)] || foldHeader(name) == "Content-Length":
+	case connectionHeader(foldHeader(name)) || isHostHeader(foldHeader(name)) || foldHeader(name) == "Content-Length":
 		return g, fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 	case hasControl(value):
 		return g, fmt.Errorf("the value of the header %s has a control character in it", name)

@@ -68,27 +68,33 @@ func checkReading(text string) error {
 		name, _, _ = strings.Cut(name, "?")
 		name, _, _ = strings.Cut(name, "#")
 		// Some file systems drop dots and spaces at the end of a name.
-		if strings.Contains(name, ".") && strings.Trim(strings.Map(plainSpace, name), ". ") == "" {
+		if strings.Contains(name, ".") && strings.Trim(strings.Map(shown, name), ". ") == "" {
 			return errDotSegment
 		}
 	}
 	return nil
 }
 
-func plainSpace(r rune) rune {
-	if unicode.IsSpace(r) {
+// shown leaves out characters that are not seen, since some servers drop them, and makes one
+// character of all spaces.
+func shown(r rune) rune {
+	switch {
+	case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		return -1
+	case unicode.IsSpace(r):
 		return ' '
 	}
 	return r
 }
 
-// asciiOf makes ASCII of the characters that some servers take for dots, slashes, and percent
-// signs, as compatibility forms (NFKC) or when they convert to an old encoding.
+// asciiOf makes ASCII of the characters that some servers take for dots, slashes, percent signs, and
+// what ends a path, as compatibility forms (NFKC) or when they convert to an old encoding.
 var asciiOf = strings.NewReplacer(
 	"\uff0e", ".", "\ufe52", ".", "\u2024", ".", "\u2025", "..", "\u2026", "...", "\u3002", ".", "\uff61", ".",
 	"\uff0f", "/", "\u2044", "/", "\u2215", "/", "\u29f8", "/", "\u1735", "/",
 	"\uff3c", `\`, "\ufe68", `\`, "\u2216", `\`, "\u29f5", `\`, "\u29f9", `\`, "\u00a5", `\`, "\u20a9", `\`,
 	"\uff05", "%", "\ufe6a", "%",
+	"\uff1b", ";", "\ufe54", ";", "\u037e", ";", "\uff1f", "?", "\ufe56", "?", "\uff03", "#", "\ufe5f", "#",
 )
 
 // unescape unescapes what is an escape, %2e or %u002e, and leaves all else as it is.

@@ -49,7 +49,7 @@ var inner = []struct {
 	{netip.MustParsePrefix("198.51.100.0/24"), reserved},
 	{netip.MustParsePrefix("203.0.113.0/24"), reserved},
 	{netip.MustParsePrefix("198.18.0.0/15"), reserved},
-	{netip.MustParsePrefix("100::/64"), reserved},
+	{netip.MustParsePrefix("100::/63"), reserved}, // discarded, and dummies
 	{netip.MustParsePrefix("2001:db8::/32"), reserved},
 	{netip.MustParsePrefix("3fff::/20"), reserved},
 	{netip.MustParsePrefix("5f00::/16"), reserved}, // segments of a routing domain

@@ -38,6 +38,12 @@ var leads = map[string][]string{
 	"nat64": {"64:ff9b::7f00:1"}, "nat64private": {"64:ff9b::a00:1"}, "localnat64": {"64:ff9b:1::7f00:1"}, "sixtofour": {"2002:7f00:1::"},
 	"teredo": {"2001:0:7f00:1::"}, "compatible": {"::7f00:1"}, "siit": {"::ffff:0:7f00:1"}, "isatap": {"2a00::5efe:7f00:1"},
 	"both": {"10.0.0.1", "127.0.0.1"}, "twice": {"127.0.0.1", "127.0.0.1"}, "a.many": {"127.0.0.1"}, "b.many": {"127.0.0.1", "::1"},
+	"pods": {"169.254.170.23"}, "pods6": {"fd00:ec2::23"}, "scaleway6": {"fd00:42::42"}, "link": {"169.254.0.1"}, "eight": {"127.255.255.254"},
+	"all": {"0.255.0.1"}, "low": {"::2"}, "dns64": {"64:ff9b::c000:aa"}, "sixtofourcloud": {"2002:a9fe:a9fe::1"},
+	"teredocloud": {"2001:0:a9fe:a9fe::5601:5601"}, "compatiblecloud": {"::169.254.169.254"}, "isataplocal": {"2a00::200:5efe:a9fe:a9fe"},
+	"siitcloud": {"::ffff:0:169.254.169.254"}, "nat64own": {"64:ff9b:1:abcd::a00:1"}, "documentation4": {"198.51.100.7"},
+	"documentation2": {"203.0.113.9"}, "newdocs": {"3fff:1::1"}, "orchid": {"2001:20::1"}, "as112": {"2001:4:112::1"}, "dummy": {"100:0:0:1::1"},
+	"ssdp": {"239.255.255.250"}, "ietf": {"192.0.0.171"}, "goodbad": {"93.184.216.34", "127.0.0.1"}, "firstbad": {"10.0.0.1", "93.184.216.34"},
 	// Each question about it has another answer.
 	"rebind": {"10.0.0.1", "127.0.0.1"},
 }
