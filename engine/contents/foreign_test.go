@@ -224,6 +224,40 @@ func TestForeignURLs(t *testing.T) {
 	}
 }
 
+// However a URL is written, it leads neither to this machine nor to a file.
+func TestForeignURLsInOtherSpellings(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer server.Close()
+	port := server.URL[strings.LastIndexByte(server.URL, ':')+1:]
+	s := contents.Source{Fetch: contents.HTTP(nil), Foreign: func(contents.Place) (string, bool) { return "", true }}
+	for _, uri := range []string{
+		"http://127.1:PORT/", "http://127.0.1:PORT/", "http://2130706433:PORT/", "http://0x7f000001:PORT/", "http://0x7f.1:PORT/", "http://0177.0.0.1:PORT/",
+		"http://127.0.0.1.:PORT/", "http://127.0.0.01:PORT/", "http://127.255.255.254:PORT/", "http://0:PORT/", "http://[::]:PORT/",
+		"HTTP://LOCALHOST:PORT/", "http://localhost.:PORT/", "http://LocalHost.localdomain:PORT/", "http://a.localhost:PORT/", "http://ip6-localhost:PORT/",
+		"http://[::ffff:7f00:1]:PORT/", "http://[0:0:0:0:0:0:0:1]:PORT/", "http://[::1%25lo]:PORT/", "http://[::127.0.0.1]:PORT/", "http://[64:ff9b::7f00:1]:PORT/",
+		"http://[2002:7f00:1::]:PORT/", "http://u:p@127.0.0.1:PORT/", "http://example.org@127.0.0.1:PORT/", "http://127.0.0.1:PORT#@example.org/",
+		"http://127.0.0.1:PORT?@example.org/", "http://\u2460\u2461\u2466.0.0.1:PORT/", "http://127\u30020\u30020\u30021:PORT/", "http://127.0.0.1%00:PORT/",
+		"http:127.0.0.1:PORT/", "http:/127.0.0.1:PORT/", "http:\\\\127.0.0.1:PORT\\", "https://127.0.0.1:PORT/", "//127.0.0.1:PORT/", "gopher://127.0.0.1:PORT/_GET",
+		"FILE:///etc/passwd", "file:/etc/passwd", "file:etc/passwd", "file://localhost/etc/passwd", "file://127.0.0.1/etc/passwd", "file:////etc/passwd",
+		" file:///etc/passwd", "file:///etc/passwd?x", "jar:file:///a.jar!/b", "netdoc:///etc/passwd", "/etc/passwd", "unix:///var/run/docker.sock", "data:,x", "",
+	} {
+		for name, open := range map[string]func(uri string) error{
+			"asset": func(uri string) error {
+				_, err := s.HashAsset(t.Context(), property.Asset{Source: property.SourceURI, URI: uri})
+				return err
+			},
+			"archive": func(uri string) error {
+				_, err := s.HashArchive(t.Context(), property.Archive{Source: property.SourceURI, URI: uri + "x.zip"})
+				return err
+			},
+		} {
+			require.Error(t, open(strings.ReplaceAll(uri, "PORT", port)), "%s %s", name, uri)
+			require.Zero(t, asked, "%s %s", name, uri)
+		}
+	}
+}
+
 // A proxy of the user's network is asked about what the user has written, and may not be made to
 // ask for what is inside.
 func TestProxiesAreForURLsOfTheProgram(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Withheld are files and directories that are not there for those who are confined.
@@ -21,6 +23,9 @@ type Withheld []withheld
 type withheld struct {
 	// dir and name are its path. A * in the name stands for any text.
 	dir, name string
+	// plain is the name as [plainName] has it, and odd is set unless dir [isPlain].
+	plain string
+	odd   bool
 	// info is what was there at first; nil for nothing.
 	info fs.FileInfo
 }
@@ -49,6 +54,7 @@ func withhold(path string) (all []withheld, err error) {
 	rest := Names(strings.Trim(filepath.ToSlash(path[len(volume):]), "/"))
 	add := func(path string) {
 		w := withheld{dir: filepath.Dir(path), name: filepath.Base(path)}
+		w.plain, w.odd = plainName(w.name), !isPlain(w.dir)
 		w.info, _ = os.Lstat(path) // nothing need be there
 		all = append(all, w)
 	}
@@ -72,11 +78,12 @@ func withhold(path string) (all []withheld, err error) {
 // of the list, by its path or as the same file, or it lies in one. What they are confined to was
 // named, so nothing that this lies in is withheld. info may be nil.
 func (l Withheld) Covers(within, path string, info fs.FileInfo) bool {
+	oddWithin, odd := !isPlain(within), !isPlain(path)
 	return slices.ContainsFunc(l, func(w withheld) bool {
-		if w.covers(within) {
+		if w.covers(within, oddWithin) {
 			return false
 		}
-		return w.covers(path) || info != nil && w.info != nil && os.SameFile(info, w.info)
+		return w.covers(path, odd) || info != nil && w.info != nil && os.SameFile(info, w.info)
 	})
 }
 
@@ -86,37 +93,87 @@ func (l Withheld) Pins(path string) bool {
 	return slices.ContainsFunc(l, func(w withheld) bool { return IsBelow(path, filepath.Join(w.dir, w.name)) })
 }
 
-func (w *withheld) covers(path string) bool {
-	rest, ok := below(w.dir, path)
+// covers reports whether a path is that of the file or below it. odd is set unless it [isPlain].
+func (w *withheld) covers(path string, odd bool) bool {
+	rest, ok := below(w.dir, path, odd || w.odd)
 	if !ok || rest == "" {
 		return false
 	}
 	first, _, _ := strings.Cut(filepath.ToSlash(rest), "/")
-	before, after, pattern := strings.Cut(strings.ToLower(w.name), "*")
+	first = plainName(first)
+	before, after, pattern := strings.Cut(w.plain, "*")
 	if !pattern {
-		return strings.EqualFold(w.name, first)
+		return first == before
 	}
-	first = strings.ToLower(first)
 	return len(first) >= len(before)+len(after) && strings.HasPrefix(first, before) && strings.HasSuffix(first, after)
 }
 
 // IsBelow reports whether a path is below a directory, which it is not itself. File systems differ
-// in whether they tell upper from lower case, so this does not.
+// in which names are the same, so those that may be count as such.
 func IsBelow(dir, path string) bool {
-	rest, ok := below(dir, path)
+	rest, ok := below(dir, path, !isPlain(dir) || !isPlain(path))
 	return ok && rest != ""
 }
 
-// below returns what leads from a directory to a path in it, as text; empty for itself.
-func below(dir, path string) (rest string, ok bool) {
-	if len(path) < len(dir) || !strings.EqualFold(path[:len(dir)], dir) {
+// below returns what leads from a directory to a path in it, as text; empty for itself. odd is set
+// unless both are plain.
+func below(dir, path string, odd bool) (rest string, ok bool) {
+	if len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) {
+		rest = path[len(dir):]
+		if rest == "" || os.IsPathSeparator(dir[len(dir)-1]) {
+			return rest, true
+		}
+		if os.IsPathSeparator(rest[0]) {
+			return rest[1:], true
+		}
+	}
+	if !odd {
 		return "", false
 	}
-	rest = path[len(dir):]
-	if rest == "" || os.IsPathSeparator(dir[len(dir)-1]) {
-		return rest, true
+	outer, inner := Names(dir), Names(path)
+	if len(inner) < len(outer) {
+		return "", false
 	}
-	return strings.TrimPrefix(rest, string(filepath.Separator)), os.IsPathSeparator(rest[0])
+	for i, name := range outer {
+		if plainName(name) != plainName(inner[i]) {
+			return "", false
+		}
+	}
+	return filepath.Join(inner[len(outer):]...), true
+}
+
+// plainName returns one text for all names that some file system takes for the same: it does not
+// tell upper from lower case, drops characters that are not seen, or dots and spaces at
+// the end, or takes what is behind a colon for a part of the file.
+func plainName(name string) string {
+	if !isPlain(name) {
+		name = strings.Map(func(r rune) rune {
+			if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+				return -1
+			}
+			least := r // of those that differ by case
+			for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+				least = min(least, next)
+			}
+			return least
+		}, name)
+		name, _, _ = strings.Cut(name, ":")
+		name = strings.TrimRight(name, ". ")
+	}
+	return strings.ToLower(name)
+}
+
+// isPlain reports whether a name or path differs in nothing but case from others that are the same.
+func isPlain(path string) bool {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c >= utf8.RuneSelf, c == ':':
+			return false
+		case (c == '.' || c == ' ') && (i+1 == len(path) || os.IsPathSeparator(path[i+1])):
+			return false
+		}
+	}
+	return true
 }
 
 // Names are the elements of a relative path.
