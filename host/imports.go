@@ -112,10 +112,11 @@ func (i *instance) grantedImports() *canon.Imports {
 		HTTP:    i.call.http,
 		TCP:     i.tcp,
 		KV:      i.sandbox.guestKV(i.used()),
-		Monitor: i.call.monitor,
+		Monitor: deniedMonitor{},
 	}
-	if i.imports.Monitor == nil {
-		i.imports.Monitor = deniedMonitor{}
+	if i.call.monitor != nil {
+		i.call.started = &guestMonitor{Monitor: i.call.monitor, ledger: &i.ledger}
+		i.imports.Monitor = i.call.started
 	}
 	return i.imports
 }

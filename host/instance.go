@@ -343,6 +343,9 @@ func (i *instance) runAs(ctx context.Context, method string, replaying bool, do 
 		i.spoiled = true
 		return err
 	}
+	if r.started != nil {
+		r.started.end()
+	}
 	i.ledger.passed()
 	i.call, i.ctx, i.imports = nil, nil, nil
 	return err

@@ -17,6 +17,8 @@ type running struct {
 	monitor  abi.Monitor
 	assets   guestAssets
 	http     *guestHTTP // nil until it is used
+	// started is the monitor for the guest, nil until it is used.
+	started *guestMonitor
 	// limits is what the call may take, and left what it may still.
 	limits, left callLimits
 	// failure is why the call failed, empty until it has.

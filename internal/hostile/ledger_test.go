@@ -126,3 +126,56 @@ func TestFilesOfAllInstancesAreBounded(t *testing.T) {
 	require.Equal(t, "a", failed(first), "ten were open")
 	require.Equal(t, "k", failed(second), "none is left")
 }
+
+// operations is a monitor whose operations end when they are waited for.
+type operations struct {
+	abi.Monitor
+	started, ended abi.OperationHandle
+}
+
+func (o *operations) Start(context.Context, abi.Operation) (abi.OperationHandle, error) {
+	o.started++
+	return o.started, nil
+}
+
+func (o *operations) Wait(context.Context) (abi.Completed, error) {
+	o.ended++
+	return abi.Completed{Handle: o.ended, Outcome: abi.Outcome{Case: abi.OutcomeCaseOutputsRegistered}}, nil
+}
+
+// What a component passes to operations is held until it has waited for them, or its call ends.
+func TestOperationsThatAreUnderWayAreCharged(t *testing.T) {
+	// The operations register outputs: one text of 8 MiB, and none.
+	const operation = `(data (i32.const 3072) "\01") (data (i32.const 3080) "\00\08\00\00\04\00\00\00\00\00\80\00\08\00\80\00")
+		(data (i32.const 8388608) "\a1\61\61\7a\00\80\00\00")
+		(data (i32.const 3104) "\01") (data (i32.const 3112) "\00\08\00\00\04\00\00\00\40\0c\00\00\01\00\00\00") (data (i32.const 3136) "\a0") `
+	const tooMuch = "the host holds no more memory for it\nit was refused more memory than the %d MiB that it may have"
+	for name, c := range map[string]struct {
+		once, want string
+		least      abi.OperationHandle
+		memory     uint64 // in MiB
+	}{
+		"not waited for": {again("$start (i32.const 3072)", 8), fmt.Sprintf(tooMuch, 64), 4, 64},
+		"very many":      {again("$start (i32.const 3104)", 8), "starting an operation: " + fmt.Sprintf(tooMuch, 24), 500, 24},
+		"waited for": {`(func $once (local $n i32) (loop $next
+			(call $start (i32.const 3072) (i32.const 4096))
+			(if (i32.load8_u (i32.const 4096)) (then unreachable))
+			(call $wait (i32.const 4096))
+			(br_if $next (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 50)))))`, "", 50, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, host.NewConfig().WithMemoryLimit(c.memory<<20))
+			p := provide(t, h, assemble(t, "inputs/wait.wat", operation+c.once), host.ProviderOptions{Instances: 1})
+			var o operations
+			for range 3 {
+				o = operations{}
+				_, err := p.Call(abi.WithMonitor(t.Context(), &o), abi.CallRequest{Token: "hostile:index:Thing/do"})
+				require.ErrorContains(t, err, c.want)
+				require.GreaterOrEqual(t, o.started, c.least)
+				require.LessOrEqual(t, h.Stats().Memory, c.memory<<20)
+			}
+			require.NoError(t, p.Close())
+			require.Zero(t, h.Stats().Memory)
+		})
+	}
+}

@@ -11,6 +11,7 @@
   (import "husk:provider/assets@0.1.0" "open" (func $asset (type $assets.open)))
   (import "husk:provider/assets@0.1.0" "read" (func $contents (type $assets.read)))
   (import "husk:provider/assets@0.1.0" "close" (func $give-up (type $assets.close)))
+  (import "husk:provider/monitor@0.1.0" "start" (func $start (type $monitor.start)))
   (import "husk:provider/monitor@0.1.0" "wait" (func $wait (type $monitor.wait)))
   (import "wasi_snapshot_preview1" "path_open"
     (func $path-open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
