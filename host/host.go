@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,6 +50,8 @@ type Host struct {
 	loads   [simultaneousLoads]sync.Mutex
 	imports imports
 	cache   *diskCache
+	// own has the files that are in no grant, see ownFiles.
+	own []string
 	// ahead is where all modules come from, nil where they are compiled.
 	ahead  *precompiled
 	random io.Reader
@@ -112,7 +115,21 @@ func New(ctx context.Context, config Config) (*Host, error) {
 		settings = settings.WithCompilationCache(compiled)
 	}
 	h.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
+	h.own = h.ownFiles()
 	return h, nil
+}
+
+// ownFiles are those that decide which machine code is run. No provider gets them by the grant of a
+// directory above them.
+func (h *Host) ownFiles() (all []string) {
+	if dir := h.config.precompiled; dir != "" {
+		all = append(all, dir)
+	}
+	if h.cache != nil {
+		dir := h.config.cacheDir
+		all = append(all, dir, filepath.Join(sealKeyDir(dir), sealKeyFile))
+	}
+	return all
 }
 
 // openCode opens where machine code comes from: nil where all modules are compiled.

@@ -19,7 +19,11 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 		"construct": true, "call": true, "create": false, "invoke": false, "configure": false, "start": false,
 	} {
 		i := &instance{sandbox: &sandbox{}, call: begin(ctx, method, callLimits{timeout: time.Hour}, time.Second)}
-		require.Equal(t, granted, i.grantedImports().Monitor == someMonitor{}, method)
+		m, ok := i.grantedImports().Monitor.(*guestMonitor)
+		require.Equal(t, granted, ok, method)
+		if granted {
+			require.Equal(t, someMonitor{}, m.Monitor)
+		}
 		i.call.finish()
 	}
 	i := &instance{sandbox: &sandbox{}, call: begin(t.Context(), "construct", callLimits{timeout: time.Hour}, time.Second)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -96,7 +97,7 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
-	files, err := wasi.OpenFileSystem(grants.mounts(), grants.Withheld...)
+	files, err := wasi.OpenFileSystem(grants.mounts(), slices.Concat(grants.Withheld, m.host.own)...)
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}

@@ -92,6 +92,19 @@ func (k Keys) Open(ctx context.Context, typ string, state json.RawMessage) (Prov
 	}
 }
 
+// Files returns the paths of the files that hold a passphrase or the key, which need not exist.
+func (k Keys) Files() (all []string) {
+	for _, name := range passphraseVariables {
+		if value, _ := k.LookupEnv(name); value != "" && strings.HasSuffix(name, "_FILE") {
+			all = append(all, value)
+		}
+	}
+	if dir, err := k.ConfigDir(); err == nil {
+		all = append(all, userKeyPath(dir))
+	}
+	return all
+}
+
 // Passphrase returns the passphrase of the first variable that is set; a
 // variable that is set to nothing is an empty passphrase, as in Pulumi. The
 // error is of kind [ErrNoKey] where none is set.

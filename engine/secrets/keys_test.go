@@ -229,3 +229,14 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	require.Error(t, err)
 	require.False(t, strings.Contains(err.Error(), "hunter2"))
 }
+
+// Files with secrets are known, so that nobody gets them by accident.
+func TestFilesOfKeys(t *testing.T) {
+	dir := t.TempDir()
+	keys := keysOf(t, map[string]string{
+		"HUSK_CONFIG_PASSPHRASE": "not a file", "HUSK_CONFIG_PASSPHRASE_FILE": "", "PULUMI_CONFIG_PASSPHRASE_FILE": "pass",
+	}, nil, dir, new(atomic.Int32))
+	require.Equal(t, []string{"pass", filepath.Join(dir, "husk", "secrets.key")}, keys.Files())
+	keys.ConfigDir = func() (string, error) { return "", errors.New("there is none") }
+	require.Equal(t, []string{"pass"}, keys.Files())
+}

@@ -106,10 +106,13 @@ func (k userKey) fingerprint() (string, error) {
 	return hex.EncodeToString(id), err
 }
 
+// userKeyPath returns the path of the key under a configuration directory.
+func userKeyPath(dir string) string { return filepath.Join(dir, filepath.FromSlash(userKeyFile)) }
+
 // readUserKey reads the key under the configuration directory dir. The error is
 // fs.ErrNotExist where there is none; the path is set in any case.
 func readUserKey(dir string) (userKey, error) {
-	key := userKey{path: filepath.Join(dir, filepath.FromSlash(userKeyFile))}
+	key := userKey{path: userKeyPath(dir)}
 	data, err := os.ReadFile(key.path)
 	if err != nil {
 		return key, fmt.Errorf("reading the key for secrets: %w", err)
@@ -130,7 +133,7 @@ func readUserKey(dir string) (userKey, error) {
 // process makes one at the same time, both return the same key, and made is
 // true for one of them.
 func makeUserKey(dir string) (key userKey, made bool, err error) {
-	path := filepath.Join(dir, filepath.FromSlash(userKeyFile))
+	path := userKeyPath(dir)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
 	}

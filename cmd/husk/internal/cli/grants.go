@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -76,9 +78,10 @@ func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, 
 }
 
 // withheld are the files that no provider is to read or change because it was granted a
-// directory above them: those of the workspace, and those that the flags name.
+// directory above them: those of the workspace, those that the flags name, and the user's own: keys,
+// passphrases, and which modules are trusted.
 func (f *deployFlags) withheld(w *workspace.Workspace) []string {
-	all := slices.Concat(w.OwnFiles(), f.policies.packs, f.policies.configs)
+	all := slices.Concat(w.OwnFiles(), f.policies.packs, f.policies.configs, secrets.SystemKeys(nil).Files(), plugins.UserFiles())
 	if f.auditLog != "" {
 		all = append(all, f.auditLog)
 	}

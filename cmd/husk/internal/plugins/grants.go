@@ -64,7 +64,7 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		g.FS = append(g.FS, grant)
 	}
 	more := p.options.Grants[declared.Name]
-	g.Withheld = append(p.project.OwnFiles(), p.options.Withheld...)
+	g.Withheld = slices.Concat(p.project.OwnFiles(), p.options.Places.ownFiles(), p.options.Withheld)
 	if declared.Grants.KV || more.KV != nil {
 		store, err := p.store(declared.Name)
 		if err != nil {

@@ -55,6 +55,17 @@ func absolute(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
+// ownFiles are the places with modules and machine code, which no provider is granted by a directory
+// above them.
+func (p Places) ownFiles() (all []string) {
+	for _, dir := range []string{p.Cache, p.Precompiled} {
+		if dir != "" {
+			all = append(all, dir)
+		}
+	}
+	return all
+}
+
 // configure says where a host has machine code.
 func (p Places) configure(c host.Config) host.Config {
 	if p.Precompiled != "" {

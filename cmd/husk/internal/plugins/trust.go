@@ -46,6 +46,16 @@ type Trust struct {
 // trustDir is the path of the directory with the files, under that for configuration.
 const trustDir = "husk/trusted-modules"
 
+// UserFiles returns the paths of what says, in the user's directory for configuration, which modules
+// are trusted.
+func UserFiles() []string {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return nil
+	}
+	return []string{filepath.Join(config, filepath.FromSlash(trustDir))}
+}
+
 // OpenTrust returns what the user trusts in a project's directory, and the digests that the user
 // confirms now.
 func OpenTrust(project *program.Project, confirmed []string) (*Trust, error) {
