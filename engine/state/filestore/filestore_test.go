@@ -21,7 +21,25 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) state.Store { return filestore.New(filepath.Join(t.TempDir(), "a", ".husk")) })
+	storetest.Run(t, func(t *testing.T) state.Store {
+		dir := filepath.Join(t.TempDir(), "a", ".husk")
+		t.Cleanup(func() { requireNames(t, dir) })
+		return filestore.New(dir)
+	})
+}
+
+// requireNames requires that nothing else is in the directory of a store than what is known to be.
+func requireNames(t *testing.T, dir string) {
+	entries, err := os.ReadDir(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		require.NoError(t, err)
+	}
+	for _, e := range entries {
+		require.True(t, slices.ContainsFunc(filestore.Names(), func(pattern string) bool {
+			matches, _ := filepath.Match(pattern, e.Name())
+			return matches
+		}), e.Name())
+	}
 }
 
 func TestStoreInMemory(t *testing.T) {

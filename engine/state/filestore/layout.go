@@ -58,6 +58,11 @@ const (
 	temporaryInfix   = ".tmp"
 )
 
+// Names returns the names that a store has in its directory. A * stands for any text.
+func Names() []string {
+	return []string{stacksDir, backupsDir, historyDir, locksDir, kvDir, intentsDir, metaFile + "*"}
+}
+
 // journal is the file of the records that follow the checkpoint with the stamp.
 // Each checkpoint has a journal of its own name: a holder of the lease that was
 // paused while it removed the last one cannot hit that of the next holder.

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"path/filepath"
+
+	"github.com/husk-dev/husk/engine/state/filestore"
 )
 
 // OwnFiles returns the paths of what the workspace keeps beside the sources of the project:
@@ -12,8 +14,8 @@ func (w *Workspace) OwnFiles() []string {
 		return append(all, w.Place)
 	}
 	// The project is in the directory of the state, so that not all in there belongs to the state.
-	for _, name := range []string{"stacks", "backups", "history", "locks", "modules", "kv", "meta.json*"} {
+	for _, name := range filestore.Names() {
 		all = append(all, filepath.Join(w.Place, name))
 	}
-	return all
+	return append(all, w.ModulesDir())
 }
