@@ -91,6 +91,9 @@ func (f *FileSystem) SetMode(p string, mode fs.FileMode) error {
 	if errno == success {
 		errno = at.writable()
 	}
+	if errno == errNoent && f.readOnlyAbove(p) {
+		errno = errRofs
+	}
 	if errno == success {
 		_, err := at.found()
 		if err == nil {
@@ -102,6 +105,21 @@ func (f *FileSystem) SetMode(p string, mode fs.FileMode) error {
 		return &PathError{Path: p, Errno: errno, Granted: f.Mounts()}
 	}
 	return nil
+}
+
+// readOnlyAbove reports whether the nearest directory above a missing path is in a read-only grant.
+func (f *FileSystem) readOnlyAbove(p string) bool {
+	for above := path.Dir(p); above != p; p, above = above, path.Dir(above) {
+		at, errno := f.lookup(above)
+		if errno == success {
+			errno = at.writable()
+		}
+		at.release()
+		if errno != errNoent {
+			return errno == errRofs
+		}
+	}
+	return false
 }
 
 // setEntryMode sets the permission bits of what was found at a place.
