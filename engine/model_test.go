@@ -132,9 +132,9 @@ func (m *model) act(a act) {
 	m.noteRetained()
 	m.requireKnown()
 	require.Empty(m.t, m.disorder)
-	if len(a.Lose) > 0 && (!a.quiet() || a.narrow() || refused) {
+	if len(a.Lose)+len(a.Drift) > 0 && (!a.quiet() || a.narrow() || refused) {
 		m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
-		m.Refresh() // an update alone does not look for what has vanished
+		m.Refresh() // an update alone does not look for what has vanished or changed
 	}
 }
 
