@@ -238,3 +238,26 @@ func TestRefreshReadsWhatTheProgramReadsElsewhere(t *testing.T) {
 		{Do: "up", Program: managed},
 	})
 }
+
+// A resource is gone, and an old copy of it waits to be deleted, which names the dependents of
+// the resource in turn.
+func TestWhatIsGoneIsNoOldCopy(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: group},
+			{Name: "e", Type: strict, Key: 2, DeleteFirst: true},
+			{Name: "c", Type: vague, Owner: 2},
+			{Name: "b", Type: single, After: []int{2}, Protect: true},
+		}}},
+		{Do: "destroy"},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: plain, Read: "ext2"},
+			{Name: "c", Type: vague, Region: true},
+			{Name: "e", Type: strict, Key: 2, After: []int{1}, Protect: true},
+		}}, Half: []string{"create d"}},
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "c", Type: plain, Key: 1, Retain: true},
+			{Name: "e", Type: strict},
+		}}, RefreshFirst: true, Lose: []string{"c"}},
+	})
+}

@@ -27,9 +27,9 @@ func (e *CycleError) Error() string {
 // Sort returns the resources in topological order: the provider, the parent, and
 // the dependencies of a resource come before it. Resources that are in such an
 // order keep it. The error is a *CycleError; then the edges that close a cycle
-// are left out of account, as they are without an error among old copies that seem to
-// depend on each other, since which copy each of them means is not recorded. It takes time
-// linear in the resources and their dependencies.
+// are left out of account. They are left out without an error if an old copy is part of the cycle,
+// since which copy is meant is not recorded. It takes time linear in the resources and their
+// dependencies.
 func Sort(resources []*Resource) ([]*Resource, error) {
 	order, err := sortResources(resources, newIndex(resources))
 	out := make([]*Resource, len(order))
@@ -98,12 +98,14 @@ func sortResources(resources []*Resource, ix index) (order []int, err error) {
 			case open:
 				if err == nil {
 					i := slices.IndexFunc(stack, func(v visit) bool { return v.at == dep })
-					cycle, live := &CycleError{}, false
+					cycle, old := &CycleError{}, false
 					for _, v := range stack[i:] {
 						cycle.URNs = append(cycle.URNs, resources[v.at].URN)
-						live = live || !resources[v.at].Delete
+						old = old || resources[v.at].Delete
 					}
-					if live { // an old copy may mean the successor of another
+					// An old copy may mean the successor of another, and who names a resource that is
+					// gone means no old copy of it.
+					if !old {
 						err = cycle
 					}
 				}

@@ -50,6 +50,9 @@ func TestVerify(t *testing.T) {
 		"only old copies": {resources: []*state.Resource{provider(), custom("y", custom("x").URN),
 			changed(custom("x"), func(r *state.Resource) { r.Delete = true }),
 		}},
+		"what is gone means no old copy": {resources: []*state.Resource{provider(), custom("y", custom("x").URN),
+			changed(custom("x", custom("y").URN), func(r *state.Resource) { r.Delete = true }),
+		}},
 		"waits to be made again": {resources: []*state.Resource{
 			changed(custom("x"), func(r *state.Resource) { r.PendingReplacement, r.ID = true, "" }),
 		}},
