@@ -41,7 +41,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	if err != nil {
 		return fail(err)
 	}
-	m.d.Secrets.LearnFrom(req.Inputs)
+	m.d.Secrets.LearnComputed(req.Inputs)
 	options := req.Options
 	options.Provider = by.provider
 	child := newCallerMonitor(m)
@@ -69,7 +69,7 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	if err != nil {
 		return abi.MonitorCallResponse{}, err
 	}
-	m.d.Secrets.LearnFrom(req.Args)
+	m.d.Secrets.LearnComputed(req.Args)
 	child := newCallerMonitor(m)
 	defer child.drain()
 	resp, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{

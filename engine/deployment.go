@@ -241,11 +241,11 @@ func (d *deployment) learn(snapshot *state.Snapshot) {
 		}
 	}
 	for _, res := range snapshot.Resources() {
-		d.Secrets.LearnFrom(res.Inputs)
+		d.Secrets.LearnComputed(res.Inputs)
 		d.Secrets.LearnFrom(res.Outputs)
 	}
 	for _, op := range snapshot.Operations() {
-		d.Secrets.LearnFrom(op.Resource.Inputs)
+		d.Secrets.LearnComputed(op.Resource.Inputs)
 		d.Secrets.LearnFrom(op.Resource.Outputs)
 	}
 }

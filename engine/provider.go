@@ -174,7 +174,7 @@ func (s *session) close(ctx context.Context) error {
 // lower turns m into what the provider understands: secrets and resource
 // references are replaced where it did not ask for them. What is secret is known from then on.
 func (s *session) lower(m property.Map) property.Map {
-	s.secrets.LearnFrom(m)
+	s.secrets.LearnComputed(m)
 	secrets, refs := s.understands(abi.FeaturesSecrets), s.understands(abi.FeaturesResourceReferences)
 	if secrets && refs {
 		return m

@@ -83,7 +83,7 @@ func newRecorder(stack *state.Stack, snapshot *state.Snapshot) *recorder {
 }
 
 func (r *recorder) put(serial state.Serial, res *state.Resource) {
-	r.secrets.LearnFrom(res.Inputs)
+	r.secrets.LearnComputed(res.Inputs)
 	r.secrets.LearnFrom(res.Outputs)
 	r.current[serial], r.serials[res] = res, serial
 	if !res.Delete {

@@ -25,6 +25,9 @@ const (
 	minInside = 6
 	// minEncoded is the length from which a secret is also looked for in other encodings, in bytes.
 	minEncoded = 8
+	// minComputed is the length from which a text in JSON that the program computed is taken for a
+	// secret, in bytes.
+	minComputed = 16
 	// leastNumber is the least number that is looked for: others are counts and ports as well.
 	leastNumber = 100_000
 	// minCut is how much of a secret must be there where a text was cut off within it, in bytes.
@@ -49,45 +52,52 @@ type Secrets struct {
 	pieces pieces
 }
 
-// Learn adds a secret. Where that is a list or an object in JSON, the texts in it are secrets as well.
+// Learn adds a secret. The texts in a list or an object in JSON are secrets as well.
 func (s *Secrets) Learn(secret string) {
-	if s == nil {
-		return
+	if s != nil {
+		s.learn(secret)
+		s.learnPartsOf(secret, MinLength)
 	}
-	s.learn(secret)
+}
+
+// learnPartsOf adds the texts in a list or an object in JSON that have at least so many bytes.
+func (s *Secrets) learnPartsOf(secret string, least int) {
 	if text := strings.TrimSpace(secret); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		var parts any
 		if json.Unmarshal([]byte(text), &parts) == nil {
-			s.learnParts(parts)
+			s.learnParts(parts, least)
 		}
 	}
 }
 
 // learnParts adds the texts in what was read from JSON.
-func (s *Secrets) learnParts(v any) {
+func (s *Secrets) learnParts(v any, least int) {
 	switch v := v.(type) {
 	case string:
-		s.learn(v)
+		if len(v) >= least {
+			s.learn(v)
+		}
 	case []any:
 		for _, e := range v {
-			s.learnParts(e)
+			s.learnParts(e, least)
 		}
 	case map[string]any:
 		for _, e := range v {
-			s.learnParts(e)
+			s.learnParts(e, least)
 		}
 	}
 }
 
-func (s *Secrets) learn(secret string) {
+// learn adds a secret as a whole, and reports whether it was not known before.
+func (s *Secrets) learn(secret string) (fresh bool) {
 	if len(strings.TrimSpace(secret)) < MinLength || isCommon(secret) {
-		return
+		return true
 	}
 	secret = secret[:min(len(secret), maxSecret)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.told[secret] || s.size+len(secret) > maxSecrets {
-		return
+		return !s.told[secret]
 	}
 	if s.told == nil {
 		s.told = make(map[string]bool)
@@ -96,6 +106,7 @@ func (s *Secrets) learn(secret string) {
 	s.size += len(secret)
 	s.fresh = append(s.fresh, secret)
 	s.some.Store(true)
+	return true
 }
 
 // isCommon reports whether a text stands in all that is shown, so that it is no secret.
@@ -103,47 +114,64 @@ func isCommon(text string) bool {
 	return text == "true" || text == "false" || text == "null" || strings.Contains(Mask, text)
 }
 
-// LearnFrom adds what is secret in a value, or in a part of it.
+// LearnFrom adds what is secret in a value that a provider made, or in a part of it. The texts in
+// JSON are secrets as well, unless the same JSON was computed by the program.
 func (s *Secrets) LearnFrom(m property.Map) {
 	if s != nil && m.ContainsSecrets() {
-		s.learnIn(property.Object(m), false)
+		s.learnIn(property.Object(m), false, func(text string) {
+			if s.learn(text) {
+				s.learnPartsOf(text, MinLength)
+			}
+		})
 	}
 }
 
-// learnIn adds the texts in a value, all of them where it is secret itself.
-func (s *Secrets) learnIn(v property.Value, secret bool) {
+// LearnComputed adds what is secret in a value that the program computed, or in a part of it. JSON
+// that was made of a secret is one as a whole, and beside the secret it has names and the like. So
+// of its texts only the long ones are secrets.
+func (s *Secrets) LearnComputed(m property.Map) {
+	if s != nil && m.ContainsSecrets() {
+		s.learnIn(property.Object(m), false, func(text string) {
+			s.learn(text)
+			s.learnPartsOf(text, minComputed)
+		})
+	}
+}
+
+// learnIn has the texts in a value learned, all of them if it is secret itself.
+func (s *Secrets) learnIn(v property.Value, secret bool, learn func(string)) {
 	switch v.Kind() {
 	case property.KindString:
 		if text, _ := v.AsString(); secret {
-			s.Learn(text)
+			learn(text)
 		}
 	case property.KindNumber:
 		if f, _ := v.AsNumber(); secret && v.IsInteger() && math.Abs(f) >= leastNumber {
-			s.Learn(strconv.FormatFloat(f, 'f', -1, 64))
+			learn(strconv.FormatFloat(f, 'f', -1, 64))
 		}
 	case property.KindArray:
 		elements, _ := v.AsArray()
 		for _, e := range elements {
-			s.learnIn(e, secret)
+			s.learnIn(e, secret, learn)
 		}
 	case property.KindObject:
 		m, _ := v.AsObject()
 		for _, e := range m.Entries() {
-			s.learnIn(e.Value, secret)
+			s.learnIn(e.Value, secret, learn)
 		}
 	case property.KindSecret:
 		inner, _ := v.AsSecret()
-		s.learnIn(inner, true)
+		s.learnIn(inner, true, learn)
 	case property.KindOutput:
 		o, _ := v.AsOutput()
-		s.learnIn(o.Value, secret || o.Secret)
+		s.learnIn(o.Value, secret || o.Secret, learn)
 	case property.KindAsset:
 		if a, _ := v.AsAsset(); secret {
-			s.Learn(a.Text)
+			learn(a.Text)
 		}
 	case property.KindArchive:
 		a, _ := v.AsArchive()
-		s.learnIn(property.Object(a.Assets), secret)
+		s.learnIn(property.Object(a.Assets), secret, learn)
 	}
 }
 

@@ -98,6 +98,20 @@ func TestSecretsInJSON(t *testing.T) {
 	require.Equal(t, "[secret]", s.In("[broken json"))
 }
 
+// A program makes JSON of a secret and of what is none. The provider's answer repeats it.
+func TestSecretsInComputedJSON(t *testing.T) {
+	const computed = `{"file": "server.key", "password": "hunter2", "literal": "correct-horse-battery"}`
+	made := property.MapOf(map[string]property.Value{"content": property.Secret(property.String(computed))})
+	var s redact.Secrets
+	s.LearnFrom(property.MapOf(map[string]property.Value{"result": property.Secret(property.String("hunter2"))}))
+	s.LearnComputed(made)
+	s.LearnFrom(made)
+	require.Equal(t, "server.key [secret] [secret] [secret]", s.In("server.key hunter2 correct-horse-battery "+computed))
+
+	s.LearnFrom(property.MapOf(map[string]property.Value{"credentials": property.Secret(property.String(`{"key": "short-key"}`))}))
+	require.Equal(t, "[secret] of a provider", s.In("short-key of a provider"))
+}
+
 func TestNothingIsHidden(t *testing.T) {
 	var none *redact.Secrets
 	none.Learn("hunter2")
