@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -111,7 +112,7 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 		return "its replacement trigger changed", nil
 	case old.Taint:
 		return "it is tainted", nil
-	case g.d.chosen.replace.match(n.URN):
+	case g.d.chosen.replace.match(n.URN) && n.Type != urn.RootType && !isDefaultProvider(n.URN): // which are nobody's own
 		return "its replacement was asked for", nil
 	case old.Custom != n.Custom:
 		return "it was a component, or is one now", nil
@@ -130,7 +131,7 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 // inputs are cannot be made beside the old one. Only its provider knows; one that cannot tell
 // has the new copy made first.
 func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, old, n *state.Resource) bool {
-	if !n.Custom || old.Provider != n.Provider {
+	if changed, err := g.providerChanged(ctx, old, n); !n.Custom || changed || err != nil {
 		return false
 	}
 	resp, err := provider.Diff(ctx, abi.DiffRequest{

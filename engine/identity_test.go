@@ -139,9 +139,35 @@ func TestDeclaredIdentityIsDeletedFirst(t *testing.T) {
 	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::f"} }
 	s.Up(files(declared, "ro", "f", "x"))
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
+	// A pattern for all resources is for those of the program, and for no default provider.
+	provider := s.Resource("f").Provider
+	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**"} }
+	require.Equal(t, 1, s.Up(files(declared, "ro", "f", "x")).Total())
+	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
+	require.Equal(t, provider, s.Resource("f").Provider)
 	s.Edit = nil
 	s.Up(files(declared, "ro", "f", "y"))
 	require.Equal(t, []string{"create f", "delete x"}, s.Cloud.Calls())
+	require.Empty(t, s.Warnings())
+	requireRecorded(t, s)
+}
+
+// The same holds if its provider is replaced by one with the same configuration.
+func TestDeclaredIdentityIsDeletedFirstByALikeProvider(t *testing.T) {
+	program := func(p *enginetest.Run) error {
+		own, err := p.Custom("pulumi:providers:test", "own", props("region", "1"))
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(declared, "f", props("path", "x", "mode", "rw"), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+		return err
+	}
+	s := enginetest.NewStack(t, newFiles())
+	s.Up(program)
+	s.Cloud.Calls()
+	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**"} }
+	s.Up(program)
+	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
 	require.Empty(t, s.Warnings())
 	requireRecorded(t, s)
 }
