@@ -33,6 +33,7 @@ func TestInterrupts(t *testing.T) {
 
 // interruptTests are the parts of TestInterrupts. Those with pipes are not for all systems.
 var interruptTests = map[string]func(t *testing.T, lab string){
+	"the first lets steps finish":       firstInterruptLetsStepsFinish,
 	"the second stops now":              secondInterruptStopsNow,
 	"a closed terminal":                 aClosedTerminal,
 	"a hang-up that is ignored":         anIgnoredHangUp,
@@ -97,6 +98,33 @@ func (p *interruptible) fails(cmd *exec.Cmd) {
 	var exit *exec.ExitError
 	require.ErrorAs(p.t, cmd.Wait(), &exit)
 	require.Equal(p.t, 1, exit.ExitCode())
+}
+
+// What is running finishes and is recorded, and nothing else begins.
+func firstInterruptLetsStepsFinish(t *testing.T, lab string) {
+	p := newInterruptible(t, lab, second)
+	cmd := p.husk("up", "--yes")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	said := p.interrupted(cmd, func(line string) {
+		switch {
+		case strings.Contains(line, "waiting for out/go"):
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		case strings.HasPrefix(line, "Stopping: "):
+			p.goOn()
+		}
+	})
+	require.Contains(t, said, "\nStopping: what is running finishes first. Press Ctrl-C again to stop now.\n")
+	require.Regexp(t, `lab:Wait first +created`, said)
+	require.NotRegexp(t, `second +created`, said)
+	require.Regexp(t, `\nStopped after .*: 2 created\.\n`, said)
+	require.Contains(t, stderr.String(), "error: stopped before everything was done; what was done is recorded, and the next run goes on from there\n")
+	p.nothingPending()
+
+	out, err := p.husk("up", "--yes").Output()
+	require.NoError(t, err)
+	require.Regexp(t, `lab:Thing second +created`, string(out))
+	require.Regexp(t, `\nDone in .*: 1 created, 2 unchanged\.\n`, string(out))
 }
 
 // The interrupts are sent when the command has said that it is ready for them, which a script
