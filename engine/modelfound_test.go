@@ -261,3 +261,29 @@ func TestWhatIsGoneIsNoOldCopy(t *testing.T) {
 		}}, RefreshFirst: true, Lose: []string{"c"}},
 	})
 }
+
+// What is gone is deleted by nobody, and what named it can be.
+func TestDependentsOfWhatIsGoneCanBeDeleted(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: strict},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: group},
+			{Name: "e", Type: strict},
+			{Name: "c", Type: vague, Owner: 2},
+			{Name: "b", Type: single, After: []int{2}, Protect: true},
+		}}, Judged: true},
+		{Do: "destroy", Program: modelProgram{Resources: []modelResource{
+			{Name: "f", Type: group, Key: 2, Protect: true},
+			{Name: "d", Type: file, Path: "x"},
+		}}, RunProgram: true},
+		{Do: "destroy"},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: plain, Read: "ext2"},
+			{Name: "c", Type: vague, Region: true},
+			{Name: "e", Type: strict, Key: 2, After: []int{1}, Protect: true},
+		}}},
+		{Do: "refresh", RunProgram: true, Lose: []string{"c"}},
+	})
+}

@@ -210,8 +210,10 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		left = append(left, res)
 	}
 	for _, res := range left {
+		// An old copy of what is gone is what other old copies mean, and nothing else.
+		means := func(u urn.URN) bool { return exists[u] && (res.Delete || !vanished[u]) }
 		n := res.MapURNs(func(m state.Mention) urn.URN {
-			if exists[m.URN] || !m.Role.Needed() {
+			if means(m.URN) || !m.Role.Needed() {
 				return m.URN
 			}
 			return ""
@@ -219,7 +221,7 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		if n == res {
 			continue
 		}
-		for n.Parent = res.Parent; n.Parent != "" && !exists[n.Parent]; {
+		for n.Parent = res.Parent; n.Parent != "" && !means(n.Parent); {
 			n.Parent = parents[n.Parent]
 		}
 		c.replace = append(c.replace, [2]*state.Resource{res, n})
