@@ -20,6 +20,14 @@ const (
 	cannotTrace = 99
 )
 
+// skipUnderRace leaves out what runs commands hundreds of times, in processes of their own. The race
+// detector would see nothing there that other tests do not have.
+func skipUnderRace(t *testing.T) {
+	if raceScripts != nil {
+		t.Skip("under the race detector this takes minutes")
+	}
+}
+
 // killedUser runs husk in a project, and has it killed.
 type killedUser struct {
 	t   *testing.T
@@ -129,6 +137,7 @@ resources:
 // has the resources, with its configuration, and is the selected one. The next update makes nothing
 // anew.
 func TestRenamingIsKilledAfterEachSystemCall(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	u := newKilledUser(t, map[string]string{"Husk.yaml": stashes})
 	u.run("stack", "init", "first")
@@ -157,6 +166,7 @@ func TestRenamingIsKilledAfterEachSystemCall(t *testing.T) {
 // A move that is killed, after whichever system call, has taken place or has not: each resource is
 // in one of the two stacks.
 func TestMoveIsKilledAfterEachSystemCall(t *testing.T) {
+	skipUnderRace(t)
 	t.Parallel()
 	u := newKilledUser(t, map[string]string{"Husk.yaml": stashes})
 	u.run("stack", "init", "second")

@@ -173,15 +173,16 @@ func (k *killing) kill(calls int, args ...string) (killedIt bool) {
 		cmd := k.command("husk", args...)
 		k.cloud.mu.Lock()
 		k.cloud.at = func(done bool) {
-			if done != late || cmd.Process == nil {
+			if done != late {
 				return
 			}
 			if n--; n == 0 {
 				killedIt = cmd.Process.Kill() == nil
 			}
 		}
+		err := cmd.Start() // the cloud waits until there is a process
 		k.cloud.mu.Unlock()
-		require.NoError(k.t, cmd.Start())
+		require.NoError(k.t, err)
 		_ = cmd.Wait()
 		k.cloud.mu.Lock()
 		k.cloud.at = nil
