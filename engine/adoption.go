@@ -28,6 +28,9 @@ func (d *deployment) adoptPendingCreates(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if i := slices.IndexFunc(found, func(other adoption) bool { return d.sameObject(a.res, other.res) }); i >= 0 {
+			return fmt.Errorf("adopt %s: the object %q is to be %s, so nothing was changed", u, a.res.ID, found[i].res.URN)
+		}
 		found = append(found, a)
 	}
 	for _, a := range found {
@@ -80,9 +83,8 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	if err != nil {
 		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
 	}
-	resp, err := provider.Read(ctx, abi.ReadRequest{
-		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, State: &n.Inputs, Inputs: &n.Inputs, Timeout: timeouts(n).Read,
-	})
+	// With inputs, a provider could answer for the object that they lead to, whatever the ID is.
+	resp, err := provider.Read(ctx, abi.ReadRequest{URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, Timeout: timeouts(n).Read})
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
 		d.warn(u, "the provider cannot read resources of this type, so nothing confirms that the object %q exists", id)
@@ -95,6 +97,14 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	n.ID, n.Outputs, n.RefreshBeforeUpdate = resp.ID, markSecrets(n, resp.State), resp.RefreshBeforeUpdate
 	if resp.Inputs != nil {
 		n.Inputs = *resp.Inputs
+	}
+	if described := d.describedBy(ctx, n, provider); described != nil {
+		for _, name := range described.Identity {
+			wanted, is := created.Inputs.Get(name), n.Inputs.Get(name)
+			if !wanted.Plain().IsNull() && !is.Plain().IsNull() && !wanted.EqualContents(is) {
+				return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the one that was being created, so nothing was changed", u, id, name)
+			}
+		}
 	}
 	return adoption{op, n}, nil
 }

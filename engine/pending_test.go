@@ -277,16 +277,22 @@ func TestCutOffProviderIsConfiguredAnew(t *testing.T) {
 	}
 }
 
+// describedFiles is a cloud with a schema that says what files are known by.
+func describedFiles() *enginetest.Cloud {
+	cloud := newFiles()
+	cloud.Schema = `{"name": "test", "version": "1.0.0", "resources": {"test:index:File": {
+		"inputProperties": {"path": {"type": "string"}, "mode": {"type": "string"}},
+		"language": {"husk": {"identity": ["path"]}}}}}`
+	return cloud
+}
+
 // What an object is known by tells that a creation which was cut off has been made up for.
 func TestARepeatedCreationIsNoLongerPending(t *testing.T) {
 	for _, test := range []struct {
 		path    string
 		pending bool
 	}{{"x", false}, {"y", true}} {
-		cloud := newFiles()
-		cloud.Schema = `{"name": "test", "version": "1.0.0", "resources": {"test:index:File": {
-			"inputProperties": {"path": {"type": "string"}, "mode": {"type": "string"}},
-			"language": {"husk": {"identity": ["path"]}}}}}`
+		cloud := describedFiles()
 		s := enginetest.NewStack(t, cloud)
 		cutOff(t, s, files(file, "rw", "b", "x"))
 		s.Preview(files(file, "ro", "b", test.path))
@@ -371,4 +377,45 @@ func countPending(s *enginetest.Stack) (n int) {
 		n++
 	}
 	return n
+}
+
+// A provider that looks only at inputs would find the object whatever the ID is.
+func TestAdoptionReadsByTheIDAlone(t *testing.T) {
+	s := enginetest.NewStack(t, describedFiles())
+	u := cutOff(t, s, files(file, "rw", "b", "x"))
+	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
+		require.Nil(t, req.State)
+		require.Nil(t, req.Inputs)
+		other := props("path", "y", "mode", "rw")
+		return abi.ReadResponse{ID: req.ID, State: other, Inputs: &other}, nil
+	}
+	s.Edit = adopting(u, "y")
+	_, err := s.Try(engine.Refresh, nil)
+	require.ErrorContains(t, err, `the object "y" has another path than the one that was being created, so nothing was changed`)
+	require.Nil(t, s.Resource("b"))
+	require.Equal(t, u, pendingURN(t, s))
+}
+
+// One object cannot be two resources.
+func TestAnObjectIsAdoptedOnce(t *testing.T) {
+	s := enginetest.NewStack(t, newCloud())
+	s.Cloud.Hook = func(string) error { return crashed }
+	s.Edit = func(d *engine.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, errA := p.Custom(plain, "a", props("key", "1"))
+		_, errB := p.Custom(plain, "b", props("key", "1"))
+		return errors.Join(errA, errB)
+	}))
+	require.Error(t, err)
+	s.Cloud.Hook = nil
+	s.Cloud.Put("found", "", props("key", "1"))
+	adopted := make(map[urn.URN]string)
+	for _, op := range s.Snapshot().Operations() {
+		adopted[op.Resource.URN] = "found"
+	}
+	require.Len(t, adopted, 2)
+	s.Edit = func(d *engine.Deployment) { d.AdoptPendingCreates = adopted }
+	_, err = s.Try(engine.Refresh, nil)
+	require.ErrorContains(t, err, `the object "found" is to be urn:`)
+	require.Equal(t, 2, countPending(s))
 }

@@ -224,9 +224,9 @@ func TestFailedPreviewsMakeNoPlan(t *testing.T) {
 func TestDecodePlan(t *testing.T) {
 	const goals = `{"version":3,"deployment":{"resources":[{"urn":"urn:pulumi:dev::proj::t:i:T::a","custom":true,"type":"t:i:T"}]}}`
 	for name, test := range map[string]struct{ text, failure string }{
-		"an empty plan":    {`{"version":1,"project":"p","stack":"s","resources":{},"goals":{"version":3,"deployment":{}}}`, ""},
+		"an empty plan":    {`{"version":1,"project":"p","stack":"s","resources":{},"goals":{"version":3,"deployment":{"resources":[]}}}`, ""},
 		"no JSON":          {`plan`, "not a plan: line 1, column 1: invalid character"},
-		"another document": {`{"deployment":{}}`, `not a plan: there is no member "deployment" here`},
+		"another document": {`{"deployment":{"resources":[]}}`, `not a plan: there is no member "deployment" here`},
 		"a later version":  {`{"version":2}`, "the plan has version 2, and this version of husk reads 1"},
 		"an unknown step":  {`{"version":1,"resources":{"u":{"steps":["fly"]}}}`, `not a plan: u has the unknown step "fly"`},
 		"no goals":         {`{"version":1}`, "not a plan: goals: "},
@@ -246,7 +246,7 @@ func TestDecodePlan(t *testing.T) {
 // FuzzDecodePlan: what is read as a plan can be written and read again, and is the same.
 func FuzzDecodePlan(f *testing.F) {
 	goal := `{"urn":"urn:pulumi:dev::proj::t:i:T::a","custom":true,"type":"t:i:T","inputs":{"x":"04da6b54-80e4-46f7-96ec-b56ff0331ba9"}}`
-	f.Add(`{"version":1,"project":"p","stack":"s","resources":{},"goals":{"version":3,"deployment":{}}}`)
+	f.Add(`{"version":1,"project":"p","stack":"s","resources":{},"goals":{"version":3,"deployment":{"resources":[]}}}`)
 	f.Add(`{"version":1,"resources":{"urn:pulumi:dev::proj::t:i:T::a":{"steps":["create"],"seed":"AAAA"}},"goals":` +
 		`{"version":3,"deployment":{"resources":[` + goal + `]}}}`)
 	codec := state.NewCodec(nil)

@@ -106,13 +106,37 @@ func TestNamesOfStacksInCheckpoints(t *testing.T) {
 	require.EqualError(t, err, `reading the state at /checkpoint/stack (byte 54): the stack has no name that one can have: ".." cannot be a project name: it begins with "."`)
 }
 
+// JSON that no writer of states makes is damaged, and never an empty state.
+func TestDocumentsThatAreNoStates(t *testing.T) {
+	for doc, message := range map[string]string{
+		`{}`:                                            "names no version",
+		`{"version":0,"deployment":{}}`:                 "names no version",
+		`{"deployment":{"resources":[]}}`:               "names no version",
+		`{"version":0,"checkpoint":{}}`:                 "names no version",
+		`{"version":3}`:                                 "neither a checkpoint nor a deployment",
+		`{"version":3,"checkpoint":{}}`:                 "neither a checkpoint nor a deployment",
+		`{"version":3,"checkpoint":null}`:               "neither a checkpoint nor a deployment",
+		`{"version":3,"deployment":null}`:               "neither a manifest nor resources",
+		`{"version":3,"deployment":{}}`:                 "neither a manifest nor resources",
+		`{"version":3,"deployment":{"resources":null}}`: "neither a manifest nor resources",
+	} {
+		_, _, err := state.Decode(t.Context(), []byte(doc), openB64)
+		require.ErrorContains(t, err, message, doc)
+		require.NotErrorIs(t, err, state.ErrUnsupported, doc)
+	}
+	for _, doc := range []string{
+		`{"version":3,"deployment":{"manifest":{}}}`, `{"version":3,"deployment":{"resources":[]}}`, `{"version":3,"checkpoint":{"stack":"organization/demo/dev"}}`,
+	} {
+		_, _, err := state.Decode(t.Context(), []byte(doc), openB64)
+		require.NoError(t, err, doc)
+	}
+}
+
 func TestUnsupportedStatesAreRefused(t *testing.T) {
 	for doc, message := range map[string]string{
-		`{"version":0,"deployment":{}}`:                                     "names no version",
-		`{"version":5,"deployment":{}}`:                                     "use a newer husk",
-		`{"deployment":{}}`:                                                 "names no version",
-		`{"version":4,"features":["taint","teleport"],"deployment":{}}`:     `"teleport"`,
-		`{"version":4,"features":["hooks"],"checkpoint":{},"features2":[]}`: "",
+		`{"version":5,"deployment":{}}`:                                                  "use a newer husk",
+		`{"version":4,"features":["taint","teleport"],"deployment":{}}`:                  `"teleport"`,
+		`{"version":4,"features":["hooks"],"deployment":{"manifest":{}},"features2":[]}`: "",
 	} {
 		_, _, err := state.Decode(t.Context(), []byte(doc), openB64)
 		if message == "" {

@@ -19,9 +19,6 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	if e.Version < oldestVersion {
-		return "the document names no version: it is not a state"
-	}
 	return fmt.Sprintf("the state has version %d and this husk reads %d to %d: use a newer husk", e.Version, oldestVersion, version4)
 }
 
@@ -85,8 +82,13 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 	default:
 		s.documentUnknown = append(s.documentUnknown, member{"latest", bare.value})
 	}
-	if version < oldestVersion || version > version4 {
+	switch {
+	case version < oldestVersion:
+		return nil, nil, r.fail("the document names no version: it is not a state")
+	case version > version4:
 		return nil, nil, &VersionError{Version: version}
+	case deployment.value == nil && s.Stack == "":
+		return nil, nil, r.fail("the document has neither a checkpoint nor a deployment: it is not a state")
 	}
 	for _, f := range s.Features {
 		if !knownFeature(f) {
@@ -147,7 +149,9 @@ func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, ope
 	var resources, operations, provider section
 	var codec *Codec
 	r := deployment.reader()
+	whole := false // every writer of a deployment has some of these in it, also if there are no resources
 	err := r.object(func(name string) (err error) {
+		whole = whole || name == "manifest" || name == "secrets_providers" || (name == "resources" || name == "pending_operations") && r.kind() != 'n'
 		switch name {
 		case "manifest":
 			err = s.Manifest.decode(r)
@@ -177,6 +181,9 @@ func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, ope
 		}
 		return err
 	})
+	if err == nil && !whole && s.Stack == "" {
+		err = r.fail("the deployment has neither a manifest nor resources: it is not a state")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ var raw = map[string]string{
 	"trailers":           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n8\r\nafter it\r\n0\r\nX: y\r\nHost: evil\r\n\r\n",
 	"alt-svc":            "HTTP/1.1 200 OK\r\nAlt-Svc: h2=\"127.0.0.1:1\"; ma=86400\r\nContent-Length: 8\r\n\r\nafter it",
 	"upgrade-insecure":   "HTTP/1.1 200 OK\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 8\r\n\r\nafter it",
-	"second-response":    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirstHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond",
+	"second-response":    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nfirstHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond",
 }
 
 // serveAttempts is the server that requests are sent to.

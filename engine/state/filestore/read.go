@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -105,6 +106,9 @@ func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 // readStamped reads a checkpoint or a backup. The error is fs.ErrNotExist if there is no such file.
 func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, error) {
 	checkpoint, err := s.readFile(file)
+	if errors.Is(err, syscall.EISDIR) {
+		return nil, stampValue{}, &state.CorruptError{File: s.fs.Path(file), Offset: -1, Reason: "it is no file", Remedy: "move it away, and run husk stack restore", Cause: err}
+	}
 	if err != nil {
 		return nil, stampValue{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 	}
