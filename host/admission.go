@@ -150,7 +150,8 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the module needs %d MiB of memory to start, the limit is %d MiB", (e.Needed+1<<20-1)>>20, e.Limit>>20)
+	memory, _ := LimitNamed("memory")
+	return fmt.Sprintf("the module needs %d MiB of memory to start, the limit is %s", (e.Needed+1<<20-1)>>20, memory.Format(e.Limit))
 }
 
 // ImportError is an import that no module may have.

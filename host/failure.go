@@ -83,6 +83,9 @@ func (i *instance) failure(r *running, err error) error {
 	if answered, ok := errors.AsType[*abi.Error](err); ok {
 		r.failure = FailureError
 		e := s.answered(r.method, answered)
+		if late, ok := errors.AsType[*ExceededError](context.Cause(r.soft())); ok && r.refused == nil {
+			i.refuse(late) // the guest ended when it was told to
+		}
 		if r.refused != nil {
 			wants(e, s.advised(r.refused))
 		}

@@ -90,6 +90,13 @@ func limitsOf(project *program.Project, given []Limit) (limits, error) {
 		}
 	}
 	for _, limit := range given {
+		if project != nil && len(project.Providers) > 0 && limit.Provider != "" && project.Provider(limit.Provider) == nil {
+			var names []string
+			for _, p := range project.Providers {
+				names = append(names, p.Name)
+			}
+			return l, fmt.Errorf("--limit %s:%s: the project has no provider %q%s", limit.Provider, limit.Name, limit.Provider, source.DidYouMean(limit.Provider, names))
+		}
 		if limit.Provider == "" {
 			for _, own := range l.own {
 				delete(own, limit.Name) // the command is nearer than the file
