@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -96,6 +97,9 @@ func (d dir) SyncDir(name string) error {
 // the Break of another process: the lock of a file without a name locks nothing.
 func (d dir) Lock(name string) (Lock, error) {
 	for {
+		if info, err := os.Lstat(d.Path(name)); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no file: remove it", d.Path(name)) // what it leads to never has its name
+		}
 		f, err := d.open(name, os.O_RDWR|os.O_CREATE, filePerm)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package filestore_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,4 +133,19 @@ func TestJournalThatCouldNotBeOpened(t *testing.T) {
 	require.NoError(t, os.Remove(blocked))
 	require.NoError(t, lease.Append(ctx, 1, []byte("one")))
 	require.NoError(t, lease.Release(ctx))
+}
+
+// The lock of a file that a link leads to never has the link's name.
+func TestLockThatIsALink(t *testing.T) {
+	at := t.TempDir()
+	store := filestore.New(at)
+	name := state.StackName{Project: "demo", Name: "dev"}
+	require.NoError(t, store.Create(t.Context(), name, []byte(`{"version":3,"checkpoint":{"stack":"organization/demo/dev"}}`)))
+	lock := filepath.Join(at, "locks", "demo", "dev.json")
+	if err := errors.Join(os.RemoveAll(lock), os.MkdirAll(filepath.Dir(lock), 0o700), os.Symlink("nowhere", lock)); err != nil {
+		t.Skip(err) // on Windows it takes a right
+	}
+	_, err := store.Lease(t.Context(), name, state.Holder{})
+	require.ErrorContains(t, err, "dev.json is no file: remove it")
+	require.NoFileExists(t, filepath.Join(filepath.Dir(lock), "nowhere"))
 }

@@ -24,8 +24,8 @@ func New() guest.Provider {
 		Repository:  "https://github.com/husk-dev/husk",
 		Requests:    []abi.CapabilityRequest{{Capability: "fs", Reason: "the directories of the files that the program names", Optional: true}},
 		Resources: []guest.Resource{
-			guest.ResourceOf("local:index/file:File", File{}, guest.Doc("A file with given content."), guest.Identity("path")),
-			guest.ResourceOf("local:index/directory:Directory", Directory{}, guest.Doc("A directory."), guest.Identity("path")),
+			guest.ResourceOf("local:index/file:File", File{}, guest.Doc("A file with given content."), guest.Identity("path"), guest.DeleteBeforeReplace()),
+			guest.ResourceOf("local:index/directory:Directory", Directory{}, guest.Doc("A directory."), guest.Identity("path"), guest.DeleteBeforeReplace()),
 		},
 		Functions: []guest.Function{
 			guest.FunctionOf("local:index/getFile:getFile", getFile, guest.Doc("The content of a file that exists.")),
