@@ -147,10 +147,13 @@ func (l *life) goneOutcome(ctx context.Context) error {
 // that looks like this one and that nobody has created.
 func (l *life) makesUp(ctx context.Context) bool {
 	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(nil, nil))
-	if err != nil || response.ID == "" {
-		return !isFault(err)
+	if isFault(err) {
+		return false
 	}
 	request := l.readRequest(nil, nil)
+	if err != nil || response.ID == "" { // it cannot be imported
+		request = l.readRequest(&l.state, &l.checked)
+	}
 	request.ID = neighbour(l.id)
 	response, err = ask(ctx, l.main, abi.Provider.Read, request)
 	return err == nil && response.ID != ""

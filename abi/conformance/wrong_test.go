@@ -64,6 +64,7 @@ var brokenRules = []struct {
 	{"replace-unread", "replace", "replaced by one with the same inputs, the new copy has made note-qjwvgxwo, and deleting the old one removes it; say in the schema by which inputs the object is known (identity), or deleteBeforeReplace, so that the old copy is deleted first"},
 	{"list", "list", `the list does not have the resource with the ID "note-qjwvgxwo" that was created`},
 	{"delete", "delete", `read finds the resource with the ID "note-qjwvgxwo" that was deleted`},
+	{"delete-unseen", "delete", `read finds the resource with the ID "note-qjwvgxwo" that was deleted`},
 	{"delete-twice", "delete-twice", "deleting again: there is no note note-qjwvgxwo"},
 	{"cancelled-create", "cancelled-create", "create was cancelled, and did not answer within 1s: in the end it said: the call was stopped: context canceled"},
 

@@ -68,6 +68,7 @@ var rules = map[string]func(*notes.Provider) abi.Provider{
 	"replace-gone":    func(p *notes.Provider) abi.Provider { return breaksReplaceGone{p} },
 	"replace-unread":  func(p *notes.Provider) abi.Provider { return breaksReplaceUnread{p} },
 	"delete":          func(p *notes.Provider) abi.Provider { return breaksDelete{p} },
+	"delete-unseen":   func(p *notes.Provider) abi.Provider { return breaksDeleteUnseen{breaksDelete{p}} },
 	"delete-twice":    func(p *notes.Provider) abi.Provider { return breaksDeleteTwice{p} },
 
 	"invoke":           func(p *notes.Provider) abi.Provider { return breaksInvoke{p} },

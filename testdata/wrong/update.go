@@ -102,6 +102,16 @@ func (p breaksDelete) Delete(_ context.Context, request abi.DeleteRequest) error
 	return err
 }
 
+// breaksDeleteUnseen: its Delete does nothing, and its Read takes nothing to import.
+type breaksDeleteUnseen struct{ breaksDelete }
+
+func (p breaksDeleteUnseen) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
+	if _, err := p.Resource(request.Type); err == nil && request.State == nil {
+		return abi.ReadResponse{}, abi.NewError(abi.ErrorKindUnimplemented, "notes cannot be imported")
+	}
+	return p.Provider.Read(ctx, request)
+}
+
 // breaksDeleteTwice: its Delete fails where there is nothing to delete.
 type breaksDeleteTwice struct{ *notes.Provider }
 
