@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -60,7 +61,41 @@ func differences(style Style, s engine.StepInfo) string {
 				continue
 			}
 			old, new, at := excerpt.Pair(c.Old, c.New)
+			if looksAlike(old, new) {
+				old, new = inASCII(old), inASCII(new)
+			}
 			b.WriteString(indent + style.warning("~ "+path) + Escape(old) + " => " + Escape(new) + style.faint(excerpt.Where(at)) + replaces + "\n")
+		}
+	}
+	return b.String()
+}
+
+// looksAlike reports whether two renderings may differ in what is hard to see: characters without
+// a width, spaces that are no spaces, and accents that are characters of their own.
+func looksAlike(old, new string) bool {
+	a, b := []rune(old), []rune(new)
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	hides := func(r rune) bool {
+		return r != ' ' && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Zs)
+	}
+	// An accent follows the letter that it changes.
+	return slices.ContainsFunc(a[same:min(len(a), same+2)], hides) || slices.ContainsFunc(b[same:min(len(b), same+2)], hides)
+}
+
+// inASCII writes all other characters of a rendering as escapes.
+func inASCII(rendering string) string {
+	var b strings.Builder
+	for _, r := range rendering {
+		switch {
+		case r <= unicode.MaxASCII:
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 	}
 	return b.String()

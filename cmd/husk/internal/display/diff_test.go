@@ -39,6 +39,20 @@ func TestTextsAreComparedByLines(t *testing.T) {
 	require.Equal(t, "        ~ p: \"a\" => \"b\"  (forces replacement)\n", changed("a", "b"))
 }
 
+func TestDifferencesThatNobodySees(t *testing.T) {
+	for _, c := range [][4]string{
+		{"cd", "c\u200bd", `"cd"`, `"c\u200bd"`},
+		{"a b", "a\u00a0b", `"a b"`, `"a\u00a0b"`},
+		{"caf\u00e9", "cafe\u0301", `"caf\u00e9"`, `"cafe\u0301"`},
+		{"a", "a\u00ad", `"a"`, `"a\u00ad"`},
+		{"a", "a\U000e0041", `"a"`, `"a\U000e0041"`},
+		{"caf\u00e9", "caf\u00e8", "\"caf\u00e9\"", "\"caf\u00e8\""},
+		{"a\u00a0b", "a\u00a0c", "\"a\u00a0b\"", "\"a\u00a0c\""},
+	} {
+		require.Equal(t, "        ~ p: "+c[2]+" => "+c[3]+"  (forces replacement)\n", changed(c[0], c[1]))
+	}
+}
+
 // Of a long line the place is shown where it differs, and of many lines the first.
 func TestLongTextsAreCut(t *testing.T) {
 	long := strings.Repeat("x", 500)
