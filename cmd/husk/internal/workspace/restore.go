@@ -91,6 +91,9 @@ func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, e
 	if err != nil {
 		return nil, err
 	}
+	if err := w.isElsewhere(ctx, stack, backup); err != nil {
+		return nil, err
+	}
 	restored := &Restored{ID: id}
 	err = w.Edit(ctx, stack, "stack restore", func(*state.Stack) (*state.Snapshot, error) {
 		snapshot, _, err := backup.Decode(ctx, w.keys.Open)
@@ -121,6 +124,51 @@ func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, e
 		return restored, err
 	}
 	return restored, err
+}
+
+// isElsewhere returns an error if another stack has resources of the backup by now, because they
+// were moved there or the stack was renamed. They would be in two stacks, and each could delete them.
+func (w *Workspace) isElsewhere(ctx context.Context, stack string, backup *state.Contents) error {
+	type object struct {
+		typ, id string
+		created int64 // a resource keeps it wherever it goes
+	}
+	objectOf := func(res *state.Resource) object { return object{string(res.Type), res.ID, res.Created.UnixNano()} }
+	snapshot, _, err := backup.Decode(ctx, nil)
+	if err != nil {
+		return err
+	}
+	would := make(map[object]*state.Resource)
+	for _, res := range snapshot.Resources() {
+		if res.Custom && res.ID != "" && !res.Created.IsZero() && !res.IsProvider() {
+			would[objectOf(res)] = res
+		}
+	}
+	if present, _, err := w.Read(ctx, stack, true); err == nil {
+		for _, res := range present.Resources() {
+			delete(would, objectOf(res))
+		}
+	}
+	names, err := w.store.List(ctx)
+	if err != nil || len(would) == 0 {
+		return err
+	}
+	for _, name := range names {
+		if name == w.name(stack) {
+			continue
+		}
+		other, _, err := state.Load(ctx, w.store, name, nil)
+		if err != nil {
+			continue // the other one's damage is in nobody's way
+		}
+		for _, res := range other.Resources() {
+			if mine := would[objectOf(res)]; mine != nil {
+				return fmt.Errorf("%s is in the stack %s by now, as %s: restoring this state would have it in two stacks, and each could delete the object. "+
+					"Name a later state (husk stack restore --list), or take what was moved out of %s with husk state delete", mine.URN, name, res.URN, name)
+			}
+		}
+	}
+	return nil
 }
 
 // findBackup returns the backup with the ID, or the newest one that can be read.
