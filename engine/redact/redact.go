@@ -116,24 +116,21 @@ func isCommon(text string) bool {
 
 // LearnFrom adds what is secret in a value that a provider made, or in a part of it. The texts in
 // JSON are secrets as well, unless the same JSON was computed by the program.
-func (s *Secrets) LearnFrom(m property.Map) {
-	if s != nil && m.ContainsSecrets() {
-		s.learnIn(property.Object(m), false, func(text string) {
-			if s.learn(text) {
-				s.learnPartsOf(text, MinLength)
-			}
-		})
-	}
-}
+func (s *Secrets) LearnFrom(m property.Map) { s.learnMap(m, MinLength) }
 
 // LearnComputed adds what is secret in a value that the program computed, or in a part of it. JSON
 // that was made of a secret is one as a whole, and beside the secret it has names and the like. So
 // of its texts only the long ones are secrets.
-func (s *Secrets) LearnComputed(m property.Map) {
+func (s *Secrets) LearnComputed(m property.Map) { s.learnMap(m, minComputed) }
+
+// learnMap adds what is secret in a value, and of JSON that was not known before the texts of at
+// least so many bytes.
+func (s *Secrets) learnMap(m property.Map, least int) {
 	if s != nil && m.ContainsSecrets() {
 		s.learnIn(property.Object(m), false, func(text string) {
-			s.learn(text)
-			s.learnPartsOf(text, minComputed)
+			if s.learn(text) {
+				s.learnPartsOf(text, least)
+			}
 		})
 	}
 }
