@@ -35,8 +35,9 @@ type Guest struct {
 	// when that has ended. It may also panic before: do uses nothing of the instance. name is that
 	// of the import with its module, as in husk:provider/http@0.1.0#send. Nil calls do.
 	Await func(name string, do func())
-	// Charge accounts for bytes of the module that are about to be copied, and fails where there are
-	// to be no more; nil bounds nothing. An import answers the error, if it can answer one.
+	// Charge accounts for bytes of the module before they are copied. It returns an error if the
+	// module may have no more. If Charge is nil, there is no bound. An import returns the error to
+	// the module if its signature has a result for errors.
 	Charge func(bytes uint64) error
 
 	instance Instance

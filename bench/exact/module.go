@@ -23,7 +23,8 @@ import (
 // command is a program to run: a module with a main function.
 type command struct {
 	args, env []string
-	// mounts are directories that it reads, at their own paths, and temporary is one that it may write.
+	// mounts are the directories that the module may read, each at its path on the host. temporary is
+	// the directory that it may write.
 	mounts    []string
 	temporary string
 	// ran has the functions that run, where it is not nil.

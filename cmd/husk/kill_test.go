@@ -28,7 +28,7 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-// killedUser runs husk in a project, and has it killed.
+// killedUser runs husk in a project and kills it.
 type killedUser struct {
 	t   *testing.T
 	dir string

@@ -23,8 +23,9 @@ import (
 // bracketCommand is a command in brackets.
 var bracketCommand = regexp.MustCompile(`##[A-Za-z]*\[`)
 
-// defuse takes the commands out of text. begun says that what is not white space came before it in
-// its line; the second result says so of what follows.
+// defuse returns text in which no line is a command to a service that runs husk. begun reports
+// whether the line that text continues already has a character other than white space, and the
+// second result reports the same for the text that follows.
 func defuse(text string, begun bool) (string, bool) {
 	if strings.Contains(text, "##") {
 		text = bracketCommand.ReplaceAllStringFunc(text, func(command string) string { return `#\x23` + command[2:] })

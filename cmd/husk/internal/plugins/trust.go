@@ -122,7 +122,7 @@ func (t *Trust) load() error {
 	}
 	t.read, t.known = true, make(map[string]bool)
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		t.known[lines.Text()] = true // what is no line of ours is not asked for
+		t.known[lines.Text()] = true // a line of any other form matches no module
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (p *Plugins) Untrusted(ctx context.Context, named []RecordedModule) (*Untru
 	return all, nil
 }
 
-// CheckDigest is an error for what is no digest of a module.
+// CheckDigest returns an error if the text is not the digest of a module.
 func CheckDigest(text string) error {
 	if _, err := (moduleStore{}).file(text); err != nil {
 		return errors.New("a digest is sha256: and 64 hexadecimal digits, as husk state module shows it")
