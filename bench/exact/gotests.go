@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -55,7 +56,7 @@ func (c *comparison) tests(ctx context.Context, pkg string) {
 		}
 	}
 	for _, test := range different {
-		c.differs(pkg, "%s %s, and %s when rewritten", test, orNothing(before[test]), orNothing(after[test]))
+		c.differs(pkg, "%s %s, and %s when rewritten", test, cmp.Or(before[test], didNotRun), cmp.Or(after[test], didNotRun))
 	}
 	c.tell(pkg, "%d tests, %d functions rewritten", len(before), copied)
 }
@@ -129,6 +130,9 @@ func (s *suite) results(ctx context.Context, wasm []byte, names string) (results
 	return ended, nil
 }
 
+// didNotRun is what a test ended with that has no result.
+const didNotRun = "did not run"
+
 // different are the tests that did not end in the same way.
 func (r results) different(other results) (tests []string) {
 	for test := range maps.Keys(r) {
@@ -153,8 +157,7 @@ func (s *suite) again(ctx context.Context, rewritten []byte, tests []string) (di
 			names = append(names, regexp.QuoteMeta(name))
 		}
 	}
-	slices.Sort(names)
-	pattern := strings.Join(slices.Compact(names), "|")
+	pattern := strings.Join(slices.Compact(names), "|") // the tests are sorted
 	before, err := s.results(ctx, s.wasm, pattern)
 	if err != nil {
 		return nil, err
@@ -164,11 +167,4 @@ func (s *suite) again(ctx context.Context, rewritten []byte, tests []string) (di
 		return nil, err
 	}
 	return before.different(after), nil
-}
-
-func orNothing(ended string) string {
-	if ended == "" {
-		return "did not run"
-	}
-	return ended
 }
