@@ -228,7 +228,7 @@ func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop
 		return err
 	}
 	a := s.app
-	if s.flags.yes || a.json || !display.IsTerminal(a.in) || !a.out.IsTerminal() {
+	if s.flags.yes || !a.isInteractive() {
 		if len(s.flags.targets)+len(s.flags.excludes) > 0 {
 			return nil
 		}
@@ -236,7 +236,8 @@ func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop
 	}
 	_ = s.end(nil) // a question has no live lines around it
 	defer s.begin()
-	a.remark(display.EscapeLines(strings.ToUpper(untrusted.Names()[:1])+untrusted.Names()[1:]) + ".")
+	names := untrusted.Names()
+	a.remark(strings.ToUpper(names[:1]) + names[1:] + ".")
 	for _, m := range untrusted.Modules {
 		question := "Run " + m.Digest + " with what is granted to " + m.Provider + ", and with the secrets of its resources?"
 		if err := a.ask(question, stop); err != nil {
@@ -277,7 +278,7 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 	if a.json {
 		return usagef("husk %s --json asks nothing: add --yes to go ahead (%s)", c.name, instead)
 	}
-	if !display.IsTerminal(a.in) || !a.out.IsTerminal() {
+	if !a.isInteractive() {
 		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead (%s)", c.name, instead)
 	}
 	return nil
@@ -285,6 +286,11 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 
 // errDeclined says that the user did not want to go on.
 var errDeclined = errors.New("not confirmed: nothing was changed")
+
+// isInteractive reports whether a person can answer a question.
+func (a *app) isInteractive() bool {
+	return !a.json && display.IsTerminal(a.in) && a.out.IsTerminal()
+}
 
 // ask asks a question that only "y" or "yes" answers with yes. It ends early when
 // stop is closed.

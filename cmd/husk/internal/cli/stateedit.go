@@ -39,7 +39,7 @@ func (a *app) agree(yes bool, command, question string) error {
 	if yes {
 		return nil
 	}
-	if a.json || !display.IsTerminal(a.in) || !a.out.IsTerminal() {
+	if !a.isInteractive() {
 		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead", command)
 	}
 	return a.ask(question, nil)

@@ -125,7 +125,11 @@ const memoryLimit = string(host.LimitMemory)
 // the most may have.
 func (l *limits) configure(c host.Config) (host.Config, error) {
 	all := maps.Clone(l.all)
-	all[memoryLimit] = max(l.memory(), slices.Max(append([]uint64{0}, l.ownMemory()...)))
+	most := l.memory()
+	for _, own := range l.own {
+		most = max(most, own[memoryLimit])
+	}
+	all[memoryLimit] = most
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var err error
 		if c, err = c.WithLimit(name, all[name]); err != nil {
@@ -142,7 +146,7 @@ func HostConfig(given []Limit) (host.Config, error) {
 	if err != nil {
 		return host.Config{}, err
 	}
-	return l.configure(host.NewConfig().WithAdvice((&Plugins{}).raise))
+	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil)))
 }
 
 // memory is what a provider may have that has no limit of its own.
@@ -153,13 +157,6 @@ func (l *limits) memory() uint64 {
 	return host.DefaultMemoryLimit
 }
 
-func (l *limits) ownMemory() (all []uint64) {
-	for _, own := range l.own {
-		all = append(all, own[memoryLimit])
-	}
-	return all
-}
-
 // of are those of a provider.
 func (l *limits) of(provider string) map[string]uint64 {
 	own := map[string]uint64{memoryLimit: l.memory()}
@@ -167,17 +164,20 @@ func (l *limits) of(provider string) map[string]uint64 {
 	return own
 }
 
-// raise says how the user raises a limit, with a value that may do.
-func (p *Plugins) raise(name string, exceeded host.ExceededError) string {
-	info := exceeded.Info()
-	value := strings.ReplaceAll(info.Format(exceeded.Enough()), " ", "")
-	setting, flag := fmt.Sprintf("limits: {%s: %s}", info.Name, value), fmt.Sprintf("%s=%s", info.Name, value)
-	listed := p.project != nil && name != "" && p.project.Provider(name) != nil
-	switch {
-	case info.OfProvider() && listed:
-		return fmt.Sprintf("to raise the limit, give the provider %s in %s %q, or the command --limit %s:%s", name, p.project.File.Name, setting, name, flag)
-	case p.project != nil && len(p.project.Providers)+len(p.project.Policies) > 0:
-		return fmt.Sprintf("to raise the limit, add %q under plugins in %s, or --limit %s to the command", setting, p.project.File.Name, flag)
+// adviceFor returns what says how the user of a project, nil for none, raises a limit, with a value
+// that may do.
+func adviceFor(project *program.Project) func(name string, exceeded host.ExceededError) string {
+	return func(name string, exceeded host.ExceededError) string {
+		info := exceeded.Info()
+		value := strings.ReplaceAll(info.Format(exceeded.Enough()), " ", "")
+		setting, flag := fmt.Sprintf("limits: {%s: %s}", info.Name, value), fmt.Sprintf("%s=%s", info.Name, value)
+		listed := project != nil && name != "" && project.Provider(name) != nil
+		switch {
+		case info.OfProvider() && listed:
+			return fmt.Sprintf("to raise the limit, give the provider %s in %s %q, or the command --limit %s:%s", name, project.File.Name, setting, name, flag)
+		case project != nil && len(project.Providers)+len(project.Policies) > 0:
+			return fmt.Sprintf("to raise the limit, add %q under plugins in %s, or --limit %s to the command", setting, project.File.Name, flag)
+		}
+		return "to raise the limit, add --limit " + flag + " to the command"
 	}
-	return "to raise the limit, add --limit " + flag + " to the command"
 }

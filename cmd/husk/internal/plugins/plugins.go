@@ -125,7 +125,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if p.limits, err = limitsOf(project, o.Limits); err != nil {
 		return nil, err
 	}
-	if p.config, err = p.limits.configure(o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(p.raise)); err != nil {
+	if p.config, err = p.limits.configure(o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project))); err != nil {
 		return nil, err
 	}
 	if p.host, err = host.New(ctx, p.config); err != nil {

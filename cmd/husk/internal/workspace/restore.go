@@ -28,14 +28,9 @@ func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error)
 	out := make([]Backup, len(kept))
 	for i, info := range kept {
 		out[i].BackupInfo = info
-		contents, err := w.archive().Backup(ctx, w.name(stack), info.ID)
-		if err == nil {
-			var snapshot *state.Snapshot
-			if snapshot, _, err = contents.Decode(ctx, nil); err == nil {
-				out[i].Resources = CountResources(snapshot)
-			}
-		}
-		if err != nil {
+		if found, err := w.readBackup(ctx, stack, info.ID); err == nil {
+			out[i].Resources = CountResources(found.snapshot)
+		} else {
 			out[i].Damage = err.Error()
 		}
 	}
@@ -87,16 +82,17 @@ type Restored struct {
 // that can be read if id is empty. The present state becomes a backup, or is put aside if it is
 // damaged. A stack that was removed is made again.
 func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, error) {
-	id, backup, err := w.findBackup(ctx, stack, id)
+	present, _, damage := w.Read(ctx, stack, true)
+	backup, err := w.findBackup(ctx, stack, id, damage)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.isElsewhere(ctx, stack, backup); err != nil {
+	if err := w.isElsewhere(ctx, stack, backup.snapshot, present); err != nil {
 		return nil, err
 	}
-	restored := &Restored{ID: id}
+	restored := &Restored{ID: backup.id}
 	err = w.Edit(ctx, stack, "stack restore", func(*state.Stack) (*state.Snapshot, error) {
-		snapshot, _, err := backup.Decode(ctx, w.keys.Open)
+		snapshot, _, err := backup.contents.Decode(ctx, w.keys.Open)
 		if err == nil {
 			restored.Resources = snapshot.Len()
 		}
@@ -105,19 +101,15 @@ func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, e
 	switch {
 	case errors.Is(err, state.ErrCorrupt):
 		return restored, w.mend(ctx, stack, "stack restore", func(d *state.Damaged) (bool, error) {
-			mended, err := d.Restore(ctx, backup)
+			mended, err := d.Restore(ctx, backup.contents)
 			if err == nil {
 				restored.Resources, restored.Unsure, restored.Aside = mended.Snapshot.Len(), mended.Unsure, mended.Aside
 			}
 			return true, err
 		})
 	case errors.Is(err, state.ErrStackNotFound):
-		snapshot, codec, err := backup.Decode(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		restored.Resources = snapshot.Len()
-		checkpoint, err := codec.EncodeCheckpoint(ctx, snapshot)
+		restored.Resources = backup.snapshot.Len()
+		checkpoint, err := backup.codec.EncodeCheckpoint(ctx, backup.snapshot)
 		if err == nil {
 			err = w.store.Create(ctx, w.name(stack), checkpoint)
 		}
@@ -126,25 +118,22 @@ func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, e
 	return restored, err
 }
 
-// isElsewhere returns an error if another stack has resources of the backup by now, because they
-// were moved there or the stack was renamed. They would be in two stacks, and each could delete them.
-func (w *Workspace) isElsewhere(ctx context.Context, stack string, backup *state.Contents) error {
+// isElsewhere returns an error if another stack has resources of an earlier state by now, because
+// they were moved there or the stack was renamed. They would be in two stacks, and each could delete
+// them. present is the state of the stack now, nil if it cannot be read.
+func (w *Workspace) isElsewhere(ctx context.Context, stack string, earlier, present *state.Snapshot) error {
 	type object struct {
 		typ, id string
 		created int64 // a resource keeps it wherever it goes
 	}
 	objectOf := func(res *state.Resource) object { return object{string(res.Type), res.ID, res.Created.UnixNano()} }
-	snapshot, _, err := backup.Decode(ctx, nil)
-	if err != nil {
-		return err
-	}
 	would := make(map[object]*state.Resource)
-	for _, res := range snapshot.Resources() {
+	for _, res := range earlier.Resources() {
 		if res.Custom && res.ID != "" && !res.Created.IsZero() && !res.IsProvider() {
 			would[objectOf(res)] = res
 		}
 	}
-	if present, _, err := w.Read(ctx, stack, true); err == nil {
+	if present != nil {
 		for _, res := range present.Resources() {
 			delete(would, objectOf(res))
 		}
@@ -171,48 +160,54 @@ func (w *Workspace) isElsewhere(ctx context.Context, stack string, backup *state
 	return nil
 }
 
-// findBackup returns the backup with the ID, or the newest one that can be read.
-func (w *Workspace) findBackup(ctx context.Context, stack, id string) (string, *state.Contents, error) {
+// backup is an earlier state that can be read.
+type backup struct {
+	id       string
+	contents *state.Contents
+	// snapshot has its secrets sealed.
+	snapshot *state.Snapshot
+	codec    *state.Codec
+}
+
+// findBackup returns the backup with the ID, or the newest one that can be read if id is empty.
+// damage is the error of reading the stack, if any.
+func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage error) (*backup, error) {
 	kept, err := w.backups(ctx, stack)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	a := w.archive()
-	if id != "" && a != nil {
-		contents, err := a.Backup(ctx, w.name(stack), id)
+	if id != "" && w.archive() != nil {
+		found, err := w.readBackup(ctx, stack, id)
 		if errors.Is(err, state.ErrNoBackup) {
 			err = fmt.Errorf("there is no earlier state %q of the stack %s: husk stack restore --list lists them", id, stack)
 		}
-		return id, contents, err
+		return found, err
 	}
-	if err := w.onlyTheJournal(ctx, stack); err != nil {
-		return "", nil, err
+	// If the checkpoint is not damaged, an earlier state would lose more than repairing the journal.
+	if d, ok := errors.AsType[*state.CorruptError](damage); ok && d.Journal {
+		return nil, fmt.Errorf("%w; to go back to an earlier state all the same, name it: husk stack restore --list lists them", damage)
 	}
 	if len(kept) == 0 {
-		return "", nil, fmt.Errorf("there is no earlier state of the stack %s", stack)
+		return nil, fmt.Errorf("there is no earlier state of the stack %s", stack)
 	}
 	var errs []error
 	for _, info := range kept {
-		contents, err := a.Backup(ctx, w.name(stack), info.ID)
+		found, err := w.readBackup(ctx, stack, info.ID)
 		if err == nil {
-			_, _, err = contents.Decode(ctx, nil)
-		}
-		if err == nil {
-			return info.ID, contents, nil
+			return found, nil
 		}
 		errs = append(errs, err)
 	}
-	return "", nil, fmt.Errorf("no earlier state of the stack %s can be read: %w", stack, errors.Join(errs...))
+	return nil, fmt.Errorf("no earlier state of the stack %s can be read: %w", stack, errors.Join(errs...))
 }
 
-// onlyTheJournal returns an error if the journal is damaged and the checkpoint is not. Going back to
-// an earlier state would lose more than repairing the journal.
-func (w *Workspace) onlyTheJournal(ctx context.Context, stack string) error {
-	_, _, err := w.Read(ctx, stack, true)
-	if damage, ok := errors.AsType[*state.CorruptError](err); ok && damage.Journal {
-		return fmt.Errorf("%w; to go back to an earlier state all the same, name it: husk stack restore --list lists them", err)
+func (w *Workspace) readBackup(ctx context.Context, stack, id string) (*backup, error) {
+	contents, err := w.archive().Backup(ctx, w.name(stack), id)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	snapshot, codec, err := contents.Decode(ctx, nil)
+	return &backup{id, contents, snapshot, codec}, err
 }
 
 // SalvageJournal saves the state of a stack up to the damage of its journal, if confirm returns nil.
