@@ -50,7 +50,7 @@ func write(s *survey) (wasm []byte, account *Account) {
 func (w *writer) module(s *survey) []byte {
 	m := w.m
 	out := slices.Clone(m.Bytes(0, wasmfile.HeaderSize))
-	for _, section := range m.Sections {
+	for _, section := range m.SectionsWith(wasmfile.SectionGlobal) {
 		var content []byte
 		switch section.ID {
 		case wasmfile.SectionFunction:

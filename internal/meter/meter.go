@@ -154,35 +154,20 @@ func (w *rewriter) moved(function uint32) uint32 {
 	return function
 }
 
-// needed are the sections that are there in any case, in their order.
-var needed = [...]byte{
-	wasmfile.SectionType, wasmfile.SectionImport, wasmfile.SectionFunction,
-	wasmfile.SectionGlobal, wasmfile.SectionExport, wasmfile.SectionCode,
-}
-
 func (w *rewriter) module() {
 	w.out = append(w.out, w.m.Bytes(0, wasmfile.HeaderSize)...)
-	missing := needed[:]
-	for _, s := range w.m.Sections {
-		if s.ID == wasmfile.SectionCustom {
+	for _, s := range w.m.SectionsWith(
+		wasmfile.SectionType, wasmfile.SectionImport, wasmfile.SectionFunction,
+		wasmfile.SectionGlobal, wasmfile.SectionExport, wasmfile.SectionCode,
+	) {
+		switch {
+		case s.ID == wasmfile.SectionCustom:
 			w.custom(s)
-			continue
-		}
-		if w.options.Detach && detached(s.ID) {
+		case w.options.Detach && detached(s.ID):
 			w.skip(s)
-			continue
+		default:
+			w.section(s)
 		}
-		for len(missing) > 0 && wasmfile.Order(missing[0]) < wasmfile.Order(s.ID) {
-			w.section(wasmfile.Section{ID: missing[0]})
-			missing = missing[1:]
-		}
-		if len(missing) > 0 && missing[0] == s.ID {
-			missing = missing[1:]
-		}
-		w.section(s)
-	}
-	for _, id := range missing {
-		w.section(wasmfile.Section{ID: id})
 	}
 }
 

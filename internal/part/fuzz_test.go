@@ -6,6 +6,8 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	. "github.com/husk-dev/husk/internal/wasmtest"
+
 	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
@@ -14,6 +16,7 @@ import (
 func FuzzPart(f *testing.F) {
 	f.Add(whole().Encode(), uint64(0))
 	f.Add(whole().Encode(), ^uint64(0))
+	f.Add(Module{Types: whole().Types, Imports: whole().Imports}.Encode(), uint64(0))
 	f.Add(stateful().Encode(), uint64(1<<caller|1<<imported))
 	f.Fuzz(func(t *testing.T, wasm []byte, kept uint64) {
 		m, err := wasmfile.Read(wasm, wasmfile.DefaultLimits())

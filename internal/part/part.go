@@ -21,7 +21,8 @@ func Of(m *wasmfile.Module, keeps func(function int) bool) []byte {
 	p := &part{m: m, moved: make([]uint32, len(m.Functions)), missing: make([]bool, len(m.Types)), refs: m.FuncRefs}
 	p.plan(keeps)
 	out := slices.Clone(m.Bytes(0, wasmfile.HeaderSize))
-	for _, s := range m.Sections {
+	// A module of imports alone has no code; its part has that of the functions that trap.
+	for _, s := range m.SectionsWith(wasmfile.SectionFunction, wasmfile.SectionCode) {
 		if s.ID == wasmfile.SectionCustom {
 			continue
 		}

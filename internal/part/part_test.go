@@ -99,6 +99,23 @@ func TestAPartDoesWhatTheWholeDoesOrTraps(t *testing.T) {
 	}
 }
 
+// A module can hand on what it imports, and have no function of its own.
+func TestAPartOfImportsAloneTraps(t *testing.T) {
+	m, err := wasmfile.Read(Module{
+		Types:   []Type{{Params: I32, Results: I32}},
+		Imports: []Import{{Module: "test", Name: "imported", Type: 0}},
+		Tables:  []string{Funcref + Limits(1)},
+		Exports: []Export{{Name: "imported", Index: imported}},
+		Customs: []Custom{{Name: "custom", Content: "left out"}},
+	}.Encode(), wasmfile.DefaultLimits())
+	require.NoError(t, err)
+	marks, err := call(t, part.Of(m, func(int) bool { return true }), "imported", 5)
+	require.NoError(t, err)
+	require.EqualValues(t, 10005, marks)
+	_, err = call(t, part.Of(m, func(int) bool { return false }), "imported", 5)
+	require.ErrorContains(t, err, "unreachable")
+}
+
 // stateful is the same module with all else that modules have.
 func stateful() Module {
 	m := whole()

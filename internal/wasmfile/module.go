@@ -12,7 +12,9 @@ package wasmfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/tetratelabs/wazero/api"
 )
@@ -174,6 +176,26 @@ func Order(id byte) int {
 	default:
 		return 2 * int(id)
 	}
+}
+
+// SectionsWith are the module's sections, with an empty one in its place for each of needed that
+// it does not have.
+func (m *Module) SectionsWith(needed ...byte) []Section {
+	slices.SortFunc(needed, func(a, b byte) int { return cmp.Compare(Order(a), Order(b)) })
+	var out []Section
+	for _, s := range m.Sections {
+		for s.ID != SectionCustom && len(needed) > 0 && Order(needed[0]) <= Order(s.ID) {
+			if needed[0] != s.ID {
+				out = append(out, Section{ID: needed[0]})
+			}
+			needed = needed[1:]
+		}
+		out = append(out, s)
+	}
+	for _, id := range needed {
+		out = append(out, Section{ID: id})
+	}
+	return out
 }
 
 var (
