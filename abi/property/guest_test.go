@@ -76,6 +76,7 @@ const (
 func (g *guest) call(t *testing.T, function string, args ...uint64) int32 {
 	answer, err := g.module.ExportedFunction(function).Call(context.Background(), args...)
 	require.NoError(t, err)
+	require.Equal(t, g.end, g.memory.Size(), "the guest takes the memory in which the tests write")
 	return int32(answer[0])
 }
 
