@@ -61,7 +61,7 @@ func (c Config) withDefaults() Config {
 		c.grace = defaults.grace
 	}
 	c.most = c.most.or(defaultLimits())
-	if c.otherClock = c.clock != nil; !c.otherClock {
+	if c.clock == nil {
 		c.clock = SystemClock()
 	}
 	return c
@@ -91,7 +91,10 @@ func (c Config) WithModuleLimits(limits ModuleLimits) Config { c.moduleLimits = 
 func (c Config) WithCancelGrace(grace time.Duration) Config { c.grace = grace; return c }
 
 // WithClock sets the time that guests see.
-func (c Config) WithClock(clock Clock) Config { c.clock = clock; return c }
+func (c Config) WithClock(clock Clock) Config {
+	c.clock, c.otherClock = clock, clock != nil
+	return c
+}
 
 // WithRandom sets the random source of guests, for tests. Reads are never concurrent.
 func (c Config) WithRandom(random io.Reader) Config { c.random = random; return c }

@@ -17,6 +17,9 @@ type httpAsk struct {
 	// methods are the request's own, and those that it asks for in its place, by override.
 	methods  []string
 	override string
+	// path has the segments of the path, if all services read it alike.
+	path      []string
+	pathError error
 	// elsewhere is the header that names another path; empty for none.
 	elsewhere string
 }
@@ -31,6 +34,7 @@ func newHTTPAsk(r abi.HTTPRequest, target *httpTarget) *httpAsk {
 			a.elsewhere = h.Name
 		}
 	}
+	a.path, a.pathError = pathSegments(target.url.EscapedPath())
 	for part := range strings.FieldsFuncSeq(target.url.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
 		key, value, _ := strings.Cut(part, "=")
 		if key, err := url.QueryUnescape(key); err == nil && isMethodParameter(key) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -84,11 +85,8 @@ func (c *httpClient) begin(call context.Context, r abi.HTTPRequest, l *ledger) (
 		return nil, invalid(err)
 	}
 	for _, h := range grant.headers {
-		for name := range x.request.Header {
-			if foldHeader(name) == foldHeader(h.name) {
-				delete(x.request.Header, name)
-			}
-		}
+		folded := foldHeader(h.name)
+		maps.DeleteFunc(x.request.Header, func(name string, _ []string) bool { return foldHeader(name) == folded })
 		x.request.Header.Set(h.name, h.value)
 	}
 	x.transport = c.transport(c.inside(ask))
@@ -122,15 +120,15 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 		if hasControl(value) {
 			return fmt.Errorf("the header %s has a control character in it", h.Name)
 		}
-		switch name := http.CanonicalHeaderKey(h.Name); {
-		case isHostHeader(foldHeader(name)):
+		switch name, folded := http.CanonicalHeaderKey(h.Name), foldHeader(h.Name); {
+		case isHostHeader(folded):
 			if host, err := parseHTTPTarget(x.target.url.Scheme + "://" + value); err != nil || host.url.Host != x.target.url.Host {
 				return fmt.Errorf("the header %s is %q, but the URL's host is %s", h.Name, value, x.target.url.Host)
 			}
 			if name != "Host" {
 				x.request.Header.Add(name, value)
 			}
-		case foldHeader(name) == "Forwarded" && strings.Contains(strings.ToLower(value), "host"):
+		case folded == "Forwarded" && strings.Contains(strings.ToLower(value), "host"):
 			return fmt.Errorf("the header %s names a host, which the URL does", h.Name)
 		case name == "Content-Length":
 			n, err := strconv.ParseInt(value, 10, 64)
@@ -138,7 +136,7 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 				return fmt.Errorf("%q is not a Content-Length", value)
 			}
 			x.request.ContentLength = n
-		case connectionHeader(foldHeader(name)) || foldHeader(name) == "Content-Length":
+		case isConnectionHeader(folded):
 			return fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 		default:
 			x.request.Header.Add(name, value)

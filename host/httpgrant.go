@@ -38,11 +38,12 @@ type grantHeader struct{ name, value string }
 // to this machine.
 func (g HTTPGrant) WithHeader(name, value string) (HTTPGrant, error) {
 	name = http.CanonicalHeaderKey(name)
+	folded := foldHeader(name)
 	addr, _ := netip.ParseAddr(g.Host)
 	switch {
 	case !isToken(name):
 		return g, fmt.Errorf("%q is not the name of a header", name)
-	case connectionHeader(foldHeader(name)) || isHostHeader(foldHeader(name)) || foldHeader(name) == "Content-Length":
+	case isConnectionHeader(folded) || isHostHeader(folded):
 		return g, fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 	case hasControl(value):
 		return g, fmt.Errorf("the value of the header %s has a control character in it", name)
@@ -108,8 +109,7 @@ func (g HTTPGrant) covers(a *httpAsk, host string) bool {
 	if err != nil || a.elsewhere != "" {
 		return false
 	}
-	asked, err := pathSegments(a.url.EscapedPath())
-	return err == nil && len(asked) >= len(granted) && slices.Equal(asked[:len(granted)], granted)
+	return a.pathError == nil && len(a.path) >= len(granted) && slices.Equal(a.path[:len(granted)], granted)
 }
 
 // allows reports whether all of the methods are granted.
@@ -214,11 +214,11 @@ func isToken(text string) bool {
 	})
 }
 
-// connectionHeader reports whether a header, in its canonical form, says how requests
-// follow one another on a connection, which only the host knows.
-func connectionHeader(name string) bool {
+// isConnectionHeader reports whether a header, folded, says how requests follow one another on a
+// connection, which only the host knows.
+func isConnectionHeader(name string) bool {
 	switch name {
-	case "Connection", "Http2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+	case "Connection", "Content-Length", "Http2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 		"Transfer-Encoding", "Upgrade":
 		return true
 	}

@@ -53,7 +53,7 @@ type LimitInfo struct {
 	says string
 	// methods says for which methods it is, nil for all.
 	methods func(method string) bool
-	set     func(c *Config, value uint64)
+	set     setter
 }
 
 // OfProvider reports whether providers may have different ones.
@@ -85,8 +85,7 @@ func (c Config) WithLimit(name string, value uint64) (Config, error) {
 	case value == 0:
 		return c, fmt.Errorf("the limit %q cannot be 0", name)
 	}
-	l.set(&c, value)
-	return c, nil
+	return l.set(c, value), nil
 }
 
 // ofProvider returns the configuration of a provider that has limits of its own.
@@ -111,86 +110,101 @@ func (c *Config) ofProvider(own map[string]uint64) (*Config, error) {
 	return &changed, nil
 }
 
-func asks(method string) bool  { return onlyAsks(method) }
 func works(method string) bool { return !onlyAsks(method) }
 
 func cancels(method string) bool   { return method == methodCancel }
-func answersTo(method string) bool { return asks(method) && !cancels(method) }
+func answersTo(method string) bool { return onlyAsks(method) && !cancels(method) }
+
+// setter is how a limit is set.
+type setter = func(Config, uint64) Config
+
+// timeOf sets the time of a group of methods, hostCallsOf their calls of the host.
+func timeOf(group string) setter {
+	return func(c Config, v uint64) Config {
+		return c.withCalls([]string{group}, func(l *callLimits) { l.timeout = duration(v) })
+	}
+}
+
+func hostCallsOf(group string) setter {
+	return func(c Config, v uint64) Config {
+		return c.withCalls([]string{group}, func(l *callLimits) { l.hostCalls = v })
+	}
+}
+
+// counted sets a limit whose option takes an int.
+func counted(option func(Config, int) Config) setter {
+	return func(c Config, v uint64) Config { return option(c, count(v)) }
+}
+
+// count is a value as an int, which it is on all platforms.
+func count(v uint64) int { return int(min(v, math.MaxInt32)) }
 
 // limitTable has all limits.
 var limitTable = append([]LimitInfo{
 	{"time", LimitTime, UnitTime, ScopeCall, uint64(DefaultCallTimeout), "WithCallTimeout",
 		"it took longer than the %s that it may take", works,
-		func(c *Config, v uint64) {
-			*c = c.withCalls([]string{groupWorks}, func(l *callLimits) { l.timeout = duration(v) })
-		}},
+		timeOf(groupWorks)},
 	{"answer-time", LimitTime, UnitTime, ScopeCall, uint64(DefaultAnswerTimeout), "WithCallTimeout",
 		"it took longer than the %s that it may take", answersTo,
-		func(c *Config, v uint64) {
-			*c = c.withCalls([]string{groupAsks}, func(l *callLimits) { l.timeout = duration(v) })
-		}},
+		timeOf(groupAsks)},
 	{"cancel-time", LimitTime, UnitTime, ScopeCall, uint64(DefaultCancelTime), "WithCallTimeout",
 		"it took longer than the %s that it may take", cancels,
-		func(c *Config, v uint64) { *c = c.WithCallTimeout(duration(v), methodCancel) }},
+		func(c Config, v uint64) Config { return c.WithCallTimeout(duration(v), methodCancel) }},
 	{"fuel", LimitFuel, UnitCount, ScopeCall, DefaultFuel, "WithFuel",
 		"it used more than the %s units of fuel that it may use", nil,
-		func(c *Config, v uint64) { *c = c.WithFuel(v) }},
+		func(c Config, v uint64) Config { return c.WithFuel(v) }},
 	{"host-calls", LimitHostCalls, UnitCount, ScopeCall, DefaultHostCalls, "WithHostCalls",
 		"it called the host more than the %s times that it may", works,
-		func(c *Config, v uint64) {
-			*c = c.withCalls([]string{groupWorks}, func(l *callLimits) { l.hostCalls = v })
-		}},
+		hostCallsOf(groupWorks)},
 	{"answer-host-calls", LimitHostCalls, UnitCount, ScopeCall, DefaultAnswerHostCalls, "WithHostCalls",
-		"it called the host more than the %s times that it may", asks,
-		func(c *Config, v uint64) {
-			*c = c.withCalls([]string{groupAsks}, func(l *callLimits) { l.hostCalls = v })
-		}},
+		"it called the host more than the %s times that it may", onlyAsks,
+		hostCallsOf(groupAsks)},
 	{"random-bytes", LimitRandom, UnitBytes, ScopeCall, DefaultRandomBytes, "WithRandomBytes",
 		"it took more than the %s of random numbers that it may take", nil,
-		func(c *Config, v uint64) { *c = c.WithRandomBytes(v) }},
+		func(c Config, v uint64) Config { return c.WithRandomBytes(v) }},
 	{"request-bytes", LimitRequest, UnitBytes, ScopeCall, DefaultRequestBytes, "WithRequestBytes",
 		"the values of the request take more than the %s that can be passed", nil,
-		func(c *Config, v uint64) { *c = c.WithRequestBytes(int(min(v, math.MaxInt32))) }},
+		counted(Config.WithRequestBytes)},
 	{"answer-bytes", LimitAnswer, UnitBytes, ScopeCall, DefaultAnswerBytes, "WithAnswerBytes",
 		"the values of the answer take more than the %s that can be passed", nil,
-		func(c *Config, v uint64) { *c = c.WithAnswerBytes(v) }},
+		Config.WithAnswerBytes},
 	{"memory", LimitMemory, UnitBytes, ScopeInstance, DefaultMemoryLimit, "WithMemoryLimit",
 		"it was refused more memory than the %s that it may have", nil,
-		func(c *Config, v uint64) { *c = c.WithMemoryLimit(v) }},
+		Config.WithMemoryLimit},
 	{"open-files", LimitOpenFiles, UnitCount, ScopeInstance, DefaultOpenFiles, "WithOpenFiles",
 		"it was refused more than the %s files and connections that it may have open", nil,
-		func(c *Config, v uint64) { *c = c.WithOpenFiles(int(min(v, math.MaxInt32))) }},
+		counted(Config.WithOpenFiles)},
 	{"stack", LimitStack, UnitBytes, ScopeInstance, stackBytes, "",
 		"its functions called each other deeper than the %s of stack allow, which mostly is a recursion without end", nil, nil},
 	{"stack-depth", LimitStackDepth, UnitCount, ScopeInstance, stackFunctions, "",
 		"more than %s of its functions called each other, which mostly is a recursion without end", nil, nil},
 	{"waiting-calls", LimitWaitingCalls, UnitCount, ScopeProvider, DefaultWaitingCalls, "WithWaitingCalls",
 		"%s calls are waiting for an instance already", nil,
-		func(c *Config, v uint64) { *c = c.WithWaitingCalls(int(min(v, math.MaxInt32))) }},
+		counted(Config.WithWaitingCalls)},
 	{"streams", LimitStreams, UnitCount, ScopeProvider, DefaultStreams, "WithStreams",
 		"%s streams of the provider are open already: close one", nil,
-		func(c *Config, v uint64) { *c = c.WithStreams(int(min(v, math.MaxInt32))) }},
+		counted(Config.WithStreams)},
 	{"log-rate", LimitLogRate, UnitBytes, ScopeProvider, DefaultLogRate, "WithLogRate",
 		"it comes to more than %s per second", nil,
-		func(c *Config, v uint64) { *c = c.WithLogRate(int(min(v, math.MaxInt32))) }},
+		counted(Config.WithLogRate)},
 	{"crashes", LimitCrashes, UnitCount, ScopeProvider, DefaultQuarantineCrashes, "WithQuarantine",
 		"it crashed %s times", nil,
-		func(c *Config, v uint64) { c.most.crashes = int(min(v, math.MaxInt32)) }},
+		func(c Config, v uint64) Config { c.most.crashes = count(v); return c }},
 	{"total-memory", LimitTotalMemory, UnitBytes, ScopeHost, DefaultTotalMemory, "WithTotalMemory",
 		"the instances of all providers would need more than the %s of memory that they may have together", nil,
-		func(c *Config, v uint64) { *c = c.WithTotalMemory(v) }},
+		Config.WithTotalMemory},
 	{"total-open-files", LimitTotalFiles, UnitCount, ScopeHost, uint64(defaultTotalOpenFiles()), "WithTotalOpenFiles",
 		"the instances of all providers would have more than the %s files and connections open that they may have together", nil,
-		func(c *Config, v uint64) { *c = c.WithTotalOpenFiles(int(min(v, math.MaxInt32))) }},
+		counted(Config.WithTotalOpenFiles)},
 	{"table-elements", LimitTableElements, UnitCount, ScopeModule, DefaultTableElements, "WithTableElements",
 		"it was refused more table elements than the %s that it may have", nil,
-		func(c *Config, v uint64) { *c = c.WithTableElements(uint32(min(v, math.MaxUint32))) }},
+		func(c Config, v uint64) Config { return c.WithTableElements(uint32(min(v, math.MaxUint32))) }},
 	{"module-size", LimitModuleSize, UnitBytes, ScopeModule, MaxModuleSize, "WithModuleSize",
 		"the module takes more than %s", nil,
-		func(c *Config, v uint64) { *c = c.WithModuleSize(int(min(v, math.MaxInt32))) }},
+		counted(Config.WithModuleSize)},
 	{"compile-time", LimitCompileTime, UnitTime, ScopeModule, uint64(DefaultCompileTime), "WithCompileTime",
 		"compiling the module takes longer than the %s that it may take", nil,
-		func(c *Config, v uint64) { *c = c.WithCompileTime(duration(v)) }},
+		func(c Config, v uint64) Config { return c.WithCompileTime(duration(v)) }},
 }, moduleParts()...)
 
 // modulePart begins the names of the limits on what a module holds: module-functions.
@@ -205,11 +219,12 @@ func moduleParts() []LimitInfo {
 		parts[i] = LimitInfo{
 			Name: name, Limit: Limit(name), Unit: UnitCount, Scope: ScopeModule, Default: uint64(defaults.Field(i).Int()), Option: "WithModuleLimits",
 			says: "the module holds more than %s",
-			set: func(c *Config, v uint64) {
+			set: func(c Config, v uint64) Config {
 				if c.moduleLimits == (ModuleLimits{}) {
 					c.moduleLimits = DefaultModuleLimits()
 				}
-				reflect.ValueOf(&c.moduleLimits).Elem().Field(i).SetInt(int64(min(v, math.MaxInt32)))
+				reflect.ValueOf(&c.moduleLimits).Elem().Field(i).SetInt(int64(count(v)))
+				return c
 			},
 		}
 	}

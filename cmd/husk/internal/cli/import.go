@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/importfile"
 	"github.com/husk-dev/husk/engine/program/yamlcode"
@@ -133,7 +132,7 @@ func (i *importing) prepare(ctx context.Context, o *opened) error {
 	for at := range i.list.Resources {
 		r := &i.list.Resources[at]
 		if r.PluginDownloadURL != "" {
-			i.app.say("The pluginDownloadUrl of %s is not read: providers are listed in plugins.providers.", display.Escape(r.Name))
+			i.app.say("The pluginDownloadUrl of %s is not read: providers are listed in plugins.providers.", r.Name)
 		}
 		if r.Component {
 			continue
@@ -204,7 +203,7 @@ func (i *importing) show() error {
 		a.say("A secret is taken from the configuration, where it is not yet: husk config set --secret %s %s", secret.Key, value)
 	}
 	for _, text := range i.code.Omitted {
-		a.say("Left out: %s", display.Escape(text))
+		a.say("Left out: %s", text)
 	}
 	return nil
 }

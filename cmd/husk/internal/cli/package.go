@@ -54,7 +54,7 @@ func (a *app) packageAdd() *cobra.Command {
 			if a.json {
 				return a.writeJSON(map[string]any{"name": made.Name, "version": made.Version, "source": made.Source, "extension": extension})
 			}
-			a.say("Added the package %s %s to %s.", display.Escape(made.Name), display.Escape(made.Version), project.File.Name)
+			a.say("Added the package %s %s to %s.", made.Name, made.Version, project.File.Name)
 			return nil
 		},
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
@@ -81,7 +80,7 @@ func (a *app) providerBuild() *cobra.Command {
 						"path": out, "size": len(built.Bytes), "digest": built.Digest,
 					})
 				}
-				return a.printf("%s %s: %s, %s, %s\n", display.Escape(built.Manifest.Name), display.Escape(built.Manifest.Version), out, megabytes(len(built.Bytes)), built.Digest)
+				return a.printf("%s %s: %s, %s, %s\n", built.Manifest.Name, built.Manifest.Version, out, megabytes(len(built.Bytes)), built.Digest)
 			})
 		},
 	}

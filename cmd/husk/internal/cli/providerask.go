@@ -240,7 +240,7 @@ func (a *app) writeMapping(ctx context.Context, p abi.Provider, args []string) e
 		return a.writeJSON(append([]string{}, mappings.Providers...))
 	}
 	for _, name := range mappings.Providers {
-		if err := a.printf("  %s\n", display.Escape(name)); err != nil {
+		if err := a.printf("  %s\n", name); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine/program"
 )
@@ -100,7 +99,7 @@ func (a *app) compileAhead(ctx context.Context, p *plugins.Plugins, paths []stri
 		if a.json {
 			continue
 		}
-		if err := a.printf("%s %s: %s, in %s\n", display.Escape(one.Name), display.Escape(one.Version), one.Digest, out); err != nil {
+		if err := a.printf("%s %s: %s, in %s\n", one.Name, one.Version, one.Digest, out); err != nil {
 			return err
 		}
 	}

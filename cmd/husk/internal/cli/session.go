@@ -118,6 +118,10 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if err != nil {
 		return nil, err
 	}
+	limits, err := s.app.givenLimits()
+	if err != nil {
+		return nil, err
+	}
 	if w.Detached != nil {
 		if runs {
 			return nil, w.Detached
@@ -133,6 +137,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 			return nil, err
 		}
 	}
+	withheld := s.flags.withheld(w)
 	stack, err := w.Stack(s.app.stack)
 	if err != nil {
 		return nil, err
@@ -157,7 +162,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Secrets: s.app.secrets, Version: thisBuild().Version,
 		RefreshFirst: s.flags.refreshes != nil && s.flags.refreshes(w.Project),
-		Contents:     s.contents(w),
+		Contents:     programContents(w.Project, withheld),
 	}}
 	defer func() {
 		if err != nil {
@@ -176,10 +181,6 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	// The state comes first: where the default stack was just made, its key can
 	// now open the configuration.
 	if o.deployment.Config, err = config.Entries(ctx); err != nil {
-		return nil, err
-	}
-	limits, err := s.app.givenLimits()
-	if err != nil {
 		return nil, err
 	}
 	places, err := plugins.FindPlaces()
@@ -203,7 +204,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		Modules:   w.ModulesDir(), Trust: trust, Installed: s.flags.installed, Grants: grants, Limits: limits,
 		Effects: c.perform != nil && (c.deletes || c.program && st.Len() == 0),
 		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit, Secrets: s.app.secrets,
-		Withheld: s.flags.withheld(w),
+		Withheld: withheld,
 	})
 	if err != nil {
 		return nil, err
@@ -235,14 +236,15 @@ func checkHasResources(p *program.Project, st *state.Stack) error {
 	return source.Diagnostics{d}
 }
 
-// contents is where the program's assets are.
-func (s *session) contents(w *workspace.Workspace) contents.Source {
+// programContents is where the assets of a project's program are, and what computed paths do not read of
+// it: the project's own files, those that are withheld from providers, and its history.
+func programContents(p *program.Project, withheld []string) contents.Source {
 	source := contents.Source{
-		Dir: w.Project.ProgramDir, Within: w.Project.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),
-		Withheld: slices.Concat(w.Project.OwnFiles(), s.flags.withheld(w), []string{filepath.Join(w.Project.Dir, ".git")}),
+		Dir: p.ProgramDir, Within: p.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),
+		Withheld: slices.Concat(p.OwnFiles(), withheld, []string{filepath.Join(p.Dir, ".git")}),
 	}
-	if below, err := filepath.Rel(w.Project.Dir, w.Project.ProgramDir); err != nil || !filepath.IsLocal(below) {
-		source.Within = w.Project.ProgramDir
+	if below, err := filepath.Rel(p.Dir, p.ProgramDir); err != nil || !filepath.IsLocal(below) {
+		source.Within = p.ProgramDir
 	}
 	return source
 }

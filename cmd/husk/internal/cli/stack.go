@@ -144,7 +144,7 @@ func (a *app) writeStacks(infos []stackInfo) error {
 	}
 	for _, s := range infos {
 		if s.Error != "" {
-			a.say("The stack %s cannot be read: %s", s.Name, display.Escape(s.Error))
+			a.say("The stack %s cannot be read: %s", s.Name, s.Error)
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func (a *app) stackRestore() *cobra.Command {
 			a.say("The stack %s has the state %s again: %s.", stack, strings.Replace(which, "the last", "its last", 1), plural(restored.Resources, "resource"))
 			a.sayAside(restored.Aside)
 			for _, u := range restored.Unsure {
-				a.say("The damaged state names %s, which this one lacks: the next update says what to do if it exists.", display.Escape(string(u)))
+				a.say("The damaged state names %s, which this one lacks: the next update says what to do if it exists.", u)
 			}
 			return nil
 		},

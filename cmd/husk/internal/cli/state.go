@@ -76,7 +76,7 @@ func (a *app) stateList() *cobra.Command {
 				if len(info.Marks) > 0 {
 					marks = "  (" + strings.Join(info.Marks, ", ") + ")"
 				}
-				if err := a.printf("%s%s\n", display.Escape(string(info.URN)), marks); err != nil {
+				if err := a.printf("%s%s\n", info.URN, marks); err != nil {
 					return err
 				}
 			}

@@ -290,7 +290,7 @@ func (a *app) repairJournal(ctx context.Context, w *workspace.Workspace, stack s
 				a.say("  record %d, which cannot be read", lost.Sequence)
 			}
 			for _, change := range lost.Changes {
-				a.say("  record %d: %s", lost.Sequence, display.Escape(change))
+				a.say("  record %d: %s", lost.Sequence, change)
 			}
 		}
 		return a.agree(yes, "state repair", "Save this?")

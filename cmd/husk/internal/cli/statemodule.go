@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
@@ -64,7 +63,7 @@ func (a *app) stateModule() *cobra.Command {
 				case !u.Kept:
 					module += " (not kept)"
 				}
-				if err := a.printf("%s\n  %s\n", display.Escape(string(u.URN)), module); err != nil {
+				if err := a.printf("%s\n  %s\n", u.URN, module); err != nil {
 					return err
 				}
 			}
