@@ -25,65 +25,34 @@ type traffic struct {
 	// what it was sent.
 	sent   []sentMap
 	buffer *[]byte
-	// before are those of the call before it, in old: what is checked is often what is
-	// compared and made next.
-	before []sentMap
-	old    *[]byte
 }
-
-// keptEncodings bounds, in bytes, the encodings that are kept for an instance's next call.
-const keptEncodings = 64 << 10
 
 type sentMap struct {
 	properties property.Map
 	encoding   []byte
 }
 
-// begin gives a call a buffer, and end takes back those that are not kept.
-func (t *traffic) begin(buffers *buffers) {
-	t.before, t.sent = t.sent, t.before
-	t.old, t.buffer = t.buffer, buffers.take()
-}
+// begin gives a call a buffer, and end takes it back.
+func (t *traffic) begin(buffers *buffers) { t.buffer = buffers.take() }
 
 func (t *traffic) end(buffers *buffers) {
-	clear(t.before)
-	t.before = t.before[:0]
-	if t.old != nil {
-		buffers.put(t.old)
-		t.old = nil
-	}
-	if cap(*t.buffer) > keptEncodings {
-		buffers.put(t.buffer)
-		clear(t.sent)
-		t.sent, t.buffer = t.sent[:0], nil
-	}
+	clear(t.sent)
+	t.sent = t.sent[:0]
+	buffers.put(t.buffer)
+	t.buffer = nil
 }
 
 func (c codec) Marshal(m property.Map) ([]byte, error) {
-	if known := encodingOf(c.traffic.sent, m); known != nil {
-		return c.bounded(known, nil)
-	}
-	known := encodingOf(c.traffic.before, m)
-	data, err := c.bounded(c.append(func(to []byte) ([]byte, error) {
-		if known != nil {
-			return append(to, known...), nil
+	for _, s := range c.traffic.sent {
+		if s.properties.Is(m) {
+			return c.bounded(s.encoding, nil)
 		}
-		return guestcbor.Append(to, m)
-	}))
+	}
+	data, err := c.bounded(c.append(func(to []byte) ([]byte, error) { return guestcbor.Append(to, m) }))
 	if err == nil {
 		c.traffic.sent = append(c.traffic.sent, sentMap{m, data})
 	}
 	return data, err
-}
-
-// encodingOf is the encoding of a map that was sent, nil of others.
-func encodingOf(sent []sentMap, m property.Map) []byte {
-	for i := range sent {
-		if sent[i].properties.Is(m) {
-			return sent[i].encoding
-		}
-	}
-	return nil
 }
 
 func (c codec) MarshalValue(v property.Value) ([]byte, error) {

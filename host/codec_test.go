@@ -1,7 +1,6 @@
 package host
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,45 +73,6 @@ func TestCodecAnswersWhatWasSent(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, again.Is(sent), "a call does not see what another one sent")
 	require.True(t, again.Equal(sent))
-}
-
-// TestCodecKnowsWhatWasSentBefore: a map that a call passes is not encoded again in the next
-// call, and is forgotten after that, or where it is large.
-func TestCodecKnowsWhatWasSentBefore(t *testing.T) {
-	var idle buffers
-	c := begunCodec(&idle)
-	c.most = 2 * keptEncodings
-	m := propertytest.MapOf(propertytest.Object{"a": "x"})
-	other := propertytest.MapOf(propertytest.Object{"a": "x"})
-	large := propertytest.MapOf(propertytest.Object{"a": strings.Repeat("x", keptEncodings)})
-	pass := func(passed ...property.Map) {
-		for _, m := range passed {
-			data, err := c.Marshal(m)
-			require.NoError(t, err)
-			want, err := guestcbor.Marshal(m)
-			require.NoError(t, err)
-			require.Equal(t, want, data)
-		}
-	}
-	known := func(m property.Map) bool { return encodingOf(c.traffic.before, m) != nil }
-	next := func() {
-		c.traffic.end(&idle)
-		c.traffic.begin(&idle)
-	}
-
-	pass(m)
-	next()
-	require.True(t, known(m))
-	require.False(t, known(other), "it is equal, but another")
-	pass(other, m)
-	next()
-	require.True(t, known(m), "it was passed again")
-	next()
-	require.False(t, known(m))
-	pass(m, large)
-	next()
-	require.False(t, known(m) || known(large))
-	require.Empty(t, c.traffic.before[:cap(c.traffic.before)][0].encoding)
 }
 
 // TestCodecBounds: each map counts and is bounded, also one that was encoded before.

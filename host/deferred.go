@@ -59,8 +59,7 @@ func (p *Provider) deferHandshake(ctx context.Context, request abi.HandshakeRequ
 	if !known {
 		return response, false
 	}
-	greets := &saidHandshake{request, response}
-	return response, p.postpone(ctx, setupStep{method: "handshake", do: greets.repeat, greets: greets})
+	return response, p.postpone(ctx, setupStep{method: "handshake", do: (&saidHandshake{request, response}).repeat})
 }
 
 // repeat has an instance shake hands as another one did.

@@ -59,12 +59,11 @@ type images struct {
 
 	// making is held while the base image is made, or read where it is kept. There may be
 	// none.
-	making   sync.Mutex
-	kept     func() (*snapshot, error)
-	made     bool
-	base     *snapshot
-	about    BaseImage
-	greeting greeting
+	making sync.Mutex
+	kept   func() (*snapshot, error)
+	made   bool
+	base   *snapshot
+	about  BaseImage
 
 	// remade are the images of a module that was made again, as its code was not there any
 	// more; nil elsewhere. It is set when the code is loaded.
@@ -104,7 +103,7 @@ func (m *images) fresh() (*snapshot, error) {
 
 // close frees the images. No instance begins any more.
 func (m *images) close() {
-	for _, s := range []*snapshot{m.blank, m.greeting.image, m.base} {
+	for _, s := range []*snapshot{m.blank, m.base} {
 		if s != nil {
 			s.close()
 		}
@@ -142,16 +141,10 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 		m.made = true
 	}
 	s.module.ensureBase(ctx)
-	return s.fitting(m.base)
-}
-
-// fitting is the image, or nil where it takes more memory than an instance may have: one that
-// starts itself is refused that, and may do with less.
-func (s *sandbox) fitting(image *snapshot) *snapshot {
-	if image == nil || image.memory.Size() > s.config.memoryBytes() {
-		return nil
+	if m.base == nil || m.base.memory.Size() > s.config.memoryBytes() {
+		return nil // an instance that starts itself is refused the memory, and may do with less
 	}
-	return image
+	return m.base
 }
 
 // ensureBase makes the base image unless that was tried before. The caller holds making.

@@ -316,13 +316,6 @@ func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, er
 			return nil, err
 		}
 	}
-	if from = s.greeted(ctx, state); from != nil {
-		i, err := s.startFrom(ctx, from)
-		if err == nil {
-			i.generation, i.applied = state.generation, 1
-		}
-		return i, err
-	}
 	i, err := s.start(ctx)
 	if err == nil {
 		i.generation = state.generation

@@ -37,8 +37,6 @@ type setupStep struct {
 	assets abi.AssetOpener
 	// deferral is nil for a step that was done before it became one.
 	deferral *deferral
-	// greets is the handshake that the step is, where the module answers all alike.
-	greets *saidHandshake
 }
 
 func (s *setup) current() setupState {
