@@ -19,7 +19,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
-	"github.com/husk-dev/husk/internal/told"
+	"github.com/husk-dev/husk/internal/recordtext"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -121,7 +121,7 @@ func TestRequestsReachModules(t *testing.T) {
 		abi.HandshakeRequest{}, abi.ConfigureRequest{}, abi.CheckRequest{}, abi.DiffRequest{}, abi.CreateRequest{}, abi.ReadRequest{},
 		abi.UpdateRequest{}, abi.DeleteRequest{}, abi.InvokeRequest{}, abi.CallRequest{}, abi.ConstructRequest{},
 	} {
-		for _, field := range told.AllFields(reflect.TypeOf(request)) {
+		for _, field := range recordtext.AllFields(reflect.TypeOf(request)) {
 			if !elsewhere(field) {
 				require.True(t, heard.fields[field], "no request had a value in %s", field)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	guest "github.com/husk-dev/husk/guest-sdk"
-	"github.com/husk-dev/husk/internal/told"
+	"github.com/husk-dev/husk/internal/recordtext"
 )
 
 // talker is the kit that says in its log what it is asked, and which fields that has.
@@ -14,8 +14,8 @@ type talker struct{ *kit }
 
 func say(ctx context.Context, method string, request any) {
 	log := guest.Log(ctx)
-	log.Info("asked " + method + " " + told.Text(request))
-	log.Info("fields " + strings.Join(told.Fields(request), " "))
+	log.Info("asked " + method + " " + recordtext.Format(request))
+	log.Info("fields " + strings.Join(recordtext.Fields(request), " "))
 }
 
 func (t talker) Handshake(ctx context.Context, r abi.HandshakeRequest) (abi.HandshakeResponse, error) {

@@ -1,6 +1,6 @@
-// Package told renders requests of the contract for tests that compare what a module was
-// told with what it was to be told. Test providers are linked with it.
-package told
+// Package recordtext renders records of the contract as text. Tests compare the request that
+// a module received with the expected request. Test providers link the package.
+package recordtext
 
 import (
 	"encoding/hex"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Text renders a record with its fields by name, without those that are zero.
-func Text(record any) string {
+// Format returns a record as text: its fields by name, without zero fields.
+func Format(record any) string {
 	var b strings.Builder
 	write(&b, reflect.ValueOf(record))
 	return b.String()
@@ -28,8 +28,8 @@ func write(b *strings.Builder, v reflect.Value) {
 	case reflect.Struct:
 		var parts []string
 		for i := range v.NumField() {
-			if given(v.Field(i)) {
-				parts = append(parts, v.Type().Field(i).Name+": "+Text(v.Field(i).Interface()))
+			if nonZero(v.Field(i)) {
+				parts = append(parts, v.Type().Field(i).Name+": "+Format(v.Field(i).Interface()))
 			}
 		}
 		b.WriteString("{" + strings.Join(parts, ", ") + "}")
@@ -40,7 +40,7 @@ func write(b *strings.Builder, v reflect.Value) {
 		}
 		var parts []string
 		for i := range v.Len() {
-			parts = append(parts, Text(v.Index(i).Interface()))
+			parts = append(parts, Format(v.Index(i).Interface()))
 		}
 		b.WriteString("[" + strings.Join(parts, ", ") + "]")
 	default:
@@ -48,8 +48,8 @@ func write(b *strings.Builder, v reflect.Value) {
 	}
 }
 
-// given reports whether a field holds something.
-func given(v reflect.Value) bool {
+// nonZero reports whether a field is not its zero value. Empty lists and maps count as zero.
+func nonZero(v reflect.Value) bool {
 	if v.Kind() == reflect.Slice {
 		return v.Len() > 0
 	}
@@ -59,7 +59,7 @@ func given(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// Fields are the fields of a record, and of the records in it, that hold something, as
+// Fields returns the names of nonzero fields of a record and of its nested records, as
 // Record.Field.
 func Fields(record any) []string {
 	var fields []string
@@ -83,7 +83,7 @@ func collect(fields *[]string, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if given(v.Field(i)) {
+			if nonZero(v.Field(i)) {
 				*fields = append(*fields, v.Type().Name()+"."+v.Type().Field(i).Name)
 				collect(fields, v.Field(i))
 			}
@@ -91,7 +91,7 @@ func collect(fields *[]string, v reflect.Value) {
 	}
 }
 
-// AllFields are the fields that [Fields] can name for records of a type.
+// AllFields returns every name that [Fields] can return for a type.
 func AllFields(t reflect.Type) []string {
 	if t.Implements(reflect.TypeFor[fmt.Stringer]()) {
 		return nil
