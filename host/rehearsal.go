@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/internal/madeup"
+	"github.com/husk-dev/husk/internal/fakevalue"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -151,7 +151,7 @@ func (r *rehearsal) perform(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
-	values := &madeup.Generator{
+	values := &fakevalue.Generator{
 		Random: rand.New(rand.NewPCG(1, 1)), Optional: func() bool { return true },
 		References: shaken.Features&abi.FeaturesResourceReferences != 0,
 	}
@@ -203,7 +203,7 @@ func (r *rehearsal) schema(ctx context.Context) (*schema.Package, error) {
 }
 
 // rehearse asks for a resource as if it did not change, did change, and was new.
-func rehearse(ctx context.Context, p abi.Provider, resource *schema.Resource, values *madeup.Generator) {
+func rehearse(ctx context.Context, p abi.Provider, resource *schema.Resource, values *fakevalue.Generator) {
 	u := urn.New("rehearsal", "rehearsal", "", resource.Token, "it")
 	seed := [32]byte{1}
 	check := func(inputs property.Map, olds *property.Map) property.Map {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/madeup"
+	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 // changed returns the inputs with the value of one property changed to another that
@@ -89,7 +89,7 @@ func changedValue(t *schema.Type, v property.Value) (property.Value, bool) {
 		return property.String(s + "x"), true
 	case property.KindAsset:
 		a, _ := v.AsAsset()
-		return property.AssetOf(madeup.TextAsset(a.Text + "x")), a.Source == property.SourceText
+		return property.AssetOf(fakevalue.TextAsset(a.Text + "x")), a.Source == property.SourceText
 	case property.KindArchive:
 		return changedArchive(v)
 	case property.KindArray:

@@ -7,15 +7,15 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/madeup"
+	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 // generator makes up values. The same seed, subject, and number of the case give the same
 // ones, whatever else is tested.
-func (r *run) generator(subject string, number int) *madeup.Generator {
+func (r *run) generator(subject string, number int) *fakevalue.Generator {
 	h := fnv.New64a()
 	h.Write([]byte(subject))
-	g := &madeup.Generator{
+	g := &fakevalue.Generator{
 		Random:     rand.New(rand.NewPCG(r.options.Seed, h.Sum64()+uint64(number))),
 		References: r.takes(abi.FeaturesResourceReferences),
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/internal/madeup"
+	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 // In files of cases, values are written as JSON or YAML have them. What these lack is
@@ -243,7 +243,7 @@ func assetOf(members map[string]any) (property.Value, error) {
 		}
 	}
 	if a.Source == property.SourceText && a.Hash == "" {
-		a = madeup.TextAsset(a.Text)
+		a = fakevalue.TextAsset(a.Text)
 	}
 	return property.AssetOf(a), nil
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/madeup"
+	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 // repairer changes generated inputs that a provider refuses, by what it says: schemas
@@ -12,7 +12,7 @@ import (
 type repairer struct {
 	object *schema.Object
 	// make makes up values, and again whole inputs.
-	make  *madeup.Generator
+	make  *fakevalue.Generator
 	again func(attempt int) property.Map
 	// secret says that all inputs are secret.
 	secret bool

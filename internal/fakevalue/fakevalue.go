@@ -1,5 +1,5 @@
-// Package madeup makes up values that fit a schema.
-package madeup
+// Package fakevalue generates values that fit a schema, for conformance tests and warm-up runs.
+package fakevalue
 
 import (
 	"cmp"
@@ -13,22 +13,22 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Generator makes up values. The same random numbers give the same values.
+// Generator generates values. The same random numbers give the same values.
 type Generator struct {
 	Random *rand.Rand
-	// Optional says whether an optional property is given.
+	// Optional reports whether to set an optional property.
 	Optional func() bool
-	// References is set where resources may be told by reference, and not only by ID.
+	// References allows resource references. Without it, a resource is its ID.
 	References bool
 
-	// depth counts the objects around the value.
+	// depth is the number of objects around the value.
 	depth int
 }
 
-// maxDepth ends types that contain themselves.
+// maxDepth ends recursive types.
 const maxDepth = 4
 
-// Object makes up the properties of an object.
+// Object generates the properties of an object.
 func (g *Generator) Object(o *schema.Object) property.Map {
 	var entries []property.Entry
 	g.depth++
@@ -43,7 +43,7 @@ func (g *Generator) Object(o *schema.Object) property.Map {
 	return property.NewMap(entries...)
 }
 
-// Property makes up the value of a property.
+// Property generates the value of a property.
 func (g *Generator) Property(p *schema.Property) property.Value {
 	if !p.Const.IsNull() {
 		return p.Const
@@ -57,7 +57,7 @@ func (g *Generator) Property(p *schema.Property) property.Value {
 	return g.value(p.Type)
 }
 
-// number is within the bounds of a property, and small where they allow it.
+// number returns a number within the bounds of a property, and a small one if possible.
 func (g *Generator) number(p *schema.Property) float64 {
 	low, high := 1.0, 9.0
 	if p.Minimum != nil {
@@ -110,7 +110,7 @@ func (g *Generator) value(t *schema.Type) property.Value {
 		if !g.References {
 			return property.String(g.word())
 		}
-		return property.Reference(property.ResourceReference{URN: string(urn.New("test", "madeup", "", cmp.Or(t.ResourceToken(), "test:index:Thing"), "thing")), HasID: true, ID: g.word()})
+		return property.Reference(property.ResourceReference{URN: string(urn.New("test", "fake", "", cmp.Or(t.ResourceToken(), "test:index:Thing"), "thing")), HasID: true, ID: g.word()})
 	case schema.KindUnion:
 		return g.value(t.OneOf[g.Random.IntN(len(t.OneOf))])
 	default: // strings, and anything
@@ -118,7 +118,7 @@ func (g *Generator) value(t *schema.Type) property.Value {
 	}
 }
 
-// word is a text of eight letters: nothing else in a state is it by accident.
+// word returns eight letters, so that no other text in a state equals it by accident.
 func (g *Generator) word() string {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
 	b := make([]byte, 8)
@@ -128,7 +128,7 @@ func (g *Generator) word() string {
 	return string(b)
 }
 
-// TextAsset is an asset that has a text.
+// TextAsset returns an asset with a text.
 func TextAsset(text string) property.Asset {
 	sum := sha256.Sum256([]byte(text))
 	return property.Asset{Hash: hex.EncodeToString(sum[:]), Source: property.SourceText, Text: text}
