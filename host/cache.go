@@ -12,7 +12,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"golang.org/x/sys/cpu"
 
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // diskCache keeps compiled modules. What it holds is run as machine code, and wazero checks
@@ -178,7 +178,7 @@ func (c *diskCache) unseal(name string, file []byte) (content []byte, err error)
 }
 
 func (c *diskCache) write(name string, content []byte) error {
-	return wholefile.WriteUnsynced(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...), 0o600)
+	return atomicfile.WriteUnsynced(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...), 0o600)
 }
 
 // spoiled removes a record, so that the module is made again.
@@ -231,7 +231,7 @@ func (c *diskCache) restore(entry string) (restored string, ok bool) {
 			return nil
 		}
 		// A file that is there already may be the entry itself, which other processes are reading.
-		return wholefile.WriteUnsynced(into, code, 0o600)
+		return atomicfile.WriteUnsynced(into, code, 0o600)
 	})
 	if err != nil && restored != "" {
 		c.forget(restored)

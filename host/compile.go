@@ -12,8 +12,8 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/wasmfile"
-	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // mostCompilations bounds how many modules are compiled at once: one of 5 MB takes some
@@ -63,7 +63,7 @@ func (c *diskCache) keep(ctx context.Context, own *compiler, file string, hollow
 		return err
 	}
 	name := filepath.Base(named)
-	return wholefile.WriteUnsynced(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...), 0o600)
+	return atomicfile.WriteUnsynced(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...), 0o600)
 }
 
 // compiler is a runtime of wazero's that only compiles. It has a directory of its own, so

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // Precompile puts what a host needs to load the module without compiling it into a
@@ -82,7 +82,7 @@ func (m *Module) precompile(dir string) error {
 			return err
 		}
 		manifest.Sums[file] = sum
-		if err := wholefile.WriteUnsynced(filepath.Join(dir, file), content, publicMode); err != nil {
+		if err := atomicfile.WriteUnsynced(filepath.Join(dir, file), content, publicMode); err != nil {
 			return err
 		}
 	}
@@ -90,5 +90,5 @@ func (m *Module) precompile(dir string) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.WriteUnsynced(filepath.Join(dir, name+manifestSuffix), append(text, '\n'), publicMode)
+	return atomicfile.WriteUnsynced(filepath.Join(dir, name+manifestSuffix), append(text, '\n'), publicMode)
 }

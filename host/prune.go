@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // A cache keeps a module for as long as it is used now and then. When it was used last is
@@ -95,7 +95,7 @@ func prunable(name string) bool {
 	case recordSuffix, hollowSuffix, partSuffix, dataSuffix, baseSuffix, answersSuffix, seenSuffix, codeSuffix, sealSuffix, asideSuffix:
 		return true
 	}
-	return strings.HasPrefix(name, wholefile.Unfinished)
+	return strings.HasPrefix(name, atomicfile.Unfinished)
 }
 
 // remove removes a file, unless somebody says meanwhile that it is in use. It is put aside

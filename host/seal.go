@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 const (
@@ -64,7 +64,7 @@ func sealKey(dir string) ([]byte, error) {
 	key = make([]byte, sealKeySize)
 	_, _ = rand.Read(key) // it never fails
 	// Of two hosts that make one, the first wins.
-	made, err := wholefile.Create(path, key)
+	made, err := atomicfile.Create(path, key)
 	if made || err != nil {
 		return key, err
 	}

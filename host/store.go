@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/checkedjson"
-	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 const (
@@ -183,5 +183,5 @@ func (c storeContents) write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return wholefile.Write(path, data, 0o600)
+	return atomicfile.Write(path, data, 0o600)
 }

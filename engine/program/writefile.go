@@ -4,7 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // newFileMode is the mode of a new configuration file. It holds no plain
@@ -23,5 +23,5 @@ func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return wholefile.Write(path, data, mode)
+	return atomicfile.Write(path, data, mode)
 }

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/jsonerror"
-	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // TypeUserKey is the type of the provider whose key is random, made once for
@@ -137,7 +137,7 @@ func makeUserKey(dir string) (key userKey, made bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
 	}
-	made, err = wholefile.Create(path, []byte(userKeyPrefix+base64.StdEncoding.EncodeToString(randomBytes(userKeySize))+"\n"))
+	made, err = atomicfile.Create(path, []byte(userKeyPrefix+base64.StdEncoding.EncodeToString(randomBytes(userKeySize))+"\n"))
 	if err != nil {
 		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // moduleStore keeps the modules that resources were made with, by digest, beside
@@ -93,10 +93,10 @@ func (p *Plugins) keep(digest string, size int, wasm func() ([]byte, error)) err
 	if err != nil {
 		return err
 	}
-	if err := wholefile.Write(file, content, 0o600); err != nil {
+	if err := atomicfile.Write(file, content, 0o600); err != nil {
 		return err
 	}
-	return wholefile.SyncDir(store.dir)
+	return atomicfile.SyncDir(store.dir)
 }
 
 // KeepOn is Keep for a module that is kept already. It reports whether there is one.

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // Package implements [yamlprogram.Schemas]: the schema of a package of the
@@ -132,7 +132,7 @@ func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
 	if file != "" {
 		// Without the file the schema is asked for again, which is no failure.
 		if os.MkdirAll(filepath.Dir(file), 0o700) == nil {
-			_ = wholefile.WriteUnsynced(file, text, 0o600)
+			_ = atomicfile.WriteUnsynced(file, text, 0o600)
 		}
 	}
 	return text, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // renaming is the renaming of a stack, while it is under way. It is written to a file before the
@@ -82,7 +82,7 @@ func (w *Workspace) follow(r renaming) error {
 		if err := os.Rename(from.Path, config.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("the stack is %s now, but its configuration could not be renamed: %w", r.To, err)
 		}
-		if err := wholefile.SyncDir(filepath.Dir(config.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.SyncDir(filepath.Dir(config.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/checkedjson"
-	"github.com/husk-dev/husk/internal/wholefile"
 )
 
 // selection is the file that remembers the selected stack.
@@ -85,10 +85,10 @@ func (w *Workspace) writeData(name string, v any) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := wholefile.Write(w.dataPath(name), data, 0o644); err != nil {
+	if err := atomicfile.Write(w.dataPath(name), data, 0o644); err != nil {
 		return err
 	}
-	return wholefile.SyncDir(dir)
+	return atomicfile.SyncDir(dir)
 }
 
 // Forget makes the default stack the selected one again, if the given one is.

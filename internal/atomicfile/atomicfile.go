@@ -1,6 +1,6 @@
-// Package wholefile writes files that have all of their content under their name, or are not
-// there, at any moment and for everybody who looks. They are written beside it first.
-package wholefile
+// Package atomicfile writes files atomically: at any moment, every reader sees the whole file
+// or no file. The content goes to a temporary file in the same directory first.
+package atomicfile
 
 import (
 	"cmp"
@@ -11,31 +11,32 @@ import (
 	"runtime"
 )
 
-// Unfinished begins the names of files that have not got theirs yet. What has been cut off
-// leaves one.
+// Unfinished is the prefix of the names of temporary files. An interrupted write leaves one
+// behind.
 const Unfinished = ".new-"
 
-// Write replaces a file, or makes it. What it holds is on the disk before it has its name, so
-// that not even a loss of power leaves half of it.
+// Write creates or replaces a file. The content is on the disk before the rename, so not even a
+// loss of power leaves half of the file.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	return write(path, content, mode, true)
 }
 
-// WriteUnsynced is Write for what can be made again: a loss of power may leave anything.
+// WriteUnsynced is [Write] without a sync, for content that can be made again: after a loss of
+// power the file may hold anything.
 func WriteUnsynced(path string, content []byte, mode fs.FileMode) error {
 	return write(path, content, mode, false)
 }
 
-// Create makes a file that only its owner can read, and leaves one that exists as it is.
-// made tells which. Of several that create it at once one makes it, where the file system
-// has links.
+// Create creates a file that only its owner can read, and leaves an existing file alone.
+// Create reports whether it created the file. If the file system has links, exactly one of
+// several concurrent callers creates the file.
 func Create(path string, content []byte) (made bool, err error) {
 	written, err := beside(path, content, 0o600, true)
 	if err != nil {
 		return false, err
 	}
 	defer os.Remove(written)
-	// A link, unlike a rename, fails where the file exists.
+	// Unlike a rename, a link fails if the file exists.
 	switch err := os.Link(written, path); {
 	case err == nil:
 		return true, nil
@@ -50,8 +51,8 @@ func Create(path string, content []byte) (made bool, err error) {
 	return err == nil, err
 }
 
-// SyncDir makes the names in a directory survive a loss of power, after files were written,
-// renamed, or removed there.
+// SyncDir makes the names in a directory survive a loss of power. Call it after files were
+// written, renamed, or removed there.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil // a directory cannot be synced there, nor need it
@@ -74,7 +75,7 @@ func write(path string, content []byte, mode fs.FileMode, sync bool) error {
 	return nil
 }
 
-// beside writes a file that is to get the name. It is the caller's.
+// beside writes a temporary file in the directory of path. The caller renames or removes it.
 func beside(path string, content []byte, mode fs.FileMode, sync bool) (written string, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*") // which nobody else can read yet
 	if err != nil {

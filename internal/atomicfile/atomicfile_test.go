@@ -1,4 +1,4 @@
-package wholefile_test
+package atomicfile_test
 
 import (
 	"io/fs"
@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/wholefile"
+	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 func TestWrite(t *testing.T) {
 	for name, write := range map[string]func(string, []byte, fs.FileMode) error{
-		"synced": wholefile.Write, "unsynced": wholefile.WriteUnsynced,
+		"synced": atomicfile.Write, "unsynced": atomicfile.WriteUnsynced,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -46,7 +46,7 @@ func TestWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "directory")
 	require.NoError(t, os.MkdirAll(filepath.Join(taken, "within"), 0o700))
-	require.Error(t, wholefile.Write(taken, []byte("x"), 0o600))
+	require.Error(t, atomicfile.Write(taken, []byte("x"), 0o600))
 	requireFiles(t, dir, "directory")
 }
 
@@ -58,7 +58,7 @@ func TestCreate(t *testing.T) {
 	outcomes := make([]bool, 8)
 	errs := make([]error, len(outcomes))
 	for i := range outcomes {
-		all.Go(func() { outcomes[i], errs[i] = wholefile.Create(path, []byte(strconv.Itoa(i))) })
+		all.Go(func() { outcomes[i], errs[i] = atomicfile.Create(path, []byte(strconv.Itoa(i))) })
 	}
 	all.Wait()
 	made := 0
