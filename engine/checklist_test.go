@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/testreference"
+	"github.com/husk-dev/husk/internal/doctest"
 )
 
 // docs/engine.md has one row for each item of the checklist, each with tests that
 // exist.
 func TestChecklist(t *testing.T) {
-	text := testreference.Require(t, "..", "docs/engine.md")
+	text := doctest.Require(t, "..", "docs/engine.md")
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(text, -1)
 	require.Len(t, rows, 75)
 	for i, row := range rows {

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testreference"
+	"github.com/husk-dev/husk/internal/doctest"
 )
 
 // The document of what is promised names tests that there are, and the defaults of limits
 // as they are.
 func TestThePromisesNameTestsAndDefaults(t *testing.T) {
-	text := testreference.Require(t, "..", "docs/security.md")
+	text := doctest.Require(t, "..", "docs/security.md")
 	for _, l := range host.Limits() {
 		option := "fixed"
 		if l.Option != "" {

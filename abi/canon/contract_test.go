@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.bytecodealliance.org/wit"
 
-	"github.com/husk-dev/husk/internal/testreference"
+	"github.com/husk-dev/husk/internal/doctest"
 )
 
 const contractDocument = "docs/contract.md"
@@ -16,7 +16,7 @@ const contractDocument = "docs/contract.md"
 // TestContractDocument holds docs/contract.md to the WIT, and to the tests that it names.
 func TestContractDocument(t *testing.T) {
 	root := filepath.Join("..", "..")
-	text := testreference.Require(t, root, contractDocument)
+	text := doctest.Require(t, root, contractDocument)
 	rows := map[string]string{} // by what is in the first cell
 	for line := range strings.Lines(text) {
 		if cells := strings.SplitN(line, "|", 3); len(cells) == 3 && cells[0] == "" {

@@ -3,10 +3,10 @@ package filestore_test
 import (
 	"testing"
 
-	"github.com/husk-dev/husk/internal/testreference"
+	"github.com/husk-dev/husk/internal/doctest"
 )
 
 // docs/state.md names the tests that show what it promises.
 func TestDocument(t *testing.T) {
-	testreference.Require(t, "../../..", "docs/state.md")
+	doctest.Require(t, "../../..", "docs/state.md")
 }

@@ -1,6 +1,6 @@
-// Package testreference holds documents that say which test shows what to the tests
-// that they name. It is used by tests alone.
-package testreference
+// Package doctest checks that the tests which a document names exist. Only tests use the
+// package.
+package doctest
 
 import (
 	"go/ast"
@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reference is a file of tests, and the name of a test where it is one of Go.
+// reference matches a test file, with the name of a test if the file is Go.
 var reference = regexp.MustCompile("`([\\w/-]+(?:_test\\.go|\\.txtar))(?::(\\w+))?`")
 
-// Require returns the text of a document, a path below root, and requires that every
-// test which it names in backquotes exists: `path/to/some_test.go:TestName` or
-// `path/to/script.txtar`, as seen from root.
+// Require returns the text of a document, a path below root. It fails the test unless every test
+// that the document names in backquotes exists: `path/to/some_test.go:TestName` or
+// `path/to/script.txtar`, relative to root.
 func Require(t *testing.T, root, document string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(document)))
@@ -43,6 +43,7 @@ func Require(t *testing.T, root, document string) string {
 	return string(text)
 }
 
+// functions returns the names of the functions that a file declares.
 func functions(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
