@@ -8,10 +8,10 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/reloop"
 	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmsubset"
 )
 
 // Of a provider written in Go, a tenth of the code runs until its first calls are answered. All
@@ -76,7 +76,7 @@ func (h *Host) partOf(whole *layout, of *rehearsal) []byte {
 	// The rewriter has added an imported function, and some after all others, those that were
 	// copied too.
 	copies := len(whole.decoded.Functions) + 1 - len(whole.copied)
-	small := part.Of(m, func(function int) bool {
+	small := wasmsubset.Extract(m, func(function int) bool {
 		switch n := function - copies; {
 		case function < len(imported):
 			return harmless(imported[function])

@@ -15,9 +15,9 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/reloop"
 	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmsubset"
 )
 
 // command is a program to run: a module with a main function.
@@ -59,7 +59,7 @@ func partOf(wasm []byte, ran map[uint32]bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return part.Of(module, func(function int) bool { return function < module.ImportedFunctions || ran[uint32(function)] }), nil
+	return wasmsubset.Extract(module, func(function int) bool { return function < module.ImportedFunctions || ran[uint32(function)] }), nil
 }
 
 // run runs a module to its end.

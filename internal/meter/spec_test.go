@@ -17,8 +17,8 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmsubset"
 )
 
 // suites is where wazero keeps the standard's tests, as modules and JSON.
@@ -189,7 +189,7 @@ func (p *play) part(ctx context.Context, metered []byte, ran ran) ([]byte, error
 		return nil, err
 	}
 	p.leftOut += len(whole.Bodies) - len(ran)
-	return part.Of(whole, func(function int) bool { return function < whole.ImportedFunctions || ran[uint32(function)] }), nil
+	return wasmsubset.Extract(whole, func(function int) bool { return function < whole.ImportedFunctions || ran[uint32(function)] }), nil
 }
 
 // ran are the functions of a module that ran, by their indexes.

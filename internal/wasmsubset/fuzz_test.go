@@ -1,4 +1,4 @@
-package part_test
+package wasmsubset_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 
 	. "github.com/husk-dev/husk/internal/wasmtest"
 
-	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmsubset"
 )
 
 // A part of a valid module is valid, whichever functions it keeps.
@@ -29,7 +29,7 @@ func FuzzPart(f *testing.F) {
 		if _, err := runtime.CompileModule(ctx, wasm); err != nil {
 			return
 		}
-		small := part.Of(m, func(function int) bool { return kept>>(function%64)&1 == 1 })
+		small := wasmsubset.Extract(m, func(function int) bool { return kept>>(function%64)&1 == 1 })
 		if _, err := wasmfile.Read(small, wasmfile.DefaultLimits()); err != nil {
 			t.Fatalf("the part cannot be read: %v", err)
 		}

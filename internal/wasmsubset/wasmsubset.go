@@ -1,11 +1,10 @@
-// Package part makes a module of some of the functions of another. In its place a function
-// that is left out traps at once; all that runs without one does exactly what it does in
-// the whole module, with the same memory, globals, and tables.
+// Package wasmsubset extracts a module with a subset of the functions of another. A function
+// outside of the subset traps at once. Code that calls no such function behaves exactly as in the
+// whole module, with the same memory, globals, and tables.
 //
-// A provider runs a tenth of its code until it has answered its first calls, so that a process
-// which is to answer a few need not load the rest. Whoever runs a part takes a trap as the
-// sign that the whole is needed.
-package part
+// A provider runs a tenth of its code for its first calls, so a short process need not load the
+// rest. A caller takes a trap as the sign that the call needs the whole module.
+package wasmsubset
 
 import (
 	"encoding/binary"
@@ -14,14 +13,14 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Of answers the part of a valid module with those functions, by their indexes, that keeps
-// reports. Imports that are not kept trap, too. Custom sections are left out: what a part
-// says when it traps is of no interest.
-func Of(m *wasmfile.Module, keeps func(function int) bool) []byte {
-	p := &part{m: m, moved: make([]uint32, len(m.Functions)), missing: make([]bool, len(m.Types)), refs: m.FuncRefs}
+// Extract returns the subset of a valid module that has the functions for which keeps reports
+// true. keeps gets the index of a function. Other imports trap, too. The subset has no custom
+// sections, because nobody reads the message of its traps.
+func Extract(m *wasmfile.Module, keeps func(function int) bool) []byte {
+	p := &subset{m: m, moved: make([]uint32, len(m.Functions)), missing: make([]bool, len(m.Types)), refs: m.FuncRefs}
 	p.plan(keeps)
 	out := slices.Clone(m.Bytes(0, wasmfile.HeaderSize))
-	// A module of imports alone has no code; its part has that of the functions that trap.
+	// A module of imports alone has no code. Its subset has the functions that trap.
 	for _, s := range m.SectionsWith(wasmfile.SectionFunction, wasmfile.SectionCode) {
 		if s.ID == wasmfile.SectionCustom {
 			continue
@@ -34,23 +33,23 @@ func Of(m *wasmfile.Module, keeps func(function int) bool) []byte {
 	return out
 }
 
-type part struct {
+type subset struct {
 	m *wasmfile.Module
-	// kept are the indexes of the functions that the module defines and the part keeps.
+	// kept lists the defined functions of the subset by index.
 	kept []int
-	// moved are the new indexes of all functions. Those of what is left out are those of a
-	// function of the same type that traps.
+	// moved maps each function to its new index. A function outside of the subset gets the index
+	// of the trapping function of its type.
 	moved []uint32
-	// traps are the types of these functions, which come last; missing tells for which types
-	// there is one.
+	// traps lists the types of the trapping functions, which come last. missing marks these
+	// types.
 	traps   []uint32
 	missing []bool
-	// refs are the indexes of functions outside of code that were not written yet.
+	// refs lists the function indexes outside of code that are still to be written.
 	refs []wasmfile.FuncRef
 }
 
-// plan gives functions their new indexes.
-func (p *part) plan(keeps func(int) bool) {
+// plan assigns the new indexes.
+func (p *subset) plan(keeps func(int) bool) {
 	m := p.m
 	next := uint32(m.ImportedFunctions)
 	for f := m.ImportedFunctions; f < len(m.Functions); f++ {
@@ -78,8 +77,8 @@ func (p *part) plan(keeps func(int) bool) {
 	}
 }
 
-// section answers the content of a section.
-func (p *part) section(s wasmfile.Section) []byte {
+// section returns the content of a section.
+func (p *subset) section(s wasmfile.Section) []byte {
 	switch s.ID {
 	case wasmfile.SectionFunction:
 		out := p.count()
@@ -116,13 +115,13 @@ func (p *part) section(s wasmfile.Section) []byte {
 	return append(out, p.m.Bytes(start, s.End)...)
 }
 
-// count begins a section with an item for each function.
-func (p *part) count() []byte {
+// count returns the item count of a section with an item for each function.
+func (p *subset) count() []byte {
 	return binary.AppendUvarint(nil, uint64(len(p.kept)+len(p.traps)))
 }
 
-// body is the code of the i-th function that the module defines, with its local variables.
-func (p *part) body(i int) []byte {
+// body returns the local variables and code of the i-th function that the module defines.
+func (p *subset) body(i int) []byte {
 	b := p.m.Bodies[i]
 	out := slices.Clone(p.m.Bytes(b.Start, b.Code))
 	code := p.m.Code(i)

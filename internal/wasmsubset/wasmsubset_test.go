@@ -1,4 +1,4 @@
-package part_test
+package wasmsubset_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 
 	. "github.com/husk-dev/husk/internal/wasmtest"
 
-	"github.com/husk-dev/husk/internal/part"
 	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmsubset"
 )
 
 // The functions of the tests' module. A function adds its own mark to what it is given,
@@ -82,7 +82,7 @@ func TestAPartDoesWhatTheWholeDoesOrTraps(t *testing.T) {
 		{"referrer", []uint64{5}, []int{referrer, imported}, 11005},
 	}
 	for set := range 1 << functions {
-		small := part.Of(m, func(function int) bool { return set&(1<<function) != 0 })
+		small := wasmsubset.Extract(m, func(function int) bool { return set&(1<<function) != 0 })
 		for _, c := range calls {
 			enough := true
 			for _, f := range c.needs {
@@ -109,10 +109,10 @@ func TestAPartOfImportsAloneTraps(t *testing.T) {
 		Customs: []Custom{{Name: "custom", Content: "left out"}},
 	}.Encode(), wasmfile.DefaultLimits())
 	require.NoError(t, err)
-	marks, err := call(t, part.Of(m, func(int) bool { return true }), "imported", 5)
+	marks, err := call(t, wasmsubset.Extract(m, func(int) bool { return true }), "imported", 5)
 	require.NoError(t, err)
 	require.EqualValues(t, 10005, marks)
-	_, err = call(t, part.Of(m, func(int) bool { return false }), "imported", 5)
+	_, err = call(t, wasmsubset.Extract(m, func(int) bool { return false }), "imported", 5)
 	require.ErrorContains(t, err, "unreachable")
 }
 
@@ -133,7 +133,7 @@ func TestAPartHasTheStateOfTheWhole(t *testing.T) {
 	whole := stateful()
 	m, err := wasmfile.Read(whole.Encode(), wasmfile.DefaultLimits())
 	require.NoError(t, err)
-	small, err := wasmfile.Read(part.Of(m, func(function int) bool { return function == caller }), wasmfile.DefaultLimits())
+	small, err := wasmfile.Read(wasmsubset.Extract(m, func(function int) bool { return function == caller }), wasmfile.DefaultLimits())
 	require.NoError(t, err)
 	require.Equal(t, m.Types, small.Types)
 	require.Equal(t, m.Imports, small.Imports)
