@@ -20,7 +20,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -72,7 +72,7 @@ const (
 
 // recordName names the files for a module. It tells all that they depend on.
 func (h *Host) recordName(digest string) string {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, reloop.Version, h.rewriting, digest,
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, relooper.Version, h.rewriting, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
 }

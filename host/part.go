@@ -8,7 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/internal/wasmfile"
 	"github.com/husk-dev/husk/internal/wasmsubset"
@@ -38,7 +38,7 @@ type firstPart struct {
 type layout struct {
 	decoded *wasmfile.Module
 	metered []byte
-	// copied are the functions that have copies, see [reloop.Of].
+	// copied are the functions that have copies, see [relooper.Rewrite].
 	copied []int
 }
 
@@ -48,7 +48,7 @@ func (h *Host) relooped(decoded *wasmfile.Module, of *rehearsal) *layout {
 	if of == nil && h.rewriting != rewriting.All {
 		return nil
 	}
-	rewritten, copied := reloop.Of(decoded, h.config.moduleLimits, func(function int) bool {
+	rewritten, copied := relooper.Rewrite(decoded, h.config.moduleLimits, func(function int) bool {
 		return h.rewriting == rewriting.All || did(of.ran, function+1)
 	})
 	if rewritten == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/jsonerror"
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 )
 
 // A directory of precompiled modules holds for each of them what a cache would keep, and
@@ -125,7 +125,7 @@ func (h *Host) needs() map[string]string {
 		"platform":             runtime.GOOS + "/" + runtime.GOARCH,
 		"processor":            processor(),
 		"wazero version":       wazeroVersion(),
-		"metering version":     fmt.Sprint(meter.Version, ".", reloop.Version, ".", entropy.Version),
+		"metering version":     fmt.Sprint(meter.Version, ".", relooper.Version, ".", entropy.Version),
 		"format version":       fmt.Sprint(recordVersion),
 		"limit on table sizes": fmt.Sprint(h.config.most.tableElements),
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/wasmfile"
 	"github.com/husk-dev/husk/internal/wasmsubset"
 )
@@ -46,7 +46,7 @@ func rewritten(wasm []byte) (metered []byte, copied int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if faster, copies := reloop.Of(module, limits, func(int) bool { return true }); faster != nil {
+	if faster, copies := relooper.Rewrite(module, limits, func(int) bool { return true }); faster != nil {
 		module, copied = faster, len(copies)
 	}
 	metered, err = meter.Rewrite(module, meter.Options{})

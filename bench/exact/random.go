@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/equivalence"
 	"github.com/husk-dev/husk/internal/flowtest"
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -77,7 +77,7 @@ func newFunction(choices []byte) (f function, err error) {
 	if f.before, err = wasmfile.Read(flowtest.Around(code).Encode(), limits); err != nil {
 		return f, err
 	}
-	f.after, _ = reloop.Of(f.before, limits, func(int) bool { return true })
+	f.after, _ = relooper.Rewrite(f.before, limits, func(int) bool { return true })
 	f.calls = flowtest.CallsOf(regions, 1)
 	return f, nil
 }

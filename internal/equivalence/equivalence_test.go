@@ -10,7 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/equivalence"
 	. "github.com/husk-dev/husk/internal/flowtest"
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -32,7 +32,7 @@ const (
 func rewritten(t testing.TB, choices []byte) (before, after *wasmfile.Module, regions int) {
 	code, regions := Generate(choices)
 	before = decode(t, Around(code).Encode())
-	after, _ = reloop.Of(before, wasmfile.DefaultLimits(), func(int) bool { return true })
+	after, _ = relooper.Rewrite(before, wasmfile.DefaultLimits(), func(int) bool { return true })
 	return before, after, regions
 }
 

@@ -1,4 +1,4 @@
-package reloop_test
+package relooper_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	. "github.com/husk-dev/husk/internal/flowtest"
 	. "github.com/husk-dev/husk/internal/wasmtest"
 
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -26,7 +26,7 @@ func decode(t testing.TB, wasm []byte) *wasmfile.Module {
 // rewrite rewrites all functions of a module; nil where there are none.
 func rewrite(t testing.TB, wasm []byte) []byte {
 	t.Helper()
-	rewritten, _ := reloop.Of(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return true })
+	rewritten, _ := relooper.Rewrite(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return true })
 	if rewritten == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func TestWhatIsRewrittenOfGoIsProven(t *testing.T) {
 		choices[0] = 0
 		code, _ := Generate(choices)
 		wasm := Around(code).Encode()
-		if fast, _ := reloop.Propose(decode(t, wasm), func(int) bool { return true }); fast != nil {
+		if fast, _ := relooper.Propose(decode(t, wasm), func(int) bool { return true }); fast != nil {
 			proposed++
 			require.Equal(t, fast, rewrite(t, wasm))
 		}
@@ -112,7 +112,7 @@ func FuzzModule(f *testing.F) {
 		if err != nil {
 			return
 		}
-		rewritten, copied := reloop.Of(m, wasmfile.DefaultLimits(), func(int) bool { return true })
+		rewritten, copied := relooper.Rewrite(m, wasmfile.DefaultLimits(), func(int) bool { return true })
 		if rewritten == nil {
 			return
 		}
@@ -161,14 +161,14 @@ func opcodes(t *testing.T, wasm []byte, function int) (ops []wasmfile.Opcode) {
 
 func TestAFunctionGetsItsLoopsBack(t *testing.T) {
 	wasm := Around(looping()).Encode()
-	fast, copied := reloop.Of(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return true })
+	fast, copied := relooper.Rewrite(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return true })
 	require.Equal(t, []int{Flow}, copied, "Called has no table, and Tell and Choose are imported")
 	rewritten := fast.Bytes(0, fast.Size())
 	ops := opcodes(t, rewritten, Flow)
 	require.Contains(t, ops, wasmfile.OpLoop)
 	require.NotContains(t, ops, wasmfile.OpBrTable)
 	require.Equal(t, opcodes(t, wasm, Flow), opcodes(t, rewritten, Functions), "the copy")
-	none, _ := reloop.Of(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return false })
+	none, _ := relooper.Rewrite(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return false })
 	require.Nil(t, none)
 }
 
@@ -208,7 +208,7 @@ func TestOthersAreRewrittenBesidesOneThatStays(t *testing.T) {
 	m := Around(looping())
 	m.Functions = append(m.Functions, Function{Type: 2, Code: unwinding(LocalGet(Parameter))}, Function{Type: 2, Code: unwinding(I32Const(2))})
 	wasm := m.Encode()
-	rewritten, copied := reloop.Of(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return true })
+	rewritten, copied := relooper.Rewrite(decode(t, wasm), wasmfile.DefaultLimits(), func(int) bool { return true })
 	require.Equal(t, []int{Flow, Functions + 1}, copied)
 	require.Equal(t, opcodes(t, wasm, Functions), opcodes(t, rewritten.Bytes(0, rewritten.Size()), Functions))
 }
@@ -217,7 +217,7 @@ func TestOthersAreRewrittenBesidesOneThatStays(t *testing.T) {
 func TestTheResultIsWithinTheLimits(t *testing.T) {
 	limits := wasmfile.DefaultLimits()
 	limits.Functions = 2
-	rewritten, _ := reloop.Of(decode(t, Around(looping()).Encode()), limits, func(int) bool { return true })
+	rewritten, _ := relooper.Rewrite(decode(t, Around(looping()).Encode()), limits, func(int) bool { return true })
 	require.Nil(t, rewritten)
 }
 

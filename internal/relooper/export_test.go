@@ -1,4 +1,4 @@
-package reloop
+package relooper
 
 // Propose rewrites functions without a proof.
 var Propose = propose

@@ -1,4 +1,4 @@
-package reloop_test
+package relooper_test
 
 import (
 	"crypto/sha256"
@@ -10,10 +10,10 @@ import (
 
 	. "github.com/husk-dev/husk/internal/flowtest"
 
-	"github.com/husk-dev/husk/internal/reloop"
+	"github.com/husk-dev/husk/internal/relooper"
 )
 
-// A host keeps rewritten modules. Where Of makes something else of a module, [reloop.Version] must
+// A host keeps rewritten modules. Where Rewrite makes something else of a module, [relooper.Version] must
 // change, and this hash with it.
 func TestVersionChangesWithTheRewriter(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 22))
@@ -24,6 +24,6 @@ func TestVersionChangesWithTheRewriter(t *testing.T) {
 		code, _ := Generate(choices)
 		sum.Write(rewrite(t, Around(code).Encode()))
 	}
-	require.Equal(t, "3.1", reloop.Version)
+	require.Equal(t, "3.1", relooper.Version)
 	require.Equal(t, "1341e722b109ce53a848737b03d591d82bbc6a3b6ac71e6cfa7a00441b4a1406", hex.EncodeToString(sum.Sum(nil)))
 }

@@ -1,4 +1,4 @@
-package reloop
+package relooper
 
 import (
 	"encoding/binary"

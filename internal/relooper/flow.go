@@ -1,4 +1,4 @@
-package reloop
+package relooper
 
 import (
 	"encoding/binary"
@@ -24,7 +24,7 @@ import (
 //	rest
 //
 // The parameter selects the region to begin with, 0 the first one. A jump sets it, and repeats
-// the loop. Nothing else reads what a jump has set; that this is so is not looked at here, see [Of].
+// the loop. Nothing else reads what a jump has set; that this is so is not looked at here, see [Rewrite].
 type flow struct {
 	prologue []byte
 	// unwinds tells whether there is the outer block.

@@ -1,21 +1,21 @@
-// Package reloop gives functions that Go's compiler has made their loops and branches back.
+// Package relooper restores loops and branches in functions that Go's compiler has made.
 //
-// A function of Go in WebAssembly can be entered in its middle, so that goroutines can change
-// while it calls another: its parameter says where. So Go writes each as one loop around a
-// jump table, and jumps by entering that again. Every jump then goes by the table, every value
-// that outlives one goes by memory, and fuel is taken for all of the function each time.
+// A Go function in WebAssembly can be entered in its middle, so that goroutines can change during
+// a call: a parameter selects the place. Go therefore writes a function as one loop around a jump
+// table, and each jump repeats that loop. A jump then costs a look-up in the table, values pass
+// between regions through memory, and each repetition takes fuel for the whole function.
 //
-// Nearly always, a function is entered at its begin. So a function is given two bodies: the one
-// that it had becomes a copy at the end of the module, for entries in the middle, and its own
-// becomes the same code with blocks, loops, and direct branches in place of the table. At its
-// begin it goes on to the copy where its parameter is not 0. All that it keeps is in memory and in
-// globals, as before, so that either can go on where the other has left off.
+// Nearly every call enters a function at its start. The relooper gives a function two bodies. The
+// original body becomes a copy at the end of the module and serves entries in the middle. The
+// function itself gets the same code with blocks, loops, and direct branches in place of the
+// table. If its parameter is not 0, it calls the copy. All state is in memory and globals, as
+// before, so each body can continue what the other began.
 //
-// What is rewritten does what it did before, whoever wrote it. A function that is not of the form
-// at [flow] stays as it is. The form does not say everything, so package equivalence proves of each
-// function that was rewritten that it does the same; where that fails, the original stays. As the
-// engine checks the copies, no invalid module becomes a valid one.
-package reloop
+// A rewritten function behaves as before, whoever wrote it. A function without the form at [flow]
+// stays. The form alone proves nothing, so package equivalence proves each rewritten function
+// equal; without a proof the original stays. The copies are validated like all functions, so an
+// invalid module never becomes a valid one.
+package relooper
 
 import (
 	"encoding/binary"
@@ -27,15 +27,14 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Version changes with what [Of] makes of a module, so that nothing counts as its result that was
-// kept under an earlier version.
+// Version changes with the output of [Rewrite]. It is part of the key of each cached module.
 const Version = "3." + equivalence.Version
 
-// Of rewrites those functions of a module that are chosen by their indexes, where it can and where
-// it is proven that they do the same. It returns nil if there are none, or the result would be beyond
-// the limits. The copies come after all functions, in the order of copied, which has the indexes of
-// their originals.
-func Of(m *wasmfile.Module, limits wasmfile.Limits, chosen func(function int) bool) (rewritten *wasmfile.Module, copied []int) {
+// Rewrite rewrites the functions of a module for whose index chosen reports true, if they have the
+// form and the rewritten function is proven equal. It returns nil if there is none, or the result
+// exceeds the limits. The copies come after all functions. copied lists the indexes of their
+// originals in the same order.
+func Rewrite(m *wasmfile.Module, limits wasmfile.Limits, chosen func(function int) bool) (rewritten *wasmfile.Module, copied []int) {
 	refused := make(map[int]bool)
 	for {
 		wasm, copied := propose(m, func(function int) bool { return chosen(function) && !refused[function] })
@@ -86,7 +85,7 @@ func resumable(t wasmfile.FuncType) bool {
 	return slices.Equal(t.Params, i32) && slices.Equal(t.Results, i32)
 }
 
-// assemble puts bodies in the place of those that the module has, and adds the copies.
+// assemble replaces the bodies of the module and adds the copies.
 func assemble(m *wasmfile.Module, bodies [][]byte, copied []int) []byte {
 	size := m.Size()
 	out := append(make([]byte, 0, size+size/2), m.Bytes(0, wasmfile.HeaderSize)...)
@@ -137,7 +136,7 @@ func appendBody(out []byte, parts ...[]byte) []byte {
 	return out
 }
 
-// custom is a custom section. Copies have the names of what they are copies of.
+// custom returns the content of a custom section. Copies have the names of their originals.
 func custom(m *wasmfile.Module, c wasmfile.Custom, copied []int) []byte {
 	data := c.Data
 	if c.Name == wasmfile.NameSection {
