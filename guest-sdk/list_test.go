@@ -7,11 +7,11 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	guest "github.com/husk-dev/husk/guest-sdk"
-	"github.com/husk-dev/husk/guest-sdk/internal/zoo"
+	"github.com/husk-dev/husk/guest-sdk/internal/testprovider"
 )
 
 func TestListAndMappings(t *testing.T) {
-	p, err := guest.New(zoo.Provider())
+	p, err := guest.New(testprovider.Provider())
 	require.NoError(t, err)
 	pages, err := listed(t.Context(), p, abi.ListRequest{Token: plaque, Limit: 3})
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	guest "github.com/husk-dev/husk/guest-sdk"
-	"github.com/husk-dev/husk/guest-sdk/internal/zoo"
+	"github.com/husk-dev/husk/guest-sdk/internal/testprovider"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -43,7 +43,7 @@ func TestModule(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { h.Close(context.Background()) })
 
-	t.Run("answers as in a program", func(t *testing.T) { testSameAnswers(t, module(t, h, "./internal/zoo/module", "zoo")) })
+	t.Run("answers as in a program", func(t *testing.T) { testSameAnswers(t, module(t, h, "./internal/testprovider/module", "zoo")) })
 	t.Run("says at the first call what is wrong with it", func(t *testing.T) {
 		_, err := module(t, h, "./testdata/broken", "broken").Handshake(t.Context(), abi.HandshakeRequest{})
 		require.ErrorContains(t, err, "provider broken: resource broken:index:Thing: Inputs.Name: it has no husk tag")
@@ -53,7 +53,7 @@ func TestModule(t *testing.T) {
 // testSameAnswers puts the same questions to the zoo as a module and to the zoo in this
 // program.
 func testSameAnswers(t *testing.T, wasm abi.Provider) {
-	native, err := guest.New(zoo.Provider())
+	native, err := guest.New(testprovider.Provider())
 	require.NoError(t, err)
 	state := obj("name", "Rex", "legs", 4, "handle", "h", "weight", secret(1), "sound", "grr", "number", 1, "chip", "c")
 	inputs := obj("name", "Rex", "legs", 4, "handle", "h", "tags", obj("a", secret("b")))

@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	guest "github.com/husk-dev/husk/guest-sdk"
-	"github.com/husk-dev/husk/guest-sdk/internal/zoo"
+	"github.com/husk-dev/husk/guest-sdk/internal/testprovider"
 )
 
 const (
@@ -62,7 +62,7 @@ func requireMap(t *testing.T, want, got property.Map, why ...any) {
 // configured returns the zoo, natively, with a configuration.
 func configured(t *testing.T) abi.Provider {
 	t.Helper()
-	p, err := guest.New(zoo.Provider())
+	p, err := guest.New(testprovider.Provider())
 	require.NoError(t, err)
 	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: obj("token", secret("t"), "region", "north")}))
 	return p
@@ -426,7 +426,7 @@ func TestInvoke(t *testing.T) {
 }
 
 func TestConfiguration(t *testing.T) {
-	p, err := guest.New(zoo.Provider())
+	p, err := guest.New(testprovider.Provider())
 	require.NoError(t, err)
 	ctx := t.Context()
 
@@ -456,7 +456,7 @@ func TestConfiguration(t *testing.T) {
 
 // In a preview, a configuration may come from a resource that does not exist yet.
 func TestUnknownConfiguration(t *testing.T) {
-	p, err := guest.New(zoo.Provider())
+	p, err := guest.New(testprovider.Provider())
 	require.NoError(t, err)
 	ctx := t.Context()
 	require.NoError(t, p.Configure(ctx, abi.ConfigureRequest{Inputs: obj("token", property.Unknown)}))

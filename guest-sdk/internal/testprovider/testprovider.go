@@ -1,6 +1,6 @@
-// Package zoo is a provider for the tests of the SDK: its resource has a field of each
-// kind and every method that a resource can have, and fails on request.
-package zoo
+// Package testprovider has the provider "zoo" for the tests of the SDK. Its resource has a field
+// of each kind, implements every method of a resource, and fails on request.
+package testprovider
 
 import (
 	"context"
