@@ -69,17 +69,9 @@ func (a *app) tellOverridden() {
 	}
 }
 
-// unusedHeap, in bytes, is counted as heap in use, and is not: nothing of it is ever
-// written, so it takes no memory. The garbage collector begins when the heap has twice
-// the size of what is in use, which for a process that ends after a tenth of a second is
-// at every turn. With it, it begins at 64 MB and leaves large stacks the memory that they
-// would have without.
-const unusedHeap = 32 << 20
-
 // Main runs the command line of the process and returns its exit code.
 func Main() int {
-	unused := make([]byte, unusedHeap)
-	defer runtime.KeepAlive(unused)
+	defer runtime.KeepAlive(tuneCollector())
 	keepOutput()
 	return newApp(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:])
 }
