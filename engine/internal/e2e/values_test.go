@@ -1,7 +1,7 @@
-// Package crossing_test follows property values on their whole way: from a program
+// Package e2e_test follows property values on their whole way: from a program
 // through the engine and the host into a module, back into the state, out of it as JSON,
 // into another stack, and to the module again.
-package crossing_test
+package e2e_test
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build race
 
-package crossing_test
+package e2e_test
 
 // raceDetector makes running modules many times slower, and sees nothing of what they do.
 const raceDetector = true

@@ -1,5 +1,5 @@
 //go:build !race
 
-package crossing_test
+package e2e_test
 
 const raceDetector = false
