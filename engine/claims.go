@@ -143,12 +143,12 @@ func (d *deployment) claimant(res *state.Resource) *state.Resource {
 
 // shareObjects notes, of resources that are about to be deleted and are one object, all but the
 // last: what uses any of them is gone only then.
-func (d *deployment) shareObjects(c *copies, order [][]int) {
+func (d *deployment) shareObjects(going []*state.Resource, order [][]int) {
 	last := make(map[object][]*state.Resource)
 	shared := make(map[*state.Resource]bool)
 	for _, group := range order {
 		for _, at := range group {
-			res := c.resources[at]
+			res := going[at]
 			if !isObject(res) || !d.ownsObject(res) {
 				continue
 			}

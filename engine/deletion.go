@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -61,13 +62,13 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	if err != nil {
 		return nil, err
 	}
-	c := newCopies(resources)
+	c := graph.NewCopies(resources)
 	kept, withheld := make([]bool, len(resources)), make([]bool, len(resources))
 	if failed := d.gen.failures(); len(failed) > 0 {
 		for i, res := range resources {
 			withheld[i] = failed[res.URN]
 		}
-		reach(reversed(c.edges(anyCopy)), withheld, nil)
+		c.MarkDependents(withheld)
 	}
 	targets := len(d.chosen.targets) > 0
 	settled := make(map[*state.Resource]bool, len(resources)) // they use the newest copies
@@ -79,9 +80,9 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 		kept[i] = withheld[i] || left || !unwanted(res)
 		settled[res] = !withheld[i] && (targets || !left && !unwanted(res))
 	}
-	edges := c.edges(func(res, dep *state.Resource) bool { return !settled[res] || likelyCopy(res, dep) })
+	edges := c.Edges(func(res, dep *state.Resource) bool { return !settled[res] || graph.LikelyCopy(res, dep) })
 	var errs []error
-	reach(edges, kept, func(from, to int) {
+	graph.Reach(edges, kept, func(from, to int) {
 		user, needed := resources[from], resources[to]
 		switch {
 		case targets && !needed.Delete:
@@ -114,13 +115,13 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 		return err
 	}
 	d.gen.condemn(going)
-	c := newCopies(going)
+	c := graph.NewCopies(going)
 	kept := make([]bool, len(going))
-	keep := func(i int) { c.used(i, anyCopy, func(at int) { kept[at] = true }) }
+	keep := func(i int) { c.Used(i, graph.AnyCopy, func(at int) { kept[at] = true }) }
 	ahead := &begunAhead{d: d}
 	defer func() { err = errors.Join(err, ahead.end(ctx)) }()
-	groups := antichains(c)
-	d.shareObjects(c, groups)
+	groups := graph.Antichains(c)
+	d.shareObjects(going, groups)
 	for i, antichain := range groups {
 		var chains [][]*step
 		var steps []*step

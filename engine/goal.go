@@ -7,6 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -66,7 +67,7 @@ func (g *goal) protected() bool { return g.options.Protect != nil && *g.options.
 
 // dependsOn calls f with every resource that the goal's cannot exist without.
 func (g *goal) dependsOn(f func(urn.URN)) {
-	dependsOn(&state.Resource{
+	graph.Needs(&state.Resource{
 		Provider: g.by.provider, Parent: g.parent, Dependencies: g.deps, PropertyDependencies: g.propDep,
 		DeletedWith: g.options.DeletedWith, ReplaceWith: g.options.ReplaceWith,
 	}, f)

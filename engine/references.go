@@ -7,11 +7,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// dependsOn calls f with every resource that res cannot exist without.
-func dependsOn(res *state.Resource, f func(urn.URN)) {
-	res.VisitNeeds(func(m state.Mention) { f(m.URN) })
-}
-
 // withNewNames returns res with the resources that it names under the names that
 // they have now.
 func (r *recorder) withNewNames(res *state.Resource) *state.Resource {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -86,7 +87,7 @@ func (s *selection) affectedAmong(resources []*state.Resource) map[urn.URN]bool 
 		marked[i] = m.match(res.URN)
 	}
 	if dependents {
-		reach(reversed(newCopies(resources).edges(anyCopy)), marked, nil)
+		graph.NewCopies(resources).MarkDependents(marked)
 	}
 	affected := make(map[urn.URN]bool)
 	for i, res := range resources {
@@ -117,7 +118,7 @@ func (s *selection) selects(forms ...*state.Resource) bool {
 		u = form.URN
 		affected = affected || s.affected[u] || m.match(u)
 		if dependents {
-			dependsOn(form, func(u urn.URN) { affected = affected || s.affected[u] })
+			graph.Needs(form, func(u urn.URN) { affected = affected || s.affected[u] })
 		}
 	}
 	if affected {
@@ -136,7 +137,7 @@ func (s *selection) isAffected(u urn.URN) bool {
 func (s *selection) needs(n *state.Resource) (absent urn.URN) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dependsOn(n, func(u urn.URN) {
+	graph.Needs(n, func(u urn.URN) {
 		if s.absent[u] {
 			absent = u
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -106,19 +107,12 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 // program registers later, if at all.
 func (g *generator) keep(old *state.Resource) {
 	g.d.chosen.leave(old.URN, true)
-	next := []*state.Resource{old}
-	for len(next) > 0 {
-		res := next[len(next)-1]
-		next = next[:len(next)-1]
-		dependsOn(res, func(u urn.URN) {
-			if g.registered(u) || !g.d.chosen.await(u) {
-				return
-			}
-			if dep := g.d.recorder.lookup(u); dep != nil {
-				next = append(next, dep)
-			}
-		})
-	}
+	graph.Walk(old, func(_ *state.Resource, needed urn.URN) *state.Resource {
+		if g.registered(needed) || !g.d.chosen.await(needed) {
+			return nil
+		}
+		return g.d.recorder.lookup(needed)
+	})
 }
 
 // checkCircle refuses a resource that would come to depend on one that was left as it
@@ -129,20 +123,16 @@ func (g *generator) checkCircle(n *state.Resource) error {
 	}
 	seen := make(map[urn.URN]bool)
 	var by urn.URN
-	next := []*state.Resource{n}
-	for len(next) > 0 && by == "" {
-		res := next[len(next)-1]
-		next = next[:len(next)-1]
-		dependsOn(res, func(u urn.URN) {
-			if u == n.URN {
-				by = res.URN
-			}
-			if dep := g.d.recorder.lookup(u); dep != nil && !seen[u] {
-				seen[u] = true
-				next = append(next, dep)
-			}
-		})
-	}
+	graph.Walk(n, func(user *state.Resource, needed urn.URN) *state.Resource {
+		if needed == n.URN {
+			by = user.URN
+		}
+		if by != "" || seen[needed] {
+			return nil
+		}
+		seen[needed] = true
+		return g.d.recorder.lookup(needed)
+	})
 	if by == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package engine
+package graph
 
 import (
 	"slices"
@@ -36,7 +36,7 @@ func TestAntichains(t *testing.T) {
 				resources = append(resources, needing(n[0], n[1]))
 			}
 			var got []string
-			for _, group := range antichains(newCopies(resources)) {
+			for _, group := range Antichains(NewCopies(resources)) {
 				var names string
 				for _, at := range group {
 					names += resources[at].ID
@@ -67,7 +67,7 @@ func TestAntichainsOfAnything(t *testing.T) {
 			name := rapid.StringMatching(`[a-hA-H]`).Draw(t, "name")
 			resources = append(resources, needing(name, rapid.StringMatching(`[a-h]{0,2}`).Draw(t, "needs")))
 		}
-		deps := newCopies(resources).edges(anyCopy)
+		deps := NewCopies(resources).Edges(AnyCopy)
 		reach := make([][]bool, len(resources))
 		for i := range resources {
 			reach[i] = make([]bool, len(resources))
@@ -82,7 +82,7 @@ func TestAntichainsOfAnything(t *testing.T) {
 		}
 		group := make(map[*state.Resource]int)
 		var placed int
-		for at, members := range antichains(newCopies(resources)) {
+		for at, members := range Antichains(NewCopies(resources)) {
 			require.NotEmpty(t, members)
 			for _, i := range members {
 				group[resources[i]] = at

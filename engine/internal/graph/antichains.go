@@ -1,4 +1,4 @@
-package engine
+package graph
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// antichains parts copies, which are in the order of their creation, into groups
+// Antichains parts copies, which are in the order of their creation, into groups
 // without dependencies among their members, each group after all groups that depend on it.
 // No resource is ever left out. It takes time linear in the number of resources and
 // dependencies.
@@ -14,9 +14,9 @@ import (
 // This alone decides in which order resources are deleted. A resource may mean any copy of what
 // it names, so all copies come after it. That can close a circle: an old copy depends on what by
 // now depends on its successor. Only there, and step by step, less is taken to be a dependency.
-func antichains(c *copies) [][]int {
+func Antichains(c *Copies) [][]int {
 	var out [][]int
-	for i, at := range levels(c, anyCopy, likelyCopy) {
+	for i, at := range levels(c, AnyCopy, LikelyCopy) {
 		for len(out) <= at {
 			out = append(out, nil)
 		}
@@ -25,10 +25,10 @@ func antichains(c *copies) [][]int {
 	return out
 }
 
-// levels returns the number of the group of each resource, as the first rule has it. The
+// levels returns the number of the group of each resource, as the first Rule has it. The
 // resources of a circle have groups of their own, as the other rules have it. What is in a
 // circle by all rules goes one after the other, the youngest first.
-func levels(c *copies, rules ...rule) []int {
+func levels(c *Copies, rules ...Rule) []int {
 	out := make([]int, len(c.resources))
 	if len(rules) == 0 {
 		for i := range out {
@@ -36,7 +36,7 @@ func levels(c *copies, rules ...rule) []int {
 		}
 		return out
 	}
-	deps := c.edges(rules[0])
+	deps := c.Edges(rules[0])
 	for _, circle := range slices.Backward(circles(deps)) {
 		first := 0
 		members := make([]*state.Resource, len(circle))
@@ -46,7 +46,7 @@ func levels(c *copies, rules ...rule) []int {
 		}
 		inner := []int{0}
 		if len(circle) > 1 {
-			inner = levels(newCopies(members), rules[1:]...)
+			inner = levels(NewCopies(members), rules[1:]...)
 		}
 		after := first + slices.Max(inner) + 1
 		for _, i := range circle {
