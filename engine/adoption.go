@@ -9,13 +9,15 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
 
 // adoption is an object that a creation which was cut off has made, as its provider found it.
 type adoption struct {
-	op  state.OpID
+	op  record.Operation
 	res *state.Resource
 }
 
@@ -34,44 +36,22 @@ func (d *deployment) adoptPendingCreates(ctx context.Context) error {
 		found = append(found, a)
 	}
 	for _, a := range found {
-		done := d.superseding(d.recorder.lookup(a.res.URN), a.res)
-		done.end = operation{a.op, true}
-		if err := d.record(ctx, done); err != nil {
+		done := d.recorder.Supersede(d.recorder.Lookup(a.res.URN), a.res)
+		if err := d.recorder.Record(ctx, done.Ending(a.op)); err != nil {
 			return fmt.Errorf("adopt %s: %w", a.res.URN, err)
 		}
-		d.pending.forget(a.op)
 	}
 	return nil
 }
 
-// forget notes that an operation of an earlier run is over.
-func (p *pending) forget(op state.OpID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.left, op)
-}
-
-// creating returns the first creation of a URN that was cut off. Another one of the same URN
-// may have made another object, and stays.
-func (p *pending) creating(u urn.URN) (op state.OpID, res *state.Resource) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, op := range slices.Sorted(maps.Keys(p.left)) {
-		if pending := p.left[op]; pending.Type == state.OperationCreating && pending.Resource.URN == u {
-			return op, pending.Resource
-		}
-	}
-	return 0, nil
-}
-
 // readPending reads the object that a creation has made.
 func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (adoption, error) {
-	op, created := d.pending.creating(u)
+	op, created := d.recorder.Creating(u)
 	if created == nil {
 		return adoption{}, fmt.Errorf("no creation of %s was cut off: husk preview warns of those that were", u)
 	}
 	n := d.withoutMissing(created)
-	if n.Provider != "" && d.recorder.provider(n.Provider) == nil {
+	if n.Provider != "" && d.recorder.Provider(n.Provider) == nil {
 		return adoption{}, fmt.Errorf("adopt %s: its provider %s is not in the state any more: "+
 			"have the program register the resource with its import option, which names the object", u, n.Provider)
 	}
@@ -99,42 +79,51 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 		n.Inputs = *resp.Inputs
 	}
 	if described := d.describedBy(ctx, n, provider); described != nil {
-		for _, name := range described.Identity {
-			wanted, is := created.Inputs.Get(name), n.Inputs.Get(name)
-			if !wanted.Plain().IsNull() && !is.Plain().IsNull() && !wanted.EqualContents(is) {
-				return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the one that was being created, so nothing was changed", u, id, name)
-			}
+		if name, _ := compareIdentity(described, created.Inputs, n.Inputs); name != "" {
+			return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the one that was being created, so nothing was changed", u, id, name)
 		}
 	}
 	return adoption{op, n}, nil
 }
 
-// repeated returns the end of a creation that an earlier run was cut off in, if the step has just
-// made the same object again: the schema says what objects are known by, and all of that is equal.
-func (d *deployment) repeated(ctx context.Context, s *step) state.Entry {
-	n := s.new
-	op, created := d.pending.creating(n.URN)
-	if created == nil || d.dryRun || created.Provider != n.Provider {
-		return nil
+// repeated returns the creation that an earlier run was cut off in, if the step has just made the
+// same object again: the schema says what objects are known by, and all of that is equal.
+func (d *deployment) repeated(ctx context.Context, s *step) record.Operation {
+	op, created := d.recorder.Creating(s.new.URN)
+	if created == nil || d.dryRun || created.Provider != s.new.Provider {
+		return record.Operation{}
 	}
-	described := d.describedBy(ctx, n, s.provider)
-	if described == nil || len(described.Identity) == 0 {
-		return nil
+	described := d.describedBy(ctx, s.new, s.provider)
+	if described == nil {
+		return record.Operation{}
 	}
+	if different, known := compareIdentity(described, created.Inputs, s.new.Inputs); different != "" || !known {
+		return record.Operation{}
+	}
+	return op
+}
+
+// compareIdentity compares what two objects of a type are known by. It returns an input that both
+// have and that differs, empty for none, and reports whether both have all of them.
+func compareIdentity(described *schema.Resource, a, b property.Map) (different string, known bool) {
+	known = len(described.Identity) > 0
 	for _, name := range described.Identity {
-		if v := n.Inputs.Get(name); v.Plain().IsNull() || !v.EqualContents(created.Inputs.Get(name)) {
-			return nil
+		x, y := a.Get(name), b.Get(name)
+		switch {
+		case x.Plain().IsNull() || y.Plain().IsNull():
+			known = false
+		case !x.EqualContents(y):
+			different = name
 		}
 	}
-	d.pending.forget(op)
-	return state.Entry{state.EndOperation{Op: op}}
+	return different, known
 }
 
 // withoutMissing returns a resource of an earlier run without the mentions of what is no longer
 // there. A resource whose parent is gone becomes a child of the stack.
 func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {
 	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
-		if m.Role.Needed() && m.Role != state.RoleProvider && d.recorder.lookup(m.URN) == nil {
+		if m.Role.Needed() && m.Role != state.RoleProvider && d.recorder.Lookup(m.URN) == nil {
 			return ""
 		}
 		return m.URN
@@ -147,7 +136,7 @@ func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {
 
 // owner returns the recorded resource that is the same object as res, nil if there is none.
 func (d *deployment) owner(res *state.Resource) *state.Resource {
-	for _, other := range d.recorder.resources() {
+	for _, other := range d.recorder.Resources() {
 		if d.sameObject(res, other) {
 			return other
 		}
@@ -163,7 +152,7 @@ const maxProposed = 20
 // inputs that no resource is, of those that the provider lists or that its inputs name. It is
 // empty where nothing is certain, since it only saves the user a search.
 func (d *deployment) proposal(ctx context.Context, created *state.Resource) string {
-	if d.recorder.provider(created.Provider) == nil {
+	if d.recorder.Provider(created.Provider) == nil {
 		return ""
 	}
 	provider, err := d.providerOf(ctx, created)

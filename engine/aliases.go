@@ -69,7 +69,7 @@ func (g *generator) aliases(gl *goal) []alias {
 // there is none.
 func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
 	for _, a := range g.aliasesOf[gl.urn] {
-		found := g.d.recorder.lookup(a.urn)
+		found := g.d.recorder.Lookup(a.urn)
 		by := g.matched[a.urn]
 		switch {
 		case a.inherited && (by != "" || g.claimed[a.urn]):

@@ -31,7 +31,7 @@ func (d *deployment) registered(u urn.URN) (builtin.Registered, bool) {
 	if d.gen.goalOf(u) == nil {
 		return builtin.Registered{}, false
 	}
-	res := d.recorder.lookup(u)
+	res := d.recorder.Lookup(u)
 	if res == nil {
 		return builtin.Registered{}, false
 	}

@@ -187,7 +187,7 @@ func (d *deployment) cutShort(err error) bool {
 // depends on it cannot be computed. A component exists when its children do.
 func (d *deployment) awaited(deps map[urn.URN]struct{}) bool {
 	missing := func(u urn.URN) bool {
-		res := d.recorder.lookup(u)
+		res := d.recorder.Lookup(u)
 		return res == nil || res.Custom && shownID(res.ID) == ""
 	}
 	for u := range deps {

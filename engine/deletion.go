@@ -54,7 +54,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 // failed or was skipped, with all that depends on it, since the program may have left that out
 // for lack of it. The error is a [NotSelectedError] for each target that cannot be deleted.
 func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*state.Resource, error) {
-	resources := d.recorder.resources()
+	resources := d.recorder.Resources()
 	if !slices.ContainsFunc(resources, unwanted) {
 		return nil, nil
 	}
@@ -218,7 +218,7 @@ func (d *deployment) goesWith(res *state.Resource) bool {
 		return false
 	}
 	owned := false
-	for _, owner := range d.recorder.copiesOf(res.DeletedWith) {
+	for _, owner := range d.recorder.CopiesOf(res.DeletedWith) {
 		if res.Delete && owner.Created.After(res.Created) && owner.Created.After(res.Modified) {
 			continue
 		}

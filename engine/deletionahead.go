@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"sync"
 
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -21,7 +21,7 @@ type begunAhead struct {
 	left int
 	next []*state.Resource
 	// begun has an element for each resource of next, once the group under way is deleted.
-	begun map[*state.Resource]operation
+	begun map[*state.Resource]record.Operation
 }
 
 // group tells of the steps that are about to be taken, and of what follows.
@@ -37,7 +37,7 @@ func (a *begunAhead) group(steps []*step, next []*state.Resource) {
 // deleted is called by a step whose provider has deleted its resource. For the last one of
 // the group it returns operations that begin the next group, as much of it as can run at
 // once, for the step to record with its own end.
-func (a *begunAhead) deleted() (next []state.BeginOperation) {
+func (a *begunAhead) deleted() (next []*state.Resource) {
 	if a == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (a *begunAhead) deleted() (next []state.BeginOperation) {
 	}
 	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {
 		if a.d.deletes(res) && !a.d.isProtected(res) {
-			next = append(next, state.BeginOperation{Op: a.d.recorder.newOp(), Type: state.OperationDeleting, Resource: res})
+			next = append(next, res)
 		}
 	}
 	return next
@@ -57,24 +57,19 @@ func (a *begunAhead) deleted() (next []state.BeginOperation) {
 
 // began is told which of the operations are recorded. The steps of others, such as those
 // for which there was no space, begin them themselves.
-func (a *begunAhead) began(ops []state.BeginOperation) {
+func (a *begunAhead) began(ops map[*state.Resource]record.Operation) {
 	if len(ops) == 0 {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.begun == nil {
-		a.begun = make(map[*state.Resource]operation)
-	}
-	for _, op := range ops {
-		a.begun[op.Resource] = operation{op.Op, true}
-	}
+	a.begun = ops
 }
 
 // take returns the operation of a resource whose deletion was begun ahead.
-func (a *begunAhead) take(res *state.Resource) (op operation, ok bool) {
+func (a *begunAhead) take(res *state.Resource) (op record.Operation, ok bool) {
 	if a == nil {
-		return operation{}, false
+		return record.Operation{}, false
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,10 +82,10 @@ func (a *begunAhead) take(res *state.Resource) (op operation, ok bool) {
 func (a *begunAhead) end(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var errs []error
+	var unused record.Change
 	for _, op := range a.begun {
-		errs = append(errs, a.d.record(ctx, change{end: op}))
+		unused = unused.Ending(op)
 	}
 	a.begun = nil
-	return errors.Join(errs...)
+	return a.d.recorder.Record(ctx, unused)
 }

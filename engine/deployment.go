@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine/autonaming"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -112,7 +113,7 @@ type deployment struct {
 	Deployment
 	dryRun   bool
 	mode     mode
-	recorder *recorder
+	recorder *record.Recorder
 	registry *registry
 	gen      *generator
 	exec     *executor
@@ -128,7 +129,6 @@ type deployment struct {
 	// naming is nil where the stack has no policy for names.
 	naming *autonaming.Policy
 
-	pending pending
 	counted countedProviders
 	// imported is what an import has taken over so far.
 	imported []*state.Resource
@@ -183,9 +183,8 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if dryRun {
 		stack = nil
 	}
-	d.recorder = newRecorder(stack, snapshot)
-	d.recorder.secrets = in.Secrets
-	d.registry = newRegistry(assetLoader{costLoader{builtins{in.Providers, d}, &d.counted}, d.assets}, dryRun, d.recorder.provider)
+	d.recorder = record.New(stack, snapshot, in.Secrets)
+	d.registry = newRegistry(assetLoader{costLoader{builtins{in.Providers, d}, &d.counted}, d.assets}, dryRun, d.recorder.Provider)
 	d.registry.secrets = in.Secrets
 	d.gen = newGenerator(d)
 	d.exec = newExecutor(d, in.Parallel)
@@ -200,10 +199,10 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	}
 	err := errors.Join(migrated, verify(snapshot), mistaken, misplaced)
 	if err == nil {
-		if err = d.reportPending(ctx, snapshot); err == nil {
+		if err = d.reportPending(ctx); err == nil {
 			err = do(d, ctx)
 		}
-		err = errors.Join(err, d.settlePending(ctx), d.recorder.sign(ctx, state.Manifest{
+		err = errors.Join(err, d.recorder.EndSettled(ctx), d.recorder.Sign(ctx, state.Manifest{
 			Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
 		}), d.verifyAfter())
 	}
@@ -260,7 +259,7 @@ func verify(s *state.Snapshot) error {
 
 // verifyAfter checks what the deployment has written.
 func (d *deployment) verifyAfter() error {
-	if d.dryRun || !d.recorder.wroteAny() {
+	if d.dryRun || !d.recorder.Wrote() {
 		return nil
 	}
 	if err := d.State.Snapshot().Verify(); err != nil {
@@ -353,7 +352,7 @@ func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error
 	info := StepInfo{Op: OpCreate, Resource: req.Type, Name: req.Name, Parent: req.Parent, Custom: req.Custom}
 	if gl != nil {
 		info.URN = gl.urn
-		if d.recorder.lookup(gl.urn) != nil {
+		if d.recorder.Lookup(gl.urn) != nil {
 			info.Op = OpUpdate
 		}
 	}
@@ -365,7 +364,7 @@ func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error
 // setOutputs records the outputs of a component. A failing run only adds to
 // the outputs that the stack had.
 func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property.Map) error {
-	old := d.recorder.lookup(u)
+	old := d.recorder.Lookup(u)
 	if d.chosen.isLeft(u) {
 		return nil
 	}
@@ -394,7 +393,7 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	}
 	n := clone(old)
 	n.Outputs = outputs
-	return d.record(ctx, change{replace: [][2]*state.Resource{{old, n}}})
+	return d.recorder.Record(ctx, record.Replace(old, n))
 }
 
 // stackOutputs returns the outputs of the stack's root.
@@ -407,7 +406,7 @@ func (d *deployment) stackOutputs() property.Map {
 
 // root returns the resource that is the stack itself, nil before it is registered.
 func (d *deployment) root() *state.Resource {
-	for _, res := range d.recorder.resources() {
+	for _, res := range d.recorder.Resources() {
 		if res.Type == urn.RootType && !res.Delete {
 			return res
 		}

@@ -276,7 +276,7 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	if err != nil {
 		return false, err
 	}
-	before := g.d.recorder.provider(old.Provider)
+	before := g.d.recorder.Provider(old.Provider)
 	if before == nil {
 		return true, nil // nothing tells what the old one was
 	}

@@ -3,10 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
@@ -44,7 +41,7 @@ func (d *deployment) serving(ctx context.Context, by served) (abi.Provider, erro
 	if !ok {
 		return l.session, nil // it is not configured in this preview, and answers for all packages
 	}
-	extension, err := d.recorder.extensions.get(by.extension)
+	extension, err := d.recorder.Extensions.Get(by.extension)
 	if err != nil {
 		return nil, err
 	}
@@ -135,105 +132,4 @@ func (r *registry) another(ctx context.Context, u urn.URN, id string, l *live) (
 	}
 	_, err = r.configure(ctx, s, u, id, l.inputs)
 	return s, err
-}
-
-// extensions holds the extensions of a deployment by reference: those that are
-// recorded, and those that the program registered.
-type extensions struct {
-	mu       sync.Mutex
-	damaged  error
-	recorded map[string]jsontext.Value
-	declared map[string]state.Extension
-	// writing serializes what writes all that is recorded.
-	writing sync.Mutex
-}
-
-func (e *extensions) read(value jsontext.Value) {
-	e.recorded, e.damaged = state.DecodeExtensions(value)
-	if e.recorded == nil {
-		e.recorded = make(map[string]jsontext.Value)
-	}
-	e.declared = make(map[string]state.Extension)
-}
-
-// declare makes an extension of the program known.
-func (e *extensions) declare(ref string, extension state.Extension) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.declared[ref] = extension
-}
-
-func (e *extensions) get(ref string) (state.Extension, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if extension, ok := e.declared[ref]; ok {
-		return extension, nil
-	}
-	if e.damaged != nil {
-		return state.Extension{}, e.damaged
-	}
-	value, ok := e.recorded[ref]
-	if !ok {
-		return state.Extension{}, fmt.Errorf("the extension %s of a provider is neither registered nor in the state", ref)
-	}
-	return state.DecodeExtension(value)
-}
-
-// with returns what is to be recorded so that the extension is, nil where it is already.
-func (e *extensions) with(ref string) (jsontext.Value, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, ok := e.recorded[ref]; ok {
-		return nil, nil
-	}
-	extension, ok := e.declared[ref]
-	if !ok {
-		return nil, fmt.Errorf("the extension %s is not registered", ref)
-	}
-	value, err := extension.Encode()
-	if err != nil {
-		return nil, err
-	}
-	e.recorded[ref] = value
-	return state.EncodeExtensions(e.recorded)
-}
-
-// keepExtension records the extension that a resource names, before the resource is.
-func (r *recorder) keepExtension(ctx context.Context, res *state.Resource) error {
-	if r.stack == nil || res == nil || res.ExtensionRef == "" {
-		return nil
-	}
-	r.extensions.writing.Lock()
-	defer r.extensions.writing.Unlock()
-	value, err := r.extensions.with(res.ExtensionRef)
-	if err != nil || value == nil {
-		return err
-	}
-	return r.append(ctx, state.Entry{state.SetExtensions{Value: value}})
-}
-
-// unusedExtensions returns the change that forgets extensions which no resource names.
-func (r *recorder) unusedExtensions() (state.Entry, error) {
-	e := &r.extensions
-	if len(e.recorded) == 0 {
-		return nil, nil
-	}
-	used := make(map[string]bool)
-	for _, res := range r.resources() {
-		used[res.ExtensionRef] = true
-	}
-	for _, pending := range r.stack.Snapshot().Operations() {
-		used[pending.Resource.ExtensionRef] = true
-	}
-	before := len(e.recorded)
-	for ref := range e.recorded {
-		if !used[ref] {
-			delete(e.recorded, ref)
-		}
-	}
-	if len(e.recorded) == before {
-		return nil, nil
-	}
-	value, err := state.EncodeExtensions(e.recorded)
-	return state.Entry{state.SetExtensions{Value: value}}, err
 }

@@ -110,7 +110,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	if aliases := g.aliases(gl); len(aliases) > 0 {
 		g.aliasesOf[gl.urn] = aliases
 	}
-	if old = g.d.recorder.lookup(gl.urn); old != nil {
+	if old = g.d.recorder.Lookup(gl.urn); old != nil {
 		return old, nil
 	}
 	if old, err = g.aliased(gl); err != nil {
@@ -143,7 +143,7 @@ func (g *generator) takeOver(ctx context.Context, old *state.Resource, now urn.U
 	if done != nil {
 		select {
 		case <-done:
-			old = g.d.recorder.lookup(old.URN)
+			old = g.d.recorder.Lookup(old.URN)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -151,7 +151,8 @@ func (g *generator) takeOver(ctx context.Context, old *state.Resource, now urn.U
 	if old == nil || old.URN == now {
 		return old, nil
 	}
-	return g.d.rename(ctx, old, now)
+	g.d.chosen.rename(old.URN, now)
+	return g.d.recorder.Rename(ctx, old.URN, now)
 }
 
 // register decides the steps for a goal.

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/callback"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -207,12 +208,12 @@ func (d *deployment) attempt(ctx context.Context, s *step, what string, before a
 	}
 	seen := d.seenByHook(before, s.old, s.new)
 	failure := callback.Failure{Operation: what, Old: seen.Old, New: seen.New}
-	var overtaken []operation // begun by earlier attempts, with who knows what effect
+	var overtaken []record.Operation // begun by earlier attempts, with who knows what effect
 	for {
-		s.began = operation{}
+		s.began = record.Operation{}
 		err := d.apply(ctx, s)
 		if err == nil {
-			return d.recordEnds(ctx, overtaken)
+			return d.recorder.Record(ctx, record.End(overtaken...))
 		}
 		if made(s, err) {
 			return err
@@ -232,22 +233,12 @@ func (d *deployment) attempt(ctx context.Context, s *step, what string, before a
 			overtaken = append(overtaken, s.began) // the next attempt ends in the same state, whatever this one did
 		}
 		if what == "update" {
-			s.old = d.recorder.lookup(s.new.URN) // with what this attempt changed of it
+			s.old = d.recorder.Lookup(s.new.URN) // with what this attempt changed of it
 		}
 		if s.new != nil {
 			s.new = clone(wanted)
 		}
 	}
-}
-
-// recordEnds ends operations that later attempts have overtaken.
-func (d *deployment) recordEnds(ctx context.Context, operations []operation) error {
-	for _, op := range operations {
-		if err := d.record(ctx, change{end: op}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // made reports whether a creation failed, but has made something, which another attempt
@@ -294,7 +285,7 @@ func (d *deployment) completed(ctx context.Context, u urn.URN) error {
 	if !ok {
 		return nil
 	}
-	err := d.runHooks(ctx, s.after, s.old, d.recorder.lookup(u))
+	err := d.runHooks(ctx, s.after, s.old, d.recorder.Lookup(u))
 	if err != nil {
 		d.tellOfHook(u, err)
 		d.exec.fail(err)

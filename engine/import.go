@@ -47,7 +47,7 @@ func (d *deployment) importAll(ctx context.Context) error {
 	if err := d.readNaming(); err != nil {
 		return err
 	}
-	for _, res := range d.recorder.resources() {
+	for _, res := range d.recorder.Resources() {
 		if !res.Delete {
 			d.gen.aim(res)
 		}
@@ -87,7 +87,7 @@ func (d *deployment) importAll(ctx context.Context) error {
 func (d *deployment) importRoot(ctx context.Context) (urn.URN, error) {
 	req := abi.RegisterResourceRequest{Type: urn.RootType, Name: d.Project + "-" + d.Stack}
 	gl, err := d.monitor.goal(ctx, req)
-	if err != nil || d.recorder.lookup(gl.urn) != nil {
+	if err != nil || d.recorder.Lookup(gl.urn) != nil {
 		return gl.urn, err
 	}
 	_, err = d.register(ctx, gl)
@@ -104,7 +104,7 @@ func (d *deployment) generations(root urn.URN) ([][]int, error) {
 		var next []int
 		for i, target := range d.Imports {
 			parent := urn.URN(or(string(target.Parent), string(root)))
-			if _, ok := depths[parent]; !placed[i] && (ok || d.recorder.lookup(parent) != nil) {
+			if _, ok := depths[parent]; !placed[i] && (ok || d.recorder.Lookup(parent) != nil) {
 				next = append(next, i)
 			}
 		}
@@ -141,7 +141,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	case target.Component != (target.ID == ""):
 		return nil, errors.New("an object has an ID, and a component has none")
 	}
-	if old := d.recorder.lookup(d.importURN(root, target)); old != nil && !old.PendingReplacement {
+	if old := d.recorder.Lookup(d.importURN(root, target)); old != nil && !old.PendingReplacement {
 		if old.Custom == target.Component || !old.External && target.ID != old.ID && target.ID != or(old.ImportID, old.ID) {
 			return nil, fmt.Errorf("the stack has one of that name already, with the ID %q", old.ID)
 		}
@@ -153,7 +153,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	req := abi.RegisterResourceRequest{Type: target.Type, Name: target.Name, Custom: !target.Component, Parent: target.Parent}
 	req.Options.ImportID, req.Options.Protect, req.Options.Version = target.ID, &target.Protect, target.Version
 	if target.Provider != "" {
-		provider := d.recorder.lookup(target.Provider)
+		provider := d.recorder.Lookup(target.Provider)
 		if provider == nil || !isProviderType(provider.Type) {
 			return nil, fmt.Errorf("the stack has no provider %s", target.Provider)
 		}
@@ -173,7 +173,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	if err != nil {
 		return nil, err
 	}
-	return &step{op: OpImport, old: d.recorder.lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
+	return &step{op: OpImport, old: d.recorder.Lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
 }
 
 // aim notes a resource that others may name as their parent.

@@ -48,7 +48,7 @@ func (m *monitor) RegisterPackage(ctx context.Context, req abi.RegisterPackageRe
 	}
 	ref := m.packages.add(spec)
 	if e := spec.Extension; e != (Parameter{}) {
-		m.d.recorder.extensions.declare(ref, state.Extension{Name: e.Name, Version: e.Version, Value: []byte(e.Value)})
+		m.d.recorder.Extensions.Declare(ref, state.Extension{Name: e.Name, Version: e.Version, Value: []byte(e.Value)})
 	}
 	return abi.RegisterPackageResponse{PackageRef: ref, Name: spec.Package(), Version: version}, nil
 }

@@ -58,7 +58,7 @@ func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider,
 	id := ""
 	if known != nil {
 		olds, id = &known.Inputs, known.ID
-	} else if _, created := g.d.pending.creating(gl.urn); created != nil {
+	} else if _, created := g.d.recorder.Creating(gl.urn); created != nil {
 		olds = &created.Inputs // the same creation again, with the names and keys that it had
 	}
 	checked, err := g.check(ctx, gl, provider, olds, inputs)
@@ -172,7 +172,7 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	if !d.panel.AsksAboutStacks() || d.exec.stopped() {
 		return nil
 	}
-	resources, err := state.Sort(d.recorder.resources())
+	resources, err := state.Sort(d.recorder.Resources())
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (g *generator) judged(n *state.Resource, id string) abi.PolicyResource {
 	if ref, _, err := splitReference(n.Provider); err == nil {
 		provider := g.goalOf(ref)
 		if provider == nil {
-			provider = g.d.recorder.lookup(ref)
+			provider = g.d.recorder.Lookup(ref)
 		}
 		r.Provider = &abi.PolicyProviderResource{URN: ref, Type: ref.Type(), Name: ref.Name()}
 		if provider != nil {

@@ -72,7 +72,7 @@ func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outp
 	if res == nil {
 		return outputs
 	}
-	old := d.recorder.lookup(n.URN)
+	old := d.recorder.Lookup(n.URN)
 	for _, p := range res.Outputs.Properties {
 		if outputs.Has(p.Name) {
 			continue
@@ -94,7 +94,7 @@ func (d *deployment) describedBy(ctx context.Context, n *state.Resource, provide
 	var extension state.Extension
 	if n.ExtensionRef != "" {
 		var err error
-		if extension, err = d.recorder.extensions.get(n.ExtensionRef); err != nil {
+		if extension, err = d.recorder.Extensions.Get(n.ExtensionRef); err != nil {
 			return nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/excerpt"
 )
@@ -66,7 +67,7 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 	n := s.new
 	if n.ID == "" { // a preview in which the ID is not known
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.record(ctx, d.placed(s))
+		return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
 	}
 	resp, err := s.provider.Read(ctx, abi.ReadRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID, State: &n.Inputs, Timeout: timeouts(n).Read,
@@ -74,7 +75,7 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 	switch {
 	case errors.Is(err, errUnconfigured):
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.record(ctx, d.placed(s))
+		return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
 	case err != nil && !unhealthy(err, n, &resp):
 		return err
 	case resp.ID == "":
@@ -85,16 +86,16 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 		s.new = s.old
 		return nil
 	}
-	return d.record(ctx, d.placed(s))
+	return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
 }
 
-// placed puts a step's new resource in the place of the old one; the old copy of
-// a replacement stays until it is deleted.
-func (d *deployment) placed(s *step) change {
-	if s.old == nil || s.op == OpReadReplacement {
-		return d.superseding(s.old, s.new)
+// placed returns the change that puts a step's new resource in the place of the old one. The old
+// copy of another object waits for its deletion.
+func (d *deployment) placed(s *step, anotherObject bool) record.Change {
+	if s.old == nil || anotherObject {
+		return d.recorder.Supersede(s.old, s.new)
 	}
-	return change{replace: [][2]*state.Resource{{s.old, s.new}}}
+	return record.Replace(s.old, s.new)
 }
 
 // unhealthy takes the state of a resource that a provider found, but found
@@ -131,39 +132,38 @@ func (g *generator) planImport(gl *goal, old *state.Resource, provider abi.Provi
 // object as it is; a difference is an error that shows what to write.
 func (d *deployment) applyImport(ctx context.Context, s *step) error {
 	n := s.new
-	op, err := d.begin(ctx, state.OperationImporting, n, change{})
+	op, err := d.recorder.Begin(ctx, state.OperationImporting, n, record.Change{})
 	if err != nil {
 		return err
 	}
 	done, err := d.importResource(ctx, s)
 	if err != nil {
-		return errors.Join(err, d.record(ctx, change{end: op}))
+		return errors.Join(err, d.recorder.Record(ctx, record.End(op)))
 	}
-	done.end = op
-	return d.record(ctx, done)
+	return d.recorder.Record(ctx, done.Ending(op))
 }
 
-func (d *deployment) importResource(ctx context.Context, s *step) (change, error) {
+func (d *deployment) importResource(ctx context.Context, s *step) (record.Change, error) {
 	n := s.new
 	resp, err := s.provider.Read(ctx, abi.ReadRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ImportID, Timeout: timeouts(n).Read,
 	})
 	switch {
 	case err != nil && !unhealthy(err, n, &resp):
-		return change{}, err
+		return record.Change{}, err
 	case resp.ID == "":
-		return change{}, fmt.Errorf("cannot import: no %s with ID %q exists", n.Type, n.ImportID)
+		return record.Change{}, fmt.Errorf("cannot import: no %s with ID %q exists", n.Type, n.ImportID)
 	case resp.Inputs == nil:
-		return change{}, fmt.Errorf("cannot import: the provider does not support importing %s", n.Type)
+		return record.Change{}, fmt.Errorf("cannot import: the provider does not support importing %s", n.Type)
 	}
 	found := clone(n)
 	found.ID, found.Inputs, found.Outputs, found.RefreshBeforeUpdate = resp.ID, *resp.Inputs, markSecrets(n, resp.State), resp.RefreshBeforeUpdate
 	if s.asFound != nil {
 		found.Outputs = markSecrets(found, resp.State)
 		if err := d.takeAsFound(ctx, s, found); err != nil {
-			return change{}, err
+			return record.Change{}, err
 		}
-		return d.superseded(s), nil
+		return d.placed(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 	}
 	news := d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
 	checked, err := s.provider.Check(ctx, abi.CheckRequest{
@@ -182,32 +182,23 @@ func (d *deployment) importResource(ctx context.Context, s *step) (change, error
 		err = d.gen.judge(ctx, judged, resp.ID, nil)
 	}
 	if err != nil {
-		return change{}, err
+		return record.Change{}, err
 	}
 	df, err := d.gen.askProvider(ctx, s.provider, found, checked.Inputs, n.IgnoreChanges)
 	if err != nil {
-		return change{}, err
+		return record.Change{}, err
 	}
 	n.ID, n.Inputs, n.Outputs, n.RefreshBeforeUpdate = resp.ID, checked.Inputs, found.Outputs, resp.RefreshBeforeUpdate
 	now := d.now()
 	n.Created, n.Modified, found.Created, found.Modified = now, now, now, now
 	if df.some() {
 		if df.replace || !d.UpdateOnImport {
-			return change{}, &ImportDifference{ID: resp.ID, Changes: changesOf(df, found, n)}
+			return record.Change{}, &ImportDifference{ID: resp.ID, Changes: changesOf(df, found, n)}
 		}
 		s.next = &step{op: OpUpdate, old: found, new: n, provider: s.provider, diff: df}
 		s.new = found
 	}
-	return d.superseded(s), nil
-}
-
-// superseded records what an import has taken over. The old copy of a resource that was
-// another object waits for its deletion.
-func (d *deployment) superseded(s *step) change {
-	if s.old == nil || !s.old.External && s.old.ID != s.new.ID {
-		return d.superseding(s.old, s.new)
-	}
-	return change{replace: [][2]*state.Resource{{s.old, s.new}}}
+	return d.placed(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 }
 
 // ImportDifference says why an import failed: the program's inputs are not

@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -61,7 +62,7 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 		return err
 	}
 	var chains [][]*step
-	for _, res := range d.recorder.resources() {
+	for _, res := range d.recorder.Resources() {
 		if !readable(res) || !pick(res) || !selected(res) {
 			continue
 		}
@@ -87,7 +88,7 @@ func (g *generator) noteRead(u urn.URN) {
 // run was cut off with it, or everything selected is read, and that it is selected follows from
 // the program alone.
 func (d *deployment) needsRead(old *state.Resource) bool {
-	if d.pending.isUnsure(old.URN) {
+	if d.recorder.IsUnsure(old.URN) {
 		return true
 	}
 	d.gen.mu.Lock()
@@ -105,7 +106,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	})
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
-		d.pending.read(o.URN) // nothing can tell more
+		d.recorder.NoteRead(o.URN) // nothing can tell more
 		s.result = OpSame
 		return nil
 	case err != nil && unhealthy(err, n, &resp):
@@ -115,7 +116,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	case err != nil:
 		return err
 	}
-	d.pending.read(o.URN)
+	d.recorder.NoteRead(o.URN)
 	if resp.ID == "" {
 		s.result = OpDelete
 		d.gen.gone(o.URN)
@@ -139,7 +140,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	if !o.Inputs.Equal(n.Inputs) || !o.Outputs.Equal(n.Outputs) {
 		n.Modified = d.now()
 	}
-	return d.record(ctx, change{replace: [][2]*state.Resource{{o, n}}})
+	return d.recorder.Record(ctx, record.Replace(o, n))
 }
 
 // refreshDiff is what a refresh found: the inverse of the difference that an update
@@ -197,13 +198,13 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 	if len(vanished) == 0 {
 		return nil
 	}
-	var c change
+	var c record.Change
 	exists, parents := make(map[urn.URN]bool), make(map[urn.URN]urn.URN)
 	var left []*state.Resource
-	for _, res := range d.recorder.resources() {
+	for _, res := range d.recorder.Resources() {
 		parents[res.URN] = res.Parent
 		if !res.Delete && vanished[res.URN] {
-			c.remove = append(c.remove, res)
+			c.Removed = append(c.Removed, res)
 			continue
 		}
 		exists[res.URN] = true
@@ -224,9 +225,9 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		for n.Parent = res.Parent; n.Parent != "" && !means(n.Parent); {
 			n.Parent = parents[n.Parent]
 		}
-		c.replace = append(c.replace, [2]*state.Resource{res, n})
+		c.Replaced = append(c.Replaced, record.Replacement{Old: res, New: n})
 	}
-	return d.record(ctx, c)
+	return d.recorder.Record(ctx, c)
 }
 
 func (g *generator) takeVanished() map[urn.URN]bool {

@@ -94,7 +94,7 @@ func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*s
 func (g *generator) dependentReplacements(ctx context.Context, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}
-	resources, err := state.Sort(g.d.recorder.resources())
+	resources, err := state.Sort(g.d.recorder.Resources())
 	if err != nil {
 		return nil, err
 	}

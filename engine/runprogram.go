@@ -96,7 +96,7 @@ func (g *generator) configurable(gl *goal) bool {
 // recorded reports whether all that the goal names is recorded.
 func (g *generator) recorded(gl *goal) bool {
 	all := true
-	gl.dependsOn(func(u urn.URN) { all = all && g.d.recorder.lookup(u) != nil })
+	gl.dependsOn(func(u urn.URN) { all = all && g.d.recorder.Lookup(u) != nil })
 	return all
 }
 

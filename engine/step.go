@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -40,7 +41,7 @@ type step struct {
 	// failed is set once the step has failed.
 	failed bool
 	// began is the operation that was recorded last for the step.
-	began operation
+	began record.Operation
 	// lines show the inputs that are shown: they are made once for both events of the step.
 	lines []PropertyChange
 	shown property.Map
@@ -136,7 +137,7 @@ func (d *deployment) apply(ctx context.Context, s *step) error {
 		if err := d.dispensable(s.old); err != nil {
 			return err
 		}
-		return d.record(ctx, change{remove: []*state.Resource{s.old}})
+		return d.recorder.Record(ctx, record.Remove(s.old))
 	default:
 		return fmt.Errorf("unknown operation %q", s.op)
 	}
@@ -156,7 +157,7 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 		s.new = s.old
 		return nil
 	}
-	return d.record(ctx, change{replace: [][2]*state.Resource{{s.old, s.new}}})
+	return d.recorder.Record(ctx, record.Replace(s.old, s.new))
 }
 
 // durablyDifferent reports whether something worth a write changed between two
@@ -192,13 +193,13 @@ func samePropertyDependencies(old, new *state.Resource) bool {
 
 func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	n := s.new
-	done := d.superseding(d.recorder.lookup(n.URN), n)
+	done := d.recorder.Supersede(d.recorder.Lookup(n.URN), n)
 	now := d.now()
 	n.Created, n.Modified = now, now
 	if !n.Custom {
-		return d.record(ctx, done)
+		return d.recorder.Record(ctx, done)
 	}
-	op, err := d.begin(ctx, state.OperationCreating, n, change{})
+	op, err := d.recorder.Begin(ctx, state.OperationCreating, n, record.Change{})
 	if err != nil {
 		return err
 	}
@@ -213,14 +214,13 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 		err = errNoID
 	}
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.settle(ctx, s, change{end: op}, resp.ID, resp.State, err)
+	outputs, err := d.settle(ctx, s, record.End(op), resp.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}
 	n.Outputs = *outputs
-	done.end = op
-	done.moved = d.repeated(ctx, s)
-	if recordErr := d.record(ctx, done); recordErr != nil {
+	done = done.Ending(op).Ending(d.repeated(ctx, s))
+	if recordErr := d.recorder.Record(ctx, done); recordErr != nil {
 		return errors.Join(err, fmt.Errorf(
 			"the resource was created with ID %q, but could not be recorded: %w", n.ID, recordErr))
 	}
@@ -231,7 +231,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 // returns the outputs to record, nil where there is nothing to record, in which
 // case the operation was ended with undone or, if its outcome is not known, kept as pending.
 func (d *deployment) settle(
-	ctx context.Context, s *step, undone change, id string, outputs property.Map, err error,
+	ctx context.Context, s *step, undone record.Change, id string, outputs property.Map, err error,
 ) (*property.Map, error) {
 	n := s.new
 	n.InitErrors = nil
@@ -265,11 +265,11 @@ func (d *deployment) settle(
 
 // endFailed records the end of an operation that failed cleanly. One whose outcome is not
 // known stays pending, so that what it may have made is not forgotten.
-func (d *deployment) endFailed(ctx context.Context, undone change, cause error) error {
+func (d *deployment) endFailed(ctx context.Context, undone record.Change, cause error) error {
 	if outcomeUnknown(cause) {
 		return nil
 	}
-	return d.record(ctx, undone)
+	return d.recorder.Record(ctx, undone)
 }
 
 // outcomeUnknown reports whether a failed call may still have had its effect:
@@ -290,39 +290,38 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	if d.protects(s) {
 		return errProtected
 	}
-	done := change{remove: []*state.Resource{o}}
+	done := record.Remove(o)
 	if s.replacing {
 		pending := clone(o)
 		pending.PendingReplacement = true
-		done = change{replace: [][2]*state.Resource{{o, pending}}}
+		done = record.Replace(o, pending)
 	} else if err := d.dispensable(o); err != nil {
 		return err
 	}
 	if !d.deletes(o) {
 		d.tellOfClaim(o)
-		return d.record(ctx, done)
+		return d.recorder.Record(ctx, done)
 	}
 	op, begun := s.ahead.take(o)
 	if !begun {
 		var err error
-		if op, err = d.begin(ctx, state.OperationDeleting, o, change{}); err != nil {
+		if op, err = d.recorder.Begin(ctx, state.OperationDeleting, o, record.Change{}); err != nil {
 			return err
 		}
 	}
 	s.began = op
-	var next []state.BeginOperation
+	var next []*state.Resource
 	if !d.dryRun {
 		err := s.provider.Delete(ctx, abi.DeleteRequest{
 			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
 			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,
 		})
 		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
-			return errors.Join(err, d.endFailed(ctx, change{end: op}, err))
+			return errors.Join(err, d.endFailed(ctx, record.End(op), err))
 		}
 		next = s.ahead.deleted()
 	}
-	done.end = op
-	ahead, err := d.recordAndBegin(ctx, done, next)
+	ahead, err := d.recorder.RecordAndBegin(ctx, done.Ending(op), next)
 	s.ahead.began(ahead)
 	if err != nil {
 		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
@@ -343,7 +342,7 @@ func (d *deployment) ownsObject(res *state.Resource) bool {
 // dispensable returns an error if the state would not hold together without res. The plan of
 // the deletions sees to it that it does; this is to be certain before anything is deleted.
 func (d *deployment) dispensable(res *state.Resource) error {
-	if user := d.recorder.neededBy(res); user != nil {
+	if user := d.recorder.NeededBy(res); user != nil {
 		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)
 	}
 	return nil
@@ -372,26 +371,6 @@ func (d *deployment) options(res *state.Resource) *state.Resource {
 func clone(res *state.Resource) *state.Resource {
 	c := *res
 	return &c
-}
-
-// superseding records n instead of old, which may be nil. The old copy waits for its
-// deletion, unless it is gone already and configures nothing.
-func (d *deployment) superseding(old, n *state.Resource) change {
-	switch {
-	case old == nil:
-		return change{add: n}
-	case old.PendingReplacement && !d.recorder.isConfiguring(old):
-		return change{add: n, remove: []*state.Resource{old}}
-	default:
-		return change{add: n, replace: [][2]*state.Resource{{old, condemned(old)}}}
-	}
-}
-
-// condemned is the old copy of a replaced resource, which waits for its deletion.
-func condemned(res *state.Resource) *state.Resource {
-	c := clone(res)
-	c.Delete = true
-	return c
 }
 
 func timeouts(res *state.Resource) state.CustomTimeouts {

@@ -111,7 +111,7 @@ func (g *generator) keep(old *state.Resource) {
 		if g.registered(needed) || !g.d.chosen.await(needed) {
 			return nil
 		}
-		return g.d.recorder.lookup(needed)
+		return g.d.recorder.Lookup(needed)
 	})
 }
 
@@ -131,7 +131,7 @@ func (g *generator) checkCircle(n *state.Resource) error {
 			return nil
 		}
 		seen[needed] = true
-		return g.d.recorder.lookup(needed)
+		return g.d.recorder.Lookup(needed)
 	})
 	if by == "" {
 		return nil
@@ -146,7 +146,7 @@ func (g *generator) leaveComponent(gl *goal) (left bool, err error) {
 	if needs == "" {
 		return false, nil
 	}
-	if g.d.recorder.lookup(gl.urn) != nil {
+	if g.d.recorder.Lookup(gl.urn) != nil {
 		return false, g.d.chosen.lacking(NotSelectedError{Resource: gl.urn, Needs: needs})
 	}
 	if _, err := g.claim(gl); err != nil {
@@ -164,7 +164,7 @@ func (d *deployment) selected() (func(*state.Resource) bool, error) {
 		return func(*state.Resource) bool { return true }, nil
 	}
 	excluding := len(s.excludes) > 0
-	affected := s.affectedAmong(d.recorder.resources())
+	affected := s.affectedAmong(d.recorder.Resources())
 	return func(res *state.Resource) bool {
 		return (affected[res.URN] || !excluding && s.isAffected(res.URN)) != excluding
 	}, nil
@@ -197,7 +197,7 @@ func (d *deployment) takesAlong(old *state.Resource) error {
 	if !d.chosen.narrow() {
 		return nil
 	}
-	for _, res := range d.recorder.resources() {
+	for _, res := range d.recorder.Resources() {
 		goes := res.DeletedWith == old.URN || slices.Contains(res.ReplaceWith, old.URN)
 		if goes && !res.Delete && !res.PendingReplacement && !d.chosen.selects(res) {
 			return d.chosen.lacking(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -18,26 +19,25 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 	n.ID, n.Created, n.Modified, n.ImportID = s.old.ID, s.old.Created, now, s.old.ImportID
 	if !n.Custom {
 		n.Outputs = s.old.Outputs
-		return d.record(ctx, change{replace: [][2]*state.Resource{{s.old, n}}})
+		return d.recorder.Record(ctx, record.Replace(s.old, n))
 	}
 	old := whileUpdated(s.old, n)
-	var meanwhile, undone change
+	var meanwhile, undone record.Change
 	if old != s.old {
-		meanwhile.replace = [][2]*state.Resource{{s.old, old}}
-		undone.replace = [][2]*state.Resource{{old, s.old}}
+		meanwhile, undone = record.Replace(s.old, old), record.Replace(old, s.old)
 	}
-	op, err := d.begin(ctx, state.OperationUpdating, n, meanwhile)
+	op, err := d.recorder.Begin(ctx, state.OperationUpdating, n, meanwhile)
 	if err != nil {
 		return err
 	}
-	s.began, undone.end = op, op
+	s.began = op
 	resp, err := s.provider.Update(ctx, abi.UpdateRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID,
 		Olds: s.old.Outputs, News: n.Inputs, OldInputs: s.old.Inputs,
 		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.dryRun,
 	})
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.settle(ctx, s, undone, n.ID, resp.State, err)
+	outputs, err := d.settle(ctx, s, undone.Ending(op), n.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 		n.ID = s.old.ID
 	}
 	n.Outputs = *outputs
-	if recordErr := d.record(ctx, change{end: op, replace: [][2]*state.Resource{{old, n}}}); recordErr != nil {
+	if recordErr := d.recorder.Record(ctx, record.Replace(old, n).Ending(op)); recordErr != nil {
 		return errors.Join(err, fmt.Errorf("the resource was updated, but could not be recorded: %w", recordErr))
 	}
 	return err

@@ -1,4 +1,4 @@
-package engine
+package record
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -21,21 +22,21 @@ func TestWhatTheStateCanDoWithout(t *testing.T) {
 	user := &state.Resource{URN: "user", Custom: true, Provider: first.Reference(), Dependencies: []urn.URN{"a", "a"}, Parent: "user"}
 	a, old, alone := named("a", false), named("a", true), named("alone", false)
 
-	r := newRecorder(nil, state.NewSnapshot(first, second, user, a, old, alone))
-	d := &deployment{recorder: r}
-	require.ErrorContains(t, d.dispensable(first), "it is still needed by user")
+	r := New(nil, state.NewSnapshot(first, second, user, a, old, alone), &redact.Secrets{})
+	require.Equal(t, user, r.NeededBy(first))
 	for _, res := range []*state.Resource{second, user, a, old, alone} {
-		require.NoError(t, d.dispensable(res), "%v", res)
+		require.Nil(t, r.NeededBy(res), "%v", res)
 	}
-	require.NoError(t, d.record(t.Context(), change{remove: []*state.Resource{old}}))
-	require.ErrorContains(t, d.dispensable(a), "it is still needed by user")
-	require.Equal(t, []*state.Resource{a}, r.copiesOf("a"))
+	require.NoError(t, r.Record(t.Context(), Remove(old)))
+	require.Equal(t, user, r.NeededBy(a))
+	require.Equal(t, []*state.Resource{a}, r.CopiesOf("a"))
 
-	changed := clone(user)
+	without := *user
+	changed := &without
 	changed.Dependencies = nil
-	require.NoError(t, d.record(t.Context(), change{replace: [][2]*state.Resource{{user, changed}}}))
-	require.NoError(t, d.dispensable(a))
-	require.ErrorContains(t, d.dispensable(first), "it is still needed by user")
-	require.NoError(t, d.record(t.Context(), change{remove: []*state.Resource{changed}}))
-	require.NoError(t, d.dispensable(first))
+	require.NoError(t, r.Record(t.Context(), Replace(user, changed)))
+	require.Nil(t, r.NeededBy(a))
+	require.Equal(t, changed, r.NeededBy(first))
+	require.NoError(t, r.Record(t.Context(), Remove(changed)))
+	require.Nil(t, r.NeededBy(first))
 }

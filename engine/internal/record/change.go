@@ -1,0 +1,95 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Change is what a step did to the recorded resources. It is written as one
+// journal entry: all of it or nothing survives a crash.
+type Change struct {
+	// Ended are operations that are over. Those that were never begun are left out.
+	Ended []Operation
+	// Added is a resource that is new.
+	Added *state.Resource
+	// Replaced holds recorded resources with what takes their place.
+	Replaced []Replacement
+	// Removed holds recorded resources that are gone.
+	Removed []*state.Resource
+
+	// begun is an operation that begins with the change, nil for none.
+	begun *state.BeginOperation
+	// renamed holds the operations of an earlier run that a renaming writes anew.
+	renamed state.Entry
+}
+
+// Replacement puts New in the place of the recorded resource Old.
+type Replacement struct{ Old, New *state.Resource }
+
+// Replace returns the change that puts n in the place of old.
+func Replace(old, n *state.Resource) Change { return Change{Replaced: []Replacement{{old, n}}} }
+
+// Remove returns the change that removes a resource.
+func Remove(res *state.Resource) Change { return Change{Removed: []*state.Resource{res}} }
+
+// End returns the change that ends operations.
+func End(ops ...Operation) Change { return Change{Ended: ops} }
+
+// Ending returns the change with the end of an operation.
+func (c Change) Ending(op Operation) Change {
+	c.Ended = append(c.Ended, op)
+	return c
+}
+
+// Operation identifies a pending operation. The zero Operation is none.
+type Operation struct {
+	id    state.OpID
+	begun bool
+}
+
+// entry returns the journal entry of a change, and the serial of what the change adds.
+func (r *Recorder) entry(c Change) (entry state.Entry, added state.Serial, err error) {
+	serial := func(res *state.Resource) state.Serial {
+		n, ok := r.serials[res]
+		if !ok || r.current[n] == nil {
+			err = fmt.Errorf("%s changed under the step that is about to record it", res.URN)
+		}
+		return n
+	}
+	if c.begun != nil {
+		entry = append(entry, *c.begun)
+	}
+	for _, op := range c.Ended {
+		if op.begun {
+			entry = append(entry, state.EndOperation{Op: op.id})
+		}
+	}
+	entry = append(entry, c.renamed...)
+	for _, res := range c.Removed {
+		entry = append(entry, state.RemoveResource{Serial: serial(res)})
+	}
+	for i, pair := range c.Replaced {
+		c.Replaced[i].New = r.withNewNames(pair.New)
+		entry = append(entry, state.PutResource{Serial: serial(pair.Old), Resource: c.Replaced[i].New})
+	}
+	if c.Added != nil {
+		added = r.newSerial()
+		entry = append(entry, state.PutResource{Serial: added, Resource: c.Added})
+	}
+	return entry, added, err
+}
+
+// Supersede returns the change that records n instead of old, which may be nil. The old copy
+// waits for its deletion, unless it is gone already and configures nothing.
+func (r *Recorder) Supersede(old, n *state.Resource) Change {
+	switch {
+	case old == nil:
+		return Change{Added: n}
+	case old.PendingReplacement && !r.isConfiguring(old):
+		return Change{Added: n, Removed: []*state.Resource{old}}
+	}
+	pendingDelete := *old
+	pendingDelete.Delete = true
+	return Change{Added: n, Replaced: []Replacement{{old, &pendingDelete}}}
+}

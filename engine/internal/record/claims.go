@@ -1,0 +1,130 @@
+package record
+
+import (
+	"slices"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// claims counts what the recorded resources need of each other, and which real objects they
+// are. The recorder makes it when something is first deleted, and keeps it up to date.
+type claims struct {
+	copies map[urn.URN][]*state.Resource
+	// urns and providers count the mentions of a URN, and of a provider's reference, by other
+	// resources that cannot exist without it.
+	urns      map[urn.URN]int
+	providers map[string]int
+	objects   map[object][]*state.Resource
+}
+
+// object is what providers of one configuration know a real object by.
+type object struct{ typ, id string }
+
+func newClaims(resources []*state.Resource) *claims {
+	c := &claims{
+		copies: make(map[urn.URN][]*state.Resource, len(resources)), urns: make(map[urn.URN]int, len(resources)),
+		providers: make(map[string]int), objects: make(map[object][]*state.Resource, len(resources)),
+	}
+	for _, res := range resources {
+		c.add(res)
+	}
+	return c
+}
+
+func (c *claims) add(res *state.Resource) {
+	c.copies[res.URN] = append(c.copies[res.URN], res)
+	if IsObject(res) {
+		at := object{res.Type, res.ID}
+		c.objects[at] = append(c.objects[at], res)
+	}
+	c.count(res, 1)
+}
+
+func (c *claims) remove(res *state.Resource) {
+	c.copies[res.URN] = without(c.copies[res.URN], res)
+	if IsObject(res) {
+		at := object{res.Type, res.ID}
+		c.objects[at] = without(c.objects[at], res)
+	}
+	c.count(res, -1)
+}
+
+func (c *claims) count(res *state.Resource, n int) {
+	res.VisitNeeds(func(m state.Mention) {
+		switch {
+		case m.Role == state.RoleProvider:
+			c.providers[res.Provider] += n
+		case m.URN != res.URN:
+			c.urns[m.URN] += n
+		}
+	})
+}
+
+// isNeeded reports whether another resource could not be recorded without res.
+func (c *claims) isNeeded(res *state.Resource) bool {
+	if res.IsProvider() && c.providers[res.Reference()] > 0 {
+		return true
+	}
+	return len(c.copies[res.URN]) == 1 && c.urns[res.URN] > 0
+}
+
+// IsObject reports whether res stands for a real object that its provider would delete.
+func IsObject(res *state.Resource) bool {
+	return res.Custom && !res.PendingReplacement && res.ID != "" && !res.IsProvider()
+}
+
+func without(all []*state.Resource, res *state.Resource) []*state.Resource {
+	return slices.DeleteFunc(all, func(other *state.Resource) bool { return other == res })
+}
+
+// counted returns the claims of the recorded resources. The caller holds the lock.
+func (r *Recorder) counted() *claims {
+	if r.claims == nil {
+		r.claims = newClaims(r.inOrder())
+	}
+	return r.claims
+}
+
+// CopiesOf returns all recorded copies of a URN.
+func (r *Recorder) CopiesOf(u urn.URN) []*state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.counted().copies[u])
+}
+
+// NeededBy returns a resource that could not be recorded without res, nil if there is none.
+func (r *Recorder) NeededBy(res *state.Resource) (user *state.Resource) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.counted().isNeeded(res) {
+		return nil
+	}
+	for _, other := range r.inOrder() {
+		other.VisitNeeds(func(m state.Mention) {
+			named := m.URN == res.URN && other.URN != res.URN
+			if m.Role == state.RoleProvider {
+				named = res.IsProvider() && other.Provider == res.Reference()
+			}
+			if named && user == nil {
+				user = other
+			}
+		})
+	}
+	return user
+}
+
+// isConfiguring reports whether recorded resources name the provider resource res.
+func (r *Recorder) isConfiguring(res *state.Resource) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return res.IsProvider() && r.counted().providers[res.Reference()] > 0
+}
+
+// Claiming returns the recorded resources that may be the same real object as res, and res itself:
+// those with its type and ID.
+func (r *Recorder) Claiming(res *state.Resource) []*state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.counted().objects[object{res.Type, res.ID}])
+}

@@ -1,0 +1,259 @@
+// Package record keeps the resources of a deployment: durably through the journal of the state, or
+// in memory only for a preview. It knows nothing of providers and programs.
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Recorder holds the recorded resources. Recorded resources are immutable; a change puts another
+// in their place. A Recorder is safe for concurrent use.
+type Recorder struct {
+	// Extensions are those of the deployment.
+	Extensions Extensions
+
+	stack   *state.Stack    // nil in a preview
+	secrets *redact.Secrets // learns what is recorded
+
+	// naming is held by a renaming, and shared by all other changes: what they
+	// write names resources as they are named when it is written.
+	naming sync.RWMutex
+
+	mu    sync.Mutex
+	wrote bool // something reached the journal
+	// current holds the recorded resources, and serials their numbers. A resource
+	// that a renaming has rewritten keeps its number, for steps that know it as it was.
+	current map[state.Serial]*state.Resource
+	serials map[*state.Resource]state.Serial
+	live    map[urn.URN]*state.Resource
+	// renamed maps the earlier URNs of renamed resources to their new ones.
+	renamed map[urn.URN]urn.URN
+	// providers holds provider resources by reference, those that wait for their
+	// deletion included: what they made is deleted before them.
+	providers map[string]*state.Resource
+	// claims is nil until something is deleted.
+	claims *claims
+	// unfinished are the operations of an earlier run.
+	unfinished unfinished
+	// next and nextOp number what a preview adds.
+	next   state.Serial
+	nextOp state.OpID
+}
+
+// New returns the recorder of a snapshot. Its changes go to the stack, which is nil for a preview.
+func New(stack *state.Stack, snapshot *state.Snapshot, secrets *redact.Secrets) *Recorder {
+	r := &Recorder{
+		stack: stack, secrets: secrets, current: make(map[state.Serial]*state.Resource, snapshot.Len()),
+		serials: make(map[*state.Resource]state.Serial, snapshot.Len()),
+		live:    make(map[urn.URN]*state.Resource, snapshot.Len()), renamed: make(map[urn.URN]urn.URN),
+		providers: make(map[string]*state.Resource),
+	}
+	r.Extensions.read(snapshot.Extensions)
+	r.unfinished = unfinished{operations: maps.Collect(snapshot.Operations()), unsure: make(map[urn.URN][]state.OpID)}
+	for op := range r.unfinished.operations {
+		r.nextOp = max(r.nextOp, op)
+	}
+	for serial, res := range snapshot.Resources() {
+		r.put(serial, res)
+		r.next = serial + 1
+	}
+	return r
+}
+
+func (r *Recorder) put(serial state.Serial, res *state.Resource) {
+	r.secrets.LearnComputed(res.Inputs)
+	r.secrets.LearnFrom(res.Outputs)
+	r.current[serial], r.serials[res] = res, serial
+	if !res.Delete {
+		r.live[res.URN] = res
+	}
+	if res.IsProvider() {
+		r.providers[res.Reference()] = res
+	}
+	if r.claims != nil {
+		r.claims.add(res)
+	}
+}
+
+// drop forgets a resource, which the caller may know as it was before a renaming.
+func (r *Recorder) drop(res *state.Resource) {
+	serial := r.serials[res]
+	now := r.current[serial]
+	delete(r.current, serial)
+	delete(r.serials, res)
+	delete(r.serials, now)
+	if r.live[now.URN] == now {
+		delete(r.live, now.URN)
+	}
+	if r.claims != nil {
+		r.claims.remove(now)
+	}
+}
+
+func (r *Recorder) newSerial() state.Serial {
+	if r.stack != nil {
+		return r.stack.NextSerial()
+	}
+	r.next++
+	return r.next - 1
+}
+
+func (r *Recorder) newOp() state.OpID {
+	if r.stack != nil {
+		return r.stack.NextOp()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nextOp++
+	return r.nextOp
+}
+
+// Resources returns the recorded resources in the order of their creation.
+func (r *Recorder) Resources() []*state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inOrder()
+}
+
+// inOrder is Resources for callers that hold the lock.
+func (r *Recorder) inOrder() []*state.Resource {
+	out := make([]*state.Resource, 0, len(r.current))
+	for _, serial := range slices.Sorted(maps.Keys(r.current)) {
+		out = append(out, r.current[serial])
+	}
+	return out
+}
+
+// Lookup returns the recorded resource of a URN, nil if there is none.
+// Copies that wait for their deletion are not found.
+func (r *Recorder) Lookup(u urn.URN) *state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.live[u]
+}
+
+// Provider returns the provider resource of a reference, nil if there is none.
+func (r *Recorder) Provider(ref string) *state.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.providers[ref]
+}
+
+// Begin records that an operation is about to change a resource, and what holds meanwhile.
+// It returns once that is durable.
+func (r *Recorder) Begin(ctx context.Context, kind state.OperationType, res *state.Resource, meanwhile Change) (Operation, error) {
+	op := Operation{r.newOp(), true}
+	meanwhile.begun = &state.BeginOperation{Op: op.id, Type: kind, Resource: res}
+	if err := r.Record(ctx, meanwhile); err != nil {
+		return Operation{}, fmt.Errorf("nothing was done, since the operation could not be recorded: %w", err)
+	}
+	return op, nil
+}
+
+// Record makes a change durable and then visible to the rest of the deployment.
+func (r *Recorder) Record(ctx context.Context, c Change) error {
+	_, err := r.RecordAndBegin(ctx, c, nil)
+	return err
+}
+
+// RecordAndBegin records a change and, by the same sync of the disk, that deletions of recorded
+// resources begin. It returns those that are durable.
+func (r *Recorder) RecordAndBegin(
+	ctx context.Context, c Change, deletions []*state.Resource,
+) (begun map[*state.Resource]Operation, err error) {
+	r.naming.RLock()
+	defer r.naming.RUnlock()
+	return r.record(ctx, c, deletions)
+}
+
+// record is RecordAndBegin for callers that hold the lock of the names.
+func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Resource) (begun map[*state.Resource]Operation, err error) {
+	err = r.keepExtension(ctx, c.Added)
+	if c.begun != nil {
+		err = errors.Join(err, r.keepExtension(ctx, c.begun.Resource))
+	}
+	for _, pair := range c.Replaced {
+		err = errors.Join(err, r.keepExtension(ctx, pair.New))
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	entry, serial, err := r.entry(c)
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if r.stack != nil && len(entry) > 0 {
+		begun, err = r.append(ctx, entry, deletions)
+	}
+	// The change happened whether or not it could be written: the rest of the
+	// deployment, and the checkpoint at its end, go by what is true.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, op := range c.Ended {
+		delete(r.unfinished.operations, op.id)
+	}
+	for _, res := range c.Removed {
+		r.drop(res)
+	}
+	for _, pair := range c.Replaced {
+		n := r.serials[pair.Old]
+		r.drop(pair.Old)
+		r.put(n, pair.New)
+	}
+	if c.Added != nil {
+		r.put(serial, c.Added)
+	}
+	return begun, err
+}
+
+// append makes an entry durable, and the deletions that begin with it. It does so also while
+// the deployment is being cancelled: what was done is recorded.
+func (r *Recorder) append(ctx context.Context, entry state.Entry, deletions []*state.Resource) (begun map[*state.Resource]Operation, err error) {
+	entries := []state.Entry{entry}
+	ops := make([]Operation, len(deletions))
+	for i, res := range deletions {
+		ops[i] = Operation{r.newOp(), true}
+		entries = append(entries, state.Entry{state.BeginOperation{Op: ops[i].id, Type: state.OperationDeleting, Resource: res}})
+	}
+	r.mu.Lock()
+	r.wrote = true
+	r.mu.Unlock()
+	errs := r.stack.AppendAll(context.WithoutCancel(ctx), entries...)
+	for i, res := range deletions {
+		if errs[i+1] == nil {
+			if begun == nil {
+				begun = make(map[*state.Resource]Operation, len(deletions))
+			}
+			begun[res] = ops[i]
+		}
+	}
+	return begun, errs[0]
+}
+
+// Wrote reports whether this deployment has written anything.
+func (r *Recorder) Wrote() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wrote
+}
+
+// Sign records who changed the state, if anything changed it.
+func (r *Recorder) Sign(ctx context.Context, m state.Manifest) error {
+	if !r.Wrote() {
+		return nil
+	}
+	entry, err := r.unusedExtensions()
+	_, appendErr := r.append(ctx, append(entry, state.SetManifest{Manifest: m}), nil)
+	return errors.Join(err, appendErr)
+}

@@ -1,0 +1,63 @@
+package record
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// withNewNames returns res with the resources that it names under the names that
+// they have now.
+func (r *Recorder) withNewNames(res *state.Resource) *state.Resource {
+	if len(r.renamed) == 0 {
+		return res
+	}
+	return res.MapURNs(func(m state.Mention) urn.URN {
+		if now, ok := r.renamed[m.URN]; ok && m.Role != state.RoleAlias {
+			return now
+		}
+		return m.URN
+	})
+}
+
+// moved returns res with new names, also its own if that is from.
+func (r *Recorder) moved(res *state.Resource, from, to urn.URN) *state.Resource {
+	n := r.withNewNames(res)
+	if res.URN == from {
+		named := *n
+		named.URN, named.Type = to, to.Type()
+		n = &named
+	}
+	return n
+}
+
+// Rename gives a recorded resource another URN, and all that name it with it, in
+// one change. Its old copies that wait for their deletion are renamed as well, and
+// so are the operations of an earlier run. It looks at all resources: renamings are rare.
+func (r *Recorder) Rename(ctx context.Context, from, to urn.URN) (renamed *state.Resource, err error) {
+	r.naming.Lock()
+	defer r.naming.Unlock()
+	r.mu.Lock()
+	r.renamed[from] = to
+	r.mu.Unlock()
+	c := Change{renamed: r.renameUnfinished(from, to)}
+	for _, res := range r.Resources() {
+		n := r.moved(res, from, to)
+		if res.URN == from && !res.Delete {
+			renamed = n
+		}
+		if n != res {
+			c.Replaced = append(c.Replaced, Replacement{res, n})
+		}
+	}
+	if _, err := r.record(ctx, c, nil); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, pair := range c.Replaced { // steps that were planned before know them as they were
+		r.serials[pair.Old] = r.serials[pair.New]
+	}
+	return renamed, nil
+}

@@ -1,0 +1,123 @@
+package record
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// unfinished holds the operations that an earlier run began and did not end. How a resource is
+// that was being updated or deleted is not known until it is read, which comes before anything
+// but its deletion. What was being created may exist or not, until the user says.
+// The recorder's lock guards it.
+type unfinished struct {
+	// operations are those of the earlier run, but for those that are over.
+	operations map[state.OpID]state.PendingOperation
+	// unsure holds the updates and deletions among them, of resources that are still recorded.
+	unsure map[urn.URN][]state.OpID
+	// settled holds the operations of resources that were read in this run.
+	settled []state.OpID
+}
+
+// Unfinished returns the operations of an earlier run that are not over, in their order.
+func (r *Recorder) Unfinished() iter.Seq2[Operation, state.PendingOperation] {
+	r.mu.Lock()
+	operations := maps.Clone(r.unfinished.operations)
+	r.mu.Unlock()
+	return func(yield func(Operation, state.PendingOperation) bool) {
+		for _, id := range slices.Sorted(maps.Keys(operations)) {
+			if !yield(Operation{id, true}, operations[id]) {
+				return
+			}
+		}
+	}
+}
+
+// Creating returns the first creation of a URN that was cut off, nil if there is none. Another
+// one of the same URN may have made another object, and stays.
+func (r *Recorder) Creating(u urn.URN) (Operation, *state.Resource) {
+	for op, pending := range r.Unfinished() {
+		if pending.Type == state.OperationCreating && pending.Resource.URN == u {
+			return op, pending.Resource
+		}
+	}
+	return Operation{}, nil
+}
+
+// Doubt notes that how a resource is cannot be known before it is read, because of an operation.
+func (r *Recorder) Doubt(u urn.URN, op Operation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unfinished.unsure[u] = append(r.unfinished.unsure[u], op.id)
+}
+
+// IsUnsure reports whether an earlier run was cut off while it changed the resource.
+func (r *Recorder) IsUnsure(u urn.URN) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.unfinished.unsure[u]) > 0
+}
+
+// NoteRead notes that how the resource is has been found out.
+func (r *Recorder) NoteRead(u urn.URN) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.unfinished
+	p.settled = append(p.settled, p.unsure[u]...)
+	delete(p.unsure, u)
+}
+
+// EndSettled ends the operations of resources that this run has read or deleted.
+func (r *Recorder) EndSettled(ctx context.Context) error {
+	r.mu.Lock()
+	done := r.unfinished.settled
+	for u, ops := range r.unfinished.unsure {
+		if r.live[u] == nil {
+			done = append(done, ops...)
+		}
+	}
+	r.mu.Unlock()
+	var c Change
+	for _, id := range done {
+		c.Ended = append(c.Ended, Operation{id, true})
+	}
+	return r.Record(ctx, c)
+}
+
+// renameUnfinished has what an earlier run was cut off with known by its new name, and naming others
+// by theirs, also if this run is cut off in turn: it returns what is written with the renaming.
+func (r *Recorder) renameUnfinished(from, to urn.URN) (renamed state.Entry) {
+	p := &r.unfinished
+	for op, pending := range r.Unfinished() {
+		res := r.moved(pending.Resource, from, to)
+		if res == pending.Resource {
+			continue
+		}
+		pending.Resource = res
+		under := op.id
+		if r.stack != nil {
+			under = r.newOp()
+			renamed = append(renamed, state.EndOperation{Op: op.id}, state.BeginOperation{Op: under, Type: pending.Type, Resource: res})
+		}
+		r.mu.Lock()
+		delete(p.operations, op.id)
+		p.operations[under] = pending
+		for _, ops := range append(slices.Collect(maps.Values(p.unsure)), p.settled) {
+			if i := slices.Index(ops, op.id); i >= 0 {
+				ops[i] = under
+			}
+		}
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ops := p.unsure[from]; len(ops) > 0 {
+		delete(p.unsure, from)
+		p.unsure[to] = ops
+	}
+	return renamed
+}
