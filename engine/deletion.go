@@ -27,7 +27,7 @@ func (d *deployment) deleteUnregistered(ctx context.Context) error {
 // destroy deletes everything.
 func (d *deployment) destroy(ctx context.Context) error {
 	if !d.RunProgram {
-		if err := d.chosen.complain(); err != nil {
+		if err := notFound(d.selection.Unmatched()); err != nil {
 			return err
 		}
 	}
@@ -58,10 +58,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	if !slices.ContainsFunc(resources, unwanted) {
 		return nil, nil
 	}
-	selected, err := d.selected()
-	if err != nil {
-		return nil, err
-	}
+	selected := d.selection.Among(resources)
 	c := graph.NewCopies(resources)
 	kept, withheld := make([]bool, len(resources)), make([]bool, len(resources))
 	if failed := d.gen.failures(); len(failed) > 0 {
@@ -70,10 +67,10 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 		}
 		c.MarkDependents(withheld)
 	}
-	targets := len(d.chosen.targets) > 0
+	targets := d.selection.HasTargets()
 	settled := make(map[*state.Resource]bool, len(resources)) // they use the newest copies
 	for i, res := range resources {
-		left := !selected(res) || d.chosen.isLeft(res.URN) || d.chosen.ExcludeProtected && d.isProtected(res)
+		left := !selected(res) || d.selection.IsLeft(res.URN) || d.Selection.ExcludeProtected && d.isProtected(res)
 		if targets {
 			left = !selected(res)
 		}
@@ -86,9 +83,9 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 		user, needed := resources[from], resources[to]
 		switch {
 		case targets && !needed.Delete:
-			errs = append(errs, d.chosen.lacking(NotSelectedError{Resource: needed.URN, Needs: user.URN, Deleted: true}))
+			errs = append(errs, d.notSelected(NotSelectedError{Resource: needed.URN, Needs: user.URN, Deleted: true}))
 			edges[to] = nil // what it uses is not the user's to select
-		case needed.Delete && d.chosen.narrow():
+		case needed.Delete && d.selection.IsNarrow():
 			d.emit(Diagnostic{Severity: "info", URN: needed.URN, Message: fmt.Sprintf(
 				"the replaced copy stays for now: %s may use it, and is not selected", user.URN)})
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/record"
+	"github.com/husk-dev/husk/engine/internal/selection"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -111,19 +112,19 @@ type Result struct {
 // deployment is one run of the engine.
 type deployment struct {
 	Deployment
-	dryRun   bool
-	mode     mode
-	recorder *record.Recorder
-	registry *registry
-	gen      *generator
-	exec     *executor
-	monitor  *monitor
-	assets   *assets
-	schemas  schemas
-	hooks    hooks
-	alters   transforms
-	chosen   *selection
-	plans    *planning
+	dryRun    bool
+	mode      mode
+	recorder  *record.Recorder
+	registry  *registry
+	gen       *generator
+	exec      *executor
+	monitor   *monitor
+	assets    *assets
+	schemas   schemas
+	hooks     hooks
+	alters    transforms
+	selection *selection.Selection
+	plans     *planning
 	// panel is the policies, nil where there are none.
 	panel *analysis.Panel
 	// naming is nil where the stack has no policy for names.
@@ -193,7 +194,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
 	d.plans = &planning{}
 	var mistaken, misplaced error
-	d.chosen, mistaken = newSelection(in, snapshot)
+	d.selection, mistaken = newSelection(in, snapshot)
 	if operation == "up" || operation == "preview" {
 		d.plans, misplaced = newPlanning(in, dryRun)
 	}
@@ -365,7 +366,7 @@ func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error
 // the outputs that the stack had.
 func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property.Map) error {
 	old := d.recorder.Lookup(u)
-	if d.chosen.isLeft(u) {
+	if d.selection.IsLeft(u) {
 		return nil
 	}
 	if d.mode != updating && (old == nil || outputs.ContainsUnknowns()) {
@@ -385,7 +386,7 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 			}
 		}
 		outputs = merged
-	} else if d.chosen.narrow() && !d.dryRun {
+	} else if d.selection.IsNarrow() && !d.dryRun {
 		outputs = knownOutputs(old.Outputs, outputs)
 	}
 	if old.Outputs.Equal(outputs) {

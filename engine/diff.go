@@ -112,7 +112,7 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 		return "its replacement trigger changed", nil
 	case old.Taint:
 		return "it is tainted", nil
-	case g.d.chosen.replace.match(n.URN) && n.Type != urn.RootType && !isDefaultProvider(n.URN): // which are nobody's own
+	case g.d.selection.Replaces(n.URN) && n.Type != urn.RootType && !isDefaultProvider(n.URN): // which are nobody's own
 		return "its replacement was asked for", nil
 	case old.Custom != n.Custom:
 		return "it was a component, or is one now", nil

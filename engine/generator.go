@@ -93,7 +93,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		}
 	}
 	g.claimed[gl.urn] = true
-	g.d.chosen.find(gl.urn)
+	g.d.selection.Note(gl.urn)
 	if g.d.panel != nil {
 		g.options[gl.urn] = gl.options
 	}
@@ -151,7 +151,7 @@ func (g *generator) takeOver(ctx context.Context, old *state.Resource, now urn.U
 	if old == nil || old.URN == now {
 		return old, nil
 	}
-	g.d.chosen.rename(old.URN, now)
+	g.d.selection.Rename(old.URN, now)
 	return g.d.recorder.Rename(ctx, old.URN, now)
 }
 

@@ -49,7 +49,7 @@ func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResource
 			if !res.Custom {
 				resp.State = property.Map{} // what it has now, its children are about to tell
 			}
-			if m.d.chosen.isAbsent(res.URN) {
+			if m.d.selection.IsAbsent(res.URN) {
 				resp.Result = abi.RegistrationResultSkipped
 			}
 			return resp, nil

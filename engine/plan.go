@@ -200,10 +200,12 @@ func shown(text string) string {
 	return text
 }
 
-func join[S ~string](parts []S) string {
-	texts := make([]string, len(parts))
+func join[S ~string](parts []S) string { return strings.Join(texts(parts), ", ") }
+
+func texts[S ~string](parts []S) []string {
+	out := make([]string, len(parts))
 	for i, p := range parts {
-		texts[i] = string(p)
+		out[i] = string(p)
 	}
-	return strings.Join(texts, ", ")
+	return out
 }

@@ -17,7 +17,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if d.exec.stopped() {
 		return nil, ErrStopped
 	}
-	if id == "" && !d.unknowns() && !d.chosen.narrow() {
+	if id == "" && !d.unknowns() && !d.selection.IsNarrow() {
 		return nil, fmt.Errorf("reading %q needs an ID", gl.name)
 	}
 	old, err := d.gen.claim(gl)

@@ -23,7 +23,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 		d.mode = refreshing
 		err = d.runProgram(ctx)
 	default:
-		err = d.chosen.complain()
+		err = notFound(d.selection.Unmatched())
 	}
 	if err == nil {
 		err = d.readAll(ctx, func(res *state.Resource) bool { return !d.gen.registered(res.URN) || d.gen.isUnread(res.URN) })
@@ -57,10 +57,7 @@ func (g *generator) isUnread(u urn.URN) bool {
 // readAll reads the custom resources that the predicate picks, of those that are selected.
 func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) bool) error {
 	before := len(d.exec.failed())
-	selected, err := d.selected()
-	if err != nil {
-		return err
-	}
+	selected := d.selection.Among(d.recorder.Resources())
 	var chains [][]*step
 	for _, res := range d.recorder.Resources() {
 		if !readable(res) || !pick(res) || !selected(res) {
@@ -93,7 +90,7 @@ func (d *deployment) needsRead(old *state.Resource) bool {
 	}
 	d.gen.mu.Lock()
 	defer d.gen.mu.Unlock()
-	return d.RefreshFirst && d.chosen.narrow() && readable(old) && !d.gen.read[old.URN]
+	return d.RefreshFirst && d.selection.IsNarrow() && readable(old) && !d.gen.read[old.URN]
 }
 
 func (d *deployment) applyRefresh(ctx context.Context, s *step) error {

@@ -109,8 +109,8 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 		if !must {
 			continue
 		}
-		if !g.d.chosen.selects(res) {
-			return nil, g.d.chosen.lacking(NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true})
+		if !g.d.selection.Selects(res) {
+			return nil, g.d.notSelected(NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true})
 		}
 		if res.Protect && !g.d.IgnoreProtect {
 			return nil, fmt.Errorf("%s must be deleted before its replacement is made, and %s with it, which is protected: "+

@@ -48,7 +48,7 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
-		return d.chosen.complain()
+		return notFound(d.selection.Unmatched())
 	}
 }
 
@@ -67,7 +67,7 @@ func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource)
 		return g.plan(n), nil
 	}
 	g.wish(n)
-	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) || !g.d.chosen.selects(old) {
+	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) || !g.d.selection.Selects(old) {
 		return g.plan(old, &step{old: old}), nil
 	}
 	provider, err := g.d.reader(ctx, gl, old)

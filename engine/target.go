@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/graph"
+	"github.com/husk-dev/husk/engine/internal/selection"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -67,10 +69,55 @@ func (e *NotSelectedError) Error() string {
 	}
 }
 
-// lacking returns the error that the selection lacks a resource.
-func (s *selection) lacking(e NotSelectedError) error {
-	e.Excluded = len(s.excludes) > 0
-	e.Dependents = s.TargetDependents || s.ExcludeDependents
+// Pattern is a URN, or stands for several: * for any text without a colon in it, **
+// for any text at all.
+type Pattern string
+
+// TargetNotFoundError says that the user named a resource that does not exist.
+type TargetNotFoundError struct {
+	// Option is the one that names it: target, exclude, or replace.
+	Option  string
+	Pattern Pattern
+}
+
+// Error names it.
+func (e *TargetNotFoundError) Error() string {
+	msg := fmt.Sprintf("--%s %s: there is no such resource: husk state ls lists those of the stack", e.Option, e.Pattern)
+	if !strings.ContainsAny(string(e.Pattern), "*$") {
+		msg += " (in a shell, a URN with $ in it needs single quotes)"
+	}
+	return msg
+}
+
+// newSelection returns the selection of a deployment among the recorded resources.
+func newSelection(in Deployment, snapshot *state.Snapshot) (*selection.Selection, error) {
+	var recorded []*state.Resource
+	for _, res := range snapshot.Resources() {
+		recorded = append(recorded, res)
+	}
+	s := selection.New(selection.Options{
+		Targets: texts(in.Selection.Targets), Excludes: texts(in.Selection.Excludes), Replace: texts(in.Replace),
+		TargetDependents: in.Selection.TargetDependents, ExcludeDependents: in.Selection.ExcludeDependents,
+	}, recorded)
+	if s.HasTargets() && s.HasExcludes() {
+		return nil, errors.New("a deployment has either targets or excludes")
+	}
+	return s, notFound(s.UnmatchedReplace())
+}
+
+// notFound returns an error for each pattern that matches no resource.
+func notFound(patterns []selection.Unmatched) error {
+	var errs []error
+	for _, p := range patterns {
+		errs = append(errs, &TargetNotFoundError{Option: p.Option, Pattern: Pattern(p.Pattern)})
+	}
+	return errors.Join(errs...)
+}
+
+// notSelected returns the error that the selection lacks a resource.
+func (d *deployment) notSelected(e NotSelectedError) error {
+	e.Excluded = d.selection.HasExcludes()
+	e.Dependents = d.Selection.TargetDependents || d.Selection.ExcludeDependents
 	return &e
 }
 
@@ -78,16 +125,16 @@ func (s *selection) lacking(e NotSelectedError) error {
 // recorded resource stays as it is, and a new one is not created. The error is a
 // [NotSelectedError] where a selected resource needs one that is not created.
 func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bool, err error) {
-	s := g.d.chosen
-	if !s.narrow() {
+	s := g.d.selection
+	if !s.IsNarrow() {
 		return nil, false, nil
 	}
 	n := gl.state(gl.inputs)
-	selected, needs := s.selects(n, old), s.needs(n)
+	selected, needs := s.Selects(n, old), s.Missing(n)
 	implied := isProviderType(gl.typ) || gl.typ == urn.RootType
 	switch {
 	case selected && needs != "" && !implied:
-		return nil, false, s.lacking(NotSelectedError{Resource: gl.urn, Needs: needs})
+		return nil, false, g.d.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
 	case needs == "" && (selected || implied):
 		return nil, false, g.checkCircle(n)
 	}
@@ -95,7 +142,7 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 		old = nil // it was deleted, and its replacement is not made now
 	}
 	if old == nil {
-		s.leave(gl.urn, false)
+		s.Leave(gl.urn, false)
 		return g.plan(n), true, nil
 	}
 	g.keep(old)
@@ -106,9 +153,9 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 // keep leaves a recorded resource as it is, and notes what it depends on that the
 // program registers later, if at all.
 func (g *generator) keep(old *state.Resource) {
-	g.d.chosen.leave(old.URN, true)
+	g.d.selection.Leave(old.URN, true)
 	graph.Walk(old, func(_ *state.Resource, needed urn.URN) *state.Resource {
-		if g.registered(needed) || !g.d.chosen.await(needed) {
+		if g.registered(needed) || !g.d.selection.Await(needed) {
 			return nil
 		}
 		return g.d.recorder.Lookup(needed)
@@ -118,7 +165,7 @@ func (g *generator) keep(old *state.Resource) {
 // checkCircle refuses a resource that would come to depend on one that was left as it
 // is, and that depends on it.
 func (g *generator) checkCircle(n *state.Resource) error {
-	if !g.d.chosen.isAwaited(n.URN) {
+	if !g.d.selection.IsAwaited(n.URN) {
 		return nil
 	}
 	seen := make(map[urn.URN]bool)
@@ -136,52 +183,39 @@ func (g *generator) checkCircle(n *state.Resource) error {
 	if by == "" {
 		return nil
 	}
-	return g.d.chosen.lacking(NotSelectedError{Resource: n.URN, Needs: by, Circular: true})
+	return g.d.notSelected(NotSelectedError{Resource: n.URN, Needs: by, Circular: true})
 }
 
 // leaveComponent is leave for a component whose provider would have to make it of
 // something that is not created.
 func (g *generator) leaveComponent(gl *goal) (left bool, err error) {
-	needs := g.d.chosen.needs(gl.state(gl.inputs))
+	needs := g.d.selection.Missing(gl.state(gl.inputs))
 	if needs == "" {
 		return false, nil
 	}
 	if g.d.recorder.Lookup(gl.urn) != nil {
-		return false, g.d.chosen.lacking(NotSelectedError{Resource: gl.urn, Needs: needs})
+		return false, g.d.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
 	}
 	if _, err := g.claim(gl); err != nil {
 		return false, err
 	}
-	g.d.chosen.leave(gl.urn, false)
+	g.d.selection.Leave(gl.urn, false)
 	g.plan(gl.state(gl.inputs))
 	return true, nil
-}
-
-// selected returns which of the recorded resources are selected.
-func (d *deployment) selected() (func(*state.Resource) bool, error) {
-	s := d.chosen
-	if !s.narrow() {
-		return func(*state.Resource) bool { return true }, nil
-	}
-	excluding := len(s.excludes) > 0
-	affected := s.affectedAmong(d.recorder.Resources())
-	return func(res *state.Resource) bool {
-		return (affected[res.URN] || !excluding && s.isAffected(res.URN)) != excluding
-	}, nil
 }
 
 // leaveRead decides a read that is not selected, or that names what is not created.
 // What the stack manages stays, and a new read is made all the same: it changes nothing.
 func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool) {
-	s := g.d.chosen
-	if !s.narrow() {
+	s := g.d.selection
+	if !s.IsNarrow() {
 		return nil, false
 	}
 	n := gl.state(gl.inputs)
-	selected, absent := s.selects(n, old), s.needs(n) != "" || id == "" && !g.d.dryRun
+	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.d.dryRun
 	switch {
 	case absent && old == nil:
-		s.leave(gl.urn, false)
+		s.Leave(gl.urn, false)
 		return g.plan(n), true
 	case old != nil && (absent || !selected):
 		g.keep(old)
@@ -194,13 +228,13 @@ func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps [
 // takesAlong refuses to replace a resource if one that is not selected would have to be
 // replaced with it.
 func (d *deployment) takesAlong(old *state.Resource) error {
-	if !d.chosen.narrow() {
+	if !d.selection.IsNarrow() {
 		return nil
 	}
 	for _, res := range d.recorder.Resources() {
 		goes := res.DeletedWith == old.URN || slices.Contains(res.ReplaceWith, old.URN)
-		if goes && !res.Delete && !res.PendingReplacement && !d.chosen.selects(res) {
-			return d.chosen.lacking(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})
+		if goes && !res.Delete && !res.PendingReplacement && !d.selection.Selects(res) {
+			return d.notSelected(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})
 		}
 	}
 	return nil
@@ -208,7 +242,7 @@ func (d *deployment) takesAlong(old *state.Resource) error {
 
 // lacksSome reports whether resources that the program registers may be absent, and
 // what comes from them not known.
-func (d *deployment) lacksSome() bool { return d.unknowns() || d.chosen.narrow() }
+func (d *deployment) lacksSome() bool { return d.unknowns() || d.selection.IsNarrow() }
 
 // goesOn reports whether a run goes on after a failed registration, to report all
 // that is missing in the selection at once.

@@ -1,0 +1,228 @@
+// Package selection holds which resources a deployment works on, what the others keep from being
+// done, and which are replaced because the user asks for it.
+package selection
+
+import (
+	"sync"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Options are what the user selects, as patterns of URNs. There are either targets or excludes.
+type Options struct {
+	Targets, Excludes, Replace []string
+	// TargetDependents and ExcludeDependents add what depends on those, directly or not.
+	TargetDependents, ExcludeDependents bool
+}
+
+// Selection is what is selected in one run. It is safe for concurrent use.
+type Selection struct {
+	options                    Options
+	targets, excludes, replace matcher
+
+	mu sync.Mutex
+	// affected holds the resources that are selected by name or as dependents of such, or the
+	// registered ones that are excluded in that way. What depends on a target is selected
+	// whether it does so in the state or in the program.
+	affected map[urn.URN]bool
+	// absent holds those that were not created, kept those that were left as they are.
+	absent, kept map[urn.URN]bool
+	// awaited holds what those that were kept depend on and what was not registered then.
+	awaited map[urn.URN]bool
+}
+
+// New returns the selection among recorded resources and those that the program registers.
+func New(o Options, recorded []*state.Resource) *Selection {
+	s := &Selection{
+		options: o, targets: newMatcher(o.Targets), excludes: newMatcher(o.Excludes), replace: newMatcher(o.Replace),
+		affected: make(map[urn.URN]bool), absent: make(map[urn.URN]bool), kept: make(map[urn.URN]bool),
+		awaited: make(map[urn.URN]bool),
+	}
+	if s.IsNarrow() || len(s.replace) > 0 {
+		for _, res := range recorded {
+			s.Note(res.URN)
+		}
+	}
+	if o.TargetDependents && s.HasTargets() {
+		s.affected = s.affectedAmong(recorded)
+	}
+	return s
+}
+
+// IsNarrow reports whether the selection is not everything.
+func (s *Selection) IsNarrow() bool { return s.HasTargets() || s.HasExcludes() }
+
+// HasTargets reports whether the selection names the resources to work on.
+func (s *Selection) HasTargets() bool { return len(s.targets) > 0 }
+
+// HasExcludes reports whether the selection names the resources to leave alone.
+func (s *Selection) HasExcludes() bool { return len(s.excludes) > 0 }
+
+// Replaces reports whether the user asks for the replacement of a resource.
+func (s *Selection) Replaces(u urn.URN) bool { return s.replace.match(u) }
+
+// Note notes that there is a resource of that URN.
+func (s *Selection) Note(u urn.URN) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.targets.note(u)
+	s.excludes.note(u)
+	s.replace.note(u)
+}
+
+// Unmatched is a pattern of an option that no resource matches.
+type Unmatched struct{ Option, Pattern string }
+
+// UnmatchedReplace returns the patterns of resources to replace that match none.
+func (s *Selection) UnmatchedReplace() []Unmatched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replace.unmatched("replace", true)
+}
+
+// Unmatched returns the targets, and the excluded URNs, that match no resource.
+func (s *Selection) Unmatched() []Unmatched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(s.targets.unmatched("target", true), s.excludes.unmatched("exclude", false)...)
+}
+
+// matches are the patterns of the selection, and whether dependents of what they match are
+// selected or excluded with it.
+func (s *Selection) matches() (m matcher, dependents bool) {
+	if s.HasExcludes() {
+		return s.excludes, s.options.ExcludeDependents
+	}
+	return s.targets, s.options.TargetDependents
+}
+
+// affectedAmong returns which of the resources the patterns match, with their dependents if
+// the selection has those in it.
+func (s *Selection) affectedAmong(resources []*state.Resource) map[urn.URN]bool {
+	m, dependents := s.matches()
+	marked := make([]bool, len(resources))
+	for i, res := range resources {
+		marked[i] = m.match(res.URN)
+	}
+	if dependents {
+		graph.NewCopies(resources).MarkDependents(marked)
+	}
+	affected := make(map[urn.URN]bool)
+	for i, res := range resources {
+		if marked[i] {
+			affected[res.URN] = true
+		}
+	}
+	return affected
+}
+
+// Selects reports whether a registered resource is selected. Its dependencies were
+// registered before it. It is given as the program has it, as it is recorded, or both; either
+// may be nil.
+func (s *Selection) Selects(forms ...*state.Resource) bool {
+	if !s.IsNarrow() {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, dependents := s.matches()
+	excluding := s.HasExcludes()
+	var affected bool
+	var u urn.URN
+	for i, form := range forms {
+		if form == nil || excluding && i > 0 {
+			continue // what is excluded follows from the program alone
+		}
+		u = form.URN
+		affected = affected || s.affected[u] || m.match(u)
+		if dependents {
+			graph.Needs(form, func(u urn.URN) { affected = affected || s.affected[u] })
+		}
+	}
+	if affected {
+		s.affected[u] = true
+	}
+	return affected != excluding
+}
+
+// Among returns a predicate of which recorded resources are selected.
+func (s *Selection) Among(recorded []*state.Resource) func(*state.Resource) bool {
+	if !s.IsNarrow() {
+		return func(*state.Resource) bool { return true }
+	}
+	affected, excluding := s.affectedAmong(recorded), s.HasExcludes()
+	return func(res *state.Resource) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return (affected[res.URN] || !excluding && s.affected[res.URN]) != excluding
+	}
+}
+
+// Missing returns a resource that n needs and that was not created, empty if there is none.
+func (s *Selection) Missing(n *state.Resource) (absent urn.URN) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	graph.Needs(n, func(u urn.URN) {
+		if s.absent[u] {
+			absent = u
+		}
+	})
+	return absent
+}
+
+// Leave notes that a registered resource is left as it is recorded, or is not created.
+func (s *Selection) Leave(u urn.URN, exists bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if exists {
+		s.kept[u] = true
+	} else {
+		s.absent[u] = true
+	}
+}
+
+// Await notes that a resource that is kept depends on one that is not registered. It
+// reports whether that is new.
+func (s *Selection) Await(u urn.URN) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.awaited[u] {
+		return false
+	}
+	s.awaited[u] = true
+	return true
+}
+
+func (s *Selection) IsAwaited(u urn.URN) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.awaited[u]
+}
+
+// Rename has a resource awaited under its new name.
+func (s *Selection) Rename(from, to urn.URN) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.awaited[from] {
+		s.awaited[to] = true
+	}
+	if s.affected[from] {
+		s.affected[to] = true
+	}
+}
+
+// IsAbsent reports whether a registered resource was not created.
+func (s *Selection) IsAbsent(u urn.URN) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.absent[u]
+}
+
+// IsLeft reports whether a registered resource was left alone.
+func (s *Selection) IsLeft(u urn.URN) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.absent[u] || s.kept[u]
+}
