@@ -121,23 +121,23 @@ func compareIdentity(described *schema.Resource, a, b property.Map) (different s
 
 // withoutMissing returns a resource of an earlier run without the mentions of what is no longer
 // there. A resource whose parent is gone becomes a child of the stack.
-func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {
+func (r *runState) withoutMissing(res *state.Resource) *state.Resource {
 	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
-		if m.Role.Needed() && m.Role != state.RoleProvider && d.recorder.Lookup(m.URN) == nil {
+		if m.Role.Needed() && m.Role != state.RoleProvider && r.recorder.Lookup(m.URN) == nil {
 			return ""
 		}
 		return m.URN
 	}))
-	if root := d.root(); root != nil && n.Parent == "" {
+	if root := r.root(); root != nil && n.Parent == "" {
 		n.Parent = root.URN
 	}
 	return n
 }
 
 // owner returns the recorded resource that is the same object as res, nil if there is none.
-func (d *deployment) owner(res *state.Resource) *state.Resource {
-	for _, other := range d.recorder.Resources() {
-		if d.sameObject(res, other) {
+func (r *runState) owner(res *state.Resource) *state.Resource {
+	for _, other := range r.recorder.Resources() {
+		if r.sameObject(res, other) {
 			return other
 		}
 	}

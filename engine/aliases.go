@@ -23,7 +23,7 @@ type alias struct {
 // its parent was so before: with the parent "site" aliased to "page", the child
 // "site-bucket" was "page-bucket".
 func (g *generator) aliases(gl *goal) []alias {
-	inherited := g.aliasesOf[gl.parent]
+	inherited := g.registrations.aliases.Get(gl.parent)
 	var out []alias
 	add := func(u urn.URN, inherited bool) {
 		if u != gl.urn && !slices.ContainsFunc(out, func(a alias) bool { return a.urn == u }) {
@@ -43,7 +43,7 @@ func (g *generator) aliases(gl *goal) []alias {
 			add(urn.New(was.Stack(), was.Project(), was, typ, child), true)
 		}
 	}
-	stack, project := g.d.Stack, g.d.Project
+	stack, project := g.Stack, g.Project
 	for _, a := range gl.options.Aliases {
 		if a.Case == abi.AliasCaseURN {
 			add(a.URN, false)
@@ -68,17 +68,17 @@ func (g *generator) aliases(gl *goal) []alias {
 // aliased finds the recorded resource that the goal's aliases name, nil where
 // there is none.
 func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
-	for _, a := range g.aliasesOf[gl.urn] {
-		found := g.d.recorder.Lookup(a.urn)
-		by := g.matched[a.urn]
+	for _, a := range g.registrations.aliases.Get(gl.urn) {
+		found := g.recorder.Lookup(a.urn)
+		by := g.registrations.matched.Get(a.urn)
 		switch {
-		case a.inherited && (by != "" || g.claimed[a.urn]):
+		case a.inherited && (by != "" || g.registrations.claimed.Get(a.urn)):
 			continue
 		case by != "":
 			return nil, fmt.Errorf("alias %s is claimed by %s too: an alias can name only one resource", a.urn, by)
 		case found == nil:
 			continue
-		case g.claimed[a.urn]:
+		case g.registrations.claimed.Get(a.urn):
 			return nil, fmt.Errorf("alias %s names a resource that is registered as well: remove the alias", a.urn)
 		case old != nil && old != found:
 			return nil, fmt.Errorf("the aliases match two recorded resources, %s and %s: remove one", old.URN, found.URN)

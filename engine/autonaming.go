@@ -8,21 +8,21 @@ import (
 )
 
 // readNaming reads the policy for names from the stack's configuration.
-func (d *deployment) readNaming() error {
+func (r *runState) readNaming() error {
 	config := func(key string) (abi.ConfigEntry, bool) {
-		i := slices.IndexFunc(d.Config, func(c abi.ConfigEntry) bool { return c.Key == key })
+		i := slices.IndexFunc(r.Config, func(c abi.ConfigEntry) bool { return c.Key == key })
 		if i < 0 {
 			return abi.ConfigEntry{}, false
 		}
-		return d.Config[i], true
+		return r.Config[i], true
 	}
 	policy, ok := config(autonaming.Key)
 	if !ok {
 		return nil
 	}
 	var err error
-	d.naming, err = autonaming.Parse(policy.Value, autonaming.Names{
-		Organization: d.Organization, Project: d.Project, Stack: d.Stack, Config: config,
+	r.naming, err = autonaming.Parse(policy.Value, autonaming.Names{
+		Organization: r.Organization, Project: r.Project, Stack: r.Stack, Config: config,
 	})
 	return err
 }
@@ -31,14 +31,14 @@ func (d *deployment) readNaming() error {
 // provider chooses by itself. Where the name is always the same, a replacement must
 // wait until the old resource is deleted, unless the program says otherwise.
 func (g *generator) proposeName(gl *goal, provider abi.Provider, seed []byte, anew bool) *abi.Autonaming {
-	proposal := g.d.naming.Propose(gl.typ, gl.name, seed)
+	proposal := g.naming.Propose(gl.typ, gl.name, seed)
 	s, ok := provider.(*session)
 	if proposal == nil || !ok {
 		return nil
 	}
 	if !s.understands(abi.FeaturesAutonaming) {
 		if proposal.Specific && anew {
-			g.d.warn(gl.urn, "%s has a rule for this resource, but its provider names it by itself", autonaming.Key)
+			g.warn(gl.urn, "%s has a rule for this resource, but its provider names it by itself", autonaming.Key)
 		}
 		return nil
 	}

@@ -23,12 +23,12 @@ func (b builtins) Load(ctx context.Context, spec PackageSpec) (abi.Provider, err
 	}
 	stacks := b.d.Stacks
 	stacks.Organization, stacks.Project = b.d.Organization, b.d.Project
-	return builtin.New(stacks, b.d.registered), nil
+	return builtin.New(stacks, b.d.lookupRegistered), nil
 }
 
-// registered finds a resource that this run has registered or read.
-func (d *deployment) registered(u urn.URN) (builtin.Registered, bool) {
-	if d.gen.goalOf(u) == nil {
+// lookupRegistered finds a resource that this run has registered or read.
+func (d *deployment) lookupRegistered(u urn.URN) (builtin.Registered, bool) {
+	if d.registrations.goals.Get(u) == nil {
 		return builtin.Registered{}, false
 	}
 	res := d.recorder.Lookup(u)

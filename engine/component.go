@@ -25,8 +25,8 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 		typ: req.Type, name: req.Name, parent: parent, options: req.Options,
 	}
 	_, _, gl.deps = foldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
-	if err := m.d.gen.lacking(gl); err != nil {
-		return fail(err)
+	if u := m.d.registrations.failedDependency(gl); u != "" {
+		return fail(&skipped{of: u})
 	}
 	if left, err := m.d.gen.leaveComponent(gl); err != nil {
 		return fail(err)
@@ -179,37 +179,21 @@ func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
 // cutShort reports whether an error says nothing but that the deployment was
 // stopped, by what was told already. Having come through a provider, it is no
 // longer ErrStopped itself.
-func (d *deployment) cutShort(err error) bool {
-	return d.exec.stopped() && errors.Is(err, abi.ErrCancelled)
+func (r *runState) cutShort(err error) bool {
+	return r.failures.stopped() && errors.Is(err, abi.ErrCancelled)
 }
 
 // awaited reports whether one of the resources does not exist yet, so that what
 // depends on it cannot be computed. A component exists when its children do.
-func (d *deployment) awaited(deps map[urn.URN]struct{}) bool {
+func (r *runState) awaited(deps map[urn.URN]struct{}) bool {
 	missing := func(u urn.URN) bool {
-		res := d.recorder.Lookup(u)
+		res := r.recorder.Lookup(u)
 		return res == nil || res.Custom && shownID(res.ID) == ""
 	}
 	for u := range deps {
-		if missing(u) || slices.ContainsFunc(d.gen.descendants(u), missing) {
+		if missing(u) || slices.ContainsFunc(r.registrations.descendants(u), missing) {
 			return true
 		}
 	}
 	return false
-}
-
-// descendants returns the resources registered under a parent.
-func (g *generator) descendants(of urn.URN) []urn.URN {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var out []urn.URN
-	for u, n := range g.goals {
-		for n != nil && n.Parent != "" && n.Parent != of {
-			n = g.goals[n.Parent]
-		}
-		if n != nil && n.Parent == of {
-			out = append(out, u)
-		}
-	}
-	return out
 }

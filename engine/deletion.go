@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -15,7 +14,7 @@ import (
 // copies of what was replaced.
 func (d *deployment) deleteUnregistered(ctx context.Context) error {
 	going, err := d.planDeletions(func(res *state.Resource) bool {
-		return res.Delete || !d.gen.registered(res.URN)
+		return res.Delete || !d.registrations.isRegistered(res.URN)
 	})
 	if err != nil {
 		return err
@@ -46,7 +45,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err == nil {
 		err = d.deleteAll(ctx, going)
 	}
-	return errors.Join(err, errors.Join(d.exec.failed()...))
+	return errors.Join(err, errors.Join(d.failures.all()...))
 }
 
 // planDeletions returns which of the unwanted resources are deleted, in the order of their
@@ -61,7 +60,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	selected := d.selection.Among(resources)
 	c := graph.NewCopies(resources)
 	kept, withheld := make([]bool, len(resources)), make([]bool, len(resources))
-	if failed := d.gen.failures(); len(failed) > 0 {
+	if failed := d.registrations.failed.Entries(); len(failed) > 0 {
 		for i, res := range resources {
 			withheld[i] = failed[res.URN]
 		}
@@ -108,10 +107,12 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	if err := d.deletable(going); err != nil {
 		return err
 	}
-	if err := d.plans.deletions(d, going); err != nil {
+	if err := d.planning.deletions(d, going); err != nil {
 		return err
 	}
-	d.gen.condemn(going)
+	for _, res := range going {
+		d.registrations.pendingDelete.Set(res, true)
+	}
 	c := graph.NewCopies(going)
 	kept := make([]bool, len(going))
 	keep := func(i int) { c.Used(i, graph.AnyCopy, func(at int) { kept[at] = true }) }
@@ -182,54 +183,22 @@ func deletion(res *state.Resource) Op {
 	}
 }
 
-// condemn notes what is about to be deleted, for those that are to go with it.
-func (g *generator) condemn(resources []*state.Resource) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, res := range resources {
-		g.condemned[res] = true
-	}
-}
-
-// isCondemned reports whether the object of a recorded resource is deleted in this run, or was
-// deleted ahead of its replacement.
-func (g *generator) isCondemned(res *state.Resource) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.condemned[res] || res.PendingReplacement
-}
-
-// registered reports whether this run registered the recorded URN, under its own
-// or a new name.
-func (g *generator) registered(u urn.URN) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.claimed[u] || g.matched[u] != ""
-}
-
 // goesWith reports whether res needs no deletion of its own, because the resource that it is
 // deleted with is deleted in this run: each copy of that which it may mean. Those that were
 // made after res was last changed it does not mean.
-func (d *deployment) goesWith(res *state.Resource) bool {
+func (r *runState) goesWith(res *state.Resource) bool {
 	if res.DeletedWith == "" {
 		return false
 	}
 	owned := false
-	for _, owner := range d.recorder.CopiesOf(res.DeletedWith) {
+	for _, owner := range r.recorder.CopiesOf(res.DeletedWith) {
 		if res.Delete && owner.Created.After(res.Created) && owner.Created.After(res.Modified) {
 			continue
 		}
-		if !d.gen.isCondemned(owner) {
+		if !r.registrations.isPendingDelete(owner) {
 			return false
 		}
 		owned = true
 	}
 	return owned
-}
-
-// providersOf returns the providers that a registered resource hands down.
-func (g *generator) providersOf(u urn.URN) map[string]string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.handed[u]
 }

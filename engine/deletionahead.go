@@ -44,7 +44,7 @@ func (a *begunAhead) deleted() (next []*state.Resource) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.left--
-	if a.left > 0 || a.d.exec.stopped() {
+	if a.left > 0 || a.d.failures.stopped() {
 		return nil
 	}
 	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {

@@ -5,19 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/analysis"
-	"github.com/husk-dev/husk/engine/autonaming"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/record"
-	"github.com/husk-dev/husk/engine/internal/selection"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -109,34 +105,17 @@ type Result struct {
 	Plan *Plan
 }
 
-// deployment is one run of the engine.
+// deployment is one run of the engine: what it holds, what decides its steps, and what executes
+// them.
 type deployment struct {
-	Deployment
-	dryRun    bool
-	mode      mode
-	recorder  *record.Recorder
-	registry  *registry
-	gen       *generator
-	exec      *executor
-	monitor   *monitor
-	assets    *assets
-	schemas   schemas
-	hooks     hooks
-	alters    transforms
-	selection *selection.Selection
-	plans     *planning
-	// panel is the policies, nil where there are none.
-	panel *analysis.Panel
-	// naming is nil where the stack has no policy for names.
-	naming *autonaming.Policy
-
-	counted countedProviders
+	*runState
+	gen        *generator
+	exec       *executor
+	monitor    *monitor
+	transforms transforms
+	counted    countedProviders
 	// imported is what an import has taken over so far.
 	imported []*state.Resource
-
-	eventMu  sync.Mutex
-	changes  Changes
-	policies *PolicyCounts // nil where there are no policies
 }
 
 // Preview tells what Up would do. Nothing is changed.
@@ -177,7 +156,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if in.Secrets == nil {
 		in.Secrets = &redact.Secrets{}
 	}
-	d := &deployment{Deployment: in, dryRun: dryRun, assets: newAssets(in.Contents)}
+	d := &deployment{runState: &runState{Deployment: in, dryRun: dryRun, assets: newAssets(in.Contents)}}
 	snapshot, migrated := d.migrate(ctx)
 	d.learn(snapshot)
 	stack := in.State
@@ -187,16 +166,17 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.recorder = record.New(stack, snapshot, in.Secrets)
 	d.registry = newRegistry(assetLoader{costLoader{builtins{in.Providers, d}, &d.counted}, d.assets}, dryRun, d.recorder.Provider)
 	d.registry.secrets = in.Secrets
-	d.gen = newGenerator(d)
-	d.exec = newExecutor(d, in.Parallel)
+	d.failures = newFailures(in.Stop, dryRun || in.ContinueOnError)
+	d.gen = &generator{runState: d.runState, findOut: d.findOut}
+	d.exec = newExecutor(in.Parallel, d.failures, d.perform)
 	d.monitor = newMonitor(d)
 
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
-	d.plans = &planning{}
+	d.planning = &planning{}
 	var mistaken, misplaced error
 	d.selection, mistaken = newSelection(in, snapshot)
 	if operation == "up" || operation == "preview" {
-		d.plans, misplaced = newPlanning(in, dryRun)
+		d.planning, misplaced = newPlanning(in, dryRun)
 	}
 	err := errors.Join(migrated, verify(snapshot), mistaken, misplaced)
 	if err == nil {
@@ -209,8 +189,8 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	}
 	// Closing tells providers to cancel, which must reach them also when the
 	// deployment itself was cancelled.
-	err = errors.Join(err, d.panel.Cancel(context.WithoutCancel(ctx)), d.registry.close(context.WithoutCancel(ctx)))
-	if err == nil && d.exec.stopped() {
+	err = errors.Join(err, d.policies.Cancel(context.WithoutCancel(ctx)), d.registry.close(context.WithoutCancel(ctx)))
+	if err == nil && d.failures.stopped() {
 		err = ErrStopped
 	}
 	outputs := d.stackOutputs()
@@ -220,34 +200,16 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	for _, costs := range d.counted.read() {
 		d.emit(costs)
 	}
-	summary := Summary{Result: "succeeded", Changes: d.changes, Policies: d.policies, DurationMs: durationMs(start)}
+	summary := Summary{Result: "succeeded", Changes: d.changes, Policies: d.policyCounts, DurationMs: durationMs(start)}
 	if err != nil {
 		summary.Result = "failed"
 	}
 	d.emit(summary)
 	result := &Result{Changes: d.changes, Outputs: outputs, Imported: d.imported}
 	if err == nil {
-		result.Plan = d.plans.draft
+		result.Plan = d.planning.draft
 	}
 	return result, err
-}
-
-// learn tells Secrets what is secret in the configuration and in the state. A part of a list or
-// object of the configuration is told when it is used: the rest of it may be none.
-func (d *deployment) learn(snapshot *state.Snapshot) {
-	for _, e := range d.Config {
-		if e.Secret && !strings.HasPrefix(e.Value, "{") && !strings.HasPrefix(e.Value, "[") {
-			d.Secrets.Learn(e.Value)
-		}
-	}
-	for _, res := range snapshot.Resources() {
-		d.Secrets.LearnComputed(res.Inputs)
-		d.Secrets.LearnFrom(res.Outputs)
-	}
-	for _, op := range snapshot.Operations() {
-		d.Secrets.LearnComputed(op.Resource.Inputs)
-		d.Secrets.LearnFrom(op.Resource.Outputs)
-	}
 }
 
 // verify checks that a state holds together before a deployment goes by it.
@@ -259,11 +221,11 @@ func verify(s *state.Snapshot) error {
 }
 
 // verifyAfter checks what the deployment has written.
-func (d *deployment) verifyAfter() error {
-	if d.dryRun || !d.recorder.Wrote() {
+func (r *runState) verifyAfter() error {
+	if r.dryRun || !r.recorder.Wrote() {
 		return nil
 	}
-	if err := d.State.Snapshot().Verify(); err != nil {
+	if err := r.State.Snapshot().Verify(); err != nil {
 		return fmt.Errorf("this deployment has left a damaged state behind, which is a mistake of husk (please report it): %w", err)
 	}
 	return nil
@@ -284,35 +246,15 @@ func (d *deployment) update(ctx context.Context) error {
 	if err := d.deleteUnregistered(ctx); err != nil {
 		return err
 	}
-	if failures := d.exec.failed(); len(failures) > 0 {
+	if failures := d.failures.all(); len(failures) > 0 {
 		return errors.Join(failures...)
 	}
 	return d.analyzeStack(ctx)
 }
 
-func (d *deployment) runContext() abi.RunContext {
-	return abi.RunContext{
-		Project: d.Project, Stack: d.Stack, Organization: d.Organization,
-		Config: d.Config, DryRun: d.unknowns(), Parallel: uint32(d.Parallel),
-	}
-}
-
-// packageContext is the context of a component or method of a package: of the secrets in
-// the configuration it has those of the package alone.
-func (d *deployment) packageContext(pkg string) abi.RunContext {
-	c := d.runContext()
-	c.Config = nil
-	for _, entry := range d.Config {
-		if namespace, _, _ := strings.Cut(entry.Key, ":"); !entry.Secret || namespace == pkg {
-			c.Config = append(c.Config, entry)
-		}
-	}
-	return c
-}
-
 // register drives one resource to its goal and returns what became of it.
 func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, error) {
-	if d.exec.stopped() {
+	if d.failures.stopped() {
 		return nil, ErrStopped
 	}
 	ctx = counting(ctx)
@@ -327,7 +269,7 @@ func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, e
 // what became of the resource.
 func (d *deployment) carryOut(ctx context.Context, gl *goal, chain []*step) (*state.Resource, error) {
 	if d.mode == updating {
-		if err := d.plans.registration(d.gen.goalOf(gl.urn), chain); err != nil {
+		if err := d.planning.registration(d.registrations.goals.Get(gl.urn), chain); err != nil {
 			if len(chain) > 0 && chain[0].finished != nil {
 				close(chain[0].finished) // nothing will be deleted ahead
 			}
@@ -358,7 +300,7 @@ func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error
 		}
 	}
 	d.emit(StepFailed{Step: info, Error: err.Error()})
-	d.exec.fail(err)
+	d.failures.add(err)
 	return err
 }
 
@@ -375,10 +317,10 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	if old == nil {
 		return fmt.Errorf("outputs of %s: no such resource is registered", u)
 	}
-	if err := d.plans.outputs(u, outputs); err != nil {
+	if err := d.planning.outputs(u, outputs); err != nil {
 		return err
 	}
-	if len(d.exec.failed()) > 0 {
+	if len(d.failures.all()) > 0 {
 		merged := old.Outputs
 		for k, v := range outputs.All() {
 			if d.dryRun || !v.ContainsUnknowns() {
@@ -395,46 +337,4 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	n := clone(old)
 	n.Outputs = outputs
 	return d.recorder.Record(ctx, record.Replace(old, n))
-}
-
-// stackOutputs returns the outputs of the stack's root.
-func (d *deployment) stackOutputs() property.Map {
-	if root := d.root(); root != nil {
-		return root.Outputs
-	}
-	return property.Map{}
-}
-
-// root returns the resource that is the stack itself, nil before it is registered.
-func (d *deployment) root() *state.Resource {
-	for _, res := range d.recorder.Resources() {
-		if res.Type == urn.RootType && !res.Delete {
-			return res
-		}
-	}
-	return nil
-}
-
-func (d *deployment) now() time.Time {
-	if d.Now != nil {
-		return d.Now()
-	}
-	return time.Now().UTC()
-}
-
-func (d *deployment) warn(u urn.URN, format string, args ...any) {
-	d.emit(Diagnostic{Severity: "warning", URN: u, Message: fmt.Sprintf(format, args...)})
-}
-
-// emit hands an event to the one who watches, and counts finished steps.
-func (d *deployment) emit(e Event) {
-	d.eventMu.Lock()
-	defer d.eventMu.Unlock()
-	if done, ok := e.(StepDone); ok && (!done.Step.DefaultProvider || done.Step.Op == OpUpdate) {
-		d.changes.count(done.Step.Op)
-	}
-	d.policies = d.policies.count(e)
-	if d.Events != nil {
-		d.Events(redact.Copy(d.Secrets, e))
-	}
 }

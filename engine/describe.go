@@ -10,7 +10,7 @@ import (
 )
 
 // info describes a step for events.
-func (d *deployment) info(s *step) StepInfo {
+func (r *runState) info(s *step) StepInfo {
 	res := s.subject()
 	i := StepInfo{
 		Op: s.op, URN: res.URN, Resource: res.Type, Name: res.URN.Name(), Parent: res.Parent,

@@ -85,7 +85,7 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 	if changed {
 		return diff{changes: abi.DiffChangesSome, replace: true, keys: []string{"provider"}, reason: "its provider changed"}, nil
 	}
-	if (!n.Custom || g.d.LegacyDiff) && old.Inputs.Equal(n.Inputs) {
+	if (!n.Custom || g.LegacyDiff) && old.Inputs.Equal(n.Inputs) {
 		return diff{changes: abi.DiffChangesNone}, nil
 	}
 	if !n.Custom {
@@ -102,25 +102,23 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 // where nothing asks for that.
 func (g *generator) mustReplace(old, n *state.Resource) (reason string, err error) {
 	trigger, was := n.ReplacementTrigger, old.ReplacementTrigger
-	if trigger.ContainsUnknowns() && !g.d.dryRun {
+	if trigger.ContainsUnknowns() && !g.dryRun {
 		return "", errors.New("the replacement trigger is not known")
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	switch {
 	case !was.IsNull() && !trigger.IsNull() && !was.EqualContents(trigger): // null is no trigger
 		return "its replacement trigger changed", nil
 	case old.Taint:
 		return "it is tainted", nil
-	case g.d.selection.Replaces(n.URN) && n.Type != urn.RootType && !isDefaultProvider(n.URN): // which are nobody's own
+	case g.selection.Replaces(n.URN) && n.Type != urn.RootType && !isDefaultProvider(n.URN): // which are nobody's own
 		return "its replacement was asked for", nil
 	case old.Custom != n.Custom:
 		return "it was a component, or is one now", nil
-	case g.replaced[n.DeletedWith]:
+	case g.registrations.replaced.Get(n.DeletedWith):
 		return n.DeletedWith.Name() + ", which it is deleted with, is replaced", nil
 	}
 	for _, u := range n.ReplaceWith {
-		if g.replaced[u] {
+		if g.registrations.replaced.Get(u) {
 			return u.Name() + ", which it is replaced with, is replaced", nil
 		}
 	}
@@ -151,7 +149,7 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 	})
 	switch {
 	case errors.Is(err, errUnconfigured):
-		g.d.warn(old.URN, "the provider's configuration is not known yet: assuming that the resource will be updated")
+		g.warn(old.URN, "the provider's configuration is not known yet: assuming that the resource will be updated")
 		return diff{changes: abi.DiffChangesSome, detailed: inputDiff(old.Inputs, inputs),
 			reason: "its provider's configuration is not known yet"}, nil
 	case errors.Is(err, abi.ErrUnimplemented):
@@ -247,7 +245,7 @@ func (g *generator) replaceOnChanges(old *state.Resource, properties []string, d
 	for _, text := range properties {
 		pattern, err := property.ParsePath(text)
 		if err != nil {
-			g.d.warn(old.URN, "replaceOnChanges: %v", err)
+			g.warn(old.URN, "replaceOnChanges: %v", err)
 			continue
 		}
 		if len(old.InitErrors) > 0 && pattern.Contains(property.Path{property.Key(initErrorPath)}) {
@@ -276,15 +274,15 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	if err != nil {
 		return false, err
 	}
-	before := g.d.recorder.Provider(old.Provider)
+	before := g.recorder.Provider(old.Provider)
 	if before == nil {
 		return true, nil // nothing tells what the old one was
 	}
-	provider, err := g.d.registry.get(ctx, n.Provider)
+	provider, err := g.registry.get(ctx, n.Provider)
 	if err != nil {
 		return false, err
 	}
-	inputs, err := g.d.registry.inputsOf(ctx, n.Provider)
+	inputs, err := g.registry.inputsOf(ctx, n.Provider)
 	if err != nil {
 		return false, err
 	}

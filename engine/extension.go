@@ -29,8 +29,8 @@ type extending struct {
 }
 
 // serving returns the configured provider of what is served, which knows the extension.
-func (d *deployment) serving(ctx context.Context, by served) (abi.Provider, error) {
-	l, err := d.registry.lookup(ctx, by.provider)
+func (r *runState) serving(ctx context.Context, by served) (abi.Provider, error) {
+	l, err := r.registry.lookup(ctx, by.provider)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (d *deployment) serving(ctx context.Context, by served) (abi.Provider, erro
 	if !ok {
 		return l.session, nil // it is not configured in this preview, and answers for all packages
 	}
-	extension, err := d.recorder.Extensions.Get(by.extension)
+	extension, err := r.recorder.Extensions.Get(by.extension)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (d *deployment) serving(ctx context.Context, by served) (abi.Provider, erro
 		}
 	}
 	defer close(e.ready)
-	e.provider, e.err = d.extend(ctx, by.provider, l, s, by.extension, extension)
+	e.provider, e.err = r.extend(ctx, by.provider, l, s, by.extension, extension)
 	return e.provider, e.err
 }
 
@@ -89,7 +89,7 @@ func (l *live) claims(name, ref string) bool {
 // extend tells a provider of an extension, as a step. Another extension of that name,
 // which is an earlier version of the package whose resources are on their way out, has
 // a provider of its own with the same configuration.
-func (d *deployment) extend(ctx context.Context, ref string, l *live, s *session, extensionRef string, extension state.Extension) (abi.Provider, error) {
+func (r *runState) extend(ctx context.Context, ref string, l *live, s *session, extensionRef string, extension state.Extension) (abi.Provider, error) {
 	u, id, err := splitReference(ref)
 	if err != nil {
 		return nil, err
@@ -99,9 +99,9 @@ func (d *deployment) extend(ctx context.Context, ref string, l *live, s *session
 		Op: OpExtendParameterize, URN: u, Resource: u.Type(), Name: u.Name(), ID: shownID(id), Custom: true,
 		DefaultProvider: isDefaultProvider(u), Reason: fmt.Sprintf("to serve the package %s %s", extension.Name, extension.Version),
 	}
-	d.emit(StepStarted{Step: info})
+	r.emit(StepStarted{Step: info})
 	if !l.claims(extension.Name, extensionRef) {
-		s, err = d.registry.another(ctx, u, id, l)
+		s, err = r.registry.another(ctx, u, id, l)
 	}
 	if err == nil {
 		_, err = s.parameterize(ctx, extension.Name, true, abi.Parameters{
@@ -112,11 +112,11 @@ func (d *deployment) extend(ctx context.Context, ref string, l *live, s *session
 	if err != nil {
 		err = &StepError{Op: OpExtendParameterize, Resource: &state.Resource{URN: u, Type: u.Type(), ID: id, Custom: true},
 			Err: fmt.Errorf("with the package %s %s: %w", extension.Name, extension.Version, err)}
-		d.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error()})
-		d.exec.fail(err)
+		r.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error()})
+		r.failures.add(err)
 		return nil, err
 	}
-	d.emit(StepDone{Step: info, DurationMs: durationMs(start)})
+	r.emit(StepDone{Step: info, DurationMs: durationMs(start)})
 	return s, nil
 }
 

@@ -124,14 +124,14 @@ func sameHooks(old, new *state.Resource) bool {
 
 // hooked returns the operation of a step that hooks are for, and the kinds of those
 // before and after it; the operation is empty where they are for none.
-func (d *deployment) hooked(s *step) (operation string, before, after abi.HookKind) {
+func (r *runState) hooked(s *step) (operation string, before, after abi.HookKind) {
 	switch s.op {
 	case OpCreate, OpCreateReplacement:
 		return "create", abi.HookKindBeforeCreate, abi.HookKindAfterCreate
 	case OpUpdate:
 		return "update", abi.HookKindBeforeUpdate, abi.HookKindAfterUpdate
 	case OpDelete, OpDeleteReplaced:
-		if o := s.old; !o.External && !o.RetainOnDelete && !o.PendingReplacement && !d.protects(s) {
+		if o := s.old; !o.External && !o.RetainOnDelete && !o.PendingReplacement && !r.protects(s) {
 			return "delete", abi.HookKindBeforeDelete, abi.HookKindAfterDelete
 		}
 	}
@@ -226,7 +226,7 @@ func (d *deployment) attempt(ctx context.Context, s *step, what string, before a
 		if hookErr != nil {
 			return errors.Join(err, hookErr)
 		}
-		if !retry || d.exec.stopped() || ctx.Err() != nil {
+		if !retry || d.failures.stopped() || ctx.Err() != nil {
 			return err
 		}
 		if what != "create" && outcomeUnknown(err) {
@@ -288,7 +288,7 @@ func (d *deployment) completed(ctx context.Context, u urn.URN) error {
 	err := d.runHooks(ctx, s.after, s.old, d.recorder.Lookup(u))
 	if err != nil {
 		d.tellOfHook(u, err)
-		d.exec.fail(err)
+		d.failures.add(err)
 	}
 	return err
 }
@@ -300,15 +300,15 @@ func (d *deployment) tellOfHook(u urn.URN, err error) {
 
 // deletable refuses to delete resources whose delete hooks nobody has registered,
 // before any of them is deleted.
-func (d *deployment) deletable(resources []*state.Resource) error {
+func (r *runState) deletable(resources []*state.Resource) error {
 	var missing []string
 	for _, res := range resources {
-		if operation, _, _ := d.hooked(&step{op: OpDelete, old: res}); operation == "" {
+		if operation, _, _ := r.hooked(&step{op: OpDelete, old: res}); operation == "" {
 			continue
 		}
 		for _, kind := range []abi.HookKind{abi.HookKindBeforeDelete, abi.HookKindAfterDelete} {
 			for _, name := range res.ResourceHooks[hookKey(kind)] {
-				if _, ok := d.hooks.step(name); !ok {
+				if _, ok := r.hooks.step(name); !ok {
 					missing = append(missing, fmt.Sprintf("\n  %s: the %s hook %q", res.URN, kind, name))
 				}
 			}

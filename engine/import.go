@@ -49,7 +49,7 @@ func (d *deployment) importAll(ctx context.Context) error {
 	}
 	for _, res := range d.recorder.Resources() {
 		if !res.Delete {
-			d.gen.aim(res)
+			d.registrations.goals.Set(res.URN, res)
 		}
 	}
 	root, err := d.importRoot(ctx)
@@ -76,7 +76,7 @@ func (d *deployment) importAll(ctx context.Context) error {
 		for s, i := range at {
 			d.imported[i] = s.subject()
 		}
-		if err := errors.Join(errors.Join(d.exec.failed()...), ctx.Err()); err != nil {
+		if err := errors.Join(errors.Join(d.failures.all()...), ctx.Err()); err != nil {
 			return err
 		}
 	}
@@ -165,7 +165,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	}
 	n := gl.state(property.Map{})
 	n.ImportID = target.ID
-	d.gen.aim(n)
+	d.registrations.goals.Set(n.URN, n)
 	if target.Component {
 		return &step{op: OpCreate, new: n}, nil
 	}
@@ -174,13 +174,6 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 		return nil, err
 	}
 	return &step{op: OpImport, old: d.recorder.Lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
-}
-
-// aim notes a resource that others may name as their parent.
-func (g *generator) aim(res *state.Resource) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.goals[res.URN] = res
 }
 
 // takeAsFound gives an imported resource the inputs that its provider tells. Inputs

@@ -10,14 +10,14 @@ import (
 
 // migrate gives resources that name no provider, as those of old states, the default
 // one of their package, configured as the stack is. Nothing can be done with them else.
-func (d *deployment) migrate(ctx context.Context) (*state.Snapshot, error) {
-	before := d.State.Snapshot()
-	snapshot, given, err := edit.AddDefaultProviders(before, d.packageConfig)
-	if err != nil || len(given) == 0 || d.dryRun {
+func (r *runState) migrate(ctx context.Context) (*state.Snapshot, error) {
+	before := r.State.Snapshot()
+	snapshot, given, err := edit.AddDefaultProviders(before, r.packageConfig)
+	if err != nil || len(given) == 0 || r.dryRun {
 		return snapshot, err
 	}
-	if err := d.State.Replace(ctx, snapshot); err != nil {
+	if err := r.State.Replace(ctx, snapshot); err != nil {
 		return before, fmt.Errorf("saving the providers of resources that named none: %w", err)
 	}
-	return d.State.Snapshot(), nil
+	return r.State.Snapshot(), nil
 }

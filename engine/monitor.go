@@ -64,7 +64,7 @@ func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (
 	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
 	if gl != nil {
 		resp.URN = gl.urn
-		m.d.gen.fail(gl.urn)
+		m.d.registrations.failed.Set(gl.urn, true)
 	}
 	if s, ok := errors.AsType[*skipped](err); ok {
 		resp.Result = abi.RegistrationResultSkipped
@@ -72,7 +72,7 @@ func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (
 	} else {
 		err = m.d.refuse(gl, req, err)
 	}
-	if (m.d.ContinueOnError || m.d.goesOn(err)) && gl != nil && !m.d.exec.stopped() {
+	if (m.d.ContinueOnError || m.d.goesOn(err)) && gl != nil && !m.d.failures.stopped() {
 		return resp, nil
 	}
 	return abi.RegisterResourceResponse{}, err
@@ -146,7 +146,7 @@ func (m *monitor) parentOf(typ string, parent urn.URN) urn.URN {
 
 // inherit takes over the options that a parent hands down.
 func (m *monitor) inherit(gl *goal) {
-	p := m.d.gen.wishOf(gl.parent)
+	p := m.d.registrations.declaration(gl.parent)
 	if p == nil || gl.parent == "" {
 		return
 	}

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
@@ -11,7 +9,7 @@ import (
 // suggestMoves tells of resources that are about to be deleted while a like one was
 // created in this run: likely one resource, renamed or moved in the program. Nothing
 // follows from it; the user may give the new one an alias.
-func (d *deployment) suggestMoves(leaving []*state.Resource) {
+func (r *runState) suggestMoves(leaving []*state.Resource) {
 	// A name comes before like inputs; what looks like several others looks like none.
 	looks := func(res *state.Resource) []string {
 		if res.Type == urn.RootType || isProviderType(res.Type) || res.External {
@@ -35,10 +33,7 @@ func (d *deployment) suggestMoves(leaving []*state.Resource) {
 	if len(old) == 0 {
 		return
 	}
-	d.gen.mu.Lock()
-	created := slices.Clone(d.gen.created)
-	d.gen.mu.Unlock()
-	for _, res := range created {
+	for res := range r.registrations.created.Entries() {
 		sort(coming, res)
 	}
 	moved := make(map[urn.URN]urn.URN)
@@ -57,8 +52,8 @@ func (d *deployment) suggestMoves(leaving []*state.Resource) {
 		}
 		taken[to] = true
 		// With an alias for the parent, the child finds itself.
-		if parent := d.gen.goalOf(to).Parent; parent == "" || moved[res.Parent] != parent {
-			d.emit(MoveSuggested{From: res.URN, To: to})
+		if parent := r.registrations.goals.Get(to).Parent; parent == "" || moved[res.Parent] != parent {
+			r.emit(MoveSuggested{From: res.URN, To: to})
 		}
 	}
 }

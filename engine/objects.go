@@ -11,13 +11,13 @@ import (
 // claimant returns another recorded resource that is the same real object as res and is to
 // stay, nil if there is none. A replacement that made the object over itself is one, and so is
 // a resource that was renamed without an alias: the object is still wanted.
-func (d *deployment) claimant(res *state.Resource) *state.Resource {
+func (r *runState) claimant(res *state.Resource) *state.Resource {
 	if !record.IsObject(res) {
 		return nil
 	}
-	for _, other := range d.recorder.Claiming(res) {
-		stays := !d.gen.isCondemned(other) || d.isProtected(other) && !d.IgnoreProtect
-		if other != res && !other.Delete && stays && d.sameObject(res, other) {
+	for _, other := range r.recorder.Claiming(res) {
+		stays := !r.registrations.isPendingDelete(other) || r.isProtected(other) && !r.IgnoreProtect
+		if other != res && !other.Delete && stays && r.sameObject(res, other) {
 			return other
 		}
 	}
@@ -26,61 +26,50 @@ func (d *deployment) claimant(res *state.Resource) *state.Resource {
 
 // shareObjects notes, of resources that are about to be deleted and are one object, all but the
 // last: what uses any of them is gone only then.
-func (d *deployment) shareObjects(going []*state.Resource, order [][]int) {
+func (r *runState) shareObjects(going []*state.Resource, order [][]int) {
 	type object struct{ typ, id string }
 	last := make(map[object][]*state.Resource)
-	shared := make(map[*state.Resource]bool)
 	for _, group := range order {
 		for _, at := range group {
 			res := going[at]
-			if !record.IsObject(res) || !d.ownsObject(res) {
+			if !record.IsObject(res) || !r.ownsObject(res) {
 				continue
 			}
 			key := object{res.Type, res.ID}
-			i := slices.IndexFunc(last[key], func(other *state.Resource) bool { return d.sameObject(res, other) })
+			i := slices.IndexFunc(last[key], func(other *state.Resource) bool { return r.sameObject(res, other) })
 			if i < 0 {
 				last[key] = append(last[key], res)
 				continue
 			}
-			shared[last[key][i]] = true
+			r.registrations.sharedObject.Set(last[key][i], true)
 			last[key][i] = res
 		}
 	}
-	d.gen.mu.Lock()
-	defer d.gen.mu.Unlock()
-	d.gen.shared = shared
-}
-
-// isShared reports whether a resource is an object that is deleted with another one.
-func (g *generator) isShared(res *state.Resource) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shared[res]
 }
 
 // tellOfClaim tells the user of an object that is not deleted, since it is still wanted.
-func (d *deployment) tellOfClaim(res *state.Resource) {
-	other := d.claimant(res)
+func (r *runState) tellOfClaim(res *state.Resource) {
+	other := r.claimant(res)
 	switch {
-	case other == nil || !d.ownsObject(res):
+	case other == nil || !r.ownsObject(res):
 	case other.URN == res.URN:
-		d.warn(res.URN, "the replacement has the ID of what it replaces, %q, so both are one object, which is not deleted: "+
+		r.warn(res.URN, "the replacement has the ID of what it replaces, %q, so both are one object, which is not deleted: "+
 			"the option deleteBeforeReplace deletes it first, and the provider should say of the type that it has to be", res.ID)
 	default:
-		d.warn(res.URN, "the object %q is not deleted, since it is %s as well, which stays: only the state forgets it here", res.ID, other.URN)
+		r.warn(res.URN, "the object %q is not deleted, since it is %s as well, which stays: only the state forgets it here", res.ID, other.URN)
 	}
 }
 
 // sameObject reports whether two resources are one real object: providers with the same
 // configuration know them by the same type and ID.
-func (d *deployment) sameObject(a, b *state.Resource) bool {
+func (r *runState) sameObject(a, b *state.Resource) bool {
 	if !record.IsObject(a) || !record.IsObject(b) || a.Type != b.Type || a.ID != b.ID {
 		return false
 	}
 	if a.Provider == b.Provider {
 		return true
 	}
-	p, q := d.recorder.Provider(a.Provider), d.recorder.Provider(b.Provider)
+	p, q := r.recorder.Provider(a.Provider), r.recorder.Provider(b.Provider)
 	return p != nil && q != nil && p.Type == q.Type &&
 		property.Object(ownInputs(p.Inputs)).EqualContents(property.Object(ownInputs(q.Inputs)))
 }

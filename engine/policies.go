@@ -33,10 +33,10 @@ func (e *PolicyError) Error() string {
 
 // openPolicies readies the policy packs, and tells who they are.
 func (d *deployment) openPolicies(ctx context.Context) (err error) {
-	if d.panel, err = analysis.Open(ctx, d.Policies, "husk "+d.Version, d.runContext()); err != nil {
+	if d.policies, err = analysis.Open(ctx, d.Policies, "husk "+d.Version, d.runContext()); err != nil {
 		return err
 	}
-	for _, pack := range d.panel.Packs() {
+	for _, pack := range d.policies.Packs() {
 		e := PolicyPackLoaded{Name: pack.Name, Version: pack.Version}
 		for _, r := range pack.Rules {
 			e.Policies = append(e.Policies, PolicyInfo{Name: r.Name, Level: r.Level.String(), Description: r.Description})
@@ -58,14 +58,14 @@ func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider,
 	id := ""
 	if known != nil {
 		olds, id = &known.Inputs, known.ID
-	} else if _, created := g.d.recorder.Creating(gl.urn); created != nil {
+	} else if _, created := g.recorder.Creating(gl.urn); created != nil {
 		olds = &created.Inputs // the same creation again, with the names and keys that it had
 	}
 	checked, err := g.check(ctx, gl, provider, olds, inputs)
-	if err != nil || g.d.panel == nil {
+	if err != nil || g.policies == nil {
 		return checked, nil, err
 	}
-	made, unable, err := g.d.panel.Remediate(ctx, g.judged(gl.state(checked), id))
+	made, unable, err := g.policies.Remediate(ctx, g.judged(gl.state(checked), id))
 	if err != nil {
 		return checked, nil, err
 	}
@@ -103,10 +103,10 @@ type corrected struct {
 // program has not named.
 func (g *generator) taken(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
 	inputs := keepSecrets(checked, foldMap(r.After, make(map[urn.URN]struct{})))
-	if !g.d.dryRun && inputs.ContainsUnknowns() {
+	if !g.dryRun && inputs.ContainsUnknowns() {
 		return inputs, errors.New("they hold values that are not known")
 	}
-	inputs, err := g.d.assets.admit(ctx, inputs, false)
+	inputs, err := g.assets.admit(ctx, inputs, false)
 	if err != nil {
 		return inputs, err
 	}
@@ -120,13 +120,13 @@ func (g *generator) taken(ctx context.Context, gl *goal, checked property.Map, r
 // what is violated. A mandatory violation is an error that keeps the step from being
 // taken; a preview goes on, to show the rest, and fails in the end.
 func (g *generator) judge(ctx context.Context, n *state.Resource, id string, told []corrected) error {
-	if g.d.panel == nil {
+	if g.policies == nil {
 		return nil
 	}
 	var violations []analysis.Violation
 	for _, c := range told {
 		if r := c.remediation; r != nil {
-			g.d.emit(PolicyRemediated{
+			g.emit(PolicyRemediated{
 				Source: r.Source, URN: n.URN, Message: r.Message,
 				Changes: changesOf(diff{detailed: inputDiff(r.Before, r.After)},
 					&state.Resource{Inputs: r.Before}, &state.Resource{Inputs: r.After, HideDiff: n.HideDiff}),
@@ -135,28 +135,28 @@ func (g *generator) judge(ctx context.Context, n *state.Resource, id string, tol
 			violations = append(violations, *c.violation)
 		}
 	}
-	found, err := g.d.panel.Analyze(ctx, g.judged(n, id))
+	found, err := g.policies.Analyze(ctx, g.judged(n, id))
 	if err != nil {
 		return err
 	}
-	return g.d.violated(append(violations, found...))
+	return g.violated(append(violations, found...))
 }
 
 // violated tells what is violated. The error is that of mandatory violations, unless a
 // preview goes on after them.
-func (d *deployment) violated(violations []analysis.Violation) error {
+func (r *runState) violated(violations []analysis.Violation) error {
 	var errs []error
 	for _, v := range violations {
-		d.emit(PolicyViolated{Source: v.Source, Level: levelOf(v), URN: v.URN, Path: v.Path, Message: v.Message})
+		r.emit(PolicyViolated{Source: v.Source, Level: levelOf(v), URN: v.URN, Path: v.Path, Message: v.Message})
 		if v.Mandatory {
 			errs = append(errs, &PolicyError{v})
 		}
 	}
 	err := errors.Join(errs...)
-	if err == nil || !d.dryRun {
+	if err == nil || !r.dryRun {
 		return err
 	}
-	d.exec.fail(err)
+	r.failures.add(err)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func levelOf(v analysis.Violation) string {
 
 // analyzeStack has the policies judge all that the deployment leaves behind.
 func (d *deployment) analyzeStack(ctx context.Context) error {
-	if !d.panel.AsksAboutStacks() || d.exec.stopped() {
+	if !d.policies.AsksAboutStacks() || d.failures.stopped() {
 		return nil
 	}
 	resources, err := state.Sort(d.recorder.Resources())
@@ -185,14 +185,14 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 		r.Properties = ownOf(res, res.Outputs)
 		all = append(all, r)
 	}
-	violations, err := d.panel.AnalyzeStack(ctx, all)
+	violations, err := d.policies.AnalyzeStack(ctx, all)
 	if err != nil {
 		return err
 	}
 	if err := d.violated(violations); err != nil {
 		return err
 	}
-	return errors.Join(d.exec.failed()...)
+	return errors.Join(d.failures.all()...)
 }
 
 // judged is a resource as policies see it, with its inputs. Its id is empty where it does
@@ -201,15 +201,15 @@ func (g *generator) judged(n *state.Resource, id string) abi.PolicyResource {
 	r := abi.PolicyResource{
 		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: shownID(id),
 		Properties: ownOf(n, n.Inputs), Parent: n.Parent, Dependencies: n.Dependencies,
-		Options: g.optionsOf(n.URN),
+		Options: g.registrations.options.Get(n.URN),
 	}
 	for _, key := range slices.Sorted(maps.Keys(n.PropertyDependencies)) {
 		r.PropertyDependencies = append(r.PropertyDependencies, abi.PropertyDependency{Key: key, URNs: n.PropertyDependencies[key]})
 	}
 	if ref, _, err := splitReference(n.Provider); err == nil {
-		provider := g.goalOf(ref)
+		provider := g.registrations.goals.Get(ref)
 		if provider == nil {
-			provider = g.d.recorder.Lookup(ref)
+			provider = g.recorder.Lookup(ref)
 		}
 		r.Provider = &abi.PolicyProviderResource{URN: ref, Type: ref.Type(), Name: ref.Name()}
 		if provider != nil {
@@ -225,11 +225,4 @@ func ownOf(n *state.Resource, properties property.Map) property.Map {
 		return ownInputs(properties)
 	}
 	return properties
-}
-
-// optionsOf returns the options that a resource was registered with in this run.
-func (g *generator) optionsOf(u urn.URN) abi.ResourceOptions {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.options[u]
 }

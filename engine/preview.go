@@ -60,19 +60,19 @@ func stableOutputs(s *step, outputs property.Map) property.Map {
 // the schema that the provider left out is unknown, as the provider guide says.
 // An optional input that was not given, or one that the resource did not have
 // before, is taken to stay away.
-func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
+func (r *runState) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
 	if isProviderType(n.Type) {
 		return outputs
 	}
-	provider, err := d.providerOf(ctx, n)
+	provider, err := r.providerOf(ctx, n)
 	if err != nil {
 		return outputs
 	}
-	res := d.describedBy(ctx, n, provider)
+	res := r.describedBy(ctx, n, provider)
 	if res == nil {
 		return outputs
 	}
-	old := d.recorder.Lookup(n.URN)
+	old := r.recorder.Lookup(n.URN)
 	for _, p := range res.Outputs.Properties {
 		if outputs.Has(p.Name) {
 			continue
@@ -90,15 +90,15 @@ func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outp
 
 // describedBy returns what a provider's schema says of the type of a resource, nil if it says
 // nothing.
-func (d *deployment) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
+func (r *runState) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
 	var extension state.Extension
 	if n.ExtensionRef != "" {
 		var err error
-		if extension, err = d.recorder.Extensions.Get(n.ExtensionRef); err != nil {
+		if extension, err = r.recorder.Extensions.Get(n.ExtensionRef); err != nil {
 			return nil
 		}
 	}
-	pkg := d.schemas.of(ctx, packageOf(n.Type), extension, provider)
+	pkg := r.schemas.of(ctx, packageOf(n.Type), extension, provider)
 	if pkg == nil {
 		return nil
 	}

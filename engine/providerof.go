@@ -17,35 +17,35 @@ import (
 
 // providerFor returns what manages resources of a type: the registry for
 // providers, else the configured provider.
-func (d *deployment) providerFor(ctx context.Context, typ string, by served) (abi.Provider, error) {
+func (r *runState) providerFor(ctx context.Context, typ string, by served) (abi.Provider, error) {
 	if isProviderType(typ) {
-		return d.registry, nil
+		return r.registry, nil
 	}
-	return d.serving(ctx, by)
+	return r.serving(ctx, by)
 }
 
 // providerOf returns what manages a recorded resource.
-func (d *deployment) providerOf(ctx context.Context, res *state.Resource) (abi.Provider, error) {
-	return d.providerFor(ctx, res.Type, served{res.Provider, res.ExtensionRef})
+func (r *runState) providerOf(ctx context.Context, res *state.Resource) (abi.Provider, error) {
+	return r.providerFor(ctx, res.Type, served{res.Provider, res.ExtensionRef})
 }
 
 // deletionProvider returns the provider that deletes res, nil where none is needed.
-func (d *deployment) deletionProvider(ctx context.Context, res *state.Resource) (abi.Provider, error) {
-	if !d.ownsObject(res) {
+func (r *runState) deletionProvider(ctx context.Context, res *state.Resource) (abi.Provider, error) {
+	if !r.ownsObject(res) {
 		return nil, nil
 	}
-	return d.providerOf(ctx, res)
+	return r.providerOf(ctx, res)
 }
 
 // handedDown returns the provider that an ancestor has for the package, which is that
 // of providers: the one that is extended, for an extension.
-func (d *deployment) handedDown(pkg string, parent urn.URN) string {
+func (r *runState) handedDown(pkg string, parent urn.URN) string {
 	for parent != "" {
-		p := d.gen.wishOf(parent)
+		p := r.registrations.declaration(parent)
 		if p == nil {
 			return ""
 		}
-		if ref := d.gen.providersOf(parent)[pkg]; ref != "" {
+		if ref := r.registrations.providers.Get(parent)[pkg]; ref != "" {
 			return ref
 		}
 		if p.Custom && packageOfProvider(p.Provider) == pkg {
@@ -58,11 +58,11 @@ func (d *deployment) handedDown(pkg string, parent urn.URN) string {
 
 // defaultsAllowed honours the configuration pulumi:disable-default-providers,
 // a JSON list of package names or "*". The engine's own package is always there.
-func (d *deployment) defaultsAllowed(pkg string) error {
+func (r *runState) defaultsAllowed(pkg string) error {
 	if pkg == builtin.Package {
 		return nil
 	}
-	for _, c := range d.Config {
+	for _, c := range r.Config {
 		if c.Key != "pulumi:disable-default-providers" {
 			continue
 		}
@@ -79,9 +79,9 @@ func (d *deployment) defaultsAllowed(pkg string) error {
 }
 
 // packageConfig returns the stack's configuration of a package.
-func (d *deployment) packageConfig(pkg string) property.Map {
+func (r *runState) packageConfig(pkg string) property.Map {
 	var entries []property.Entry
-	for _, c := range d.Config {
+	for _, c := range r.Config {
 		key, ok := strings.CutPrefix(c.Key, pkg+":")
 		if !ok {
 			continue

@@ -14,7 +14,7 @@ import (
 
 // read looks up an external resource: one that the stack uses but does not own.
 func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Resource, error) {
-	if d.exec.stopped() {
+	if d.failures.stopped() {
 		return nil, ErrStopped
 	}
 	if id == "" && !d.unknowns() && !d.selection.IsNarrow() {
@@ -37,9 +37,9 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 
 // planRead plans a read. A managed resource with another ID is no longer wanted then.
 func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource, id string) ([]*step, error) {
-	if g.d.mode != updating {
+	if g.mode != updating {
 		if old != nil && old.ID != id {
-			g.leaveUnread(old)
+			g.registrations.displaced.Set(old.URN, true)
 			old = nil
 		}
 		return g.describe(ctx, gl, old)
@@ -47,7 +47,7 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 	if steps, left := g.leaveRead(gl, old, id); left {
 		return steps, nil
 	}
-	provider, err := g.d.providerFor(ctx, gl.typ, gl.by)
+	provider, err := g.providerFor(ctx, gl.typ, gl.by)
 	if err != nil {
 		return nil, err
 	}

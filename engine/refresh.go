@@ -26,7 +26,9 @@ func (d *deployment) refresh(ctx context.Context) error {
 		err = notFound(d.selection.Unmatched())
 	}
 	if err == nil {
-		err = d.readAll(ctx, func(res *state.Resource) bool { return !d.gen.registered(res.URN) || d.gen.isUnread(res.URN) })
+		err = d.readAll(ctx, func(res *state.Resource) bool {
+			return !d.registrations.isRegistered(res.URN) || d.registrations.displaced.Get(res.URN)
+		})
 	}
 	return errors.Join(err, d.forgetGone(ctx))
 }
@@ -40,23 +42,9 @@ func (d *deployment) refreshAhead(ctx context.Context) error {
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
-// leaveUnread notes a recorded resource that the program has something else in place of, so that
-// its registration does not read it.
-func (g *generator) leaveUnread(res *state.Resource) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.unread[res.URN] = true
-}
-
-func (g *generator) isUnread(u urn.URN) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.unread[u]
-}
-
 // readAll reads the custom resources that the predicate picks, of those that are selected.
 func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) bool) error {
-	before := len(d.exec.failed())
+	before := len(d.failures.all())
 	selected := d.selection.Among(d.recorder.Resources())
 	var chains [][]*step
 	for _, res := range d.recorder.Resources() {
@@ -68,29 +56,20 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 			return fmt.Errorf("refresh %s: %w", res.URN, err)
 		}
 		chains = append(chains, []*step{{op: OpRefresh, old: res, provider: provider}})
-		d.gen.noteRead(res.URN)
+		d.registrations.readFirst.Set(res.URN, true)
 	}
 	d.exec.runAll(ctx, chains)
-	return errors.Join(errors.Join(d.exec.failed()[before:]...), ctx.Err())
-}
-
-// noteRead notes that a resource is read in this run.
-func (g *generator) noteRead(u urn.URN) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.read[u] = true
+	return errors.Join(errors.Join(d.failures.all()[before:]...), ctx.Err())
 }
 
 // needsRead reports whether a registered resource is to be read before it is changed: an earlier
 // run was cut off with it, or everything selected is read, and that it is selected follows from
 // the program alone.
-func (d *deployment) needsRead(old *state.Resource) bool {
-	if d.recorder.IsUnsure(old.URN) {
+func (r *runState) needsRead(old *state.Resource) bool {
+	if r.recorder.IsUnsure(old.URN) {
 		return true
 	}
-	d.gen.mu.Lock()
-	defer d.gen.mu.Unlock()
-	return d.RefreshFirst && d.selection.IsNarrow() && readable(old) && !d.gen.read[old.URN]
+	return r.RefreshFirst && r.selection.IsNarrow() && readable(old) && !r.registrations.readFirst.Get(old.URN)
 }
 
 func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
@@ -116,7 +95,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	d.recorder.NoteRead(o.URN)
 	if resp.ID == "" {
 		s.result = OpDelete
-		d.gen.gone(o.URN)
+		d.registrations.vanished.Set(o.URN, true)
 		return nil
 	}
 	n.ID, n.Outputs, n.RefreshBeforeUpdate = resp.ID, markSecrets(o, resp.State), resp.RefreshBeforeUpdate
@@ -180,18 +159,11 @@ func stateDiff(old, new property.Map) []abi.PropertyDiff {
 	return out
 }
 
-// gone notes that a resource no longer exists.
-func (g *generator) gone(u urn.URN) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.vanished[u] = true
-}
-
 // forgetGone removes the resources that a refresh did not find, together with all
 // mentions of them. A resource whose parent is gone becomes a child of the nearest
 // ancestor that is left.
 func (d *deployment) forgetGone(ctx context.Context) error {
-	vanished := d.gen.takeVanished()
+	vanished := d.registrations.vanished.Take()
 	if len(vanished) == 0 {
 		return nil
 	}
@@ -225,12 +197,4 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		c.Replaced = append(c.Replaced, record.Replacement{Old: res, New: n})
 	}
 	return d.recorder.Record(ctx, c)
-}
-
-func (g *generator) takeVanished() map[urn.URN]bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	taken := g.vanished
-	g.vanished = make(map[urn.URN]bool)
-	return taken
 }

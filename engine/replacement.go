@@ -23,7 +23,7 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 			return nil, err
 		}
 	}
-	if err := g.d.takesAlong(old); err != nil {
+	if err := g.takesAlong(old); err != nil {
 		return nil, err
 	}
 	settled, told, err := g.settle(ctx, gl, provider, nil, inputs)
@@ -53,7 +53,7 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 
 // mayGo returns why a resource may not be replaced, if it is protected.
 func (g *generator) mayGo(old *state.Resource, why string) error {
-	if !old.Protect || old.External || g.d.IgnoreProtect {
+	if !old.Protect || old.External || g.IgnoreProtect {
 		return nil
 	}
 	return fmt.Errorf("the resource is protected, but %s: "+
@@ -63,24 +63,24 @@ func (g *generator) mayGo(old *state.Resource, why string) error {
 // deleteAhead plans the deletion of a resource, and of those dependents that
 // cannot live on without it, before its replacement is made.
 func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*step, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.claiming.Lock()
+	defer g.claiming.Unlock()
 	going, err := g.dependentReplacements(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.d.deletable(going); err != nil {
+	if err := g.deletable(going); err != nil {
 		return nil, err
 	}
 	done := make(chan struct{})
 	var steps []*step
 	for _, res := range slices.Backward(going) {
-		provider, err := g.d.deletionProvider(ctx, res)
+		provider, err := g.deletionProvider(ctx, res)
 		if err != nil {
 			return nil, err
 		}
-		g.ahead[res.URN] = done
-		g.condemned[res] = true
+		g.registrations.deletedEarly.Set(res.URN, done)
+		g.registrations.pendingDelete.Set(res, true)
 		steps = append(steps, &step{op: OpDeleteReplaced, old: res, provider: provider, replacing: true})
 	}
 	steps[0].finished = done
@@ -94,12 +94,12 @@ func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*s
 func (g *generator) dependentReplacements(ctx context.Context, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}
-	resources, err := state.Sort(g.d.recorder.Resources())
+	resources, err := state.Sort(g.recorder.Resources())
 	if err != nil {
 		return nil, err
 	}
 	for _, res := range resources {
-		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.claimed[res.URN] || g.matched[res.URN] != "" {
+		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.registrations.claimed.Get(res.URN) || g.registrations.matched.Has(res.URN) {
 			continue
 		}
 		must, err := g.mustGo(ctx, res, gone)
@@ -109,10 +109,10 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 		if !must {
 			continue
 		}
-		if !g.d.selection.Selects(res) {
-			return nil, g.d.notSelected(NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true})
+		if !g.selection.Selects(res) {
+			return nil, g.notSelected(NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true})
 		}
-		if res.Protect && !g.d.IgnoreProtect {
+		if res.Protect && !g.IgnoreProtect {
 			return nil, fmt.Errorf("%s must be deleted before its replacement is made, and %s with it, which is protected: "+
 				"set its protect option to false and run husk up first", root.URN, res.URN)
 		}
@@ -147,13 +147,13 @@ func (g *generator) mustGo(ctx context.Context, res *state.Resource, gone map[ur
 // not registered yet. A provider is asked as it is recorded.
 func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs property.Map) (diff, error) {
 	if !isProviderType(res.Type) {
-		provider, err := g.d.providerOf(ctx, res)
+		provider, err := g.providerOf(ctx, res)
 		if err != nil {
 			return diff{}, err
 		}
 		return g.askProvider(ctx, provider, res, inputs, res.IgnoreChanges)
 	}
-	provider, err := g.d.registry.get(ctx, res.Reference())
+	provider, err := g.registry.get(ctx, res.Reference())
 	if err != nil {
 		return diff{}, err
 	}

@@ -10,20 +10,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// mode is what the registrations of the program are for.
-type mode int
-
-const (
-	// updating drives resources to their goals.
-	updating mode = iota
-	// refreshing reads them, destroying lets them be. In both, the program runs
-	// since it configures providers anew, for example with a token that is no longer
-	// the one that the state holds; nothing but providers is created or changed, and
-	// what a resource that does not exist would have is not known.
-	refreshing
-	destroying
-)
-
 // runProgram runs the program, and returns why the deployment cannot go on after it.
 func (d *deployment) runProgram(ctx context.Context) error {
 	if d.Program == nil {
@@ -35,15 +21,15 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	program := newCallerMonitor(d.monitor)
 	program.isProgram = true
 	err := d.Program.Run(ctx, d.runContext(), program)
-	if failures := d.exec.failed(); err == nil && len(failures) > 0 && !d.ContinueOnError {
+	if failures := d.failures.all(); err == nil && len(failures) > 0 && !d.ContinueOnError {
 		err = errors.Join(failures...) // the program did not care
 	}
 	switch {
 	case err != nil && d.cutShort(err):
-		return errors.Join(errors.Join(d.exec.failed()...), ErrStopped)
+		return errors.Join(errors.Join(d.failures.all()...), ErrStopped)
 	case err != nil:
 		return err
-	case d.exec.stopped():
+	case d.failures.stopped():
 		return ErrStopped
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -52,9 +38,6 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	}
 }
 
-// unknowns reports whether values may be unknown in this run.
-func (d *deployment) unknowns() bool { return d.dryRun || d.mode != updating }
-
 // describe decides the steps for a registration that is not to change anything:
 // the recorded resource is read or left as it is, and one that is not recorded has
 // no steps.
@@ -62,29 +45,29 @@ func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource)
 	n := gl.state(gl.inputs)
 	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
 		if old != nil {
-			g.leaveUnread(old)
+			g.registrations.displaced.Set(old.URN, true)
 		}
 		return g.plan(n), nil
 	}
-	g.wish(n)
-	if g.d.mode != refreshing || !old.Custom || isProviderType(gl.typ) || !g.d.selection.Selects(old) {
+	g.registrations.declared.Set(n.URN, n)
+	if g.mode != refreshing || !old.Custom || isProviderType(gl.typ) || !g.selection.Selects(old) {
 		return g.plan(old, &step{old: old}), nil
 	}
-	provider, err := g.d.reader(ctx, gl, old)
+	provider, err := g.reader(ctx, gl, old)
 	return g.plan(old, &step{op: OpRefresh, old: old, provider: provider}), err
 }
 
 // reader returns the provider that reads a recorded resource: its own, as the program configures
 // it now if that is possible. Another provider would not find the object, which would then be
 // taken to be gone; a replaced provider is another one.
-func (d *deployment) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
+func (r *runState) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
 	if gl.by.provider == old.Provider {
-		provider, err := d.serving(ctx, gl.by)
+		provider, err := r.serving(ctx, gl.by)
 		if _, not := provider.(unconfigured); !not && err == nil {
 			return provider, nil
 		}
 	}
-	return d.providerOf(ctx, old)
+	return r.providerOf(ctx, old)
 }
 
 // configurable reports whether the goal is a provider that a run which changes
@@ -96,7 +79,7 @@ func (g *generator) configurable(gl *goal) bool {
 // recorded reports whether all that the goal names is recorded.
 func (g *generator) recorded(gl *goal) bool {
 	all := true
-	gl.dependsOn(func(u urn.URN) { all = all && g.d.recorder.Lookup(u) != nil })
+	gl.dependsOn(func(u urn.URN) { all = all && g.recorder.Lookup(u) != nil })
 	return all
 }
 
@@ -117,8 +100,8 @@ func answer(chain []*step) *state.Resource {
 
 // absent is the state that a program is told of a resource that does not exist and
 // is not created: nothing of it is known.
-func (d *deployment) absent(ctx context.Context, gl *goal) *state.Resource {
+func (r *runState) absent(ctx context.Context, gl *goal) *state.Resource {
 	n := gl.state(gl.inputs)
-	n.Outputs = d.previewOutputs(ctx, n, property.Map{})
+	n.Outputs = r.previewOutputs(ctx, n, property.Map{})
 	return n
 }

@@ -153,7 +153,9 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 		}
 	}
 	if !durablyDifferent(s.old, s.new) {
-		d.gen.asRecorded(s.new, s.old)
+		if d.registrations.goals.Get(s.new.URN) == s.new { // one of the two is enough to keep
+			d.registrations.goals.Set(s.new.URN, s.old)
+		}
 		s.new = s.old
 		return nil
 	}
@@ -330,37 +332,37 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 }
 
 // deletes reports whether it takes the provider to delete a resource.
-func (d *deployment) deletes(res *state.Resource) bool {
-	return d.ownsObject(res) && !d.goesWith(res) && !d.gen.isShared(res) && d.claimant(res) == nil
+func (r *runState) deletes(res *state.Resource) bool {
+	return r.ownsObject(res) && !r.goesWith(res) && !r.registrations.sharedObject.Get(res) && r.claimant(res) == nil
 }
 
 // ownsObject reports whether the stack is to delete what a resource stands for.
-func (d *deployment) ownsObject(res *state.Resource) bool {
-	return res.Custom && !res.External && !d.options(res).RetainOnDelete && !res.PendingReplacement
+func (r *runState) ownsObject(res *state.Resource) bool {
+	return res.Custom && !res.External && !r.options(res).RetainOnDelete && !res.PendingReplacement
 }
 
 // dispensable returns an error if the state would not hold together without res. The plan of
 // the deletions sees to it that it does; this is to be certain before anything is deleted.
-func (d *deployment) dispensable(res *state.Resource) error {
-	if user := d.recorder.NeededBy(res); user != nil {
+func (r *runState) dispensable(res *state.Resource) error {
+	if user := r.recorder.NeededBy(res); user != nil {
 		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)
 	}
 	return nil
 }
 
 // protects reports whether a deletion is refused, since the resource is protected.
-func (d *deployment) protects(s *step) bool {
-	return !s.replacing && s.op == OpDelete && !d.IgnoreProtect && d.isProtected(s.old)
+func (r *runState) protects(s *step) bool {
+	return !s.replacing && s.op == OpDelete && !r.IgnoreProtect && r.isProtected(s.old)
 }
 
 // isProtected reports whether a resource is protected.
-func (d *deployment) isProtected(res *state.Resource) bool { return d.options(res).Protect }
+func (r *runState) isProtected(res *state.Resource) bool { return r.options(res).Protect }
 
 // options returns the resource whose options count for a deletion: as the program has it, if a
 // destruction runs the program and that registers the resource, else as recorded.
-func (d *deployment) options(res *state.Resource) *state.Resource {
-	if d.mode == destroying && !res.Delete {
-		if wish := d.gen.wished(res.URN); wish != nil {
+func (r *runState) options(res *state.Resource) *state.Resource {
+	if r.mode == destroying && !res.Delete {
+		if wish := r.registrations.declared.Get(res.URN); wish != nil {
 			return wish
 		}
 	}

@@ -115,9 +115,9 @@ func notFound(patterns []selection.Unmatched) error {
 }
 
 // notSelected returns the error that the selection lacks a resource.
-func (d *deployment) notSelected(e NotSelectedError) error {
-	e.Excluded = d.selection.HasExcludes()
-	e.Dependents = d.Selection.TargetDependents || d.Selection.ExcludeDependents
+func (r *runState) notSelected(e NotSelectedError) error {
+	e.Excluded = r.selection.HasExcludes()
+	e.Dependents = r.Selection.TargetDependents || r.Selection.ExcludeDependents
 	return &e
 }
 
@@ -125,7 +125,7 @@ func (d *deployment) notSelected(e NotSelectedError) error {
 // recorded resource stays as it is, and a new one is not created. The error is a
 // [NotSelectedError] where a selected resource needs one that is not created.
 func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bool, err error) {
-	s := g.d.selection
+	s := g.selection
 	if !s.IsNarrow() {
 		return nil, false, nil
 	}
@@ -134,7 +134,7 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 	implied := isProviderType(gl.typ) || gl.typ == urn.RootType
 	switch {
 	case selected && needs != "" && !implied:
-		return nil, false, g.d.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
+		return nil, false, g.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
 	case needs == "" && (selected || implied):
 		return nil, false, g.checkCircle(n)
 	}
@@ -146,26 +146,26 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 		return g.plan(n), true, nil
 	}
 	g.keep(old)
-	g.wish(n)
+	g.registrations.declared.Set(n.URN, n)
 	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true, nil
 }
 
 // keep leaves a recorded resource as it is, and notes what it depends on that the
 // program registers later, if at all.
 func (g *generator) keep(old *state.Resource) {
-	g.d.selection.Leave(old.URN, true)
+	g.selection.Leave(old.URN, true)
 	graph.Walk(old, func(_ *state.Resource, needed urn.URN) *state.Resource {
-		if g.registered(needed) || !g.d.selection.Await(needed) {
+		if g.registrations.isRegistered(needed) || !g.selection.Await(needed) {
 			return nil
 		}
-		return g.d.recorder.Lookup(needed)
+		return g.recorder.Lookup(needed)
 	})
 }
 
 // checkCircle refuses a resource that would come to depend on one that was left as it
 // is, and that depends on it.
 func (g *generator) checkCircle(n *state.Resource) error {
-	if !g.d.selection.IsAwaited(n.URN) {
+	if !g.selection.IsAwaited(n.URN) {
 		return nil
 	}
 	seen := make(map[urn.URN]bool)
@@ -178,28 +178,28 @@ func (g *generator) checkCircle(n *state.Resource) error {
 			return nil
 		}
 		seen[needed] = true
-		return g.d.recorder.Lookup(needed)
+		return g.recorder.Lookup(needed)
 	})
 	if by == "" {
 		return nil
 	}
-	return g.d.notSelected(NotSelectedError{Resource: n.URN, Needs: by, Circular: true})
+	return g.notSelected(NotSelectedError{Resource: n.URN, Needs: by, Circular: true})
 }
 
 // leaveComponent is leave for a component whose provider would have to make it of
 // something that is not created.
 func (g *generator) leaveComponent(gl *goal) (left bool, err error) {
-	needs := g.d.selection.Missing(gl.state(gl.inputs))
+	needs := g.selection.Missing(gl.state(gl.inputs))
 	if needs == "" {
 		return false, nil
 	}
-	if g.d.recorder.Lookup(gl.urn) != nil {
-		return false, g.d.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
+	if g.recorder.Lookup(gl.urn) != nil {
+		return false, g.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
 	}
 	if _, err := g.claim(gl); err != nil {
 		return false, err
 	}
-	g.d.selection.Leave(gl.urn, false)
+	g.selection.Leave(gl.urn, false)
 	g.plan(gl.state(gl.inputs))
 	return true, nil
 }
@@ -207,19 +207,19 @@ func (g *generator) leaveComponent(gl *goal) (left bool, err error) {
 // leaveRead decides a read that is not selected, or that names what is not created.
 // What the stack manages stays, and a new read is made all the same: it changes nothing.
 func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool) {
-	s := g.d.selection
+	s := g.selection
 	if !s.IsNarrow() {
 		return nil, false
 	}
 	n := gl.state(gl.inputs)
-	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.d.dryRun
+	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.dryRun
 	switch {
 	case absent && old == nil:
 		s.Leave(gl.urn, false)
 		return g.plan(n), true
 	case old != nil && (absent || !selected):
 		g.keep(old)
-		g.wish(n)
+		g.registrations.declared.Set(n.URN, n)
 		return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true
 	}
 	return nil, false
@@ -227,14 +227,14 @@ func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps [
 
 // takesAlong refuses to replace a resource if one that is not selected would have to be
 // replaced with it.
-func (d *deployment) takesAlong(old *state.Resource) error {
-	if !d.selection.IsNarrow() {
+func (r *runState) takesAlong(old *state.Resource) error {
+	if !r.selection.IsNarrow() {
 		return nil
 	}
-	for _, res := range d.recorder.Resources() {
+	for _, res := range r.recorder.Resources() {
 		goes := res.DeletedWith == old.URN || slices.Contains(res.ReplaceWith, old.URN)
-		if goes && !res.Delete && !res.PendingReplacement && !d.selection.Selects(res) {
-			return d.notSelected(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})
+		if goes && !res.Delete && !res.PendingReplacement && !r.selection.Selects(res) {
+			return r.notSelected(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})
 		}
 	}
 	return nil
@@ -242,14 +242,14 @@ func (d *deployment) takesAlong(old *state.Resource) error {
 
 // lacksSome reports whether resources that the program registers may be absent, and
 // what comes from them not known.
-func (d *deployment) lacksSome() bool { return d.unknowns() || d.selection.IsNarrow() }
+func (r *runState) lacksSome() bool { return r.unknowns() || r.selection.IsNarrow() }
 
 // goesOn reports whether a run goes on after a failed registration, to report all
 // that is missing in the selection at once.
-func (d *deployment) goesOn(err error) bool {
+func (r *runState) goesOn(err error) bool {
 	_, missing := errors.AsType[*NotSelectedError](err)
 	_, lacking := errors.AsType[*skipped](err)
-	return d.dryRun && (missing || lacking)
+	return r.dryRun && (missing || lacking)
 }
 
 // knownOutputs are the outputs of the stack or a component, those that are not known as

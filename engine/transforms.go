@@ -27,16 +27,16 @@ type transforms struct {
 
 // RegisterStackTransform has a transform run on all resources from now on.
 func (m *monitor) RegisterStackTransform(t callback.ResourceTransform) {
-	m.d.alters.mu.Lock()
-	defer m.d.alters.mu.Unlock()
-	m.d.alters.stack = append(m.d.alters.stack, t)
+	m.d.transforms.mu.Lock()
+	defer m.d.transforms.mu.Unlock()
+	m.d.transforms.stack = append(m.d.transforms.stack, t)
 }
 
 // RegisterStackInvokeTransform has a transform run on all calls of functions from now on.
 func (m *monitor) RegisterStackInvokeTransform(t callback.InvokeTransform) {
-	m.d.alters.mu.Lock()
-	defer m.d.alters.mu.Unlock()
-	m.d.alters.invoke = append(m.d.alters.invoke, t)
+	m.d.transforms.mu.Lock()
+	defer m.d.transforms.mu.Unlock()
+	m.d.transforms.invoke = append(m.d.transforms.invoke, t)
 }
 
 // forResource returns the transforms of a registration, in their order, and notes those
@@ -82,7 +82,7 @@ func (t *transforms) forInvoke() []callback.InvokeTransform {
 // comes from the program, whoever registers the resource.
 func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceRequest, own []callback.ResourceTransform) (abi.RegisterResourceRequest, error) {
 	parent := m.parentOf(req.Type, req.Parent)
-	all := m.d.alters.forResource(m.d, req, parent, own)
+	all := m.d.transforms.forResource(m.d, req, parent, own)
 	if len(all) == 0 {
 		return req, nil
 	}
@@ -123,7 +123,7 @@ func carrying(inputs property.Map, named []abi.PropertyDependency) property.Map 
 
 // transformedCall is a call of a function after the transforms.
 func (m *monitor) transformedCall(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeRequest, error) {
-	all := m.d.alters.forInvoke()
+	all := m.d.transforms.forInvoke()
 	if len(all) == 0 {
 		return req, nil
 	}
