@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/conformance"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/examples/internal/commandtest"
 	"github.com/husk-dev/husk/examples/internal/petstore"
 	"github.com/husk-dev/husk/examples/internal/postgrestest"

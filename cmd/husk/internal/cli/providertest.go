@@ -16,10 +16,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/conformance"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/host"

@@ -3,7 +3,7 @@ package display
 import (
 	"io"
 
-	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/conformance"
 )
 
 // WriteReport shows what a test of a provider found. rerun says how to do a failed

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/examples/internal/petstore"
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
 	guest "github.com/husk-dev/husk/guest-sdk"

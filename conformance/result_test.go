@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/conformance"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/testdata/notes"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/gobuild"
 	"github.com/husk-dev/husk/internal/rewriting"
@@ -46,7 +46,7 @@ func load(t *testing.T, ctx context.Context, config host.Config) *host.Module {
 	if testing.Short() || raceDetector {
 		t.Skip("builds a module")
 	}
-	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../../testdata/wrong")
+	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../testdata/wrong")
 	require.NoError(t, err)
 	h, err := host.New(ctx, config.WithCancelGrace(cancelGrace))
 	require.NoError(t, err)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/abi/conformance"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/conformance"
 )
 
 // Written cases are used as they are, and what they expect is a check of its own.

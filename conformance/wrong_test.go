@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/abi/conformance"
+	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/host"
 )
 
