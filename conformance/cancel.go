@@ -18,19 +18,14 @@ func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
 		f.rest(outcome, rulesOf(groupCancel)...)
 		return
 	}
-	if f.failed(ruleCreate) {
+	switch {
+	case f.failed(ruleCreate):
 		f.rest(errors.New("create does not answer what it must"), rulesOf(groupCancel)...)
-		return
-	}
-	if s.run.options.ReadOnly {
+	case s.run.options.ReadOnly:
 		f.rest(errors.New("nothing is to be created"), rulesOf(groupCancel)...)
-		return
-	}
-	if f.wants(ruleCancelledBefore) {
-		f.report(ruleCancelledBefore, l.cancelledBefore(ctx))
-	}
-	if f.wants(ruleCancelledCreate) {
-		f.report(ruleCancelledCreate, l.cancelledCreate(ctx))
+	default:
+		f.try(ruleCancelledBefore, func() error { return l.cancelledBefore(ctx) })
+		f.try(ruleCancelledCreate, func() error { return l.cancelledCreate(ctx) })
 	}
 }
 
@@ -111,29 +106,17 @@ func ended(err error) string {
 	return "in the end it said: " + reason(err)
 }
 
-// testCancel cancels a provider that is used no more.
-func (r *run) testCancel(ctx context.Context) error {
-	f := newFindings(Package, KindPackage, r.options.Only)
-	if r.options.CasesOnly && len(r.options.Only) == 0 || !f.wants(ruleCancel) {
-		return nil
-	}
-	f.begin(nil)
+// cancelOutcome cancels a provider that is used no more.
+func (r *run) cancelOutcome(ctx context.Context) (outcome, err error) {
 	s, outcome, err := r.ready(ctx)
-	if err != nil {
-		return err
+	if err != nil || outcome != nil {
+		return outcome, err
 	}
-	if outcome == nil {
-		_, outcome = ask(ctx, s, func(p abi.Provider, ctx context.Context, _ struct{}) (struct{}, error) {
-			return struct{}{}, p.Cancel(ctx)
-		}, struct{}{})
-		if errors.Is(outcome, abi.ErrUnimplemented) {
-			outcome = nil
-		}
-		if outcome != nil {
-			outcome = fmt.Errorf("cancel: %s", reason(outcome))
-		}
+	_, outcome = ask(ctx, s, func(p abi.Provider, ctx context.Context, _ struct{}) (struct{}, error) {
+		return struct{}{}, p.Cancel(ctx)
+	}, struct{}{})
+	if outcome == nil || errors.Is(outcome, abi.ErrUnimplemented) {
+		return nil, nil
 	}
-	f.report(ruleCancel, outcome)
-	r.add(f)
-	return nil
+	return fmt.Errorf("cancel: %s", reason(outcome)), nil
 }

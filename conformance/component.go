@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,16 @@ type componentTest struct {
 
 // testComponent tests a type of component, in previews: its children, which may be of
 // any package, need not exist then.
-func (r *run) testComponent(ctx context.Context, f *findings, resource *schema.Resource, cases []Case) {
+func (r *run) testComponent(ctx context.Context, resource *schema.Resource, cases []Case) {
 	t := &componentTest{run: r, Resource: resource}
-	r.tested(ctx, f, &resource.Inputs, rulesOf(groupComponent), cases, attemptsInputs, t.test)
-	r.tested(ctx, f, &resource.Inputs, rulesOf(groupHostile), r.hostileCases(&resource.Inputs, cases), attemptsInputs, t.testHostile)
+	r.testSubject(ctx, resource.Token, KindResource, &resource.Inputs,
+		suite{rulesOf(groupComponent), cases, attemptsInputs, t.test},
+		r.hostileSuite(&resource.Inputs, cases, func(m property.Map) []probe {
+			return []probe{{"construct", func(ctx context.Context) error {
+				_, _, err := t.construct(ctx, r.main, m)
+				return err
+			}}}
+		}))
 }
 
 func (t *componentTest) construct(ctx context.Context, at *session, inputs property.Map) (*recorder, abi.ConstructResponse, error) {
@@ -53,38 +60,27 @@ func (t *componentTest) test(ctx context.Context, f *findings, c Case) {
 		f.rest(errors.New("construct does not answer what it must"), names...)
 		return
 	}
-	if f.wants(ruleConstructSame) {
-		f.report(ruleConstructSame, t.sameOutcome(ctx, c.Inputs, monitor))
-	}
-	if f.wants(ruleConstructUnknowns) {
-		f.report(ruleConstructUnknowns, t.unknownsOutcome(ctx, c.Inputs))
-	}
-	if f.wants(ruleConstructSecrets) {
-		f.report(ruleConstructSecrets, t.secretsOutcome(ctx, c.Inputs))
-	}
-	if f.wants(ruleConstructInputs) {
-		f.report(ruleConstructInputs, t.refusesOutcome(ctx, c.Inputs))
-	}
+	f.try(ruleConstructSame, func() error { return t.sameOutcome(ctx, c.Inputs, monitor) })
+	f.try(ruleConstructUnknowns, func() error { return t.unknownsOutcome(ctx, c.Inputs) })
+	f.try(ruleConstructSecrets, func() error { return t.secretsOutcome(ctx, c.Inputs) })
+	f.try(ruleConstructInputs, func() error { return t.refusesOutcome(ctx, c.Inputs) })
 }
 
-// prepare constructs the component, of repaired inputs where it refuses generated ones.
+// prepare constructs the component, of repaired inputs if it refuses generated ones.
 func (t *componentTest) prepare(ctx context.Context, c Case) (repaired Case, monitor *recorder, response abi.ConstructResponse, err error) {
-	fix := t.run.repairer(t.Token, &t.Inputs, c)
-	repaired = c
-	for {
-		monitor, response, failed := t.construct(ctx, t.run.main, repaired.Inputs)
-		if err == nil {
-			err = failed // the first one
+	var first error
+	repaired, ok := t.run.repair(t.Token, &t.Inputs, c, func(inputs property.Map) []string {
+		monitor, response, err = t.construct(ctx, t.run.main, inputs)
+		first = cmp.Or(first, err)
+		if path, refused := refusedPath(err); refused {
+			return []string{path}
 		}
-		path, refused := refusedPath(failed)
-		if c.written || !refused {
-			return repaired, monitor, response, failed
-		}
-		var ok bool
-		if repaired.Inputs, ok = fix.next(repaired.Inputs, []string{path}); !ok {
-			return c, monitor, response, err
-		}
+		return nil
+	})
+	if !ok {
+		err = first
 	}
+	return repaired, monitor, response, err
 }
 
 // refusedPath is the path of an error that refuses an input.
@@ -151,7 +147,7 @@ func (t *componentTest) sameOutcome(ctx context.Context, inputs property.Map, fi
 
 func (t *componentTest) unknownsOutcome(ctx context.Context, inputs property.Map) error {
 	if inputs.Len() == 0 {
-		return inapplicable("there are no inputs")
+		return errNoInputs
 	}
 	for _, name := range inputs.Keys() {
 		m, response, err := t.construct(ctx, t.run.main, inputs.With(name, property.Unknown))
@@ -168,7 +164,7 @@ func (t *componentTest) unknownsOutcome(ctx context.Context, inputs property.Map
 // secretsOutcome holds that secrets are passed on as such, to children and outputs.
 func (t *componentTest) secretsOutcome(ctx context.Context, inputs property.Map) error {
 	if !t.run.takes(abi.FeaturesSecrets) {
-		return inapplicable("the provider does not take secrets; the host marks them")
+		return errNoSecrets
 	}
 	tried := false
 	for _, name := range inputs.Keys() {
@@ -218,14 +214,4 @@ func (t *componentTest) refusesOutcome(ctx context.Context, inputs property.Map)
 		}
 		return nil
 	})
-}
-
-// testHostile constructs with inputs of any shape.
-func (t *componentTest) testHostile(ctx context.Context, f *findings, c Case) {
-	_, _, err := t.construct(ctx, t.run.main, c.Inputs)
-	if isFault(err) {
-		f.report(ruleHostile, fmt.Errorf("construct with %s: %w", c.Inputs, err))
-		return
-	}
-	f.report(ruleHostile, nil)
 }

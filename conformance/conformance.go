@@ -158,17 +158,20 @@ func (r *run) everything(ctx context.Context) error {
 	if !r.configured {
 		return nil
 	}
-	if err := r.configureUnknown(ctx); err != nil {
+	if err := r.testPackage(ruleConfigUnknown, func() (outcome, err error) { return r.unknownConfigOutcome(ctx) }); err != nil {
 		return err
 	}
-	r.testUnknownTokens(ctx)
+	unknownTokens := func() (outcome, err error) { return r.unknownTokensOutcome(ctx), nil }
+	if err := r.testPackage(ruleUnknownTokens, unknownTokens); err != nil {
+		return err
+	}
 	for _, resource := range r.schema.Resources {
 		r.testResource(ctx, resource)
 	}
 	for _, function := range r.schema.Functions {
 		r.testFunction(ctx, function)
 	}
-	return r.testCancel(ctx)
+	return r.testPackage(ruleCancel, func() (outcome, err error) { return r.cancelOutcome(ctx) })
 }
 
 // closeAll closes the providers that were opened.

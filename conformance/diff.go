@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/internal/excerpt"
+	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 func (l *life) diffRequest(news property.Map, ignore ...string) abi.DiffRequest {
@@ -82,10 +83,10 @@ func (l *life) changedRaw(name string) (property.Map, bool) {
 	if l.inputs.Property(name) == nil {
 		return property.Map{}, false
 	}
-	if raw, ok := changed(l.inputs, l.c.Inputs, name); ok {
+	if raw, ok := fakevalue.Change(l.inputs, l.c.Inputs, name); ok {
 		return raw, true
 	}
-	return changed(l.inputs, l.checked, name)
+	return fakevalue.Change(l.inputs, l.checked, name)
 }
 
 // sameOutcome holds that a diff finds nothing.

@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 // functionTest tests one function: one that answers a result, one whose results come
@@ -34,21 +35,26 @@ type answer struct {
 
 // testFunction tests a function.
 func (r *run) testFunction(ctx context.Context, function *schema.Function) {
-	f := newFindings(function.Token, KindFunction, r.options.Only)
-	cases := r.cases(function.Token, &function.Args, r.options.Cases.Functions[function.Token])
-	if len(cases) == 0 {
-		return
-	}
+	args := &function.Args
 	t := &functionTest{run: r, Function: function}
 	switch {
 	case function.Streams:
 		t.kind = streamFunction
-	case function.Args.Property(self) != nil:
+	case args.Property(self) != nil:
 		t.kind = methodFunction
 	}
-	r.tested(ctx, f, &function.Args, rulesOf(groupFunction), cases, attemptsInputs, t.test)
-	r.tested(ctx, f, &function.Args, rulesOf(groupHostile), r.hostileCases(&function.Args, cases), attemptsInputs, t.testHostile)
-	r.add(f)
+	cases := r.cases(function.Token, args, r.options.Cases.Functions[function.Token])
+	if len(cases) == 0 {
+		return
+	}
+	r.testSubject(ctx, function.Token, KindFunction, args,
+		suite{rulesOf(groupFunction), cases, attemptsInputs, t.test},
+		r.hostileSuite(args, cases, func(m property.Map) []probe {
+			return []probe{{"invoke", func(ctx context.Context) error {
+				_, err := t.call(ctx, m, true)
+				return err
+			}}}
+		}))
 }
 
 // call calls the function. Methods are called in previews only: outside of one their
@@ -86,45 +92,37 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 	}
 	outcome := t.answerOutcome(c, got, err)
 	f.report(ruleInvoke, outcome)
-	if f.wants(ruleInvokeArguments) {
-		f.report(ruleInvokeArguments, t.refusesArguments(ctx, c.Inputs))
-	}
+	f.try(ruleInvokeArguments, func() error { return t.refusesArguments(ctx, c.Inputs) })
 	if outcome != nil {
 		f.rest(outcome, rulesOf(groupFunction)...)
 		return
 	}
-	if f.wants(ruleStream) && t.kind == streamFunction {
-		f.report(ruleStream, t.streamOutcome(ctx, c.Inputs))
+	if t.kind == streamFunction {
+		f.try(ruleStream, func() error { return t.streamOutcome(ctx, c.Inputs) })
 	}
-	if f.wants(ruleInvokePreview) {
-		f.report(ruleInvokePreview, t.previewOutcome(ctx, c))
-	}
-	if f.wants(ruleInvokeSecrets) {
-		f.report(ruleInvokeSecrets, t.secretsOutcome(ctx, c.Inputs))
-	}
+	f.try(ruleInvokePreview, func() error { return t.previewOutcome(ctx, c) })
+	f.try(ruleInvokeSecrets, func() error { return t.secretsOutcome(ctx, c.Inputs) })
 }
 
-// prepare calls the function, with repaired arguments where it refuses generated ones.
+// prepare calls the function, with repaired arguments if it refuses generated ones.
 func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got answer, err error) {
-	fix := t.run.repairer(t.Token, &t.Args, c)
-	repaired = c
-	for {
-		next, failed := t.call(ctx, repaired.Inputs, false)
-		if repaired.Inputs.Equal(c.Inputs) {
-			got, err = next, failed
+	var first, next answer
+	var firstErr, nextErr error
+	calls := 0
+	repaired, ok := t.run.repair(t.Token, &t.Args, c, func(args property.Map) []string {
+		next, nextErr = t.call(ctx, args, false)
+		if calls++; calls == 1 {
+			first, firstErr = next, nextErr
 		}
-		paths := pathsOf(next.failures)
-		if path, refuses := refusedPath(failed); refuses {
-			paths = []string{path}
+		if path, refuses := refusedPath(nextErr); refuses {
+			return []string{path}
 		}
-		if c.written || len(paths) == 0 {
-			return repaired, next, failed
-		}
-		var ok bool
-		if repaired.Inputs, ok = fix.next(repaired.Inputs, paths); !ok {
-			return c, got, err // as it was before all attempts
-		}
+		return pathsOf(next.failures)
+	})
+	if !ok {
+		return repaired, first, firstErr
 	}
+	return repaired, next, nextErr
 }
 
 // expectedOutcome holds what a case's author expects.
@@ -199,7 +197,7 @@ func (t *functionTest) previewOutcome(ctx context.Context, c Case) error {
 
 func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) error {
 	if !t.run.takes(abi.FeaturesSecrets) {
-		return inapplicable("the provider does not take secrets; the host marks them")
+		return errNoSecrets
 	}
 	secret := allSecret(args.Without(self))
 	words := secretWords(&t.Args, args, secret)
@@ -265,7 +263,7 @@ func wrongOnes(o *schema.Object, m property.Map, do func(wrong property.Map, nam
 				return err
 			}
 		}
-		if v, ok := wrongFor(p.Type); ok {
+		if v, ok := fakevalue.WrongFor(p.Type); ok {
 			if err := do(m.With(p.Name, v), p.Name, fmt.Sprintf("%s as %s", p.Name, v)); err != nil {
 				return err
 			}
@@ -274,12 +272,58 @@ func wrongOnes(o *schema.Object, m property.Map, do func(wrong property.Map, nam
 	return nil
 }
 
-// testHostile calls the function with the arguments as they are, in a preview.
-func (t *functionTest) testHostile(ctx context.Context, f *findings, c Case) {
-	_, err := t.call(ctx, c.Inputs, true)
-	if isFault(err) {
-		f.report(ruleHostile, fmt.Errorf("invoke with %s: %w", c.Inputs, err))
-		return
+// maxResults is how much of a stream is read before it is closed: some never end.
+const maxResults = 20
+
+// stream reads a stream to its end, or closes it after so many results.
+func (t *functionTest) stream(ctx context.Context, args property.Map, preview bool, most int) (results []property.Map, err error) {
+	handle, err := ask(ctx, t.run.main, abi.Provider.StreamInvoke, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
+	if err != nil {
+		return nil, err
 	}
-	f.report(ruleHostile, nil)
+	for len(results) < most {
+		item, err := ask(ctx, t.run.main, abi.Provider.StreamNext, handle)
+		if err != nil {
+			return results, fmt.Errorf("result %d: %w", len(results)+1, err)
+		}
+		if item.Result == nil {
+			return results, nil
+		}
+		results = append(results, *item.Result)
+	}
+	return results, t.close(ctx, handle)
+}
+
+func (t *functionTest) close(ctx context.Context, handle abi.StreamHandle) error {
+	_, err := ask(ctx, t.run.main, answerless(abi.Provider.StreamClose), handle)
+	return err
+}
+
+// streamOutcome holds that streams can be left early, each without the others.
+func (t *functionTest) streamOutcome(ctx context.Context, args property.Map) error {
+	whole, err := t.stream(ctx, args, false, maxResults)
+	if err != nil {
+		return mistake(err, "reading a stream")
+	}
+	if _, err := t.stream(ctx, args, false, 0); err != nil {
+		return fmt.Errorf("closing a stream before its first result: %s", reason(err))
+	}
+	request := abi.InvokeRequest{Token: t.Token, Args: args}
+	first, err := ask(ctx, t.run.main, abi.Provider.StreamInvoke, request)
+	if err != nil {
+		return mistake(err, "beginning a stream again")
+	}
+	between, err := t.stream(ctx, args, false, maxResults)
+	if err != nil {
+		return fmt.Errorf("reading a stream while another one is open: %s", reason(err))
+	}
+	if len(between) != len(whole) {
+		return fmt.Errorf("a stream has %d results, and %d while another one is open", len(whole), len(between))
+	}
+	for range 2 {
+		if err := t.close(ctx, first); err != nil {
+			return fmt.Errorf("closing a stream, and once more: %s", reason(err))
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 // testInputs tests check, of a resource or of the configuration, with one case.
@@ -28,25 +29,16 @@ func (s *subject) testInputs(ctx context.Context, f *findings, c Case) {
 		f.rest(outcome, rulesOf(groupInputs)...)
 		return
 	}
-	for _, t := range []struct {
-		name string
-		test func(context.Context, property.Map, property.Map) error
-	}{
-		{ruleCheckIdempotent, s.idempotent},
-		{ruleCheckDeterministic, s.deterministic},
-		{ruleCheckOlds, s.keepsOlds},
-		{ruleCheckDefaults, s.defaults},
-		{ruleCheckUnknowns, s.keepsUnknowns},
-		{ruleCheckSecrets, s.keepsSecrets},
-		{ruleCheckUnknownProperty, s.refusesUnknownProperty},
-		{ruleCheckWrongType, s.refusesWrongTypes},
-		{ruleCheckRange, s.refusesOutside},
-		{ruleCheckMissing, s.refusesMissing},
-	} {
-		if f.wants(t.name) {
-			f.report(t.name, t.test(ctx, c.Inputs, checked))
-		}
-	}
+	f.try(ruleCheckIdempotent, func() error { return s.idempotent(ctx, checked) })
+	f.try(ruleCheckDeterministic, func() error { return s.deterministic(ctx, c.Inputs, checked) })
+	f.try(ruleCheckOlds, func() error { return s.keepsOlds(ctx, c.Inputs, checked) })
+	f.try(ruleCheckDefaults, func() error { return s.defaults(c.Inputs, checked) })
+	f.try(ruleCheckUnknowns, func() error { return s.keepsUnknowns(ctx, c.Inputs) })
+	f.try(ruleCheckSecrets, func() error { return s.keepsSecrets(ctx, c.Inputs) })
+	f.try(ruleCheckUnknownProperty, func() error { return s.refusesUnknownProperty(ctx, c.Inputs) })
+	f.try(ruleCheckWrongType, func() error { return s.refusesWrongTypes(ctx, c.Inputs) })
+	f.try(ruleCheckRange, func() error { return s.refusesOutside(ctx, c.Inputs) })
+	f.try(ruleCheckMissing, func() error { return s.refusesMissing(ctx, c.Inputs) })
 }
 
 // typesOutcome holds that checked inputs are as the schema says.
@@ -68,17 +60,13 @@ func ownOnly(m property.Map) property.Map {
 	return m
 }
 
-func (s *subject) idempotent(ctx context.Context, _, checked property.Map) error {
+func (s *subject) idempotent(ctx context.Context, checked property.Map) error {
 	for _, olds := range []*property.Map{nil, &checked} {
-		response, err := s.check(ctx, s.main, checked, olds, otherSeed)
+		again, err := s.accepted(ctx, s.main, checked, olds, otherSeed, "checking checked inputs", "checked inputs are refused")
 		if err != nil {
-			return mistake(err, "checking checked inputs")
+			return err
 		}
-		if len(response.Failures) > 0 {
-			return fmt.Errorf("checked inputs are refused: %s", failuresText(response.Failures))
-		}
-		err = differences(property.Diff(checked, response.Inputs), checked, response.Inputs, "the first answer", "the second")
-		if err != nil {
+		if err := differences(property.Diff(checked, again), checked, again, "the first answer", "the second"); err != nil {
 			return err
 		}
 	}
@@ -87,15 +75,11 @@ func (s *subject) idempotent(ctx context.Context, _, checked property.Map) error
 
 func (s *subject) deterministic(ctx context.Context, inputs, checked property.Map) error {
 	for _, at := range []*session{s.main, s.other} {
-		response, err := s.check(ctx, at, inputs, nil, seed)
+		next, err := s.accepted(ctx, at, inputs, nil, seed, "checking the same inputs again", "inputs that were accepted are refused the next time")
 		if err != nil {
-			return mistake(err, "checking the same inputs again")
+			return err
 		}
-		if len(response.Failures) > 0 {
-			return fmt.Errorf("inputs that were accepted are refused the next time: %s", failuresText(response.Failures))
-		}
-		err = differences(property.Diff(checked, response.Inputs), checked, response.Inputs, "one answer", "the next")
-		if err != nil {
+		if err := differences(property.Diff(checked, next), checked, next, "one answer", "the next"); err != nil {
 			return err
 		}
 	}
@@ -103,50 +87,59 @@ func (s *subject) deterministic(ctx context.Context, inputs, checked property.Ma
 }
 
 func (s *subject) keepsOlds(ctx context.Context, inputs, checked property.Map) error {
-	response, err := s.check(ctx, s.main, inputs, &checked, otherSeed)
+	next, err := s.accepted(ctx, s.main, inputs, &checked, otherSeed, "checking with old inputs", "inputs that were accepted are refused once there are old ones")
 	if err != nil {
-		return mistake(err, "checking with old inputs")
+		return err
 	}
-	if len(response.Failures) > 0 {
-		return fmt.Errorf("inputs that were accepted are refused once there are old ones: %s", failuresText(response.Failures))
-	}
-	return differences(property.Diff(checked, response.Inputs), checked, response.Inputs, "the old inputs", "the new")
+	return differences(property.Diff(checked, next), checked, next, "the old inputs", "the new")
 }
 
-func (s *subject) defaults(_ context.Context, inputs, checked property.Map) error {
-	tried := false
-	for i := range s.inputs.Properties {
-		p := &s.inputs.Properties[i]
+func (s *subject) defaults(inputs, checked property.Map) error {
+	return eachProperty(s.inputs, "no property that is not given has a default", func(p *schema.Property) (tried bool, err error) {
 		if !p.HasDefault() || !inputs.Get(p.Name).Plain().IsNull() {
-			continue
+			return false, nil
 		}
-		tried = true
 		if got := checked.Get(p.Name); !got.EqualContents(p.Default) {
-			return fmt.Errorf("%s is not given; its default is %s, and check answers %s", p.Name, p.Default, got)
+			err = fmt.Errorf("%s is not given; its default is %s, and check answers %s", p.Name, p.Default, got)
 		}
-	}
-	if !tried {
-		return inapplicable("no property that is not given has a default")
-	}
-	return nil
+		return true, err
+	})
 }
 
-func (s *subject) keepsUnknowns(ctx context.Context, inputs, _ property.Map) error {
+// eachProperty calls try for each property until it fails. none is the reason to skip the check if
+// try tries no property.
+func eachProperty(o *schema.Object, none string, try func(*schema.Property) (tried bool, err error)) error {
+	outcome := inapplicable(none)
+	for i := range o.Properties {
+		tried, err := try(&o.Properties[i])
+		if err != nil {
+			return err
+		}
+		if tried {
+			outcome = nil
+		}
+	}
+	return outcome
+}
+
+// Why checks do not apply.
+var (
+	errNoInputs  = inapplicable("there are no inputs")
+	errNoSecrets = inapplicable("the provider does not take secrets; the host marks them")
+)
+
+func (s *subject) keepsUnknowns(ctx context.Context, inputs property.Map) error {
 	if inputs.Len() == 0 {
-		return inapplicable("there are no inputs")
+		return errNoInputs
 	}
 	for name, v := range inputs.All() {
 		for _, path := range unknownPaths(name, v) {
-			news := withUnknown(inputs, path)
-			response, err := s.check(ctx, s.main, news, nil, seed)
+			checked, err := s.accepted(ctx, s.main, withUnknown(inputs, path), nil, seed,
+				fmt.Sprintf("checking with %s not known", path), fmt.Sprintf("with %s not known the inputs are refused", path))
 			if err != nil {
-				return mistake(err, fmt.Sprintf("checking with %s not known", path))
+				return err
 			}
-			if len(response.Failures) > 0 {
-				return fmt.Errorf("with %s not known the inputs are refused: %s", path, failuresText(response.Failures))
-			}
-			part, _ := path.Get(property.Object(response.Inputs))
-			if !part.ContainsUnknowns() {
+			if part, _ := path.Get(property.Object(checked)); !part.ContainsUnknowns() {
 				return fmt.Errorf("%s is not known, and check answers %s", path, part)
 			}
 		}
@@ -175,22 +168,19 @@ func withUnknown(inputs property.Map, path property.Path) property.Map {
 	return m
 }
 
-func (s *subject) keepsSecrets(ctx context.Context, inputs, _ property.Map) error {
+func (s *subject) keepsSecrets(ctx context.Context, inputs property.Map) error {
 	if !s.run.takes(abi.FeaturesSecrets) {
-		return inapplicable("the provider does not take secrets; the host marks them")
+		return errNoSecrets
 	}
 	if inputs.Len() == 0 {
-		return inapplicable("there are no inputs")
+		return errNoInputs
 	}
-	response, err := s.check(ctx, s.main, allSecret(inputs), nil, seed)
+	checked, err := s.accepted(ctx, s.main, allSecret(inputs), nil, seed, "checking secret inputs", "the inputs are refused when they are secret")
 	if err != nil {
-		return mistake(err, "checking secret inputs")
-	}
-	if len(response.Failures) > 0 {
-		return fmt.Errorf("the inputs are refused when they are secret: %s", failuresText(response.Failures))
+		return err
 	}
 	for name := range inputs.All() {
-		if path, found := exposed(response.Inputs.Get(name), property.Path{property.Key(name)}); found {
+		if path, found := exposed(checked.Get(name), property.Path{property.Key(name)}); found {
 			return fmt.Errorf("%s was given as a secret, and check answers it in plain", path)
 		}
 	}
@@ -236,63 +226,38 @@ func unheardOf(o *schema.Object) string {
 	return name
 }
 
-func (s *subject) refusesUnknownProperty(ctx context.Context, inputs, _ property.Map) error {
+func (s *subject) refusesUnknownProperty(ctx context.Context, inputs property.Map) error {
 	name := unheardOf(s.inputs)
 	return s.mustRefuse(ctx, inputs.With(name, property.String("x")), name, "which the schema does not have")
 }
 
-func (s *subject) refusesWrongTypes(ctx context.Context, inputs, _ property.Map) error {
-	return s.refusesEach(ctx, inputs, "no property has a type that refuses anything", func(p *schema.Property) (property.Value, string, bool) {
-		v, ok := wrongFor(p.Type)
-		return v, fmt.Sprintf("%s where the schema asks for %s", v, p.Type), ok
-	})
-}
-
-func (s *subject) refusesOutside(ctx context.Context, inputs, _ property.Map) error {
-	return s.refusesEach(ctx, inputs, "the schema has neither bounds nor lists of values", func(p *schema.Property) (property.Value, string, bool) {
-		v, ok := outside(p)
-		return v, fmt.Sprintf("%s, which the schema does not allow", v), ok
-	})
-}
-
-func (s *subject) refusesMissing(ctx context.Context, inputs, _ property.Map) error {
-	tried := false
-	for i := range s.inputs.Properties {
-		p := &s.inputs.Properties[i]
-		if !p.Required || p.HasDefault() {
-			continue
-		}
-		tried = true
-		if err := s.mustRefuse(ctx, inputs.Without(p.Name), p.Name, "which is required and missing"); err != nil {
-			return err
-		}
-	}
-	if !tried {
-		return inapplicable("no property is required")
-	}
-	return nil
-}
-
-// refusesEach holds that values that wrong makes for properties are refused.
-func (s *subject) refusesEach(ctx context.Context, inputs property.Map, none string,
-	wrong func(*schema.Property) (v property.Value, what string, ok bool),
-) error {
-	tried := false
-	for i := range s.inputs.Properties {
-		p := &s.inputs.Properties[i]
-		v, what, ok := wrong(p)
+func (s *subject) refusesWrongTypes(ctx context.Context, inputs property.Map) error {
+	return eachProperty(s.inputs, "no property has a type that refuses anything", func(p *schema.Property) (bool, error) {
+		v, ok := fakevalue.WrongFor(p.Type)
 		if !ok {
-			continue
+			return false, nil
 		}
-		tried = true
-		if err := s.mustRefuse(ctx, inputs.With(p.Name, v), p.Name, what); err != nil {
-			return err
+		return true, s.mustRefuse(ctx, inputs.With(p.Name, v), p.Name, fmt.Sprintf("%s where the schema asks for %s", v, p.Type))
+	})
+}
+
+func (s *subject) refusesOutside(ctx context.Context, inputs property.Map) error {
+	return eachProperty(s.inputs, "the schema has neither bounds nor lists of values", func(p *schema.Property) (bool, error) {
+		v, ok := fakevalue.OutOfRange(p)
+		if !ok {
+			return false, nil
 		}
-	}
-	if !tried {
-		return inapplicable(none)
-	}
-	return nil
+		return true, s.mustRefuse(ctx, inputs.With(p.Name, v), p.Name, fmt.Sprintf("%s, which the schema does not allow", v))
+	})
+}
+
+func (s *subject) refusesMissing(ctx context.Context, inputs property.Map) error {
+	return eachProperty(s.inputs, "no property is required", func(p *schema.Property) (bool, error) {
+		if !p.Required || p.HasDefault() {
+			return false, nil
+		}
+		return true, s.mustRefuse(ctx, inputs.Without(p.Name), p.Name, "which is required and missing")
+	})
 }
 
 // mustRefuse holds that inputs are refused because of one property.
@@ -307,7 +272,7 @@ func (s *subject) mustRefuse(ctx context.Context, news property.Map, name, what 
 	if len(response.Failures) == 0 {
 		return fmt.Errorf("check accepts %s, %s", name, what)
 	}
-	if err := s.failuresOutcome(response.Failures); err != nil {
+	if err := failuresOutcome(response.Failures); err != nil {
 		return err
 	}
 	if !refusedAt(response.Failures, name) {

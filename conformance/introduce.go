@@ -257,30 +257,22 @@ type configRefused struct{ reason string }
 
 func (e *configRefused) Error() string { return "configure: " + e.reason }
 
-// configureUnknown configures further providers with one property each that is not
+// unknownConfigOutcome configures further providers with one property each that is not
 // known yet, as happens in previews.
-func (r *run) configureUnknown(ctx context.Context) error {
-	f := newFindings(Package, KindPackage, r.options.Only)
-	if !f.wants(ruleConfigUnknown) || r.options.CasesOnly && len(r.options.Only) == 0 {
-		return nil
-	}
-	f.begin(nil)
-	outcome := inapplicable("there is nothing to configure")
+func (r *run) unknownConfigOutcome(ctx context.Context) (outcome, err error) {
+	outcome = inapplicable("there is nothing to configure")
 	for i := range r.schema.Config.Properties {
 		name := r.schema.Config.Properties[i].Name
 		s, found, err := r.readyWith(ctx, r.config.With(name, property.Unknown))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if outcome = nil; found != nil {
-			outcome = fmt.Errorf("with %s not known: %w", name, found)
-			break
+			return fmt.Errorf("with %s not known: %w", name, found), nil
 		}
 		r.close(s)
 	}
-	f.report(ruleConfigUnknown, outcome)
-	r.add(f)
-	return nil
+	return outcome, nil
 }
 
 // ready opens a provider that is introduced and configured. outcome is what is wrong

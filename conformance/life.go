@@ -203,14 +203,12 @@ func outputsFit(outputs *schema.Object, m property.Map, what string, preview boo
 
 // list looks for the resource in the provider's list.
 func (l *life) list(ctx context.Context) {
-	if !l.f.wants(ruleList) {
-		return
-	}
-	if l.f.failed(ruleUpdate) {
-		l.f.report(ruleList, unseen("update does not work"))
-		return
-	}
-	l.f.report(ruleList, l.listOutcome(ctx))
+	l.f.try(ruleList, func() error {
+		if l.f.failed(ruleUpdate) {
+			return unseen("update does not work")
+		}
+		return l.listOutcome(ctx)
+	})
 }
 
 // maxPages bounds how much of a list is read.

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/racedetector"
 	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/testdata/notes"
 )
@@ -43,7 +44,7 @@ func loadRewritten(t *testing.T) *host.Module {
 
 func load(t *testing.T, ctx context.Context, config host.Config) *host.Module {
 	t.Helper()
-	if testing.Short() || raceDetector {
+	if testing.Short() || racedetector.Enabled {
 		t.Skip("builds a module")
 	}
 	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../testdata/wrong")

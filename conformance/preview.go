@@ -26,9 +26,7 @@ func (l *life) previews(ctx context.Context) {
 	if l.f.wants(rulePreviewEffects, rulePreviewAgrees) {
 		l.preview(ctx)
 	}
-	if l.f.wants(rulePreviewUnknowns) {
-		l.f.report(rulePreviewUnknowns, l.previewUnknowns(ctx))
-	}
+	l.f.try(rulePreviewUnknowns, func() error { return l.previewUnknowns(ctx) })
 }
 
 func (l *life) preview(ctx context.Context) {
@@ -67,7 +65,7 @@ func (l *life) preview(ctx context.Context) {
 // previewUnknowns asks what create would give with each input in turn not known.
 func (l *life) previewUnknowns(ctx context.Context) error {
 	if l.first.Len() == 0 {
-		return inapplicable("there are no inputs")
+		return errNoInputs
 	}
 	for _, name := range l.first.Keys() {
 		for _, path := range unknownPaths(name, l.first.Get(name)) {

@@ -26,12 +26,8 @@ func (l *life) read(ctx context.Context) (readable bool) {
 		l.f.rest(errors.New("read does not work"), ruleReadImport, ruleStateless)
 		return false
 	}
-	if l.f.wants(ruleReadImport) {
-		l.f.report(ruleReadImport, l.importOutcome(ctx))
-	}
-	if l.f.wants(ruleStateless) {
-		l.f.report(ruleStateless, l.readOutcome(ctx, l.other, "create"))
-	}
+	l.f.try(ruleReadImport, func() error { return l.importOutcome(ctx) })
+	l.f.try(ruleStateless, func() error { return l.readOutcome(ctx, l.other, "create") })
 	return true
 }
 
@@ -79,17 +75,14 @@ func (l *life) importOutcome(ctx context.Context) error {
 	if response.Inputs == nil {
 		return errors.New("read by the ID alone answers no inputs, without which nothing can be imported")
 	}
-	checked, err := l.check(ctx, l.main, *response.Inputs, nil, seed)
+	checked, err := l.accepted(ctx, l.main, *response.Inputs, nil, seed, "checking the inputs that read answers", "check refuses the inputs that read answers")
 	if err != nil {
-		return mistake(err, "checking the inputs that read answers")
-	}
-	if len(checked.Failures) > 0 {
-		return fmt.Errorf("check refuses the inputs that read answers: %s", failuresText(checked.Failures))
+		return err
 	}
 	if l.f.failed(ruleDiffSelf) || l.f.failed(ruleCheckIdempotent) {
 		return nil
 	}
-	request := l.diffRequest(checked.Inputs)
+	request := l.diffRequest(checked)
 	request.Olds, request.OldInputs = response.State, *response.Inputs
 	return l.sameOutcome(ctx, request, "the inputs that read answers")
 }

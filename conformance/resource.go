@@ -100,33 +100,27 @@ func (r *run) resolveCases() error {
 // testConfiguration tests check-config and diff-config, which need no configuration.
 func (r *run) testConfiguration(ctx context.Context) {
 	s := &subject{
-		run: r, name: Configuration, token: r.providerType(), kind: KindConfiguration,
+		run: r, name: Configuration, token: r.providerType(),
 		inputs: &r.schema.Config, main: r.first, other: r.second, method: abi.Provider.CheckConfig,
 	}
 	cases := r.cases(Configuration, s.inputs, r.options.Cases.Configurations)
 	if given := r.options.Config.Len() + r.options.Cases.Config.Len(); given > 0 && len(cases) > 0 {
 		cases = append(cases, r.givenCase())
 	}
-	f := newFindings(Configuration, KindConfiguration, r.options.Only)
-	r.tested(ctx, f, s.inputs, rulesOf(groupInputs), cases, attemptsInputs, s.testInputs)
-	r.tested(ctx, f, s.inputs, []string{ruleDiffSelf}, cases, attemptsInputs, s.testDiffConfig)
-	r.tested(ctx, f, s.inputs, rulesOf(groupHostile), r.hostileCases(s.inputs, cases), attemptsInputs, s.testHostileConfig)
-	r.add(f)
+	r.testSubject(ctx, Configuration, KindConfiguration, s.inputs,
+		suite{rulesOf(groupInputs), cases, attemptsInputs, s.testInputs},
+		suite{[]string{ruleDiffSelf}, cases, attemptsInputs, s.testDiffConfig},
+		r.hostileSuite(s.inputs, cases, s.configProbes))
 }
 
-// testHostileConfig checks and compares configurations of any shape.
-func (s *subject) testHostileConfig(ctx context.Context, f *findings, c Case) {
-	_, err := s.check(ctx, s.main, c.Inputs, &c.Inputs, nil)
-	if !isFault(err) {
-		_, err = ask(ctx, s.main, abi.Provider.DiffConfig, abi.DiffRequest{
-			URN: urnOf(s.token), Type: s.token, Olds: c.Inputs, OldInputs: c.Inputs, News: c.Inputs, IgnoreChanges: []string{"*"},
-		})
+// configProbes check and compare a configuration.
+func (s *subject) configProbes(config property.Map) []probe {
+	return []probe{
+		s.checkProbe("check-config", config, &config),
+		probeOf("diff-config", s.main, abi.Provider.DiffConfig, abi.DiffRequest{
+			URN: urnOf(s.token), Type: s.token, Olds: config, OldInputs: config, News: config, IgnoreChanges: []string{"*"},
+		}),
 	}
-	if isFault(err) {
-		f.report(ruleHostile, fmt.Errorf("checking and comparing the configuration %s: %w", c.Inputs, err))
-		return
-	}
-	f.report(ruleHostile, nil)
 }
 
 // testDiffConfig holds that a configuration does not differ from itself.
@@ -153,25 +147,53 @@ func (s *subject) testDiffConfig(ctx context.Context, f *findings, c Case) {
 // testResource tests a resource type.
 func (r *run) testResource(ctx context.Context, resource *schema.Resource) {
 	s := &subject{
-		run: r, name: resource.Token, token: resource.Token, kind: KindResource,
+		run: r, name: resource.Token, token: resource.Token,
 		inputs: &resource.Inputs, main: r.main, other: r.other, method: abi.Provider.Check,
 	}
-	f := newFindings(resource.Token, KindResource, r.options.Only)
-	defer func() { r.add(f) }()
 	cases := r.cases(resource.Token, s.inputs, r.options.Cases.Resources[resource.Token])
-	if len(cases) == 0 {
-		return
+	switch {
+	case len(cases) == 0:
+	case resource.Component:
+		r.testComponent(ctx, resource, cases)
+	default:
+		r.testSubject(ctx, resource.Token, KindResource, s.inputs,
+			suite{rulesOf(groupInputs), cases, attemptsInputs, s.testInputs},
+			suite{rulesOf(groupLife), cases, attemptsLife, func(ctx context.Context, f *findings, c Case) { s.testLife(ctx, f, resource, c) }},
+			suite{rulesOf(groupCancel), making(cases), 0, s.testCancelled},
+			r.hostileSuite(s.inputs, cases, s.probes))
 	}
-	if resource.Component {
-		r.testComponent(ctx, f, resource, cases)
-		return
-	}
-	r.tested(ctx, f, s.inputs, rulesOf(groupInputs), cases, attemptsInputs, s.testInputs)
-	r.tested(ctx, f, s.inputs, rulesOf(groupLife), cases, attemptsLife, func(ctx context.Context, f *findings, c Case) {
-		s.testLife(ctx, f, resource, c)
+}
+
+func (s *subject) checkProbe(what string, news property.Map, olds *property.Map) probe {
+	return probe{what, func(ctx context.Context) error {
+		_, err := s.check(ctx, s.main, news, olds, nil)
+		return err
+	}}
+}
+
+// probes call the methods of a resource that change nothing.
+func (s *subject) probes(bag property.Map) []probe {
+	u, main := urnOf(s.token), s.main
+	// A provider may answer to read what it was given, but nothing that is not known.
+	known := bag.Transform(func(v property.Value) property.Value {
+		if v.IsUnknown() {
+			return property.Null
+		}
+		return v
 	})
-	r.tested(ctx, f, s.inputs, rulesOf(groupCancel), making(cases), 0, s.testCancelled)
-	r.tested(ctx, f, s.inputs, rulesOf(groupHostile), r.hostileCases(s.inputs, cases), attemptsInputs, s.testHostile)
+	return []probe{
+		s.checkProbe("check", bag, nil),
+		s.checkProbe("check with old inputs", bag, &bag),
+		probeOf("diff", main, abi.Provider.Diff, abi.DiffRequest{
+			URN: u, Type: s.token, ID: "", Olds: bag, OldInputs: bag, News: bag, IgnoreChanges: []string{"*", `a["`, ""},
+		}),
+		probeOf("diff with nothing", main, abi.Provider.Diff, abi.DiffRequest{URN: u, Type: s.token, ID: "x", News: bag}),
+		probeOf("the preview of create", main, abi.Provider.Create, abi.CreateRequest{URN: u, Type: s.token, Inputs: bag, Timeout: -1, Preview: true}),
+		probeOf("the preview of update", main, abi.Provider.Update, abi.UpdateRequest{
+			URN: u, Type: s.token, ID: "../x\n", Olds: bag, OldInputs: bag, News: bag, Timeout: -1, Preview: true,
+		}),
+		probeOf("read", main, abi.Provider.Read, abi.ReadRequest{URN: u, Type: s.token, ID: "no such ID", State: &known, Inputs: &known}),
+	}
 }
 
 // making is the first case that is to make something, none where there is none.
@@ -184,57 +206,23 @@ func making(cases []Case) []Case {
 	return nil
 }
 
-// testUnknownTokens asks for what the schema does not have.
-func (r *run) testUnknownTokens(ctx context.Context) {
-	f := newFindings(Package, KindPackage, r.options.Only)
-	if r.options.CasesOnly && len(r.options.Only) == 0 || !f.wants(ruleUnknownTokens) {
-		return
-	}
-	f.begin(nil)
-	f.report(ruleUnknownTokens, r.unknownTokensOutcome(ctx))
-	r.add(f)
-}
-
+// unknownTokensOutcome asks for what the schema does not have.
 func (r *run) unknownTokensOutcome(ctx context.Context) error {
 	token := r.who.Name + ":index:NoSuchThing"
 	for r.schema.Resource(token) != nil || r.schema.Function(token) != nil {
 		token += "Either"
 	}
-	u, none := urnOf(token), property.Map{}
-	for _, q := range []struct {
-		method string
-		ask    func() error
-	}{
-		{"check", func() error {
-			_, err := ask(ctx, r.main, abi.Provider.Check, r.checkRequest("", token, none, nil, seed))
-			return err
-		}},
-		{"diff", func() error {
-			_, err := ask(ctx, r.main, abi.Provider.Diff, abi.DiffRequest{URN: u, Name: resourceName, Type: token, ID: "x"})
-			return err
-		}},
-		{"create", func() error {
-			_, err := ask(ctx, r.main, abi.Provider.Create, abi.CreateRequest{URN: u, Name: resourceName, Type: token, Preview: true})
-			return err
-		}},
-		{"read", func() error {
-			_, err := ask(ctx, r.main, abi.Provider.Read, abi.ReadRequest{URN: u, Name: resourceName, Type: token, ID: "x"})
-			return err
-		}},
-		{"update", func() error {
-			_, err := ask(ctx, r.main, abi.Provider.Update, abi.UpdateRequest{URN: u, Name: resourceName, Type: token, ID: "x", Preview: true})
-			return err
-		}},
-		{"delete", func() error {
-			_, err := ask(ctx, r.main, answerless(abi.Provider.Delete), abi.DeleteRequest{URN: u, Name: resourceName, Type: token, ID: "x"})
-			return err
-		}},
-		{"invoke", func() error {
-			_, err := ask(ctx, r.main, abi.Provider.Invoke, abi.InvokeRequest{Token: token})
-			return err
-		}},
+	u, main := urnOf(token), r.main
+	for _, p := range []probe{
+		probeOf("check", main, abi.Provider.Check, r.checkRequest("", token, property.Map{}, nil, seed)),
+		probeOf("diff", main, abi.Provider.Diff, abi.DiffRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
+		probeOf("create", main, abi.Provider.Create, abi.CreateRequest{URN: u, Name: resourceName, Type: token, Preview: true}),
+		probeOf("read", main, abi.Provider.Read, abi.ReadRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
+		probeOf("update", main, abi.Provider.Update, abi.UpdateRequest{URN: u, Name: resourceName, Type: token, ID: "x", Preview: true}),
+		probeOf("delete", main, answerless(abi.Provider.Delete), abi.DeleteRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
+		probeOf("invoke", main, abi.Provider.Invoke, abi.InvokeRequest{Token: token}),
 	} {
-		if err := unknownTokenOutcome(q.ask(), q.method, token); err != nil {
+		if err := unknownTokenOutcome(p.call(ctx), p.what, token); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // those that the schema declares, and whatever else holds what was a secret.
 func (l *life) secretsKept(state property.Map, method string) error {
 	if !l.run.takes(abi.FeaturesSecrets) {
-		return inapplicable("the provider does not take secrets; the host marks them")
+		return errNoSecrets
 	}
 	tried := false
 	for i := range l.resource.Outputs.Properties {

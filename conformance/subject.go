@@ -15,7 +15,6 @@ type subject struct {
 	run *run
 	// name is the subject's in reports, token its type in requests.
 	name, token string
-	kind        SubjectKind
 	inputs      *schema.Object
 	// main answers, and other is asked where another instance must answer the same.
 	main, other *session
@@ -34,41 +33,54 @@ func (s *subject) check(ctx context.Context, at *session, news property.Map, old
 	return response, err
 }
 
-// prepare checks the inputs of a case. Generated inputs that are refused are repaired,
-// see [repairer]. The outcome is a *skip for inputs that stay refused.
+// accepted checks inputs that must not be refused. doing says what the check is for, and refusal
+// what it means if they are refused.
+func (s *subject) accepted(ctx context.Context, at *session, news property.Map, olds *property.Map, seed []byte, doing, refusal string) (property.Map, error) {
+	response, err := s.check(ctx, at, news, olds, seed)
+	if err != nil {
+		return property.Map{}, mistake(err, doing)
+	}
+	if len(response.Failures) > 0 {
+		return property.Map{}, fmt.Errorf("%s: %s", refusal, failuresText(response.Failures))
+	}
+	return response.Inputs, nil
+}
+
+// prepare checks the inputs of a case, and repairs generated ones. The outcome is a *skip for
+// inputs that stay refused.
 func (s *subject) prepare(ctx context.Context, c Case) (repaired Case, checked property.Map, outcome error) {
 	first := ""
-	fix := s.run.repairer(s.name, s.inputs, c)
-	repaired = c
-	for {
-		response, err := s.check(ctx, s.main, repaired.Inputs, nil, seed)
-		if err != nil {
-			return c, checked, mistake(err, "check answers an error where it should answer failures")
+	repaired, _ = s.run.repair(s.name, s.inputs, c, func(inputs property.Map) []string {
+		response, err := s.check(ctx, s.main, inputs, nil, seed)
+		checked = response.Inputs
+		switch {
+		case err != nil:
+			outcome = mistake(err, "check answers an error where it should answer failures")
+			return nil
+		case len(response.Failures) == 0:
+			outcome = s.typesOutcome(response.Inputs)
+			return nil
 		}
-		if len(response.Failures) == 0 {
-			return repaired, response.Inputs, s.typesOutcome(response.Inputs)
-		}
-		if err := s.failuresOutcome(response.Failures); err != nil {
-			return c, checked, err
+		if outcome = failuresOutcome(response.Failures); outcome != nil {
+			return nil
 		}
 		if first == "" {
-			first = fmt.Sprintf("check refuses %s: %s", repaired.Inputs, failuresText(response.Failures))
+			first = fmt.Sprintf("check refuses %s: %s", inputs, failuresText(response.Failures))
 		}
+		outcome = refused("%s; %s", first, giveCases)
 		if c.written {
-			return c, checked, errors.New(first)
+			outcome = errors.New(first)
 		}
-		var ok bool
-		if repaired.Inputs, ok = fix.next(repaired.Inputs, pathsOf(response.Failures)); !ok {
-			return c, checked, refused("%s; %s", first, giveCases)
-		}
-	}
+		return pathsOf(response.Failures)
+	})
+	return repaired, checked, outcome
 }
 
 // giveCases says what to do about generated inputs that are refused.
 const giveCases = "give inputs that it takes in a file of cases"
 
 // failuresOutcome holds that failures say where, in the syntax of paths, and why.
-func (s *subject) failuresOutcome(failures []abi.CheckFailure) error {
+func failuresOutcome(failures []abi.CheckFailure) error {
 	for _, f := range failures {
 		if f.Reason == "" {
 			return fmt.Errorf("a failure at %q has no reason", f.Path)
@@ -78,33 +90,4 @@ func (s *subject) failuresOutcome(failures []abi.CheckFailure) error {
 		}
 	}
 	return nil
-}
-
-// tested runs a group of checks with each case, and makes smaller what fails.
-func (r *run) tested(ctx context.Context, f *findings, o *schema.Object, names []string, cases []Case, attempts int, do func(context.Context, *findings, Case)) {
-	if !f.wants(names...) {
-		return
-	}
-	for i := range cases {
-		if ctx.Err() != nil || len(names) == 1 && f.failed(names[0]) {
-			return
-		}
-		before := f.failures(names)
-		f.begin(&cases[i])
-		do(ctx, f, cases[i])
-		for _, name := range names {
-			if f.wants(name) && f.failed(name) && !before[name] {
-				r.minimize(ctx, f, name, o, attempts, do)
-			}
-		}
-	}
-}
-
-// failures tells which of the checks have failed.
-func (f *findings) failures(names []string) map[string]bool {
-	failed := map[string]bool{}
-	for _, name := range names {
-		failed[name] = f.failed(name)
-	}
-	return failed
 }

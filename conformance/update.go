@@ -37,14 +37,11 @@ func (l *life) updates(ctx context.Context) {
 // writtenUpdate does what a case says. The error is that it does not come to what is
 // expected.
 func (l *life) writtenUpdate(ctx context.Context, u Update) error {
-	response, err := l.check(ctx, l.main, u.Inputs, &l.checked, seed)
+	news, err := l.accepted(ctx, l.main, u.Inputs, &l.checked, seed, "check", "check refuses the inputs")
 	if err != nil {
-		return mistake(err, "check")
+		return err
 	}
-	if len(response.Failures) > 0 {
-		return fmt.Errorf("check refuses the inputs: %s", failuresText(response.Failures))
-	}
-	diff, err := l.diff(ctx, response.Inputs)
+	diff, err := l.diff(ctx, news)
 	if err != nil {
 		return mistake(err, "diff")
 	}
@@ -52,7 +49,7 @@ func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 	switch {
 	case replaces(diff):
 		found = "replace"
-	case l.updatesInPlace(diff, response.Inputs):
+	case l.updatesInPlace(diff, news):
 		found = "update"
 	}
 	if u.Expect != "" {
@@ -62,7 +59,7 @@ func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 		l.f.report(ruleExpectations, nil)
 	}
 	if found == "update" {
-		l.update(ctx, response.Inputs)
+		l.update(ctx, news)
 	}
 	return nil
 }

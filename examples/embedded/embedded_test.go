@@ -11,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/racedetector"
 )
 
 // The program that a user of the example gets runs where there is nothing: no variables,
 // no home, no place for temporary files, and a directory that it must not write to. Where
 // the kernel can do that, it may not write, make, or execute any file at all.
 func TestTheProgramNeedsNothingButItself(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || racedetector.Enabled {
 		t.Skip("builds a module, and a program around it")
 	}
 	dir := t.TempDir()
@@ -57,7 +58,7 @@ func TestTheProgramNeedsNothingButItself(t *testing.T) {
 }
 
 func TestAModuleThatWasNotEmbedded(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || racedetector.Enabled {
 		t.Skip("builds a program")
 	}
 	program := filepath.Join(t.TempDir(), "embedded.exe")

@@ -1,4 +1,5 @@
-// Package fakevalue generates values that fit a schema, for conformance tests and warm-up runs.
+// Package fakevalue generates values for conformance tests and warm-up runs: values that fit a
+// schema, changed and smaller ones, and values that break the schema.
 package fakevalue
 
 import (

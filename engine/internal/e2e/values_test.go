@@ -27,6 +27,7 @@ import (
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/gobuild"
 	"github.com/husk-dev/husk/internal/propertytest"
+	"github.com/husk-dev/husk/internal/racedetector"
 )
 
 // echo is the schema of the package that the kit becomes.
@@ -52,7 +53,7 @@ type modules struct {
 }
 
 func loadModules(t testing.TB) modules {
-	if testing.Short() || raceDetector {
+	if testing.Short() || racedetector.Enabled {
 		t.Skip("builds and compiles a module")
 	}
 	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../../../cmd/husk/testdata/kit")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/husk-dev/husk/internal/racedetector"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,7 +26,7 @@ type Command struct {
 // Build builds husk from the source in the directory, that of its main package.
 func Build(t *testing.T, source string) *Command {
 	t.Helper()
-	if testing.Short() || raceDetector {
+	if testing.Short() || racedetector.Enabled {
 		t.Skip("builds husk and compiles providers")
 	}
 	home := t.TempDir()

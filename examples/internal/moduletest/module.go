@@ -14,13 +14,14 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/racedetector"
 )
 
 // Load builds the provider whose main package is in the directory, and compiles it in a
 // host that lives as long as the test.
 func Load(t *testing.T, dir string, config host.Config) *host.Module {
 	t.Helper()
-	if testing.Short() || raceDetector {
+	if testing.Short() || racedetector.Enabled {
 		t.Skip("builds and compiles a module")
 	}
 	file := filepath.Join(t.TempDir(), "provider.wasm")

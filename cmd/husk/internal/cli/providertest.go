@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/propertyliteral"
 )
 
 // providerTestFlags are those of husk provider test.
@@ -308,11 +309,10 @@ func parsePairs(flag string, pairs []string) (property.Map, error) {
 		}
 		value := property.String(text)
 		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-			cases, err := conformance.ReadCases(map[string]any{"config": map[string]any{name: jsonOf(text)}})
-			if err != nil {
+			var err error
+			if value, err = propertyliteral.Decode(jsonOf(text)); err != nil {
 				return m, usagef("--%s %s: %w", flag, pair, err)
 			}
-			value = cases.Config.Get(name)
 		}
 		m = m.With(name, value)
 	}

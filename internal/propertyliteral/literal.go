@@ -1,6 +1,18 @@
-package conformance
+// Package propertyliteral converts property values to and from trees that JSON and YAML can hold:
+// maps, slices, and scalars. An object with one member stands for a value that JSON lacks:
+//
+//	{"fn::secret": VALUE}
+//	{"fn::unknown": true}
+//	{"fn::number": "NaN"}                 Infinity, -Infinity, -0
+//	{"fn::asset": {"text": TEXT}}         or path, or uri; with or without hash
+//	{"fn::archive": {"assets": {...}}}    or path, or uri; with or without hash
+//	{"fn::resource": {"urn": URN, "id": ID, "version": VERSION}}
+//	{"fn::output": {"value": VALUE, "secret": true, "dependencies": [URN]}}
+//	{"fn::object": {...}}                 an object whose only member looks like these
+package propertyliteral
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,21 +24,11 @@ import (
 	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
-// In files of cases, values are written as JSON or YAML have them. What these lack is
-// an object with one member:
-//
-//	{"fn::secret": VALUE}
-//	{"fn::unknown": true}
-//	{"fn::number": "NaN"}                 Infinity, -Infinity, -0
-//	{"fn::asset": {"text": TEXT}}         or path, or uri; with or without hash
-//	{"fn::archive": {"assets": {...}}}    or path, or uri; with or without hash
-//	{"fn::resource": {"urn": URN, "id": ID, "version": VERSION}}
-//	{"fn::output": {"value": VALUE, "secret": true, "dependencies": [URN]}}
-//	{"fn::object": {...}}                 an object whose only member looks like these
+// functionPrefix begins the only key of an object that stands for a value which JSON lacks.
 const functionPrefix = "fn::"
 
-// literal is a value as a tree that JSON and YAML can hold.
-func literal(v property.Value) any {
+// Encode returns a value as a tree.
+func Encode(v property.Value) any {
 	switch v.Kind() {
 	case property.KindBool:
 		b, _ := v.AsBool()
@@ -40,12 +42,12 @@ func literal(v property.Value) any {
 		elements, _ := v.AsArray()
 		out := make([]any, len(elements))
 		for i, e := range elements {
-			out[i] = literal(e)
+			out[i] = Encode(e)
 		}
 		return out
 	case property.KindObject:
 		m, _ := v.AsObject()
-		out := mapLiteral(m)
+		out := EncodeMap(m)
 		if keys := m.Keys(); len(keys) == 1 && strings.HasPrefix(keys[0], functionPrefix) {
 			return map[string]any{"fn::object": out}
 		}
@@ -70,18 +72,23 @@ func literal(v property.Value) any {
 		return map[string]any{"fn::unknown": true}
 	case property.KindSecret:
 		inner, _ := v.AsSecret()
-		return map[string]any{"fn::secret": literal(inner)}
+		return map[string]any{"fn::secret": Encode(inner)}
 	case property.KindOutput:
 		o, _ := v.AsOutput()
-		return map[string]any{"fn::output": map[string]any{"value": literal(o.Value), "secret": o.Secret, "dependencies": anys(o.Dependencies)}}
+		dependencies := make([]any, len(o.Dependencies))
+		for i, d := range o.Dependencies {
+			dependencies[i] = d
+		}
+		return map[string]any{"fn::output": map[string]any{"value": Encode(o.Value), "secret": o.Secret, "dependencies": dependencies}}
 	}
 	return nil
 }
 
-func mapLiteral(m property.Map) map[string]any {
+// EncodeMap returns a map as a tree.
+func EncodeMap(m property.Map) map[string]any {
 	out := make(map[string]any, m.Len())
 	for key, v := range m.All() {
-		out[key] = literal(v)
+		out[key] = Encode(v)
 	}
 	return out
 }
@@ -114,13 +121,13 @@ func sourceLiteral(source property.AssetSource, hash, text, path, uri string, as
 	case property.SourceURI:
 		out["uri"] = uri
 	case property.SourceAssets:
-		out["assets"] = mapLiteral(assets)
+		out["assets"] = EncodeMap(assets)
 	}
 	return out
 }
 
-// valueOf reads what literal wrote, or a person.
-func valueOf(tree any) (property.Value, error) {
+// Decode returns the value of a tree, which [Encode] or a person wrote.
+func Decode(tree any) (property.Value, error) {
 	switch x := tree.(type) {
 	case nil:
 		return property.Null, nil
@@ -140,7 +147,7 @@ func valueOf(tree any) (property.Value, error) {
 		elements := make([]property.Value, len(x))
 		for i, e := range x {
 			var err error
-			if elements[i], err = valueOf(e); err != nil {
+			if elements[i], err = Decode(e); err != nil {
 				return property.Null, fmt.Errorf("[%d]: %w", i, err)
 			}
 		}
@@ -157,16 +164,17 @@ func valueOf(tree any) (property.Value, error) {
 				}
 			}
 		}
-		m, err := mapOf(x)
+		m, err := DecodeMap(x)
 		return property.Object(m), err
 	}
 	return property.Null, fmt.Errorf("%T is no value of a property", tree)
 }
 
-func mapOf(tree map[string]any) (property.Map, error) {
+// DecodeMap returns the map of a tree.
+func DecodeMap(tree map[string]any) (property.Map, error) {
 	entries := make([]property.Entry, 0, len(tree))
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		v, err := valueOf(tree[key])
+		v, err := Decode(tree[key])
 		if err != nil {
 			return property.Map{}, fmt.Errorf("%s: %w", key, err)
 		}
@@ -179,7 +187,7 @@ func mapOf(tree map[string]any) (property.Map, error) {
 func call(name string, argument any) (property.Value, error) {
 	switch name {
 	case "fn::secret":
-		v, err := valueOf(argument)
+		v, err := Decode(argument)
 		return property.Secret(v), err
 	case "fn::unknown":
 		return property.Unknown, nil
@@ -200,7 +208,7 @@ func call(name string, argument any) (property.Value, error) {
 	}
 	switch name {
 	case "fn::object":
-		m, err := mapOf(members)
+		m, err := DecodeMap(members)
 		return property.Object(m), err
 	case "fn::asset":
 		return assetOf(members)
@@ -211,7 +219,7 @@ func call(name string, argument any) (property.Value, error) {
 		_, r.HasID = members["id"]
 		return property.Reference(r), nil
 	default:
-		v, err := valueOf(members["value"])
+		v, err := Decode(members["value"])
 		o := property.Output{Value: v}
 		o.Secret, _ = members["secret"].(bool)
 		list, _ := members["dependencies"].([]any)
@@ -231,37 +239,40 @@ func text(members map[string]any, name string) string {
 }
 
 func assetOf(members map[string]any) (property.Value, error) {
-	a := property.Asset{Hash: text(members, "hash"), Text: text(members, "text"), Path: text(members, "path"), URI: text(members, "uri")}
-	for name, source := range map[string]property.AssetSource{
-		"text": property.SourceText, "path": property.SourcePath, "uri": property.SourceURI,
-	} {
-		if _, given := members[name]; given {
-			if a.Source != property.SourceNone {
-				return property.Null, fmt.Errorf("an asset has one of text, path, and uri")
-			}
-			a.Source = source
-		}
-	}
+	source, err := sourceOf(members, "an asset has one of text, path, and uri", property.SourceText, property.SourcePath, property.SourceURI)
+	a := property.Asset{Hash: text(members, "hash"), Source: source, Text: text(members, "text"), Path: text(members, "path"), URI: text(members, "uri")}
 	if a.Source == property.SourceText && a.Hash == "" {
 		a = fakevalue.TextAsset(a.Text)
 	}
-	return property.AssetOf(a), nil
+	return property.AssetOf(a), err
 }
 
 func archiveOf(members map[string]any) (property.Value, error) {
-	a := property.Archive{Hash: text(members, "hash"), Path: text(members, "path"), URI: text(members, "uri")}
-	for name, source := range map[string]property.AssetSource{
-		"assets": property.SourceAssets, "path": property.SourcePath, "uri": property.SourceURI,
-	} {
-		if _, given := members[name]; given {
-			if a.Source != property.SourceNone {
-				return property.Null, fmt.Errorf("an archive has one of assets, path, and uri")
-			}
-			a.Source = source
-		}
+	source, err := sourceOf(members, "an archive has one of assets, path, and uri", property.SourceAssets, property.SourcePath, property.SourceURI)
+	if err != nil {
+		return property.Null, err
 	}
+	a := property.Archive{Hash: text(members, "hash"), Source: source, Path: text(members, "path"), URI: text(members, "uri")}
 	assets, _ := members["assets"].(map[string]any)
-	var err error
-	a.Assets, err = mapOf(assets)
+	a.Assets, err = DecodeMap(assets)
 	return property.ArchiveOf(a), err
+}
+
+// sourceNames are the members that hold the content of an asset or archive.
+var sourceNames = map[property.AssetSource]string{
+	property.SourceText: "text", property.SourcePath: "path", property.SourceURI: "uri", property.SourceAssets: "assets",
+}
+
+// sourceOf returns the only one of the sources that the members have.
+func sourceOf(members map[string]any, rule string, sources ...property.AssetSource) (source property.AssetSource, err error) {
+	for _, s := range sources {
+		if _, present := members[sourceNames[s]]; !present {
+			continue
+		}
+		if source != property.SourceNone {
+			return property.SourceNone, errors.New(rule)
+		}
+		source = s
+	}
+	return source, nil
 }

@@ -8,7 +8,67 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/propertyliteral"
 )
+
+// Cases are what a provider is tested with in place of generated inputs. See
+// [ReadCases] for how they are written.
+type Cases struct {
+	// Provider says which provider the cases are for; for people.
+	Provider string
+	// Checks are the names of the checks to run; empty for all.
+	Checks []string
+	// Seed is that of the run that the cases come from, nil where they come from none.
+	Seed *uint64
+	// Parameters are the words that make the provider into another package first.
+	Parameters []string
+	// Extension has the provider serve that package beside its own.
+	Extension bool
+	// Config is the provider's configuration.
+	Config property.Map
+	// Configurations are checked and compared, not applied.
+	Configurations []Case
+	// Resources and Functions hold the cases of tokens.
+	Resources map[string][]Case
+	Functions map[string][]Case
+}
+
+// Case is one set of inputs: of a resource, of the configuration, or the arguments of
+// a function.
+type Case struct {
+	// Name is for people, for example minimal.
+	Name string
+	// Inputs are what a program would give.
+	Inputs property.Map
+	// Updates are the inputs of later deployments. Without any, Run changes Inputs itself.
+	Updates []Update
+	// Expect is what must happen beyond the contract; nil for nothing.
+	Expect *Expectation
+
+	// written is true for a case that somebody wrote: to refuse it is a failure.
+	written bool
+	// again makes up other inputs in place of these; nil where there are no others.
+	again func(attempt int) property.Map
+}
+
+// Update is one of a resource's later inputs.
+type Update struct {
+	Inputs property.Map
+	// Expect is none, update, or replace: what Diff must find; empty for anything.
+	Expect string
+}
+
+// Expectation is what a case's author knows beyond the contract.
+type Expectation struct {
+	// Refused holds the paths at which check must refuse the inputs.
+	Refused []string
+	// Error is the kind of error that create or invoke must answer, for example
+	// not-found; empty for none.
+	Error string
+	// Outputs are properties that the state or the result must have; secrets match what
+	// they hold.
+	Outputs property.Map
+}
 
 // ReadCases reads cases from a document of JSON or YAML, decoded into maps, slices, and
 // scalars. For example, in YAML:
@@ -136,7 +196,7 @@ func (r *caseReader) bool(at string, v any) bool {
 }
 
 func (r *caseReader) number(at string, v any) float64 {
-	value, err := valueOf(v)
+	value, err := propertyliteral.Decode(v)
 	f, ok := value.AsNumber()
 	if err != nil || !ok || f < 0 || !value.IsInteger() {
 		r.fail(at, "it is to be a natural number")
@@ -159,7 +219,7 @@ func (r *caseReader) properties(at string, v any) property.Map {
 	if !ok {
 		r.fail(at, "it is to be an object")
 	}
-	m, err := mapOf(tree)
+	m, err := propertyliteral.DecodeMap(tree)
 	if err != nil {
 		r.fail(at, "%w", err)
 	}
@@ -244,7 +304,7 @@ func (c *Cases) Document() map[string]any {
 	set("checks", anys(c.Checks), len(c.Checks) > 0)
 	set("parameters", anys(c.Parameters), len(c.Parameters) > 0)
 	set("extension", true, c.Extension)
-	set("config", mapLiteral(c.Config), c.Config.Len() > 0)
+	set("config", propertyliteral.EncodeMap(c.Config), c.Config.Len() > 0)
 	set("configurations", casesDocument(c.Configurations, "inputs"), len(c.Configurations) > 0)
 	set("resources", tokensDocument(c.Resources, "inputs"), len(c.Resources) > 0)
 	set("functions", tokensDocument(c.Functions, "args"), len(c.Functions) > 0)
@@ -273,14 +333,14 @@ func tokensDocument(cases map[string][]Case, inputs string) map[string]any {
 func casesDocument(cases []Case, inputs string) []any {
 	list := make([]any, len(cases))
 	for i, c := range cases {
-		d := map[string]any{inputs: mapLiteral(c.Inputs)}
+		d := map[string]any{inputs: propertyliteral.EncodeMap(c.Inputs)}
 		if c.Name != "" {
 			d["name"] = c.Name
 		}
 		if c.Updates != nil {
 			updates := make([]any, len(c.Updates))
 			for j, u := range c.Updates {
-				updates[j] = map[string]any{"inputs": mapLiteral(u.Inputs)}
+				updates[j] = map[string]any{"inputs": propertyliteral.EncodeMap(u.Inputs)}
 				if u.Expect != "" {
 					updates[j].(map[string]any)["expect"] = u.Expect
 				}
@@ -304,7 +364,7 @@ func (e *Expectation) document() map[string]any {
 		d["error"] = e.Error
 	}
 	if e.Outputs.Len() > 0 {
-		d["outputs"] = mapLiteral(e.Outputs)
+		d["outputs"] = propertyliteral.EncodeMap(e.Outputs)
 	}
 	return d
 }

@@ -1,16 +1,15 @@
-package conformance
+package fakevalue
 
 import (
 	"slices"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
-// changed returns the inputs with the value of one property changed to another that
-// the schema allows, and whether there is one.
-func changed(o *schema.Object, inputs property.Map, name string) (property.Map, bool) {
+// Change replaces the value of one property by another value that the schema allows. It reports
+// whether there is one.
+func Change(o *schema.Object, inputs property.Map, name string) (property.Map, bool) {
 	p := o.Property(name)
 	v, given := inputs.Lookup(name)
 	if p == nil || !given || v.ContainsUnknowns() {
@@ -41,7 +40,7 @@ func changedProperty(p *schema.Property, v property.Value) (property.Value, bool
 	})
 }
 
-// inWrapper changes what a secret or an output holds.
+// inWrapper changes the value inside of a secret or an output.
 func inWrapper(v property.Value, change func(property.Value) (property.Value, bool)) (property.Value, bool) {
 	if inner, ok := v.AsSecret(); ok {
 		inner, ok = change(inner)
@@ -54,7 +53,7 @@ func inWrapper(v property.Value, change func(property.Value) (property.Value, bo
 	return change(v)
 }
 
-// nextOf is the value after v in a list, which begins again at its end.
+// nextOf returns the value after v in a list. The first value follows the last.
 func nextOf(list []property.Value, v property.Value) (property.Value, bool) {
 	i := slices.IndexFunc(list, func(w property.Value) bool { return w.EqualContents(v) })
 	if i < 0 || len(list) < 2 {
@@ -89,7 +88,7 @@ func changedValue(t *schema.Type, v property.Value) (property.Value, bool) {
 		return property.String(s + "x"), true
 	case property.KindAsset:
 		a, _ := v.AsAsset()
-		return property.AssetOf(fakevalue.TextAsset(a.Text + "x")), a.Source == property.SourceText
+		return property.AssetOf(TextAsset(a.Text + "x")), a.Source == property.SourceText
 	case property.KindArchive:
 		return changedArchive(v)
 	case property.KindArray:
@@ -143,7 +142,7 @@ func changedObject(t *schema.Type, v property.Value) (property.Value, bool) {
 	return v, false
 }
 
-// elementOf is the type of the elements of an array or map, any where t says none.
+// elementOf returns the type of the elements of an array or map, or any if t has none.
 func elementOf(t *schema.Type) *schema.Type {
 	if t.Element != nil {
 		return t.Element
@@ -151,16 +150,16 @@ func elementOf(t *schema.Type) *schema.Type {
 	return &schema.Type{}
 }
 
-// accepts reports whether the schema takes a value of that type.
+// accepts reports whether a value fits a type.
 func accepts(t *schema.Type, v property.Value) bool {
 	o := schema.Object{Properties: []schema.Property{{Name: "value", Type: t}}}
 	_, failures := o.Check(property.NewMap(property.Entry{Key: "value", Value: v}))
 	return len(failures) == 0
 }
 
-// wrongFor is a value that a type does not accept, and whether there is one. It is
-// neither text nor a number for the other, which many providers allow.
-func wrongFor(t *schema.Type) (property.Value, bool) {
+// WrongFor returns a value that does not fit a type, and reports whether there is one. It is never
+// text for a number or a number for text, because many providers convert these.
+func WrongFor(t *schema.Type) (property.Value, bool) {
 	list := property.Array(property.Bool(true))
 	object := property.Object(property.NewMap(property.Entry{Key: "unheardOf", Value: list}))
 	values := []property.Value{list, object, property.Bool(true)}
@@ -175,9 +174,8 @@ func wrongFor(t *schema.Type) (property.Value, bool) {
 	return property.Value{}, false
 }
 
-// outside is a value of a property's type that its bounds, or the list of its values,
-// do not allow.
-func outside(p *schema.Property) (property.Value, bool) {
+// OutOfRange returns a value of a property's type that its bounds or its list of values exclude.
+func OutOfRange(p *schema.Property) (property.Value, bool) {
 	t := p.Type
 	switch {
 	case p.Maximum != nil:
@@ -194,7 +192,7 @@ func outside(p *schema.Property) (property.Value, bool) {
 	return property.Value{}, false
 }
 
-// notAmong is a value of the same kind as the listed ones that is none of them.
+// notAmong returns a value of the listed values' kind that is not in the list.
 func notAmong(list []property.Value) (property.Value, bool) {
 	switch list[0].Kind() {
 	case property.KindString:

@@ -1,5 +1,0 @@
-//go:build !race
-
-package commandtest
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package moduletest
-
-const raceDetector = false
