@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -50,7 +50,7 @@ func (m *memory) text(s string) string { return words(m.put(s), uint32(len(s))) 
 
 func (m *memory) bag(t *testing.T, v property.Map) string {
 	t.Helper()
-	data, err := hostcbor.Marshal(v)
+	data, err := guestcbor.Marshal(v)
 	require.NoError(t, err)
 	return m.text(string(data))
 }

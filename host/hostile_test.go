@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -179,7 +179,7 @@ func TestAnswersThatBreakTheContract(t *testing.T) {
 }
 
 func TestUnknownsAreForPreviewsOnly(t *testing.T) {
-	mixed, err := hostcbor.Marshal(property.MapOf(map[string]property.Value{
+	mixed, err := guestcbor.Marshal(property.MapOf(map[string]property.Value{
 		"known": property.Bool(true),
 		"deep":  property.Array(property.Bool(true), property.Secret(property.Unknown)),
 	}))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -22,7 +22,7 @@ func TestCostsOfMethods(t *testing.T) {
 	mustDo(t, p, "greeting")
 	before := p.Stats().Methods["check"]
 	inputs := property.MapOf(map[string]property.Value{"text": property.String("world")})
-	data, err := hostcbor.Marshal(inputs)
+	data, err := guestcbor.Marshal(inputs)
 	require.NoError(t, err)
 	for range 2 {
 		_, err := p.Check(t.Context(), abi.CheckRequest{Name: "x", Type: "probe:index:Thing", News: inputs, RandomSeed: make([]byte, 32)})

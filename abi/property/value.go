@@ -4,9 +4,8 @@
 // between goroutines.
 //
 // The package is linked into guests. It uses neither reflection nor fmt, and
-// knows no encoding: [github.com/husk-dev/husk/abi/property/hostcbor] and
-// [github.com/husk-dev/husk/abi/property/guestcbor] hold the two codecs of the
-// wire format, which wit/property.cddl defines.
+// knows no encoding: [github.com/husk-dev/husk/abi/property/guestcbor] has the codec
+// of the wire format, which wit/property.cddl defines.
 package property
 
 import (

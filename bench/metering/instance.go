@@ -13,7 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -59,7 +59,7 @@ func start(ctx context.Context, wasm []byte, v variant) (*instance, error) {
 		return nil, err
 	}
 	i.tank.Connect(i.module)
-	i.provider = canon.NewGuest(i, hostcbor.New(property.Limits{}), host.DefaultAnswerBytes)
+	i.provider = canon.NewGuest(i, guestcbor.New(property.Limits{}), host.DefaultAnswerBytes)
 	return i, nil
 }
 

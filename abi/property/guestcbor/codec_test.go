@@ -12,8 +12,7 @@ import (
 	"github.com/husk-dev/husk/internal/propertytest"
 )
 
-// The tests that this codec shares with the host's, among them the test vectors,
-// are in package hostcbor.
+// Package cbororacle has the tests that compare this codec with the oracle, and the test vectors.
 
 // FuzzDecode: an input that is accepted is the encoding of its value.
 func FuzzDecode(f *testing.F) {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
@@ -272,9 +272,9 @@ func recorded(t *testing.T, source contents.Source, v property.Value) property.V
 // requireSame compares encodings, which are exact: of NaN and -0, and of null and absent.
 func requireSame(t *testing.T, want, got property.Value, when string) {
 	t.Helper()
-	wanted, err := hostcbor.MarshalValue(want)
+	wanted, err := guestcbor.MarshalValue(want)
 	require.NoError(t, err)
-	encoded, err := hostcbor.MarshalValue(got)
+	encoded, err := guestcbor.MarshalValue(got)
 	require.NoError(t, err)
 	require.Equal(t, wanted, encoded, "%s: %s, and it was to be %s", when, got, want)
 }

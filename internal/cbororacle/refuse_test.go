@@ -1,4 +1,4 @@
-package hostcbor_test
+package cbororacle_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/internal/cbororacle"
 )
 
 // codec is the API that both codecs have.
@@ -25,7 +25,7 @@ type codec interface {
 
 // bothCodecs runs a test with each codec.
 func bothCodecs(t *testing.T, limits property.Limits, test func(*testing.T, codec)) {
-	t.Run("host", func(t *testing.T) { test(t, hostcbor.New(limits)) })
+	t.Run("oracle", func(t *testing.T) { test(t, cbororacle.New(limits)) })
 	t.Run("guest", func(t *testing.T) { test(t, guestcbor.New(limits)) })
 }
 
@@ -106,8 +106,8 @@ func TestAppend(t *testing.T) {
 // whatever the heads in it announce.
 func TestHostileMemory(t *testing.T) {
 	// Per byte of input: an element of an array takes a Value of 48 bytes, an empty
-	// array in it 24 more; the host's general library takes several times that.
-	bytesPerByte := map[string]int{"guest": 80, "host": 600}
+	// array in it 24 more. The general library takes several times as much.
+	bytesPerByte := map[string]int{"guest": 80, "oracle": 600}
 	const constant = 64 << 10
 	inputs := map[string][]byte{
 		"announced array":     []byte("\x9a\x00\x0f\xff\xff"),

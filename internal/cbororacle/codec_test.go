@@ -1,4 +1,4 @@
-package hostcbor_test
+package cbororacle_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/internal/cbororacle"
 	"github.com/husk-dev/husk/internal/propertytest"
 )
 
@@ -33,21 +33,21 @@ type fataler interface {
 }
 
 func checkDecode(t fataler, limits property.Limits, data []byte) {
-	host, guest := hostcbor.New(limits), guestcbor.New(limits)
-	fromHost, hostErr := host.UnmarshalValue(data)
+	oracle, guest := cbororacle.New(limits), guestcbor.New(limits)
+	fromOracle, oracleErr := oracle.UnmarshalValue(data)
 	fromGuest, guestErr := guest.UnmarshalValue(data)
-	require.Equal(t, guestErr, hostErr)
+	require.Equal(t, guestErr, oracleErr)
 	if guestErr != nil {
 		var decodeErr *property.DecodeError
 		require.ErrorAs(t, guestErr, &decodeErr)
 		require.LessOrEqual(t, decodeErr.Offset, len(data))
 		return
 	}
-	require.True(t, fromGuest.Equal(fromHost), "%v and %v", fromGuest, fromHost)
-	hostAgain, err := host.MarshalValue(fromGuest)
+	require.True(t, fromGuest.Equal(fromOracle), "%v and %v", fromGuest, fromOracle)
+	oracleAgain, err := oracle.MarshalValue(fromGuest)
 	require.NoError(t, err)
-	require.Equal(t, data, hostAgain)
-	guestAgain, err := guest.MarshalValue(fromHost)
+	require.Equal(t, data, oracleAgain)
+	guestAgain, err := guest.MarshalValue(fromOracle)
 	require.NoError(t, err)
 	require.Equal(t, data, guestAgain)
 }
@@ -56,13 +56,13 @@ func checkDecode(t fataler, limits property.Limits, data []byte) {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := propertytest.Values(5).Draw(t, "value")
-		data, err := hostcbor.MarshalValue(v)
+		data, err := cbororacle.MarshalValue(v)
 		require.NoError(t, err)
 		fromGuest, err := guestcbor.MarshalValue(v)
 		require.NoError(t, err)
 		require.Equal(t, data, fromGuest)
 
-		decoded, err := hostcbor.UnmarshalValue(data)
+		decoded, err := cbororacle.UnmarshalValue(data)
 		require.NoError(t, err)
 		require.True(t, v.Equal(decoded), "%v and %v", v, decoded)
 		checkDecode(t, property.Limits{}, data)
@@ -79,17 +79,17 @@ func TestEncodeLimits(t *testing.T) {
 			Depth: rapid.IntRange(1, 5).Draw(t, "depth"),
 			Items: rapid.IntRange(1, 30).Draw(t, "items"),
 		}
-		data, hostErr := hostcbor.New(limits).MarshalValue(v)
+		data, oracleErr := cbororacle.New(limits).MarshalValue(v)
 		fromGuest, guestErr := guestcbor.New(limits).MarshalValue(v)
 		require.Equal(t, data, fromGuest)
-		require.Equal(t, guestErr, hostErr)
-		if hostErr == nil {
+		require.Equal(t, guestErr, oracleErr)
+		if oracleErr == nil {
 			checkDecode(t, limits, data)
 			return
 		}
-		unlimited, err := hostcbor.MarshalValue(v)
+		unlimited, err := cbororacle.MarshalValue(v)
 		require.NoError(t, err)
-		_, err = hostcbor.New(limits).UnmarshalValue(unlimited)
+		_, err = cbororacle.New(limits).UnmarshalValue(unlimited)
 		require.Error(t, err)
 		checkDecode(t, limits, unlimited)
 	})
@@ -99,7 +99,7 @@ func TestEncodeLimits(t *testing.T) {
 func TestMutations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := propertytest.Values(4).Draw(t, "value")
-		data, err := hostcbor.MarshalValue(v)
+		data, err := cbororacle.MarshalValue(v)
 		require.NoError(t, err)
 		at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
 		data[at] = rapid.Byte().Draw(t, "byte")

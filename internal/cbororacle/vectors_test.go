@@ -1,4 +1,4 @@
-package hostcbor_test
+package cbororacle_test
 
 import (
 	"encoding/hex"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/abi/property/hostcbor"
+	"github.com/husk-dev/husk/internal/cbororacle"
 )
 
 type vector struct {
@@ -24,7 +24,7 @@ type vector struct {
 
 // readVectors reads the vectors that authors of other codecs use too.
 func readVectors(t testing.TB) []vector {
-	file, err := os.ReadFile("../testdata/vectors.txt")
+	file, err := os.ReadFile("../../abi/property/testdata/vectors.txt")
 	require.NoError(t, err)
 	var vectors []vector
 	for line := range strings.Lines(string(file)) {
@@ -67,22 +67,22 @@ func TestVectors(t *testing.T) {
 			accepted++
 		}
 		t.Run(v.name, func(t *testing.T) {
-			fromHost, hostErr := hostcbor.UnmarshalValue(v.data)
+			fromOracle, oracleErr := cbororacle.UnmarshalValue(v.data)
 			fromGuest, guestErr := guestcbor.UnmarshalValue(v.data)
 			if !v.accept {
 				require.Contains(t, faultNames, v.text)
-				require.ErrorIs(t, hostErr, faultNames[v.text])
+				require.ErrorIs(t, oracleErr, faultNames[v.text])
 				require.ErrorIs(t, guestErr, faultNames[v.text])
 				return
 			}
-			require.NoError(t, hostErr)
+			require.NoError(t, oracleErr)
 			require.NoError(t, guestErr)
 			require.Contains(t, values, v.name)
 			want := values[v.name]
-			require.True(t, want.Equal(fromHost), "%v", fromHost)
+			require.True(t, want.Equal(fromOracle), "%v", fromOracle)
 			require.True(t, want.Equal(fromGuest), "%v", fromGuest)
 
-			data, err := hostcbor.MarshalValue(want)
+			data, err := cbororacle.MarshalValue(want)
 			require.NoError(t, err)
 			require.Equal(t, v.data, data)
 			data, err = guestcbor.MarshalValue(want)

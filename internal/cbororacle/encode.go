@@ -1,4 +1,4 @@
-package hostcbor
+package cbororacle
 
 import (
 	"slices"

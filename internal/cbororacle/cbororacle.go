@@ -1,12 +1,11 @@
-// Package hostcbor encodes and decodes property values as wit/property.cddl says.
-// It builds on fxamacker/cbor, which is made for hostile input, and adds what a
-// general library cannot know: the value kinds, the limits across the whole input,
-// and that an input must be its own encoding.
+// Package cbororacle is the oracle for tests of package guestcbor: it encodes and decodes property
+// values by wit/property.cddl, with a general CBOR library.
 //
-// It is the one to read and to compare with. Package guestcbor gives the same
-// answers, ten times faster, to guests and to the host's calls of them; the two are
-// fuzzed against each other.
-package hostcbor
+// It builds on fxamacker/cbor, which is made for hostile input, and adds what a general library
+// cannot know: the value kinds, the limits across the whole input, and that an input must be its
+// own encoding. Fuzzing compares the two packages: they accept the same inputs and write the same
+// bytes. Only tests use the oracle.
+package cbororacle
 
 import (
 	"bytes"
