@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/checkedcbor"
 	"github.com/husk-dev/husk/internal/checkedjson"
 )
 
@@ -28,15 +30,18 @@ const (
 // Store keeps values for one provider of one stack, which nobody else is to be given. It
 // is safe for concurrent use by one process.
 type Store struct {
-	// path is the file that has the values, empty where they are in memory only.
+	// path is the file of the values, or empty if they are in memory only.
 	path string
+	// former is the JSON file that the values were read from, until the first write replaces it.
+	former string
 
 	mu       sync.Mutex
 	contents storeContents
 	size     int
 }
 
-// storeContents is a store's file, as JSON.
+// storeContents is the record in a store's file. Its members have the same names in CBOR and in the
+// JSON of earlier versions.
 type storeContents struct {
 	Version int `json:"version"`
 	// Revision is the highest that was given out, also to keys that are gone.
@@ -49,22 +54,27 @@ type storeItem struct {
 	Revision uint64 `json:"revision"`
 }
 
+// Versions of the file. Husk writes the last one, and reads all.
 const (
-	// storeVersion is the version that is written. plainStoreVersion is that of files without a
-	// checksum, which are still read.
-	storeVersion      = 2
-	plainStoreVersion = 1
+	storeVersionPlain   = iota + 1 // JSON
+	storeVersionChecked            // JSON with a checksum
+	storeVersion                   // CBOR with a checksum
 )
 
-// readStore reads the text of a file.
+// readStore decodes the content of a file.
 func readStore(data []byte) (c storeContents, err error) {
-	checked, err := checkedjson.Unmarshal(data, &c)
+	wanted := storeVersion
+	if bytes.HasPrefix(data, []byte("{")) {
+		var checked bool
+		checked, err = checkedjson.Unmarshal(data, &c)
+		if wanted = storeVersionPlain; checked {
+			wanted = storeVersionChecked
+		}
+	} else {
+		err = checkedcbor.Unmarshal(data, &c)
+	}
 	if err != nil {
 		return c, err
-	}
-	wanted := plainStoreVersion
-	if checked {
-		wanted = storeVersion
 	}
 	if c.Version != wanted {
 		return c, fmt.Errorf("it says that it has the version %d, and its form is that of version %d", c.Version, wanted)
@@ -79,12 +89,20 @@ func NewStore() *Store {
 	return &Store{contents: storeContents{Version: storeVersion, Items: make(map[string]storeItem)}}
 }
 
-// OpenStore returns the store in a file, which is made once something is stored. The file
-// belongs to the user alone, and each change is on disk before it is answered.
+// OpenStore returns the store in a file, which the first Put creates. The file belongs to the user
+// alone, and each change is on disk before Put returns.
+//
+// If there is no such file, OpenStore reads the JSON file that earlier versions of Husk wrote: the
+// same path with the extension .json. The first Put replaces that file.
 func OpenStore(path string) (*Store, error) {
 	s := NewStore()
 	s.path = path
 	data, err := os.ReadFile(path)
+	if former := strings.TrimSuffix(path, filepath.Ext(path)) + ".json"; errors.Is(err, fs.ErrNotExist) && former != path {
+		if data, err = os.ReadFile(former); err == nil {
+			s.former, path = former, former
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
@@ -150,7 +168,7 @@ func (s *Store) Put(_ context.Context, key string, value *[]byte, revision uint6
 		given = next.Revision
 		next.Items[key] = storeItem{Value: slices.Clone(*value), Revision: given}
 	}
-	if err := next.write(s.path); err != nil {
+	if err := s.write(next); err != nil {
 		return 0, hostError(abi.ErrorKindInternal, "keeping the provider's values: "+err.Error())
 	}
 	s.contents, s.size = next, size
@@ -171,17 +189,23 @@ func (s *Store) Keys(_ context.Context, prefix, after string, limit uint32) ([]s
 	return keys[:min(len(keys), int(limit))], nil
 }
 
-// write replaces a file, so that at any moment it has all of the old or the new contents.
-func (c storeContents) write(path string) error {
-	if path == "" {
+// write replaces the file with an atomic write.
+func (s *Store) write(c storeContents) error {
+	if s.path == "" {
 		return nil
 	}
-	data, err := checkedjson.Marshal(c)
+	data, err := checkedcbor.Marshal(c)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, data, 0o600)
+	if err := atomicfile.Write(s.path, data, 0o600); err != nil || s.former == "" {
+		return err
+	}
+	// The new file is read first, so a former one that cannot be removed does no harm.
+	_ = os.Remove(s.former)
+	s.former = ""
+	return nil
 }

@@ -18,7 +18,7 @@ func bytesOf(text string) *[]byte {
 }
 
 func TestStore(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "made", "kv.json")
+	path := filepath.Join(t.TempDir(), "made", "kv.cbor")
 	onDisk, err := OpenStore(path)
 	require.NoError(t, err)
 	for name, store := range map[string]*Store{"in memory": NewStore(), "on disk": onDisk} {
@@ -107,11 +107,12 @@ func TestStoreIsBounded(t *testing.T) {
 func TestDamagedStoresAreNotUsed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "is damaged",
+		"\x82":           "is damaged",
 		"{":              "is damaged",
 		`{"version": 2}`: "it says that it has the version 2, and its form is that of version 1",
 		`{"version":1}{`: "more follows",
 	} {
-		path := filepath.Join(t.TempDir(), "kv.json")
+		path := filepath.Join(t.TempDir(), "kv.cbor")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := OpenStore(path)
 		require.ErrorContains(t, err, want)
@@ -121,10 +122,9 @@ func TestDamagedStoresAreNotUsed(t *testing.T) {
 	}
 }
 
-// A file whose checksum tells that it was altered, in whichever bit, is not used. One of before
-// there were checksums is.
+// A file in which a bit was altered is not used, whichever bit it is.
 func TestAlteredStoresAreNotUsed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "kv.json")
+	path := filepath.Join(t.TempDir(), "kv.cbor")
 	store, err := OpenStore(path)
 	require.NoError(t, err)
 	_, err = store.Put(t.Context(), "key", bytesOf("value"), 0)
@@ -138,14 +138,43 @@ func TestAlteredStoresAreNotUsed(t *testing.T) {
 		_, err := OpenStore(path)
 		require.ErrorContains(t, err, "is damaged", "bit %d of byte %d", bit%8, bit/8)
 	}
-	require.NoError(t, os.WriteFile(path, []byte(`{"version":1,"revision":7,"items":{"key":{"value":"dmFsdWU=","revision":7}}}`), 0o600))
-	store, err = OpenStore(path)
-	require.NoError(t, err)
-	item, err := store.Get(t.Context(), "key")
-	require.NoError(t, err)
-	require.Equal(t, "value", string(*item.Value))
-	_, err = store.Put(t.Context(), "other", bytesOf("value"), 0)
-	require.NoError(t, err)
-	_, err = OpenStore(path)
-	require.NoError(t, err)
+}
+
+// The files of earlier versions, with and without a checksum, are read under their own name, and
+// replaced once something is stored.
+func TestFormerStoresAreRead(t *testing.T) {
+	for name, text := range map[string]string{
+		"plain":   `{"version":1,"revision":7,"items":{"key":{"value":"dmFsdWU=","revision":7}}}`,
+		"checked": `{"crc32c":"e1449fa8","version":2,"revision":7,"items":{"key":{"value":"dmFsdWU=","revision":7}}}`,
+	} {
+		for _, file := range []string{"kv.cbor", "kv.json"} {
+			t.Run(name+" in "+file, func(t *testing.T) {
+				dir := t.TempDir()
+				former, path := filepath.Join(dir, "kv.json"), filepath.Join(dir, file)
+				require.NoError(t, os.WriteFile(former, []byte(text), 0o600))
+				requireValues := func(want map[string]string) *Store {
+					store, err := OpenStore(path)
+					require.NoError(t, err)
+					for key, value := range want {
+						item, err := store.Get(t.Context(), key)
+						require.NoError(t, err)
+						require.Equal(t, value, string(*item.Value))
+					}
+					return store
+				}
+				store := requireValues(map[string]string{"key": "value"})
+				kept, err := os.ReadFile(former)
+				require.NoError(t, err)
+				require.Equal(t, text, string(kept), "opening a store changes nothing")
+
+				_, err = store.Put(t.Context(), "other", bytesOf("more"), 0)
+				require.NoError(t, err)
+				requireValues(map[string]string{"key": "value", "other": "more"})
+				left, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				require.Len(t, left, 1)
+				require.Equal(t, file, left[0].Name())
+			})
+		}
+	}
 }

@@ -147,7 +147,7 @@ func (p *Plugins) store(provider string) (*host.Store, error) {
 			return nil, errors.New("the provider's name is not that of a file: " + provider)
 		}
 		var err error
-		if store, err = host.OpenStore(filepath.Join(p.options.Stores, provider+".json")); err != nil {
+		if store, err = host.OpenStore(filepath.Join(p.options.Stores, provider+".cbor")); err != nil {
 			return nil, err
 		}
 		if !p.performing.Load() {
