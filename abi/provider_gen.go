@@ -468,6 +468,14 @@ type ConstructResponse struct {
 // `diff-config` may come before `configure`. An instance serves one call at a time.
 // A host may run several instances of one configuration, and may discard an
 // instance between any two calls: an instance's memory is no place for state.
+//
+// Annotations in the comments below say what hosts and engines go by. The `@kind` of a
+// function is what a call does: it `asks` for what follows from the request and the
+// module alone, `reads` what exists, `changes` something, or `sets-up` the instance.
+// A call is `@about` the package, the configuration, a resource, a function, or a
+// component. The `@role` of properties in a request is that of `new` values, or of the
+// resource's `old-inputs` or `old-state`; in an answer that of `checked` inputs, of the
+// `inputs` or `state` of what exists, or of the `result` of a function.
 type Provider interface {
 	// The first call: who are you, and what do you understand?
 	Handshake(ctx context.Context, request HandshakeRequest) (HandshakeResponse, error)

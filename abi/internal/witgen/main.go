@@ -1,5 +1,5 @@
 // Command witgen reads the contract in wit/ and writes what follows from it: the
-// resolved WIT as JSON, the Go types of package abi, the codecs and tables of
+// resolved WIT as JSON, the Go types and calls of package abi, the codecs and tables of
 // abi/canon, and the guest's shims. Run it with `go generate ./abi`; its argument
 // is the root of the repository.
 package main
@@ -82,6 +82,7 @@ func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 		{bindings + "provider/exports_gen.go", "provider", "wasip1", writeExports("provider")},
 		{bindings + "policy/exports_gen.go", "policy", "wasip1", writeExports("policy")},
 		{bindings + "imports_gen.go", "bindings", "wasip1", writeImports},
+		{"abi/calls_gen.go", "abi", "", writeCalls},
 	} {
 		s := &source{}
 		f.write(c, s)

@@ -167,6 +167,10 @@ func sentence(s *source, name, doc string) string {
 }
 
 func comment(s *source, doc string) {
+	doc, _, err := annotated(doc)
+	if err != nil {
+		s.fail("%w", err)
+	}
 	if doc == "" {
 		return
 	}

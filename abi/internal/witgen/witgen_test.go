@@ -74,12 +74,54 @@ func TestRefused(t *testing.T) {
 			 record numbers { all: list<u32> }
 			 f: func(n: numbers) -> result<_, error>;`,
 			"no way to lift a list of wit.U32"},
+		"a method that is of no kind": {
+			`/// @about package
+			 f: func() -> result<_, error>;`,
+			"provider#f needs the annotation @kind in its WIT comment: one of asks, reads, changes, sets-up"},
+		"a method that is about nothing": {
+			`/// @kind asks
+			 f: func() -> result<_, error>;`,
+			"provider#f needs the annotation @about"},
+		"a kind that there is not": {
+			`/// @kind works
+			 f: func() -> result<_, error>;`,
+			`there is no annotation "@kind works"`},
+		"a property map without a role": {
+			request("properties", "", ""),
+			"Request.Inputs needs the annotation @role in its WIT comment: one of new, old-inputs, old-state, checked, inputs, state, result"},
+		"a property map of a response in a request": {
+			request("properties", "/// @role state", ""),
+			"Request.Inputs cannot have the role state: it is one of new, old-inputs, old-state"},
+		"property maps that nothing would see": {
+			request("part", "", ""),
+			"Request.Inputs has property maps inside of it"},
+		"a request about an unknown kind of resource": {
+			request("properties", "/// @role new", "x"),
+			"Request: a request about a resource needs a field type or token"},
+		"a field with an annotation of methods": {
+			request("properties", "/// @role new\n/// @kind asks", ""),
+			"Request.Inputs has annotations that are not for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := generateText(test.provider)
 			require.ErrorContains(t, err, test.want)
 		})
 	}
+}
+
+// request is a method about a resource, whose request has the field inputs.
+func request(inputs, comment, suffix string) string {
+	return `type properties = list<u8>;
+		/// A part of a request.
+		record part { inputs: properties }
+		record request {
+			%type` + suffix + `: string,
+			` + comment + `
+			inputs: ` + inputs + `,
+		}
+		/// @kind asks
+		/// @about resource
+		f: func(request: request) -> result<_, error>;`
 }
 
 func generateText(provider string) (map[string][]byte, error) {

@@ -1,0 +1,247 @@
+package abi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Method is a method of a provider or a policy pack, by its name in the WIT.
+type Method string
+
+// MethodKind says what a call of a method does. The WIT annotates each function with it.
+type MethodKind uint8
+
+const (
+	// KindAsks is a call that computes an answer from its request and from what the module
+	// is, and reaches nothing else.
+	KindAsks MethodKind = iota + 1
+	// KindReads is a call that looks at what exists, and changes nothing that Husk manages.
+	KindReads
+	// KindChanges is a call that makes, changes, or removes something. In a preview it only
+	// foretells that.
+	KindChanges
+	// KindSetsUp is a call that each instance of a module gets before others.
+	KindSetsUp
+)
+
+// MethodSubject says what a call of a method is about: the schema of that is what requests
+// and answers are held to.
+type MethodSubject uint8
+
+const (
+	// AboutPackage is a call about the module itself.
+	AboutPackage MethodSubject = iota + 1
+	// AboutConfiguration is a call about the configuration of a provider.
+	AboutConfiguration
+	// AboutResource is a call about a resource, or a type of resource.
+	AboutResource
+	// AboutFunction is a call of a function.
+	AboutFunction
+	// AboutComponent is a call of a component's constructor or method, which may use the
+	// monitor. Its property maps keep the outputs that they are made of.
+	AboutComponent
+)
+
+type methodFacts struct {
+	kind  MethodKind
+	about MethodSubject
+}
+
+// Kind returns what a call of the method does, 0 for a method that the contract does not have.
+func (m Method) Kind() MethodKind { return m.facts().kind }
+
+// About returns what a call of the method is about, 0 for a method that the contract does
+// not have.
+func (m Method) About() MethodSubject { return m.facts().about }
+
+// Role says what a property map is for in a request or response. The WIT annotates each
+// property map of a provider's methods with it.
+type Role uint8
+
+// IsNew reports whether the caller made the map for the call: inputs, a configuration, arguments.
+func (r Role) IsNew() bool { return r == RoleNew }
+
+// IsOld reports whether the map is of the last recorded state of a resource.
+func (r Role) IsOld() bool { return r == RoleOldInputs || r == RoleOldState }
+
+// Subject is what a request is about. A field that the request does not have is empty.
+type Subject struct {
+	URN urn.URN
+	// Token is the type of the resource or component, or the token of the function.
+	Token string
+	ID    string
+	// Preview reports whether nothing may be changed.
+	Preview bool
+}
+
+// Call is one call of a method of a [Provider] that passes through the functions of [Intercept].
+type Call struct {
+	Method Method
+	// Request and Response point to what the method takes and returns, such as a
+	// *CheckRequest and a *CheckResponse, or a *struct{} for nothing. The request can be
+	// changed before the call goes on, and the response after that.
+	Request, Response any
+
+	method interface {
+		invoke(ctx context.Context, p Provider) error
+	}
+	provider Provider
+	// rest are the functions that the call has not passed through.
+	rest []func(context.Context, *Call) error
+}
+
+// Do has the call go on, to the provider in the end.
+func (c *Call) Do(ctx context.Context) error {
+	if len(c.rest) == 0 {
+		return c.method.invoke(ctx, c.provider)
+	}
+	rest := c.rest
+	c.rest = rest[1:]
+	err := rest[0](ctx, c)
+	c.rest = rest
+	return err
+}
+
+// DoWith has p serve the call.
+func (c *Call) DoWith(ctx context.Context, p Provider) error { return c.method.invoke(ctx, p) }
+
+// Subject returns what the request is about.
+func (c *Call) Subject() Subject {
+	if r, ok := c.Request.(interface{ subject() Subject }); ok {
+		return r.subject()
+	}
+	return Subject{}
+}
+
+// transformable is a request or response with property maps.
+type transformable interface {
+	transform(f func(Role, property.Map) property.Map)
+}
+
+// TransformRequest replaces each property map of the request by what f returns for it.
+func (c *Call) TransformRequest(f func(Role, property.Map) property.Map) { transform(c.Request, f) }
+
+// TransformAnswer replaces each property map of the response by what f returns for it. If the
+// call failed with err, which may be nil, the maps are those of what a failed initialization
+// left behind. TransformAnswer returns err with them.
+func (c *Call) TransformAnswer(err error, f func(Role, property.Map) property.Map) error {
+	if err == nil {
+		transform(c.Response, f)
+		return nil
+	}
+	var failure *Error
+	if !errors.As(err, &failure) || failure.InitFailure == nil {
+		return err
+	}
+	changed, left := *failure, *failure.InitFailure
+	left.transform(f)
+	changed.InitFailure = &left
+	return &changed
+}
+
+func transform(of any, f func(Role, property.Map) property.Map) {
+	if t, ok := of.(transformable); ok {
+		t.transform(f)
+	}
+}
+
+func transformOptional(m *property.Map, role Role, f func(Role, property.Map) property.Map) *property.Map {
+	if m == nil {
+		return nil
+	}
+	changed := f(role, *m)
+	if changed.Is(*m) {
+		return m
+	}
+	return &changed
+}
+
+// HasProperties reports whether the response of the method has property maps.
+func (c *Call) HasProperties() bool {
+	_, ok := c.Response.(transformable)
+	return ok
+}
+
+// Failures returns the check failures of the response, which can be changed; nil for a
+// response that cannot have any.
+func (c *Call) Failures() *[]CheckFailure {
+	if r, ok := c.Response.(interface{ checkFailures() *[]CheckFailure }); ok {
+		return r.checkFailures()
+	}
+	return nil
+}
+
+// Intercept returns a provider whose calls pass through around, which has them go on with
+// [Call.Do]. The provider is an [io.Closer], which closes p if that can be closed.
+func Intercept(p Provider, around func(context.Context, *Call) error) Provider {
+	all := []func(context.Context, *Call) error{around}
+	if inner, ok := p.(*intercepted); ok {
+		p, all = inner.provider, slices.Concat(all, inner.around)
+	}
+	return &intercepted{p, all}
+}
+
+// ProviderAs returns as a T the provider that [Intercept] got, or p if Intercept did not make it.
+func ProviderAs[T any](p Provider) (t T, ok bool) {
+	if i, intercepts := p.(*intercepted); intercepts {
+		p = i.provider
+	}
+	t, ok = p.(T)
+	return t, ok
+}
+
+// intercepted is a provider with the functions around it, outermost first.
+type intercepted struct {
+	provider Provider
+	around   []func(context.Context, *Call) error
+}
+
+// Close closes the provider.
+func (p *intercepted) Close() error {
+	if c, ok := p.provider.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// methodCall is a Call of a method, in one allocation.
+type methodCall[Q, R any] struct {
+	Call
+	request  Q
+	response R
+	do       func(Provider, context.Context, Q) (R, error)
+}
+
+func (c *methodCall[Q, R]) invoke(ctx context.Context, p Provider) (err error) {
+	c.response, err = c.do(p, ctx, c.request)
+	return err
+}
+
+func intercept[Q, R any](ctx context.Context, p *intercepted, method Method, request Q,
+	do func(Provider, context.Context, Q) (R, error),
+) (R, error) {
+	c := &methodCall[Q, R]{request: request, do: do}
+	c.Call = Call{Method: method, Request: &c.request, Response: &c.response, method: c, provider: p.provider, rest: p.around}
+	if err := c.Do(ctx); err != nil {
+		var none R
+		return none, err
+	}
+	return c.response, nil
+}
+
+// answerless returns a method without an answer as one with an empty answer.
+func answerless[Q any](do func(Provider, context.Context, Q) error) func(Provider, context.Context, Q) (struct{}, error) {
+	return func(p Provider, ctx context.Context, request Q) (struct{}, error) {
+		return struct{}{}, do(p, ctx, request)
+	}
+}
+
+// empty returns a method without a request and an answer as one with empty ones.
+func empty(do func(Provider, context.Context) error) func(Provider, context.Context, struct{}) (struct{}, error) {
+	return func(p Provider, ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, do(p, ctx) }
+}

@@ -1,0 +1,211 @@
+package abi_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+)
+
+var (
+	providerType = reflect.TypeFor[abi.Provider]()
+	mapType      = reflect.TypeFor[property.Map]()
+)
+
+// TestInterceptSeesEveryCall: each method is a call with a kind and a subject, whose property
+// maps can all be replaced.
+func TestInterceptSeesEveryCall(t *testing.T) {
+	for i := range providerType.NumMethod() {
+		method := providerType.Method(i)
+		t.Run(method.Name, func(t *testing.T) {
+			var seen *abi.Call
+			p := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) error {
+				seen = c
+				return c.Do(ctx)
+			})
+			arguments := []reflect.Value{reflect.ValueOf(t.Context())}
+			for n := 1; n < method.Type.NumIn(); n++ {
+				arguments = append(arguments, withMaps(method.Type.In(n)))
+			}
+			results := reflect.ValueOf(p).MethodByName(method.Name).Call(arguments)
+			err, _ := results[len(results)-1].Interface().(error)
+			require.ErrorIs(t, err, abi.ErrUnimplemented)
+			require.ErrorContains(t, err, string(seen.Method))
+			require.Contains(t, abi.Methods, seen.Method)
+			require.NotZero(t, seen.Method.Kind())
+			require.NotZero(t, seen.Method.About())
+
+			request := reflect.ValueOf(seen.Request).Elem()
+			require.Equal(t, mapsIn(request), visited(seen.TransformRequest))
+			response := reflect.ValueOf(seen.Response).Elem()
+			response.Set(withMaps(response.Type()))
+			require.Equal(t, mapsIn(response), visited(func(f func(abi.Role, property.Map) property.Map) {
+				require.NoError(t, seen.TransformAnswer(nil, f))
+			}))
+			require.Equal(t, mapsIn(response) > 0, seen.HasProperties())
+			for _, of := range []reflect.Value{request, response} {
+				for _, m := range maps(of) {
+					require.True(t, m.Has("seen"))
+				}
+			}
+		})
+	}
+}
+
+// withMaps returns a value whose property maps are all there.
+func withMaps(of reflect.Type) reflect.Value {
+	v := reflect.New(of).Elem()
+	if of.Kind() == reflect.Struct {
+		for i := range of.NumField() {
+			if of.Field(i).Type == reflect.PointerTo(mapType) {
+				v.Field(i).Set(reflect.New(mapType))
+			}
+		}
+	}
+	return v
+}
+
+func maps(of reflect.Value) (all []property.Map) {
+	if of.Kind() == reflect.Struct {
+		for i := range of.NumField() {
+			switch m := of.Field(i).Interface().(type) {
+			case property.Map:
+				all = append(all, m)
+			case *property.Map:
+				all = append(all, *m)
+			}
+		}
+	}
+	return all
+}
+
+func mapsIn(of reflect.Value) int { return len(maps(of)) }
+
+// visited marks the maps that a call shows, and counts them.
+func visited(transform func(func(abi.Role, property.Map) property.Map)) (count int) {
+	transform(func(role abi.Role, m property.Map) property.Map {
+		count++
+		return m.With("seen", property.Number(float64(role)))
+	})
+	return count
+}
+
+type creates struct {
+	abi.Unimplemented
+	closed int
+}
+
+func (p *creates) Create(_ context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	return abi.CreateResponse{ID: request.Name, State: request.Inputs}, nil
+}
+
+func (p *creates) Close() error {
+	p.closed++
+	return nil
+}
+
+func TestInterceptPassesThroughTheOutermostFirst(t *testing.T) {
+	named := func(p abi.Provider, suffix string) abi.Provider {
+		return abi.Intercept(p, func(ctx context.Context, c *abi.Call) error {
+			c.Request.(*abi.CreateRequest).Name += suffix
+			err := c.Do(ctx)
+			c.Response.(*abi.CreateResponse).ID += suffix
+			return err
+		})
+	}
+	inner := &creates{}
+	p := named(named(inner, "-inner"), "-outer")
+	response, err := p.Create(t.Context(), abi.CreateRequest{Name: "n"})
+	require.NoError(t, err)
+	require.Equal(t, "n-outer-inner-inner-outer", response.ID)
+
+	as, ok := abi.ProviderAs[*creates](p)
+	require.True(t, ok)
+	require.Same(t, inner, as)
+	closer, ok := p.(interface{ Close() error })
+	require.True(t, ok)
+	require.NoError(t, closer.Close())
+	require.Equal(t, 1, inner.closed)
+}
+
+func TestCallMayGoOnTwiceAndElsewhere(t *testing.T) {
+	calls := 0
+	counting := func(ctx context.Context, c *abi.Call) error {
+		calls++
+		return c.Do(ctx)
+	}
+	again := func(ctx context.Context, c *abi.Call) error { return errors.Join(c.Do(ctx), c.Do(ctx)) }
+	p := abi.Intercept(abi.Intercept(&creates{}, counting), again)
+	_, err := p.Create(t.Context(), abi.CreateRequest{})
+	require.NoError(t, err)
+	require.Equal(t, 2, calls)
+
+	elsewhere := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) error { return c.DoWith(ctx, &creates{}) })
+	response, err := elsewhere.Create(t.Context(), abi.CreateRequest{Name: "n"})
+	require.NoError(t, err)
+	require.Equal(t, "n", response.ID)
+}
+
+// TestAnswerOfAFailedInitialization: what it left behind has maps as a response has, and the
+// error that the provider returned stays as it is.
+func TestAnswerOfAFailedInitialization(t *testing.T) {
+	inputs := property.Map{}
+	failure := &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "i", Inputs: &inputs}}
+	var after error
+	p := abi.Intercept(failing{err: failure}, func(ctx context.Context, c *abi.Call) error {
+		var roles []abi.Role
+		after = c.TransformAnswer(c.Do(ctx), func(role abi.Role, m property.Map) property.Map {
+			roles = append(roles, role)
+			return m.With("seen", property.Null)
+		})
+		require.Equal(t, []abi.Role{abi.RoleState, abi.RoleInputs}, roles)
+		return after
+	})
+	_, err := p.Create(t.Context(), abi.CreateRequest{})
+	var changed *abi.Error
+	require.ErrorAs(t, err, &changed)
+	require.Equal(t, "i", changed.InitFailure.ID)
+	require.True(t, changed.InitFailure.State.Has("seen"))
+	require.True(t, changed.InitFailure.Inputs.Has("seen"))
+	require.Zero(t, failure.InitFailure.State.Len())
+	require.Zero(t, inputs.Len())
+}
+
+type failing struct {
+	abi.Unimplemented
+	err error
+}
+
+func (p failing) Create(context.Context, abi.CreateRequest) (abi.CreateResponse, error) {
+	return abi.CreateResponse{}, p.err
+}
+
+func TestSubjectIsWhatARequestIsAbout(t *testing.T) {
+	var subject abi.Subject
+	p := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) error {
+		subject = c.Subject()
+		return c.Do(ctx)
+	})
+	_, _ = p.Update(t.Context(), abi.UpdateRequest{URN: "u", ID: "i", Type: "t", Preview: true})
+	require.Equal(t, abi.Subject{URN: "u", ID: "i", Token: "t", Preview: true}, subject)
+	_, _ = p.Construct(t.Context(), abi.ConstructRequest{Type: "t", Context: abi.RunContext{DryRun: true}})
+	require.Equal(t, abi.Subject{Token: "t", Preview: true}, subject)
+	_ = p.Cancel(t.Context())
+	require.Zero(t, subject)
+}
+
+func BenchmarkIntercept(b *testing.B) {
+	p := abi.Provider(&creates{})
+	for range 3 {
+		p = abi.Intercept(p, func(ctx context.Context, c *abi.Call) error { return c.Do(ctx) })
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = p.Create(b.Context(), abi.CreateRequest{Name: "n"})
+	}
+}
