@@ -93,6 +93,9 @@ type Call struct {
 	provider Provider
 	// rest are the functions that the call has not passed through.
 	rest []func(context.Context, *Call) error
+	// ofRequest and ofResponse have room for the property maps, so that nobody allocates it.
+	ofRequest  [3]Properties
+	ofResponse [2]Properties
 }
 
 // Do has the call go on, to the provider in the end.
@@ -118,52 +121,74 @@ func (c *Call) Subject() Subject {
 	return Subject{}
 }
 
-// transformable is a request or response with property maps.
-type transformable interface {
-	transform(f func(Role, property.Map) property.Map)
+// Properties is a property map in a request or response.
+type Properties struct {
+	Role     Role
+	required *property.Map
+	optional **property.Map
 }
 
-// TransformRequest replaces each property map of the request by what f returns for it.
-func (c *Call) TransformRequest(f func(Role, property.Map) property.Map) { transform(c.Request, f) }
+// Get returns the property map.
+func (p Properties) Get() property.Map {
+	if p.optional != nil {
+		return **p.optional
+	}
+	return *p.required
+}
 
-// TransformAnswer replaces each property map of the response by what f returns for it. If the
-// call failed with err, which may be nil, the maps are those of what a failed initialization
-// left behind. TransformAnswer returns err with them.
-func (c *Call) TransformAnswer(err error, f func(Role, property.Map) property.Map) error {
+// Set replaces the property map, in the request or response of the call alone.
+func (p Properties) Set(m property.Map) {
+	switch {
+	case p.optional == nil:
+		*p.required = m
+	case !m.Is(**p.optional):
+		*p.optional = &m
+	}
+}
+
+func appendOptional(list []Properties, role Role, m **property.Map) []Properties {
+	if *m == nil {
+		return list
+	}
+	return append(list, Properties{Role: role, optional: m})
+}
+
+// propertied is a request or response with property maps.
+type propertied interface {
+	// properties appends the property maps that are there.
+	properties(list []Properties) []Properties
+}
+
+// RequestProperties returns the property maps of the request.
+func (c *Call) RequestProperties() []Properties {
+	if r, ok := c.Request.(propertied); ok {
+		return r.properties(c.ofRequest[:0])
+	}
+	return nil
+}
+
+// AnswerProperties returns the property maps of the response. If the call failed with err,
+// which may be nil, they are those of what a failed initialization left behind; the error
+// that AnswerProperties returns in place of err has what becomes of them.
+func (c *Call) AnswerProperties(err error) ([]Properties, error) {
 	if err == nil {
-		transform(c.Response, f)
-		return nil
+		if r, ok := c.Response.(propertied); ok {
+			return r.properties(c.ofResponse[:0]), nil
+		}
+		return nil, nil
 	}
 	var failure *Error
 	if !errors.As(err, &failure) || failure.InitFailure == nil {
-		return err
+		return nil, err
 	}
 	changed, left := *failure, *failure.InitFailure
-	left.transform(f)
 	changed.InitFailure = &left
-	return &changed
-}
-
-func transform(of any, f func(Role, property.Map) property.Map) {
-	if t, ok := of.(transformable); ok {
-		t.transform(f)
-	}
-}
-
-func transformOptional(m *property.Map, role Role, f func(Role, property.Map) property.Map) *property.Map {
-	if m == nil {
-		return nil
-	}
-	changed := f(role, *m)
-	if changed.Is(*m) {
-		return m
-	}
-	return &changed
+	return left.properties(nil), &changed
 }
 
 // HasProperties reports whether the response of the method has property maps.
 func (c *Call) HasProperties() bool {
-	_, ok := c.Response.(transformable)
+	_, ok := c.Response.(propertied)
 	return ok
 }
 
@@ -172,6 +197,15 @@ func (c *Call) HasProperties() bool {
 func (c *Call) Failures() *[]CheckFailure {
 	if r, ok := c.Response.(interface{ checkFailures() *[]CheckFailure }); ok {
 		return r.checkFailures()
+	}
+	return nil
+}
+
+// Dependencies returns what the properties of the request were computed from, which can be
+// changed; nil for a request that does not say.
+func (c *Call) Dependencies() *[]PropertyDependency {
+	if r, ok := c.Request.(interface{ dependencies() *[]PropertyDependency }); ok {
+		return r.dependencies()
 	}
 	return nil
 }

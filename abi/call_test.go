@@ -41,13 +41,13 @@ func TestInterceptSeesEveryCall(t *testing.T) {
 			require.NotZero(t, seen.Method.About())
 
 			request := reflect.ValueOf(seen.Request).Elem()
-			require.Equal(t, mapsIn(request), visited(seen.TransformRequest))
+			require.Equal(t, len(maps(request)), mark(seen.RequestProperties()))
 			response := reflect.ValueOf(seen.Response).Elem()
 			response.Set(withMaps(response.Type()))
-			require.Equal(t, mapsIn(response), visited(func(f func(abi.Role, property.Map) property.Map) {
-				require.NoError(t, seen.TransformAnswer(nil, f))
-			}))
-			require.Equal(t, mapsIn(response) > 0, seen.HasProperties())
+			answer, err := seen.AnswerProperties(nil)
+			require.NoError(t, err)
+			require.Equal(t, len(maps(response)), mark(answer))
+			require.Equal(t, len(maps(response)) > 0, seen.HasProperties())
 			for _, of := range []reflect.Value{request, response} {
 				for _, m := range maps(of) {
 					require.True(t, m.Has("seen"))
@@ -84,15 +84,12 @@ func maps(of reflect.Value) (all []property.Map) {
 	return all
 }
 
-func mapsIn(of reflect.Value) int { return len(maps(of)) }
-
-// visited marks the maps that a call shows, and counts them.
-func visited(transform func(func(abi.Role, property.Map) property.Map)) (count int) {
-	transform(func(role abi.Role, m property.Map) property.Map {
-		count++
-		return m.With("seen", property.Number(float64(role)))
-	})
-	return count
+// mark sets a property in each map, and counts them.
+func mark(all []abi.Properties) int {
+	for _, p := range all {
+		p.Set(p.Get().With("seen", property.Number(float64(p.Role))))
+	}
+	return len(all)
 }
 
 type creates struct {
@@ -156,15 +153,11 @@ func TestCallMayGoOnTwiceAndElsewhere(t *testing.T) {
 func TestAnswerOfAFailedInitialization(t *testing.T) {
 	inputs := property.Map{}
 	failure := &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "i", Inputs: &inputs}}
-	var after error
 	p := abi.Intercept(failing{err: failure}, func(ctx context.Context, c *abi.Call) error {
-		var roles []abi.Role
-		after = c.TransformAnswer(c.Do(ctx), func(role abi.Role, m property.Map) property.Map {
-			roles = append(roles, role)
-			return m.With("seen", property.Null)
-		})
-		require.Equal(t, []abi.Role{abi.RoleState, abi.RoleInputs}, roles)
-		return after
+		left, err := c.AnswerProperties(c.Do(ctx))
+		require.Equal(t, 2, mark(left))
+		require.Equal(t, []abi.Role{abi.RoleState, abi.RoleInputs}, []abi.Role{left[0].Role, left[1].Role})
+		return err
 	})
 	_, err := p.Create(t.Context(), abi.CreateRequest{})
 	var changed *abi.Error

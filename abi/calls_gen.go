@@ -2,11 +2,7 @@
 
 package abi
 
-import (
-	"context"
-
-	"github.com/husk-dev/husk/abi/property"
-)
+import "context"
 
 // The methods of providers and policy packs.
 const (
@@ -136,125 +132,149 @@ const (
 
 func (r *CheckRequest) subject() Subject { return Subject{URN: r.URN, Token: r.Type} }
 
-func (r *CheckRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Olds = transformOptional(r.Olds, RoleOldInputs, f)
-	r.News = f(RoleNew, r.News)
+func (r *CheckRequest) properties(list []Properties) []Properties {
+	list = appendOptional(list, RoleOldInputs, &r.Olds)
+	list = append(list, Properties{Role: RoleNew, required: &r.News})
+	return list
 }
 
-func (r *CheckResponse) transform(f func(Role, property.Map) property.Map) {
-	r.Inputs = f(RoleChecked, r.Inputs)
+func (r *CheckResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleChecked, required: &r.Inputs})
+	return list
 }
 
 func (r *CheckResponse) checkFailures() *[]CheckFailure { return &r.Failures }
 
 func (r *DiffRequest) subject() Subject { return Subject{URN: r.URN, Token: r.Type, ID: r.ID} }
 
-func (r *DiffRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Olds = f(RoleOldState, r.Olds)
-	r.News = f(RoleNew, r.News)
-	r.OldInputs = f(RoleOldInputs, r.OldInputs)
+func (r *DiffRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleOldState, required: &r.Olds})
+	list = append(list, Properties{Role: RoleNew, required: &r.News})
+	list = append(list, Properties{Role: RoleOldInputs, required: &r.OldInputs})
+	return list
 }
 
 func (r *ConfigureRequest) subject() Subject { return Subject{URN: r.URN, Token: r.Type, ID: r.ID} }
 
-func (r *ConfigureRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Inputs = f(RoleNew, r.Inputs)
+func (r *ConfigureRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Inputs})
+	return list
 }
 
 func (r *CreateRequest) subject() Subject {
 	return Subject{URN: r.URN, Token: r.Type, Preview: r.Preview}
 }
 
-func (r *CreateRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Inputs = f(RoleNew, r.Inputs)
+func (r *CreateRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Inputs})
+	return list
 }
 
-func (r *CreateResponse) transform(f func(Role, property.Map) property.Map) {
-	r.State = f(RoleState, r.State)
+func (r *CreateResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleState, required: &r.State})
+	return list
 }
 
 func (r *ReadRequest) subject() Subject { return Subject{URN: r.URN, Token: r.Type, ID: r.ID} }
 
-func (r *ReadRequest) transform(f func(Role, property.Map) property.Map) {
-	r.State = transformOptional(r.State, RoleOldState, f)
-	r.Inputs = transformOptional(r.Inputs, RoleOldInputs, f)
+func (r *ReadRequest) properties(list []Properties) []Properties {
+	list = appendOptional(list, RoleOldState, &r.State)
+	list = appendOptional(list, RoleOldInputs, &r.Inputs)
+	return list
 }
 
-func (r *ReadResponse) transform(f func(Role, property.Map) property.Map) {
-	r.State = f(RoleState, r.State)
-	r.Inputs = transformOptional(r.Inputs, RoleInputs, f)
+func (r *ReadResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleState, required: &r.State})
+	list = appendOptional(list, RoleInputs, &r.Inputs)
+	return list
 }
 
 func (r *UpdateRequest) subject() Subject {
 	return Subject{URN: r.URN, Token: r.Type, ID: r.ID, Preview: r.Preview}
 }
 
-func (r *UpdateRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Olds = f(RoleOldState, r.Olds)
-	r.News = f(RoleNew, r.News)
-	r.OldInputs = f(RoleOldInputs, r.OldInputs)
+func (r *UpdateRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleOldState, required: &r.Olds})
+	list = append(list, Properties{Role: RoleNew, required: &r.News})
+	list = append(list, Properties{Role: RoleOldInputs, required: &r.OldInputs})
+	return list
 }
 
-func (r *UpdateResponse) transform(f func(Role, property.Map) property.Map) {
-	r.State = f(RoleState, r.State)
+func (r *UpdateResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleState, required: &r.State})
+	return list
 }
 
 func (r *DeleteRequest) subject() Subject { return Subject{URN: r.URN, Token: r.Type, ID: r.ID} }
 
-func (r *DeleteRequest) transform(f func(Role, property.Map) property.Map) {
-	r.State = f(RoleOldState, r.State)
-	r.OldInputs = f(RoleOldInputs, r.OldInputs)
+func (r *DeleteRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleOldState, required: &r.State})
+	list = append(list, Properties{Role: RoleOldInputs, required: &r.OldInputs})
+	return list
 }
 
 func (r *ListRequest) subject() Subject { return Subject{Token: r.Token} }
 
-func (r *ListRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Query = f(RoleNew, r.Query)
+func (r *ListRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Query})
+	return list
 }
 
 func (r *InvokeRequest) subject() Subject { return Subject{Token: r.Token, Preview: r.Preview} }
 
-func (r *InvokeRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Args = f(RoleNew, r.Args)
+func (r *InvokeRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Args})
+	return list
 }
 
-func (r *InvokeResponse) transform(f func(Role, property.Map) property.Map) {
-	r.Result = f(RoleResult, r.Result)
+func (r *InvokeResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleResult, required: &r.Result})
+	return list
 }
 
 func (r *InvokeResponse) checkFailures() *[]CheckFailure { return &r.Failures }
 
-func (r *StreamItem) transform(f func(Role, property.Map) property.Map) {
-	r.Result = transformOptional(r.Result, RoleResult, f)
+func (r *StreamItem) properties(list []Properties) []Properties {
+	list = appendOptional(list, RoleResult, &r.Result)
+	return list
 }
+
+func (r *CallRequest) dependencies() *[]PropertyDependency { return &r.ArgDependencies }
 
 func (r *CallRequest) subject() Subject { return Subject{Token: r.Token, Preview: r.Context.DryRun} }
 
-func (r *CallRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Args = f(RoleNew, r.Args)
+func (r *CallRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Args})
+	return list
 }
 
-func (r *CallResponse) transform(f func(Role, property.Map) property.Map) {
-	r.Result = f(RoleResult, r.Result)
+func (r *CallResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleResult, required: &r.Result})
+	return list
 }
 
 func (r *CallResponse) checkFailures() *[]CheckFailure { return &r.Failures }
+
+func (r *ConstructRequest) dependencies() *[]PropertyDependency { return &r.InputDependencies }
 
 func (r *ConstructRequest) subject() Subject {
 	return Subject{Token: r.Type, Preview: r.Context.DryRun}
 }
 
-func (r *ConstructRequest) transform(f func(Role, property.Map) property.Map) {
-	r.Inputs = f(RoleNew, r.Inputs)
+func (r *ConstructRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Inputs})
+	return list
 }
 
-func (r *ConstructResponse) transform(f func(Role, property.Map) property.Map) {
-	r.State = f(RoleState, r.State)
+func (r *ConstructResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleState, required: &r.State})
+	return list
 }
 
-func (r *InitFailure) transform(f func(Role, property.Map) property.Map) {
-	r.State = f(RoleState, r.State)
-	r.Inputs = transformOptional(r.Inputs, RoleInputs, f)
+func (r *InitFailure) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleState, required: &r.State})
+	list = appendOptional(list, RoleInputs, &r.Inputs)
+	return list
 }
 
 func (p *intercepted) Handshake(ctx context.Context, request HandshakeRequest) (HandshakeResponse, error) {

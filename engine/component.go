@@ -81,7 +81,6 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	case err != nil:
 		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
 	}
-	resp.Failures = cited(resp.Failures)
 	return abi.MonitorCallResponse(resp), nil
 }
 

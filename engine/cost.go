@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -97,10 +96,14 @@ type costs struct {
 	methods map[string]*MethodCost
 }
 
-// count measures a call.
-func (c *costs) count(ctx context.Context, method string, do func() error) {
+// call measures a call. What a provider releases at the end is no cost of a deployment.
+func (c *costs) call(ctx context.Context, call *abi.Call) error {
+	if call.Method == abi.MethodCancel {
+		return call.Do(ctx)
+	}
+	method := string(call.Method)
 	start := time.Now()
-	err := do()
+	err := call.Do(ctx)
 	took := time.Since(start).Microseconds()
 	if step, ok := ctx.Value(stepCostKey{}).(*stepCost); ok {
 		step.calls.Add(1)
@@ -108,6 +111,9 @@ func (c *costs) count(ctx context.Context, method string, do func() error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if call.Method == abi.MethodConfigure {
+		c.urn = call.Subject().URN
+	}
 	m := c.methods[method]
 	if m == nil {
 		m = &MethodCost{Method: method}
@@ -119,6 +125,7 @@ func (c *costs) count(ctx context.Context, method string, do func() error) {
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
 		m.Failures++
 	}
+	return err
 }
 
 // costLoader counts the calls of the providers that it loads.
@@ -143,24 +150,7 @@ func (l costLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, e
 	l.counted.mu.Lock()
 	l.counted.all = append(l.counted.all, c)
 	l.counted.mu.Unlock()
-	counted := &countedProvider{p, c}
-	if d, ok := p.(Digester); ok {
-		return digestedCountedProvider{counted, d}, nil
-	}
-	return counted, nil
-}
-
-type digestedCountedProvider struct {
-	*countedProvider
-	Digester
-}
-
-// Close closes the provider, if it can be.
-func (p *countedProvider) Close() error {
-	if c, ok := p.Provider.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+	return abi.Intercept(p, c.call), nil
 }
 
 // read returns the costs of each provider, those of one resource together, sorted.

@@ -129,7 +129,7 @@ const (
 // withDigest records the digest of the provider's module in the inputs of its
 // resource.
 func withDigest(inputs property.Map, p abi.Provider) property.Map {
-	d, ok := p.(Digester)
+	d, ok := abi.ProviderAs[Digester](p)
 	if !ok {
 		return inputs
 	}

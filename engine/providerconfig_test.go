@@ -37,7 +37,13 @@ func (d *described) Configure(_ context.Context, req abi.ConfigureRequest) error
 	return nil
 }
 
-// JSON is read where the schema asks for a list or an object, and only there.
+func opened(t *testing.T, p abi.Provider) *session {
+	s, err := openSession(t.Context(), p, "p")
+	require.NoError(t, err)
+	return s
+}
+
+// JSON is read if the schema asks for a list or an object, and only then.
 func TestNestedConfiguration(t *testing.T) {
 	text := property.String
 	for name, test := range map[string]struct{ given, want property.Value }{
@@ -50,13 +56,12 @@ func TestNestedConfiguration(t *testing.T) {
 		"undeclared": {text(`[]`), text(`[]`)},
 	} {
 		d := &described{}
-		s := &session{Provider: d}
-		require.NoError(t, s.Configure(t.Context(), abi.ConfigureRequest{Inputs: property.NewMap(property.Entry{Key: name, Value: test.given})}))
+		require.NoError(t, opened(t, d).Configure(t.Context(), abi.ConfigureRequest{Inputs: property.NewMap(property.Entry{Key: name, Value: test.given})}))
 		require.Equal(t, test.want, d.configured.Get(name), name)
 	}
 	d := &described{}
 	damaged := property.NewMap(property.Entry{Key: "list", Value: text("[")})
-	require.NoError(t, (&session{Provider: d}).Configure(t.Context(), abi.ConfigureRequest{Inputs: damaged}))
+	require.NoError(t, opened(t, d).Configure(t.Context(), abi.ConfigureRequest{Inputs: damaged}))
 	require.Equal(t, damaged, d.configured, "the provider says what is wrong with it")
 }
 
@@ -76,7 +81,7 @@ func TestMissingKeys(t *testing.T) {
   p:map
     give the provider "mine" the property map`,
 	} {
-		_, err := r.configure(t.Context(), &session{Provider: d}, urn.URN(u), "1", property.Map{})
+		_, err := r.configure(t.Context(), opened(t, d), urn.URN(u), "1", property.Map{})
 		require.Equal(t, want, abi.AsError(err).Message)
 	}
 }

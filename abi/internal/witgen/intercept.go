@@ -117,6 +117,9 @@ func (c *contract) writeRequest(s *source, f function, t wit.Type, written map[*
 		case "context":
 			subject = append(subject, "Preview: "+at+".DryRun")
 		}
+		if c.goType(field.Type, "") == "[]PropertyDependency" {
+			s.f("func (r *%s) dependencies() *[]PropertyDependency { return &%s }\n", name, at)
+		}
 	}
 	about := annotation(s, f.Name, f.Docs.Contents, "@kind", "@about")[1]
 	token := slices.ContainsFunc(r.Fields, func(f wit.Field) bool { return f.Name == "type" || f.Name == "token" })
@@ -126,7 +129,7 @@ func (c *contract) writeRequest(s *source, f function, t wit.Type, written map[*
 	if len(subject) > 0 {
 		s.f("func (r *%s) subject() Subject { return Subject{%s} }\n", name, strings.Join(subject, ", "))
 	}
-	writeTransform(s, name, r, requestRoles)
+	writeProperties(s, name, r, requestRoles)
 }
 
 // writeResponse writes the access to the property maps and failures of a response.
@@ -136,7 +139,7 @@ func (c *contract) writeResponse(s *source, t wit.Type, written map[*wit.TypeDef
 		return
 	}
 	name := c.goType(t, "")
-	writeTransform(s, name, r, responseRoles)
+	writeProperties(s, name, r, responseRoles)
 	for _, field := range r.Fields {
 		if c.goType(field.Type, "") == "[]CheckFailure" {
 			s.f("func (r *%s) checkFailures() *[]CheckFailure { return &r.%s }\n", name, goName(field.Name))
@@ -144,8 +147,8 @@ func (c *contract) writeResponse(s *source, t wit.Type, written map[*wit.TypeDef
 	}
 }
 
-// writeTransform writes the method that replaces the property maps of a record.
-func writeTransform(s *source, name string, r *wit.Record, roles []string) {
+// writeProperties writes the access to the property maps of a record.
+func writeProperties(s *source, name string, r *wit.Record, roles []string) {
 	body := &source{}
 	for _, field := range r.Fields {
 		where := name + "." + goName(field.Name)
@@ -159,18 +162,18 @@ func writeTransform(s *source, name string, r *wit.Record, roles []string) {
 			}
 			at := "r." + goName(field.Name)
 			if optional {
-				body.f("%s = transformOptional(%[1]s, Role%s, f)", at, goName(role))
+				body.f("list = appendOptional(list, Role%s, &%s)", goName(role), at)
 			} else {
-				body.f("%s = f(Role%s, %[1]s)", at, goName(role))
+				body.f("list = append(list, Properties{Role: Role%s, required: &%s})", goName(role), at)
 			}
 		case holdsProperties(field.Type):
 			s.fail("%s has property maps inside of it, which nothing would see: put them into the record itself", where)
 		}
 	}
 	if body.Len() > 0 {
-		s.f("func (r *%s) transform(f func(Role, property.Map) property.Map) {", name)
+		s.f("func (r *%s) properties(list []Properties) []Properties {", name)
 		s.Write(body.Bytes())
-		s.f("}\n")
+		s.f("return list\n}\n")
 	}
 }
 

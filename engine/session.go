@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/redact"
+)
+
+// session is a provider after its handshake. It passes only values that the provider
+// understands, and marks secrets again that the provider could not be told of.
+type session struct {
+	abi.Provider
+	handshake  abi.HandshakeResponse
+	negotiated bool // false for a provider without a handshake, which is taken to understand all
+	secrets    *redact.Secrets
+
+	// config is the schema of the configuration, nil until it was needed; see configSchema.
+	configMu sync.Mutex
+	config   *schema.Object
+}
+
+// openSession shakes hands with p, which must be the package named.
+func openSession(ctx context.Context, p abi.Provider, pkg string) (*session, error) {
+	resp, err := p.Handshake(ctx, abi.HandshakeRequest{
+		Engine: "husk",
+		Features: abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
+			abi.FeaturesAutonaming | abi.FeaturesPreview,
+	})
+	negotiated := !errors.Is(err, abi.ErrUnimplemented)
+	if err != nil && negotiated {
+		return nil, err
+	}
+	if resp.Name != "" && resp.Name != pkg {
+		return nil, fmt.Errorf("the module given for provider %q implements %q: correct its path under plugins.providers", pkg, resp.Name)
+	}
+	s := &session{handshake: resp, negotiated: negotiated}
+	s.Provider = abi.Intercept(p, s.call)
+	return s, nil
+}
+
+func (s *session) understands(f abi.Features) bool {
+	return !s.negotiated || s.handshake.Features&f != 0
+}
+
+// close releases the provider, which is told to cancel first.
+func (s *session) close(ctx context.Context) error {
+	err := s.Provider.Cancel(ctx)
+	if errors.Is(err, abi.ErrUnimplemented) {
+		err = nil
+	}
+	if c, ok := s.Provider.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// call is what each call of the provider passes through. A preview that the provider cannot
+// do has no known outputs.
+func (s *session) call(ctx context.Context, c *abi.Call) error {
+	about := c.Method.About()
+	switch {
+	case about == abi.AboutComponent:
+		ctx = s.withMonitor(ctx)
+	case about == abi.AboutResource && c.Method.Kind() == abi.KindChanges && c.Subject().Preview && !s.understands(abi.FeaturesPreview):
+		return nil
+	}
+	var given [abi.RoleOldState + 1]property.Map
+	for _, p := range c.RequestProperties() {
+		m := p.Get()
+		switch about {
+		case abi.AboutComponent:
+			p.Set(s.lowerDependent(m, c.Dependencies()))
+			continue
+		case abi.AboutConfiguration:
+			m = s.nested(ctx, m)
+		}
+		given[p.Role] = m
+		s.secrets.LearnComputed(m)
+		p.Set(lower(m, s.understands(abi.FeaturesSecrets), s.understands(abi.FeaturesResourceReferences)))
+	}
+	err := c.Do(ctx)
+	if failures := c.Failures(); failures != nil {
+		*failures = cited(*failures)
+	}
+	if about == abi.AboutComponent {
+		return err
+	}
+	answer, err := c.AnswerProperties(err)
+	for _, p := range answer {
+		m := p.Get()
+		if !s.understands(abi.FeaturesSecrets) {
+			m = markAgain(m, p.Role, c.Method.Kind(), given)
+			p.Set(m)
+		}
+		if p.Role == abi.RoleChecked || p.Role == abi.RoleResult {
+			s.secrets.LearnFrom(m)
+		}
+	}
+	return err
+}
+
+// markAgain marks the secrets of a request in a map of its answer: in the properties that
+// repeat a secret one, and in all of what a function made of secret arguments.
+func markAgain(m property.Map, role abi.Role, kind abi.MethodKind, given [abi.RoleOldState + 1]property.Map) property.Map {
+	switch {
+	case role == abi.RoleResult:
+		if given[abi.RoleNew].ContainsSecrets() {
+			return eachValue(m, func(_ string, v property.Value) property.Value { return property.Secret(v) })
+		}
+		return m
+	case role == abi.RoleInputs:
+		return keepSecrets(given[abi.RoleOldInputs], m)
+	case role == abi.RoleState && kind == abi.KindReads:
+		return keepSecrets(given[abi.RoleOldState], m)
+	}
+	return keepSecrets(given[abi.RoleNew], m)
+}
+
+// lower replaces secrets and resource references for a provider that does not understand them.
+func lower(m property.Map, secrets, references bool) property.Map {
+	if secrets && references {
+		return m
+	}
+	return m.Transform(func(v property.Value) property.Value {
+		if inner, ok := v.AsSecret(); ok && !secrets {
+			return inner
+		}
+		if r, ok := v.AsReference(); ok && !references {
+			return r.Text()
+		}
+		if o, ok := v.AsOutput(); ok && o.Secret && !secrets {
+			o.Secret = false
+			return property.OutputOf(o)
+		}
+		return v
+	})
+}
+
+// cited marks the lines of what a provider says is wrong.
+func cited(failures []abi.CheckFailure) []abi.CheckFailure {
+	out := slices.Clone(failures)
+	for i, f := range out {
+		out[i].Reason = abi.Cite(f.Reason)
+	}
+	return out
+}
+
+// keepSecrets marks the properties of got secret whose namesake in given holds a secret.
+func keepSecrets(given, got property.Map) property.Map {
+	return eachValue(got, func(key string, v property.Value) property.Value {
+		if g, ok := given.Lookup(key); ok && g.ContainsSecrets() && !v.ContainsSecrets() {
+			return property.Secret(v)
+		}
+		return v
+	})
+}
+
+func eachValue(m property.Map, f func(key string, v property.Value) property.Value) property.Map {
+	entries := make([]property.Entry, 0, m.Len())
+	for k, v := range m.All() {
+		entries = append(entries, property.Entry{Key: k, Value: f(k, v)})
+	}
+	return property.NewMap(entries...)
+}
+
+// What components are given differs from what resources are: their inputs keep the
+// dependencies of each part if the provider understands outputs, because they become
+// inputs of other resources. For the same reason secrets are never unwrapped: nobody
+// could mark what a component makes of them. References are those that the provider
+// understands, in what it is asked and in what its monitor answers.
+
+// lowerDependent turns inputs that may hold outputs into what the provider
+// understands. Without outputs, the dependencies are those of each input as a whole.
+func (s *session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDependency) property.Map {
+	m = lower(m, true, s.understands(abi.FeaturesResourceReferences))
+	if s.understands(abi.FeaturesOutputs) {
+		return m
+	}
+	folded, byKey, _ := foldInputs(m, *dependencies, nil)
+	*dependencies = make([]abi.PropertyDependency, 0, len(byKey))
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		*dependencies = append(*dependencies, abi.PropertyDependency{Key: key, URNs: byKey[key]})
+	}
+	return folded
+}
+
+// withMonitor makes the monitor of the call answer what the provider understands.
+func (s *session) withMonitor(ctx context.Context) context.Context {
+	m := abi.MonitorFrom(ctx)
+	if m == nil || s.understands(abi.FeaturesResourceReferences) {
+		return ctx
+	}
+	return abi.WithMonitor(ctx, plainMonitor{m})
+}
