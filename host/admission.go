@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -59,7 +60,7 @@ type LoadError struct {
 
 func (e *LoadError) Error() string {
 	// Names from the module are part of some errors: they must not forge lines.
-	reason := strings.ReplaceAll(printable(e.Err.Error()), "\n", " ")
+	reason := strings.ReplaceAll(printable.Text(e.Err.Error()), "\n", " ")
 	if e.Advice != "" {
 		reason += "; " + e.Advice
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // Use is one use that a provider made, or tried to make, of a capability that needs a
@@ -92,7 +93,7 @@ func (i *instance) fileUses() func(what string, denied bool) {
 
 // brief is a text of a guest's as an audit has it.
 func brief(text string) string {
-	text = printableLine(text[:min(len(text), maxUseText+1)])
+	text = printable.Line(text[:min(len(text), maxUseText+1)])
 	if len(text) > maxUseText {
 		text = strings.ToValidUTF8(text[:maxUseText], "") + "..."
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // CachedModule is what a cache keeps of a module.
@@ -65,7 +66,7 @@ func (c *diskCache) cached(name string) (m CachedModule, err error) {
 	if json.Unmarshal(text, &r) != nil {
 		return m, errNotCached // it is of another version
 	}
-	m = CachedModule{Digest: r.Info.Digest, World: r.Info.World, Name: printableLine(r.Name), Version: printableLine(r.Version)}
+	m = CachedModule{Digest: r.Info.Digest, World: r.Info.World, Name: printable.Line(r.Name), Version: printable.Line(r.Version)}
 	if manifest := r.Info.Manifest; manifest != nil {
 		m.Name, m.Version = manifest.Name, manifest.Version
 	}

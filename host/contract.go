@@ -7,6 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // breach makes an error of a violation of the contract, which is nil where there is none.
@@ -17,7 +18,7 @@ func (p *Provider) breach(method string, violation error) error {
 	case *abi.Error:
 		return p.answered(method, v)
 	}
-	return p.fail(method, abi.ErrorKindInternal, "the provider broke the contract: "+printableLine(violation.Error()))
+	return p.fail(method, abi.ErrorKindInternal, "the provider broke the contract: "+printable.Line(violation.Error()))
 }
 
 // checkIdentity compares what a module says of itself with its manifest.

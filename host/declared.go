@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // declaration is the schema of one package. It is asked for when it is first needed,
@@ -63,7 +64,7 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 		}
 	}
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
-		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printableLine(err.Error()),
+		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable.Line(err.Error()),
 			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, "get-schema"), slog.Bool(LogOfHost, true))
 	}
 	return d.schema

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // fail makes an error of the host's about a call.
@@ -20,7 +22,7 @@ func (s *sandbox) fail(method string, kind abi.ErrorKind, message string) error 
 func (s *sandbox) failBy(method string, kind abi.ErrorKind, message string, cause error) *abi.Error {
 	who := s.identity.Load()
 	return &abi.Error{
-		Kind: kind, Origin: abi.ErrorOriginHost, Message: printable(message), Cause: cause,
+		Kind: kind, Origin: abi.ErrorOriginHost, Message: printable.Text(message), Cause: cause,
 		Provider: who.name, Version: who.version, Method: method,
 	}
 }
@@ -102,7 +104,7 @@ func (i *instance) failure(r *running, err error) error {
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
 		r.failure = FailureBreach
 		cause := s.advised(exceededBy(err))
-		said := printableLine(breach.Error())
+		said := printable.Line(breach.Error())
 		if cause != nil {
 			said = cause.Error() // which also says how to raise the limit
 		}
@@ -168,20 +170,29 @@ func (s *sandbox) answered(method string, answered *abi.Error) *abi.Error {
 		left -= min(left, len(text))
 		return as(text)
 	}
-	e.Path, e.Message = safe(e.Path, printableLine), safe(e.Message, printable)
+	e.Path, e.Message = safe(e.Path, printable.Line), safe(e.Message, printable.Text)
 	if e.InitFailure != nil {
 		failure := *e.InitFailure
 		reasons := failure.Reasons[:min(len(failure.Reasons), maxErrorParts)]
 		failure.Reasons = make([]string, len(reasons))
 		for i, reason := range reasons {
-			failure.Reasons[i] = safe(reason, printable)
+			failure.Reasons[i] = safe(reason, printable.Text)
 		}
 		e.InitFailure = &failure
 	}
 	keys := answered.MissingKeys[:min(len(answered.MissingKeys), maxErrorParts)]
 	e.MissingKeys = make([]abi.MissingKey, len(keys))
 	for i, key := range keys {
-		e.MissingKeys[i] = abi.MissingKey{Name: safe(key.Name, printableLine), Description: safe(key.Description, printable)}
+		e.MissingKeys[i] = abi.MissingKey{Name: safe(key.Name, printable.Line), Description: safe(key.Description, printable.Text)}
 	}
 	return &e
+}
+
+// printableFailures makes what a guest says of properties safe to print.
+func printableFailures(failures []abi.CheckFailure) []abi.CheckFailure {
+	out := slices.Clone(failures)
+	for i, f := range out {
+		out[i] = abi.CheckFailure{Path: printable.Line(f.Path), Reason: printable.Text(f.Reason)}
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // guestFiles sets and tells permissions inside granted directories. Its refusals list
@@ -31,7 +32,7 @@ func (f guestFiles) GetMode(_ context.Context, path string) (uint32, error) {
 }
 
 func hostError(kind abi.ErrorKind, message string) error {
-	return &abi.Error{Kind: kind, Origin: abi.ErrorOriginHost, Message: printable(message)}
+	return &abi.Error{Kind: kind, Origin: abi.ErrorOriginHost, Message: printable.Text(message)}
 }
 
 func fileError(err error) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/internal/egress"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // httpClient sends the requests of one provider, as far as its grants go.
@@ -171,5 +172,5 @@ func (x *httpExchange) failed(err error) error {
 }
 
 func remoteError(message string) error {
-	return &abi.Error{Kind: abi.ErrorKindUnavailable, Origin: abi.ErrorOriginRemote, Message: printable(message)}
+	return &abi.Error{Kind: abi.ErrorKindUnavailable, Origin: abi.ErrorOriginRemote, Message: printable.Text(message)}
 }

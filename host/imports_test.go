@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 type someMonitor struct{ abi.Monitor }
@@ -67,6 +68,6 @@ func TestPrintable(t *testing.T) {
 		"nul \x00":                    `nul \x00`,
 		"broken \xff":                 "broken \uFFFD",
 	} {
-		require.Equal(t, want, printable(given))
+		require.Equal(t, want, printable.Text(given))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -114,10 +115,10 @@ func parseManifest(data []byte, m *Manifest) error {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows it")
 	}
-	m.Name, m.Version, m.SDK = printableLine(m.Name), printableLine(m.Version), printableLine(m.SDK)
+	m.Name, m.Version, m.SDK = printable.Line(m.Name), printable.Line(m.Version), printable.Line(m.SDK)
 	for i := range m.Requests {
 		r := &m.Requests[i]
-		r.Capability, r.Scope, r.Reason = printableLine(r.Capability), printableLine(r.Scope), printableLine(r.Reason)
+		r.Capability, r.Scope, r.Reason = printable.Line(r.Capability), printable.Line(r.Scope), printable.Line(r.Reason)
 	}
 	return m.check()
 }

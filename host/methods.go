@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // Handshake asks the module who it is.
@@ -24,10 +25,10 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 		}
 	}
 	response.Requests = slices.Clone(response.Requests)
-	response.Name, response.Version, response.SDK = printableLine(response.Name), printableLine(response.Version), printableLine(response.SDK)
+	response.Name, response.Version, response.SDK = printable.Line(response.Name), printable.Line(response.Version), printable.Line(response.SDK)
 	for i, r := range response.Requests {
 		response.Requests[i] = abi.CapabilityRequest{
-			Capability: printableLine(r.Capability), Scope: printableLine(r.Scope), Reason: printableLine(r.Reason), Optional: r.Optional,
+			Capability: printable.Line(r.Capability), Scope: printable.Line(r.Scope), Reason: printable.Line(r.Reason), Optional: r.Optional,
 		}
 	}
 	if err := p.checkIdentity(response); err != nil {
@@ -47,7 +48,7 @@ func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeReq
 		p.declared.become(response, request.Extension)
 	}
 	if err == nil && !request.Extension && response.Name != "" {
-		p.identity.Store(&identity{printableLine(response.Name), printableLine(response.Version)})
+		p.identity.Store(&identity{printable.Line(response.Name), printable.Line(response.Version)})
 	}
 	return response, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // Attributes of the log records that come from guests. Records of what a guest prints
@@ -54,7 +55,7 @@ func (o *output) init(i *instance) {
 			o.line("stderr", line)
 			return
 		}
-		line = printable(line)
+		line = printable.Text(line)
 		if o.words += len(line) + 1; o.words <= maxLastWords {
 			o.lastWords = append(o.lastWords, line)
 		}
@@ -99,7 +100,7 @@ func (o *output) line(stream, line string) {
 func (o *output) record(level slog.Level, message, about string, attributes ...slog.Attr) {
 	s := o.instance.sandbox
 	if len(message)+len(about) <= s.logRate.most() {
-		message, about = printable(message), printable(about)
+		message, about = printable.Text(message), printable.Text(about)
 	} // else it is dropped as it is
 	if about != "" {
 		attributes = append(attributes, slog.String(LogURN, about))

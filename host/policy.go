@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // PolicyOptions says how a module is used as a policy pack.
@@ -64,14 +65,14 @@ func (p *Policy) Handshake(ctx context.Context, request abi.PolicyHandshakeReque
 	if err != nil {
 		return response, err
 	}
-	response.Name, response.Version, response.SDK = printableLine(response.Name), printableLine(response.Version), printableLine(response.SDK)
+	response.Name, response.Version, response.SDK = printable.Line(response.Name), printable.Line(response.Version), printable.Line(response.SDK)
 	if m := p.module.Manifest; m != nil && (m.Name != response.Name || m.Version != response.Version) {
 		return abi.PolicyHandshakeResponse{}, p.fail("handshake", abi.ErrorKindInternal, fmt.Sprintf(
 			"the policy pack broke the contract: its manifest says %s %s, but it calls itself %s %s", m.Name, m.Version, response.Name, response.Version))
 	}
 	for i := range response.Rules {
 		r := &response.Rules[i]
-		r.Name, r.Description = printableLine(r.Name), printable(r.Description)
+		r.Name, r.Description = printable.Line(r.Name), printable.Text(r.Description)
 	}
 	if response.Name != "" {
 		p.identity.Store(&identity{response.Name, response.Version})
@@ -92,7 +93,7 @@ func (p *Policy) Remediate(ctx context.Context, request abi.PolicyRemediateReque
 	response, err := call(ctx, &p.sandbox, "remediate", request, judging(abi.Policy.Remediate))
 	for i := range response.Remediations {
 		r := &response.Remediations[i]
-		r.Rule, r.Message = printableLine(r.Rule), printable(r.Message)
+		r.Rule, r.Message = printable.Line(r.Rule), printable.Text(r.Message)
 	}
 	return response, err
 }
@@ -123,7 +124,7 @@ func judging[Q, R any](do func(abi.Policy, context.Context, Q) (R, error)) func(
 func printableViolations(response abi.PolicyAnalyzeResponse) abi.PolicyAnalyzeResponse {
 	for i := range response.Violations {
 		v := &response.Violations[i]
-		v.Rule, v.Message, v.Path = printableLine(v.Rule), printable(v.Message), printableLine(v.Path)
+		v.Rule, v.Message, v.Path = printable.Line(v.Rule), printable.Text(v.Message), printable.Line(v.Path)
 	}
 	return response
 }

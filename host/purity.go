@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // All instances that begin with an image have what was made in memory until then. That must
@@ -89,7 +90,7 @@ func (s *sandbox) sayWhySetUp(ctx context.Context, reason error) {
 
 // debug writes a record about the instances.
 func (s *sandbox) debug(ctx context.Context, message string) {
-	s.logger.LogAttrs(ctx, slog.LevelDebug, printable(message), slog.String(LogProvider, s.identity.Load().name))
+	s.logger.LogAttrs(ctx, slog.LevelDebug, printable.Text(message), slog.String(LogProvider, s.identity.Load().name))
 }
 
 // What an image cannot hold: tables that change, and what is outside of the module.
@@ -237,7 +238,7 @@ func reasonOf(err error) string {
 		return ""
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
-	return printable(reason)
+	return printable.Text(reason)
 }
 
 // handsOn begins the names of functions of Go's library that hand on the clock or random

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // What wazero puts before a trap's reason, and between it and the guest's stack.
@@ -69,7 +70,7 @@ func (i *instance) describeTrap(err error) string {
 	var b strings.Builder
 	b.WriteString("the " + i.sandbox.module.World.String() + " crashed: " + abi.Cite(reason))
 	for _, frame := range where {
-		b.WriteString("\n  at " + printableLine(frame))
+		b.WriteString("\n  at " + printable.Line(frame))
 	}
 	return b.String()
 }

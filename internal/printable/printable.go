@@ -1,20 +1,18 @@
-package host
+// Package printable makes text of strangers, such as providers and services, safe to print.
+package printable
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/husk-dev/husk/abi"
 )
 
-// printable makes text of a guest safe to print: control characters other than line
+// Text returns the text in a form that is safe to print: control characters other than line
 // break and tab, and those that reorder text, are written as escapes, and what is not
 // UTF-8 is replaced. A terminal or log then shows what the guest said and does
 // nothing that it asked for.
-func printable(s string) string {
+func Text(s string) string {
 	if !strings.ContainsFunc(s, unsafeRune) && utf8.ValidString(s) {
 		return s
 	}
@@ -31,17 +29,8 @@ func printable(s string) string {
 	return b.String()
 }
 
-// printableLine is printable for names and other text that has one line.
-func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
-
-// printableFailures makes what a guest says of properties safe to print.
-func printableFailures(failures []abi.CheckFailure) []abi.CheckFailure {
-	out := slices.Clone(failures)
-	for i, f := range out {
-		out[i] = abi.CheckFailure{Path: printableLine(f.Path), Reason: printable(f.Reason)}
-	}
-	return out
-}
+// Line is [Text] for names and other text that has one line.
+func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", `\n`) }
 
 func unsafeRune(r rune) bool {
 	switch {
