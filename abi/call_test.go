@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +56,22 @@ func TestInterceptSeesEveryCall(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryMethodHasAKind: those of policy packs too.
+func TestEveryMethodHasAKind(t *testing.T) {
+	for _, method := range abi.Methods {
+		require.NotZero(t, method.Kind(), method)
+		require.NotZero(t, method.About(), method)
+	}
+	require.Zero(t, abi.Method("chek").Kind())
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(abi.Methods[:]))), len(abi.Methods))
+	for _, i := range []reflect.Type{providerType, reflect.TypeFor[abi.Policy]()} {
+		for n := range i.NumMethod() {
+			name := strings.ToLower(i.Method(n).Name)
+			require.True(t, slices.ContainsFunc(abi.Methods[:], func(m abi.Method) bool { return strings.ReplaceAll(string(m), "-", "") == name }), name)
+		}
 	}
 }
 

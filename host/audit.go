@@ -56,7 +56,7 @@ func (i *instance) use(capability, target string, err error) {
 	p := i.sandbox
 	who := p.identity.Load()
 	u := Use{
-		Time: p.module.host.config.clock.Now(), Provider: who.name, Version: who.version, Method: i.call.method,
+		Time: p.module.host.config.clock.Now(), Provider: who.name, Version: who.version, Method: string(i.call.method),
 		Capability: capability, Target: brief(target), Allowed: !errors.Is(err, abi.ErrDenied),
 	}
 	if i.listed++; i.listed > MaxUses {

@@ -13,70 +13,57 @@ import (
 // nothing else, is answered by the host, with the code that guests have it from. What could
 // be answered in any other way is left to the guest: errors are always its own.
 
-// checkBySchema answers Check where the schema does; false where the guest is to be asked.
-func (p *Provider) checkBySchema(ctx context.Context, declared *schema.Resource, request *abi.CheckRequest) (response abi.CheckResponse, ok bool) {
-	if declared == nil || !declared.SchemaCheck || !p.answersItself(ctx) ||
-		!passes(string(request.URN), request.Name, request.Type) || !p.crosses(request.News, bagOf(request.Olds)) {
-		return response, false
+// answerBySchema answers a call if the schema does. It returns false if the guest is to be
+// asked. A provider need not be configured for what is about its configuration.
+func (p *Provider) answerBySchema(ctx context.Context, c *abi.Call, d declared) bool {
+	if !d.answers(c.Method) || !p.mayAnswer(ctx) || d.resource != nil && !p.isConfigured.Load() || !p.passes(c.RequestProperties()) {
+		return false
 	}
-	response.Inputs, response.Failures = declared.Inputs.Check(request.News)
-	if !p.crosses(response.Inputs) {
-		return response, false
+	switch request := c.Request.(type) {
+	case *abi.CheckRequest:
+		if !areTexts(string(request.URN), request.Name, request.Type) {
+			return false
+		}
+		inputs, failures := d.check(request.News)
+		if !p.encodable(inputs) {
+			return false
+		}
+		*c.Response.(*abi.CheckResponse) = abi.CheckResponse{Inputs: inputs, Failures: failures}
+	case *abi.DiffRequest:
+		if !areTexts(string(request.URN), request.Name, request.Type, request.ID) || !areTexts(request.IgnoreChanges...) {
+			return false
+		}
+		response, err := d.diff(*request)
+		if err != nil {
+			return false
+		}
+		*c.Response.(*abi.DiffResponse) = response
 	}
-	p.counters.answeredBySchema("check")
-	return response, true
+	p.counters.answeredBySchema(c.Method)
+	return true
 }
 
-// diffBySchema is checkBySchema for Diff.
-func (p *Provider) diffBySchema(ctx context.Context, declared *schema.Resource, request *abi.DiffRequest) (response abi.DiffResponse, ok bool) {
-	if declared == nil || !declared.SchemaDiff || !p.answersItself(ctx) || !p.asksDiff(request) {
-		return response, false
+// answers reports whether the schema says what a method answers.
+func (d declared) answers(method abi.Method) bool {
+	switch method {
+	case abi.MethodCheckConfig:
+		return d.pkg != nil && d.pkg.SchemaCheckConfig
+	case abi.MethodDiffConfig:
+		return d.pkg != nil && d.pkg.SchemaDiffConfig
+	case abi.MethodCheck:
+		return d.resource != nil && d.resource.SchemaCheck
+	case abi.MethodDiff:
+		return d.resource != nil && d.resource.SchemaDiff
 	}
-	response, err := declared.Diff(*request)
-	if err != nil {
-		return response, false
-	}
-	p.counters.answeredBySchema("diff")
-	return response, true
+	return false
 }
 
-// checkConfigBySchema is checkBySchema for CheckConfig. A provider need not be configured for it.
-func (p *Provider) checkConfigBySchema(ctx context.Context, pkg *schema.Package, request *abi.CheckRequest) (response abi.CheckResponse, ok bool) {
-	if pkg == nil || !pkg.SchemaCheckConfig || !p.mayAnswer(ctx) ||
-		!passes(string(request.URN), request.Name, request.Type) || !p.crosses(request.News, bagOf(request.Olds)) {
-		return response, false
+// diff compares configurations or inputs, for which there must be a schema.
+func (d declared) diff(request abi.DiffRequest) (abi.DiffResponse, error) {
+	if d.pkg != nil {
+		return d.pkg.DiffConfig(request)
 	}
-	response.Inputs, response.Failures = pkg.Config.CheckConfig(request.News)
-	if !p.crosses(response.Inputs) {
-		return response, false
-	}
-	p.counters.answeredBySchema("check-config")
-	return response, true
-}
-
-// diffConfigBySchema is checkConfigBySchema for DiffConfig.
-func (p *Provider) diffConfigBySchema(ctx context.Context, pkg *schema.Package, request *abi.DiffRequest) (response abi.DiffResponse, ok bool) {
-	if pkg == nil || !pkg.SchemaDiffConfig || !p.mayAnswer(ctx) || !p.asksDiff(request) {
-		return response, false
-	}
-	response, err := pkg.DiffConfig(*request)
-	if err != nil {
-		return response, false
-	}
-	p.counters.answeredBySchema("diff-config")
-	return response, true
-}
-
-// asksDiff tells whether a guest could be asked.
-func (p *Provider) asksDiff(request *abi.DiffRequest) bool {
-	return passes(string(request.URN), request.Name, request.Type, request.ID) && passes(request.IgnoreChanges...) &&
-		p.crosses(request.Olds, request.News, request.OldInputs)
-}
-
-// answersItself tells whether a provider that is set up would be asked now, and may be
-// answered for.
-func (p *Provider) answersItself(ctx context.Context) bool {
-	return p.isConfigured.Load() && p.mayAnswer(ctx)
+	return d.resource.Diff(request)
 }
 
 // mayAnswer tells whether a guest would be asked now, and may be answered for: the provider
@@ -85,8 +72,8 @@ func (p *Provider) mayAnswer(ctx context.Context) bool {
 	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.admit() == nil
 }
 
-// passes tells whether texts could be passed to a guest.
-func passes(texts ...string) bool {
+// areTexts reports whether texts could be passed to a guest.
+func areTexts(texts ...string) bool {
 	for _, text := range texts {
 		if !property.ValidText(text) {
 			return false
@@ -95,19 +82,30 @@ func passes(texts ...string) bool {
 	return true
 }
 
-// crosses tells whether property values could be passed to a guest, or by it: they are
-// encoded, and what they become is dropped.
-func (p *Provider) crosses(bags ...property.Map) bool {
+// passes reports whether the property maps of a request could be passed to a guest.
+func (p *Provider) passes(request []abi.Properties) bool {
+	for i, properties := range request {
+		m := properties.Get()
+		if i > 0 && request[i-1].Get().Is(m) {
+			continue
+		}
+		if !p.encodable(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// encodable reports whether a property map could be passed to a guest, or by it.
+func (p *Provider) encodable(m property.Map) bool {
 	h := p.module.host
 	buffer := h.buffers.take()
 	defer h.buffers.put(buffer)
-	for _, bag := range bags {
-		data, err := guestcbor.Append((*buffer)[:0], bag)
-		if err != nil || len(data) > h.config.most.requestBytes {
-			return false
-		}
-		*buffer = data
+	data, err := guestcbor.Append((*buffer)[:0], m)
+	if err != nil || len(data) > h.config.most.requestBytes {
+		return false
 	}
+	*buffer = data
 	return true
 }
 

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi"
 )
 
 // callLimits is what one call may take. A limit of 0 is not set.
@@ -17,28 +16,19 @@ type callLimits struct {
 	fuel, hostCalls, randomBytes uint64
 }
 
-// methodStart is the start of an instance, which is limited like a method. It is part
-// of the call for which the instance is started.
-const methodStart = "start"
-
-// methodCancel tells a guest that all of its work is cancelled.
-const methodCancel = "cancel"
+// methodStart is the start of an instance, which is limited like a method that asks. It is
+// part of the call for which the instance is started.
+const methodStart abi.Method = "start"
 
 // Limits for all methods of a kind are kept under these names, which no method has.
 const (
-	groupWorks = "(those that work on resources)"
-	groupAsks  = "(those that only ask)"
+	groupWorks abi.Method = "(those that work on resources)"
+	groupAsks  abi.Method = "(those that only ask)"
 )
 
-// onlyAsks tells whether a method asks, and does not work on resources.
-func onlyAsks(method string) bool {
-	switch method {
-	case methodStart, "handshake", "get-schema", "get-mapping", "get-mappings",
-		"check-config", "diff-config", "check", "diff", "stream-close", methodCancel,
-		"remediate", "analyze", "analyze-stack":
-		return true
-	}
-	return false
+// onlyAsks reports whether a method computes an answer, and does not work on resources.
+func onlyAsks(method abi.Method) bool {
+	return method == methodStart || method.Kind() == abi.KindAsks
 }
 
 // WithCallTimeout bounds the time of calls of these methods, by their WIT names, or
@@ -70,56 +60,62 @@ func (c Config) WithRandomBytes(bytes uint64, methods ...string) Config {
 }
 
 func (c Config) withCalls(methods []string, set func(*callLimits)) Config {
-	calls := maps.Clone(c.calls)
-	if calls == nil {
-		calls = make(map[string]callLimits)
-	}
-	change := func(method string) {
-		l := calls[method]
-		set(&l)
-		calls[method] = l
-	}
 	if len(methods) == 0 {
 		methods = []string{""}
 	}
 	for _, method := range methods {
-		for part := range calls {
-			if isPart(part, method) {
-				change(part)
-			}
-		}
-		change(method)
+		c = c.withCallsOf(abi.Method(method), set)
 	}
+	return c
+}
+
+// withCallsOf sets limits of a method, or of a group of methods.
+func (c Config) withCallsOf(method abi.Method, set func(*callLimits)) Config {
+	calls := maps.Clone(c.calls)
+	if calls == nil {
+		calls = make(map[abi.Method]callLimits)
+	}
+	change := func(method abi.Method) {
+		l := calls[method]
+		set(&l)
+		calls[method] = l
+	}
+	for part := range calls {
+		if isPart(part, method) {
+			change(part)
+		}
+	}
+	change(method)
 	c.calls = calls
 	return c
 }
 
 // isPart reports whether a limit for the whole is one for the part as well: all methods, those
 // of a kind, and a method.
-func isPart(part, whole string) bool {
+func isPart(part, whole abi.Method) bool {
 	switch {
 	case whole == "":
 		return true
-	case part == "" || part == groupWorks || part == groupAsks || part == methodCancel:
+	case part == "" || part == groupWorks || part == groupAsks || part == abi.MethodCancel:
 		return false // to hear of a cancellation has a time of its own
 	}
 	return whole == groupAsks && onlyAsks(part) || whole == groupWorks && !onlyAsks(part)
 }
 
 // limitsOf answers the limits of a method, all of them set.
-func (c *Config) limitsOf(method string) callLimits {
+func (c *Config) limitsOf(method abi.Method) callLimits {
 	l, group := callLimits{DefaultCallTimeout, DefaultFuel, DefaultHostCalls, DefaultRandomBytes}, groupWorks
 	if onlyAsks(method) {
 		l.timeout, l.hostCalls, group = DefaultAnswerTimeout, DefaultAnswerHostCalls, groupAsks
 	}
-	if method == methodCancel {
+	if method == abi.MethodCancel {
 		l.timeout = DefaultCancelTime
 	}
 	if c.calls == nil {
 		return l
 	}
 	ofGroup := c.calls[group]
-	if method == methodCancel {
+	if method == abi.MethodCancel {
 		ofGroup.timeout = 0
 	}
 	for _, set := range [...]callLimits{c.calls[""], ofGroup, c.calls[method]} {
@@ -133,19 +129,15 @@ func (c *Config) limitsOf(method string) callLimits {
 	return l
 }
 
-// checkMethods holds that limits are for methods that there are: a name with a mistake
-// in it would be no limit.
+// checkMethods reports a limit for a method that there is not: a name with a mistake in it
+// would be no limit.
 func (c *Config) checkMethods() error {
-	known := []string{"", groupWorks, groupAsks, methodStart}
-	for _, world := range []canon.World{canon.WorldProvider, canon.WorldPolicy} {
-		for _, e := range world.ExportTable() {
-			if _, method, ok := strings.Cut(e.Name, "#"); ok {
-				known = append(known, method)
-			}
-		}
-	}
 	for _, method := range slices.Sorted(maps.Keys(c.calls)) {
-		if !slices.Contains(known, method) {
+		switch method {
+		case "", groupWorks, groupAsks, methodStart:
+			continue
+		}
+		if method.Kind() == 0 {
 			return fmt.Errorf("a limit is set for the method %q, which there is not", method)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -27,7 +28,7 @@ type Config struct {
 	moduleLimits ModuleLimits
 	grace        time.Duration
 	// calls are limits by method, and those of all other methods under the empty name.
-	calls map[string]callLimits
+	calls map[abi.Method]callLimits
 	// most are the limits that are no method's own; see [Config.withDefaults].
 	most        limits
 	clock       Clock

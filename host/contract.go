@@ -6,12 +6,11 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/internal/printable"
 )
 
 // breach makes an error of a violation of the contract, which is nil where there is none.
-func (p *Provider) breach(method string, violation error) error {
+func (p *Provider) breach(method abi.Method, violation error) error {
 	switch v := violation.(type) {
 	case nil:
 		return nil
@@ -27,38 +26,154 @@ func (p *Provider) checkIdentity(response abi.HandshakeResponse) error {
 	if m == nil || m.Name == response.Name && m.Version == response.Version {
 		return nil
 	}
-	return p.breach("handshake", fmt.Errorf("its manifest says %s %s, but it calls itself %s %s: build it again with `husk provider build`",
+	return p.breach(abi.MethodHandshake, fmt.Errorf("its manifest says %s %s, but it calls itself %s %s: build it again with `husk provider build`",
 		m.Name, m.Version, response.Name, response.Version))
 }
 
-// answer is a bag of properties that a provider answered.
+// violation returns what in an answer breaks the contract, nil for nothing.
+func (p *Provider) violation(c *abi.Call, d declared) error {
+	if failures := c.Failures(); failures != nil && len(*failures) > 0 {
+		return nil // the rest of the answer means nothing then
+	}
+	subject := c.Subject()
+	preview := subject.Preview && c.Method.Kind() == abi.KindChanges
+	switch response := c.Response.(type) {
+	case *abi.CheckResponse:
+		if d.inputs() == nil {
+			return nil
+		}
+		return p.checkInputs(d.check, c.Request.(*abi.CheckRequest).News, response)
+	case *abi.DiffResponse:
+		if p.lenient {
+			return nil
+		}
+		return checkDiff(*response, d)
+	case *abi.ListResponse:
+		return checkListed(*response)
+	case *abi.ReadResponse:
+		if response.ID == "" {
+			return nil // it is gone
+		}
+	case *abi.CreateResponse:
+		if response.ID == "" && !preview {
+			return errors.New("it created a resource without an ID")
+		}
+	case *abi.UpdateResponse:
+		if id, ok := response.State.Get("id").Plain().AsString(); ok && subject.ID != "" && id != subject.ID && !d.hasOutput("id") {
+			return fmt.Errorf("the state that it answered has the ID %q for the resource %q, whose ID no update changes", id, subject.ID)
+		}
+	}
+	answers, _ := c.AnswerProperties(nil)
+	for _, m := range answers {
+		a := answer{role: m.Role, properties: m.Get(), recorded: recorded(c, m.Role), preview: preview, declared: d}
+		if violation := p.check(a); violation != nil {
+			return p.keepCreated(c, a, violation)
+		}
+	}
+	return nil
+}
+
+// keepCreated returns a violation in the state of a resource that was created as an error by
+// which the resource is not lost: it has the ID, so that the engine keeps the resource and
+// repairs it later.
+func (p *Provider) keepCreated(c *abi.Call, a answer, violation error) error {
+	response, ok := c.Response.(*abi.CreateResponse)
+	if !ok || a.preview {
+		return violation
+	}
+	return &abi.Error{
+		Kind: abi.ErrorKindInitFailed, Origin: abi.ErrorOriginHost,
+		Message: "the provider broke the contract, but the resource exists",
+		InitFailure: &abi.InitFailure{
+			ID: response.ID, State: p.acceptable(a), Reasons: []string{violation.Error()},
+			RefreshBeforeUpdate: true,
+		},
+	}
+}
+
+// recorded returns what the request says of the last recorded state, of which a map of the
+// answer tells anew.
+func recorded(c *abi.Call, role abi.Role) property.Map {
+	for _, m := range c.RequestProperties() {
+		if role == abi.RoleState && m.Role == abi.RoleOldState || role == abi.RoleInputs && m.Role == abi.RoleOldInputs {
+			return m.Get()
+		}
+	}
+	return property.Map{}
+}
+
+// checkFailed holds the error of a call about a resource to the contract: a resource that
+// exists in part has an ID, which an update does not change, and a state that keeps to the
+// contract.
+func (p *Provider) checkFailed(c *abi.Call, d declared, err error) error {
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok || e.Kind != abi.ErrorKindInitFailed || c.Method.About() != abi.AboutResource || c.Method.Kind() == abi.KindAsks || !c.HasProperties() {
+		return err
+	}
+	if e.InitFailure == nil {
+		return p.breach(c.Method, errors.New("it says that the resource exists in part, but not which: "+e.Message))
+	}
+	id := c.Subject().ID
+	failure := *e.InitFailure
+	broken := func(violation string) {
+		failure.Reasons = append(failure.Reasons, "the provider broke the contract: "+violation)
+	}
+	if failure.ID == "" {
+		failure.ID = id
+	}
+	switch {
+	case failure.ID == "":
+		return p.breach(c.Method, errors.New("it says that the resource exists in part, but not its ID: "+e.Message))
+	case c.Method == abi.MethodUpdate && failure.ID != id:
+		broken(fmt.Sprintf("it answered the ID %q for the resource %q, whose ID no update changes", failure.ID, id))
+		failure.ID = id
+	}
+	a := answer{role: abi.RoleState, properties: failure.State, recorded: recorded(c, abi.RoleState), declared: d}
+	if violation := p.check(a); violation != nil {
+		broken(violation.Error())
+		failure.State, failure.RefreshBeforeUpdate = p.acceptable(a), true
+	}
+	changed := *e
+	changed.InitFailure = &failure
+	return p.answered(c.Method, &changed)
+}
+
+// deletesFirst has a resource deleted before it is replaced if the replacement would have
+// the identity of the old one, and the provider could not know that.
+func (p *Provider) deletesFirst(c *abi.Call, d declared, err error) error {
+	request, ok := c.Request.(*abi.DiffRequest)
+	if !ok || d.resource == nil || len(d.resource.Identity) == 0 || p.lenient || !d.resource.DeletesFirst(*request) {
+		return err
+	}
+	response := c.Response.(*abi.DiffResponse)
+	if errors.Is(err, abi.ErrUnimplemented) {
+		*response, err = abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
+	response.DeleteBeforeReplace = true
+	return err
+}
+
+// answer is a property map that a provider answered.
 type answer struct {
-	// what it is, for messages: state, inputs, or result.
-	what       string
+	role       abi.Role
 	properties property.Map
 	// preview says that values may be unknown.
 	preview bool
 	// recorded is what the request says of the resource. What an older version of the
 	// provider recorded may be answered again, whatever the schema says now.
 	recorded property.Map
-	// fits holds the properties to the schema; nil where there is none.
-	fits func(property.Map) []abi.CheckFailure
+	declared declared
 }
 
-func state(m, recorded property.Map, preview bool, declared *schema.Resource) answer {
-	a := answer{what: "state", properties: m, recorded: recorded, preview: preview}
-	if declared != nil {
-		a.fits = declared.Outputs.CheckAnswer
+// what is the name of the map in messages.
+func (a answer) what() string {
+	switch a.role {
+	case abi.RoleState:
+		return "state"
+	case abi.RoleResult:
+		return "result"
 	}
-	return a
-}
-
-func result(m property.Map, preview bool, declared *schema.Function) answer {
-	a := answer{what: "result", properties: m, preview: preview}
-	if declared != nil {
-		a.fits = declared.CheckAnswer
-	}
-	return a
+	return "inputs"
 }
 
 // check holds an answer to the contract: nothing is unknown, as nothing may be outside of
@@ -66,17 +181,18 @@ func result(m property.Map, preview bool, declared *schema.Function) answer {
 // did not take them; and everything fits the schema.
 func (p *Provider) check(a answer) error {
 	if path, found := find(property.Object(a.properties), nil, property.Value.IsUnknown); found && !a.preview {
-		return fmt.Errorf("the property %s of the %s that it answered is unknown, which only a preview allows", path, a.what)
+		return fmt.Errorf("the property %s of the %s that it answered is unknown, which only a preview allows", path, a.what())
 	}
 	if p.knowsNoSecrets.Load() {
 		if path, found := find(property.Object(a.properties), nil, isSecret); found {
-			return fmt.Errorf("the property %s of the %s that it answered is secret, though it does not say in its handshake that it knows secrets", path, a.what)
+			return fmt.Errorf("the property %s of the %s that it answered is secret, though it does not say in its handshake that it knows secrets", path, a.what())
 		}
 	}
-	if a.fits != nil {
-		if failures := a.fits(a.news()); len(failures) > 0 {
-			return fmt.Errorf("the %s that it answered does not fit its schema: %s", a.what, describe(failures))
-		}
+	if a.declared == (declared{}) {
+		return nil
+	}
+	if failures := a.declared.checkAnswer(a.role, a.news()); len(failures) > 0 {
+		return fmt.Errorf("the %s that it answered does not fit its schema: %s", a.what(), describe(failures))
 	}
 	return nil
 }
@@ -110,96 +226,6 @@ func (p *Provider) acceptable(a answer) property.Map {
 		}
 	}
 	return a.properties
-}
-
-// checkCreated holds that a resource that was created has an ID and a state that keeps
-// to the contract. Where only the second fails, the resource is not lost: the error has
-// its ID, and so the engine keeps it and repairs it later.
-func (p *Provider) checkCreated(response abi.CreateResponse, preview bool, declared *schema.Resource) error {
-	if response.ID == "" && !preview {
-		return errors.New("it created a resource without an ID")
-	}
-	a := state(response.State, property.Map{}, preview, declared)
-	violation := p.check(a)
-	if violation == nil || preview {
-		return violation
-	}
-	return &abi.Error{
-		Kind: abi.ErrorKindInitFailed, Origin: abi.ErrorOriginHost,
-		Message: "the provider broke the contract, but the resource exists",
-		InitFailure: &abi.InitFailure{
-			ID: response.ID, State: p.acceptable(a), Reasons: []string{violation.Error()},
-			RefreshBeforeUpdate: true,
-		},
-	}
-}
-
-// checkFailed holds the error of a method to the contract: a resource that exists in part
-// has an ID, which an update does not change, and a state that keeps to the contract. id
-// and recorded are those of the request, empty where there are none.
-func (p *Provider) checkFailed(method, id string, recorded property.Map, err error, declared *schema.Resource) error {
-	e, ok := errors.AsType[*abi.Error](err)
-	if !ok || e.Kind != abi.ErrorKindInitFailed {
-		return err
-	}
-	if e.InitFailure == nil {
-		return p.breach(method, errors.New("it says that the resource exists in part, but not which: "+e.Message))
-	}
-	failure := *e.InitFailure
-	broken := func(violation string) {
-		failure.Reasons = append(failure.Reasons, "the provider broke the contract: "+violation)
-	}
-	if failure.ID == "" {
-		failure.ID = id
-	}
-	switch {
-	case failure.ID == "":
-		return p.breach(method, errors.New("it says that the resource exists in part, but not its ID: "+e.Message))
-	case method == "update" && failure.ID != id:
-		broken(fmt.Sprintf("it answered the ID %q for the resource %q, whose ID no update changes", failure.ID, id))
-		failure.ID = id
-	}
-	a := state(failure.State, recorded, false, declared)
-	if violation := p.check(a); violation != nil {
-		broken(violation.Error())
-		failure.State, failure.RefreshBeforeUpdate = p.acceptable(a), true
-	}
-	changed := *e
-	changed.InitFailure = &failure
-	return p.answered(method, &changed)
-}
-
-func (p *Provider) checkUpdated(request abi.UpdateRequest, response abi.UpdateResponse, declared *schema.Resource) error {
-	if id, ok := response.State.Get("id").Plain().AsString(); ok && request.ID != "" && id != request.ID && !declares(declared, "id") {
-		return fmt.Errorf("the state that it answered has the ID %q for the resource %q, whose ID no update changes", id, request.ID)
-	}
-	return p.check(state(response.State, request.Olds, request.Preview, declared))
-}
-
-func declares(r *schema.Resource, output string) bool {
-	return r != nil && r.Outputs.Property(output) != nil
-}
-
-func (p *Provider) checkRead(request abi.ReadRequest, response abi.ReadResponse, declared *schema.Resource) error {
-	if response.ID == "" {
-		return nil // it is gone
-	}
-	if err := p.check(state(response.State, bagOf(request.State), false, declared)); err != nil || response.Inputs == nil {
-		return err
-	}
-	a := answer{what: "inputs", properties: *response.Inputs, recorded: bagOf(request.Inputs)}
-	if declared != nil {
-		a.fits = declared.Inputs.CheckAnswer
-	}
-	return p.check(a)
-}
-
-// bagOf returns the properties of a request, which are empty where there are none.
-func bagOf(m *property.Map) property.Map {
-	if m == nil {
-		return property.Map{}
-	}
-	return *m
 }
 
 // find answers the path to the first part of a value that is so.

@@ -9,10 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/internal/printable"
 )
 
@@ -65,7 +64,7 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 	}
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
 		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable.Line(err.Error()),
-			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, "get-schema"), slog.Bool(LogOfHost, true))
+			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, string(abi.MethodGetSchema)), slog.Bool(LogOfHost, true))
 	}
 	return d.schema
 }
@@ -77,7 +76,7 @@ func (d *declaration) text(ctx context.Context, p *Provider) (string, error) {
 			return text, nil
 		}
 	}
-	response, err := call(ctx, &p.sandbox, "get-schema", abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version}, (*canon.Guest).GetSchema)
+	response, err := p.calls.GetSchema(ctx, abi.GetSchemaRequest{SubpackageName: d.name, SubpackageVersion: d.version})
 	return response.Schema, err
 }
 
@@ -113,7 +112,7 @@ func (d *declarations) of(pkg string) *declaration {
 
 // isItself tells whether the provider is the module's own package, which parameters have not
 // made into another.
-func (p *Provider) isItself() bool { return p.declared.of("") == p.module.declared }
+func (p *Provider) isItself() bool { return p.packages.of("") == p.module.declared }
 
 // declares returns the schema of the package that a token belongs to, nil where the
 // provider is not held to any.
@@ -122,25 +121,88 @@ func (p *Provider) declares(ctx context.Context, token string) *schema.Package {
 		return nil
 	}
 	pkg, _, _ := strings.Cut(token, ":")
-	return p.declared.of(pkg).of(ctx, p)
+	return p.packages.of(pkg).of(ctx, p)
 }
 
-// declaredResource returns what the schema says of a type of resource, which the URN has
-// where the request does not; nil for nothing.
-func (p *Provider) declaredResource(ctx context.Context, token string, u urn.URN) *schema.Resource {
+// declared is what the schema says of what a call is about; the zero declared is nothing.
+type declared struct {
+	// pkg is set for a configuration.
+	pkg      *schema.Package
+	resource *schema.Resource
+	function *schema.Function
+}
+
+// declaredOf returns what the schema says of the subject of a call. A resource of which only
+// the URN is known is of the type that the URN has.
+func (p *Provider) declaredOf(ctx context.Context, method abi.Method, subject abi.Subject) (d declared) {
+	token := subject.Token
 	if token == "" {
-		token = u.Type()
+		token = subject.URN.Type()
 	}
-	if pkg := p.declares(ctx, token); pkg != nil {
-		return pkg.Resource(token)
+	about := method.About()
+	if about == abi.AboutConfiguration {
+		token = ""
+	}
+	pkg := p.declares(ctx, token)
+	switch {
+	case pkg == nil:
+	case about == abi.AboutConfiguration:
+		d.pkg = pkg
+	default:
+		if about != abi.AboutFunction {
+			d.resource = pkg.Resource(token)
+		}
+		if about != abi.AboutResource {
+			d.function = pkg.Function(token)
+		}
+	}
+	return d
+}
+
+// inputs returns the schema of configurations or inputs, nil for none.
+func (d declared) inputs() *schema.Object {
+	switch {
+	case d.pkg != nil:
+		return &d.pkg.Config
+	case d.resource != nil:
+		return &d.resource.Inputs
 	}
 	return nil
 }
 
-// declaredFunction returns what the schema says of a function, nil for nothing.
-func (p *Provider) declaredFunction(ctx context.Context, token string) *schema.Function {
-	if pkg := p.declares(ctx, token); pkg != nil {
-		return pkg.Function(token)
+// check checks configurations or inputs, for which there must be a schema.
+func (d declared) check(m property.Map) (property.Map, []abi.CheckFailure) {
+	if d.pkg != nil {
+		return d.pkg.Config.CheckConfig(m)
+	}
+	return d.resource.Inputs.Check(m)
+}
+
+// checkAnswer returns what of a map in an answer does not fit the schema.
+func (d declared) checkAnswer(role abi.Role, m property.Map) []abi.CheckFailure {
+	switch {
+	case role == abi.RoleResult && d.function != nil:
+		return d.function.CheckAnswer(m)
+	case role == abi.RoleState && d.resource != nil:
+		return d.resource.Outputs.CheckAnswer(m)
+	case role == abi.RoleInputs && d.resource != nil:
+		return d.resource.Inputs.CheckAnswer(m)
+	}
+	return nil
+}
+
+// hasOutput reports whether the schema has an output of a resource.
+func (d declared) hasOutput(name string) bool {
+	return d.resource != nil && d.resource.Outputs.Property(name) != nil
+}
+
+// compared returns the schemas of what a diff is about.
+func (d declared) compared() []*schema.Object {
+	if d.resource != nil {
+		return []*schema.Object{&d.resource.Inputs, &d.resource.Outputs}
+	}
+	if inputs := d.inputs(); inputs != nil {
+		return []*schema.Object{inputs}
 	}
 	return nil
 }

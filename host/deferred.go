@@ -59,7 +59,7 @@ func (p *Provider) deferHandshake(ctx context.Context, request abi.HandshakeRequ
 	if !known {
 		return response, false
 	}
-	return response, p.postpone(ctx, setupStep{method: "handshake", do: (&saidHandshake{request, response}).repeat})
+	return response, p.postpone(ctx, setupStep{method: abi.MethodHandshake, do: (&saidHandshake{request, response}).repeat})
 }
 
 // repeat has an instance shake hands as another one did.
@@ -75,20 +75,20 @@ func (s *saidHandshake) repeat(ctx context.Context, guest *canon.Guest) error {
 // deferConfigure notes a configuration that the provider would take. One that does nothing
 // with it need not even be asked later.
 func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequest) bool {
-	if !p.setup.current().untouched() && !p.declared.of("").asked.Load() {
+	if !p.setup.current().untouched() && !p.packages.of("").asked.Load() {
 		return false // the schema comes too late
 	}
 	pkg := p.declares(ctx, "")
 	if pkg == nil || !pkg.SchemaConfigure && (!pkg.Deferred || request.Inputs.ContainsUnknowns()) || !p.mayAnswer(ctx) ||
 		len(pkg.Config.Missing(request.Inputs)) > 0 ||
-		!passes(string(request.URN), request.Name, request.Type, request.ID) || !p.crosses(request.Inputs) {
+		!areTexts(string(request.URN), request.Name, request.Type, request.ID) || !p.encodable(request.Inputs) {
 		return false
 	}
 	if pkg.SchemaConfigure {
-		p.counters.answeredBySchema("configure")
+		p.counters.answeredBySchema(abi.MethodConfigure)
 		return true
 	}
-	return p.postpone(ctx, setupStep{method: "configure", do: func(ctx context.Context, guest *canon.Guest) error {
+	return p.postpone(ctx, setupStep{method: abi.MethodConfigure, do: func(ctx context.Context, guest *canon.Guest) error {
 		if err := guest.Configure(ctx, request); !errors.Is(err, abi.ErrUnimplemented) {
 			return err
 		}
@@ -97,12 +97,12 @@ func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequ
 }
 
 // late completes the error of a step that was deferred until a method needed it.
-func late(err error, method string) error {
+func late(err error, method abi.Method) error {
 	failed, ok := errors.AsType[*abi.Error](err)
 	if !ok {
 		return err
 	}
 	e := *failed
-	e.Message = "this was not asked before " + method + " needed it: " + e.Message
+	e.Message = "this was not asked before " + string(method) + " needed it: " + e.Message
 	return &e
 }

@@ -1,6 +1,10 @@
 package host
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/husk-dev/husk/abi"
+)
 
 // Limit names what a guest can have too much of. The names are stable.
 type Limit string
@@ -55,7 +59,7 @@ func (e *ExceededError) Error() string {
 // Info describes the limit.
 func (e *ExceededError) Info() LimitInfo {
 	for i := range limitTable {
-		if l := &limitTable[i]; l.Limit == e.Limit && (l.methods == nil || l.methods(e.Method)) {
+		if l := &limitTable[i]; l.Limit == e.Limit && (l.methods == nil || l.methods(abi.Method(e.Method))) {
 			return *l
 		}
 	}

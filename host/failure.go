@@ -14,21 +14,21 @@ import (
 )
 
 // fail makes an error of the host's about a call.
-func (s *sandbox) fail(method string, kind abi.ErrorKind, message string) error {
+func (s *sandbox) fail(method abi.Method, kind abi.ErrorKind, message string) error {
 	return s.failBy(method, kind, message, nil)
 }
 
 // failBy makes an error that has a cause, where that is not nil.
-func (s *sandbox) failBy(method string, kind abi.ErrorKind, message string, cause error) *abi.Error {
+func (s *sandbox) failBy(method abi.Method, kind abi.ErrorKind, message string, cause error) *abi.Error {
 	who := s.identity.Load()
 	return &abi.Error{
 		Kind: kind, Origin: abi.ErrorOriginHost, Message: printable.Text(message), Cause: cause,
-		Provider: who.name, Version: who.version, Method: method,
+		Provider: who.name, Version: who.version, Method: string(method),
 	}
 }
 
 // refuse is the error of a call that the operator's rules keep from being made.
-func (s *sandbox) refuse(method string, rule error) error {
+func (s *sandbox) refuse(method abi.Method, rule error) error {
 	rule = s.advised(rule)
 	e := s.failBy(method, abi.ErrorKindUnavailable, rule.Error(), rule)
 	e.Origin = abi.ErrorOriginPolicy
@@ -49,17 +49,19 @@ func (s *sandbox) advised(err error) error {
 }
 
 // gone is the error of a call that came after Close.
-func (s *sandbox) gone(method string) error {
+func (s *sandbox) gone(method abi.Method) error {
 	return s.fail(method, abi.ErrorKindUnavailable, "the "+s.module.World.String()+" is closed")
 }
 
 // cancelled is the error of a call that was stopped. One that took more than it may was
 // not cancelled by its caller, so that it must not pass for such; as with a crash, what
 // became of its work is not known.
-func (s *sandbox) cancelled(method string, cause error) error { return s.stopped(method, cause, "") }
+func (s *sandbox) cancelled(method abi.Method, cause error) error {
+	return s.stopped(method, cause, "")
+}
 
 // stopped is [sandbox.cancelled] with what else there is to say.
-func (s *sandbox) stopped(method string, cause error, more string) error {
+func (s *sandbox) stopped(method abi.Method, cause error, more string) error {
 	cause = s.advised(cause)
 	message := fmt.Sprintf("the call was stopped: %s%s", cause, more)
 	if exceeded, ok := errors.AsType[*ExceededError](cause); ok {
@@ -158,10 +160,10 @@ const (
 )
 
 // answered completes an error that the guest answered, and makes its text safe.
-func (s *sandbox) answered(method string, answered *abi.Error) *abi.Error {
+func (s *sandbox) answered(method abi.Method, answered *abi.Error) *abi.Error {
 	e := *answered
 	who := s.identity.Load()
-	e.Provider, e.Version, e.Method = who.name, who.version, method
+	e.Provider, e.Version, e.Method = who.name, who.version, string(method)
 	left := maxErrorText
 	safe := func(text string, as func(string) string) string {
 		if cut := len(text) - left; cut > 0 {

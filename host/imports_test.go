@@ -19,7 +19,7 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 	for method, granted := range map[string]bool{
 		"construct": true, "call": true, "create": false, "invoke": false, "configure": false, "start": false,
 	} {
-		i := &instance{sandbox: &sandbox{}, call: begin(ctx, method, callLimits{timeout: time.Hour}, time.Second)}
+		i := &instance{sandbox: &sandbox{}, call: begin(ctx, abi.Method(method), callLimits{timeout: time.Hour}, time.Second)}
 		m, ok := i.grantedImports().Monitor.(*guestMonitor)
 		require.Equal(t, granted, ok, method)
 		if granted {

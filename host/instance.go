@@ -289,7 +289,7 @@ func (i *instance) Memory() canon.LinearMemory { return i.module.Memory() }
 
 // run is the frame of one call: it gives the call its contexts, its imports, and its
 // share of the log, and makes the error that the caller sees.
-func (i *instance) run(ctx context.Context, method string, do func(context.Context) error) error {
+func (i *instance) run(ctx context.Context, method abi.Method, do func(context.Context) error) error {
 	return i.runAs(ctx, method, false, do)
 }
 
@@ -298,7 +298,7 @@ func (i *instance) replay(ctx context.Context, step setupStep) error {
 	return i.runAs(abi.WithAssets(ctx, step.assets), step.method, !step.first(), func(ctx context.Context) error { return step.do(ctx, i.guest) })
 }
 
-func (i *instance) runAs(ctx context.Context, method string, replaying bool, do func(context.Context) error) error {
+func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool, do func(context.Context) error) error {
 	s := i.sandbox
 	config := s.config
 	limits, grace := config.limitsOf(method), config.grace

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/husk-dev/husk/abi"
 )
 
 // Unit is what a limit is counted in.
@@ -52,7 +54,7 @@ type LimitInfo struct {
 	// says is a sentence with a place for the limit.
 	says string
 	// methods says for which methods it is, nil for all.
-	methods func(method string) bool
+	methods func(method abi.Method) bool
 	set     setter
 }
 
@@ -110,24 +112,24 @@ func (c *Config) ofProvider(own map[string]uint64) (*Config, error) {
 	return &changed, nil
 }
 
-func works(method string) bool { return !onlyAsks(method) }
+func works(method abi.Method) bool { return !onlyAsks(method) }
 
-func cancels(method string) bool   { return method == methodCancel }
-func answersTo(method string) bool { return onlyAsks(method) && !cancels(method) }
+func cancels(method abi.Method) bool   { return method == abi.MethodCancel }
+func answersTo(method abi.Method) bool { return onlyAsks(method) && !cancels(method) }
 
 // setter is how a limit is set.
 type setter = func(Config, uint64) Config
 
 // timeOf sets the time of a group of methods, hostCallsOf their calls of the host.
-func timeOf(group string) setter {
+func timeOf(group abi.Method) setter {
 	return func(c Config, v uint64) Config {
-		return c.withCalls([]string{group}, func(l *callLimits) { l.timeout = duration(v) })
+		return c.withCallsOf(group, func(l *callLimits) { l.timeout = duration(v) })
 	}
 }
 
-func hostCallsOf(group string) setter {
+func hostCallsOf(group abi.Method) setter {
 	return func(c Config, v uint64) Config {
-		return c.withCalls([]string{group}, func(l *callLimits) { l.hostCalls = v })
+		return c.withCallsOf(group, func(l *callLimits) { l.hostCalls = v })
 	}
 }
 
@@ -149,7 +151,7 @@ var limitTable = append([]LimitInfo{
 		timeOf(groupAsks)},
 	{"cancel-time", LimitTime, UnitTime, ScopeCall, uint64(DefaultCancelTime), "WithCallTimeout",
 		"it took longer than the %s that it may take", cancels,
-		func(c Config, v uint64) Config { return c.WithCallTimeout(duration(v), methodCancel) }},
+		func(c Config, v uint64) Config { return c.WithCallTimeout(duration(v), string(abi.MethodCancel)) }},
 	{"fuel", LimitFuel, UnitCount, ScopeCall, DefaultFuel, "WithFuel",
 		"it used more than the %s units of fuel that it may use", nil,
 		func(c Config, v uint64) Config { return c.WithFuel(v) }},

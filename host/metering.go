@@ -29,7 +29,7 @@ func refill(ctx context.Context, stack []uint64) {
 	now := time.Now()
 	granted, err := guest.tank.Refill(int64(stack[0]), now)
 	if spent, ok := errors.AsType[*meter.SpentError](err); ok {
-		r.end(&ExceededError{Limit: LimitFuel, Most: spent.Limit, Method: r.method})
+		r.end(&ExceededError{Limit: LimitFuel, Most: spent.Limit, Method: string(r.method)})
 	}
 	r.checkDeadline(now)
 	if r.hard().Err() != nil {

@@ -126,7 +126,7 @@ func (o *output) write(level slog.Level, message string, attributes ...slog.Attr
 	}
 	attributes = append([]slog.Attr{
 		slog.String(LogProvider, s.identity.Load().name),
-		slog.String(LogMethod, r.method),
+		slog.String(LogMethod, string(r.method)),
 	}, attributes...)
 	s.logger.LogAttrs(r.soft(), level, message, attributes...)
 }

@@ -61,13 +61,13 @@ func (p *Policy) Close() error {
 
 // Handshake asks the module who it is and which policies it has.
 func (p *Policy) Handshake(ctx context.Context, request abi.PolicyHandshakeRequest) (abi.PolicyHandshakeResponse, error) {
-	response, err := establish(ctx, &p.sandbox, "handshake", true, request, judging(abi.Policy.Handshake))
+	response, err := establish(ctx, &p.sandbox, abi.MethodHandshake, true, request, judging(abi.Policy.Handshake))
 	if err != nil {
 		return response, err
 	}
 	response.Name, response.Version, response.SDK = printable.Line(response.Name), printable.Line(response.Version), printable.Line(response.SDK)
 	if m := p.module.Manifest; m != nil && (m.Name != response.Name || m.Version != response.Version) {
-		return abi.PolicyHandshakeResponse{}, p.fail("handshake", abi.ErrorKindInternal, fmt.Sprintf(
+		return abi.PolicyHandshakeResponse{}, p.fail(abi.MethodHandshake, abi.ErrorKindInternal, fmt.Sprintf(
 			"the policy pack broke the contract: its manifest says %s %s, but it calls itself %s %s", m.Name, m.Version, response.Name, response.Version))
 	}
 	for i := range response.Rules {
@@ -82,7 +82,7 @@ func (p *Policy) Handshake(ctx context.Context, request abi.PolicyHandshakeReque
 
 // Configure configures all instances.
 func (p *Policy) Configure(ctx context.Context, request abi.PolicyConfigureRequest) error {
-	_, err := establish(ctx, &p.sandbox, "configure", true, request, answerless(func(g *canon.Guest, ctx context.Context, r abi.PolicyConfigureRequest) error {
+	_, err := establish(ctx, &p.sandbox, abi.MethodConfigure, true, request, answerless(func(g *canon.Guest, ctx context.Context, r abi.PolicyConfigureRequest) error {
 		return g.Policy().Configure(ctx, r)
 	}))
 	return err
@@ -90,7 +90,7 @@ func (p *Policy) Configure(ctx context.Context, request abi.PolicyConfigureReque
 
 // Remediate corrects the inputs of a resource.
 func (p *Policy) Remediate(ctx context.Context, request abi.PolicyRemediateRequest) (abi.PolicyRemediateResponse, error) {
-	response, err := call(ctx, &p.sandbox, "remediate", request, judging(abi.Policy.Remediate))
+	response, err := call(ctx, &p.sandbox, abi.MethodRemediate, request, judging(abi.Policy.Remediate))
 	for i := range response.Remediations {
 		r := &response.Remediations[i]
 		r.Rule, r.Message = printable.Line(r.Rule), printable.Text(r.Message)
@@ -100,13 +100,13 @@ func (p *Policy) Remediate(ctx context.Context, request abi.PolicyRemediateReque
 
 // Analyze judges a resource.
 func (p *Policy) Analyze(ctx context.Context, request abi.PolicyAnalyzeRequest) (abi.PolicyAnalyzeResponse, error) {
-	response, err := call(ctx, &p.sandbox, "analyze", request, judging(abi.Policy.Analyze))
+	response, err := call(ctx, &p.sandbox, abi.MethodAnalyze, request, judging(abi.Policy.Analyze))
 	return printableViolations(response), err
 }
 
 // AnalyzeStack judges all resources together.
 func (p *Policy) AnalyzeStack(ctx context.Context, request abi.PolicyAnalyzeStackRequest) (abi.PolicyAnalyzeResponse, error) {
-	response, err := call(ctx, &p.sandbox, "analyze-stack", request, judging(abi.Policy.AnalyzeStack))
+	response, err := call(ctx, &p.sandbox, abi.MethodAnalyzeStack, request, judging(abi.Policy.AnalyzeStack))
 	return printableViolations(response), err
 }
 

@@ -46,16 +46,20 @@ type ProviderOptions struct {
 // [abi.WithAssets]).
 type Provider struct {
 	sandbox
+	calls
 	streams  streams
 	lenient  bool
 	askGuest bool
-	declared declarations
+	packages declarations
 	// isConfigured is set once Configure has succeeded.
 	isConfigured atomic.Bool
 	// knowsNoSecrets says that the handshake offered secrets, and that the module did not
 	// take them.
 	knowsNoSecrets atomic.Bool
 }
+
+// calls are the methods of a provider, each of which is one call of [Provider.serve].
+type calls = abi.Provider
 
 var (
 	_ abi.Provider = (*Provider)(nil)
@@ -66,7 +70,8 @@ var (
 // about the options: a granted directory that is missing, for example.
 func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Provider, error) {
 	p := &Provider{lenient: options.Lenient, askGuest: options.AskGuest}
-	p.declared.own = m.declared
+	p.calls = abi.Intercept(abi.Unimplemented{}, p.serve)
+	p.packages.own = m.declared
 	err := p.init(ctx, m, canon.WorldProvider, options.Name, options.Grants, options.Limits, options.Logger, options.Instances)
 	if err != nil {
 		return nil, err

@@ -111,13 +111,9 @@ func (r *rehearsal) forget() {
 	clear(r.resumed)
 }
 
-// rehearsed tells whether a part may do for a method. Of create it does in a preview.
-func rehearsed(method string) bool {
-	switch method {
-	case "get-schema", "check-config", "check", "diff", "create":
-		return true
-	}
-	return false
+// rehearsed reports whether a part may do for a method. Of create it does in a preview.
+func rehearsed(method abi.Method) bool {
+	return method.Kind() == abi.KindAsks || method == abi.MethodCreate
 }
 
 // harmless tells whether nobody can notice that a guest has called an imported function twice.

@@ -12,7 +12,7 @@ import (
 // caller's, and what the guest and the host's functions learn of; hard ends some time
 // later, and ends the guest. In between the guest can answer what became of its work.
 type running struct {
-	method   string
+	method   abi.Method
 	instance *instance
 	monitor  abi.Monitor
 	assets   guestAssets
@@ -69,13 +69,13 @@ func (c *runningCalls) remove(r *running) {
 }
 
 // begin begins a call with its limits. finish must be called.
-func begin(ctx context.Context, method string, limits callLimits, grace time.Duration) *running {
+func begin(ctx context.Context, method abi.Method, limits callLimits, grace time.Duration) *running {
 	r := &running{
 		method: method, limits: limits, left: limits, assets: guestAssets{opener: abi.AssetsFrom(ctx)},
 		caller: ctx, begun: time.Now(), limited: true, grace: grace,
 	}
 	r.deadline = r.begun.Add(limits.timeout)
-	if method == "call" || method == "construct" {
+	if method.About() == abi.AboutComponent {
 		r.monitor = abi.MonitorFrom(ctx)
 	}
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(r.deadline) {
@@ -106,7 +106,7 @@ func (r *running) spend(left *uint64, n uint64, limit Limit, most uint64) {
 		*left -= n
 		return
 	}
-	exceeded := &ExceededError{Limit: limit, Most: most, Method: r.method}
+	exceeded := &ExceededError{Limit: limit, Most: most, Method: string(r.method)}
 	r.end(exceeded)
 	panic(exceeded)
 }
@@ -122,7 +122,7 @@ func (r *running) end(cause error) {
 
 // tookTooLong is the limit that ends soft at its deadline.
 func (r *running) tookTooLong() error {
-	return &ExceededError{Limit: LimitTime, Most: uint64(r.limits.timeout), Method: r.method}
+	return &ExceededError{Limit: LimitTime, Most: uint64(r.limits.timeout), Method: string(r.method)}
 }
 
 // checkDeadline ends a call that should have ended by its deadline. The timers of the

@@ -183,32 +183,11 @@ func (s *sandbox) release() {
 }
 
 // call runs one method in an instance.
-func call[Q, R any](ctx context.Context, s *sandbox, method string, request Q,
+func call[Q, R any](ctx context.Context, s *sandbox, method abi.Method, request Q,
 	do func(*canon.Guest, context.Context, Q) (R, error),
 ) (response R, err error) {
-	if !rehearsed(method) {
-		s.needWhole()
-	}
-	for {
-		i, err := s.take(ctx, method)
-		if err != nil {
-			return response, err
-		}
-		response, err = callIn(ctx, i, method, request, do)
-		s.put(i)
-		if err != errPart {
-			return response, err
-		}
-	}
-}
-
-// callIn runs one method in an instance that the caller has to itself. An error comes
-// without a response.
-func callIn[Q, R any](ctx context.Context, i *instance, method string, request Q,
-	do func(*canon.Guest, context.Context, Q) (R, error),
-) (response R, err error) {
-	err = i.run(ctx, method, func(ctx context.Context) error {
-		response, err = do(i.guest, ctx, request)
+	err = s.serve(ctx, method, func(ctx context.Context, guest *canon.Guest) error {
+		response, err = do(guest, ctx, request)
 		return err
 	})
 	if err != nil {
@@ -218,13 +197,31 @@ func callIn[Q, R any](ctx context.Context, i *instance, method string, request Q
 	return response, nil
 }
 
+// serve has an instance serve a call.
+func (s *sandbox) serve(ctx context.Context, method abi.Method, do func(context.Context, *canon.Guest) error) error {
+	if !rehearsed(method) {
+		s.needWhole()
+	}
+	for {
+		i, err := s.take(ctx, method)
+		if err != nil {
+			return err
+		}
+		err = i.run(ctx, method, func(ctx context.Context) error { return do(ctx, i.guest) })
+		s.put(i)
+		if err != errPart {
+			return err
+		}
+	}
+}
+
 // take answers an instance that is set up and that the caller has to itself.
-func (s *sandbox) take(ctx context.Context, method string) (*instance, error) {
+func (s *sandbox) take(ctx context.Context, method abi.Method) (*instance, error) {
 	return s.takeWith(ctx, method, s.setup.current())
 }
 
 // takeWith answers an instance that is set up like that.
-func (s *sandbox) takeWith(ctx context.Context, method string, state setupState) (*instance, error) {
+func (s *sandbox) takeWith(ctx context.Context, method abi.Method, state setupState) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, s.cancelled(method, context.Cause(ctx))
 	}
@@ -251,7 +248,7 @@ func (s *sandbox) takeWith(ctx context.Context, method string, state setupState)
 
 // ready brings an instance to a state of the setup. It starts one where it has none, or
 // one that is set up in another way or further.
-func (s *sandbox) ready(ctx context.Context, method string, i *instance, state setupState) (*instance, error) {
+func (s *sandbox) ready(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
 	for {
 		ready, err := s.setUp(ctx, method, i, state)
 		if err != errPart {
@@ -261,7 +258,7 @@ func (s *sandbox) ready(ctx context.Context, method string, i *instance, state s
 	}
 }
 
-func (s *sandbox) setUp(ctx context.Context, method string, i *instance, state setupState) (*instance, error) {
+func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
 	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || s.module.useless(i.bare)) {
 		i.close()
 		i = nil
@@ -379,7 +376,7 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 			s.budget.enter()
 			defer s.budget.leave()
 			defer i.close()
-			err := i.run(ctx, methodCancel, func(ctx context.Context) error { return do(i.guest, ctx) })
+			err := i.run(ctx, abi.MethodCancel, func(ctx context.Context) error { return do(i.guest, ctx) })
 			if !errors.Is(err, abi.ErrUnimplemented) {
 				failures[n] = err
 			}

@@ -29,7 +29,7 @@ type setupState struct {
 
 // setupStep is one call that every instance gets.
 type setupStep struct {
-	method string
+	method abi.Method
 	// once is false for a step that adds to earlier ones of its method.
 	once bool
 	do   func(context.Context, *canon.Guest) error
@@ -67,7 +67,7 @@ func (s setupState) with(step setupStep) (setupState, int) {
 
 // establish does a step of the setup in one instance and, once it has succeeded,
 // keeps it for all others.
-func establish[Q, R any](ctx context.Context, s *sandbox, method string, once bool, request Q,
+func establish[Q, R any](ctx context.Context, s *sandbox, method abi.Method, once bool, request Q,
 	do func(*canon.Guest, context.Context, Q) (R, error),
 ) (response R, err error) {
 	s.setup.changing.Lock()
@@ -88,8 +88,13 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method string, once bo
 		if err != nil {
 			return response, err
 		}
-		response, err = callIn(ctx, i, method, request, do)
+		err = i.run(ctx, method, func(ctx context.Context) error {
+			response, err = do(i.guest, ctx, request)
+			return err
+		})
 		if err != nil {
+			var none R
+			response = none
 			i.spoiled = true // it may be set up in part
 		} else {
 			i.applied = at + 1

@@ -3,6 +3,8 @@ package host
 import (
 	"maps"
 	"sync"
+
+	"github.com/husk-dev/husk/abi"
 )
 
 // Failure says why a call failed, for [Stats]. The names are stable; beside these they are
@@ -79,7 +81,7 @@ type counters struct {
 }
 
 type countedMethod struct {
-	name  string
+	name  abi.Method
 	stats MethodStats
 }
 
@@ -101,7 +103,7 @@ func (c *counters) failed(reason Failure) {
 }
 
 // cost counts a call that has ended, and what it has cost.
-func (c *counters) cost(method string, fuel uint64, t *traffic) {
+func (c *counters) cost(method abi.Method, fuel uint64, t *traffic) {
 	in, out := t.in.Swap(0), t.out.Swap(0)
 	for ; c != nil; c = c.whole {
 		c.mu.Lock()
@@ -116,7 +118,7 @@ func (c *counters) cost(method string, fuel uint64, t *traffic) {
 }
 
 // answeredBySchema counts a call that no guest has served.
-func (c *counters) answeredBySchema(method string) {
+func (c *counters) answeredBySchema(method abi.Method) {
 	for ; c != nil; c = c.whole {
 		c.mu.Lock()
 		c.method(method).BySchema++
@@ -125,7 +127,7 @@ func (c *counters) answeredBySchema(method string) {
 }
 
 // method is what the calls of a method have cost. The caller holds the lock.
-func (c *counters) method(name string) *MethodStats {
+func (c *counters) method(name abi.Method) *MethodStats {
 	for i := range c.methods {
 		if m := &c.methods[i]; m.name == name {
 			return &m.stats
@@ -144,7 +146,7 @@ func (c *counters) read() Stats {
 		stats.Methods = make(map[string]MethodStats, len(c.methods))
 	}
 	for _, m := range c.methods {
-		stats.Methods[m.name] = m.stats
+		stats.Methods[string(m.name)] = m.stats
 	}
 	return stats
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/schema"
 )
 
 // streams are the open streams of a provider. A stream lives in the instance that
@@ -23,7 +22,7 @@ type stream struct {
 	mu       sync.Mutex
 	instance *instance
 	handle   abi.StreamHandle // the guest's own
-	declared *schema.Function // nil where the schema says nothing
+	declared declared
 	closed   bool
 }
 
@@ -92,7 +91,7 @@ func (s *stream) close() {
 // StreamInvoke begins a function whose results come one by one. The stream must be
 // read to its end or closed.
 func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
-	const method = "stream-invoke"
+	const method = abi.MethodStreamInvoke
 	if most := p.config.most.streams; !p.streams.reserve(most) {
 		return 0, p.refuse(method, &ExceededError{Limit: LimitStreams, Most: uint64(most)})
 	}
@@ -109,8 +108,8 @@ func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) 
 	return handle, nil
 }
 
-func (p *Provider) beginStream(ctx context.Context, method string, request abi.InvokeRequest) (*stream, error) {
-	declared := p.declaredFunction(ctx, request.Token)
+func (p *Provider) beginStream(ctx context.Context, method abi.Method, request abi.InvokeRequest) (*stream, error) {
+	declared := p.declaredOf(ctx, method, abi.Subject{Token: request.Token})
 	p.needWhole() // a stream's instance must not be replaced by another
 	i, err := p.take(ctx, method)
 	if err != nil {
@@ -132,7 +131,7 @@ func (p *Provider) beginStream(ctx context.Context, method string, request abi.I
 // StreamNext answers the next result of a stream. After the last, and after an error,
 // the stream is closed.
 func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (item abi.StreamItem, err error) {
-	const method = "stream-next"
+	const method = abi.MethodStreamNext
 	s := p.streams.get(handle)
 	if s == nil {
 		return item, p.fail(method, abi.ErrorKindNotFound, "there is no such stream, or it has ended")
@@ -150,7 +149,7 @@ func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (ite
 	p.budget.leave()
 	s.mu.Unlock()
 	if err == nil && item.Result != nil {
-		err = p.breach(method, p.check(result(*item.Result, false, s.declared)))
+		err = p.breach(method, p.check(answer{role: abi.RoleResult, properties: *item.Result, declared: s.declared}))
 	}
 	if err != nil || item.Result == nil || p.isClosed() {
 		p.streams.remove(handle)
@@ -178,7 +177,7 @@ func (p *Provider) StreamClose(ctx context.Context, handle abi.StreamHandle) err
 	p.budget.enter()
 	defer p.budget.leave()
 	defer s.instance.close()
-	return s.instance.run(ctx, "stream-close", func(ctx context.Context) error {
+	return s.instance.run(ctx, abi.MethodStreamClose, func(ctx context.Context) error {
 		return s.instance.guest.StreamClose(ctx, s.handle)
 	})
 }
