@@ -28,12 +28,12 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	if u := m.d.registrations.failedDependency(gl); u != "" {
 		return fail(&skipped{of: u})
 	}
-	if left, err := m.d.gen.leaveComponent(gl); err != nil {
+	if left, err := m.d.gen.leaveUnselectedComponent(gl); err != nil {
 		return fail(err)
 	} else if left {
 		return abi.RegisterResourceResponse{URN: gl.urn, Result: abi.RegistrationResultSkipped}, nil
 	}
-	by, err := m.servedBy(ctx, wanted{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
+	by, err := m.chooseProvider(ctx, providerRequest{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
 	if err != nil {
 		return fail(err)
 	}
@@ -52,7 +52,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 		Options: options, Context: m.d.packageContext(packageOf(req.Type)),
 	})
 	switch {
-	case err != nil && m.d.cutShort(err):
+	case err != nil && m.d.isStopError(err):
 		return fail(ErrStopped)
 	case err != nil:
 		return fail(fmt.Errorf("%s: %w", subject("construct", "construct", req.Type, req.Name, err), err))
@@ -76,7 +76,7 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 		Token: req.Token, Args: req.Args, ArgDependencies: req.ArgDependencies, Context: m.d.packageContext(packageOf(req.Token)),
 	})
 	switch {
-	case err != nil && m.d.cutShort(err):
+	case err != nil && m.d.isStopError(err):
 		return abi.MonitorCallResponse{}, ErrStopped
 	case err != nil:
 		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
@@ -125,11 +125,11 @@ func (c *callerMonitor) Start(ctx context.Context, op abi.Operation) (abi.Operat
 		c.done = make(chan *abi.Completed, maxStarted)
 	}
 	done := c.done
-	c.running.Go(func() { done <- &abi.Completed{Handle: handle, Outcome: c.carryOut(ctx, op)} })
+	c.running.Go(func() { done <- &abi.Completed{Handle: handle, Outcome: c.dispatch(ctx, op)} })
 	return handle, nil
 }
 
-func (c *callerMonitor) carryOut(ctx context.Context, op abi.Operation) (out abi.Outcome) {
+func (c *callerMonitor) dispatch(ctx context.Context, op abi.Operation) (out abi.Outcome) {
 	var err error
 	switch op.Case {
 	case abi.OperationCaseRegisterResource:
@@ -175,10 +175,10 @@ func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
 	}
 }
 
-// cutShort reports whether an error says nothing but that the deployment was
+// isStopError reports whether an error says nothing but that the deployment was
 // stopped, by what was told already. Having come through a provider, it is no
 // longer ErrStopped itself.
-func (r *runState) cutShort(err error) bool {
+func (r *runState) isStopError(err error) bool {
 	return r.failures.stopped() && errors.Is(err, abi.ErrCancelled)
 }
 

@@ -3,10 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/husk-dev/husk/engine/internal/graph"
+	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -19,7 +20,7 @@ func (d *deployment) deleteUnregistered(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.suggestMoves(going)
+	d.suggestAliases(going)
 	return d.deleteAll(ctx, going)
 }
 
@@ -31,7 +32,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 		}
 	}
 	if d.RefreshFirst {
-		if err := d.refreshAhead(ctx); err != nil {
+		if err := d.refreshFirst(ctx); err != nil {
 			return err
 		}
 	}
@@ -85,8 +86,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 			errs = append(errs, d.notSelected(NotSelectedError{Resource: needed.URN, Needs: user.URN, Deleted: true}))
 			edges[to] = nil // what it uses is not the user's to select
 		case needed.Delete && d.selection.IsNarrow():
-			d.emit(Diagnostic{Severity: "info", URN: needed.URN, Message: fmt.Sprintf(
-				"the replaced copy stays for now: %s may use it, and is not selected", user.URN)})
+			d.diagnose("info", needed.URN, "the replaced copy stays for now: %s may use it, and is not selected", user.URN)
 		}
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -116,7 +116,7 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	c := graph.NewCopies(going)
 	kept := make([]bool, len(going))
 	keep := func(i int) { c.Used(i, graph.AnyCopy, func(at int) { kept[at] = true }) }
-	ahead := &begunAhead{d: d}
+	ahead := &begunDeletions{d: d}
 	defer func() { err = errors.Join(err, ahead.end(ctx)) }()
 	groups := graph.Antichains(c)
 	d.shareObjects(going, groups)
@@ -183,10 +183,10 @@ func deletion(res *state.Resource) Op {
 	}
 }
 
-// goesWith reports whether res needs no deletion of its own, because the resource that it is
+// isDeletedWithOwner reports whether res needs no deletion of its own, because the resource that it is
 // deleted with is deleted in this run: each copy of that which it may mean. Those that were
 // made after res was last changed it does not mean.
-func (r *runState) goesWith(res *state.Resource) bool {
+func (r *runState) isDeletedWithOwner(res *state.Resource) bool {
 	if res.DeletedWith == "" {
 		return false
 	}
@@ -201,4 +201,86 @@ func (r *runState) goesWith(res *state.Resource) bool {
 		owned = true
 	}
 	return owned
+}
+
+// begunDeletions holds the operations of deletions that were recorded as begun together with
+// the end of the deletions before them: one sync of the disk serves both. None of them goes
+// to its provider before those are done. What is begun and not deleted after all is ended
+// by end.
+type begunDeletions struct {
+	d *deployment
+
+	mu sync.Mutex
+	// left is how many deletions of the group under way have not come back from their
+	// providers, and next the resources of the group after it.
+	left int
+	next []*state.Resource
+	// begun has an element for each resource of next, once the group under way is deleted.
+	begun map[*state.Resource]record.Operation
+}
+
+// group tells of the steps that are about to be taken, and of what follows.
+func (a *begunDeletions) group(steps []*step, next []*state.Resource) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left, a.next = len(steps), next
+	for _, s := range steps {
+		s.begunDeletions = a
+	}
+}
+
+// deleted is called by a step whose provider has deleted its resource. For the last one of
+// the group it returns operations that begin the next group, as much of it as can run at
+// once, for the step to record with its own end.
+func (a *begunDeletions) deleted() (next []*state.Resource) {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left--
+	if a.left > 0 || a.d.failures.stopped() {
+		return nil
+	}
+	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {
+		if a.d.deletes(res) && !a.d.isProtected(res) {
+			next = append(next, res)
+		}
+	}
+	return next
+}
+
+// began is told which of the operations are recorded. The steps of others, such as those
+// for which there was no space, begin them themselves.
+func (a *begunDeletions) began(ops map[*state.Resource]record.Operation) {
+	if len(ops) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.begun = ops
+}
+
+// take returns the operation of a resource whose deletion was begun ahead.
+func (a *begunDeletions) take(res *state.Resource) (op record.Operation, ok bool) {
+	if a == nil {
+		return record.Operation{}, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	op, ok = a.begun[res]
+	delete(a.begun, res)
+	return op, ok
+}
+
+// end ends what was begun and not deleted.
+func (a *begunDeletions) end(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var unused record.Change
+	for _, op := range a.begun {
+		unused = unused.Ending(op)
+	}
+	a.begun = nil
+	return a.d.recorder.Record(ctx, unused)
 }

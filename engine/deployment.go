@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
+	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
@@ -112,7 +113,7 @@ type deployment struct {
 	gen        *generator
 	exec       *executor
 	monitor    *monitor
-	transforms transforms
+	transforms callbacks.Transforms
 	counted    countedProviders
 	// imported is what an import has taken over so far.
 	imported []*state.Resource
@@ -167,8 +168,8 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.registry = newRegistry(assetLoader{costLoader{builtins{in.Providers, d}, &d.counted}, d.assets}, dryRun, d.recorder.Provider)
 	d.registry.secrets = in.Secrets
 	d.failures = newFailures(in.Stop, dryRun || in.ContinueOnError)
-	d.gen = &generator{runState: d.runState, findOut: d.findOut}
-	d.exec = newExecutor(in.Parallel, d.failures, d.perform)
+	d.gen = &generator{runState: d.runState, readIfUnsure: d.readIfUnsure}
+	d.exec = newExecutor(in.Parallel, d.failures, d.execute)
 	d.monitor = newMonitor(d)
 
 	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
@@ -237,7 +238,7 @@ func (d *deployment) update(ctx context.Context) error {
 	if err := d.openPolicies(ctx); err != nil {
 		return err
 	}
-	if err := d.refreshAhead(ctx); err != nil {
+	if err := d.refreshFirst(ctx); err != nil {
 		return err
 	}
 	if err := d.runProgram(ctx); err != nil {
@@ -262,12 +263,12 @@ func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, e
 	if err != nil {
 		return nil, err
 	}
-	return d.carryOut(ctx, gl, chain)
+	return d.executeChain(ctx, gl, chain)
 }
 
-// carryOut takes the steps of a registration, if they are those of the plan, and returns
+// executeChain takes the steps of a registration, if they are those of the plan, and returns
 // what became of the resource.
-func (d *deployment) carryOut(ctx context.Context, gl *goal, chain []*step) (*state.Resource, error) {
+func (d *deployment) executeChain(ctx context.Context, gl *goal, chain []*step) (*state.Resource, error) {
 	if d.mode == updating {
 		if err := d.planning.registration(d.registrations.goals.Get(gl.urn), chain); err != nil {
 			if len(chain) > 0 && chain[0].finished != nil {

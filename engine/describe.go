@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -77,7 +78,7 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 		before, after := old.Outputs, n.Inputs
 		switch {
 		case df.ofState:
-			before, after = having(path, old), having(path, n)
+			before, after = propertiesAt(path, old), propertiesAt(path, n)
 		case p.InputDiff:
 			before = old.Inputs
 		}
@@ -97,8 +98,8 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 	return out
 }
 
-// having is the properties of a resource that have something at the path.
-func having(path property.Path, res *state.Resource) property.Map {
+// propertiesAt is the properties of a resource that have something at the path.
+func propertiesAt(path property.Path, res *state.Resource) property.Map {
 	if _, ok := path.Get(property.Object(res.Outputs)); ok {
 		return res.Outputs
 	}
@@ -128,4 +129,13 @@ func kindName(k abi.DiffKind) string {
 	default:
 		return "update"
 	}
+}
+
+// emitStepEnd emits the event of a step that ended, with an error if it failed.
+func (r *runState) emitStepEnd(info StepInfo, start time.Time, cost *StepCost, err error) {
+	if err != nil {
+		r.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error(), Cost: cost})
+		return
+	}
+	r.emit(StepDone{Step: info, DurationMs: durationMs(start), Cost: cost})
 }

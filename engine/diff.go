@@ -132,10 +132,7 @@ func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, 
 	if changed, err := g.providerChanged(ctx, old, n); !n.Custom || changed || err != nil {
 		return false
 	}
-	resp, err := provider.Diff(ctx, abi.DiffRequest{
-		URN: old.URN, Name: old.URN.Name(), Type: old.Type, ID: old.ID,
-		Olds: old.Outputs, News: n.Inputs, OldInputs: old.Inputs, IgnoreChanges: n.IgnoreChanges,
-	})
+	resp, err := provider.Diff(ctx, diffRequest(old, n.Inputs, n.IgnoreChanges))
 	return err == nil && resp.DeleteBeforeReplace
 }
 
@@ -143,10 +140,7 @@ func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, 
 // changed, the inputs are compared; where it cannot answer because its own
 // configuration is not known, an update is assumed.
 func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old *state.Resource, inputs property.Map, ignore []string) (diff, error) {
-	resp, err := provider.Diff(ctx, abi.DiffRequest{
-		URN: old.URN, Name: old.URN.Name(), Type: old.Type, ID: old.ID,
-		Olds: old.Outputs, News: inputs, OldInputs: old.Inputs, IgnoreChanges: ignore,
-	})
+	resp, err := provider.Diff(ctx, diffRequest(old, inputs, ignore))
 	switch {
 	case errors.Is(err, errUnconfigured):
 		g.warn(old.URN, "the provider's configuration is not known yet: assuming that the resource will be updated")
@@ -171,6 +165,14 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 		df.detailed = inputDiff(old.Inputs, inputs)
 	}
 	return df, nil
+}
+
+// diffRequest returns what a provider is asked about a recorded resource and other inputs.
+func diffRequest(old *state.Resource, inputs property.Map, ignore []string) abi.DiffRequest {
+	return abi.DiffRequest{
+		URN: old.URN, Name: old.URN.Name(), Type: old.Type, ID: old.ID,
+		Olds: old.Outputs, News: inputs, OldInputs: old.Inputs, IgnoreChanges: ignore,
+	}
 }
 
 // diffOf is the answer of a provider that was asked about old and new inputs. Where it
@@ -235,7 +237,7 @@ func inputDiff(old, new property.Map) []abi.PropertyDiff {
 	return out
 }
 
-// initErrorPath stands for a resource's last creation or update not having ended
+// initErrorPath stands for a resource's last creation or update not propertiesAt ended
 // well, where the program lists properties that replace it. It is Pulumi's.
 const initErrorPath = "#initerror"
 
@@ -286,10 +288,9 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	if err != nil {
 		return false, err
 	}
-	resp, err := diffConfig(ctx, provider, abi.DiffRequest{
-		URN: newURN, Name: newURN.Name(), Type: newURN.Type(), ID: before.ID,
-		Olds: before.Outputs, News: inputs, OldInputs: before.Inputs,
-	})
+	request := diffRequest(before, inputs, nil)
+	request.URN, request.Name, request.Type = newURN, newURN.Name(), newURN.Type()
+	resp, err := diffConfig(ctx, provider, request)
 	if err != nil {
 		return true, nil // it cannot tell
 	}

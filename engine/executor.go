@@ -2,8 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
 )
 
 // executor executes chains of steps. The steps of a chain run one after the
@@ -11,11 +16,11 @@ import (
 type executor struct {
 	slots    chan struct{}
 	failures *failures
-	perform  func(context.Context, *step) error
+	execute  func(context.Context, *step) error
 }
 
-func newExecutor(parallel int, failures *failures, perform func(context.Context, *step) error) *executor {
-	return &executor{slots: make(chan struct{}, parallel), failures: failures, perform: perform}
+func newExecutor(parallel int, failures *failures, execute func(context.Context, *step) error) *executor {
+	return &executor{slots: make(chan struct{}, parallel), failures: failures, execute: execute}
 }
 
 // run carries out a chain and returns its failure.
@@ -47,7 +52,7 @@ func (e *executor) run(ctx context.Context, chain []*step) error {
 			return err
 		}
 		for next := s; next != nil; next = next.next {
-			if err := e.perform(ctx, next); err != nil {
+			if err := e.execute(ctx, next); err != nil {
 				e.failures.add(err)
 				return err
 			}
@@ -73,4 +78,67 @@ func (e *executor) runAll(ctx context.Context, chains [][]*step) {
 	}
 	work()
 	wg.Wait()
+}
+
+// ErrStopped answers registrations that come after the deployment was stopped,
+// by a failure or by the user. It says nothing that was not said before.
+var ErrStopped = abi.NewError(abi.ErrorKindCancelled, "the deployment was stopped")
+
+// errProtected is why a resource is not deleted.
+var errProtected = errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
+
+// skipped answers a registration that needs a resource that failed, in a run that
+// goes on without it.
+type skipped struct{ of urn.URN }
+
+func (e *skipped) Error() string {
+	return fmt.Sprintf("skipped, since %s %q failed", e.of.Type(), e.of.Name())
+}
+
+// failures holds what went wrong in a run, and whether the run goes on.
+type failures struct {
+	asked <-chan struct{} // closed by the user
+	stop  chan struct{}   // closed by a failure
+	once  sync.Once
+	// tolerant says that a failure does not stop the run: a preview goes on to report all that
+	// would go wrong, and the user may want to go on without what failed.
+	tolerant bool
+
+	mu   sync.Mutex
+	errs []error
+}
+
+func newFailures(asked <-chan struct{}, tolerant bool) *failures {
+	return &failures{asked: asked, stop: make(chan struct{}), tolerant: tolerant}
+}
+
+// add records a failure, and lets running steps finish and no others start, unless the run is
+// tolerant. A protected resource that is not deleted stops nothing: that is what its
+// protection is for.
+func (f *failures) add(err error) {
+	f.mu.Lock()
+	f.errs = append(f.errs, err)
+	f.mu.Unlock()
+	if !f.tolerant && !errors.Is(err, errProtected) {
+		f.once.Do(func() { close(f.stop) })
+	}
+}
+
+// all returns the failures so far.
+func (f *failures) all() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.errs
+}
+
+// stopped reports whether no more steps start, because of a failure or the user.
+func (f *failures) stopped() bool {
+	select {
+	case <-f.stop:
+		return true
+	case <-f.asked:
+		return true
+	default:
+		return false
+	}
 }

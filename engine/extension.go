@@ -17,9 +17,9 @@ import (
 // resource of it is recorded, the value is, under the reference that the resource
 // keeps. So the state alone is enough to manage what was made.
 
-// served is what manages a resource or answers a function: a provider, by reference,
+// providerRef is what manages a resource or answers a function: a provider, by reference,
 // and the extension of it that is used, by reference, empty for none.
-type served struct{ provider, extension string }
+type providerRef struct{ provider, extension string }
 
 // extending is an extension on its way to a provider; ready is closed once the rest is set.
 type extending struct {
@@ -29,7 +29,7 @@ type extending struct {
 }
 
 // serving returns the configured provider of what is served, which knows the extension.
-func (r *runState) serving(ctx context.Context, by served) (abi.Provider, error) {
+func (r *runState) serving(ctx context.Context, by providerRef) (abi.Provider, error) {
 	l, err := r.registry.lookup(ctx, by.provider)
 	if err != nil {
 		return nil, err
@@ -112,12 +112,12 @@ func (r *runState) extend(ctx context.Context, ref string, l *live, s *session, 
 	if err != nil {
 		err = &StepError{Op: OpExtendParameterize, Resource: &state.Resource{URN: u, Type: u.Type(), ID: id, Custom: true},
 			Err: fmt.Errorf("with the package %s %s: %w", extension.Name, extension.Version, err)}
-		r.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error()})
-		r.failures.add(err)
-		return nil, err
 	}
-	r.emit(StepDone{Step: info, DurationMs: durationMs(start)})
-	return s, nil
+	r.emitStepEnd(info, start, nil, err)
+	if err != nil {
+		r.failures.add(err)
+	}
+	return s, err
 }
 
 // another loads and configures the provider of a live reference once more.

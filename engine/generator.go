@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/autonaming"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -23,8 +24,8 @@ import (
 // holds it throughout.
 type generator struct {
 	*runState
-	// findOut reads a resource that must be read before its steps can be decided.
-	findOut func(context.Context, *state.Resource) (*state.Resource, error)
+	// readIfUnsure reads a resource that must be read before its steps can be decided.
+	readIfUnsure func(context.Context, *state.Resource) (*state.Resource, error)
 
 	claiming sync.Mutex
 }
@@ -78,10 +79,10 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	return old, nil
 }
 
-// takeOver waits until a recorded resource that this run deletes ahead of
+// adoptOld waits until a recorded resource that this run deletes ahead of
 // another's replacement is gone, gives it the URN that it has from now on, and
 // returns how it is recorded then.
-func (g *generator) takeOver(ctx context.Context, old *state.Resource, now urn.URN) (*state.Resource, error) {
+func (g *generator) adoptOld(ctx context.Context, old *state.Resource, now urn.URN) (*state.Resource, error) {
 	if old == nil {
 		return nil, nil
 	}
@@ -106,17 +107,17 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old, err = g.takeOver(ctx, old, gl.urn); err != nil {
+	if old, err = g.adoptOld(ctx, old, gl.urn); err != nil {
 		return nil, err
 	}
 	if g.mode != updating && !g.configurable(gl) {
 		return g.describe(ctx, gl, old)
 	}
 	if g.mode == updating {
-		if steps, left, err := g.leave(gl, old); left || err != nil {
+		if steps, left, err := g.leaveUnselected(gl, old); left || err != nil {
 			return steps, err
 		}
-		if old, err = g.findOut(ctx, old); err != nil {
+		if old, err = g.readIfUnsure(ctx, old); err != nil {
 			return nil, err
 		}
 	}
@@ -142,13 +143,13 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if known != nil {
 		inputs = g.keepIgnored(gl.urn, gl.options.IgnoreChanges, old.Inputs, inputs)
 	}
-	settled, told, err := g.settle(ctx, gl, provider, known, inputs)
+	settled, told, err := g.checkAndRemediate(ctx, gl, provider, known, inputs)
 	if err != nil {
 		return nil, err
 	}
 	n := gl.state(settled)
 	if known == nil {
-		if err := g.judge(ctx, n, "", told); err != nil {
+		if err := g.analyze(ctx, n, "", told); err != nil {
 			return nil, err
 		}
 		if old == nil {
@@ -165,7 +166,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if df.replace {
 		return g.replace(ctx, gl, provider, old, inputs, df)
 	}
-	if err := g.judge(ctx, n, old.ID, told); err != nil {
+	if err := g.analyze(ctx, n, old.ID, told); err != nil {
 		return nil, err
 	}
 	if df.some() || len(old.InitErrors) > 0 {
@@ -205,7 +206,7 @@ func (g *generator) keepIgnored(u urn.URN, paths []string, old, new property.Map
 		}
 		kept, ok := path.Copy(property.Object(old), value)
 		if !ok {
-			g.emit(Diagnostic{Severity: "info", URN: u, Message: "ignoreChanges: the old and the new inputs do not both have a place for " + text})
+			g.diagnose("info", u, "ignoreChanges: the old and the new inputs do not both have a place for %s", text)
 			continue
 		}
 		value = kept
@@ -253,4 +254,25 @@ func checkFailures(failures []abi.CheckFailure) error {
 		errs = append(errs, e)
 	}
 	return errors.Join(errs...)
+}
+
+// proposeName returns what the policy for names has for a resource, nil where the
+// provider chooses by itself. Where the name is always the same, a replacement must
+// wait until the old resource is deleted, unless the program says otherwise.
+func (g *generator) proposeName(gl *goal, provider abi.Provider, seed []byte, anew bool) *abi.Autonaming {
+	proposal := g.naming.Propose(gl.typ, gl.name, seed)
+	s, ok := provider.(*session)
+	if proposal == nil || !ok {
+		return nil
+	}
+	if !s.understands(abi.FeaturesAutonaming) {
+		if proposal.Specific && anew {
+			g.warn(gl.urn, "%s has a rule for this resource, but its provider names it by itself", autonaming.Key)
+		}
+		return nil
+	}
+	if proposal.Fixed && gl.options.DeleteBeforeReplace == nil {
+		gl.options.DeleteBeforeReplace = &proposal.Fixed
+	}
+	return &proposal.Autonaming
 }

@@ -23,7 +23,7 @@ type goal struct {
 	deps    []urn.URN            // all dependencies, sorted
 	propDep map[string][]urn.URN // by top-level input
 	// by is what manages the resource, zero for components.
-	by       served
+	by       providerRef
 	options  abi.ResourceOptions
 	position string
 }

@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/callback"
+	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -20,83 +20,11 @@ import (
 // It is Pulumi's: a hook that always wants another attempt should not hang a deployment.
 const maxAttempts = 100
 
-// hooks are those that the program has registered.
-type hooks struct {
-	mu     sync.Mutex
-	steps  map[string]callback.Hook
-	errors map[string]callback.ErrorHook
-	// pending holds the steps of components whose hooks wait for their outputs.
-	pending map[urn.URN]componentStep
-}
-
-// componentStep is a creation or update of a component: old became new.
-type componentStep struct {
-	after    abi.HookKind
-	old, new *state.Resource
-}
-
 // RegisterHook makes a hook known under its name.
-func (m *monitor) RegisterHook(h callback.Hook) error {
-	hooks := &m.d.hooks
-	hooks.mu.Lock()
-	defer hooks.mu.Unlock()
-	return add(&hooks.steps, "hook", h.Name, h, h.Run != nil)
-}
+func (m *monitor) RegisterHook(h callback.Hook) error { return m.d.hooks.Add(h) }
 
 // RegisterErrorHook makes an error hook known under its name.
-func (m *monitor) RegisterErrorHook(h callback.ErrorHook) error {
-	hooks := &m.d.hooks
-	hooks.mu.Lock()
-	defer hooks.mu.Unlock()
-	return add(&hooks.errors, "error hook", h.Name, h, h.Run != nil)
-}
-
-func add[H any](to *map[string]H, what, name string, hook H, runs bool) error {
-	_, taken := (*to)[name]
-	switch {
-	case name == "":
-		return fmt.Errorf("the %s has no name", what)
-	case !runs:
-		return fmt.Errorf("the %s %q has nothing to run", what, name)
-	case taken:
-		return fmt.Errorf("the %s %q is registered twice: give one of the two another name", what, name)
-	}
-	if *to == nil {
-		*to = make(map[string]H)
-	}
-	(*to)[name] = hook
-	return nil
-}
-
-func (h *hooks) step(name string) (callback.Hook, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	hook, ok := h.steps[name]
-	return hook, ok
-}
-
-func (h *hooks) error(name string) (callback.ErrorHook, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	hook, ok := h.errors[name]
-	return hook, ok
-}
-
-// check refuses bindings of hooks that the program has not registered.
-func (h *hooks) check(bindings []abi.HookBinding) error {
-	for _, b := range bindings {
-		for _, name := range b.Names {
-			_, ok := h.step(name)
-			if b.Kind == abi.HookKindOnError {
-				_, ok = h.error(name)
-			}
-			if !ok {
-				return fmt.Errorf("the %s hook %q is not registered: register it before the resource that names it", b.Kind, name)
-			}
-		}
-	}
-	return nil
-}
+func (m *monitor) RegisterErrorHook(h callback.ErrorHook) error { return m.d.hooks.AddError(h) }
 
 // hookKey is the name of a kind of hook in the state.
 func hookKey(k abi.HookKind) string { return strings.ReplaceAll(k.String(), "-", "_") }
@@ -138,8 +66,8 @@ func (r *runState) hooked(s *step) (operation string, before, after abi.HookKind
 	return "", 0, 0
 }
 
-// seenByHook is a step as a hook sees it, which may do with it what it likes.
-func (d *deployment) seenByHook(kind abi.HookKind, old, new *state.Resource) callback.Step {
+// hookStep is a step as a hook sees it, which may do with it what it likes.
+func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callback.Step {
 	seen := callback.Step{Kind: kind, DryRun: d.dryRun}
 	if old != nil && kind != abi.HookKindBeforeCreate && kind != abi.HookKindAfterCreate {
 		seen.Old = clone(old)
@@ -150,12 +78,12 @@ func (d *deployment) seenByHook(kind abi.HookKind, old, new *state.Resource) cal
 	return seen
 }
 
-// take takes a step between its hooks. It reports whether the step itself was taken,
+// applyWithHooks applies a step between its hooks. It reports whether the step itself was taken,
 // which the error of a hook after it does not change.
-func (d *deployment) take(ctx context.Context, s *step) (taken bool, err error) {
+func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, err error) {
 	operation, before, after := d.hooked(s)
 	if operation == "" || len(s.subject().ResourceHooks) == 0 {
-		err = d.apply(ctx, s)
+		err = d.applyStep(ctx, s)
 		return err == nil, err
 	}
 	if err := d.runHooks(ctx, before, s.old, s.new); err != nil {
@@ -165,7 +93,7 @@ func (d *deployment) take(ctx context.Context, s *step) (taken bool, err error) 
 		return false, err
 	}
 	if s.new != nil && !s.new.Custom {
-		d.hooks.await(componentStep{after, s.old, s.new})
+		d.hooks.Await(callbacks.ComponentStep{After: after, Old: s.old, New: s.new})
 		return true, nil
 	}
 	return true, d.runHooks(ctx, after, s.old, s.new)
@@ -178,14 +106,14 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 		subject = old
 	}
 	for _, name := range subject.ResourceHooks[hookKey(kind)] {
-		hook, ok := d.hooks.step(name)
+		hook, ok := d.hooks.Step(name)
 		if !ok {
 			return fmt.Errorf("the %s hook %q is not registered", kind, name)
 		}
 		if d.dryRun && !hook.OnDryRun {
 			continue
 		}
-		err := hook.Run(ctx, d.seenByHook(kind, old, new))
+		err := hook.Run(ctx, d.hookStep(kind, old, new))
 		switch {
 		case err != nil && hook.IgnoreErrors:
 			d.warn(subject.URN, "the %s hook %q failed: %v", kind, name, err)
@@ -200,18 +128,18 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 func (d *deployment) attempt(ctx context.Context, s *step, what string, before abi.HookKind) error {
 	names := s.subject().ResourceHooks[hookKey(abi.HookKindOnError)]
 	if len(names) == 0 || d.dryRun {
-		return d.apply(ctx, s)
+		return d.applyStep(ctx, s)
 	}
 	var wanted *state.Resource
 	if s.new != nil {
 		wanted = clone(s.new)
 	}
-	seen := d.seenByHook(before, s.old, s.new)
+	seen := d.hookStep(before, s.old, s.new)
 	failure := callback.Failure{Operation: what, Old: seen.Old, New: seen.New}
 	var overtaken []record.Operation // begun by earlier attempts, with who knows what effect
 	for {
 		s.began = record.Operation{}
-		err := d.apply(ctx, s)
+		err := d.applyStep(ctx, s)
 		if err == nil {
 			return d.recorder.Record(ctx, record.End(overtaken...))
 		}
@@ -251,7 +179,7 @@ func made(s *step, err error) bool {
 // askErrorHooks asks all error hooks of a step whether it is tried again.
 func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []string, failure callback.Failure) (retry bool, err error) {
 	for _, name := range names {
-		hook, ok := d.hooks.error(name)
+		hook, ok := d.hooks.Error(name)
 		if !ok { // a deletion without the program that made the resource
 			d.warn(u, "the error hook %q is not registered, so the step is not tried again", name)
 			continue
@@ -266,36 +194,18 @@ func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []strin
 	return retry, nil
 }
 
-// await keeps the hooks after a component's step until its outputs are registered.
-func (h *hooks) await(s componentStep) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.pending == nil {
-		h.pending = make(map[urn.URN]componentStep)
-	}
-	h.pending[s.new.URN] = s
-}
-
 // completed runs the hooks that waited for the outputs of a component.
 func (d *deployment) completed(ctx context.Context, u urn.URN) error {
-	d.hooks.mu.Lock()
-	s, ok := d.hooks.pending[u]
-	delete(d.hooks.pending, u)
-	d.hooks.mu.Unlock()
+	s, ok := d.hooks.Awaiting(u)
 	if !ok {
 		return nil
 	}
-	err := d.runHooks(ctx, s.after, s.old, d.recorder.Lookup(u))
+	err := d.runHooks(ctx, s.After, s.Old, d.recorder.Lookup(u))
 	if err != nil {
-		d.tellOfHook(u, err)
+		d.diagnose("error", u, "%v", err)
 		d.failures.add(err)
 	}
 	return err
-}
-
-// tellOfHook tells that a hook failed after a step that was taken.
-func (d *deployment) tellOfHook(u urn.URN, err error) {
-	d.emit(Diagnostic{Severity: "error", URN: u, Message: err.Error()})
 }
 
 // deletable refuses to delete resources whose delete hooks nobody has registered,
@@ -308,7 +218,7 @@ func (r *runState) deletable(resources []*state.Resource) error {
 		}
 		for _, kind := range []abi.HookKind{abi.HookKindBeforeDelete, abi.HookKindAfterDelete} {
 			for _, name := range res.ResourceHooks[hookKey(kind)] {
-				if _, ok := r.hooks.step(name); !ok {
+				if _, ok := r.hooks.Step(name); !ok {
 					missing = append(missing, fmt.Sprintf("\n  %s: the %s hook %q", res.URN, kind, name))
 				}
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func (d *deployment) generations(root urn.URN) ([][]int, error) {
 	for left := len(d.Imports); left > 0; {
 		var next []int
 		for i, target := range d.Imports {
-			parent := urn.URN(or(string(target.Parent), string(root)))
+			parent := urn.URN(cmp.Or(string(target.Parent), string(root)))
 			if _, ok := depths[parent]; !placed[i] && (ok || d.recorder.Lookup(parent) != nil) {
 				next = append(next, i)
 			}
@@ -130,7 +131,7 @@ func (d *deployment) generations(root urn.URN) ([][]int, error) {
 }
 
 func (d *deployment) importURN(root urn.URN, target ImportTarget) urn.URN {
-	return urn.New(d.Stack, d.Project, urn.URN(or(string(target.Parent), string(root))), target.Type, target.Name)
+	return urn.New(d.Stack, d.Project, urn.URN(cmp.Or(string(target.Parent), string(root))), target.Type, target.Name)
 }
 
 // importStep decides how one thing is imported.
@@ -142,7 +143,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 		return nil, errors.New("an object has an ID, and a component has none")
 	}
 	if old := d.recorder.Lookup(d.importURN(root, target)); old != nil && !old.PendingReplacement {
-		if old.Custom == target.Component || !old.External && target.ID != old.ID && target.ID != or(old.ImportID, old.ID) {
+		if old.Custom == target.Component || !old.External && target.ID != old.ID && target.ID != cmp.Or(old.ImportID, old.ID) {
 			return nil, fmt.Errorf("the stack has one of that name already, with the ID %q", old.ID)
 		}
 		if !old.External {
@@ -176,10 +177,10 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	return &step{op: OpImport, old: d.recorder.Lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
 }
 
-// takeAsFound gives an imported resource the inputs that its provider tells. Inputs
+// importAsFound gives an imported resource the inputs that its provider tells. Inputs
 // that the provider itself refuses are a mistake of the provider, for which nobody is
 // kept from importing the object.
-func (d *deployment) takeAsFound(ctx context.Context, s *step, found *state.Resource) error {
+func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Resource) error {
 	n := s.new
 	n.ID, n.Outputs, n.Inputs, n.RefreshBeforeUpdate = found.ID, found.Outputs, found.Inputs, found.RefreshBeforeUpdate
 	if keep := s.asFound.Properties; len(keep) > 0 {

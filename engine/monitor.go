@@ -25,13 +25,6 @@ type monitor struct {
 	defaults map[PackageSpec]*defaultProvider
 }
 
-// defaultProvider is made once; ready is closed when ref and err are set.
-type defaultProvider struct {
-	ready chan struct{}
-	ref   string
-	err   error
-}
-
 func newMonitor(d *deployment) *monitor {
 	return &monitor{d: d, defaults: make(map[PackageSpec]*defaultProvider)}
 }
@@ -72,7 +65,7 @@ func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (
 	} else {
 		err = m.d.refuse(gl, req, err)
 	}
-	if (m.d.ContinueOnError || m.d.goesOn(err)) && gl != nil && !m.d.failures.stopped() {
+	if (m.d.ContinueOnError || m.d.continuesAfter(err)) && gl != nil && !m.d.failures.stopped() {
 		return resp, nil
 	}
 	return abi.RegisterResourceResponse{}, err
@@ -83,7 +76,7 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 	if err := checkNames(req.Type, req.Name); err != nil {
 		return nil, err
 	}
-	if err := m.d.hooks.check(req.Options.Hooks); err != nil {
+	if err := m.d.hooks.Check(req.Options.Hooks); err != nil {
 		return nil, err
 	}
 	parent := m.parentOf(req.Type, req.Parent)
@@ -96,7 +89,7 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 	m.inherit(gl)
 	if gl.custom && !isProviderType(gl.typ) {
 		o := gl.options
-		by, err := m.servedBy(ctx, wanted{gl.typ, o.Version, o.PackageRef, o.Provider, parent})
+		by, err := m.chooseProvider(ctx, providerRequest{gl.typ, o.Version, o.PackageRef, o.Provider, parent})
 		if err != nil {
 			return gl, err
 		}
@@ -161,99 +154,6 @@ func (m *monitor) inherit(gl *goal) {
 	}
 }
 
-// wanted is what a resource or function says of its provider.
-type wanted struct {
-	token      string
-	version    string
-	packageRef string
-	reference  string // of the provider itself
-	parent     urn.URN
-}
-
-// functionProvider returns the provider of a function.
-func (m *monitor) functionProvider(ctx context.Context, token string, o abi.FunctionOptions) (abi.Provider, error) {
-	by, err := m.servedBy(ctx, wanted{token, o.Version, o.PackageRef, o.Provider, m.parentOf("", o.Parent)})
-	if err != nil {
-		return nil, err
-	}
-	return m.d.serving(ctx, by)
-}
-
-// servedBy chooses a resource's or function's provider: the one named, the one that an
-// ancestor hands down for the package, or the default one. A package that extends
-// another one is served by the providers of that.
-func (m *monitor) servedBy(ctx context.Context, w wanted) (by served, err error) {
-	spec, err := m.packages.spec(packageOf(w.token), w.version, w.packageRef)
-	if err != nil {
-		return by, err
-	}
-	if spec.Extension != (Parameter{}) {
-		by.extension = w.packageRef
-	}
-	pkg := spec.provided()
-	if w.reference != "" {
-		u, id, err := splitReference(w.reference)
-		if err != nil {
-			return by, err
-		}
-		if got := strings.TrimPrefix(u.Type(), providerTypePrefix); got != pkg {
-			return by, fmt.Errorf("provider %s is for package %q, but the resource belongs to package %q", u, got, pkg)
-		}
-		by.provider = reference(u, or(id, unknownID)) // only a preview knows no ID
-		return by, nil
-	}
-	if by.provider = m.d.handedDown(pkg, w.parent); by.provider == "" {
-		by.provider, err = m.defaultProvider(ctx, spec.extended())
-	}
-	return by, err
-}
-
-// defaultProvider registers the default provider of a package on first need.
-func (m *monitor) defaultProvider(ctx context.Context, spec PackageSpec) (string, error) {
-	m.mu.Lock()
-	p, ok := m.defaults[spec]
-	if !ok {
-		p = &defaultProvider{ready: make(chan struct{})}
-		m.defaults[spec] = p
-	}
-	m.mu.Unlock()
-	if ok {
-		select {
-		case <-p.ready:
-			return p.ref, p.err
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
-	defer close(p.ready)
-	p.ref, p.err = m.registerDefault(ctx, spec)
-	return p.ref, p.err
-}
-
-func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string, error) {
-	pkg := spec.Package()
-	if err := m.d.defaultsAllowed(pkg); err != nil {
-		return "", err
-	}
-	name := "default"
-	if version := or(spec.Parameter.Version, spec.Version); version != "" {
-		name += "_" + strings.NewReplacer(".", "_", "-", "_", "+", "_").Replace(version)
-	}
-	inputs := m.d.packageConfig(pkg)
-	for _, e := range spec.inputs() {
-		inputs = inputs.With(e.Key, e.Value)
-	}
-	typ := providerTypePrefix + pkg
-	gl := &goal{
-		urn: urn.New(m.d.Stack, m.d.Project, "", typ, name), typ: typ, name: name, custom: true, inputs: inputs,
-	}
-	res, err := m.d.register(ctx, gl)
-	if err != nil {
-		return "", err
-	}
-	return reference(res.URN, res.ID), nil
-}
-
 // RegisterOutputs sets the outputs of a component or of the stack.
 func (m *monitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
 	outputs := foldMap(req.Outputs, make(map[urn.URN]struct{}))
@@ -288,7 +188,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	deps := make(map[urn.URN]struct{})
 	args := foldMap(req.Args, deps)
 	if args.ContainsUnknowns() {
-		if m.d.lacksSome() || m.d.ContinueOnError { // they may come from what failed
+		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
 			return abi.MonitorInvokeResponse{Unknown: true}, nil
 		}
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)
@@ -296,7 +196,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	for _, u := range req.Options.DependsOn {
 		deps[u] = struct{}{}
 	}
-	if m.d.lacksSome() && m.d.awaited(deps) {
+	if m.d.mayLackResources() && m.d.awaited(deps) {
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
 	}
 	provider, err := m.functionProvider(ctx, req.Token, req.Options)

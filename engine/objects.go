@@ -47,8 +47,8 @@ func (r *runState) shareObjects(going []*state.Resource, order [][]int) {
 	}
 }
 
-// tellOfClaim tells the user of an object that is not deleted, since it is still wanted.
-func (r *runState) tellOfClaim(res *state.Resource) {
+// warnOfSharedObject tells the user of an object that is not deleted, since it is still wanted.
+func (r *runState) warnOfSharedObject(res *state.Resource) {
 	other := r.claimant(res)
 	switch {
 	case other == nil || !r.ownsObject(res):

@@ -2,9 +2,15 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
@@ -64,10 +70,10 @@ func readable(res *state.Resource) bool {
 	return res != nil && res.Custom && !res.Delete && !res.PendingReplacement && !isProviderType(res.Type)
 }
 
-// findOut reads a resource that needs it and that the program registers, and returns how it is
+// readIfUnsure reads a resource that needs it and that the program registers, and returns how it is
 // recorded then. One that is gone waits to be made again. Only now is it known whether the
 // resource is selected at all.
-func (d *deployment) findOut(ctx context.Context, old *state.Resource) (*state.Resource, error) {
+func (d *deployment) readIfUnsure(ctx context.Context, old *state.Resource) (*state.Resource, error) {
 	if old == nil || !d.needsRead(old) {
 		return old, nil
 	}
@@ -85,4 +91,197 @@ func (d *deployment) findOut(ctx context.Context, old *state.Resource) (*state.R
 		err = d.recorder.Record(ctx, record.Replace(old, gone))
 	}
 	return d.recorder.Lookup(old.URN), err
+}
+
+// adoption is an object that a creation which was cut off has made, as its provider found it.
+type adoption struct {
+	op  record.Operation
+	res *state.Resource
+}
+
+// adoptPendingCreates takes over what the user found that creations which were cut off have
+// made. Each is read first: one that does not exist is an error, and nothing is changed.
+func (d *deployment) adoptPendingCreates(ctx context.Context) error {
+	var found []adoption
+	for _, u := range slices.Sorted(maps.Keys(d.AdoptPendingCreates)) {
+		a, err := d.readPending(ctx, u, d.AdoptPendingCreates[u])
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(found, func(other adoption) bool { return d.sameObject(a.res, other.res) }); i >= 0 {
+			return fmt.Errorf("adopt %s: the object %q is to be %s, so nothing was changed", u, a.res.ID, found[i].res.URN)
+		}
+		found = append(found, a)
+	}
+	for _, a := range found {
+		done := d.recorder.Supersede(d.recorder.Lookup(a.res.URN), a.res)
+		if err := d.recorder.Record(ctx, done.Ending(a.op)); err != nil {
+			return fmt.Errorf("adopt %s: %w", a.res.URN, err)
+		}
+	}
+	return nil
+}
+
+// readPending reads the object that a creation has made.
+func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (adoption, error) {
+	op, created := d.recorder.Creating(u)
+	if created == nil {
+		return adoption{}, fmt.Errorf("no creation of %s was cut off: husk preview warns of those that were", u)
+	}
+	n := d.withoutMissing(created)
+	if n.Provider != "" && d.recorder.Provider(n.Provider) == nil {
+		return adoption{}, fmt.Errorf("adopt %s: its provider %s is not in the state any more: "+
+			"have the program register the resource with its import option, which names the object", u, n.Provider)
+	}
+	n.ID, n.Outputs, n.Created, n.Modified = id, n.Inputs, d.now(), d.now()
+	if other := d.owner(n); other != nil {
+		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, id, other.URN)
+	}
+	provider, err := d.providerOf(ctx, n)
+	if err != nil {
+		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
+	}
+	// With inputs, a provider could answer for the object that they lead to, whatever the ID is.
+	resp, _, err := readObject(ctx, provider, n, id, nil, nil)
+	switch {
+	case errors.Is(err, abi.ErrUnimplemented):
+		d.warn(u, "the provider cannot read resources of this type, so nothing confirms that the object %q exists", id)
+		return adoption{op, n}, nil
+	case errors.Is(err, abi.ErrNotFound) || err == nil && resp.ID == "":
+		return adoption{}, fmt.Errorf("adopt %s: no %s with the ID %q exists, so nothing was changed", u, n.Type, id)
+	case err != nil:
+		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
+	}
+	adopt(n, resp)
+	if described := d.describedBy(ctx, n, provider); described != nil {
+		if name, _ := compareIdentity(described, created.Inputs, n.Inputs); name != "" {
+			return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the one that was being created, so nothing was changed", u, id, name)
+		}
+	}
+	return adoption{op, n}, nil
+}
+
+// repeated returns the creation that an earlier run was cut off in, if the step has just made the
+// same object again: the schema says what objects are known by, and all of that is equal.
+func (d *deployment) repeated(ctx context.Context, s *step) record.Operation {
+	op, created := d.recorder.Creating(s.new.URN)
+	if created == nil || d.dryRun || created.Provider != s.new.Provider {
+		return record.Operation{}
+	}
+	described := d.describedBy(ctx, s.new, s.provider)
+	if described == nil {
+		return record.Operation{}
+	}
+	if different, known := compareIdentity(described, created.Inputs, s.new.Inputs); different != "" || !known {
+		return record.Operation{}
+	}
+	return op
+}
+
+// compareIdentity compares what two objects of a type are known by. It returns an input that both
+// have and that differs, empty for none, and reports whether both have all of them.
+func compareIdentity(described *schema.Resource, a, b property.Map) (different string, known bool) {
+	known = len(described.Identity) > 0
+	for _, name := range described.Identity {
+		x, y := a.Get(name), b.Get(name)
+		switch {
+		case x.Plain().IsNull() || y.Plain().IsNull():
+			known = false
+		case !x.EqualContents(y):
+			different = name
+		}
+	}
+	return different, known
+}
+
+// withoutMissing returns a resource of an earlier run without the mentions of what is no longer
+// there. A resource whose parent is gone becomes a child of the stack.
+func (r *runState) withoutMissing(res *state.Resource) *state.Resource {
+	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
+		if m.Role.Needed() && m.Role != state.RoleProvider && r.recorder.Lookup(m.URN) == nil {
+			return ""
+		}
+		return m.URN
+	}))
+	if root := r.root(); root != nil && n.Parent == "" {
+		n.Parent = root.URN
+	}
+	return n
+}
+
+// owner returns the recorded resource that is the same object as res, nil if there is none.
+func (r *runState) owner(res *state.Resource) *state.Resource {
+	for _, other := range r.recorder.Resources() {
+		if r.sameObject(res, other) {
+			return other
+		}
+	}
+	return nil
+}
+
+// maxProposed bounds the objects that are looked at for one creation that was cut off: each
+// costs a call of the provider, and more than some are nothing that a user could go through.
+const maxProposed = 20
+
+// proposal words what a creation that was cut off seems to have made: the one object with its
+// inputs that no resource is, of those that the provider lists or that its inputs name. It is
+// empty where nothing is certain, since it only saves the user a search.
+func (d *deployment) proposal(ctx context.Context, created *state.Resource) string {
+	if d.recorder.Provider(created.Provider) == nil {
+		return ""
+	}
+	provider, err := d.providerOf(ctx, created)
+	if err != nil {
+		return ""
+	}
+	var found []string
+	for _, id := range d.candidates(ctx, provider, created) {
+		n := clone(created)
+		if n.ID = id; slices.Contains(found, id) || d.owner(n) != nil {
+			continue
+		}
+		resp, unhealthy, err := readObject(ctx, provider, n, id, nil, nil)
+		if err == nil && unhealthy == nil && resp.ID != "" && resp.Inputs != nil && likeInputs(created.Inputs, *resp.Inputs) {
+			found = append(found, resp.ID)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (it looks like the one with the ID %q)", found[0])
+}
+
+// candidates returns the IDs of objects that a creation may have made: those whose name or ID
+// is one of its inputs before others, and those inputs themselves.
+func (d *deployment) candidates(ctx context.Context, provider abi.Provider, created *state.Resource) []string {
+	var texts []string
+	for _, v := range created.Inputs.All() {
+		if text, ok := v.AsString(); ok && text != "" {
+			texts = append(texts, text)
+		}
+	}
+	resp, err := provider.List(ctx, abi.ListRequest{Token: created.Type, PageSize: maxProposed, Limit: maxProposed})
+	var likely, others []string
+	if err == nil {
+		for _, listed := range resp.Resources {
+			if slices.Contains(texts, listed.Name) || slices.Contains(texts, listed.ID) {
+				likely = append(likely, listed.ID)
+			} else {
+				others = append(others, listed.ID)
+			}
+		}
+	}
+	all := slices.Concat(likely, texts, others)
+	return all[:min(len(all), maxProposed)]
+}
+
+// likeInputs reports whether all inputs that a resource was to be made with are those of an
+// object.
+func likeInputs(wanted, got property.Map) bool {
+	for k, v := range wanted.All() {
+		if is, ok := got.Lookup(k); !ok && !v.Plain().IsNull() || ok && !is.EqualContents(v) {
+			return false
+		}
+	}
+	return wanted.Len() > 0
 }

@@ -46,13 +46,13 @@ func (d *deployment) openPolicies(ctx context.Context) (err error) {
 	return nil
 }
 
-// settle checks a goal's inputs, has the policies correct them, and checks those that
+// checkAndRemediate checks a goal's inputs, has the policies correct them, and checks those that
 // they changed again. known is the recorded resource that is to be kept, nil where there
 // is none. A creation that an earlier run was cut off in is checked as the same one again: its
 // generated names make it conflict with what it has made, instead of making it twice. It
 // returns what was corrected, which is told once these inputs count.
-func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, inputs property.Map) (
-	property.Map, []corrected, error,
+func (g *generator) checkAndRemediate(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, inputs property.Map) (
+	property.Map, []correction, error,
 ) {
 	var olds *property.Map
 	id := ""
@@ -65,22 +65,22 @@ func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider,
 	if err != nil || g.policies == nil {
 		return checked, nil, err
 	}
-	made, unable, err := g.policies.Remediate(ctx, g.judged(gl.state(checked), id))
+	made, unable, err := g.policies.Remediate(ctx, g.policyResource(gl.state(checked), id))
 	if err != nil {
 		return checked, nil, err
 	}
-	var told []corrected
+	var told []correction
 	for _, v := range unable {
-		told = append(told, corrected{violation: &v})
+		told = append(told, correction{violation: &v})
 	}
 	result := checked
 	for _, r := range made {
 		r.Before = result
-		if result, err = g.taken(ctx, gl, checked, r); err != nil {
+		if result, err = g.remediated(ctx, gl, checked, r); err != nil {
 			return checked, nil, fmt.Errorf("the inputs that the policy %s made: %w", r.Source, err)
 		}
 		r.After = result
-		told = append(told, corrected{remediation: &r})
+		told = append(told, correction{remediation: &r})
 	}
 	if len(made) == 0 {
 		return checked, told, nil
@@ -92,16 +92,16 @@ func (g *generator) settle(ctx context.Context, gl *goal, provider abi.Provider,
 	return again, told, nil
 }
 
-// corrected is what came of the policies that correct a resource: one of the two.
-type corrected struct {
+// correction is what came of the policies that correct a resource: one of the two.
+type correction struct {
 	remediation *analysis.Remediation
 	violation   *analysis.Violation
 }
 
-// taken returns the inputs that a policy made, as the engine takes them: what was secret
+// remediated returns the inputs that a policy made, as the engine takes them: what was secret
 // stays so, what only the engine knows of stays as it was, and no file is read that the
 // program has not named.
-func (g *generator) taken(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
+func (g *generator) remediated(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
 	inputs := keepSecrets(checked, foldMap(r.After, make(map[urn.URN]struct{})))
 	if !g.dryRun && inputs.ContainsUnknowns() {
 		return inputs, errors.New("they hold values that are not known")
@@ -116,10 +116,10 @@ func (g *generator) taken(ctx context.Context, gl *goal, checked property.Map, r
 	return inputs, nil
 }
 
-// judge has the policies judge a resource as it will be, and tells what was corrected and
+// analyze has the policies judge a resource as it will be, and tells what was corrected and
 // what is violated. A mandatory violation is an error that keeps the step from being
 // taken; a preview goes on, to show the rest, and fails in the end.
-func (g *generator) judge(ctx context.Context, n *state.Resource, id string, told []corrected) error {
+func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, told []correction) error {
 	if g.policies == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (g *generator) judge(ctx context.Context, n *state.Resource, id string, tol
 			violations = append(violations, *c.violation)
 		}
 	}
-	found, err := g.policies.Analyze(ctx, g.judged(n, id))
+	found, err := g.policies.Analyze(ctx, g.policyResource(n, id))
 	if err != nil {
 		return err
 	}
@@ -181,8 +181,8 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 		if res.Delete || res.PendingReplacement {
 			continue
 		}
-		r := d.gen.judged(res, res.ID)
-		r.Properties = ownOf(res, res.Outputs)
+		r := d.gen.policyResource(res, res.ID)
+		r.Properties = ownProperties(res, res.Outputs)
 		all = append(all, r)
 	}
 	violations, err := d.policies.AnalyzeStack(ctx, all)
@@ -195,12 +195,12 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	return errors.Join(d.failures.all()...)
 }
 
-// judged is a resource as policies see it, with its inputs. Its id is empty where it does
+// policyResource is a resource as policies see it, with its inputs. Its id is empty where it does
 // not exist yet.
-func (g *generator) judged(n *state.Resource, id string) abi.PolicyResource {
+func (g *generator) policyResource(n *state.Resource, id string) abi.PolicyResource {
 	r := abi.PolicyResource{
 		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: shownID(id),
-		Properties: ownOf(n, n.Inputs), Parent: n.Parent, Dependencies: n.Dependencies,
+		Properties: ownProperties(n, n.Inputs), Parent: n.Parent, Dependencies: n.Dependencies,
 		Options: g.registrations.options.Get(n.URN),
 	}
 	for _, key := range slices.Sorted(maps.Keys(n.PropertyDependencies)) {
@@ -219,8 +219,8 @@ func (g *generator) judged(n *state.Resource, id string) abi.PolicyResource {
 	return r
 }
 
-// ownOf are the properties without what only the engine knows of.
-func ownOf(n *state.Resource, properties property.Map) property.Map {
+// ownProperties are the properties without what only the engine knows of.
+func ownProperties(n *state.Resource, properties property.Map) property.Map {
 	if isProviderType(n.Type) {
 		return ownInputs(properties)
 	}

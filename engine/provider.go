@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,11 +36,11 @@ type Parameter struct {
 }
 
 // Package is the name of the package as programs know it.
-func (s PackageSpec) Package() string { return or(s.Extension.Name, s.provided()) }
+func (s PackageSpec) Package() string { return cmp.Or(s.Extension.Name, s.provided()) }
 
 // provided is the package that providers of the spec are configured as: the one that
 // is extended, for an extension.
-func (s PackageSpec) provided() string { return or(s.Parameter.Name, s.Name) }
+func (s PackageSpec) provided() string { return cmp.Or(s.Parameter.Name, s.Name) }
 
 // extended is the spec without its extension.
 func (s PackageSpec) extended() PackageSpec {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if err != nil {
 		return nil, err
 	}
-	if old, err = d.gen.takeOver(ctx, old, gl.urn); err != nil {
+	if old, err = d.gen.adoptOld(ctx, old, gl.urn); err != nil {
 		return nil, err
 	}
 	ctx = counting(ctx)
@@ -32,7 +33,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if err != nil {
 		return nil, err
 	}
-	return d.carryOut(ctx, gl, chain)
+	return d.executeChain(ctx, gl, chain)
 }
 
 // planRead plans a read. A managed resource with another ID is no longer wanted then.
@@ -44,7 +45,7 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 		}
 		return g.describe(ctx, gl, old)
 	}
-	if steps, left := g.leaveRead(gl, old, id); left {
+	if steps, left := g.leaveUnselectedRead(gl, old, id); left {
 		return steps, nil
 	}
 	provider, err := g.providerFor(ctx, gl.typ, gl.by)
@@ -56,7 +57,7 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 	s := &step{op: OpRead, old: old, new: n, provider: provider}
 	if old != nil && !old.External && old.ID != id {
 		s.op = OpReadReplacement
-		if err := g.mayGo(old, "it is read with another ID"); err != nil {
+		if err := g.checkReplaceable(old, "it is read with another ID"); err != nil {
 			return nil, err
 		}
 	}
@@ -69,14 +70,12 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
 		return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
 	}
-	resp, err := s.provider.Read(ctx, abi.ReadRequest{
-		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID, State: &n.Inputs, Timeout: timeouts(n).Read,
-	})
+	resp, _, err := readObject(ctx, s.provider, n, n.ID, &n.Inputs, nil)
 	switch {
 	case errors.Is(err, errUnconfigured):
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
 		return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
-	case err != nil && !unhealthy(err, n, &resp):
+	case err != nil:
 		return err
 	case resp.ID == "":
 		return fmt.Errorf("no %s with ID %q exists", n.Type, n.ID)
@@ -98,17 +97,36 @@ func (d *deployment) placed(s *step, anotherObject bool) record.Change {
 	return record.Replace(s.old, s.new)
 }
 
-// unhealthy takes the state of a resource that a provider found, but found
-// unhealthy, from the error into resp.
-func unhealthy(err error, n *state.Resource, resp *abi.ReadResponse) bool {
-	var e *abi.Error
-	if !errors.As(err, &e) || e.Kind != abi.ErrorKindInitFailed || e.InitFailure == nil {
-		return false
+// readObject reads the object of n by its ID, with what is known of its state and inputs. An object
+// that is not healthy is found as any other: unhealthy is what its provider says, and n has the reasons.
+func readObject(ctx context.Context, provider abi.Provider, n *state.Resource, id string, known, inputs *property.Map) (
+	resp abi.ReadResponse, unhealthy, err error,
+) {
+	resp, err = provider.Read(ctx, abi.ReadRequest{
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, State: known, Inputs: inputs, Timeout: timeouts(n).Read,
+	})
+	if f := initFailure(err); f != nil {
+		n.InitErrors = f.Reasons
+		return abi.ReadResponse{ID: f.ID, State: f.State, Inputs: f.Inputs, RefreshBeforeUpdate: f.RefreshBeforeUpdate}, err, nil
 	}
-	f := e.InitFailure
-	*resp = abi.ReadResponse{ID: f.ID, State: f.State, Inputs: f.Inputs, RefreshBeforeUpdate: f.RefreshBeforeUpdate}
-	n.InitErrors = f.Reasons
-	return true
+	return resp, nil, err
+}
+
+// initFailure returns what a call has made that is not healthy, nil for any other error.
+func initFailure(err error) *abi.InitFailure {
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok || e.Kind != abi.ErrorKindInitFailed {
+		return nil
+	}
+	return e.InitFailure
+}
+
+// adopt gives n the state that its provider found.
+func adopt(n *state.Resource, found abi.ReadResponse) {
+	n.ID, n.Outputs, n.RefreshBeforeUpdate = found.ID, markSecrets(n, found.State), found.RefreshBeforeUpdate
+	if found.Inputs != nil {
+		n.Inputs = *found.Inputs
+	}
 }
 
 // planImport plans taking over an existing object. A replaced one is deleted
@@ -118,7 +136,7 @@ func (g *generator) planImport(gl *goal, old *state.Resource, provider abi.Provi
 		return nil, errors.New("a component cannot be imported: import its children")
 	}
 	if old != nil && !old.External && !old.PendingReplacement {
-		if err := g.mayGo(old, "another object is imported in its place"); err != nil {
+		if err := g.checkReplaceable(old, "another object is imported in its place"); err != nil {
 			return nil, err
 		}
 	}
@@ -145,11 +163,9 @@ func (d *deployment) applyImport(ctx context.Context, s *step) error {
 
 func (d *deployment) importResource(ctx context.Context, s *step) (record.Change, error) {
 	n := s.new
-	resp, err := s.provider.Read(ctx, abi.ReadRequest{
-		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ImportID, Timeout: timeouts(n).Read,
-	})
+	resp, _, err := readObject(ctx, s.provider, n, n.ImportID, nil, nil)
 	switch {
-	case err != nil && !unhealthy(err, n, &resp):
+	case err != nil:
 		return record.Change{}, err
 	case resp.ID == "":
 		return record.Change{}, fmt.Errorf("cannot import: no %s with ID %q exists", n.Type, n.ImportID)
@@ -160,7 +176,7 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 	found.ID, found.Inputs, found.Outputs, found.RefreshBeforeUpdate = resp.ID, *resp.Inputs, markSecrets(n, resp.State), resp.RefreshBeforeUpdate
 	if s.asFound != nil {
 		found.Outputs = markSecrets(found, resp.State)
-		if err := d.takeAsFound(ctx, s, found); err != nil {
+		if err := d.importAsFound(ctx, s, found); err != nil {
 			return record.Change{}, err
 		}
 		return d.placed(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
@@ -177,9 +193,9 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 		err = checkFailures(checked.Failures)
 	}
 	if err == nil {
-		judged := clone(n)
-		judged.Inputs = checked.Inputs
-		err = d.gen.judge(ctx, judged, resp.ID, nil)
+		policyResource := clone(n)
+		policyResource.Inputs = checked.Inputs
+		err = d.gen.analyze(ctx, policyResource, resp.ID, nil)
 	}
 	if err != nil {
 		return record.Change{}, err
@@ -218,4 +234,4 @@ func (e *ImportDifference) Error() string {
 	return msg
 }
 
-func orNone(s string) string { return or(s, "(none)") }
+func orNone(s string) string { return cmp.Or(s, "(none)") }

@@ -33,9 +33,9 @@ func (d *deployment) refresh(ctx context.Context) error {
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
-// refreshAhead reads resources before a program or a destruction: all where the
+// refreshFirst reads resources before a program or a destruction: all where the
 // user wants that, else those whose provider does.
-func (d *deployment) refreshAhead(ctx context.Context) error {
+func (d *deployment) refreshFirst(ctx context.Context) error {
 	err := d.readAll(ctx, func(res *state.Resource) bool {
 		return d.RefreshFirst || res.RefreshBeforeUpdate
 	})
@@ -76,17 +76,14 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	o := s.old
 	n := clone(o)
 	n.InitErrors = nil
-	resp, err := s.provider.Read(ctx, abi.ReadRequest{
-		URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
-		State: &o.Outputs, Inputs: &o.Inputs, Timeout: timeouts(o).Read,
-	})
+	resp, unhealthy, err := readObject(ctx, s.provider, n, o.ID, &o.Outputs, &o.Inputs)
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
 		d.recorder.NoteRead(o.URN) // nothing can tell more
 		s.result = OpSame
 		return nil
-	case err != nil && unhealthy(err, n, &resp):
-		d.warn(o.URN, "the resource exists, but is not healthy: %v", err)
+	case unhealthy != nil:
+		d.warn(o.URN, "the resource exists, but is not healthy: %v", unhealthy)
 	case errors.Is(err, abi.ErrNotFound):
 		resp.ID = ""
 	case err != nil:
@@ -98,10 +95,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 		d.registrations.vanished.Set(o.URN, true)
 		return nil
 	}
-	n.ID, n.Outputs, n.RefreshBeforeUpdate = resp.ID, markSecrets(o, resp.State), resp.RefreshBeforeUpdate
-	if resp.Inputs != nil {
-		n.Inputs = *resp.Inputs
-	}
+	adopt(n, resp)
 	s.result = OpSame
 	if !durablyDifferent(o, n) && len(o.InitErrors) == len(n.InitErrors) {
 		return nil

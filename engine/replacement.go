@@ -19,20 +19,20 @@ import (
 // must go with it.
 func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider, old *state.Resource, inputs property.Map, df diff) ([]*step, error) {
 	if gl.protected() { // a program may end the protection with the very change that needs it
-		if err := g.mayGo(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
+		if err := g.checkReplaceable(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
 			return nil, err
 		}
 	}
-	if err := g.takesAlong(old); err != nil {
+	if err := g.checkReplacedTogether(old); err != nil {
 		return nil, err
 	}
-	settled, told, err := g.settle(ctx, gl, provider, nil, inputs)
+	settled, told, err := g.checkAndRemediate(ctx, gl, provider, nil, inputs)
 	if err != nil {
 		return nil, err
 	}
 	n := gl.state(settled)
 	n.ImportID = gl.options.ImportID // what was imported is replaced, and not imported again
-	if err := g.judge(ctx, n, "", told); err != nil {
+	if err := g.analyze(ctx, n, "", told); err != nil {
 		return nil, err
 	}
 	deleteFirst := df.deleteBeforeReplace
@@ -43,7 +43,7 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 	if !deleteFirst {
 		return g.plan(n, &step{op: OpCreateReplacement, old: old, new: n, provider: provider, diff: df}), nil
 	}
-	steps, err := g.deleteAhead(ctx, old)
+	steps, err := g.deleteEarly(ctx, old)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 	return g.plan(n, steps...), nil
 }
 
-// mayGo returns why a resource may not be replaced, if it is protected.
-func (g *generator) mayGo(old *state.Resource, why string) error {
+// checkReplaceable returns why a resource may not be replaced, if it is protected.
+func (g *generator) checkReplaceable(old *state.Resource, why string) error {
 	if !old.Protect || old.External || g.IgnoreProtect {
 		return nil
 	}
@@ -60,9 +60,9 @@ func (g *generator) mayGo(old *state.Resource, why string) error {
 		"set its protect option to false and run husk up, or undo the change", why)
 }
 
-// deleteAhead plans the deletion of a resource, and of those dependents that
+// deleteEarly plans the deletion of a resource, and of those dependents that
 // cannot live on without it, before its replacement is made.
-func (g *generator) deleteAhead(ctx context.Context, root *state.Resource) ([]*step, error) {
+func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*step, error) {
 	g.claiming.Lock()
 	defer g.claiming.Unlock()
 	going, err := g.dependentReplacements(ctx, root)
@@ -102,7 +102,7 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.registrations.claimed.Get(res.URN) || g.registrations.matched.Has(res.URN) {
 			continue
 		}
-		must, err := g.mustGo(ctx, res, gone)
+		must, err := g.mustReplaceWith(ctx, res, gone)
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +122,8 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 	return going, nil
 }
 
-// mustGo reports whether a resource must be replaced when the resources in gone are.
-func (g *generator) mustGo(ctx context.Context, res *state.Resource, gone map[urn.URN]bool) (bool, error) {
+// mustReplaceWith reports whether a resource must be replaced when the resources in gone are.
+func (g *generator) mustReplaceWith(ctx context.Context, res *state.Resource, gone map[urn.URN]bool) (bool, error) {
 	if ref, _, err := splitReference(res.Provider); err == nil && gone[ref] {
 		return true, nil
 	}
@@ -157,9 +157,6 @@ func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs
 	if err != nil {
 		return diff{}, err
 	}
-	resp, err := diffConfig(ctx, provider, abi.DiffRequest{
-		URN: res.URN, Name: res.URN.Name(), Type: res.Type, ID: res.ID,
-		Olds: res.Outputs, News: inputs, OldInputs: res.Inputs,
-	})
+	resp, err := diffConfig(ctx, provider, diffRequest(res, inputs, nil))
 	return diffOf(resp, res.Inputs, inputs), err
 }

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/autonaming"
+	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/internal/selection"
 	"github.com/husk-dev/husk/engine/redact"
@@ -31,7 +31,7 @@ type runState struct {
 	registry      *registry
 	assets        *assets
 	schemas       schemas
-	hooks         hooks
+	hooks         callbacks.Hooks
 	// policies is nil if there are none.
 	policies *analysis.Panel
 	// naming is nil if the stack has no policy for names.
@@ -77,26 +77,6 @@ func (r *runState) learn(snapshot *state.Snapshot) {
 	}
 }
 
-func (r *runState) runContext() abi.RunContext {
-	return abi.RunContext{
-		Project: r.Project, Stack: r.Stack, Organization: r.Organization,
-		Config: r.Config, DryRun: r.unknowns(), Parallel: uint32(r.Parallel),
-	}
-}
-
-// packageContext is the context of a component or method of a package: of the secrets in
-// the configuration it has those of the package alone.
-func (r *runState) packageContext(pkg string) abi.RunContext {
-	c := r.runContext()
-	c.Config = nil
-	for _, entry := range r.Config {
-		if namespace, _, _ := strings.Cut(entry.Key, ":"); !entry.Secret || namespace == pkg {
-			c.Config = append(c.Config, entry)
-		}
-	}
-	return c
-}
-
 // stackOutputs returns the outputs of the stack's root.
 func (r *runState) stackOutputs() property.Map {
 	if root := r.root(); root != nil {
@@ -123,7 +103,11 @@ func (r *runState) now() time.Time {
 }
 
 func (r *runState) warn(u urn.URN, format string, args ...any) {
-	r.emit(Diagnostic{Severity: "warning", URN: u, Message: fmt.Sprintf(format, args...)})
+	r.diagnose("warning", u, format, args...)
+}
+
+func (r *runState) diagnose(severity string, u urn.URN, format string, args ...any) {
+	r.emit(Diagnostic{Severity: severity, URN: u, Message: fmt.Sprintf(format, args...)})
 }
 
 // emit hands an event to the one who watches, and counts finished steps.

@@ -45,8 +45,8 @@ type step struct {
 	// lines show the inputs that are shown: they are made once for both events of the step.
 	lines []PropertyChange
 	shown property.Map
-	// ahead is where a deletion may have been begun ahead of its turn; it may be nil.
-	ahead *begunAhead
+	// begunDeletions is where a deletion may have been begun ahead of its turn; it may be nil.
+	begunDeletions *begunDeletions
 }
 
 // subject is the resource that the step is about.
@@ -95,29 +95,29 @@ func verb(op Op) string {
 	}
 }
 
-// perform runs a step, with its events around it.
-func (d *deployment) perform(ctx context.Context, s *step) error {
+// execute runs a step, with its events around it.
+func (d *deployment) execute(ctx context.Context, s *step) error {
 	info := d.info(s)
 	start := time.Now()
 	d.emit(StepStarted{Step: info})
 	ctx, cost := stepCostOf(ctx)
-	taken, err := d.take(ctx, s)
+	taken, err := d.applyWithHooks(ctx, s)
 	info = d.info(s)
 	if err != nil && !taken {
 		s.failed = true
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
-		d.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error(), Cost: cost.take()})
+		d.emitStepEnd(info, start, cost.take(), err)
 		return err
 	}
-	d.emit(StepDone{Step: info, DurationMs: durationMs(start), Cost: cost.take()})
+	d.emitStepEnd(info, start, cost.take(), nil)
 	if err != nil {
-		d.tellOfHook(s.subject().URN, err)
+		d.diagnose("error", s.subject().URN, "%v", err)
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
 	}
 	return err
 }
 
-func (d *deployment) apply(ctx context.Context, s *step) error {
+func (d *deployment) applyStep(ctx context.Context, s *step) error {
 	switch s.op {
 	case OpSame:
 		return d.applySame(ctx, s)
@@ -134,7 +134,7 @@ func (d *deployment) apply(ctx context.Context, s *step) error {
 	case OpDelete, OpDeleteReplaced:
 		return d.applyDelete(ctx, s)
 	case OpDiscard, OpRemovePendingReplace:
-		if err := d.dispensable(s.old); err != nil {
+		if err := d.checkUnneeded(s.old); err != nil {
 			return err
 		}
 		return d.recorder.Record(ctx, record.Remove(s.old))
@@ -216,7 +216,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 		err = errNoID
 	}
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.settle(ctx, s, record.End(op), resp.ID, resp.State, err)
+	outputs, err := d.finishCall(ctx, s, record.End(op), resp.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}
@@ -229,27 +229,26 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	return err
 }
 
-// settle takes a provider's answer to a create or update into s.new. It
+// finishCall takes a provider's answer to a create or update into s.new. It
 // returns the outputs to record, nil where there is nothing to record, in which
 // case the operation was ended with undone or, if its outcome is not known, kept as pending.
-func (d *deployment) settle(
+func (d *deployment) finishCall(
 	ctx context.Context, s *step, undone record.Change, id string, outputs property.Map, err error,
 ) (*property.Map, error) {
 	n := s.new
 	n.InitErrors = nil
-	var failure *abi.Error
+	f := initFailure(err)
 	switch {
 	case err == nil:
 		n.ID = id
-	case errors.As(err, &failure) && failure.Kind == abi.ErrorKindInitFailed && failure.InitFailure != nil:
-		f := failure.InitFailure
+	case f != nil:
 		n.ID, outputs, n.InitErrors = f.ID, f.State, f.Reasons
 		n.RefreshBeforeUpdate = f.RefreshBeforeUpdate
 		if f.Inputs != nil {
 			n.Inputs = *f.Inputs
 		}
 		if len(n.InitErrors) == 0 {
-			n.InitErrors = []string{failure.Message}
+			n.InitErrors = []string{abi.AsError(err).Message}
 		}
 	default:
 		return nil, errors.Join(err, d.endFailed(ctx, undone, err))
@@ -297,14 +296,14 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		pending := clone(o)
 		pending.PendingReplacement = true
 		done = record.Replace(o, pending)
-	} else if err := d.dispensable(o); err != nil {
+	} else if err := d.checkUnneeded(o); err != nil {
 		return err
 	}
 	if !d.deletes(o) {
-		d.tellOfClaim(o)
+		d.warnOfSharedObject(o)
 		return d.recorder.Record(ctx, done)
 	}
-	op, begun := s.ahead.take(o)
+	op, begun := s.begunDeletions.take(o)
 	if !begun {
 		var err error
 		if op, err = d.recorder.Begin(ctx, state.OperationDeleting, o, record.Change{}); err != nil {
@@ -321,10 +320,10 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
 			return errors.Join(err, d.endFailed(ctx, record.End(op), err))
 		}
-		next = s.ahead.deleted()
+		next = s.begunDeletions.deleted()
 	}
 	ahead, err := d.recorder.RecordAndBegin(ctx, done.Ending(op), next)
-	s.ahead.began(ahead)
+	s.begunDeletions.began(ahead)
 	if err != nil {
 		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
 	}
@@ -333,7 +332,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 
 // deletes reports whether it takes the provider to delete a resource.
 func (r *runState) deletes(res *state.Resource) bool {
-	return r.ownsObject(res) && !r.goesWith(res) && !r.registrations.sharedObject.Get(res) && r.claimant(res) == nil
+	return r.ownsObject(res) && !r.isDeletedWithOwner(res) && !r.registrations.sharedObject.Get(res) && r.claimant(res) == nil
 }
 
 // ownsObject reports whether the stack is to delete what a resource stands for.
@@ -341,9 +340,9 @@ func (r *runState) ownsObject(res *state.Resource) bool {
 	return res.Custom && !res.External && !r.options(res).RetainOnDelete && !res.PendingReplacement
 }
 
-// dispensable returns an error if the state would not hold together without res. The plan of
+// checkUnneeded returns an error if the state would not hold together without res. The plan of
 // the deletions sees to it that it does; this is to be certain before anything is deleted.
-func (r *runState) dispensable(res *state.Resource) error {
+func (r *runState) checkUnneeded(res *state.Resource) error {
 	if user := r.recorder.NeededBy(res); user != nil {
 		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)
 	}

@@ -121,10 +121,10 @@ func (r *runState) notSelected(e NotSelectedError) error {
 	return &e
 }
 
-// leave decides a registration that is not selected, and reports whether it is one: a
+// leaveUnselected decides a registration that is not selected, and reports whether it is one: a
 // recorded resource stays as it is, and a new one is not created. The error is a
 // [NotSelectedError] where a selected resource needs one that is not created.
-func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bool, err error) {
+func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*step, left bool, err error) {
 	s := g.selection
 	if !s.IsNarrow() {
 		return nil, false, nil
@@ -145,14 +145,12 @@ func (g *generator) leave(gl *goal, old *state.Resource) (steps []*step, left bo
 		s.Leave(gl.urn, false)
 		return g.plan(n), true, nil
 	}
-	g.keep(old)
-	g.registrations.declared.Set(n.URN, n)
-	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true, nil
+	return g.keep(old, n), true, nil
 }
 
-// keep leaves a recorded resource as it is, and notes what it depends on that the
-// program registers later, if at all.
-func (g *generator) keep(old *state.Resource) {
+// keep leaves a recorded resource as it is, whatever the program wants of it, and notes what it
+// depends on that the program registers later, if at all.
+func (g *generator) keep(old, declared *state.Resource) []*step {
 	g.selection.Leave(old.URN, true)
 	graph.Walk(old, func(_ *state.Resource, needed urn.URN) *state.Resource {
 		if g.registrations.isRegistered(needed) || !g.selection.Await(needed) {
@@ -160,6 +158,8 @@ func (g *generator) keep(old *state.Resource) {
 		}
 		return g.recorder.Lookup(needed)
 	})
+	g.registrations.declared.Set(declared.URN, declared)
+	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)})
 }
 
 // checkCircle refuses a resource that would come to depend on one that was left as it
@@ -186,9 +186,9 @@ func (g *generator) checkCircle(n *state.Resource) error {
 	return g.notSelected(NotSelectedError{Resource: n.URN, Needs: by, Circular: true})
 }
 
-// leaveComponent is leave for a component whose provider would have to make it of
+// leaveUnselectedComponent is leaveUnselected for a component whose provider would have to make it of
 // something that is not created.
-func (g *generator) leaveComponent(gl *goal) (left bool, err error) {
+func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
 	needs := g.selection.Missing(gl.state(gl.inputs))
 	if needs == "" {
 		return false, nil
@@ -204,9 +204,9 @@ func (g *generator) leaveComponent(gl *goal) (left bool, err error) {
 	return true, nil
 }
 
-// leaveRead decides a read that is not selected, or that names what is not created.
+// leaveUnselectedRead decides a read that is not selected, or that names what is not created.
 // What the stack manages stays, and a new read is made all the same: it changes nothing.
-func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool) {
+func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool) {
 	s := g.selection
 	if !s.IsNarrow() {
 		return nil, false
@@ -218,16 +218,14 @@ func (g *generator) leaveRead(gl *goal, old *state.Resource, id string) (steps [
 		s.Leave(gl.urn, false)
 		return g.plan(n), true
 	case old != nil && (absent || !selected):
-		g.keep(old)
-		g.registrations.declared.Set(n.URN, n)
-		return g.plan(old, &step{op: OpSame, old: old, new: clone(old)}), true
+		return g.keep(old, n), true
 	}
 	return nil, false
 }
 
-// takesAlong refuses to replace a resource if one that is not selected would have to be
+// checkReplacedTogether refuses to replace a resource if one that is not selected would have to be
 // replaced with it.
-func (r *runState) takesAlong(old *state.Resource) error {
+func (r *runState) checkReplacedTogether(old *state.Resource) error {
 	if !r.selection.IsNarrow() {
 		return nil
 	}
@@ -240,13 +238,13 @@ func (r *runState) takesAlong(old *state.Resource) error {
 	return nil
 }
 
-// lacksSome reports whether resources that the program registers may be absent, and
+// mayLackResources reports whether resources that the program registers may be absent, and
 // what comes from them not known.
-func (r *runState) lacksSome() bool { return r.unknowns() || r.selection.IsNarrow() }
+func (r *runState) mayLackResources() bool { return r.unknowns() || r.selection.IsNarrow() }
 
-// goesOn reports whether a run goes on after a failed registration, to report all
+// continuesAfter reports whether a run goes on after a failed registration, to report all
 // that is missing in the selection at once.
-func (r *runState) goesOn(err error) bool {
+func (r *runState) continuesAfter(err error) bool {
 	_, missing := errors.AsType[*NotSelectedError](err)
 	_, lacking := errors.AsType[*skipped](err)
 	return r.dryRun && (missing || lacking)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/callback"
 )
 
@@ -91,4 +93,73 @@ func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (a
 	resp, err := c.monitor.Call(ctx, req)
 	resp.Result = c.d.assets.withhold(resp.Result)
 	return resp, err
+}
+
+// RegisterStackTransform has a transform run on all resources from now on.
+func (m *monitor) RegisterStackTransform(t callback.ResourceTransform) { m.d.transforms.AddStack(t) }
+
+// RegisterStackInvokeTransform has a transform run on all calls of functions from now on.
+func (m *monitor) RegisterStackInvokeTransform(t callback.InvokeTransform) {
+	m.d.transforms.AddInvoke(t)
+}
+
+// transformed is a registration after the transforms that are for it. What they add
+// comes from the program, whoever registers the resource.
+func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceRequest, own []callback.ResourceTransform) (abi.RegisterResourceRequest, error) {
+	parent := m.parentOf(req.Type, req.Parent)
+	all := m.d.transforms.ForResource(urn.New(m.d.Stack, m.d.Project, parent, req.Type, req.Name), parent, req.Remote, own)
+	if len(all) == 0 {
+		return req, nil
+	}
+	what := callback.Identity{Type: req.Type, Name: req.Name, Custom: req.Custom, Parent: parent}
+	d := callback.Declaration{Inputs: carrying(req.Inputs, req.PropertyDependencies), Options: req.Options}
+	for _, transform := range all {
+		if err := transform(ctx, what, &d); err != nil {
+			return req, fmt.Errorf("transform %s %q: %w", req.Type, req.Name, err)
+		}
+	}
+	var err error
+	req.Inputs, err = m.d.assets.admit(ctx, d.Inputs, true)
+	req.PropertyDependencies, req.Options = nil, d.Options
+	return req, err
+}
+
+// carrying returns inputs as outputs of the resources that they come from, so that what
+// a transform makes of an input says itself what it comes from.
+func carrying(inputs property.Map, named []abi.PropertyDependency) property.Map {
+	for _, n := range named {
+		v, ok := inputs.Lookup(n.Key)
+		if !ok {
+			continue
+		}
+		known := v.Dependencies()
+		dependencies := make([]string, 0, len(n.URNs))
+		for _, u := range n.URNs {
+			if _, found := slices.BinarySearch(known, string(u)); !found {
+				dependencies = append(dependencies, string(u))
+			}
+		}
+		if len(dependencies) > 0 {
+			inputs = inputs.With(n.Key, property.OutputOf(property.Output{Value: v, Dependencies: dependencies}))
+		}
+	}
+	return inputs
+}
+
+// transformedCall is a call of a function after the transforms.
+func (m *monitor) transformedCall(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeRequest, error) {
+	all := m.d.transforms.ForInvoke()
+	if len(all) == 0 {
+		return req, nil
+	}
+	call := callback.FunctionCall{Args: req.Args, Options: req.Options}
+	for _, transform := range all {
+		if err := transform(ctx, req.Token, &call); err != nil {
+			return req, fmt.Errorf("transform: %w", err)
+		}
+	}
+	var err error
+	req.Args, err = m.d.assets.admit(ctx, call.Args, true)
+	req.Options = call.Options
+	return req, err
 }

@@ -25,7 +25,7 @@ func (d *deployment) runProgram(ctx context.Context) error {
 		err = errors.Join(failures...) // the program did not care
 	}
 	switch {
-	case err != nil && d.cutShort(err):
+	case err != nil && d.isStopError(err):
 		return errors.Join(errors.Join(d.failures.all()...), ErrStopped)
 	case err != nil:
 		return err

@@ -1,0 +1,77 @@
+// Package callbacks holds the functions that a program has registered to be called: transforms of
+// what it registers, and hooks around steps.
+package callbacks
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/callback"
+)
+
+// Transforms are those that the program has registered. The zero Transforms are none.
+type Transforms struct {
+	mu     sync.Mutex
+	stack  []callback.ResourceTransform
+	invoke []callback.InvokeTransform
+	// below holds the transforms for what is registered below a resource: its own, then
+	// its ancestors'. Resources with the same ones share a slice.
+	below map[urn.URN][]callback.ResourceTransform
+	// constructed holds components whose registration was transformed, and comes again
+	// from the provider that makes them.
+	constructed map[urn.URN]bool
+}
+
+// AddStack has a transform run on all resources from now on.
+func (t *Transforms) AddStack(transform callback.ResourceTransform) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stack = append(t.stack, transform)
+}
+
+// AddInvoke has a transform run on all calls of functions from now on.
+func (t *Transforms) AddInvoke(transform callback.InvokeTransform) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.invoke = append(t.invoke, transform)
+}
+
+// ForResource returns the transforms of a registration, in their order, and notes those
+// that are for what is registered below it.
+func (t *Transforms) ForResource(u, parent urn.URN, remote bool, own []callback.ResourceTransform) []callback.ResourceTransform {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(own) == 0 && len(t.stack) == 0 && len(t.below) == 0 {
+		return nil
+	}
+	if t.constructed[u] {
+		delete(t.constructed, u)
+		return nil
+	}
+	if inherited := t.below[parent]; len(own) > 0 || len(inherited) > 0 {
+		if len(own) == 0 {
+			own = inherited
+		} else {
+			own = slices.Concat(own, inherited)
+		}
+		if t.below == nil {
+			t.below = make(map[urn.URN][]callback.ResourceTransform)
+		}
+		t.below[u] = own
+	}
+	if remote {
+		if t.constructed == nil {
+			t.constructed = make(map[urn.URN]bool)
+		}
+		t.constructed[u] = true
+	}
+	return slices.Concat(own, t.stack)
+}
+
+// ForInvoke returns the transforms of calls of functions.
+func (t *Transforms) ForInvoke() []callback.InvokeTransform {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.invoke
+}
