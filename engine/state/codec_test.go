@@ -5,142 +5,64 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
-// b64 is a secrets provider that hides nothing: base64, as in Pulumi's tests.
-type b64 struct{ state string }
-
-func (b64) Encrypt(_ context.Context, plaintext string) (string, error) {
-	return base64.StdEncoding.EncodeToString([]byte(plaintext)), nil
-}
-
-func (b64) Decrypt(_ context.Context, ciphertext string) (string, error) {
-	b, err := base64.StdEncoding.DecodeString(ciphertext)
-	return string(b), err
-}
-
-func (b64) Type() string             { return "b64" }
-func (p b64) State() json.RawMessage { return json.RawMessage(p.state) }
-
-func openB64(_ context.Context, typ string, state json.RawMessage) (secrets.Provider, error) {
-	if typ != "b64" {
-		return nil, fmt.Errorf("unexpected type %q", typ)
-	}
-	return b64{string(state)}, nil
-}
-
-// numbered is a secrets provider whose ciphertexts are all different.
-type numbered struct {
-	b64
-	n *atomic.Int64
-}
-
-func (p numbered) Encrypt(ctx context.Context, plaintext string) (string, error) {
-	ciphertext, _ := p.b64.Encrypt(ctx, plaintext)
-	return fmt.Sprintf("%d:%s", p.n.Add(1), ciphertext), nil
-}
-
-func (p numbered) Decrypt(ctx context.Context, ciphertext string) (string, error) {
-	_, ciphertext, _ = strings.Cut(ciphertext, ":")
-	return p.b64.Decrypt(ctx, ciphertext)
-}
-
-// requireSameJSON compares documents byte for byte but for white space and the
-// order of members.
-func requireSameJSON(t *testing.T, want, got []byte) {
-	t.Helper()
-	a, b := canonicalLines(t, want), canonicalLines(t, got)
-	for i := range min(len(a), len(b)) {
-		require.Equal(t, a[i], b[i], "line %d", i)
-	}
-	require.Len(t, b, len(a))
-}
-
-func canonicalLines(t *testing.T, doc []byte) []string {
-	v := jsontext.Value(append([]byte(nil), doc...))
-	require.NoError(t, v.Canonicalize(jsontext.CanonicalizeRawFloats(false)))
-	require.NoError(t, v.Indent())
-	return strings.Split(string(v), "\n")
-}
-
-func fullExport(t testing.TB) []byte {
-	data, err := os.ReadFile("testdata/full.export.json")
-	require.NoError(t, err)
-	return data
-}
-
-func decodeB64(t testing.TB, data []byte) (*state.Snapshot, *state.Codec) {
-	s, codec, err := state.Decode(t.Context(), data, openB64)
-	require.NoError(t, err)
-	return s, codec
-}
-
-func resources(s *state.Snapshot) []*state.Resource {
-	var out []*state.Resource
-	for _, r := range s.Resources() {
-		out = append(out, r)
-	}
-	return out
-}
-
 func TestExportKeepsEveryByteOfItsJSON(t *testing.T) {
-	s, codec := decodeB64(t, fullExport(t))
+	s, codec := statetest.Decode(t, statetest.FullExport)
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
-	requireSameJSON(t, fullExport(t), out)
+	statetest.RequireSameJSON(t, statetest.FullExport, out)
 
 	t.Run("also through a checkpoint", func(t *testing.T) {
 		checkpoint, err := codec.EncodeCheckpoint(t.Context(), s)
 		require.NoError(t, err)
-		again, codec := decodeB64(t, checkpoint)
+		again, codec := statetest.Decode(t, checkpoint)
 		out, err := codec.EncodeExport(t.Context(), again, false)
 		require.NoError(t, err)
-		requireSameJSON(t, fullExport(t), out)
+		statetest.RequireSameJSON(t, statetest.FullExport, out)
 	})
 	t.Run("also without the key", func(t *testing.T) {
-		s, codec, err := state.Decode(t.Context(), fullExport(t), nil)
+		s, codec, err := state.Decode(t.Context(), statetest.FullExport, nil)
 		require.NoError(t, err)
 		out, err := codec.EncodeExport(t.Context(), s, false)
 		require.NoError(t, err)
-		requireSameJSON(t, fullExport(t), out)
+		statetest.RequireSameJSON(t, statetest.FullExport, out)
 	})
 }
 
 // Written from its fields, a resource keeps everything but explicit empty
 // members ("inputs": {}) and the way numbers are spelt (1.0).
 func TestFieldsHoldAllOfAResource(t *testing.T) {
-	s, codec := decodeB64(t, fullExport(t))
+	s, codec := statetest.Decode(t, statetest.FullExport)
 	s.ForgetJSON()
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
-	want := string(fullExport(t))
+	want := string(statetest.FullExport)
 	for _, empty := range []string{`"inputs": {},`, `"dependencies": [],`, `"outputs": {},`} {
 		require.Contains(t, want, empty)
 		want = strings.Replace(want, empty, "", 1)
 	}
 	want = strings.Replace(want, ",\n                \"propertyDependencies\": {}", "", 1)
 	want = strings.Replace(want, `"a": 1.0`, `"a": 1`, 1)
-	requireSameJSON(t, []byte(want), out)
+	statetest.RequireSameJSON(t, []byte(want), out)
 }
 
 func TestDecodedFields(t *testing.T) {
-	s, _ := decodeB64(t, fullExport(t))
-	all := resources(s)
+	s, _ := statetest.Decode(t, statetest.FullExport)
+	all := statetest.Resources(s)
 	require.Len(t, all, 6)
 	bucket := all[3].URN
 	require.True(t, all[1].IsProvider())
@@ -211,9 +133,9 @@ func TestDecodedFields(t *testing.T) {
 }
 
 func TestSealedSecretsAreMarkedAndNotShown(t *testing.T) {
-	s, codec, err := state.Decode(t.Context(), fullExport(t), nil)
+	s, codec, err := state.Decode(t.Context(), statetest.FullExport, nil)
 	require.NoError(t, err)
-	r := resources(s)[5]
+	r := statetest.Resources(s)[5]
 	require.Equal(t, property.Secret(property.Unknown), r.Inputs.Get("secret"))
 	require.Nil(t, codec.Secrets())
 
@@ -225,19 +147,19 @@ func TestSealedSecretsAreMarkedAndNotShown(t *testing.T) {
 }
 
 func TestUnknownMembersStayWithACopiedResource(t *testing.T) {
-	s, codec := decodeB64(t, fullExport(t))
-	changed := *resources(s)[5]
+	s, codec := statetest.Decode(t, statetest.FullExport)
+	changed := *statetest.Resources(s)[5]
 	changed.ID = "obj-2"
 	require.NoError(t, s.Apply(state.Entry{state.PutResource{Serial: 5, Resource: &changed}}))
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
-	want := strings.Replace(string(fullExport(t)), `"obj-1"`, `"obj-2"`, 1)
-	requireSameJSON(t, []byte(want), out)
+	want := strings.Replace(string(statetest.FullExport), `"obj-1"`, `"obj-2"`, 1)
+	statetest.RequireSameJSON(t, []byte(want), out)
 }
 
 func TestUnchangedSecretsKeepTheirCiphertext(t *testing.T) {
 	ctx := t.Context()
-	provider := numbered{b64{`{}`}, new(atomic.Int64)}
+	provider := statetest.Numbered{B64: statetest.B64(`{}`), N: new(atomic.Int64)}
 	open := func(context.Context, string, json.RawMessage) (secrets.Provider, error) { return provider, nil }
 	r := &state.Resource{
 		URN: "urn:pulumi:dev::p::a:b:C::n", Type: "a:b:C", Custom: true, ID: "1",
@@ -250,17 +172,17 @@ func TestUnchangedSecretsKeepTheirCiphertext(t *testing.T) {
 	first, err := state.NewCodec(provider).EncodeExport(ctx, state.NewSnapshot(r), false)
 	require.NoError(t, err)
 	require.NotContains(t, string(first), "hunter2")
-	require.EqualValues(t, 3, provider.n.Load(), "input and output have ciphertexts of their own")
+	require.EqualValues(t, 3, provider.N.Load(), "input and output have ciphertexts of their own")
 
 	s, codec, err := state.Decode(ctx, first, open)
 	require.NoError(t, err)
-	changed := *resources(s)[0]
+	changed := *statetest.Resources(s)[0]
 	changed.ID = "2"
 	changed.Inputs = changed.Inputs.With("tags", property.Array(property.Secret(property.Number(2))))
 	require.NoError(t, s.Apply(state.Entry{state.PutResource{Serial: 0, Resource: &changed}}))
 	second, err := codec.EncodeExport(ctx, s, false)
 	require.NoError(t, err)
-	require.EqualValues(t, 4, provider.n.Load(), "only the changed secret was encrypted")
+	require.EqualValues(t, 4, provider.N.Load(), "only the changed secret was encrypted")
 
 	ciphertext := func(doc []byte, path ...string) (out string) {
 		var v struct {
@@ -279,23 +201,23 @@ func TestUnchangedSecretsKeepTheirCiphertext(t *testing.T) {
 
 func TestShownSecretsAreEncryptedWhenTheyComeBack(t *testing.T) {
 	ctx := t.Context()
-	s, codec := decodeB64(t, fullExport(t))
+	s, codec := statetest.Decode(t, statetest.FullExport)
 	shown, err := codec.EncodeExport(ctx, s, true)
 	require.NoError(t, err)
 	require.Contains(t, string(shown), `"plaintext":"\"hunter2\""`)
 	require.NotContains(t, string(shown), `"ciphertext"`)
 
-	back, codec := decodeB64(t, shown)
-	require.Equal(t, property.Secret(property.String("hunter2")), resources(back)[5].Inputs.Get("secret"))
+	back, codec := statetest.Decode(t, shown)
+	require.Equal(t, property.Secret(property.String("hunter2")), statetest.Resources(back)[5].Inputs.Get("secret"))
 	stored, err := codec.EncodeExport(ctx, back, false)
 	require.NoError(t, err)
 	require.NotContains(t, string(stored), "hunter2")
-	requireSameJSON(t, fullExport(t), stored)
+	statetest.RequireSameJSON(t, statetest.FullExport, stored)
 }
 
 func TestSecretsOfAnotherProviderAreEncryptedAnew(t *testing.T) {
-	s, _ := decodeB64(t, fullExport(t))
-	codec := state.NewCodec(numbered{b64{`{"other":true}`}, new(atomic.Int64)})
+	s, _ := statetest.Decode(t, statetest.FullExport)
+	codec := state.NewCodec(statetest.Numbered{B64: statetest.B64(`{"other":true}`), N: new(atomic.Int64)})
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
 	old := base64.StdEncoding.EncodeToString([]byte(`"hunter2"`))
@@ -307,7 +229,7 @@ func TestSecretsOfAnotherProviderAreEncryptedAnew(t *testing.T) {
 func TestEncodingIsDeterministic(t *testing.T) {
 	var first []byte
 	for range 5 {
-		s, codec := decodeB64(t, fullExport(t))
+		s, codec := statetest.Decode(t, statetest.FullExport)
 		s.ForgetJSON()
 		out, err := codec.EncodeCheckpoint(t.Context(), s)
 		require.NoError(t, err)
@@ -325,12 +247,12 @@ func TestOutputsAreStoredWithoutDependencies(t *testing.T) {
 	r := &state.Resource{URN: "urn:pulumi:dev::p::a:b:C::n", Type: "a:b:C", Inputs: property.MapOf(map[string]property.Value{
 		"plain": output(property.String("x"), false), "secret": output(property.String("y"), true), "unknown": output(property.Unknown, false),
 	})}
-	doc, err := state.NewCodec(b64{"{}"}).EncodeExport(t.Context(), state.NewSnapshot(r), false)
+	doc, err := state.NewCodec(statetest.B64("{}")).EncodeExport(t.Context(), state.NewSnapshot(r), false)
 	require.NoError(t, err)
-	s, _ := decodeB64(t, doc)
+	s, _ := statetest.Decode(t, doc)
 	require.Equal(t, property.MapOf(map[string]property.Value{
 		"plain": property.String("x"), "secret": property.Secret(property.String("y")), "unknown": property.Unknown,
-	}), resources(s)[0].Inputs)
+	}), statetest.Resources(s)[0].Inputs)
 }
 
 func TestVersionFollowsFeatures(t *testing.T) {

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/husk-dev/husk/abi/urn"
 )
@@ -91,4 +93,169 @@ func (s *Snapshot) Add(r *Resource) { s.add(slot{resource: r}) }
 // AddOperation adds a pending operation to the snapshot.
 func (s *Snapshot) AddOperation(p PendingOperation) {
 	s.addOperation(slot{operation: p.Type, resource: p.Resource})
+}
+
+// A CycleError reports resources that depend on each other, so that they have no
+// order.
+type CycleError struct {
+	// URNs are the resources of one cycle; each depends on the next, and the
+	// last on the first.
+	URNs []urn.URN
+}
+
+func (e *CycleError) Error() string {
+	names := make([]string, len(e.URNs))
+	for i, u := range e.URNs {
+		names[i] = string(u)
+	}
+	return fmt.Sprintf("resources depend on each other: %s", strings.Join(append(names, names[0]), " -> "))
+}
+
+// Sort returns the resources in topological order: the provider, the parent, and
+// the dependencies of a resource come before it. Resources that are in such an
+// order keep it. The error is a *CycleError; then the edges that close a cycle
+// are left out of account. They are left out without an error if an old copy is part of the cycle,
+// since which copy is meant is not recorded. It takes time linear in the resources and their
+// dependencies.
+func Sort(resources []*Resource) ([]*Resource, error) {
+	order, err := sortResources(resources, newIndex(resources))
+	out := make([]*Resource, len(order))
+	for i, at := range order {
+		out[i] = resources[at]
+	}
+	return out, err
+}
+
+// ordered returns the resources in topological order.
+func (s *Snapshot) ordered() []slot {
+	slots := s.list()
+	resources := resourcesOf(slots)
+	order, _ := sortResources(resources, newIndex(resources)) // a cycle is told by Verify
+	out := make([]slot, len(order))
+	for i, at := range order {
+		out[i] = slots[at]
+	}
+	return out
+}
+
+func resourcesOf(slots []slot) []*Resource {
+	out := make([]*Resource, len(slots))
+	for i, v := range slots {
+		out[i] = v.resource
+	}
+	return out
+}
+
+// sortResources returns the indexes of the resources in topological order, by a
+// depth-first search that keeps its own stack: a chain of resources may be
+// longer than the goroutine's.
+func sortResources(resources []*Resource, ix index) (order []int, err error) {
+	const (
+		unseen = iota
+		open
+		done
+	)
+	order = make([]int, 0, len(resources))
+	marks := make([]uint8, len(resources))
+	type visit struct {
+		at   int
+		deps []int
+	}
+	var stack []visit
+	for start := range resources {
+		if marks[start] != unseen {
+			continue
+		}
+		marks[start] = open
+		stack = append(stack, visit{start, ix.dependencies(resources[start])})
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if len(top.deps) == 0 {
+				marks[top.at] = done
+				order = append(order, top.at)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			dep := top.deps[0]
+			top.deps = top.deps[1:]
+			switch marks[dep] {
+			case unseen:
+				marks[dep] = open
+				stack = append(stack, visit{dep, ix.dependencies(resources[dep])})
+			case open:
+				if err == nil {
+					i := slices.IndexFunc(stack, func(v visit) bool { return v.at == dep })
+					cycle, old := &CycleError{}, false
+					for _, v := range stack[i:] {
+						cycle.URNs = append(cycle.URNs, resources[v.at].URN)
+						old = old || resources[v.at].Delete
+					}
+					// An old copy may mean the successor of another, and who names a resource that is
+					// gone means no old copy of it.
+					if !old {
+						err = cycle
+					}
+				}
+			}
+		}
+	}
+	return order, err
+}
+
+// index finds resources by what others name them by.
+type index struct {
+	// live and old are the resources that are not, and are, to be deleted; of
+	// several old copies the first.
+	live, old map[urn.URN]int
+	providers map[string]int
+}
+
+func newIndex(resources []*Resource) index {
+	ix := index{live: make(map[urn.URN]int, len(resources)), old: map[urn.URN]int{}, providers: map[string]int{}}
+	for i, r := range resources {
+		in := ix.live
+		if r.Delete {
+			in = ix.old
+		}
+		if _, ok := in[r.URN]; !ok {
+			in[r.URN] = i
+		}
+		if r.IsProvider() {
+			ix.providers[r.Reference()] = i
+		}
+	}
+	return ix
+}
+
+// find returns the resource that r means by a URN. A resource that is to be
+// deleted means the old copy of a resource, if there is one.
+func (ix index) find(r *Resource, u urn.URN) (at int, ok bool) {
+	first, second := ix.live, ix.old
+	if r.Delete {
+		first, second = second, first
+	}
+	if at, ok = first[u]; !ok {
+		at, ok = second[u]
+	}
+	return at, ok
+}
+
+// dependencies returns the resources that come before r.
+func (ix index) dependencies(r *Resource) []int {
+	out := make([]int, 0, 2+len(r.Dependencies)) // most have a provider, a parent, and those
+	r.VisitNeeds(func(m Mention) {
+		if at, ok := ix.mentioned(r, m); ok {
+			out = append(out, at)
+		}
+	})
+	return out
+}
+
+// mentioned returns the resource that r means by a mention.
+func (ix index) mentioned(r *Resource, m Mention) (at int, ok bool) {
+	if m.Role == RoleProvider {
+		at, ok = ix.providers[r.Provider]
+		return at, ok
+	}
+	return ix.find(r, m.URN)
 }

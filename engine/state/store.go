@@ -2,6 +2,10 @@ package state
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -136,4 +140,122 @@ type Holder struct {
 	User    string    `json:"user"`
 	Command string    `json:"command"`
 	Since   time.Time `json:"since"`
+}
+
+// StackName names a stack: the project, and the stack within it.
+type StackName struct {
+	Project, Name string
+}
+
+// maxNameLength is in bytes. Pulumi allows as much, and with an extension it
+// fits the file names of every file system.
+const maxNameLength = 100
+
+// String returns project/name.
+func (n StackName) String() string { return n.Project + "/" + n.Name }
+
+// Organization is that of every stack that no service keeps, as in Pulumi's own file
+// backend.
+const Organization = "organization"
+
+// Qualified returns the name as a checkpoint has it: organization/project/name.
+func (n StackName) Qualified() string { return Organization + "/" + n.String() }
+
+// checkQualified checks the name of a stack that a checkpoint has: Pulumi's are
+// organization/project/name, older ones leave out what comes before the name. The error is a
+// *StackNameError.
+func checkQualified(text string) error {
+	if text == "" {
+		return nil
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) > 3 {
+		return &StackNameError{What: "stack's full name", Name: text, Reason: "it must have the form organization/project/name"}
+	}
+	for i, what := range []string{"organization", "project name", "stack name"}[3-len(parts):] {
+		if err := validatePart(what, parts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A StackNameError says why a name cannot be a stack's. It is ErrStackName.
+type StackNameError struct {
+	// What is "project name" or "stack name", or what else of a full name cannot be.
+	What, Name, Reason string
+}
+
+func (e *StackNameError) Error() string {
+	return fmt.Sprintf("%q cannot be a %s: %s", e.Name, e.What, e.Reason)
+}
+
+func (e *StackNameError) Unwrap() error { return ErrStackName }
+
+// Validate checks that both parts are letters, digits, "-", "_", and ".", do not
+// begin with "." or "-", and are names of files on every system. The error is a
+// *StackNameError.
+func (n StackName) Validate() error {
+	if err := validatePart("project name", n.Project); err != nil {
+		return err
+	}
+	return validatePart("stack name", n.Name)
+}
+
+func validatePart(what, name string) error {
+	reason := ""
+	switch {
+	case name == "":
+		reason = "it is empty"
+	case len(name) > maxNameLength:
+		reason = fmt.Sprintf("it is longer than %d characters", maxNameLength)
+	case name[0] == '.' || name[0] == '-':
+		reason = fmt.Sprintf("it begins with %q", name[:1])
+	case strings.HasSuffix(name, "."):
+		reason = `it ends with "."`
+	case strings.ContainsFunc(name, func(r rune) bool { return !nameRune(r) }):
+		reason = `only letters, digits, "-", "_", and "." are allowed`
+	case !filepath.IsLocal(name):
+		reason = "the operating system reserves it"
+	}
+	if reason == "" {
+		return nil
+	}
+	return &StackNameError{What: what, Name: name, Reason: reason}
+}
+
+func nameRune(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.'
+}
+
+// KeptBackups is how many earlier checkpoints a store keeps of a stack: the changes of
+// some days of work, in at most so many times the space of the state.
+const KeptBackups = 10
+
+// BackupInfo is an earlier checkpoint that is kept.
+type BackupInfo struct {
+	// ID names it among those of its stack.
+	ID string `json:"id"`
+	// Written is when it was written as the current one; zero where that is not known.
+	Written time.Time `json:"written"`
+}
+
+// ErrNoBackup says that a stack has no such backup.
+var ErrNoBackup = errors.New("there is no backup")
+
+// Archive is implemented by stores that keep more of a stack than its state: how that
+// was before the last change, and the history of its updates. Whoever calls SetHistory
+// holds the stack's lease.
+type Archive interface {
+	// Backups lists the earlier checkpoints, the newest first: the last [KeptBackups]. If the
+	// current checkpoint is gone, a copy of it may be the first of them.
+	Backups(ctx context.Context, name StackName) ([]BackupInfo, error)
+	// Backup returns an earlier checkpoint, and the records that followed on it if the store
+	// still has them. The error is ErrNoBackup if there is none of that ID, and ErrCorrupt if it
+	// is damaged.
+	Backup(ctx context.Context, name StackName, id string) (*Contents, error)
+	// History returns the records of updates, the oldest first; none where there are none.
+	History(ctx context.Context, name StackName) ([][]byte, error)
+	// SetHistory replaces the records, each of which is JSON in one line; none remove them.
+	SetHistory(ctx context.Context, name StackName, records [][]byte) error
 }

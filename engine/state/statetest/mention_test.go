@@ -1,4 +1,4 @@
-package state_test
+package statetest_test
 
 import (
 	"fmt"

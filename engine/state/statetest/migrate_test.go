@@ -1,4 +1,4 @@
-package state_test
+package statetest_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 // oldResources are resources as version 1 has them, and version 2 where they name a
@@ -26,9 +27,9 @@ func TestOlderStatesAreBroughtUpToDate(t *testing.T) {
 		"before versions":         {`{"stack":"dev","config":{"a":"b"},"latest":{` + oldResources + `}}`, "dev"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, codec := decodeB64(t, []byte(test.doc))
+			s, codec := statetest.Decode(t, []byte(test.doc))
 			require.Equal(t, test.stack, s.Stack)
-			all := resources(s)
+			all := statetest.Resources(s)
 			require.Len(t, all, 2)
 			require.True(t, all[0].Outputs.Equal(property.NewMap(property.Entry{Key: "region", Value: property.String("eu-west-1")})),
 				"the outputs of a provider are its inputs")
@@ -37,12 +38,12 @@ func TestOlderStatesAreBroughtUpToDate(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(out), `"version":3`)
 			require.NotContains(t, string(out), `"defaults"`)
-			again, _ := decodeB64(t, out)
-			require.Equal(t, all[1].Outputs, resources(again)[1].Outputs)
+			again, _ := statetest.Decode(t, out)
+			require.Equal(t, all[1].Outputs, statetest.Resources(again)[1].Outputs)
 
 			checkpoint, err := codec.EncodeCheckpoint(t.Context(), s)
 			require.NoError(t, err)
-			_, _, err = state.Decode(t.Context(), checkpoint, openB64)
+			_, _, err = state.Decode(t.Context(), checkpoint, statetest.OpenB64)
 			require.NoError(t, err)
 		})
 	}

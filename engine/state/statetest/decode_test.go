@@ -1,4 +1,4 @@
-package state_test
+package statetest_test
 
 import (
 	"context"
@@ -14,15 +14,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/statetest"
 )
-
-const signature = `"4dabf18193072939515e22adb298388d"`
-
-// exportOf returns an export with one resource that has the input v.
-func exportOf(v string) string {
-	return `{"version":3,"deployment":{"secrets_providers":{"type":"b64"},"resources":[` +
-		`{"urn":"urn:pulumi:dev::p::a:b:C::n","custom":false,"type":"a:b:C","inputs":{"v":` + v + `}}]}}`
-}
 
 func TestDecodeErrorsTellThePlace(t *testing.T) {
 	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -33,14 +26,14 @@ func TestDecodeErrorsTellThePlace(t *testing.T) {
 	}{
 		"empty":                 {``, "", "ends in the middle"},
 		"not JSON":              {`hello`, "", "invalid character"},
-		"cut short":             {exportOf(`"x"`)[:80], "/deployment", "ends in the middle"},
-		"more behind":           {exportOf(`1`) + "{}", "", "more after the end"},
+		"cut short":             {statetest.ExportOf(`"x"`)[:80], "/deployment", "ends in the middle"},
+		"more behind":           {statetest.ExportOf(`1`) + "{}", "", "more after the end"},
 		"not an object":         {`[]`, "", "expected an object, not an array"},
-		"duplicate name":        {exportOf(`{"a":1,"a":2}`), "/deployment/resources/0/inputs/v/a", "duplicate"},
-		"invalid UTF-8":         {exportOf("\"\xff\""), "/deployment/resources/0/inputs/v", "UTF-8"},
-		"huge number":           {exportOf(`1e999`), "/deployment/resources/0/inputs/v", "too large"},
-		"too deep":              {exportOf(strings.Repeat("[", 1200) + strings.Repeat("]", 1200)), "/deployment/resources/0/inputs/v", "nested more than"},
-		"too deep in a secret":  {exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"` + b64(strings.Repeat("[", 1200)+strings.Repeat("]", 1200)) + `"}`), "/deployment/resources/0/inputs/v", "not a value"},
+		"duplicate name":        {statetest.ExportOf(`{"a":1,"a":2}`), "/deployment/resources/0/inputs/v/a", "duplicate"},
+		"invalid UTF-8":         {statetest.ExportOf("\"\xff\""), "/deployment/resources/0/inputs/v", "UTF-8"},
+		"huge number":           {statetest.ExportOf(`1e999`), "/deployment/resources/0/inputs/v", "too large"},
+		"too deep":              {statetest.ExportOf(strings.Repeat("[", 1200) + strings.Repeat("]", 1200)), "/deployment/resources/0/inputs/v", "nested more than"},
+		"too deep in a secret":  {statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"` + b64(strings.Repeat("[", 1200)+strings.Repeat("]", 1200)) + `"}`), "/deployment/resources/0/inputs/v", "not a value"},
 		"no urn":                {`{"version":3,"deployment":{"resources":[{"type":"a:b:C"}]}}`, "/deployment/resources/0", "no urn"},
 		"no type":               {`{"version":3,"deployment":{"resources":[{"urn":"u"}]}}`, "/deployment/resources/0", "no type"},
 		"urn is a number":       {`{"version":3,"deployment":{"resources":[{"urn":7}]}}`, "/deployment/resources/0/urn", "expected a string, not a number"},
@@ -49,29 +42,29 @@ func TestDecodeErrorsTellThePlace(t *testing.T) {
 		"bad time":              {`{"version":3,"deployment":{"resources":[{"created":"yesterday"}]}}`, "/deployment/resources/0/created", "expected a time"},
 		"bad path":              {`{"version":3,"deployment":{"resources":[{"hideDiff":["a["]}]}}`, "/deployment/resources/0/hideDiff/0", "path"},
 		"negative index":        {`{"version":3,"deployment":{"resources":[{"hideDiff":[[-1]]}]}}`, "/deployment/resources/0/hideDiff/0/0", "expected an integer"},
-		"inputs are special":    {`{"version":3,"deployment":{"resources":[{"inputs":{` + signature + `:"x"}}]}}`, "/deployment/resources/0/inputs", "special value"},
+		"inputs are special":    {`{"version":3,"deployment":{"resources":[{"inputs":{` + statetest.Signature + `:"x"}}]}}`, "/deployment/resources/0/inputs", "special value"},
 		"operation of no type":  {`{"version":3,"deployment":{"pending_operations":[{"resource":{"urn":"u","type":"t"}}]}}`, "/deployment/pending_operations/0", "no type"},
 		"unknown operation":     {`{"version":3,"deployment":{"pending_operations":[{"type":"dancing"}]}}`, "/deployment/pending_operations/0/type", `"dancing"`},
-		"unknown signature":     {exportOf(`{` + signature + `:"d0e6a833031e9bbcd3f4e8bde6ca49a4","value":1}`), "/deployment/resources/0/inputs/v", "unrecognized signature"},
-		"signature is a number": {exportOf(`{` + signature + `:1}`), "/deployment/resources/0/inputs/v/4dabf18193072939515e22adb298388d", "expected a string"},
-		"empty signature":       {exportOf(`{` + signature + `:""}`), "/deployment/resources/0/inputs/v", "empty"},
-		"secret without text":   {exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270"}`), "/deployment/resources/0/inputs/v", "one of ciphertext and plaintext"},
-		"secret with both":      {exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"","plaintext":""}`), "/deployment/resources/0/inputs/v", "one of ciphertext and plaintext"},
-		"secret of no JSON":     {exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"` + b64("hunter2") + `"}`), "/deployment/resources/0/inputs/v", "not a value"},
-		"secret undecryptable":  {exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"%%"}`), "/deployment/resources/0/inputs/v", "cannot be decrypted"},
-		"asset with two":        {exportOf(`{` + signature + `:"c44067f5952c0a294b673a41bacd8c17","text":"a","path":"b"}`), "/deployment/resources/0/inputs/v", "more than one"},
-		"asset with assets":     {exportOf(`{` + signature + `:"c44067f5952c0a294b673a41bacd8c17","assets":{}}`), "/deployment/resources/0/inputs/v", "has assets"},
-		"archive with a text":   {exportOf(`{` + signature + `:"0def7320c3a5731c473e5ecbe6d01bc7","text":"a"}`), "/deployment/resources/0/inputs/v", "has a text"},
-		"archive of numbers":    {exportOf(`{` + signature + `:"0def7320c3a5731c473e5ecbe6d01bc7","assets":{"a":1}}`), "/deployment/resources/0/inputs/v", "neither an asset"},
-		"archive of a list":     {exportOf(`{` + signature + `:"0def7320c3a5731c473e5ecbe6d01bc7","assets":[]}`), "/deployment/resources/0/inputs/v", "not an object"},
-		"reference to nothing":  {exportOf(`{` + signature + `:"5cf8f73096256a8f31e491e813e4eb8e"}`), "/deployment/resources/0/inputs/v", "no urn"},
-		"reference with list":   {exportOf(`{` + signature + `:"5cf8f73096256a8f31e491e813e4eb8e","urn":"u","id":[]}`), "/deployment/resources/0/inputs/v", "id is not a string"},
-		"byte string":           {exportOf(`{` + signature + `:"803fd3297a5875dc03ca845dda5d2a98","value":"%%"}`), "/deployment/resources/0/inputs/v", "base64"},
-		"number":                {exportOf(`{` + signature + `:"8ad145fe-0d11-4827-bfd7-1abcbf086f5c","value":"7ff"}`), "/deployment/resources/0/inputs/v", "16 hex digits"},
+		"unknown signature":     {statetest.ExportOf(`{` + statetest.Signature + `:"d0e6a833031e9bbcd3f4e8bde6ca49a4","value":1}`), "/deployment/resources/0/inputs/v", "unrecognized signature"},
+		"signature is a number": {statetest.ExportOf(`{` + statetest.Signature + `:1}`), "/deployment/resources/0/inputs/v/4dabf18193072939515e22adb298388d", "expected a string"},
+		"empty signature":       {statetest.ExportOf(`{` + statetest.Signature + `:""}`), "/deployment/resources/0/inputs/v", "empty"},
+		"secret without text":   {statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270"}`), "/deployment/resources/0/inputs/v", "one of ciphertext and plaintext"},
+		"secret with both":      {statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"","plaintext":""}`), "/deployment/resources/0/inputs/v", "one of ciphertext and plaintext"},
+		"secret of no JSON":     {statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"` + b64("hunter2") + `"}`), "/deployment/resources/0/inputs/v", "not a value"},
+		"secret undecryptable":  {statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"%%"}`), "/deployment/resources/0/inputs/v", "cannot be decrypted"},
+		"asset with two":        {statetest.ExportOf(`{` + statetest.Signature + `:"c44067f5952c0a294b673a41bacd8c17","text":"a","path":"b"}`), "/deployment/resources/0/inputs/v", "more than one"},
+		"asset with assets":     {statetest.ExportOf(`{` + statetest.Signature + `:"c44067f5952c0a294b673a41bacd8c17","assets":{}}`), "/deployment/resources/0/inputs/v", "has assets"},
+		"archive with a text":   {statetest.ExportOf(`{` + statetest.Signature + `:"0def7320c3a5731c473e5ecbe6d01bc7","text":"a"}`), "/deployment/resources/0/inputs/v", "has a text"},
+		"archive of numbers":    {statetest.ExportOf(`{` + statetest.Signature + `:"0def7320c3a5731c473e5ecbe6d01bc7","assets":{"a":1}}`), "/deployment/resources/0/inputs/v", "neither an asset"},
+		"archive of a list":     {statetest.ExportOf(`{` + statetest.Signature + `:"0def7320c3a5731c473e5ecbe6d01bc7","assets":[]}`), "/deployment/resources/0/inputs/v", "not an object"},
+		"reference to nothing":  {statetest.ExportOf(`{` + statetest.Signature + `:"5cf8f73096256a8f31e491e813e4eb8e"}`), "/deployment/resources/0/inputs/v", "no urn"},
+		"reference with list":   {statetest.ExportOf(`{` + statetest.Signature + `:"5cf8f73096256a8f31e491e813e4eb8e","urn":"u","id":[]}`), "/deployment/resources/0/inputs/v", "id is not a string"},
+		"byte string":           {statetest.ExportOf(`{` + statetest.Signature + `:"803fd3297a5875dc03ca845dda5d2a98","value":"%%"}`), "/deployment/resources/0/inputs/v", "base64"},
+		"number":                {statetest.ExportOf(`{` + statetest.Signature + `:"8ad145fe-0d11-4827-bfd7-1abcbf086f5c","value":"7ff"}`), "/deployment/resources/0/inputs/v", "16 hex digits"},
 		"fractional version":    {`{"version":3.5}`, "/version", "expected an integer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := state.Decode(t.Context(), []byte(test.doc), openB64)
+			_, _, err := state.Decode(t.Context(), []byte(test.doc), statetest.OpenB64)
 			var e *state.DecodeError
 			require.True(t, errors.As(err, &e), "%v", err)
 			require.True(t, strings.HasPrefix(e.Pointer, test.pointer), "%v", err)
@@ -88,7 +81,7 @@ func TestNamesOfStacksInCheckpoints(t *testing.T) {
 	bare := `{"stack":%q,"latest":{"secrets_providers":{"type":"b64"}}}` // of version 1
 	for _, name := range []string{"", "dev", "p/dev", "organization/p/dev", "acme/p.q/dev-1"} {
 		for _, doc := range []string{checkpoint, bare} {
-			s, _, err := state.Decode(t.Context(), fmt.Appendf(nil, doc, name), openB64)
+			s, _, err := state.Decode(t.Context(), fmt.Appendf(nil, doc, name), statetest.OpenB64)
 			require.NoError(t, err, name)
 			require.Equal(t, name, s.Stack)
 		}
@@ -98,11 +91,11 @@ func TestNamesOfStacksInCheckpoints(t *testing.T) {
 		"organization/p/", "//", `organization/p\x/dev`, "organization/p/dev\n", "organization/p/C:",
 	} {
 		for _, doc := range []string{checkpoint, bare} {
-			_, _, err := state.Decode(t.Context(), fmt.Appendf(nil, doc, name), openB64)
+			_, _, err := state.Decode(t.Context(), fmt.Appendf(nil, doc, name), statetest.OpenB64)
 			require.ErrorIs(t, err, state.ErrStackName, name)
 		}
 	}
-	_, _, err := state.Decode(t.Context(), fmt.Appendf(nil, checkpoint, "organization/../x"), openB64)
+	_, _, err := state.Decode(t.Context(), fmt.Appendf(nil, checkpoint, "organization/../x"), statetest.OpenB64)
 	require.EqualError(t, err, `reading the state at /checkpoint/stack (byte 54): the stack has no name that one can have: ".." cannot be a project name: it begins with "."`)
 }
 
@@ -120,14 +113,14 @@ func TestDocumentsThatAreNoStates(t *testing.T) {
 		`{"version":3,"deployment":{}}`:                 "neither a manifest nor resources",
 		`{"version":3,"deployment":{"resources":null}}`: "neither a manifest nor resources",
 	} {
-		_, _, err := state.Decode(t.Context(), []byte(doc), openB64)
+		_, _, err := state.Decode(t.Context(), []byte(doc), statetest.OpenB64)
 		require.ErrorContains(t, err, message, doc)
 		require.NotErrorIs(t, err, state.ErrUnsupported, doc)
 	}
 	for _, doc := range []string{
 		`{"version":3,"deployment":{"manifest":{}}}`, `{"version":3,"deployment":{"resources":[]}}`, `{"version":3,"checkpoint":{"stack":"organization/demo/dev"}}`,
 	} {
-		_, _, err := state.Decode(t.Context(), []byte(doc), openB64)
+		_, _, err := state.Decode(t.Context(), []byte(doc), statetest.OpenB64)
 		require.NoError(t, err, doc)
 	}
 }
@@ -138,7 +131,7 @@ func TestUnsupportedStatesAreRefused(t *testing.T) {
 		`{"version":4,"features":["taint","teleport"],"deployment":{}}`:                  `"teleport"`,
 		`{"version":4,"features":["hooks"],"deployment":{"manifest":{}},"features2":[]}`: "",
 	} {
-		_, _, err := state.Decode(t.Context(), []byte(doc), openB64)
+		_, _, err := state.Decode(t.Context(), []byte(doc), statetest.OpenB64)
 		if message == "" {
 			require.NoError(t, err)
 			continue
@@ -150,10 +143,10 @@ func TestUnsupportedStatesAreRefused(t *testing.T) {
 
 func TestOldSpellingsAreRead(t *testing.T) {
 	reference := func(id string) string {
-		return exportOf(`{` + signature + `:"5cf8f73096256a8f31e491e813e4eb8e","urn":"u"` + id + `}`)
+		return statetest.ExportOf(`{` + statetest.Signature + `:"5cf8f73096256a8f31e491e813e4eb8e","urn":"u"` + id + `}`)
 	}
 	archiveOf := func(fields string) string {
-		return exportOf(`{` + signature + `:"0def7320c3a5731c473e5ecbe6d01bc7"` + fields + `}`)
+		return statetest.ExportOf(`{` + statetest.Signature + `:"0def7320c3a5731c473e5ecbe6d01bc7"` + fields + `}`)
 	}
 	for name, test := range map[string]struct {
 		doc  string
@@ -163,7 +156,7 @@ func TestOldSpellingsAreRead(t *testing.T) {
 		"reference, old component": {reference(`,"id":{"V":null}`), property.Reference(property.ResourceReference{URN: "u"})},
 		"reference, old unknown":   {reference(`,"id":{"V":{"Element":{}}}`), property.Reference(property.ResourceReference{URN: "u", HasID: true})},
 		"nested secret as ciphertext": {
-			exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270","plaintext":"[{\"4dabf18193072939515e22adb298388d\":\"1b47061264138c4ac30d75fd1eb44270\",\"ciphertext\":\"7\"}]"}`),
+			statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","plaintext":"[{\"4dabf18193072939515e22adb298388d\":\"1b47061264138c4ac30d75fd1eb44270\",\"ciphertext\":\"7\"}]"}`),
 			property.Secret(property.Array(property.Secret(property.Number(7)))),
 		},
 		"archive without anything": {archiveOf(``), property.ArchiveOf(property.Archive{Source: property.SourceAssets})},
@@ -173,26 +166,26 @@ func TestOldSpellingsAreRead(t *testing.T) {
 		"elided archive":                {archiveOf(`,"hash":"1f"`), property.ArchiveOf(property.Archive{Hash: "1f"})},
 		"elided archive without assets": {archiveOf(`,"hash":"1f","assets":{}`), property.ArchiveOf(property.Archive{Hash: "1f"})},
 		"signature last": {
-			exportOf(`{"text":"04da6b54-80e4-46f7-96ec-b56ff0331ba9",` + signature + `:"c44067f5952c0a294b673a41bacd8c17"}`),
+			statetest.ExportOf(`{"text":"04da6b54-80e4-46f7-96ec-b56ff0331ba9",` + statetest.Signature + `:"c44067f5952c0a294b673a41bacd8c17"}`),
 			property.AssetOf(property.Asset{Source: property.SourceText, Text: "04da6b54-80e4-46f7-96ec-b56ff0331ba9"}),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := decodeB64(t, []byte(test.doc))
-			require.Equal(t, test.want, resources(s)[0].Inputs.Get("v"))
+			s, _ := statetest.Decode(t, []byte(test.doc))
+			require.Equal(t, test.want, statetest.Resources(s)[0].Inputs.Get("v"))
 		})
 	}
 }
 
 func TestSecretsNeedTheirProvider(t *testing.T) {
-	sealed := exportOf(`{` + signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"Nw=="}`)
+	sealed := statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"Nw=="}`)
 	_, _, err := state.Decode(t.Context(), []byte(sealed), func(context.Context, string, json.RawMessage) (secrets.Provider, error) {
 		return nil, fmt.Errorf("nothing here: %w", secrets.ErrUnknownProvider)
 	})
 	require.ErrorIs(t, err, secrets.ErrUnknownProvider)
 
 	unnamed := strings.Replace(sealed, `"secrets_providers":{"type":"b64"},`, "", 1)
-	_, _, err = state.Decode(t.Context(), []byte(unnamed), openB64)
+	_, _, err = state.Decode(t.Context(), []byte(unnamed), statetest.OpenB64)
 	require.ErrorIs(t, err, secrets.ErrNoKey)
 	require.ErrorContains(t, err, "names no secrets provider")
 }
@@ -203,12 +196,12 @@ func TestCheckpointMayBeEmpty(t *testing.T) {
 		`{"version":3,"checkpoint":{"stack":"organization/p/dev","latest":null}}`,
 		`{"version":3,"checkpoint":{"stack":"organization/p/dev","latest":{"manifest":{},"resources":null}},"husk":{"sequence":7}}`,
 	} {
-		s, codec := decodeB64(t, []byte(doc))
+		s, codec := statetest.Decode(t, []byte(doc))
 		require.Zero(t, s.Len())
 		require.Equal(t, "organization/p/dev", s.Stack)
 		out, err := codec.EncodeCheckpoint(t.Context(), s)
 		require.NoError(t, err)
-		again, _ := decodeB64(t, out)
+		again, _ := statetest.Decode(t, out)
 		require.Equal(t, s.Stack, again.Stack)
 		require.NotContains(t, string(out), "husk", "what belongs to the store is not the state's")
 	}
@@ -216,8 +209,8 @@ func TestCheckpointMayBeEmpty(t *testing.T) {
 
 func TestConfigOfACheckpointIsKept(t *testing.T) {
 	doc := `{"version":3,"checkpoint":{"stack":"s","config":{"aws:region":"eu"},"latest":{"manifest":{"time":"2024-01-01T00:00:00Z","magic":"m","version":"v"}}}}`
-	s, codec := decodeB64(t, []byte(doc))
+	s, codec := statetest.Decode(t, []byte(doc))
 	out, err := codec.EncodeCheckpoint(t.Context(), s)
 	require.NoError(t, err)
-	requireSameJSON(t, []byte(doc), out)
+	statetest.RequireSameJSON(t, []byte(doc), out)
 }

@@ -1,4 +1,4 @@
-package state_test
+package statetest_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 // Extensions are written as Pulumi writes them, and what a newer version says of one
@@ -39,14 +40,14 @@ func TestExtensions(t *testing.T) {
 }
 
 func TestVerifyExtensions(t *testing.T) {
-	extended := changed(custom("x"), func(r *state.Resource) { r.ExtensionRef = "a" })
+	extended := statetest.Changed(statetest.Custom("x"), func(r *state.Resource) { r.ExtensionRef = "a" })
 	for extensions, want := range map[string][]state.ProblemKind{
 		`{"a":{"name":"cats","version":"1.0.0","value":""}}`: nil,
 		`{}`: {state.ProblemExtension},
 		`[]`: {state.ProblemExtension},
 		``:   {state.ProblemExtension},
 	} {
-		s := state.NewSnapshot(provider(), extended)
+		s := state.NewSnapshot(statetest.Provider(), extended)
 		if extensions != "" {
 			s.Extensions = jsontext.Value(extensions)
 		}
