@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/husk-dev/husk/engine/program"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/program"
 )
 
 var update = flag.Bool("update", false, "rewrite what the files of testdata/check want")

@@ -2,12 +2,16 @@ package yamlprogram
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // evaluator gives expressions their values. What goes wrong is reported, and
@@ -40,7 +44,7 @@ func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
 	}
 	v, ok := e.evaluate(x)
 	if ok && !isGiven(x) {
-		ok = e.bounded(x, measureOf(v))
+		ok = e.bounded(x, measure.Of(v))
 	}
 	if !ok && e.static {
 		return property.Unknown, true
@@ -92,23 +96,23 @@ func (e *evaluator) all(xs []expr.Expr) ([]property.Value, bool) {
 // apply calls f with the plain arguments, and gives its result what they were
 // computed from. Where one of them is not known, neither is the result.
 func (e *evaluator) apply(args []property.Value, f func(plain []property.Value) (property.Value, bool)) (property.Value, bool) {
-	var p provenance
+	var p provenance.Provenance
 	plain, known := make([]property.Value, len(args)), true
 	for i, arg := range args {
-		v, k := p.flatten(arg)
+		v, k := p.Flatten(arg)
 		plain[i], known = v, known && k
 	}
 	if !known {
-		return p.wrap(property.Unknown), true
+		return p.Wrap(property.Unknown), true
 	}
 	v, ok := f(plain)
-	return p.wrap(v), ok
+	return p.Wrap(v), ok
 }
 
 // text evaluates text with accesses in it. Each is looked at, whether the others
 // are known or not.
 func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
-	var p provenance
+	var p provenance.Provenance
 	var b strings.Builder
 	all, known := true, true
 	for _, part := range x.Parts {
@@ -118,7 +122,7 @@ func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
 		}
 		v, ok := e.eval(part.Access)
 		all = all && ok
-		if v = p.peel(v); !ok || v.IsUnknown() {
+		if v = p.Peel(v); !ok || v.IsUnknown() {
 			known = false
 			continue
 		}
@@ -127,16 +131,16 @@ func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
 			e.errorf(part.Access, "%s %s", part.Access, problem)
 			all = false
 		}
-		if b.Len()+len(text) > maxText {
+		if b.Len()+len(text) > measure.MaxText {
 			e.errorf(part.Access, "%s", tooLarge)
 			return property.Null, false
 		}
 		b.WriteString(text)
 	}
 	if !known {
-		return p.wrap(property.Unknown), all
+		return p.Wrap(property.Unknown), all
 	}
-	return p.wrap(property.String(b.String())), all
+	return p.Wrap(property.String(b.String())), all
 }
 
 // textOf returns what a value is as a part of a text.
@@ -165,7 +169,7 @@ func textOf(v property.Value) (text, problem string) {
 }
 
 func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
-	var keys provenance
+	var keys provenance.Provenance
 	entries := make([]property.Entry, 0, len(x.Entries))
 	all, known := true, true
 	for _, entry := range x.Entries {
@@ -174,10 +178,10 @@ func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
 		if all = all && keyOK && ok; !keyOK || !ok {
 			continue
 		}
-		k = keys.peel(k)
+		k = keys.Peel(k)
 		if k.IsUnknown() {
 			known = false
-			keys.flatten(v)
+			keys.Flatten(v)
 			continue
 		}
 		key, problem := textOf(k)
@@ -189,17 +193,17 @@ func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
 	}
 	v := property.Object(property.NewMap(entries...))
 	if !known {
-		keys.flatten(v)
+		keys.Flatten(v)
 		v = property.Unknown
 	}
-	return keys.wrap(v), all
+	return keys.Wrap(v), all
 }
 
 // properties evaluates an object whose keys are names.
 func (e *evaluator) properties(x *expr.Object) (property.Map, bool) {
 	v, ok := e.object(x)
 	m, isObject := v.AsObject()
-	return m, ok && isObject && e.bounded(x, measureOf(v))
+	return m, ok && isObject && e.bounded(x, measure.Of(v))
 }
 
 func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
@@ -214,11 +218,11 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 	if e.static && !e.c.checkAccess(a) {
 		return property.Null, false
 	}
-	var p provenance
+	var p provenance.Provenance
 	for i, segment := range a.Path {
-		v = p.peel(v)
+		v = p.Peel(v)
 		if v.IsUnknown() {
-			return p.wrap(v), true
+			return p.Wrap(v), true
 		}
 		next, problem := e.step(&p, v, segment)
 		if problem != "" {
@@ -228,7 +232,7 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 		}
 		v = next
 	}
-	return p.wrap(p.peel(v)), true
+	return p.Wrap(p.Peel(v)), true
 }
 
 // prefix returns an access with the first n segments of its path.
@@ -240,7 +244,7 @@ func prefix(a *expr.Access, n int) string {
 
 // step goes one segment into a value without wrappers. A key that an object
 // lacks is null.
-func (e *evaluator) step(p *provenance, v property.Value, segment property.Segment) (_ property.Value, problem string) {
+func (e *evaluator) step(p *provenance.Provenance, v property.Value, segment property.Segment) (_ property.Value, problem string) {
 	key, isKey := segment.Key()
 	switch v.Kind() {
 	case property.KindResourceReference:
@@ -281,3 +285,30 @@ func countElements(n int) string {
 	}
 	return source.FormatNumber(float64(n)) + " elements"
 }
+
+// maxMade is what functions and texts of one run make in all, in bytes: a program is small, and
+// what it computes need not be. A list of twice the list before it has a million parts after
+// twenty lines, and the values of all variables are kept until the end.
+const maxMade = 16 * measure.MaxText
+
+// made counts what a run makes.
+type made struct{ bytes atomic.Int64 }
+
+// bounded reports whether a value is one that the program may have. What is wrong is reported.
+func (e *evaluator) bounded(x expr.Expr, m measure.Measure) bool {
+	if m.Exceeded() {
+		e.errorf(x, "%s", tooLarge)
+		return false
+	}
+	switch x.(type) {
+	case *expr.Text, *expr.Call:
+		if e.made.bytes.Add(m.Bytes()) > maxMade {
+			e.errorf(x, "the program computes more than %d MiB in all", maxMade>>20)
+			return false
+		}
+	}
+	return true
+}
+
+// tooLarge says that a value is.
+var tooLarge = fmt.Sprintf("the value is too large: it would have more than %d parts, or more than %d MiB of text, which is what can be passed to a provider", measure.MaxParts, measure.MaxText>>20)

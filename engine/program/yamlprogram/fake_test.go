@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
@@ -20,7 +22,7 @@ import (
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/stretchr/testify/require"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // schemaFiles are the packages of testdata/schemas, and the package "bare",
@@ -120,7 +122,7 @@ func (m *fakeMonitor) RegisterResource(ctx context.Context, request abi.Register
 	}
 	response := abi.RegisterResourceResponse{
 		URN:    urn.New("dev", "shop", request.Parent, request.Type, request.Name),
-		State:  lowerMap(request.Inputs),
+		State:  provenance.LowerMap(request.Inputs),
 		Result: m.result[request.Name],
 	}
 	if request.Custom && !m.dryRun {

@@ -7,6 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // An expression is foreign if a part of its value comes from somebody else than the user: from a
@@ -70,8 +71,8 @@ func (e *evaluator) written(x expr.Expr) string {
 			break
 		}
 		v, ok := e.eval(part.Access)
-		var p provenance
-		value, problem := textOf(p.peel(v))
+		var p provenance.Provenance
+		value, problem := textOf(p.Peel(v))
 		if !ok || problem != "" {
 			break
 		}

@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/contents"
-	"github.com/stretchr/testify/require"
 )
 
 // What the program writes and what its configuration has is the user's own; what comes from a

@@ -9,6 +9,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // call evaluates a built-in function.
@@ -19,8 +21,8 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 	}
 	switch c.Function {
 	case expr.Secret:
-		p := provenance{secret: true}
-		return p.wrap(p.peel(args[0])), true
+		p := provenance.Provenance{Secret: true}
+		return p.Wrap(p.Peel(args[0])), true
 	case expr.Select:
 		return e.selectElement(c, args)
 	case expr.StackReference:
@@ -58,7 +60,7 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value, secret bool) (p
 		if err != nil {
 			return property.Null, err
 		}
-		if strings.Count(text, delimiter) >= maxParts {
+		if strings.Count(text, delimiter) >= measure.MaxParts {
 			return property.Null, &argumentError{1, tooLarge}
 		}
 		parts := strings.Split(text, delimiter)
@@ -146,7 +148,7 @@ func join(delimiter, list property.Value) (property.Value, *argumentError) {
 			return property.Null, &argumentError{1, "element " + property.Path{property.Index(i)}.String() + " " + problem}
 		}
 		parts[i] = text
-		if size += len(text) + len(between); size > maxText+len(between) {
+		if size += len(text) + len(between); size > measure.MaxText+len(between) {
 			return property.Null, &argumentError{1, tooLarge}
 		}
 	}
@@ -156,10 +158,10 @@ func join(delimiter, list property.Value) (property.Value, *argumentError) {
 // selectElement keeps what the other elements were computed from out of the
 // result: only the list itself, the index, and the element count.
 func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property.Value, bool) {
-	var p provenance
-	index, list := p.peel(args[0]), p.peel(args[1])
+	var p provenance.Provenance
+	index, list := p.Peel(args[0]), p.Peel(args[1])
 	if index.IsUnknown() || list.IsUnknown() {
-		return p.wrap(property.Unknown), true
+		return p.Wrap(property.Unknown), true
 	}
 	f, isNumber := index.AsNumber()
 	if !isNumber || !index.IsInteger() || f < 0 {
@@ -175,7 +177,7 @@ func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property
 		e.errorf(c.Args[0], "%s: the list has %s, so the index is too large", c.Function, countElements(len(elements)))
 		return property.Null, false
 	}
-	return p.wrap(p.peel(elements[int(f)])), true
+	return p.Wrap(p.Peel(elements[int(f)])), true
 }
 
 func fromBase64(text string) (property.Value, *argumentError) {

@@ -5,11 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/rogpeppe/go-internal/txtar"
-	"github.com/stretchr/testify/require"
 )
 
 // Whatever a project file holds, it is refused with places that it has, or run

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/husk-dev/husk/engine/program/expr"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/engine/program/expr"
 )
 
 // node is a resource or a variable: what has a name and takes its turn in a run.

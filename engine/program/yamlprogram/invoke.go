@@ -5,8 +5,10 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // invoke calls a provider's function. The result comes from whatever its
@@ -22,27 +24,27 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 		}
 	}
 	args, argsOK := e.properties(x.Args)
-	options, provenance, optionsOK := e.functionOptions(x, f)
+	options, from, optionsOK := e.functionOptions(x, f)
 	if !ok || !argsOK || !optionsOK {
 		return property.Null, false
 	}
-	_, known := provenance.flatten(property.Object(args))
+	_, known := from.Flatten(property.Object(args))
 	what := func(path string) string { return "argument " + quote(path) + " of " + x.Token }
 	if e.static {
 		return property.Unknown, e.checkInvoke(x, f, args, what)
 	}
 	if !known {
-		return provenance.wrap(property.Unknown), true
+		return from.Wrap(property.Unknown), true
 	}
 	for _, u := range options.DependsOn {
-		provenance.add(string(u))
+		from.Add(string(u))
 	}
-	options.DependsOn = provenance.distinct()
+	options.DependsOn = from.Distinct()
 	options.PackageRef = e.c.packages.refs[f.pkg]
 	if options.Version == "" {
 		options.Version = e.c.versionOf(f.pkg)
 	}
-	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: lowerMap(args), Options: options})
+	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: provenance.LowerMap(args), Options: options})
 	if err != nil {
 		e.invokeFailed(x, err)
 		return property.Null, false
@@ -52,17 +54,17 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 		return property.Null, false
 	}
 	if response.Unknown {
-		return provenance.wrap(property.Unknown), true
+		return from.Wrap(property.Unknown), true
 	}
 	if x.Return == "" {
-		return provenance.wrap(property.Object(response.Result)), true
+		return from.Wrap(property.Object(response.Result)), true
 	}
 	v, ok := response.Result.Lookup(x.Return)
 	if !ok {
 		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, source.DidYouMean(x.Return, response.Result.Keys()))
 		return property.Null, false
 	}
-	return provenance.wrap(provenance.peel(v)), true
+	return from.Wrap(from.Peel(v)), true
 }
 
 // checkInvoke holds a call against the function's schema.
@@ -81,7 +83,7 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 
 // functionOptions evaluates the options of a call, and what its result comes
 // from because of them.
-func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, p provenance, ok bool) {
+func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, p provenance.Provenance, ok bool) {
 	o := &optionReader{evaluator: e, given: map[string]expr.Expr{}, ok: true}
 	out.Version = x.Version
 	if x.Parent != nil {
@@ -113,8 +115,8 @@ func (e *evaluator) defaultProvider(pkg string) *instance {
 		return nil
 	}
 	v, _ := e.scope.lookup(r.name)
-	var p provenance
-	if ref, ok := p.peel(v).AsReference(); ok {
+	var p provenance.Provenance
+	if ref, ok := p.Peel(v).AsReference(); ok {
 		return e.scope.instance(ref.URN)
 	}
 	return nil
@@ -128,4 +130,48 @@ func (e *evaluator) invokeFailed(x *expr.Invoke, err error) {
 	d := e.c.report.File.Errorf(source.Of(at), "%s: %v", x.Token, err)
 	d.Cause = err
 	e.c.report.Add(d)
+}
+
+// stackReference returns an output of another stack: fn::stackReference, which
+// Pulumi YAML has kept from before stack references were resources.
+func (e *evaluator) stackReference(c *expr.Call, args []property.Value) (property.Value, bool) {
+	var p provenance.Provenance
+	stack, stackKnown := p.Flatten(args[0])
+	output, outputKnown := p.Flatten(args[1])
+	if e.static {
+		e.c.report.Warnf(c.Node(), "%s is deprecated: declare a resource of type %s", c.Function, builtin.StackReference)
+	}
+	plain := []property.Value{stack, output}
+	for i, what := range [...]string{"the stack", "the output"} {
+		if plain[i].IsUnknown() {
+			continue
+		}
+		if _, problem := textArg(plain, i, what); problem != nil {
+			e.errorf(c.Args[i], "%s: %s", c.Function, problem.message)
+			return property.Null, false
+		}
+	}
+	if e.static || !stackKnown || !outputKnown {
+		return p.Wrap(property.Unknown), true
+	}
+	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{
+		Token:   builtin.ReadStackOutputs,
+		Args:    property.NewMap(property.Entry{Key: "name", Value: stack}),
+		Options: abi.FunctionOptions{DependsOn: p.Distinct()},
+	})
+	if err != nil {
+		e.errorf(c.Args[0], "%s: %v", c.Function, err)
+		return property.Null, false
+	}
+	if response.Unknown {
+		return p.Wrap(property.Unknown), true
+	}
+	outputs, _ := response.Result.Get("outputs").AsObject()
+	name, _ := output.AsString()
+	v, ok := outputs.Lookup(name)
+	if !ok {
+		e.errorf(c.Args[1], "%s: the stack has no output %q%s", c.Function, name, source.DidYouMean(name, outputs.Keys()))
+		return property.Null, false
+	}
+	return p.Wrap(p.Peel(v)), true
 }

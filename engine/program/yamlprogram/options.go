@@ -4,11 +4,12 @@ import (
 	"slices"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
-	"go.yaml.in/yaml/v3"
 )
 
 // options are a resource's options as they are written; those not given are nil.

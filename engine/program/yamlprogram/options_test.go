@@ -3,9 +3,10 @@ package yamlprogram
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/stretchr/testify/require"
 )
 
 func TestOptions(t *testing.T) {

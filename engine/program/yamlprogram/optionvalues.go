@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // resourceOptions evaluates the options of a resource. parent is its parent's
@@ -75,8 +76,8 @@ func (o *optionReader) value(name string) (property.Value, bool) {
 		o.ok = false
 		return property.Null, false
 	}
-	var p provenance
-	v, known := p.flatten(v)
+	var p provenance.Provenance
+	v, known := p.Flatten(v)
 	if !known && !o.static {
 		o.fail(x, "the option %s must be known before the deployment, but it depends on a resource that is not there yet", name)
 	}
@@ -155,13 +156,13 @@ func (o *optionReader) resourceOf(what string, x expr.Expr) *instance {
 		o.ok = false
 		return nil
 	}
-	var p provenance
-	return o.instance(what, x, p.peel(v))
+	var p provenance.Provenance
+	return o.instance(what, x, p.Peel(v))
 }
 
 func (o *optionReader) instance(what string, x expr.Expr, v property.Value) *instance {
-	var p provenance
-	v = p.peel(v)
+	var p provenance.Provenance
+	v = p.Peel(v)
 	if ref, ok := v.AsReference(); ok {
 		if i := o.scope.instance(ref.URN); i != nil {
 			return i
@@ -180,8 +181,8 @@ func (o *optionReader) resources(what string, x expr.Expr) []*instance {
 		o.ok = false
 		return nil
 	}
-	var p provenance
-	v = p.peel(v)
+	var p provenance.Provenance
+	v = p.Peel(v)
 	elements, isArray := v.AsArray()
 	if !isArray {
 		elements = []property.Value{v}

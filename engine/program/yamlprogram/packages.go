@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
@@ -13,7 +16,6 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
-	"go.yaml.in/yaml/v3"
 )
 
 // providerPrefix begins the types of providers: pulumi:providers:aws.
@@ -283,4 +285,90 @@ func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (func
 	}
 	f = function{token: s.Token, pkg: pkg, schema: s}
 	return f, true
+}
+
+// fetchedPackage is what was answered for a package.
+type fetchedPackage struct {
+	schema *schema.Package
+	err    error
+}
+
+// fetch asks for all packages that the program names at once, as each may have to be built
+// and compiled. What is wrong with one is told where the program uses it first, if it does.
+func (c *compilation) fetch(ctx context.Context) {
+	var all sync.WaitGroup
+	fetch := func(token, version string) {
+		name := providedPackage(token)
+		if pkg, ok := packageOf(token); ok && name == "" {
+			name = pkg
+		}
+		if name == "" || name == builtin.Package {
+			return
+		}
+		want := c.wanted(name, version)
+		key := packageKey{name, want.Version}
+		if c.packages.fetched[key] != nil {
+			return
+		}
+		f := &fetchedPackage{}
+		c.packages.fetched[key] = f
+		all.Go(func() { f.schema, f.err = c.packages.schemas.Package(ctx, want) })
+	}
+	for _, r := range c.resources {
+		fetch(r.typ, r.options.version)
+	}
+	c.expressions(func(x expr.Expr) {
+		if call, ok := x.(*expr.Invoke); ok {
+			fetch(call.Token, call.Version)
+		}
+	})
+	all.Wait()
+}
+
+// expressions visits each expression of the program, and all that it is made of.
+func (c *compilation) expressions(visit func(expr.Expr)) {
+	for _, v := range c.variables {
+		expr.Walk(v.value, visit)
+	}
+	for _, r := range c.resources {
+		for _, x := range (&node{resource: r}).expressions() {
+			expr.Walk(x, visit)
+		}
+	}
+	for _, o := range c.outputs {
+		expr.Walk(o.value, visit)
+	}
+}
+
+// schema answers the schema of a package, which is asked for where it was not yet.
+func (p *packages) schema(ctx context.Context, key packageKey, want program.Package) (*schema.Package, error) {
+	if f := p.fetched[key]; f != nil {
+		return f.schema, f.err
+	}
+	return p.schemas.Package(ctx, want)
+}
+
+// ResourceToken returns the whole type of a resource that is written as in a program:
+// random:index/randomPet:RandomPet for random:RandomPet. The error is [ErrUnknownPackage]
+// where the project has no provider for the package.
+func ResourceToken(ctx context.Context, project *program.Project, schemas Schemas, typ string) (string, error) {
+	pkg, ok := packageOf(typ)
+	if !ok {
+		return "", fmt.Errorf("%q is not a type: it must have the form <package>:<name> or <package>:<module>:<name>", typ)
+	}
+	s, err := schemas.Package(ctx, project.Package(pkg))
+	if err != nil {
+		return "", err
+	}
+	if s == nil {
+		return expand(typ), nil
+	}
+	if r := s.ResolveResource(typ); r != nil {
+		return r.Token, nil
+	}
+	err = fmt.Errorf("the package %q has no resource type %q", pkg, typ)
+	if near := s.NearestResource(typ); near != "" {
+		err = fmt.Errorf("%w; did you mean %q?", err, near)
+	}
+	return "", err
 }

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
-	"go.yaml.in/yaml/v3"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // register registers or reads a resource, and gives its name a value.
@@ -38,7 +40,7 @@ func (d *deployment) register(r *resource) status {
 	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
 		Type: r.token, Name: r.logicalName, Parent: parent,
 		Custom: !r.isComponent(), Remote: r.isComponent(),
-		Inputs: lowerContents(inputs), PropertyDependencies: dependencies(inputs),
+		Inputs: provenance.LowerContents(inputs), PropertyDependencies: dependencies(inputs),
 		Options: options, SourcePosition: d.position(r),
 	})
 	if err != nil {
@@ -100,9 +102,9 @@ func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
 func dependencies(inputs property.Map) []abi.PropertyDependency {
 	var out []abi.PropertyDependency
 	for _, key := range inputs.Keys() {
-		p := provenance{urns: inputs.Get(key).Dependencies()}
-		if len(p.urns) > 0 {
-			out = append(out, abi.PropertyDependency{Key: key, URNs: p.distinct()})
+		p := provenance.Provenance{URNs: inputs.Get(key).Dependencies()}
+		if len(p.URNs) > 0 {
+			out = append(out, abi.PropertyDependency{Key: key, URNs: p.Distinct()})
 		}
 	}
 	return out
@@ -121,8 +123,8 @@ func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.U
 // readAs reads a resource whose ID is the value of an expression. So stack references
 // are read, whose ID is the other stack's name: they are never out of date.
 func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state property.Map, options abi.ResourceOptions, parent urn.URN) status {
-	var p provenance
-	id, known := p.flatten(id)
+	var p provenance.Provenance
+	id, known := p.Flatten(id)
 	if !known {
 		// Only a preview comes here: what is read depends on what is not there yet.
 		u := urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, r.logicalName)
@@ -137,15 +139,15 @@ func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state p
 		d.errorf(x, "the id of %q %s", r.name, problem)
 		return failed
 	}
-	p.add(state.Dependencies()...)
-	for _, u := range p.distinct() {
+	p.Add(state.Dependencies()...)
+	for _, u := range p.Distinct() {
 		if !slices.Contains(options.Dependencies, u) {
 			options.Dependencies = append(options.Dependencies, u)
 		}
 	}
 	response, err := d.monitor.ReadResource(d.ctx, abi.ReadResourceRequest{
 		ID: text, Type: r.token, Name: r.logicalName, Parent: parent,
-		Properties: lowerMap(state), Options: options, SourcePosition: d.position(r),
+		Properties: provenance.LowerMap(state), Options: options, SourcePosition: d.position(r),
 	})
 	if err != nil {
 		d.refused(r, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // Run checks the program, registers its packages and resources with the monitor,
@@ -173,7 +174,7 @@ func (d *deployment) outputs() property.Map {
 			continue
 		}
 		if v, ok := d.eval(o.value); ok {
-			entries = append(entries, property.Entry{Key: o.name, Value: lower(v)})
+			entries = append(entries, property.Entry{Key: o.name, Value: provenance.Lower(v)})
 		}
 	}
 	return property.NewMap(entries...)

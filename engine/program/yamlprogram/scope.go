@@ -5,6 +5,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // unknownID stands for the ID of a provider that a preview has not created. It
@@ -29,16 +30,16 @@ type instance struct {
 
 // value returns the resource itself as a value.
 func (i *instance) value() property.Value {
-	p := provenance{urns: []string{string(i.urn)}}
-	return p.wrap(property.Reference(property.ResourceReference{
+	p := provenance.Provenance{URNs: []string{string(i.urn)}}
+	return p.Wrap(property.Reference(property.ResourceReference{
 		URN: string(i.urn), HasID: !i.decl.isComponent(), ID: i.id, PackageVersion: i.decl.packageVersion,
 	}))
 }
 
 // property returns a property of the resource; its provenance names the resource.
 func (i *instance) property(name string) property.Value {
-	p := provenance{urns: []string{string(i.urn)}}
-	p.add(i.dependencies[name]...)
+	p := provenance.Provenance{URNs: []string{string(i.urn)}}
+	p.Add(i.dependencies[name]...)
 	var v property.Value
 	switch {
 	case name == "urn":
@@ -48,11 +49,11 @@ func (i *instance) property(name string) property.Value {
 	case name == "id" && !i.decl.isComponent():
 		v = property.Unknown
 	case i.state.Has(name):
-		v = p.peel(i.state.Get(name))
+		v = p.Peel(i.state.Get(name))
 	case !i.complete:
 		v = property.Unknown
 	}
-	return p.wrap(v)
+	return p.Wrap(v)
 }
 
 // reference returns what options name a provider by: <urn>::<id>.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
 )
 
 // growing is a program of variables v0 to v60, each of which is computed of the one before, and
@@ -64,7 +65,7 @@ func TestValuesThatGrowWithoutBound(t *testing.T) {
 func TestFunctionsThatWouldMakeTooMuch(t *testing.T) {
 	big := `{fn::readFile: big.txt}`
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(dir+"/big.txt", []byte(strings.Repeat("a,", maxText/2)), 0o600))
+	require.NoError(t, os.WriteFile(dir+"/big.txt", []byte(strings.Repeat("a,", measure.MaxText/2)), 0o600))
 	for _, x := range []string{
 		`{fn::split: [",", ` + big + `]}`, `{fn::split: ["", ` + big + `]}`,
 		`{fn::join: [` + big + `, [a, b, c]]}`, `{fn::toBase64: ` + big + `}`,
@@ -79,7 +80,7 @@ func TestFunctionsThatWouldMakeTooMuch(t *testing.T) {
 		fmt.Fprintf(&b, "  v%d: {fn::join: [\"%d\", [\"\", \"${big}\"]]}\n", i, i)
 	}
 	b.WriteString("resources: {}\n")
-	require.NoError(t, os.WriteFile(dir+"/big.txt", []byte(strings.Repeat("a", maxText-2)), 0o600))
+	require.NoError(t, os.WriteFile(dir+"/big.txt", []byte(strings.Repeat("a", measure.MaxText-2)), 0o600))
 	err := loadIn(t, dir, b.String()).Run(t.Context(), runContext(), &fakeMonitor{})
 	require.ErrorContains(t, err, "the program computes more than 1024 MiB in all")
 }

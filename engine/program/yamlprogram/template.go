@@ -3,11 +3,12 @@ package yamlprogram
 import (
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
-	"go.yaml.in/yaml/v3"
 )
 
 // template is a program as it was read.

@@ -1,0 +1,106 @@
+// Package provenance follows what values of a program were computed from: resources, and secrets.
+package provenance
+
+import (
+	"slices"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+)
+
+// Provenance is what a computed value inherits from what it was computed from.
+type Provenance struct {
+	Secret bool
+	// URNs are the resources, neither sorted nor distinct.
+	URNs []string
+}
+
+// Add adds resources.
+func (p *Provenance) Add(urns ...string) { p.URNs = append(p.URNs, urns...) }
+
+// Peel takes the wrappers off a value, but not off its parts.
+func (p *Provenance) Peel(v property.Value) property.Value {
+	for {
+		switch v.Kind() {
+		case property.KindSecret:
+			p.Secret = true
+			v, _ = v.AsSecret()
+		case property.KindOutput:
+			o, _ := v.AsOutput()
+			p.Secret = p.Secret || o.Secret
+			p.Add(o.Dependencies...)
+			v = o.Value
+		default:
+			return v
+		}
+	}
+}
+
+// Flatten takes all wrappers off a value and its parts. known says that no part
+// is unknown.
+func (p *Provenance) Flatten(v property.Value) (plain property.Value, known bool) {
+	p.Secret = p.Secret || v.ContainsSecrets()
+	p.Add(v.Dependencies()...)
+	return v.Unwrap(), !v.ContainsUnknowns()
+}
+
+// Wrap gives a value the provenance.
+func (p *Provenance) Wrap(v property.Value) property.Value {
+	if len(p.URNs) > 0 {
+		urns := slices.Clone(p.URNs)
+		if len(urns) > 1 { // what is computed of it, over and over, depends on no more than this
+			slices.Sort(urns)
+			urns = slices.Compact(urns)
+		}
+		return property.OutputOf(property.Output{Value: v, Secret: p.Secret, Dependencies: urns})
+	}
+	if p.Secret {
+		return property.Secret(v)
+	}
+	return v
+}
+
+// Distinct returns the resources, sorted.
+func (p *Provenance) Distinct() []urn.URN {
+	urns := make([]urn.URN, len(p.URNs))
+	for i, u := range p.URNs {
+		urns[i] = urn.URN(u)
+	}
+	slices.Sort(urns)
+	return slices.Compact(urns)
+}
+
+// Lower turns outputs into secrets or plain values, for where dependencies have
+// a place of their own, or none.
+func Lower(v property.Value) property.Value {
+	return v.Transform(func(v property.Value) property.Value {
+		o, ok := v.AsOutput()
+		switch {
+		case !ok:
+			return v
+		case o.Secret:
+			return property.Secret(o.Value)
+		}
+		return o.Value
+	})
+}
+
+// LowerMap is Lower for the values of a map.
+func LowerMap(m property.Map) property.Map {
+	lowered, _ := Lower(property.Object(m)).AsObject()
+	return lowered
+}
+
+// LowerContents lowers what has assets and archives in it. A deployment takes those in the output
+// of a resource for foreign, and the evaluator has told it exactly which are.
+func LowerContents(m property.Map) property.Map {
+	if !m.ContainsAssets() || !m.ContainsOutputs() {
+		return m
+	}
+	for key, v := range m.All() {
+		if v.ContainsAssets() {
+			m = m.With(key, Lower(v))
+		}
+	}
+	return m
+}
