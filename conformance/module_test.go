@@ -13,9 +13,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/gobuild"
-	"github.com/husk-dev/husk/internal/racedetector"
 	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/testmodule"
 	"github.com/husk-dev/husk/testdata/notes"
 )
 
@@ -36,23 +35,15 @@ func loadModule(t *testing.T) *host.Module {
 // can be.
 func loadRewritten(t *testing.T) *host.Module {
 	t.Helper()
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // for the key of the cache
-	ctx, config := rewriting.With(t.Context(), rewriting.All), host.NewConfig().WithCacheDir(t.TempDir())
-	load(t, ctx, config)
-	return load(t, ctx, config)
+	ctx := rewriting.With(t.Context(), rewriting.All)
+	load(t, ctx, host.NewConfig())
+	return load(t, ctx, host.NewConfig())
 }
 
 func load(t *testing.T, ctx context.Context, config host.Config) *host.Module {
 	t.Helper()
-	if testing.Short() || racedetector.Enabled {
-		t.Skip("builds a module")
-	}
-	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../testdata/wrong")
-	require.NoError(t, err)
-	h, err := host.New(ctx, config.WithCancelGrace(cancelGrace))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
-	module, err := h.LoadBytes(t.Context(), data)
+	testmodule.Skip(t)
+	module, err := testmodule.HostIn(t, ctx, config.WithCancelGrace(cancelGrace)).LoadBytes(t.Context(), testmodule.Build(t, "../testdata/wrong"))
 	require.NoError(t, err)
 	return module
 }

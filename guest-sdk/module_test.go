@@ -2,9 +2,6 @@ package guest_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -17,17 +14,13 @@ import (
 	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/internal/testprovider"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // module builds a provider as an author does, and loads it.
 func module(t *testing.T, h *host.Host, dir, name string) *host.Provider {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), name+".wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, dir)
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, string(text))
-	m, err := h.Load(t.Context(), out)
+	m, err := h.LoadBytes(t.Context(), testmodule.Build(t, dir))
 	require.NoError(t, err)
 	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: name})
 	require.NoError(t, err)
@@ -36,13 +29,8 @@ func module(t *testing.T, h *host.Host, dir, name string) *host.Provider {
 }
 
 func TestModule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles modules")
-	}
-	h, err := host.New(t.Context(), host.NewConfig())
-	require.NoError(t, err)
-	t.Cleanup(func() { h.Close(context.Background()) })
-
+	testmodule.Skip(t)
+	h := testmodule.Host(t, host.NewConfig())
 	t.Run("answers as in a program", func(t *testing.T) { testSameAnswers(t, module(t, h, "./internal/testprovider/module", "zoo")) })
 	t.Run("says at the first call what is wrong with it", func(t *testing.T) {
 		_, err := module(t, h, "./testdata/broken", "broken").Handshake(t.Context(), abi.HandshakeRequest{})

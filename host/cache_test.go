@@ -169,9 +169,11 @@ func TestCodeOfAnotherModuleOrCacheIsNotRun(t *testing.T) {
 	// A whole cache from elsewhere, with its key, is of no use where there is another one.
 	before, err := os.Stat(code)
 	require.NoError(t, err)
+	user, err := os.UserConfigDir()
+	require.NoError(t, err)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
-	copyFile(filepath.Join(scratch, "husk", "cache.key"), filepath.Join(own, "cache.key"))
+	copyFile(filepath.Join(user, "husk", "cache.key"), filepath.Join(own, "cache.key"))
 	cached(t, own, saying("ok"))
 	after, err := os.Stat(code)
 	require.NoError(t, err)

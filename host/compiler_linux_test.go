@@ -21,7 +21,7 @@ func TestModulesAreInterpretedWhereNothingMayBeCompiled(t *testing.T) {
 		dir = filepath.Join(t.TempDir(), "cache")
 		cached(t, dir, saying("ok"))
 		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-		child.Env = append(os.Environ(), variable+"="+dir, variable+"_KEY="+scratch)
+		child.Env = append(os.Environ(), variable+"="+dir, variable+"_KEY="+os.Getenv("XDG_CONFIG_HOME"))
 		out, err := child.CombinedOutput()
 		t.Logf("%s", out)
 		require.NoError(t, err)

@@ -7,12 +7,13 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // Load a module, see what it is, and use it as a provider.
 func Example() {
 	ctx := context.Background()
-	file, err := buildProbe()
+	wasm, err := testmodule.Bytes("testdata/probe")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -23,7 +24,7 @@ func Example() {
 		return
 	}
 	defer h.Close(ctx)
-	module, err := h.Load(ctx, file)
+	module, err := h.LoadBytes(ctx, wasm)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // Instances begin where another one was after the setup, with nothing that it did later.
@@ -131,7 +132,7 @@ func TestInstancesLeaveTheirModule(t *testing.T) {
 
 // Closing provider and host while a call runs ends the call, and nothing else.
 func TestClosingUnderACall(t *testing.T) {
-	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(scratch+"/cache"))
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(testmodule.CacheDir(t)))
 	require.NoError(t, err)
 	logged := &records{}
 	p := provide(t, h, host.ProviderOptions{Logger: logged.logger()})

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // partly makes a provider of the probe in a host that has found it installed.
@@ -130,7 +131,7 @@ func TestModulesOfAnySizeAreLoadedInPart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var has bool
 			for range 2 { // the second host finds it installed
-				h, err := host.New(rewriting.With(t.Context(), c.extent), host.NewConfig().WithCacheDir(filepath.Join(scratch, "cache")))
+				h, err := host.New(rewriting.With(t.Context(), c.extent), host.NewConfig().WithCacheDir(testmodule.CacheDir(t)))
 				require.NoError(t, err)
 				module, err := h.LoadBytes(t.Context(), c.wasm)
 				require.NoError(t, err)
@@ -145,10 +146,15 @@ func TestModulesOfAnySizeAreLoadedInPart(t *testing.T) {
 // A part that is damaged is none.
 func TestADamagedPartIsNotUsed(t *testing.T) {
 	needsCompiler(t)
-	provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
+	h := testmodule.Host(t, host.NewConfig())
+	module, err := h.Load(t.Context(), probe(t))
+	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(scratch, "cache"))))
-	require.NoError(t, os.Chmod(dir, 0o700))
+	for _, file := range h.KeptFiles(module.Digest) {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(file)), content, 0o600))
+	}
 	codes, err := filepath.Glob(filepath.Join(dir, "*.code"))
 	require.NoError(t, err)
 	for _, code := range codes {
@@ -158,7 +164,7 @@ func TestADamagedPartIsNotUsed(t *testing.T) {
 			require.NoError(t, os.WriteFile(code, []byte("damaged"), 0o600))
 		}
 	}
-	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	h, err = host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.Close(context.Background())) }()
 	p := provide(t, h, host.ProviderOptions{Lenient: true})

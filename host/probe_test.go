@@ -5,8 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,40 +16,15 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-// scratch is the directory of all tests of the package: the probe, and a cache of
-// compiled modules.
-var scratch string
+func TestMain(m *testing.M) { testmodule.Main(m) }
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "husk-host-test")
-	if err != nil {
-		panic(err)
-	}
-	scratch = dir
-	os.Setenv("XDG_CONFIG_HOME", dir) // for the key of the caches
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-// buildProbe builds testdata/probe once.
-var buildProbe = sync.OnceValues(func() (string, error) {
-	file := filepath.Join(scratch, "probe.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "./testdata/probe")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", &exec.Error{Name: string(out), Err: err}
-	}
-	return file, nil
-})
-
-func probe(t *testing.T) string {
+// probe builds testdata/probe.
+func probe(t testing.TB) string {
 	t.Helper()
-	file, err := buildProbe()
-	require.NoError(t, err)
-	return file
+	return testmodule.File(t, "testdata/probe")
 }
 
 // extent is for which modules the hosts of newHost do what makes large ones faster. With the variable
@@ -66,10 +39,7 @@ func extent() rewriting.Extent {
 // newHost makes a host that shares the tests' cache.
 func newHost(t *testing.T, config host.Config) *host.Host {
 	t.Helper()
-	h, err := host.New(rewriting.With(t.Context(), extent()), config.WithCacheDir(filepath.Join(scratch, "cache")))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
-	return h
+	return testmodule.HostIn(t, rewriting.With(t.Context(), extent()), config)
 }
 
 // provide loads the probe and shakes hands.

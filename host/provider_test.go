@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 func TestAResourceIsCheckedAndCreated(t *testing.T) {
@@ -301,7 +302,7 @@ func TestAModuleIsCompiledOnceForAll(t *testing.T) {
 	require.Contains(t, modules[0].Exports, "husk:provider/provider@0.1.0#check")
 	require.Contains(t, modules[0].Imports, host.Import{Module: "husk:provider/log@0.1.0", Name: "write"})
 	require.Nil(t, modules[0].Manifest)
-	entries, err := filepath.Glob(filepath.Join(scratch, "cache", "*.code"))
+	entries, err := filepath.Glob(filepath.Join(testmodule.CacheDir(t), "*.code"))
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
 }

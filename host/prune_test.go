@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 const day = 24 * time.Hour
@@ -149,7 +150,7 @@ func TestCachedModules(t *testing.T) {
 	// What does not say it in a manifest said it when it was compiled.
 	_, err = newHost(t, host.NewConfig()).Load(t.Context(), probe(t))
 	require.NoError(t, err)
-	modules, err = host.CachedModules(filepath.Join(scratch, "cache"))
+	modules, err = host.CachedModules(testmodule.CacheDir(t))
 	require.NoError(t, err)
 	require.True(t, slices.ContainsFunc(modules, func(m host.CachedModule) bool { return m.Name == "probe" && m.Version == "1.2.3" }))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,25 +16,14 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
-
-// buildStarts builds testdata/starts once.
-var buildStarts = sync.OnceValues(func() ([]byte, error) {
-	file := filepath.Join(scratch, "starts.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, "./testdata/starts")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, &exec.Error{Name: string(out), Err: err}
-	}
-	return os.ReadFile(file)
-})
 
 // starts is a module of Go that starts in the way of that name.
 func starts(t *testing.T, way string) []byte {
 	t.Helper()
-	wasm, err := buildStarts()
-	require.NoError(t, err)
+	wasm := testmodule.Build(t, "testdata/starts")
 	at := bytes.Index(wasm, []byte("way:..."))
 	require.Positive(t, at)
 	wasm = bytes.Clone(wasm)

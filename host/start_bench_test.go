@@ -2,8 +2,6 @@ package host_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,17 +10,14 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // benchProbe is the probe as a module in memory, and a directory with all that a host
 // keeps of it.
 func benchProbe(b *testing.B) (wasm []byte, config host.Config) {
 	b.Helper()
-	file, err := buildProbe()
-	require.NoError(b, err)
-	wasm, err = os.ReadFile(file)
-	require.NoError(b, err)
-	config = host.NewConfig().WithCacheDir(filepath.Join(scratch, "cache"))
+	wasm, config = testmodule.Build(b, "testdata/probe"), host.NewConfig().WithCacheDir(testmodule.CacheDir(b))
 	start(b, config, wasm, false)
 	return wasm, config
 }

@@ -3,7 +3,6 @@ package property_test
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"testing"
 
@@ -14,8 +13,8 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/gobuild"
 	"github.com/husk-dev/husk/internal/propertytest"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // Guests find the end of what they are sent with a function of their own, which finds the
@@ -81,23 +80,21 @@ func (g *guest) call(t *testing.T, function string, args ...uint64) int32 {
 }
 
 func newGuest(t *testing.T) *guest {
-	g, err := buildGuest()
-	require.NoError(t, err)
-	return g
+	wasm := testmodule.Build(t, "testdata/guest")
+	guestOnce.Do(func() { theGuest, guestErr = startGuest(wasm) })
+	require.NoError(t, guestErr)
+	return theGuest
 }
 
-// buildGuest builds the guest once for all tests.
-var buildGuest = sync.OnceValues(func() (*guest, error) {
+// theGuest is the instance of all tests.
+var (
+	guestOnce sync.Once
+	theGuest  *guest
+	guestErr  error
+)
+
+func startGuest(wasm []byte) (*guest, error) {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "husk-guest")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	wasm, err := (&gobuild.Builder{Dir: dir}).Build(ctx, "testdata/guest")
-	if err != nil {
-		return nil, err
-	}
 	runtime := wazero.NewRuntime(ctx)
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, runtime); err != nil {
 		return nil, err
@@ -108,4 +105,4 @@ var buildGuest = sync.OnceValues(func() (*guest, error) {
 	}
 	module.Memory().Grow(room / pageSize)
 	return &guest{module, module.Memory(), module.Memory().Size()}, nil
-})
+}

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 // TestInterrupts runs commands that are sent interrupts, of several kinds, with one module for all.
@@ -21,18 +19,14 @@ func TestInterrupts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("processes cannot be sent interrupts")
 	}
-	cache := t.TempDir()
-	lab, err := (&gobuild.Builder{Dir: filepath.Join(cache, "built")}).Build(t.Context(), "testdata/lab")
-	require.NoError(t, err)
-	module := filepath.Join(cache, "lab.wasm")
-	require.NoError(t, os.WriteFile(module, lab, 0o644))
+	lab := newUser(t)
 	for name, test := range interruptTests {
-		t.Run(name, func(t *testing.T) { test(t, module) })
+		t.Run(name, func(t *testing.T) { test(t, lab) })
 	}
 }
 
 // interruptTests are the parts of TestInterrupts. Those with pipes are not for all systems.
-var interruptTests = map[string]func(t *testing.T, lab string){
+var interruptTests = map[string]func(t *testing.T, lab *user){
 	"the first lets steps finish":       firstInterruptLetsStepsFinish,
 	"the second stops now":              secondInterruptStopsNow,
 	"a closed terminal":                 aClosedTerminal,
@@ -44,22 +38,23 @@ var interruptTests = map[string]func(t *testing.T, lab string){
 // interruptible is a project with a resource that waits for the file out/go, and says so, and a
 // command that updates it.
 type interruptible struct {
-	t          *testing.T
-	dir, cache string
-	config     string // the user's directory for configuration
+	t   *testing.T
+	dir string
+	env []string
 }
 
-func newInterruptible(t *testing.T, lab, more string) *interruptible {
-	p := &interruptible{t: t, dir: t.TempDir(), cache: filepath.Dir(lab), config: filepath.Dir(lab)}
+func newInterruptible(t *testing.T, lab *user, more string) *interruptible {
+	p := &interruptible{t: t, dir: t.TempDir(), env: append(os.Environ(), lab.environment...)}
 	project := fmt.Sprintf(`
 name: demo
-plugins: {providers: [{name: lab, path: %q, grants: {fs: ["out:rw"]}}]}
+plugins: {providers: [{name: lab, path: lab.wasm, grants: {fs: ["out:rw"]}}]}
 resources:
   first:
     type: lab:Wait
     properties: {begun: out/begun, until: out/go}
-%s`, lab, more)
+%s`, more)
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "Husk.yaml"), []byte(project), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "lab.wasm"), lab.lab, 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(p.dir, "out"), 0o755))
 	return p
 }
@@ -68,7 +63,7 @@ resources:
 func (p *interruptible) husk(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Args = append([]string{"husk", "-C", p.dir}, args...) // see TestMain
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+p.config, "HUSK_CACHE_DIR="+p.cache)
+	cmd.Env = p.env
 	return cmd
 }
 
@@ -101,7 +96,7 @@ func (p *interruptible) fails(cmd *exec.Cmd) {
 }
 
 // What is running finishes and is recorded, and nothing else begins.
-func firstInterruptLetsStepsFinish(t *testing.T, lab string) {
+func firstInterruptLetsStepsFinish(t *testing.T, lab *user) {
 	p := newInterruptible(t, lab, second)
 	cmd := p.husk("up", "--yes")
 	var stderr strings.Builder
@@ -129,7 +124,7 @@ func firstInterruptLetsStepsFinish(t *testing.T, lab string) {
 
 // The interrupts are sent when the command has said that it is ready for them, which a script
 // cannot see.
-func secondInterruptStopsNow(t *testing.T, lab string) {
+func secondInterruptStopsNow(t *testing.T, lab *user) {
 	p := newInterruptible(t, lab, "")
 	cmd := p.husk("up", "--yes")
 	said := p.interrupted(cmd, func(line string) {
@@ -156,7 +151,7 @@ const second = `
 
 // A terminal that is closed is a first interrupt, and never a second: the shell that ran in it sends
 // the signal as well.
-func aClosedTerminal(t *testing.T, lab string) {
+func aClosedTerminal(t *testing.T, lab *user) {
 	p := newInterruptible(t, lab, second)
 	cmd := p.husk("up", "--yes")
 	said := p.interrupted(cmd, func(line string) {
@@ -188,7 +183,7 @@ func (p *interruptible) nothingPending() {
 }
 
 // Whoever began with nohup wants the command to outlive the terminal.
-func anIgnoredHangUp(t *testing.T, lab string) {
+func anIgnoredHangUp(t *testing.T, lab *user) {
 	p := newInterruptible(t, lab, second)
 	nohup, err := exec.LookPath("nohup")
 	if err != nil {
@@ -215,7 +210,7 @@ func anIgnoredHangUp(t *testing.T, lab string) {
 
 // A reader that goes away, such as head, ends the command like an interrupt: what runs finishes, and
 // is recorded.
-func aReaderThatGoesAway(t *testing.T, lab string) {
+func aReaderThatGoesAway(t *testing.T, lab *user) {
 	for _, flag := range []string{"--diff", "--json"} {
 		t.Run(flag, func(t *testing.T) {
 			p := newInterruptible(t, lab, second)
@@ -241,7 +236,7 @@ func aReaderThatGoesAway(t *testing.T, lab string) {
 }
 
 // A command that only shows something ends without a word when nobody reads it.
-func aReaderOfAListThatGoesAway(t *testing.T, lab string) {
+func aReaderOfAListThatGoesAway(t *testing.T, lab *user) {
 	p := newInterruptible(t, lab, "")
 	p.goOn()
 	require.NoError(t, p.husk("up", "--yes").Run())

@@ -20,7 +20,7 @@ func init() {
 }
 
 // Two interrupts end a program that waits for a file, which is nothing that a guest does.
-func aProgramThatWaits(t *testing.T, lab string) {
+func aProgramThatWaits(t *testing.T, lab *user) {
 	p := newInterruptible(t, lab, "")
 	pipe := filepath.Join(p.dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -51,9 +51,9 @@ func aProgramThatWaits(t *testing.T, lab string) {
 
 // What cannot be stopped is abandoned in the end: here nobody reads what is printed, and the pipe for
 // it is full.
-func whatCannotBeStopped(t *testing.T, lab string) {
+func whatCannotBeStopped(t *testing.T, lab *user) {
 	p := newInterruptible(t, lab, "")
-	p.config = p.dir // of a user who has no key yet, and is told that one was made
+	p.env = append(p.env, "XDG_CONFIG_HOME="+p.dir, "HUSK_CACHE_DIR="+filepath.Join(p.dir, "cache")) // of a user who has no key yet, and is told that one was made
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "Husk.yaml"), []byte("name: demo\noutputs: {a: b}\n"), 0o644))
 	in, out, err := os.Pipe()
 	require.NoError(t, err)

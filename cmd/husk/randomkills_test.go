@@ -121,13 +121,10 @@ type killing struct {
 
 func newKilling(t *testing.T, random *rand.Rand) *killing {
 	t.Helper()
-	parts := sharedByTests(t)
-	module, err := parts.build()
-	require.NoError(t, err)
-	u := &killedUser{t: t, dir: t.TempDir(), env: append(os.Environ(), "XDG_CONFIG_HOME="+parts.home, "HOME="+parts.home, "AppData="+parts.home,
-		"HUSK_CACHE_DIR="+parts.cache, "NO_COLOR=1")}
+	owner := newUser(t)
+	u := &killedUser{t: t, dir: t.TempDir(), env: append(os.Environ(), owner.environment...)}
 	k := &killing{killedUser: u, cloud: newCountingCloud(t), random: random}
-	u.write(map[string]string{"lab.wasm": string(module)})
+	u.write(map[string]string{"lab.wasm": string(owner.lab)})
 	if canTrace { // if nothing forbids it, as in some containers
 		_, _, code := u.try("killafter", "1", "version")
 		k.traces = code != cannotTrace

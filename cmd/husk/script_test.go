@@ -2,47 +2,29 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/secrets"
-	"github.com/husk-dev/husk/internal/gobuild"
 	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(cleaning{m}, map[string]func(){"husk": main, "killafter": killAfter})
+	testscript.Main(m, map[string]func(){"husk": main, "killafter": killAfter})
 }
-
-// cleaning runs the tests, and removes what they share.
-type cleaning struct{ *testing.M }
-
-func (c cleaning) Run() int {
-	code := c.M.Run()
-	if sharedDir != "" && os.RemoveAll(sharedDir) != nil && code == 0 {
-		code = 1
-	}
-	return code
-}
-
-// sharedDir is the directory of what tests share, empty as long as nobody needs it.
-var sharedDir string
 
 // TestScripts runs testdata/script: each is a session of a user with the real
 // command, real modules, and a directory of its own. Beside the files that it
@@ -57,9 +39,8 @@ var sharedDir string
 //
 // and may use the commands of [commands] beside testscript's own.
 func TestScripts(t *testing.T) {
-	shared := sharedByTests(t)
 	params := testscript.Params{
-		Setup:               shared.setup,
+		Setup:               newUser(t).setup,
 		Cmds:                commands,
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
@@ -73,86 +54,40 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params)
 }
 
-// sharedParts are what all scripts use, so that nothing is built or compiled twice.
-type sharedParts struct {
-	cache string
-	// home is the user's directory, with a key for secrets in it: deriving one from
-	// a passphrase takes long by design.
-	home  string
-	lab   string
-	goEnv []string
-	build func() ([]byte, error)
+// user has the directories of a user of husk. Their home has a key for secrets in it: deriving one
+// from a passphrase takes long by design.
+type user struct {
+	// home is the user's directory, and source that of the lab, which is built as lab.
+	home, source string
+	lab          []byte
+	environment  []string
 }
 
-func sharedByTests(t *testing.T) *sharedParts {
+func newUser(t *testing.T) *user {
 	t.Helper()
-	s, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-var shared = sync.OnceValues(newSharedParts)
-
-func newSharedParts() (*sharedParts, error) {
-	lab, err := filepath.Abs("testdata/lab")
-	if err != nil {
-		return nil, err
-	}
-	if sharedDir, err = os.MkdirTemp("", "husk-test-"); err != nil {
-		return nil, err
-	}
-	s := &sharedParts{cache: filepath.Join(sharedDir, "cache"), home: filepath.Join(sharedDir, "home"), lab: lab}
-	if err := errors.Join(os.Mkdir(s.cache, 0o700), os.Mkdir(s.home, 0o700)); err != nil {
-		return nil, err
-	}
+	u := &user{home: t.TempDir(), lab: testmodule.Build(t, "testdata/lab")}
+	u.environment = testmodule.User(t, u.home)
+	testmodule.DependOn(t, ".")
+	var err error
+	u.source, err = filepath.Abs("testdata/lab")
+	require.NoError(t, err)
 	keys := secrets.SystemKeys(func(string) {})
 	keys.LookupEnv = func(string) (string, bool) { return "", false }
-	keys.ConfigDir = func() (string, error) { return configDir(s.home), nil }
-	if _, err := keys.New(context.Background()); err != nil {
-		return nil, err
-	}
-	// Scripts have no home directory, which is where the go command keeps its caches.
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
-		value, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			return nil, fmt.Errorf("go env %s: %w", name, err)
-		}
-		s.goEnv = append(s.goEnv, name+"="+strings.TrimSpace(string(value)))
-	}
-	s.build = sync.OnceValues(func() ([]byte, error) {
-		builder := &gobuild.Builder{Dir: filepath.Join(s.cache, "built")}
-		return builder.Build(context.Background(), lab)
-	})
-	return s, nil
+	keys.ConfigDir = func() (string, error) { return testmodule.ConfigDir(u.home), nil }
+	_, err = keys.New(t.Context())
+	require.NoError(t, err)
+	return u
 }
 
-// configDir is the user's directory for configuration (see os.UserConfigDir), in the
-// environment of setup.
-func configDir(home string) string {
-	if runtime.GOOS == "darwin" {
-		return filepath.Join(home, "Library", "Application Support")
-	}
-	return home
-}
-
-func (s *sharedParts) setup(e *testscript.Env) error {
-	providers, err := filepath.Abs("../../examples/providers")
+func (u *user) setup(e *testscript.Env) error {
+	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		return err
 	}
-	e.Vars = append(e.Vars, s.goEnv...)
-	e.Vars = append(e.Vars,
-		"HOME="+s.home, "XDG_CONFIG_HOME="+s.home, "AppData="+s.home,
-		"HUSK_CACHE_DIR="+s.cache, "LAB="+s.lab, "PROVIDERS="+providers,
-		"POLICIES="+filepath.Join(filepath.Dir(providers), "policies"), "NO_COLOR=1")
+	e.Vars = append(append(e.Vars, u.environment...),
+		"LAB="+u.source, "PROVIDERS="+filepath.Join(examples, "providers"), "POLICIES="+filepath.Join(examples, "policies"))
 	serveFiles(e)
-	module, err := s.build()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), module, 0o644)
+	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), u.lab, 0o644)
 }
 
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -11,26 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/racedetector"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // The program that a user of the example gets runs where there is nothing: no variables,
 // no home, no place for temporary files, and a directory that it must not write to. Where
 // the kernel can do that, it may not write, make, or execute any file at all.
 func TestTheProgramNeedsNothingButItself(t *testing.T) {
-	if testing.Short() || racedetector.Enabled {
-		t.Skip("builds a module, and a program around it")
-	}
-	dir := t.TempDir()
-	module := filepath.Join(dir, "random.wasm")
-	build(t, "../providers/random", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", "-o", module)
+	testmodule.Skip(t)
+	dir, module := t.TempDir(), testmodule.File(t, "../providers/random")
 	embed, err := filepath.Abs("modules/random.wasm")
 	require.NoError(t, err)
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{embed: module}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
 	program := filepath.Join(dir, "embedded.exe")
-	build(t, ".", nil, "-overlay", filepath.Join(dir, "overlay.json"), "-o", program)
+	build(t, "-overlay", filepath.Join(dir, "overlay.json"), "-o", program)
 
 	ahead := filepath.Join(dir, "ahead")
 	modes := map[string][]string{"compiles": nil}
@@ -58,21 +54,19 @@ func TestTheProgramNeedsNothingButItself(t *testing.T) {
 }
 
 func TestAModuleThatWasNotEmbedded(t *testing.T) {
-	if testing.Short() || racedetector.Enabled {
-		t.Skip("builds a program")
-	}
+	testmodule.Skip(t)
 	program := filepath.Join(t.TempDir(), "embedded.exe")
-	build(t, ".", nil, "-o", program)
+	build(t, "-o", program)
 	out, err := exec.Command(program).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "no module for the package \"random\" was embedded: build it with `husk provider build")
 }
 
-func build(t *testing.T, dir string, environment []string, flags ...string) {
+func build(t *testing.T, flags ...string) {
 	t.Helper()
+	testmodule.DependOn(t, ".")
 	cmd := exec.Command("go", append(append([]string{"build"}, flags...), ".")...)
-	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="), environment...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 }
@@ -80,10 +74,7 @@ func build(t *testing.T, dir string, environment []string, flags ...string) {
 // precompile does what `husk provider compile` does.
 func precompile(t *testing.T, module, dir string) {
 	t.Helper()
-	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(t.TempDir()))
-	require.NoError(t, err)
-	m, err := h.Load(t.Context(), module)
+	m, err := testmodule.Host(t, host.NewConfig()).Load(t.Context(), module)
 	require.NoError(t, err)
 	require.NoError(t, m.Precompile(dir))
-	require.NoError(t, h.Close(t.Context()))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/examples/internal/commandtest"
 	"github.com/husk-dev/husk/examples/internal/petstore"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 const document = "../providers/openapi/provider/testdata/petstore.yaml"
@@ -33,7 +34,7 @@ func newProject(t *testing.T) (p *commandtest.Project, delft, gouda *petstore.St
 	replacements := []string{"http://127.0.0.1:8101", delft.URL, "http://127.0.0.1:8102", gouda.URL}
 	for _, name := range []string{"random", "tls", "local", "site", "openapi"} {
 		// Built here, it is not built again by each command.
-		p.Run("provider", "build", filepath.Join(root, "examples", "providers", name), "-o", name+".wasm")
+		p.Write(name+".wasm", string(testmodule.Build(t, filepath.Join("..", "providers", name))))
 		replacements = append(replacements, "../providers/"+name, name+".wasm")
 	}
 	p.Write("Husk.yaml", strings.NewReplacer(replacements...).Replace(read("Husk.yaml")))

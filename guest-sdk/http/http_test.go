@@ -6,9 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,24 +18,13 @@ import (
 	guesthttp "github.com/husk-dev/husk/guest-sdk/http"
 	"github.com/husk-dev/husk/guest-sdk/http/internal/fetch"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // module is the fetching provider as a module that may send requests to the URL.
 func module(t *testing.T, grant string) abi.Provider {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds and compiles a module")
-	}
-	out := filepath.Join(t.TempDir(), "fetch.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./internal/fetch/module")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, string(text))
-	h, err := host.New(t.Context(), host.NewConfig())
-	require.NoError(t, err)
-	t.Cleanup(func() { h.Close(context.Background()) })
-	m, err := h.Load(t.Context(), out)
-	require.NoError(t, err)
+	m := testmodule.Load(t, "./internal/fetch/module", host.NewConfig())
 	granted, err := host.ParseHTTPGrant(grant)
 	require.NoError(t, err)
 	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "fetch", Grants: host.Grants{HTTP: []host.HTTPGrant{granted}}})

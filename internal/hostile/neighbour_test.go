@@ -3,8 +3,6 @@ package hostile_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -14,21 +12,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
-
-// scratch holds the compiled modules of all tests.
-var scratch string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "husk-hostile-test")
-	if err != nil {
-		panic(err)
-	}
-	scratch = dir
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
 
 // newHost makes a host that shares the tests' cache.
 func newHost(t *testing.T, config host.Config) *host.Host {
@@ -39,10 +24,7 @@ func newHost(t *testing.T, config host.Config) *host.Host {
 // hostOf makes such a host with another way to treat modules.
 func hostOf(t *testing.T, extent rewriting.Extent, config host.Config) *host.Host {
 	t.Helper()
-	h, err := host.New(rewriting.With(t.Context(), extent), config.WithCacheDir(filepath.Join(scratch, "cache")))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
-	return h
+	return testmodule.HostIn(t, rewriting.With(t.Context(), extent), config)
 }
 
 // provide makes a provider of a module. It is not asked for a schema, which few have.

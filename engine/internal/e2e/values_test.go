@@ -25,9 +25,8 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/gobuild"
 	"github.com/husk-dev/husk/internal/propertytest"
-	"github.com/husk-dev/husk/internal/racedetector"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // echo is the schema of the package that the kit becomes.
@@ -53,16 +52,7 @@ type modules struct {
 }
 
 func loadModules(t testing.TB) modules {
-	if testing.Short() || racedetector.Enabled {
-		t.Skip("builds and compiles a module")
-	}
-	data, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), "../../../cmd/husk/testdata/kit")
-	require.NoError(t, err)
-	h, err := host.New(t.Context(), host.NewConfig())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
-	module, err := h.LoadBytes(t.Context(), data)
-	require.NoError(t, err)
+	module := testmodule.Load(t, "../../../cmd/husk/testdata/kit", host.NewConfig())
 	return modules{module, host.ProviderOptions{Name: "kit"}}
 }
 

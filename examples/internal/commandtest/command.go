@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/husk-dev/husk/internal/racedetector"
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-// Command is the program husk, built, of a user who has nothing yet. What the user's
-// projects compile is kept for the next ones.
+// Command is the program husk, built, of a user who has nothing yet but what tests have compiled.
 type Command struct {
 	path string
 	home string
@@ -26,21 +26,15 @@ type Command struct {
 // Build builds husk from the source in the directory, that of its main package.
 func Build(t *testing.T, source string) *Command {
 	t.Helper()
-	if testing.Short() || racedetector.Enabled {
-		t.Skip("builds husk and compiles providers")
-	}
+	testmodule.Skip(t)
 	home := t.TempDir()
 	name := "husk"
 	if os.PathSeparator == '\\' {
 		name += ".exe"
 	}
 	c := &Command{path: filepath.Join(home, "bin", name), home: home}
-	c.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "NO_COLOR=1")
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
-		value, err := exec.Command("go", "env", name).Output()
-		require.NoError(t, err)
-		c.env = append(c.env, name+"="+strings.TrimSpace(string(value)))
-	}
+	c.env = append(os.Environ(), testmodule.User(t, home)...)
+	testmodule.DependOn(t, source)
 	out, err := exec.Command("go", "build", "-o", c.path, source).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return c

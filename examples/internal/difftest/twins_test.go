@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // twins are a provider in this program and the same in a module, which is asked all that its
@@ -41,8 +42,9 @@ func newTwins(t *testing.T, declared guest.Provider, dir string, grants host.Gra
 	var err error
 	w.native, err = guest.New(declared)
 	require.NoError(t, err)
+	testmodule.Load(t, dir, host.NewConfig()) // a host with random numbers of its own keeps nothing of what it compiles
 	// One instance, started now, so that starting reads no random bytes of later calls.
-	module := moduletest.Load(t, dir, host.NewConfig().WithRandom(w.entropy).WithClock(w.clock))
+	module := testmodule.Load(t, dir, host.NewConfig().WithRandom(w.entropy).WithClock(w.clock))
 	// What the host holds answers to is not what is compared here.
 	w.module = moduletest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1, Lenient: true}).Provider
 	w.sparing, err = module.NewProvider(t.Context(), host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1})

@@ -1,12 +1,7 @@
-// Package moduletest builds providers as their authors do and runs them in the real
-// host, for tests.
+// Package moduletest tests providers as modules, in the real host.
 package moduletest
 
 import (
-	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,30 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/racedetector"
 )
-
-// Load builds the provider whose main package is in the directory, and compiles it in a
-// host that lives as long as the test.
-func Load(t *testing.T, dir string, config host.Config) *host.Module {
-	t.Helper()
-	if testing.Short() || racedetector.Enabled {
-		t.Skip("builds and compiles a module")
-	}
-	file := filepath.Join(t.TempDir(), "provider.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, ".")
-	build.Dir = dir
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "CGO_ENABLED=0")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
-
-	h, err := host.New(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
-	module, err := h.Load(t.Context(), file)
-	require.NoError(t, err)
-	return module
-}
 
 // New tests the provider of a module, with which it has shaken hands.
 func New(t *testing.T, module *host.Module, options host.ProviderOptions) *providertest.Provider {

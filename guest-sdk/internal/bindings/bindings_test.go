@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/canon/canontest"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // module is an instance of testdata/echo.
@@ -45,17 +44,7 @@ func (m offering) Arena(ctx context.Context) (uint32, bool, error) {
 
 func (m *module) Memory() canon.LinearMemory { return m.Module.Memory() }
 
-func build(t *testing.T, name string) []byte {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), name+".wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, "./testdata/"+name)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	text, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(text))
-	data, err := os.ReadFile(out)
-	require.NoError(t, err)
-	return data
-}
+func build(t *testing.T, name string) []byte { return testmodule.Build(t, "./testdata/"+name) }
 
 func signature(f api.FunctionDefinition) canon.Signature {
 	return canon.Signature{Params: f.ParamTypes(), Results: f.ResultTypes()}

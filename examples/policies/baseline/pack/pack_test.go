@@ -9,11 +9,11 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/analysis"
-	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/policies/baseline/pack"
 	"github.com/husk-dev/husk/guest-sdk/policy"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 const bucket = "aws:s3/bucket:Bucket"
@@ -167,7 +167,7 @@ func TestNaming(t *testing.T) {
 
 // The pack answers the same as a module in the host and in a program.
 func TestModule(t *testing.T) {
-	module := moduletest.Load(t, "..", host.NewConfig())
+	module := testmodule.Load(t, "..", host.NewConfig())
 	asModule, err := module.NewPolicy(t.Context(), host.PolicyOptions{Name: "baseline", Instances: 2})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, asModule.Close()) })

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // grant is a directory of the project that the provider may use.
@@ -42,7 +43,7 @@ func inProject(t *testing.T, module *host.Module, grants ...grant) *pt.Provider 
 }
 
 func TestModule(t *testing.T) {
-	module := moduletest.Load(t, "..", host.NewConfig())
+	module := testmodule.Load(t, "..", host.NewConfig())
 	out := grant{"out", true}
 
 	t.Run("writes, reads, and deletes where it may", func(t *testing.T) {

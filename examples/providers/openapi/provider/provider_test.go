@@ -13,6 +13,7 @@ import (
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // document describes what the pet store does.
@@ -33,7 +34,7 @@ func TestInAProgram(t *testing.T) {
 }
 
 func TestAsAModule(t *testing.T) {
-	module := moduletest.Load(t, "..", host.NewConfig())
+	module := testmodule.Load(t, "..", host.NewConfig())
 	specification(t, func(t *testing.T, s *petstore.Store) *pt.Provider {
 		return moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: grants(t, s)})
 	})

@@ -11,13 +11,14 @@ import (
 	"github.com/husk-dev/husk/examples/internal/postgrestest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // In a module the driver is the same, its TLS too, over connections that the host makes:
 // to the server that was granted, and to no other.
 func TestModule(t *testing.T) {
 	s := postgrestest.Start(t)
-	module := moduletest.Load(t, "..", host.NewConfig())
+	module := testmodule.Load(t, "..", host.NewConfig())
 	start := func(grant string) *pt.Provider {
 		granted, err := host.ParseTCPGrant(grant)
 		require.NoError(t, err)

@@ -21,12 +21,12 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
-	"github.com/husk-dev/husk/examples/internal/moduletest"
 	local "github.com/husk-dev/husk/examples/providers/local/provider"
 	site "github.com/husk-dev/husk/examples/providers/site/provider"
 	tlsprovider "github.com/husk-dev/husk/examples/providers/tls/provider"
 	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // A site is made by the real engine, its provider in this program or as a module.
@@ -35,7 +35,7 @@ func TestSite(t *testing.T) {
 		testSite(t, func() (abi.Provider, error) { return guest.New(site.New()) })
 	})
 	t.Run("as a module", func(t *testing.T) {
-		module := moduletest.Load(t, "..", host.NewConfig())
+		module := testmodule.Load(t, "..", host.NewConfig())
 		testSite(t, func() (abi.Provider, error) {
 			return module.NewProvider(t.Context(), host.ProviderOptions{Name: "site"})
 		})

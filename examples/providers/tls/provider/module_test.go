@@ -10,11 +10,12 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // The module needs no grants, draws its own random bytes, and knows what time it is.
 func TestModule(t *testing.T) {
-	p := moduletest.New(t, moduletest.Load(t, "..", host.NewConfig()), host.ProviderOptions{Name: "tls"})
+	p := moduletest.New(t, testmodule.Load(t, "..", host.NewConfig()), host.ProviderOptions{Name: "tls"})
 	c := newChain(p)
 	signed := p.Create(locallySignedCert, c.inputs)
 

@@ -1,0 +1,241 @@
+package testmodule
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/host"
+)
+
+const (
+	// cacheVariable names another directory for the caches of all hosts.
+	cacheVariable = "HUSK_TEST_CACHE"
+	// hostPackage is the package whose source, with that of all that it imports, decides what code a
+	// module gets.
+	hostPackage = "github.com/husk-dev/husk/host"
+	// keyFile is the name of the file with the key that seals the cache.
+	keyFile = "cache.key"
+	// usedFile has the time at which a process opened the cache of a host last.
+	usedFile = "used"
+
+	// keptUnused is for how long a cache is kept that nobody opens, and what nobody takes from a cache
+	// that is opened.
+	keptUnused = 3 * 24 * time.Hour
+	// mostCaches is how many are kept, some 300 MB each: an engineer who changes the host makes a new
+	// one with each change.
+	mostCaches = 6
+	// longestTest is the time after which no process uses a cache that it has opened.
+	longestTest = 2 * time.Hour
+)
+
+// CacheDir returns the directory of machine code that all tests share, for [host.Config.WithCacheDir].
+//
+// It belongs to one state of the host's source: its name has a digest of the source of the host and of
+// all packages that the host imports, of the modules' versions, and of Go's. If the source changed
+// after the go command began to build this process, the digest is that of the process's own program.
+func CacheDir(t testing.TB) string {
+	t.Helper()
+	dir, err := openCache()
+	require.NoError(t, err)
+	return compiledIn(dir)
+}
+
+// compiledIn is the directory of machine code in husk's cache directory.
+func compiledIn(cache string) string { return filepath.Join(cache, "compiled") }
+
+// started is the directory in which the process began, that of the package under test.
+var started, _ = os.Getwd()
+
+// openCache opens the cache of this process's host. From then on this process's user has another
+// directory for configuration, if the system lets a variable name it, because the key of a cache is
+// there: it must be the same one for all tests.
+var openCache = sync.OnceValues(func() (string, error) {
+	all := os.Getenv(cacheVariable)
+	if all == "" {
+		caches, err := os.UserCacheDir()
+		if err != nil {
+			caches = os.TempDir() // the host sees to it that the directory is the user's
+		}
+		all = filepath.Join(caches, "husk-test")
+	}
+	key, err := hostKey(started, hostPackage, builtSince())
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(all, key)
+	if err := os.MkdirAll(filepath.Join(dir, "config"), 0o700); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, usedFile), nil, 0o600); err != nil {
+		return "", err
+	}
+	if err := prune(all, time.Now()); err != nil {
+		return "", err
+	}
+	compiled := compiledIn(dir)
+	if _, err := host.PruneCache(compiled, time.Now().Add(-keptUnused)); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "AppData"} {
+		if err := os.Setenv(name, filepath.Join(dir, "config")); err != nil {
+			return "", err
+		}
+	}
+	h, err := host.New(context.Background(), host.NewConfig().WithCacheDir(compiled)) // which makes the key
+	if err != nil {
+		return "", err
+	}
+	return dir, h.Close(context.Background())
+})
+
+// prune removes the caches that nobody has opened for long, and the oldest of too many.
+func prune(all string, now time.Time) error {
+	opened, err := filepath.Glob(filepath.Join(all, "*", usedFile))
+	if err != nil {
+		return err
+	}
+	times := make(map[string]time.Time, len(opened))
+	for _, file := range opened {
+		if info, err := os.Stat(file); err == nil { // else another process has removed it
+			times[file] = info.ModTime()
+		}
+	}
+	slices.SortFunc(opened, func(a, b string) int { return times[b].Compare(times[a]) })
+	var failures []error
+	for n, file := range opened {
+		unused := now.Sub(times[file])
+		if unused > keptUnused || n >= mostCaches && unused > longestTest {
+			failures = append(failures, os.RemoveAll(filepath.Dir(file)))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// listed is what the go command says of a package.
+type listed struct {
+	ImportPath, Dir              string
+	Standard                     bool
+	GoFiles, SFiles, HFiles      []string
+	CgoFiles, CFiles, EmbedFiles []string
+	Module                       *struct {
+		Path, Version string
+		Replace       *struct{ Path, Version string }
+	}
+}
+
+// release names the version of a package that never changes under it, empty if it can change.
+func (p *listed) release() string {
+	switch m := p.Module; {
+	case p.Standard:
+		return "standard"
+	case m == nil:
+		return ""
+	case m.Replace == nil:
+		return m.Version
+	case m.Replace.Version == "":
+		return ""
+	default:
+		return m.Replace.Path + "@" + m.Replace.Version
+	}
+}
+
+// dependencies lists a package and all that it imports.
+func dependencies(dir, pattern string, environment ...string) ([]*listed, error) {
+	list := exec.Command("go", "list", "-deps",
+		"-json=ImportPath,Dir,Standard,GoFiles,SFiles,HFiles,CgoFiles,CFiles,EmbedFiles,Module", pattern)
+	list.Dir, list.Env = dir, append(os.Environ(), environment...)
+	var said bytes.Buffer
+	list.Stderr = &said
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the packages of %s: %w: %s", pattern, err, said.String())
+	}
+	var packages []*listed
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := &listed{}
+		switch err := decoder.Decode(p); {
+		case err == nil:
+			packages = append(packages, p)
+		case errors.Is(err, io.EOF):
+			return packages, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// hostKey returns the digest of what decides how the package compiles modules. Where its source may
+// be newer than this process, it is the digest of the process's program; that is so, too, where there
+// is no go command to list the source.
+func hostKey(dir, pkg string, built time.Time) (string, error) {
+	if built.IsZero() {
+		return programKey()
+	}
+	packages, err := dependencies(dir, pkg)
+	if err != nil {
+		return programKey()
+	}
+	sum := sha256.New()
+	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, p := range packages {
+		release := p.release()
+		fmt.Fprintln(sum, p.ImportPath, release)
+		if release != "" {
+			continue
+		}
+		for _, name := range slices.Concat(p.GoFiles, p.SFiles, p.HFiles, p.CgoFiles, p.CFiles, p.EmbedFiles) {
+			file := filepath.Join(p.Dir, name)
+			if changed := changedAt(file); changed.IsZero() || !changed.Before(built) {
+				return programKey()
+			}
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(sum, "%s %d\n%s", name, len(content), content)
+		}
+	}
+	return "host-" + hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
+
+// programKey is the digest of this process's program.
+func programKey() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	program, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer program.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, program); err != nil {
+		return "", err
+	}
+	return "program-" + hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
+
+// ConfigDir is the directory for configuration of a user with a home; see [os.UserConfigDir].
+func ConfigDir(home string) string {
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return home
+}
