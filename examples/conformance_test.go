@@ -30,7 +30,7 @@ import (
 	random "github.com/husk-dev/husk/examples/providers/random/provider"
 	site "github.com/husk-dev/husk/examples/providers/site/provider"
 	tls "github.com/husk-dev/husk/examples/providers/tls/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // example is a provider of this folder, and what it is let off: what its test skips

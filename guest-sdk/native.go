@@ -2,51 +2,6 @@
 
 package guest
 
-import (
-	"context"
-	"errors"
-	"os"
-	"time"
+import "github.com/husk-dev/husk/guest-sdk/guest"
 
-	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/guest-sdk/internal/call"
-)
-
-// New returns the provider as an abi.Provider that runs in the calling program, with
-// the same code that serves it as a module. Its methods may be called in parallel.
-//
-// The error says which resource or function, and which field of its Go types, is not as
-// it must be. A provider that is to be configured more than once must be made anew for
-// each configuration, together with what it keeps.
-func New(p Provider) (abi.Provider, error) {
-	served, err := provide(p, begin)
-	if err != nil {
-		return nil, errors.New("provider " + p.Name + ": " + err.Error())
-	}
-	return served, nil
-}
-
-func begin(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender) {
-	if u != "" {
-		ctx = call.WithURN(ctx, u)
-	}
-	if timeout == 0 {
-		return ctx, cancelling(func() {})
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	return ctx, cancelling(cancel)
-}
-
-// cancelling ends a context by its function.
-type cancelling context.CancelFunc
-
-func (c cancelling) End() { c() }
-
-// Serve serves the provider to the host that runs the module. It is called in main
-// and returns at once. In a program that is not a module there is no host: Serve
-// prints how to build one, and exits with status 2.
-func Serve(p Provider) {
-	os.Stderr.WriteString(usage(p))
-	os.Exit(2)
-}
+var New = guest.New

@@ -112,7 +112,7 @@ const (
 // of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
 var plumbing = []string{
 	"runtime.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
-	"github.com/husk-dev/husk/guest-sdk", "github.com/husk-dev/husk/abi/",
+	"github.com/husk-dev/husk/guest-sdk/guest", "github.com/husk-dev/husk/abi/",
 	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/bench/internal/peer"
 	record "github.com/husk-dev/husk/bench/record/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 func main() {

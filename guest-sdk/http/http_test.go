@@ -14,7 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	guesthttp "github.com/husk-dev/husk/guest-sdk/http"
 	"github.com/husk-dev/husk/guest-sdk/http/internal/fetch"
 	"github.com/husk-dev/husk/host"

@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/bench/internal/peer"
 	record "github.com/husk-dev/husk/bench/record/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // servesVariable makes the test binary the process of the provider.

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon/canontest"
 	"github.com/husk-dev/husk/examples/internal/moduletest"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testmodule"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/metaschema"
 )

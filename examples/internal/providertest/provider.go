@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // T is what the package needs of a test: a *testing.T, or a *rapid.T.

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	_ "github.com/husk-dev/husk/guest-sdk/http" // by which the host sends requests
 )
 

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/husk-dev/husk/examples/providers/postgresql/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 func main() { guest.Serve(provider.New()) }

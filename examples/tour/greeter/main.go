@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // greeting comes before a name.

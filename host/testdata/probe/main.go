@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/files"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // Config is the provider's configuration.

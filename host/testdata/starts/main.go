@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/uuid"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // way names what the instance does, which tests write over the dots in the module's file.

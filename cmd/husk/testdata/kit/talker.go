@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/internal/recordtext"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // ExcessInputs are an Excess's.

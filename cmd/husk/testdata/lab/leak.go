@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"os"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // LeakInputs are a Leak's.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi/property"
-	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/assets"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/guest-sdk/kv"
 	"github.com/husk-dev/husk/guest-sdk/tcp"
 )

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/guest-sdk/tcp"
 )
 

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/files"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // DirectoryInputs are the inputs of local:Directory.

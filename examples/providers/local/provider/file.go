@@ -7,7 +7,7 @@ import (
 	"os"
 	"path"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // FileInputs are the inputs of local:File.

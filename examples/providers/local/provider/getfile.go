@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 type getFileArgs struct {

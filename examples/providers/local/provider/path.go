@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // cleanPath returns the shortest form of a path, so that two ways to write one path

@@ -9,7 +9,7 @@ package provider
 
 import (
 	"github.com/husk-dev/husk/abi"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // New returns the provider, which holds nothing and can be used any number of times.

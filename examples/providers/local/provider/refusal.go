@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"github.com/husk-dev/husk/abi"
-	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/files"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // What the system has no error for.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // api is the package that a document describes.

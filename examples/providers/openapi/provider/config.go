@@ -12,7 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // Names of configuration keys.

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/examples/internal/petstore"
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 )

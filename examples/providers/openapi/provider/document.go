@@ -18,8 +18,8 @@ import (
 	"github.com/oasdiff/yaml"
 
 	"github.com/husk-dev/husk/abi"
-	guest "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/files"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // maxDocument bounds a document in bytes. The largest that are published have some 10 MB.

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/internal/metaschema"
 )
 

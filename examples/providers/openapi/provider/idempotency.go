@@ -11,7 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // keyHeader is the header by which a service knows that a request is one that it has had before

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // New is the provider before it is given a document: it has no resources of its own.

@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // ExtensionInputs are the inputs of postgresql:Extension.

@@ -7,7 +7,7 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // New returns the provider.

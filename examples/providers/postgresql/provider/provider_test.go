@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/postgrestest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/postgresql/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // RoleInputs are the inputs of postgresql:Role.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // SchemaInputs are the inputs of postgresql:Schema.

@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"strings"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 type idInputs struct {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 type integerInputs struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 type petInputs struct {

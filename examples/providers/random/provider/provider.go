@@ -6,7 +6,7 @@
 // resource is created. None can be changed, so that any change of an input draws anew.
 package provider
 
-import guest "github.com/husk-dev/husk/guest-sdk"
+import "github.com/husk-dev/husk/guest-sdk/guest"
 
 // New returns the provider, which holds nothing and can be used any number of times.
 func New() guest.Provider {

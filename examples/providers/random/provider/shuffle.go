@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 type shuffleInputs struct {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // The characters that strings and passwords are made of.

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 type uuidInputs struct {

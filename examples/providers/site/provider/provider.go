@@ -3,7 +3,7 @@
 // children belong to the packages local and tls.
 package provider
 
-import guest "github.com/husk-dev/husk/guest-sdk"
+import "github.com/husk-dev/husk/guest-sdk/guest"
 
 // New returns the provider, which holds nothing and can be used any number of times.
 func New() guest.Provider {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"html"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // SiteInputs are the inputs of a site.

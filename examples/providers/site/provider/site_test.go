@@ -24,7 +24,7 @@ import (
 	local "github.com/husk-dev/husk/examples/providers/local/provider"
 	site "github.com/husk-dev/husk/examples/providers/site/provider"
 	tlsprovider "github.com/husk-dev/husk/examples/providers/tls/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testmodule"
 )

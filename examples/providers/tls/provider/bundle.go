@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 type getCertificateArgs struct {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // serialSize is the size of a serial number in bytes: RFC 5280, section 4.1.2.2, allows

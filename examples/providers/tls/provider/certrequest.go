@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // CertRequestInputs are the inputs of tls:CertRequest.

@@ -1,6 +1,6 @@
 package provider
 
-import guest "github.com/husk-dev/husk/guest-sdk"
+import "github.com/husk-dev/husk/guest-sdk/guest"
 
 // failures collects what Check finds.
 type failures []guest.CheckFailure

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // LocallySignedCertInputs are the inputs of tls:LocallySignedCert.

@@ -6,7 +6,7 @@
 // computed once, when the resource is created.
 package provider
 
-import guest "github.com/husk-dev/husk/guest-sdk"
+import "github.com/husk-dev/husk/guest-sdk/guest"
 
 // New returns the provider, which holds nothing and can be used any number of times.
 func New() guest.Provider {

@@ -10,7 +10,7 @@ import (
 
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/tls/provider"
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	_ "github.com/husk-dev/husk/guest-sdk/http"
 )
 

@@ -2,7 +2,7 @@
 package main
 
 import (
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/guest-sdk/internal/testprovider"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"iter"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/internal/gobuild/testdata/greeter/words"
 )
 

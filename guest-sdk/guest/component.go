@@ -1,0 +1,348 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// Component is a type of component of a provider, see [ComponentOf].
+type Component struct {
+	token string
+	// add registers the component. That it is a function, and not called by those who
+	// have no components, keeps what components need out of their modules.
+	add func(s *server, b *shape.Builder, methods []Method) error
+
+	methods []Method
+}
+
+// ComponentOf returns the type of component with that token, for example
+// site:index:Site, whose inputs and outputs are the fields of I and S: usually of type
+// [Out], since values of other types must be known, and not secret, before Construct is
+// called. In a preview where one is not known the component has no children.
+func ComponentOf[I, S any](token string, implementation Constructor[I, S], options ...Option) Component {
+	about := aboutOf(options)
+	about.description = docs.Type(about.description, reflect.TypeOf(implementation))
+	return Component{token: token, add: func(s *server, b *shape.Builder, methods []Method) error {
+		var inputs I
+		var state S
+		c := &component{construct: func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, in unsafe.Pointer, d *Deployment) (unsafe.Pointer, error) {
+			state, err := implementation.Construct(ctx, ConstructRequest[I]{URN: u, Name: r.Name, Inputs: *(*I)(in)}, d)
+			return unsafe.Pointer(&state), err
+		}}
+		return s.addComponent(b, token, &about, c, reflect.TypeOf(inputs), reflect.TypeOf(state), methods)
+	}}
+}
+
+// With returns the component with methods.
+func (c Component) With(methods ...Method) Component {
+	c.methods = slices.Concat(c.methods, methods)
+	return c
+}
+
+// Constructor is what every component implements.
+type Constructor[I, S any] interface {
+	// Construct declares the component's children and answers its outputs, without
+	// waiting for any: fields of the answer may be values that come to be.
+	Construct(ctx context.Context, request ConstructRequest[I], d *Deployment) (S, error)
+}
+
+// ConstructRequest asks for a component.
+type ConstructRequest[I any] struct {
+	_ incomparable
+
+	// URN is the component's, which the SDK has registered.
+	URN  urn.URN
+	Name string
+	// Inputs are checked and complete with defaults.
+	Inputs I
+}
+
+// component is a registered type of component.
+type component struct {
+	*schema.Resource
+	inputs, state *shape.Shape
+	construct     func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, inputs unsafe.Pointer, d *Deployment) (unsafe.Pointer, error)
+}
+
+// composer is what a provider with components has more than others: behind an interface,
+// so that others do not have its code.
+type composer interface {
+	construct(context.Context, *server, *abi.ConstructRequest) (abi.ConstructResponse, error)
+	call(context.Context, *server, *abi.CallRequest) (abi.CallResponse, error)
+}
+
+// composite are the components of a provider, by token, and their methods.
+type composite struct {
+	components map[string]*component
+	methods    map[string]*method
+}
+
+func (s *server) addComponent(b *shape.Builder, token string, about *about, c *component, inputs, state reflect.Type, methods []Method) error {
+	all, _ := s.composer.(*composite)
+	if all == nil {
+		all = &composite{components: map[string]*component{}, methods: map[string]*method{}}
+		s.composer = all
+	}
+	if all.components[token] != nil || s.resources[token] != nil {
+		return errors.New("it is declared twice")
+	}
+	if err := checkToken(s.pkg.Name, token); err != nil {
+		return err
+	}
+	var err error
+	if c.inputs, err = b.Inputs(inputs); err != nil {
+		return err
+	}
+	if c.state, err = b.Outputs(state); err != nil {
+		return err
+	}
+	c.Resource = &schema.Resource{
+		Token: token, Description: about.description, Deprecation: about.deprecation, Aliases: about.aliases,
+		Inputs: *c.inputs.Object, Outputs: *c.state.Object, Component: true,
+	}
+	for _, name := range [...]string{"id", "urn"} {
+		if c.Outputs.Property(name) != nil {
+			return errors.New(`its outputs must not have a property "` + name + `"`)
+		}
+	}
+	all.components[token] = c
+	for i := range methods {
+		m := &methods[i]
+		if err := m.add(s, b, token); err != nil {
+			return errors.New("method " + m.name + ": " + err.Error())
+		}
+	}
+	at, _ := slices.BinarySearchFunc(s.pkg.Resources, token, func(r *schema.Resource, token string) int {
+		return strings.Compare(r.Token, token)
+	})
+	s.pkg.Resources = shape.Insert(s.pkg.Resources, at, c.Resource)
+	return nil
+}
+
+// addOthers adds what few providers have.
+func (s *server) addOthers(b *shape.Builder, p *Provider) error {
+	for i := range p.Streams {
+		declared := &p.Streams[i]
+		if declared.add == nil {
+			return errors.New("function " + declared.token + ": it was not made by guest.StreamOf")
+		}
+		if err := declared.add(s, b); err != nil {
+			return errors.New("function " + declared.token + ": " + err.Error())
+		}
+	}
+	for i := range p.Components {
+		declared := &p.Components[i]
+		if declared.add == nil {
+			return errors.New("component " + declared.token + ": it was not made by guest.ComponentOf")
+		}
+		if err := declared.add(s, b, declared.methods); err != nil {
+			return errors.New("component " + declared.token + ": " + err.Error())
+		}
+	}
+	return nil
+}
+
+func (s *server) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {
+	if s.composer == nil {
+		return s.Unimplemented.Construct(ctx, request)
+	}
+	response, err := s.composer.construct(ctx, s, &request)
+	if err != nil {
+		return abi.ConstructResponse{}, answerError(err)
+	}
+	return response, nil
+}
+
+func (s *server) Call(ctx context.Context, request abi.CallRequest) (abi.CallResponse, error) {
+	if s.composer == nil {
+		return s.Unimplemented.Call(ctx, request)
+	}
+	response, err := s.composer.call(ctx, s, &request)
+	if err != nil {
+		return abi.CallResponse{}, answerError(err)
+	}
+	return response, nil
+}
+
+// construct registers a component, lets its author declare the children, waits for
+// them, and registers the outputs.
+func (all *composite) construct(ctx context.Context, s *server, request *abi.ConstructRequest) (abi.ConstructResponse, error) {
+	none := abi.ConstructResponse{}
+	c := all.components[request.Type]
+	if c == nil {
+		return none, s.noSuch("component", request.Type, s.pkg.NearestResource(request.Type))
+	}
+	monitor, err := monitorOf(ctx)
+	if err != nil {
+		return none, err
+	}
+	inputs, failures := c.Inputs.Check(request.Inputs)
+	if len(failures) > 0 {
+		return none, refusal(failures)
+	}
+	inputs = dependent(inputs, request.InputDependencies)
+	open, err := s.takes(c.inputs, inputs)
+	if err != nil {
+		return none, err
+	}
+	in, err := loaded(c.inputs, inputs)
+	if err != nil {
+		return none, err
+	}
+
+	ctx, leave := s.within(ctx, "", 0)
+	defer leave.End()
+	own, err := monitor.RegisterResource(ctx, abi.RegisterResourceRequest{
+		Type: request.Type, Name: request.Name, Parent: request.Parent, Inputs: inputs,
+		PropertyDependencies: request.InputDependencies, Options: s.ownOptions(request.Options),
+	})
+	if err != nil {
+		return none, err
+	}
+	ctx = call.WithURN(ctx, own.URN)
+
+	var outputs property.Map
+	if open {
+		d := newDeployment(ctx, monitor, &request.Context, own.URN)
+		out, err := c.construct(ctx, request, own.URN, in, d)
+		if err == nil {
+			outputs, err = d.outputs(func() (property.Map, error) { return c.state.Store(out) })
+		}
+		if err = d.end(err); err != nil {
+			return none, err
+		}
+	} else {
+		Log(ctx).Warning("what " + request.Name + " is made of is not known in this preview, for some of its inputs are not")
+		for i := range c.Outputs.Properties {
+			outputs = outputs.With(c.Outputs.Properties[i].Name, property.Unknown)
+		}
+	}
+	if err := monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: own.URN, Outputs: outputs}); err != nil {
+		return none, err
+	}
+	return abi.ConstructResponse{
+		URN: own.URN, State: withoutDependencies(outputs), StateDependencies: dependenciesOf(outputs),
+	}, nil
+}
+
+// monitorOf returns the monitor of a call.
+func monitorOf(ctx context.Context) (abi.Monitor, error) {
+	if m := callersMonitor(ctx); m != nil {
+		return m, nil
+	}
+	return nil, abi.NewError(abi.ErrorKindInvalidArgument, "a component needs a monitor to make its children with, and the caller has none")
+}
+
+// takes reports whether variables of the shape hold all of the properties: an unknown
+// may not be in a field of an ordinary type, and a secret must not be, because what the
+// author makes of it would not be one.
+func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
+	if path, found := inputs.Secret(m); found {
+		return false, InvalidArgument(path.String(), "the provider cannot keep this input secret: its field would have to be a guest.Out")
+	}
+	if s.undecided.Load() {
+		return false, nil
+	}
+	_, found := inputs.Unknown(m)
+	return !found, nil
+}
+
+// ownOptions are the options of the component itself. What chose its provider is
+// handed down, so that resources of the same package are managed by it.
+func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
+	named := slices.ContainsFunc(o.Providers, func(p abi.PackageProvider) bool { return p.Package == s.pkg.Name })
+	if o.Provider != "" && !named {
+		o.Providers = append(slices.Clone(o.Providers), abi.PackageProvider{Package: s.pkg.Name, Reference: o.Provider})
+	}
+	o.Provider, o.Version, o.PackageRef = "", "", ""
+	return o
+}
+
+// outputs returns what store does once all children are made. What is stored may have
+// declared more of them.
+func (d *Deployment) outputs(store func() (property.Map, error)) (property.Map, error) {
+	for {
+		if err := d.finish(); err != nil {
+			return property.Map{}, err
+		}
+		m, err := store()
+		if err != nil || len(d.running)+len(d.waiting) == 0 {
+			return m, err
+		}
+	}
+}
+
+// end waits for what still runs after a failure, so that it is recorded, and returns
+// the error.
+func (d *Deployment) end(err error) error {
+	if err == nil {
+		return nil
+	}
+	if d.failure == nil {
+		d.failure = err
+	}
+	_ = d.finish() // answers a failure, or that waiting was cancelled
+	return d.failure
+}
+
+// refusal is the error that says why inputs or arguments are refused.
+func refusal(failures []abi.CheckFailure) error {
+	if len(failures) == 1 {
+		return InvalidArgument(failures[0].Path, failures[0].Reason)
+	}
+	reasons := make([]string, len(failures))
+	for i, f := range failures {
+		reasons[i] = f.Path + ": " + f.Reason
+	}
+	return InvalidArgument("", strings.Join(reasons, "\n"))
+}
+
+// dependent gives properties the dependencies that the caller names.
+func dependent(m property.Map, dependencies []abi.PropertyDependency) property.Map {
+	for _, d := range dependencies {
+		if v, ok := m.Lookup(d.Key); ok {
+			m = m.With(d.Key, withDependencies(v, d.URNs))
+		}
+	}
+	return m
+}
+
+func withDependencies(v property.Value, urns []urn.URN) property.Value {
+	if len(urns) == 0 {
+		return v
+	}
+	o := property.Output{Value: v}
+	for _, u := range urns {
+		o.Dependencies = append(o.Dependencies, string(u))
+	}
+	return property.OutputOf(o)
+}
+
+// withoutDependencies replaces outputs by their values. Who gets the properties is told
+// of the dependencies apart from them.
+func withoutDependencies(m property.Map) property.Map {
+	return m.Transform(plainOutput)
+}
+
+func plainOutput(v property.Value) property.Value {
+	o, ok := v.AsOutput()
+	if !ok {
+		return v
+	}
+	if o.Secret {
+		return property.Secret(o.Value)
+	}
+	return o.Value
+}

@@ -1,0 +1,86 @@
+//go:build !wasip1
+
+package guest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
+)
+
+// New returns the provider as an abi.Provider that runs in the calling program, with
+// the same code that serves it as a module. Its methods may be called in parallel.
+//
+// The error says which resource or function, and which field of its Go types, is not as
+// it must be. A provider that is to be configured more than once must be made anew for
+// each configuration, together with what it keeps.
+func New(p Provider) (abi.Provider, error) {
+	served, err := provide(p, begin)
+	if err != nil {
+		return nil, errors.New("provider " + p.Name + ": " + err.Error())
+	}
+	return served, nil
+}
+
+func begin(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender) {
+	if u != "" {
+		ctx = call.WithURN(ctx, u)
+	}
+	if timeout == 0 {
+		return ctx, cancelling(func() {})
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	return ctx, cancelling(cancel)
+}
+
+// cancelling ends a context by its function.
+type cancelling context.CancelFunc
+
+func (c cancelling) End() { c() }
+
+// Serve serves the provider to the host that runs the module. It is called in main
+// and returns at once. In a program that is not a module there is no host: Serve
+// prints how to build one, and exits with status 2.
+func Serve(p Provider) {
+	os.Stderr.WriteString(usage(p))
+	os.Exit(2)
+}
+
+// ServeProvider serves a provider that implements the contract's methods itself, such
+// as an adapter of one that was written for something else. It is called in main. In a
+// program that is not a module there is no host: it prints how to build one, and exits
+// with status 2.
+func ServeProvider(abi.Provider) {
+	os.Stderr.WriteString(rawUsage)
+	os.Exit(2)
+}
+
+// callersMonitor returns the monitor that the caller of Construct or Call passes, nil
+// where there is none.
+func callersMonitor(ctx context.Context) abi.Monitor { return abi.MonitorFrom(ctx) }
+
+// checkMethods finds methods that have the name of an optional interface's but do not
+// fit it, which would otherwise be passed over in silence.
+func checkMethods(creator any, can capabilities) error {
+	t := reflect.TypeOf(creator)
+	for _, optional := range []struct {
+		method, role string
+		fits         bool
+	}{
+		{"Read", "Reader", can.reads}, {"Update", "Updater", can.updates}, {"Delete", "Deleter", can.deletes},
+		{"Check", "Checker", can.checks}, {"Diff", "Differ", can.diffs}, {"Preview", "Previewer", can.previews},
+		{"List", "Lister", can.lists},
+	} {
+		if _, has := t.MethodByName(optional.method); has && !optional.fits {
+			return errors.New("the method " + optional.method + " of " + t.String() + " does not have the types that guest." +
+				optional.role + " asks for; inputs and state must be those of its Create")
+		}
+	}
+	return nil
+}

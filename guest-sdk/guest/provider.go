@@ -1,0 +1,234 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/internal/docs"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// SDK is the name and version that a provider tells its host, for messages.
+const SDK = "husk guest-sdk 0.1.0"
+
+// Provider is a package of resources and functions: what [Serve] and [New] take. It must not
+// depend on when and where the module runs, or on what that was granted: a host keeps what
+// it says of itself.
+type Provider struct {
+	// Name is the package's name, for example random. All tokens begin with it.
+	Name string
+	// Version is the package's semantic version, for example 4.16.0.
+	Version string
+
+	DisplayName string
+	Description string
+	Keywords    []string
+	Homepage    string
+	License     string
+	Repository  string
+	Publisher   string
+
+	// Requests are the capabilities that the provider needs beside computing. They grant
+	// nothing; they tell operators what to grant. One without a scope, which only the
+	// configuration or the program tells, says so by its reason.
+	Requests []abi.CapabilityRequest
+	// Config is the provider's configuration, see [ConfigOf]; the zero Config is none.
+	Config    Config
+	Resources []Resource
+	Functions []Function
+	// Streams are functions whose results come one by one.
+	Streams    []Stream
+	Components []Component
+	// Types are the objects that the properties of [ResourceFrom], [FunctionFrom], and
+	// [ConfigFrom] refer to.
+	Types []*schema.Object
+	// Parameterize makes another package of the provider. It is called once, before the
+	// provider is configured; nil where the provider has no parameters. An error says
+	// what about the parameters is wrong.
+	Parameterize func(ctx context.Context, parameters Parameters) (Parameterized, error)
+	// Extend makes a package that the provider serves beside its own, with its own
+	// configuration. It is called any number of times, before the provider is configured
+	// and after; nil where there are no such packages. The package has a name of its own,
+	// with which its tokens begin, and neither a configuration nor parameters.
+	Extend func(ctx context.Context, parameters Parameters) (Parameterized, error)
+	// Mappings are for programs of other ecosystems; most providers have none.
+	Mappings []Mapping
+	// Close releases what the provider holds; nil where it holds nothing.
+	Close func(context.Context) error
+}
+
+// Resource is a type of resource of a provider, see [ResourceOf].
+type Resource struct {
+	token string
+	about about
+	// inputs and state are the Go types of both.
+	inputs, state reflect.Type
+	code          implementation
+	can           capabilities
+	// creator is the author's value.
+	creator any
+	lister  Lister // nil where the author's value is none
+	// described takes the place of the Go types for [ResourceFrom].
+	described *schema.Resource
+}
+
+// Function is a function of a provider, see [FunctionOf].
+type Function struct {
+	token string
+	about about
+	// args and result are the Go types of both.
+	args, result reflect.Type
+	described    *schema.Function // in place of the Go types
+	call         func(ctx context.Context, args unsafe.Pointer) (result unsafe.Pointer, err error)
+}
+
+// Config is the configuration of a provider, see [ConfigOf].
+type Config struct {
+	typ       reflect.Type
+	described *schema.Object // in place of the Go type
+	configure func(ctx context.Context, config unsafe.Pointer) error
+	deferred  bool
+}
+
+// Deferred lets the host call the configuration's function when the first method needs it,
+// and not at all where none does, as in an update in which nothing has changed. It is for
+// functions that only keep what they are given, or whose errors are early enough then. A
+// provider without a configuration is always deferred.
+func (c Config) Deferred() Config { c.deferred = true; return c }
+
+// about is what options say of a resource or function.
+type about struct {
+	description         string
+	deprecation         string
+	aliases             []string
+	deleteBeforeReplace bool
+	identity            []string
+}
+
+// Option says something about a resource or a function.
+type Option func(*about)
+
+// Doc describes the resource or function to its users, in Markdown.
+func Doc(text string) Option { return func(a *about) { a.description = text } }
+
+// Deprecated says what to use instead.
+func Deprecated(message string) Option { return func(a *about) { a.deprecation = message } }
+
+// Alias gives an earlier token of the resource, under which states may hold it.
+func Alias(token string) Option { return func(a *about) { a.aliases = append(a.aliases, token) } }
+
+// DeleteBeforeReplace says that two of the resource cannot exist side by side, so that
+// the old one must be deleted before the new one is created. That is so if the resource's name
+// is the ID of its object.
+func DeleteBeforeReplace() Option { return func(a *about) { a.deleteBeforeReplace = true } }
+
+// Identity names the inputs that the object of the resource is known by, such as the path of a
+// file: a Create with the same values finds the object that is there. A replacement that leaves
+// all of them as they are deletes the object before it makes it again; without this option it
+// would make the object over itself.
+func Identity(inputs ...string) Option {
+	return func(a *about) { a.identity = append(a.identity, inputs...) }
+}
+
+func aboutOf(options []Option) about {
+	var a about
+	for _, option := range options {
+		option(&a)
+	}
+	return a
+}
+
+// ConfigOf returns the configuration whose properties are the fields of C. configure
+// is called before any method that manages resources, with the checked configuration: it
+// is where clients are made, and where the provider keeps what its resources need. Each
+// instance runs it, unless it begins with an image of one that has, see the package's
+// documentation. In a preview in which the configuration is not known yet it is not
+// called, and neither are the resources' methods, except for Create's and Update's
+// previews, which the SDK answers.
+//
+// A change of a field that is tagged replace replaces the provider and with it all
+// its resources.
+func ConfigOf[C any](configure func(ctx context.Context, config C) error) Config {
+	var zero C
+	return Config{typ: reflect.TypeOf(zero), configure: func(ctx context.Context, config unsafe.Pointer) error {
+		return configure(ctx, *(*C)(config))
+	}}
+}
+
+// FunctionOf returns the function with that token, whose arguments and results are the
+// fields of A and R. Results of a call with a secret argument are secret as a whole.
+func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (R, error), options ...Option) Function {
+	var zeroArgs A
+	var zeroResult R
+	about := aboutOf(options)
+	about.description = docs.Function(about.description, reflect.ValueOf(call))
+	return Function{
+		token: token, about: about,
+		args: reflect.TypeOf(zeroArgs), result: reflect.TypeOf(zeroResult),
+		call: func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
+			result, err := call(ctx, *(*A)(args))
+			return unsafe.Pointer(&result), err
+		},
+	}
+}
+
+// ResourceFrom is [ResourceOf] for a type of resource whose properties are known only
+// when the provider runs, such as one that [Provider.Parameterize] reads from a
+// document. The implementation gets inputs and states as they are: with secrets, and in
+// Check and Diff with unknowns. SchemaCheck and SchemaDiff in the description follow
+// from the implementation's methods.
+func ResourceFrom(described schema.Resource, implementation Creator[property.Map, property.Map]) Resource {
+	r := typedResource(described.Token, implementation, about{})
+	r.described = &described
+	return r
+}
+
+// FunctionFrom is [FunctionOf] for a function whose arguments and results are known only
+// when the provider runs.
+func FunctionFrom(described schema.Function, call func(ctx context.Context, args property.Map) (property.Map, error)) Function {
+	return Function{token: described.Token, described: &described, call: func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
+		result, err := call(ctx, *(*property.Map)(args))
+		return unsafe.Pointer(&result), err
+	}}
+}
+
+// ConfigFrom is [ConfigOf] for a configuration that is known only when the provider
+// runs.
+func ConfigFrom(described schema.Object, configure func(ctx context.Context, config property.Map) error) Config {
+	return Config{described: &described, configure: func(ctx context.Context, config unsafe.Pointer) error {
+		return configure(ctx, *(*property.Map)(config))
+	}}
+}
+
+// describedShape is the shape of properties that are described.
+func describedShape(o *schema.Object) (*shape.Shape, error) {
+	names := o.Names()
+	if !slices.IsSorted(names) || len(slices.Compact(names)) < len(o.Properties) {
+		return nil, errors.New("its properties are not sorted by name, each once")
+	}
+	return shape.Properties(o), nil
+}
+
+// usage says what to do with a provider that was built or run as a program.
+func usage(p Provider) string {
+	return p.Name + " " + p.Version + ` is a provider for husk, which runs it as a WebAssembly module. Build one with
+
+	husk provider build . -o ` + p.Name + `.wasm
+
+or without husk
+
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o ` + p.Name + `.wasm .
+`
+}
+
+// rawUsage is usage for a provider that does not say who it is before it is asked.
+const rawUsage = `this is a provider for husk, which runs it as a WebAssembly module. Build one with
+
+	husk provider build .
+`

@@ -1,0 +1,286 @@
+package guest
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/shape"
+)
+
+// features are those that providers made with this SDK understand.
+const features = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
+	abi.FeaturesAutonaming | abi.FeaturesPreview
+
+var _ abi.Provider = (*server)(nil)
+
+// server is a registered provider. Of its fields only undecided and recent change.
+type server struct {
+	abi.Unimplemented
+
+	pkg       *schema.Package
+	resources map[string]*resource
+	functions map[string]*function
+	config    *shape.Shape // nil where there is no configuration
+	configure func(ctx context.Context, config unsafe.Pointer) error
+	mappings  []Mapping
+	requests  []abi.CapabilityRequest
+	close     func(context.Context) error
+	// composer and streams are nil where there are no components, and no functions that
+	// stream.
+	composer composer
+	streams  streamer
+	// parameterize is nil where the provider has no parameters.
+	parameterize func(context.Context, Parameters) (Parameterized, error)
+	// extend is nil where the provider serves no packages beside its own.
+	extend func(context.Context, Parameters) (Parameterized, error)
+	// begin returns the context in which the author's code handles a resource, if there is
+	// one, and what ends it. It ends after the timeout by itself, unless that is 0.
+	begin beginFunction
+
+	// undecided is true while the configuration holds unknowns, so that the author's
+	// code must not run.
+	// It is one for all packages that are configured together.
+	undecided *atomic.Bool
+
+	// recent is the resource that was asked for last. The next call is for the same, as a
+	// rule, and to compare its token is faster than to hash it.
+	recent atomic.Pointer[resource]
+}
+
+// function is a registered function.
+type function struct {
+	*schema.Function
+	args   *shape.Shape
+	result *shape.Shape
+	call   func(ctx context.Context, args unsafe.Pointer) (result unsafe.Pointer, err error)
+}
+
+func (s *server) Handshake(_ context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	return abi.HandshakeResponse{
+		Name: s.pkg.Name, Version: s.pkg.Version, SDK: SDK, Features: features & request.Features, Requests: s.requests,
+	}, nil
+}
+
+func (s *server) GetSchema(_ context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	if request.Version != 0 {
+		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "there is only version 0 of the schema format")
+	}
+	if request.SubpackageName != "" {
+		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindNotFound, "there is no package "+request.SubpackageName+" in "+s.pkg.Name)
+	}
+	return abi.GetSchemaResponse{Schema: string(s.pkg.AppendJSON(nil))}, nil
+}
+
+func (s *server) CheckConfig(_ context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	inputs, failures := s.pkg.Config.CheckConfig(request.News)
+	return abi.CheckResponse{Inputs: inputs, Failures: failures}, nil
+}
+
+func (s *server) DiffConfig(_ context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	return s.pkg.DiffConfig(request)
+}
+
+func (s *server) Configure(ctx context.Context, request abi.ConfigureRequest) error {
+	if s.configure == nil {
+		return nil
+	}
+	if missing := s.pkg.Config.Missing(request.Inputs); len(missing) > 0 {
+		e := abi.NewError(abi.ErrorKindInvalidArgument, "the configuration of "+s.pkg.Name+" is not complete")
+		for _, p := range missing {
+			e.MissingKeys = append(e.MissingKeys, abi.MissingKey{Name: p.Name, Description: p.Description})
+		}
+		return e
+	}
+	if request.Inputs.ContainsUnknowns() {
+		s.undecided.Store(true)
+		return nil
+	}
+	s.undecided.Store(false)
+	ctx, leave := s.within(ctx, request.URN, 0)
+	defer leave.End()
+	config, err := loaded(s.config, request.Inputs)
+	if err != nil {
+		return err
+	}
+	return answerError(s.configure(ctx, config))
+}
+
+func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	f := s.functions[request.Token]
+	if f == nil {
+		return abi.InvokeResponse{}, s.noSuch("function", request.Token, s.pkg.NearestFunction(request.Token))
+	}
+	if err := s.decided(ctx); err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	args, failures := f.Args.Check(request.Args)
+	if len(failures) > 0 {
+		return abi.InvokeResponse{Failures: failures}, nil
+	}
+	if err := known("argument", args); err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	ctx, leave := s.within(ctx, "", 0)
+	defer leave.End()
+	in, err := loaded(f.args, args)
+	if err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	out, err := f.call(ctx, in)
+	if err != nil {
+		return abi.InvokeResponse{}, answerError(err)
+	}
+	result, err := f.result.Store(out)
+	if err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	if args.ContainsSecrets() {
+		result = allSecret(result)
+	}
+	return abi.InvokeResponse{Result: result}, nil
+}
+
+func (s *server) Cancel(ctx context.Context) error {
+	if s.close == nil {
+		return nil
+	}
+	ctx, leave := s.within(ctx, "", 0)
+	defer leave.End()
+	return answerError(s.close(ctx))
+}
+
+// decided is an error while the configuration is not known.
+func (s *server) decided(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return answerError(err) // a module is not called then
+	}
+	if s.undecided.Load() {
+		return abi.NewError(abi.ErrorKindUnavailable, "the configuration of "+s.pkg.Name+
+			" is not known in this preview: it depends on a resource that does not exist yet")
+	}
+	return nil
+}
+
+// known is an error if one of the properties is not known, which outside of a preview
+// is a mistake of the caller's.
+func known(what string, m property.Map) error {
+	for name, v := range m.All() {
+		if v.ContainsUnknowns() {
+			e := abi.NewError(abi.ErrorKindInvalidArgument, "the "+what+" is not known")
+			e.Path = property.Path{property.Key(name)}.String()
+			return e
+		}
+	}
+	return nil
+}
+
+func (s *server) resource(token string, u urn.URN) (*resource, error) {
+	if token == "" {
+		token = u.Type()
+	}
+	if r := s.recent.Load(); r != nil && property.EqualText(r.Token, token) {
+		return r, nil
+	}
+	if r := s.resources[token]; r != nil {
+		s.recent.Store(r)
+		return r, nil
+	}
+	for _, r := range s.resources {
+		if slices.Contains(r.Aliases, token) {
+			return r, nil
+		}
+	}
+	return nil, s.noSuch("resource type", token, s.pkg.NearestResource(token))
+}
+
+func (s *server) noSuch(what, token, nearest string) error {
+	message := "the package " + s.pkg.Name + " " + s.pkg.Version + " has no " + what + " " + token
+	if nearest != "" {
+		message += "; did you mean " + nearest + "?"
+	}
+	return abi.NewError(abi.ErrorKindNotFound, message)
+}
+
+// within returns the context in which the author's code handles a resource, and what
+// ends it. A timeout is in seconds, 0 for none.
+func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (context.Context, ender) {
+	return s.begin(ctx, u, seconds(timeout))
+}
+
+// answerError makes an error what crosses the boundary, so that a provider answers the
+// same in a program and as a module.
+func answerError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return abi.AsError(err)
+}
+
+func (s *server) List(ctx context.Context, request abi.ListRequest) (abi.ListResponse, error) {
+	r, err := s.resource(request.Token, "")
+	if err != nil {
+		return abi.ListResponse{}, err
+	}
+	if r.lister == nil {
+		return s.Unimplemented.List(ctx, request)
+	}
+	if err := s.decided(ctx); err != nil {
+		return abi.ListResponse{}, err
+	}
+	ctx, leave := s.within(ctx, "", 0)
+	defer leave.End()
+	response, err := r.lister.List(ctx, ListRequest{
+		Query: request.Query, Limit: request.Limit, PageSize: request.PageSize, ContinuationToken: request.ContinuationToken,
+	})
+	if err != nil {
+		return abi.ListResponse{}, answerError(err)
+	}
+	return abi.ListResponse{Resources: response.Resources, ContinuationToken: response.ContinuationToken}, nil
+}
+
+// Mapping tells those who convert programs of another ecosystem how the names of one of
+// its providers map to the package's.
+type Mapping struct {
+	// Key is the ecosystem, for example terraform.
+	Key string
+	// Provider is the provider there, for example aws.
+	Provider string
+	// Data are bytes that converters of the ecosystem understand.
+	Data []byte
+}
+
+func (s *server) GetMappings(ctx context.Context, request abi.GetMappingsRequest) (abi.GetMappingsResponse, error) {
+	if len(s.mappings) == 0 {
+		return s.Unimplemented.GetMappings(ctx, request)
+	}
+	var response abi.GetMappingsResponse
+	for _, m := range s.mappings {
+		if m.Key == request.Key {
+			response.Providers = append(response.Providers, m.Provider)
+		}
+	}
+	return response, nil
+}
+
+// GetMapping answers the first mapping where the request names no provider.
+func (s *server) GetMapping(ctx context.Context, request abi.GetMappingRequest) (abi.GetMappingResponse, error) {
+	if len(s.mappings) == 0 {
+		return s.Unimplemented.GetMapping(ctx, request)
+	}
+	for _, m := range s.mappings {
+		if m.Key == request.Key && (m.Provider == request.Provider || request.Provider == "") {
+			return abi.GetMappingResponse{Provider: m.Provider, Data: m.Data}, nil
+		}
+	}
+	message := s.pkg.Name + " has no mapping for " + request.Key
+	if request.Provider != "" {
+		message += " " + request.Provider
+	}
+	return abi.GetMappingResponse{}, abi.NewError(abi.ErrorKindNotFound, message)
+}
