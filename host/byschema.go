@@ -25,7 +25,7 @@ func (p *Provider) answerBySchema(ctx context.Context, c *abi.Call, d declared) 
 			return false
 		}
 		inputs, failures := d.check(request.News)
-		if !p.encodable(inputs) {
+		if !inputs.Is(request.News) && !p.encodable(inputs) {
 			return false
 		}
 		*c.Response.(*abi.CheckResponse) = abi.CheckResponse{Inputs: inputs, Failures: failures}
@@ -98,15 +98,8 @@ func (p *Provider) passes(request []abi.Properties) bool {
 
 // encodable reports whether a property map could be passed to a guest, or by it.
 func (p *Provider) encodable(m property.Map) bool {
-	h := p.module.host
-	buffer := h.buffers.take()
-	defer h.buffers.put(buffer)
-	data, err := guestcbor.Append((*buffer)[:0], m)
-	if err != nil || len(data) > h.config.most.requestBytes {
-		return false
-	}
-	*buffer = data
-	return true
+	size, ok := guestcbor.Size(m)
+	return ok && size <= p.module.host.config.most.requestBytes
 }
 
 // withoutUnsettled takes back what a schema says of a resource where the inputs that it
