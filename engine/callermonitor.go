@@ -14,12 +14,12 @@ import (
 
 // Foreign returns an asset or archive of a path or URL that the program has from somebody else.
 func (c *callerMonitor) Foreign(ctx context.Context, v property.Value, named string) (property.Value, error) {
-	return c.d.assets.admitForeign(ctx, v, named)
+	return c.d.assets.AdmitForeign(ctx, v, named)
 }
 
 // OpenForeign begins to read a file whose path the program has from somebody else.
 func (c *callerMonitor) OpenForeign(_ context.Context, path string) (io.ReadCloser, error) {
-	return c.d.assets.source.OpenForeign(path)
+	return c.d.assets.OpenForeign(path)
 }
 
 // RegisterResource drives a resource to the state that the caller wants. Here and in
@@ -33,7 +33,7 @@ func (c *callerMonitor) RegisterResource(ctx context.Context, req abi.RegisterRe
 func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.RegisterResourceRequest, transforms ...callback.ResourceTransform) (
 	abi.RegisterResourceResponse, error,
 ) {
-	inputs, err := c.d.assets.admit(ctx, req.Inputs, c.isProgram)
+	inputs, err := c.d.assets.Admit(ctx, req.Inputs, c.isProgram)
 	if err == nil {
 		req.Inputs = inputs
 		req, err = c.transformed(ctx, req, transforms)
@@ -42,13 +42,13 @@ func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.Registe
 		return abi.RegisterResourceResponse{}, c.d.refuse(nil, req, err)
 	}
 	resp, err := c.monitor.RegisterResource(ctx, req)
-	resp.State = c.d.assets.withhold(resp.State)
+	resp.State = c.d.assets.Withhold(resp.State)
 	return resp, err
 }
 
 // RegisterOutputs sets the outputs of a component or of the stack.
 func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
-	outputs, err := c.d.assets.admit(ctx, req.Outputs, c.isProgram)
+	outputs, err := c.d.assets.Admit(ctx, req.Outputs, c.isProgram)
 	if err != nil {
 		return fmt.Errorf("outputs of %s: %w", req.URN, err)
 	}
@@ -58,19 +58,19 @@ func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOut
 
 // ReadResource looks up a resource that the stack does not manage.
 func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
-	properties, err := c.d.assets.admit(ctx, req.Properties, c.isProgram)
+	properties, err := c.d.assets.Admit(ctx, req.Properties, c.isProgram)
 	if err != nil {
 		return abi.ReadResourceResponse{}, fmt.Errorf("read %s %q: %w", req.Type, req.Name, err)
 	}
 	req.Properties = properties
 	resp, err := c.monitor.ReadResource(ctx, req)
-	resp.State = c.d.assets.withhold(resp.State)
+	resp.State = c.d.assets.Withhold(resp.State)
 	return resp, err
 }
 
 // Invoke calls a function of a provider.
 func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
-	args, err := c.d.assets.admit(ctx, req.Args, c.isProgram)
+	args, err := c.d.assets.Admit(ctx, req.Args, c.isProgram)
 	if err != nil {
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
 	}
@@ -79,19 +79,19 @@ func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
 	}
 	resp, err := c.monitor.Invoke(ctx, req)
-	resp.Result = c.d.assets.withhold(resp.Result)
+	resp.Result = c.d.assets.Withhold(resp.Result)
 	return resp, err
 }
 
 // Call calls a method of a component.
 func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.MonitorCallResponse, error) {
-	args, err := c.d.assets.admit(ctx, req.Args, c.isProgram)
+	args, err := c.d.assets.Admit(ctx, req.Args, c.isProgram)
 	if err != nil {
 		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
 	}
 	req.Args = args
 	resp, err := c.monitor.Call(ctx, req)
-	resp.Result = c.d.assets.withhold(resp.Result)
+	resp.Result = c.d.assets.Withhold(resp.Result)
 	return resp, err
 }
 
@@ -119,7 +119,7 @@ func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceReque
 		}
 	}
 	var err error
-	req.Inputs, err = m.d.assets.admit(ctx, d.Inputs, true)
+	req.Inputs, err = m.d.assets.Admit(ctx, d.Inputs, true)
 	req.PropertyDependencies, req.Options = nil, d.Options
 	return req, err
 }
@@ -159,7 +159,7 @@ func (m *monitor) transformedCall(ctx context.Context, req abi.MonitorInvokeRequ
 		}
 	}
 	var err error
-	req.Args, err = m.d.assets.admit(ctx, call.Args, true)
+	req.Args, err = m.d.assets.Admit(ctx, call.Args, true)
 	req.Options = call.Options
 	return req, err
 }

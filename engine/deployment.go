@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/contents"
+	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/redact"
@@ -157,7 +158,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if in.Secrets == nil {
 		in.Secrets = &redact.Secrets{}
 	}
-	d := &deployment{runState: &runState{Deployment: in, dryRun: dryRun, assets: newAssets(in.Contents)}}
+	d := &deployment{runState: &runState{Deployment: in, dryRun: dryRun, assets: asset.New(in.Contents)}}
 	snapshot, migrated := d.migrate(ctx)
 	d.learn(snapshot)
 	stack := in.State

@@ -106,7 +106,7 @@ func (g *generator) remediated(ctx context.Context, gl *goal, checked property.M
 	if !g.dryRun && inputs.ContainsUnknowns() {
 		return inputs, errors.New("they hold values that are not known")
 	}
-	inputs, err := g.assets.admit(ctx, inputs, false)
+	inputs, err := g.assets.Admit(ctx, inputs, false)
 	if err != nil {
 		return inputs, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -185,4 +186,18 @@ func (m *monitor) defaultProvider(ctx context.Context, spec PackageSpec) (string
 	defer close(p.ready)
 	p.ref, p.err = m.registerDefault(ctx, spec)
 	return p.ref, p.err
+}
+
+// assetLoader makes providers that can read the assets of their calls.
+type assetLoader struct {
+	Loader
+	assets *asset.Assets
+}
+
+func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, error) {
+	p, err := l.Loader.Load(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return abi.Intercept(p, l.assets.Call), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/autonaming"
+	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/internal/selection"
@@ -29,7 +30,7 @@ type runState struct {
 	failures      *failures
 	planning      *planning
 	registry      *registry
-	assets        *assets
+	assets        *asset.Assets
 	schemas       schemas
 	hooks         callbacks.Hooks
 	// policies is nil if there are none.

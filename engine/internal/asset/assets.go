@@ -1,4 +1,6 @@
-package engine
+// Package asset gives the assets and archives of a deployment their hashes, and decides which files and
+// URLs are read for whom.
+package asset
 
 import (
 	"context"
@@ -13,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/contents"
 )
 
-// assets gives the assets and archives of a deployment their hashes, and opens them for
+// Assets gives the assets and archives of a deployment their hashes, and opens them for
 // providers.
 //
 // Only the program says which files and URLs are read. What a provider names, in an
@@ -22,7 +24,7 @@ import (
 // server, by making an asset of it. Where the program names one by a path or URL that it has from
 // a provider, that is foreign, and read within narrower bounds: if the program says so, and if it
 // is in the output of a resource.
-type assets struct {
+type Assets struct {
 	source contents.Source
 
 	mu sync.Mutex
@@ -43,28 +45,32 @@ type origin struct {
 	hash     string
 }
 
-func newAssets(source contents.Source) *assets {
-	s := &assets{admitted: make(map[origin]struct{}), foreign: make(map[origin]string), remote: make(map[origin]string)}
+// New returns the assets of a deployment, which are read from the source.
+func New(source contents.Source) *Assets {
+	s := &Assets{admitted: make(map[origin]struct{}), foreign: make(map[origin]string), remote: make(map[origin]string)}
 	s.source = source
 	s.source.Foreign = s.foreignPlace
 	return s
 }
 
+// OpenForeign begins to read a file whose path the program has from somebody else.
+func (s *Assets) OpenForeign(path string) (io.ReadCloser, error) { return s.source.OpenForeign(path) }
+
 // foreignPlace is [contents.Source.Foreign] for what was admitted.
-func (s *assets) foreignPlace(p contents.Place) (named string, foreign bool) {
+func (s *Assets) foreignPlace(p contents.Place) (named string, foreign bool) {
 	return s.isForeign(origin{archive: p.Archive, source: p.Source, location: p.Location, hash: p.Hash})
 }
 
-func (s *assets) isForeign(o origin) (named string, foreign bool) {
+func (s *Assets) isForeign(o origin) (named string, foreign bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	named, foreign = s.foreign[o]
 	return named, foreign
 }
 
-// admitForeign returns an asset or archive whose path or URL is foreign with its hash, by which it
+// AdmitForeign returns an asset or archive whose path or URL is foreign with its hash, by which it
 // is known to be foreign from now on. named is what the program wrote of its URL.
-func (s *assets) admitForeign(ctx context.Context, v property.Value, named string) (property.Value, error) {
+func (s *Assets) AdmitForeign(ctx context.Context, v property.Value, named string) (property.Value, error) {
 	source := s.source
 	var given, hash string
 	var o origin
@@ -110,17 +116,17 @@ func originOfArchive(a property.Archive) (o origin, ok bool) {
 	return o, ok
 }
 
-func (s *assets) isAdmitted(o origin) bool {
+func (s *Assets) isAdmitted(o origin) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.admitted[o]
 	return ok
 }
 
-// admit returns m with a hash in each asset and archive. Hashes that are there already
+// Admit returns m with a hash in each asset and archive. Hashes that are there already
 // must be right. What a program passes as the output of a resource comes from that, so it is
 // foreign. Errors name the property.
-func (s *assets) admit(ctx context.Context, m property.Map, byProgram bool) (property.Map, error) {
+func (s *Assets) Admit(ctx context.Context, m property.Map, byProgram bool) (property.Map, error) {
 	if !m.ContainsAssets() {
 		return m, nil
 	}
@@ -137,7 +143,7 @@ func (s *assets) admit(ctx context.Context, m property.Map, byProgram bool) (pro
 }
 
 // admitOutputs admits what is in the outputs of resources.
-func (s *assets) admitOutputs(ctx context.Context, m property.Map) (property.Map, error) {
+func (s *Assets) admitOutputs(ctx context.Context, m property.Map) (property.Map, error) {
 	return m.TransformPaths(func(around property.Path, v property.Value) (property.Value, error) {
 		o, ok := v.AsOutput()
 		if !ok || len(o.Dependencies) == 0 {
@@ -154,7 +160,7 @@ func (s *assets) admitOutputs(ctx context.Context, m property.Map) (property.Map
 
 // admitComputed admits an asset or archive that comes from a resource, unless the program has named
 // it, and returns any other value as it is.
-func (s *assets) admitComputed(ctx context.Context, v property.Value) (property.Value, error) {
+func (s *Assets) admitComputed(ctx context.Context, v property.Value) (property.Value, error) {
 	var o origin
 	var outside bool
 	if a, ok := v.AsAsset(); ok {
@@ -171,7 +177,7 @@ func (s *assets) admitComputed(ctx context.Context, v property.Value) (property.
 	if !outside || s.isAdmitted(o) {
 		return v, nil
 	}
-	return s.admitForeign(ctx, v, "")
+	return s.AdmitForeign(ctx, v, "")
 }
 
 // unusable is the error of an asset or archive of m that has the error err, nil for none.
@@ -187,7 +193,7 @@ func unusable(m property.Map, path property.Path, v property.Value, err error) e
 	return failure
 }
 
-func (s *assets) admitValue(ctx context.Context, v property.Value, byProgram bool) (property.Value, error) {
+func (s *Assets) admitValue(ctx context.Context, v property.Value, byProgram bool) (property.Value, error) {
 	if a, ok := v.AsAsset(); ok {
 		a, err := s.admitAsset(ctx, a, byProgram)
 		return property.AssetOf(a), err
@@ -199,7 +205,7 @@ func (s *assets) admitValue(ctx context.Context, v property.Value, byProgram boo
 	return v, nil
 }
 
-func (s *assets) admitAsset(ctx context.Context, a property.Asset, byProgram bool) (property.Asset, error) {
+func (s *Assets) admitAsset(ctx context.Context, a property.Asset, byProgram bool) (property.Asset, error) {
 	o, outside := originOfAsset(a)
 	switch {
 	case a.Source == property.SourceNone:
@@ -222,7 +228,7 @@ func (s *assets) admitAsset(ctx context.Context, a property.Asset, byProgram boo
 	return a, nil
 }
 
-func (s *assets) admitArchive(ctx context.Context, a property.Archive, byProgram bool) (property.Archive, error) {
+func (s *Assets) admitArchive(ctx context.Context, a property.Archive, byProgram bool) (property.Archive, error) {
 	o, outside := originOfArchive(a)
 	switch {
 	case a.Source == property.SourceNone:
@@ -265,7 +271,7 @@ func members(m property.Map, f func(property.Value) (property.Value, error)) (pr
 }
 
 // hash makes a hash, or finds that of a URL that has one.
-func (s *assets) hash(o origin, make func() (string, error)) (string, error) {
+func (s *Assets) hash(o origin, make func() (string, error)) (string, error) {
 	if o.source != property.SourceURI {
 		return make()
 	}
@@ -285,7 +291,7 @@ func (s *assets) hash(o origin, make func() (string, error)) (string, error) {
 	return hash, err
 }
 
-func (s *assets) note(o origin, outside bool) {
+func (s *Assets) note(o origin, outside bool) {
 	if !outside {
 		return
 	}
@@ -294,7 +300,7 @@ func (s *assets) note(o origin, outside bool) {
 	s.mu.Unlock()
 }
 
-func (s *assets) checkAdmitted(o origin) error {
+func (s *Assets) checkAdmitted(o origin) error {
 	if s.isAdmitted(o) {
 		return nil
 	}
@@ -315,9 +321,9 @@ func checkHash(given, hash string) error {
 	return fmt.Errorf("its hash is said to be %s, but that of its contents is %s: correct it, or leave it out", given, hash)
 }
 
-// withhold takes from an answer the files and URLs that the program has not named. Of
+// Withhold takes from an answer the files and URLs that the program has not named. Of
 // such assets their hash remains.
-func (s *assets) withhold(m property.Map) property.Map {
+func (s *Assets) Withhold(m property.Map) property.Map {
 	if !m.ContainsAssets() {
 		return m
 	}
@@ -331,7 +337,7 @@ func (s *assets) withhold(m property.Map) property.Map {
 
 // mayRead reports whether nothing in an asset or archive is of the outside, or the
 // program has named it. Of what is neither it reports true.
-func (s *assets) mayRead(v property.Value) bool {
+func (s *Assets) mayRead(v property.Value) bool {
 	if a, ok := v.AsAsset(); ok {
 		o, outside := originOfAsset(a)
 		return !outside || s.isAdmitted(o)
@@ -364,7 +370,7 @@ func elided(v property.Value) property.Value {
 
 // requestAssets opens what is in a request.
 type requestAssets struct {
-	*assets
+	*Assets
 	news []property.Map
 }
 

@@ -1,59 +1,16 @@
-package engine
+package asset
 
 import (
 	"context"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/engine/contents"
 )
 
-// assetLoader makes providers that can read the assets of their calls.
-type assetLoader struct {
-	Loader
-	assets *assets
-}
-
-func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, error) {
-	p, err := l.Loader.Load(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	return abi.Intercept(p, l.assets.call), nil
-}
-
-// WithContents returns a provider whose calls are those of a deployment as far as assets
-// and archives are concerned: what is new in a request gets its hash, and can be read
-// from the source during the call; of what is old there is the hash alone. It is for
-// those who call a provider without a deployment, such as its tests. Whoever names a file in a
-// request has it read, but for what an answer of the provider has named first: of that, the answer
-// has only the hash.
-//
-// The provider is an [io.Closer], which closes p if that can be closed.
-func WithContents(p abi.Provider, source contents.Source) abi.Provider {
-	s := newAssets(source)
-	return abi.Intercept(abi.Intercept(p, s.call), func(ctx context.Context, c *abi.Call) error {
-		for _, p := range c.RequestProperties() {
-			if p.Role.IsNew() {
-				m, err := s.admit(ctx, p.Get(), true)
-				if err != nil {
-					return err
-				}
-				p.Set(m)
-			}
-		}
-		answer, err := c.AnswerProperties(c.Do(ctx))
-		for _, p := range answer {
-			p.Set(s.withhold(p.Get()))
-		}
-		return err
-	})
-}
-
-// call lets a provider read the assets that are new in a call, and no others. Of old values
+// Call lets a provider read the assets that are new in a call, and no others. Of old values
 // it gets hashes only: their files may be gone. If an answer has such a hash again, the
 // contents are put back, so that they are not lost from the state.
-func (s *assets) call(ctx context.Context, c *abi.Call) error {
+func (s *Assets) Call(ctx context.Context, c *abi.Call) error {
 	var news, olds []property.Map
 	for _, p := range c.RequestProperties() {
 		switch m := p.Get(); {
