@@ -9,27 +9,21 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
+	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/state"
 )
-
-// alias is an earlier URN of a resource.
-type alias struct {
-	urn urn.URN
-	// inherited marks one that follows from an alias of the parent. That another
-	// resource has it now is no mistake.
-	inherited bool
-}
 
 // aliases returns the earlier URNs of the goal: those that it names, and those
 // that follow from the earlier URNs of its parent. A child that is named after
 // its parent was so before: with the parent "site" aliased to "page", the child
 // "site-bucket" was "page-bucket".
-func (g *generator) aliases(gl *goal) []alias {
-	inherited := g.registrations.aliases.Get(gl.parent)
-	var out []alias
+func (g *generator) aliases(gl *goal) []registration.Alias {
+	inherited := g.registrations.Aliases.Get(gl.parent)
+	var out []registration.Alias
 	add := func(u urn.URN, inherited bool) {
-		if u != gl.urn && !slices.ContainsFunc(out, func(a alias) bool { return a.urn == u }) {
-			out = append(out, alias{u, inherited})
+		if u != gl.urn && !slices.ContainsFunc(out, func(a registration.Alias) bool { return a.URN == u }) {
+			out = append(out, registration.Alias{URN: u, Inherited: inherited})
 		}
 	}
 	earlier := func(stack, project string, parent urn.URN, typ, name string) {
@@ -38,7 +32,7 @@ func (g *generator) aliases(gl *goal) []alias {
 			return
 		}
 		for _, before := range inherited {
-			child, was := name, before.urn
+			child, was := name, before.URN
 			if rest, ok := strings.CutPrefix(name, parent.Name()); ok {
 				child = was.Name() + rest
 			}
@@ -70,18 +64,18 @@ func (g *generator) aliases(gl *goal) []alias {
 // aliased finds the recorded resource that the goal's aliases name, nil where
 // there is none.
 func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
-	for _, a := range g.registrations.aliases.Get(gl.urn) {
-		found := g.recorder.Lookup(a.urn)
-		by := g.registrations.matched.Get(a.urn)
+	for _, a := range g.registrations.Aliases.Get(gl.urn) {
+		found := g.recorder.Lookup(a.URN)
+		by := g.registrations.Matched.Get(a.URN)
 		switch {
-		case a.inherited && (by != "" || g.registrations.claimed.Get(a.urn)):
+		case a.Inherited && (by != "" || g.registrations.Claimed.Get(a.URN)):
 			continue
 		case by != "":
-			return nil, fmt.Errorf("alias %s is claimed by %s too: an alias can name only one resource", a.urn, by)
+			return nil, fmt.Errorf("alias %s is claimed by %s too: an alias can name only one resource", a.URN, by)
 		case found == nil:
 			continue
-		case g.registrations.claimed.Get(a.urn):
-			return nil, fmt.Errorf("alias %s names a resource that is registered as well: remove the alias", a.urn)
+		case g.registrations.Claimed.Get(a.URN):
+			return nil, fmt.Errorf("alias %s names a resource that is registered as well: remove the alias", a.URN)
 		case old != nil && old != found:
 			return nil, fmt.Errorf("the aliases match two recorded resources, %s and %s: remove one", old.URN, found.URN)
 		}
@@ -96,7 +90,7 @@ func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
 func (r *runState) suggestAliases(leaving []*state.Resource) {
 	// A name comes before like inputs; what looks like several others looks like none.
 	looks := func(res *state.Resource) []string {
-		if res.Type == urn.RootType || isProviderType(res.Type) || res.External {
+		if res.Type == urn.RootType || providers.IsType(res.Type) || res.External {
 			return nil
 		}
 		return []string{res.Type + " name " + res.URN.Name(), res.Type + " inputs " + property.Render(property.Object(res.Inputs))}
@@ -117,7 +111,7 @@ func (r *runState) suggestAliases(leaving []*state.Resource) {
 	if len(old) == 0 {
 		return
 	}
-	for res := range r.registrations.created.Entries() {
+	for res := range r.registrations.Created.Entries() {
 		sort(coming, res)
 	}
 	moved := make(map[urn.URN]urn.URN)
@@ -136,7 +130,7 @@ func (r *runState) suggestAliases(leaving []*state.Resource) {
 		}
 		taken[to] = true
 		// With an alias for the parent, the child finds itself.
-		if parent := r.registrations.goals.Get(to).Parent; parent == "" || moved[res.Parent] != parent {
+		if parent := r.registrations.Goals.Get(to).Parent; parent == "" || moved[res.Parent] != parent {
 			r.emit(MoveSuggested{From: res.URN, To: to})
 		}
 	}

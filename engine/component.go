@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 )
 
 // construct has a component made by its provider, which registers the
@@ -24,8 +25,8 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 		urn: urn.New(m.d.Stack, m.d.Project, parent, req.Type, req.Name),
 		typ: req.Type, name: req.Name, parent: parent, options: req.Options,
 	}
-	_, _, gl.deps = foldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
-	if u := m.d.registrations.failedDependency(gl); u != "" {
+	_, _, gl.deps = providers.FoldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
+	if u := m.d.registrations.FailedDependency(gl.needs); u != "" {
 		return fail(&skipped{of: u})
 	}
 	if left, err := m.d.gen.leaveUnselectedComponent(gl); err != nil {
@@ -49,7 +50,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	resp, err := provider.Construct(abi.WithMonitor(ctx, child), abi.ConstructRequest{
 		Type: req.Type, Name: req.Name, Parent: parent,
 		Inputs: req.Inputs, InputDependencies: req.PropertyDependencies,
-		Options: options, Context: m.d.packageContext(packageOf(req.Type)),
+		Options: options, Context: m.d.packageContext(providers.PackageOf(req.Type)),
 	})
 	switch {
 	case err != nil && m.d.isStopError(err):
@@ -73,7 +74,7 @@ func (m *monitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.Mon
 	child := newCallerMonitor(m)
 	defer child.drain()
 	resp, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
-		Token: req.Token, Args: req.Args, ArgDependencies: req.ArgDependencies, Context: m.d.packageContext(packageOf(req.Token)),
+		Token: req.Token, Args: req.Args, ArgDependencies: req.ArgDependencies, Context: m.d.packageContext(providers.PackageOf(req.Token)),
 	})
 	switch {
 	case err != nil && m.d.isStopError(err):
@@ -187,10 +188,10 @@ func (r *runState) isStopError(err error) bool {
 func (r *runState) awaited(deps map[urn.URN]struct{}) bool {
 	missing := func(u urn.URN) bool {
 		res := r.recorder.Lookup(u)
-		return res == nil || res.Custom && shownID(res.ID) == ""
+		return res == nil || res.Custom && providers.ShownID(res.ID) == ""
 	}
 	for u := range deps {
-		if missing(u) || slices.ContainsFunc(r.registrations.descendants(u), missing) {
+		if missing(u) || slices.ContainsFunc(r.registrations.Descendants(u), missing) {
 			return true
 		}
 	}

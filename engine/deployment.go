@@ -271,7 +271,7 @@ func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, e
 // what became of the resource.
 func (d *deployment) executeChain(ctx context.Context, gl *goal, chain []*step) (*state.Resource, error) {
 	if d.mode == updating {
-		if err := d.planning.registration(d.registrations.goals.Get(gl.urn), chain); err != nil {
+		if err := d.planning.registration(d.registrations.Goals.Get(gl.urn), chain); err != nil {
 			if len(chain) > 0 && chain[0].finished != nil {
 				close(chain[0].finished) // nothing will be deleted ahead
 			}
@@ -339,4 +339,55 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	n := clone(old)
 	n.Outputs = outputs
 	return d.recorder.Record(ctx, record.Replace(old, n))
+}
+
+// runProgram runs the program, and returns why the deployment cannot go on after it.
+func (d *deployment) runProgram(ctx context.Context) error {
+	if d.Program == nil {
+		return errors.New("there is no program to run")
+	}
+	if err := d.readNaming(); err != nil {
+		return err
+	}
+	program := newCallerMonitor(d.monitor)
+	program.isProgram = true
+	err := d.Program.Run(ctx, d.runContext(), program)
+	if failures := d.failures.all(); err == nil && len(failures) > 0 && !d.ContinueOnError {
+		err = errors.Join(failures...) // the program did not care
+	}
+	switch {
+	case err != nil && d.isStopError(err):
+		return errors.Join(errors.Join(d.failures.all()...), ErrStopped)
+	case err != nil:
+		return err
+	case d.failures.stopped():
+		return ErrStopped
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return notFound(d.selection.Unmatched())
+	}
+}
+
+// answer is what a registration came to: nil for a resource that does not exist.
+func answer(chain []*step) *state.Resource {
+	if len(chain) == 0 {
+		return nil
+	}
+	switch s := chain[len(chain)-1]; {
+	case s.op == OpRefresh && s.result == OpDelete:
+		return nil
+	case s.new != nil:
+		return s.new
+	default:
+		return s.old
+	}
+}
+
+// absent is the state that a program is told of a resource that does not exist and
+// is not created: nothing of it is known.
+func (r *runState) absent(ctx context.Context, gl *goal) *state.Resource {
+	n := gl.state(gl.inputs)
+	n.Outputs = r.previewOutputs(ctx, n, property.Map{})
+	return n
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -15,13 +16,13 @@ func (r *runState) info(s *step) StepInfo {
 	res := s.subject()
 	i := StepInfo{
 		Op: s.op, URN: res.URN, Resource: res.Type, Name: res.URN.Name(), Parent: res.Parent,
-		ID: shownID(res.ID), Custom: res.Custom, DefaultProvider: isDefaultProvider(res.URN),
+		ID: providers.ShownID(res.ID), Custom: res.Custom, DefaultProvider: providers.IsDefault(res.URN),
 		DeleteBeforeReplace: s.diff.deleteBeforeReplace, Reason: s.diff.reason,
 	}
 	if s.result != "" {
 		i.Op = s.result
 	}
-	if provider, _, err := splitReference(res.Provider); err == nil && !isDefaultProvider(provider) {
+	if provider, _, err := providers.SplitReference(res.Provider); err == nil && !providers.IsDefault(provider) {
 		i.Provider = provider
 	}
 	switch i.Op {

@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -110,15 +111,15 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 		return "its replacement trigger changed", nil
 	case old.Taint:
 		return "it is tainted", nil
-	case g.selection.Replaces(n.URN) && n.Type != urn.RootType && !isDefaultProvider(n.URN): // which are nobody's own
+	case g.selection.Replaces(n.URN) && n.Type != urn.RootType && !providers.IsDefault(n.URN): // which are nobody's own
 		return "its replacement was asked for", nil
 	case old.Custom != n.Custom:
 		return "it was a component, or is one now", nil
-	case g.registrations.replaced.Get(n.DeletedWith):
+	case g.registrations.Replaced.Get(n.DeletedWith):
 		return n.DeletedWith.Name() + ", which it is deleted with, is replaced", nil
 	}
 	for _, u := range n.ReplaceWith {
-		if g.registrations.replaced.Get(u) {
+		if g.registrations.Replaced.Get(u) {
 			return u.Name() + ", which it is replaced with, is replaced", nil
 		}
 	}
@@ -142,7 +143,7 @@ func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, 
 func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old *state.Resource, inputs property.Map, ignore []string) (diff, error) {
 	resp, err := provider.Diff(ctx, diffRequest(old, inputs, ignore))
 	switch {
-	case errors.Is(err, errUnconfigured):
+	case errors.Is(err, providers.ErrUnconfigured):
 		g.warn(old.URN, "the provider's configuration is not known yet: assuming that the resource will be updated")
 		return diff{changes: abi.DiffChangesSome, detailed: inputDiff(old.Inputs, inputs),
 			reason: "its provider's configuration is not known yet"}, nil
@@ -269,10 +270,10 @@ func (g *generator) replaceOnChanges(old *state.Resource, properties []string, d
 // providerChanged reports whether the resource's provider is another one, and
 // not able to manage what the old one made.
 func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource) (bool, error) {
-	if old.Provider == n.Provider || !n.Custom || isProviderType(n.Type) {
+	if old.Provider == n.Provider || !n.Custom || providers.IsType(n.Type) {
 		return false, nil // some states have a provider for components, which means nothing
 	}
-	newURN, _, err := splitReference(n.Provider)
+	newURN, _, err := providers.SplitReference(n.Provider)
 	if err != nil {
 		return false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/autonaming"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -35,26 +36,26 @@ type generator struct {
 func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	g.claiming.Lock()
 	defer g.claiming.Unlock()
-	if g.registrations.claimed.Get(gl.urn) {
+	if g.registrations.Claimed.Get(gl.urn) {
 		return nil, fmt.Errorf("resource %q of type %s is registered twice: give one of the two another name", gl.name, gl.typ)
 	}
-	if by := g.registrations.matched.Get(gl.urn); by != "" {
+	if by := g.registrations.Matched.Get(gl.urn); by != "" {
 		return nil, fmt.Errorf("the recorded resource %s is claimed by %s through an alias: remove the alias or rename this resource", gl.urn, by)
 	}
-	if gl.parent != "" && !g.registrations.claimed.Get(gl.parent) {
+	if gl.parent != "" && !g.registrations.Claimed.Get(gl.parent) {
 		return nil, fmt.Errorf("parent %s is not registered: register it first", gl.parent)
 	}
 	for _, dep := range slices.Concat(gl.deps, gl.options.ReplaceWith, []urn.URN{gl.options.DeletedWith}) {
-		if dep != "" && !g.registrations.claimed.Get(dep) {
+		if dep != "" && !g.registrations.Claimed.Get(dep) {
 			return nil, fmt.Errorf("dependency %s is not registered in this program", dep)
 		}
 	}
-	g.registrations.claimed.Set(gl.urn, true)
+	g.registrations.Claimed.Set(gl.urn, true)
 	g.selection.Note(gl.urn)
 	if g.policies != nil {
-		g.registrations.options.Set(gl.urn, gl.options)
+		g.registrations.Options.Set(gl.urn, gl.options)
 	}
-	if u := g.registrations.failedDependency(gl); u != "" {
+	if u := g.registrations.FailedDependency(gl.needs); u != "" {
 		return nil, &skipped{of: u}
 	}
 	if len(gl.options.Providers) > 0 {
@@ -62,10 +63,10 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		for _, p := range gl.options.Providers {
 			handed[p.Package] = p.Reference
 		}
-		g.registrations.providers.Set(gl.urn, handed)
+		g.registrations.Providers.Set(gl.urn, handed)
 	}
 	if aliases := g.aliases(gl); len(aliases) > 0 {
-		g.registrations.aliases.Set(gl.urn, aliases)
+		g.registrations.Aliases.Set(gl.urn, aliases)
 	}
 	if old = g.recorder.Lookup(gl.urn); old != nil {
 		return old, nil
@@ -74,7 +75,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		return nil, err
 	}
 	if old != nil {
-		g.registrations.matched.Set(old.URN, gl.urn)
+		g.registrations.Matched.Set(old.URN, gl.urn)
 	}
 	return old, nil
 }
@@ -86,7 +87,7 @@ func (g *generator) adoptOld(ctx context.Context, old *state.Resource, now urn.U
 	if old == nil {
 		return nil, nil
 	}
-	if done := g.registrations.deletedEarly.Get(old.URN); done != nil {
+	if done := g.registrations.DeletedEarly.Get(old.URN); done != nil {
 		select {
 		case <-done:
 			old = g.recorder.Lookup(old.URN)
@@ -183,13 +184,13 @@ const unfinished = "its last creation or update did not finish well"
 
 // plan notes the state that is aimed at.
 func (g *generator) plan(n *state.Resource, steps ...*step) []*step {
-	g.registrations.goals.Set(n.URN, n)
+	g.registrations.Goals.Set(n.URN, n)
 	for _, s := range steps {
 		switch s.op {
 		case OpCreate:
-			g.registrations.created.Set(n, true)
+			g.registrations.Created.Set(n, true)
 		case OpCreateReplacement, OpReadReplacement:
-			g.registrations.replaced.Set(n.URN, true)
+			g.registrations.Replaced.Set(n.URN, true)
 		}
 	}
 	return steps
@@ -261,11 +262,11 @@ func checkFailures(failures []abi.CheckFailure) error {
 // wait until the old resource is deleted, unless the program says otherwise.
 func (g *generator) proposeName(gl *goal, provider abi.Provider, seed []byte, anew bool) *abi.Autonaming {
 	proposal := g.naming.Propose(gl.typ, gl.name, seed)
-	s, ok := provider.(*session)
+	s, ok := provider.(*providers.Session)
 	if proposal == nil || !ok {
 		return nil
 	}
-	if !s.understands(abi.FeaturesAutonaming) {
+	if !s.Understands(abi.FeaturesAutonaming) {
 		if proposal.Specific && anew {
 			g.warn(gl.urn, "%s has a rule for this resource, but its provider names it by itself", autonaming.Key)
 		}

@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/graph"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -65,12 +63,13 @@ func (g *goal) state(inputs property.Map) *state.Resource {
 // protected reports whether the program protects the resource.
 func (g *goal) protected() bool { return g.options.Protect != nil && *g.options.Protect }
 
-// dependsOn calls f with every resource that the goal's cannot exist without.
-func (g *goal) dependsOn(f func(urn.URN)) {
+// needs visits every resource that the goal's cannot exist without.
+func (g *goal) needs(yield func(urn.URN) bool) {
+	on := true
 	graph.Needs(&state.Resource{
 		Provider: g.by.provider, Parent: g.parent, Dependencies: g.deps, PropertyDependencies: g.propDep,
 		DeletedWith: g.options.DeletedWith, ReplaceWith: g.options.ReplaceWith,
-	}, f)
+	}, func(u urn.URN) { on = on && yield(u) })
 }
 
 func timeoutsOf(t abi.CustomTimeouts) *state.CustomTimeouts {
@@ -84,86 +83,5 @@ func triggerOf(o abi.ResourceOptions) property.Value {
 	if o.ReplacementTrigger == nil {
 		return property.Null
 	}
-	return fold(*o.ReplacementTrigger, make(map[urn.URN]struct{}))
-}
-
-// fold replaces the outputs inside v by their values and adds their
-// dependencies to deps. Providers and states know nothing of outputs.
-func fold(v property.Value, deps map[urn.URN]struct{}) property.Value {
-	switch v.Kind() {
-	case property.KindOutput:
-		o, _ := v.AsOutput()
-		for _, d := range o.Dependencies {
-			deps[urn.URN(d)] = struct{}{}
-		}
-		inner := fold(o.Value, deps)
-		if o.Secret {
-			inner = property.Secret(inner)
-		}
-		return inner
-	case property.KindSecret:
-		inner, _ := v.AsSecret()
-		return property.Secret(fold(inner, deps))
-	case property.KindArray:
-		elements, _ := v.AsArray()
-		out := make([]property.Value, len(elements))
-		for i, e := range elements {
-			out[i] = fold(e, deps)
-		}
-		return property.Array(out...)
-	case property.KindObject:
-		m, _ := v.AsObject()
-		return property.Object(foldMap(m, deps))
-	default:
-		return v
-	}
-}
-
-func foldMap(m property.Map, deps map[urn.URN]struct{}) property.Map {
-	entries := make([]property.Entry, 0, m.Len())
-	for k, v := range m.All() {
-		entries = append(entries, property.Entry{Key: k, Value: fold(v, deps)})
-	}
-	return property.NewMap(entries...)
-}
-
-// foldInputs folds each input and merges the dependencies found inside with
-// those that the program names. It returns the inputs, the dependencies by
-// input, and the union of all with extra.
-func foldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn.URN) (
-	property.Map, map[string][]urn.URN, []urn.URN,
-) {
-	byKey := make(map[string]map[urn.URN]struct{})
-	of := func(key string) map[urn.URN]struct{} {
-		if byKey[key] == nil {
-			byKey[key] = make(map[urn.URN]struct{})
-		}
-		return byKey[key]
-	}
-	if inputs.ContainsOutputs() { // most have none
-		entries := make([]property.Entry, 0, inputs.Len())
-		for k, v := range inputs.All() {
-			if v.ContainsOutputs() {
-				v = fold(v, of(k))
-			}
-			entries = append(entries, property.Entry{Key: k, Value: v})
-		}
-		inputs = property.NewMap(entries...)
-	}
-	for _, n := range named {
-		deps := of(n.Key)
-		for _, u := range n.URNs {
-			deps[u] = struct{}{}
-		}
-	}
-	propDep := make(map[string][]urn.URN, len(byKey))
-	all := slices.Clone(extra)
-	for k, deps := range byKey {
-		if len(deps) > 0 {
-			propDep[k] = slices.Sorted(maps.Keys(deps))
-			all = append(all, propDep[k]...)
-		}
-	}
-	slices.Sort(all)
-	return inputs, propDep, slices.Compact(all)
+	return providers.Fold(*o.ReplacementTrigger, make(map[urn.URN]struct{}))
 }

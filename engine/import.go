@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -50,7 +51,7 @@ func (d *deployment) importAll(ctx context.Context) error {
 	}
 	for _, res := range d.recorder.Resources() {
 		if !res.Delete {
-			d.registrations.goals.Set(res.URN, res)
+			d.registrations.Goals.Set(res.URN, res)
 		}
 	}
 	root, err := d.importRoot(ctx)
@@ -137,7 +138,7 @@ func (d *deployment) importURN(root urn.URN, target ImportTarget) urn.URN {
 // importStep decides how one thing is imported.
 func (d *deployment) importStep(ctx context.Context, root urn.URN, target ImportTarget) (*step, error) {
 	switch {
-	case isProviderType(target.Type) || target.Type == urn.RootType:
+	case providers.IsType(target.Type) || target.Type == urn.RootType:
 		return nil, errors.New("it is nothing that a provider has made: only what providers make can be imported")
 	case target.Component != (target.ID == ""):
 		return nil, errors.New("an object has an ID, and a component has none")
@@ -155,7 +156,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	req.Options.ImportID, req.Options.Protect, req.Options.Version = target.ID, &target.Protect, target.Version
 	if target.Provider != "" {
 		provider := d.recorder.Lookup(target.Provider)
-		if provider == nil || !isProviderType(provider.Type) {
+		if provider == nil || !providers.IsType(provider.Type) {
 			return nil, fmt.Errorf("the stack has no provider %s", target.Provider)
 		}
 		req.Options.Provider = provider.Reference()
@@ -166,7 +167,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	}
 	n := gl.state(property.Map{})
 	n.ImportID = target.ID
-	d.registrations.goals.Set(n.URN, n)
+	d.registrations.Goals.Set(n.URN, n)
 	if target.Component {
 		return &step{op: OpCreate, new: n}, nil
 	}

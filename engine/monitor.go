@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -38,7 +39,7 @@ func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResource
 	if err == nil {
 		var res *state.Resource
 		if res, err = m.d.register(ctx, gl); err == nil {
-			resp := abi.RegisterResourceResponse{URN: res.URN, ID: shownID(res.ID), State: res.Outputs}
+			resp := abi.RegisterResourceResponse{URN: res.URN, ID: providers.ShownID(res.ID), State: res.Outputs}
 			if !res.Custom {
 				resp.State = property.Map{} // what it has now, its children are about to tell
 			}
@@ -57,7 +58,7 @@ func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (
 	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
 	if gl != nil {
 		resp.URN = gl.urn
-		m.d.registrations.failed.Set(gl.urn, true)
+		m.d.registrations.Failed.Set(gl.urn, true)
 	}
 	if s, ok := errors.AsType[*skipped](err); ok {
 		resp.Result = abi.RegistrationResultSkipped
@@ -85,9 +86,9 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 		typ: req.Type, name: req.Name, parent: parent, custom: req.Custom,
 		options: req.Options, position: req.SourcePosition,
 	}
-	gl.inputs, gl.propDep, gl.deps = foldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
+	gl.inputs, gl.propDep, gl.deps = providers.FoldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
 	m.inherit(gl)
-	if gl.custom && !isProviderType(gl.typ) {
+	if gl.custom && !providers.IsType(gl.typ) {
 		o := gl.options
 		by, err := m.chooseProvider(ctx, providerRequest{gl.typ, o.Version, o.PackageRef, o.Provider, parent})
 		if err != nil {
@@ -95,14 +96,14 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 		}
 		gl.by = by
 	}
-	if isProviderType(gl.typ) {
-		spec, err := m.packages.spec(strings.TrimPrefix(gl.typ, providerTypePrefix), gl.options.Version, gl.options.PackageRef)
+	if providers.IsType(gl.typ) {
+		spec, err := m.packages.spec(strings.TrimPrefix(gl.typ, providers.TypePrefix), gl.options.Version, gl.options.PackageRef)
 		if err != nil {
 			return gl, err
 		}
 		if spec.Extension != (Parameter{}) {
 			return gl, fmt.Errorf("the package %q has no provider of its own: it extends %q, whose providers serve it: use the type %s%[2]s",
-				spec.Package(), spec.provided(), providerTypePrefix)
+				spec.Package(), spec.provided(), providers.TypePrefix)
 		}
 		for _, e := range spec.inputs() {
 			gl.inputs = gl.inputs.With(e.Key, e.Value)
@@ -139,7 +140,7 @@ func (m *monitor) parentOf(typ string, parent urn.URN) urn.URN {
 
 // inherit takes over the options that a parent hands down.
 func (m *monitor) inherit(gl *goal) {
-	p := m.d.registrations.declaration(gl.parent)
+	p := m.d.registrations.Declaration(gl.parent)
 	if p == nil || gl.parent == "" {
 		return
 	}
@@ -156,7 +157,7 @@ func (m *monitor) inherit(gl *goal) {
 
 // RegisterOutputs sets the outputs of a component or of the stack.
 func (m *monitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
-	outputs := foldMap(req.Outputs, make(map[urn.URN]struct{}))
+	outputs := providers.FoldMap(req.Outputs, make(map[urn.URN]struct{}))
 	if err := m.d.setOutputs(ctx, req.URN, outputs); err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (m *monitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest)
 // Invoke calls a function of a provider.
 func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
 	deps := make(map[urn.URN]struct{})
-	args := foldMap(req.Args, deps)
+	args := providers.FoldMap(req.Args, deps)
 	if args.ContainsUnknowns() {
 		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
 			return abi.MonitorInvokeResponse{Unknown: true}, nil
@@ -205,7 +206,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 	}
 	resp, err := provider.Invoke(ctx, abi.InvokeRequest{Token: req.Token, Args: args, Preview: m.d.dryRun})
 	switch {
-	case errors.Is(err, errUnconfigured):
+	case errors.Is(err, providers.ErrUnconfigured):
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
 	case err != nil:
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -32,13 +33,13 @@ func (m *monitor) RegisterPackage(ctx context.Context, req abi.RegisterPackageRe
 			return abi.RegisterPackageResponse{}, err
 		}
 		if req.Parameters != nil {
-			if spec.Parameter, err = s.parameterize(ctx, wantedName(*req.Parameters), false, *req.Parameters); err != nil {
+			if spec.Parameter, err = parameterize(ctx, s, wantedName(*req.Parameters), false, *req.Parameters); err != nil {
 				return abi.RegisterPackageResponse{}, err
 			}
 			version = spec.Parameter.Version
 		}
 		if req.Extension != nil {
-			if spec.Extension, err = s.parameterize(ctx, wantedName(*req.Extension), true, *req.Extension); err != nil {
+			if spec.Extension, err = parameterize(ctx, s, wantedName(*req.Extension), true, *req.Extension); err != nil {
 				return abi.RegisterPackageResponse{}, err
 			}
 			version = spec.Extension.Version
@@ -100,16 +101,16 @@ func (p *packages) spec(pkg, version, ref string) (PackageSpec, error) {
 
 // parameterize makes the provider into another package, or has it serve one beside its
 // own, of the name wanted if that is not empty.
-func (s *session) parameterize(ctx context.Context, want string, extension bool, parameters abi.Parameters) (Parameter, error) {
+func parameterize(ctx context.Context, s *providers.Session, want string, extension bool, parameters abi.Parameters) (Parameter, error) {
 	resp, err := s.Parameterize(ctx, abi.ParameterizeRequest{Parameters: parameters, Extension: extension})
 	if err != nil {
 		return Parameter{}, err
 	}
 	switch {
 	case resp.Name == "":
-		return Parameter{}, fmt.Errorf("provider %s was parameterized, but does not say as what package", s.handshake.Name)
+		return Parameter{}, fmt.Errorf("provider %s was parameterized, but does not say as what package", s.Name)
 	case want != "" && resp.Name != want:
-		return Parameter{}, fmt.Errorf("provider %s was parameterized as package %q, but answers as %q", s.handshake.Name, want, resp.Name)
+		return Parameter{}, fmt.Errorf("provider %s was parameterized as package %q, but answers as %q", s.Name, want, resp.Name)
 	}
 	value := resp.Value
 	if len(value) == 0 && parameters.Case == abi.ParametersCaseValue {
@@ -179,7 +180,7 @@ func Modules(s *state.Snapshot) []string {
 // specOf reads from a provider resource what package it is. Its digest counts
 // only for what is recorded, see recordedSpec.
 func specOf(typ string, inputs property.Map) (PackageSpec, error) {
-	pkg := strings.TrimPrefix(typ, providerTypePrefix)
+	pkg := strings.TrimPrefix(typ, providers.TypePrefix)
 	version, _ := inputs.Get(versionKey).Plain().AsString()
 	internal, ok := inputs.Get(internalKey).Plain().AsObject()
 	if !ok || !internal.Has(internalParameterization) {

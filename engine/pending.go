@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -40,7 +41,7 @@ func (d *deployment) reportPending(ctx context.Context) error {
 	for op, pending := range d.recorder.Unfinished() {
 		res := pending.Resource
 		switch {
-		case isProviderType(res.Type):
+		case providers.IsType(res.Type):
 			d.warn(res.URN, "an earlier run was cut off while %s this provider, which is configured anew", pending.Type)
 			done = done.Ending(op)
 		case pending.Type == state.OperationCreating && d.AdoptPendingCreates[res.URN] != "":
@@ -67,7 +68,7 @@ func (d *deployment) reportPending(ctx context.Context) error {
 
 // readable reports whether a refresh reads the recorded resource.
 func readable(res *state.Resource) bool {
-	return res != nil && res.Custom && !res.Delete && !res.PendingReplacement && !isProviderType(res.Type)
+	return res != nil && res.Custom && !res.Delete && !res.PendingReplacement && !providers.IsType(res.Type)
 }
 
 // readIfUnsure reads a resource that needs it and that the program registers, and returns how it is

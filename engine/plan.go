@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/excerpt"
 	"github.com/husk-dev/husk/internal/jsonerror"
@@ -157,9 +158,9 @@ func trigger(r *state.Resource) property.Map {
 
 // resolves reports whether a provider is the one that was planned without its ID.
 func resolves(planned, actual string) bool {
-	was, id, err := splitReference(planned)
-	is, _, err2 := splitReference(actual)
-	return err == nil && err2 == nil && id == unknownID && was == is
+	was, id, err := providers.SplitReference(planned)
+	is, _, err2 := providers.SplitReference(actual)
+	return err == nil && err2 == nil && id == providers.UnknownID && was == is
 }
 
 // checkProperties compares properties with those that were planned.

@@ -142,9 +142,9 @@ func (p *planning) deletions(d *deployment, condemned []*state.Resource) error {
 		r := p.plan.Resources[u]
 		switch {
 		case gone[u]: // see above
-		case r.Goal != nil && !d.registrations.isRegistered(u):
+		case r.Goal != nil && !d.registrations.IsRegistered(u):
 			errs = append(errs, &PlanError{URN: u, Part: "registration", Actual: none, Planned: shown(join(r.Steps))})
-		case r.Goal == nil && len(r.Steps) > 0 && d.recorder.Lookup(u) != nil && !d.registrations.deletedEarly.Has(u):
+		case r.Goal == nil && len(r.Steps) > 0 && d.recorder.Lookup(u) != nil && !d.registrations.DeletedEarly.Has(u):
 			errs = append(errs, &PlanError{URN: u, Part: "step", Actual: none, Planned: join(r.Steps)})
 		}
 	}

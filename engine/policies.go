@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/analysis"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -102,7 +103,7 @@ type correction struct {
 // stays so, what only the engine knows of stays as it was, and no file is read that the
 // program has not named.
 func (g *generator) remediated(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
-	inputs := keepSecrets(checked, foldMap(r.After, make(map[urn.URN]struct{})))
+	inputs := providers.KeepSecrets(checked, providers.FoldMap(r.After, make(map[urn.URN]struct{})))
 	if !g.dryRun && inputs.ContainsUnknowns() {
 		return inputs, errors.New("they hold values that are not known")
 	}
@@ -110,7 +111,7 @@ func (g *generator) remediated(ctx context.Context, gl *goal, checked property.M
 	if err != nil {
 		return inputs, err
 	}
-	if isProviderType(gl.typ) {
+	if providers.IsType(gl.typ) {
 		inputs = withEngineKeys(ownInputs(inputs), checked)
 	}
 	return inputs, nil
@@ -199,15 +200,15 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 // not exist yet.
 func (g *generator) policyResource(n *state.Resource, id string) abi.PolicyResource {
 	r := abi.PolicyResource{
-		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: shownID(id),
+		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: providers.ShownID(id),
 		Properties: ownProperties(n, n.Inputs), Parent: n.Parent, Dependencies: n.Dependencies,
-		Options: g.registrations.options.Get(n.URN),
+		Options: g.registrations.Options.Get(n.URN),
 	}
 	for _, key := range slices.Sorted(maps.Keys(n.PropertyDependencies)) {
 		r.PropertyDependencies = append(r.PropertyDependencies, abi.PropertyDependency{Key: key, URNs: n.PropertyDependencies[key]})
 	}
-	if ref, _, err := splitReference(n.Provider); err == nil {
-		provider := g.registrations.goals.Get(ref)
+	if ref, _, err := providers.SplitReference(n.Provider); err == nil {
+		provider := g.registrations.Goals.Get(ref)
 		if provider == nil {
 			provider = g.recorder.Lookup(ref)
 		}
@@ -221,7 +222,7 @@ func (g *generator) policyResource(n *state.Resource, id string) abi.PolicyResou
 
 // ownProperties are the properties without what only the engine knows of.
 func ownProperties(n *state.Resource, properties property.Map) property.Map {
-	if isProviderType(n.Type) {
+	if providers.IsType(n.Type) {
 		return ownInputs(properties)
 	}
 	return properties

@@ -3,11 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/asset"
 )
@@ -68,87 +65,6 @@ type Loader interface {
 // be refreshed and destroyed by that module, whatever is installed then.
 type Digester interface {
 	Digest() string
-}
-
-// providerTypePrefix begins the types of provider resources.
-const providerTypePrefix = "pulumi:providers:"
-
-// unknownID stands for the ID of a provider that a preview has not created. It
-// is Pulumi's sentinel for an unknown string.
-const unknownID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-
-// isProviderType reports whether typ is that of a provider resource.
-func isProviderType(typ string) bool { return strings.HasPrefix(typ, providerTypePrefix) }
-
-// isDefaultProvider reports whether u names a provider that nobody wrote down.
-func isDefaultProvider(u urn.URN) bool {
-	return isProviderType(u.Type()) && (u.Name() == "default" || strings.HasPrefix(u.Name(), "default_"))
-}
-
-// packageOf is the package that a type or function token belongs to.
-func packageOf(token string) string {
-	pkg, _, _ := strings.Cut(token, ":")
-	return pkg
-}
-
-// packageOfProvider is the package of a provider reference, empty for none.
-func packageOfProvider(ref string) string {
-	u, _, err := splitReference(ref)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(u.Type(), providerTypePrefix)
-}
-
-// reference joins a provider resource's URN and ID.
-func reference(u urn.URN, id string) string { return string(u) + "::" + id }
-
-// splitReference parts a provider reference at its last "::".
-func splitReference(ref string) (u urn.URN, id string, err error) {
-	i := strings.LastIndex(ref, "::")
-	if i < 0 {
-		return "", "", fmt.Errorf("invalid provider reference %q: it must have the form <urn>::<id>", ref)
-	}
-	u, err = urn.Parse(ref[:i])
-	if err != nil {
-		return "", "", fmt.Errorf("invalid provider reference %q: %w", ref, err)
-	}
-	if !isProviderType(u.Type()) {
-		return "", "", fmt.Errorf("invalid provider reference %q: %s is not a provider", ref, u)
-	}
-	return u, ref[i+2:], nil
-}
-
-// unconfigured answers for a provider whose configuration is not known in a
-// preview, as the provider guide says: checks pass, differences cannot be told,
-// and outputs are unknown.
-type unconfigured struct{ abi.Unimplemented }
-
-var errUnconfigured = abi.NewError(abi.ErrorKindUnavailable,
-	"the provider's configuration holds values that are not known yet")
-
-func (unconfigured) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
-	return abi.CheckResponse{Inputs: req.News}, nil
-}
-
-func (unconfigured) Diff(context.Context, abi.DiffRequest) (abi.DiffResponse, error) {
-	return abi.DiffResponse{}, errUnconfigured
-}
-
-func (unconfigured) Create(context.Context, abi.CreateRequest) (abi.CreateResponse, error) {
-	return abi.CreateResponse{}, nil
-}
-
-func (unconfigured) Update(context.Context, abi.UpdateRequest) (abi.UpdateResponse, error) {
-	return abi.UpdateResponse{}, nil
-}
-
-func (unconfigured) Read(_ context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
-	return abi.ReadResponse{}, errUnconfigured
-}
-
-func (unconfigured) Invoke(context.Context, abi.InvokeRequest) (abi.InvokeResponse, error) {
-	return abi.InvokeResponse{}, errUnconfigured
 }
 
 // WithContents returns a provider whose calls are those of a deployment as far as assets

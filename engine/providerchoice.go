@@ -5,19 +5,21 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/internal/asset"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
 // providerFor returns what manages resources of a type: the registry for
 // providers, else the configured provider.
 func (r *runState) providerFor(ctx context.Context, typ string, by providerRef) (abi.Provider, error) {
-	if isProviderType(typ) {
+	if providers.IsType(typ) {
 		return r.registry, nil
 	}
 	return r.serving(ctx, by)
@@ -40,14 +42,14 @@ func (r *runState) deletionProvider(ctx context.Context, res *state.Resource) (a
 // of providers: the one that is extended, for an extension.
 func (r *runState) handedDown(pkg string, parent urn.URN) string {
 	for parent != "" {
-		p := r.registrations.declaration(parent)
+		p := r.registrations.Declaration(parent)
 		if p == nil {
 			return ""
 		}
-		if ref := r.registrations.providers.Get(parent)[pkg]; ref != "" {
+		if ref := r.registrations.Providers.Get(parent)[pkg]; ref != "" {
 			return ref
 		}
-		if p.Custom && packageOfProvider(p.Provider) == pkg {
+		if p.Custom && providers.PackageOfReference(p.Provider) == pkg {
 			return p.Provider
 		}
 		parent = p.Parent
@@ -74,15 +76,15 @@ func (b builtins) Load(ctx context.Context, spec PackageSpec) (abi.Provider, err
 
 // lookupRegistered finds a resource that this run has registered or read.
 func (d *deployment) lookupRegistered(u urn.URN) (builtin.Registered, bool) {
-	if d.registrations.goals.Get(u) == nil {
+	if d.registrations.Goals.Get(u) == nil {
 		return builtin.Registered{}, false
 	}
 	res := d.recorder.Lookup(u)
 	if res == nil {
 		return builtin.Registered{}, false
 	}
-	id := property.String(shownID(res.ID))
-	if res.Custom && shownID(res.ID) == "" {
+	id := property.String(providers.ShownID(res.ID))
+	if res.Custom && providers.ShownID(res.ID) == "" {
 		id = property.Unknown
 	}
 	return builtin.Registered{ID: id, State: res.Outputs}, true
@@ -110,7 +112,7 @@ func (m *monitor) functionProvider(ctx context.Context, token string, o abi.Func
 // ancestor hands down for the package, or the default one. A package that extends
 // another one is served by the providers of that.
 func (m *monitor) chooseProvider(ctx context.Context, w providerRequest) (by providerRef, err error) {
-	spec, err := m.packages.spec(packageOf(w.token), w.version, w.packageRef)
+	spec, err := m.packages.spec(providers.PackageOf(w.token), w.version, w.packageRef)
 	if err != nil {
 		return by, err
 	}
@@ -119,14 +121,14 @@ func (m *monitor) chooseProvider(ctx context.Context, w providerRequest) (by pro
 	}
 	pkg := spec.provided()
 	if w.reference != "" {
-		u, id, err := splitReference(w.reference)
+		u, id, err := providers.SplitReference(w.reference)
 		if err != nil {
 			return by, err
 		}
-		if got := strings.TrimPrefix(u.Type(), providerTypePrefix); got != pkg {
+		if got := strings.TrimPrefix(u.Type(), providers.TypePrefix); got != pkg {
 			return by, fmt.Errorf("provider %s is for package %q, but the resource belongs to package %q", u, got, pkg)
 		}
-		by.provider = reference(u, cmp.Or(id, unknownID)) // only a preview knows no ID
+		by.provider = providers.Reference(u, cmp.Or(id, providers.UnknownID)) // only a preview knows no ID
 		return by, nil
 	}
 	if by.provider = m.d.handedDown(pkg, w.parent); by.provider == "" {
@@ -155,7 +157,7 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 	for _, e := range spec.inputs() {
 		inputs = inputs.With(e.Key, e.Value)
 	}
-	typ := providerTypePrefix + pkg
+	typ := providers.TypePrefix + pkg
 	gl := &goal{
 		urn: urn.New(m.d.Stack, m.d.Project, "", typ, name), typ: typ, name: name, custom: true, inputs: inputs,
 	}
@@ -163,7 +165,7 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 	if err != nil {
 		return "", err
 	}
-	return reference(res.URN, res.ID), nil
+	return providers.Reference(res.URN, res.ID), nil
 }
 
 // defaultProvider registers the default provider of a package on first need.
@@ -200,4 +202,128 @@ func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, 
 		return nil, err
 	}
 	return abi.Intercept(p, l.assets.Call), nil
+}
+
+// An extension is a package that a configured provider serves beside its own. It
+// travels like this: the program registers it, which asks a provider of that package
+// for the value that stands for it; before the first resource or function that uses it
+// with a configured provider, that provider is told the value; and before the first
+// resource of it is recorded, the value is, under the reference that the resource
+// keeps. So the state alone is enough to manage what was made.
+
+// providerRef is what manages a resource or answers a function: a provider, by reference,
+// and the extension of it that is used, by reference, empty for none.
+type providerRef struct{ provider, extension string }
+
+// extending is an extension on its way to a provider; ready is closed once the rest is set.
+type extending struct {
+	ready    chan struct{}
+	provider abi.Provider
+	err      error
+}
+
+// serving returns the configured provider of what is served, which knows the extension.
+func (r *runState) serving(ctx context.Context, by providerRef) (abi.Provider, error) {
+	l, err := r.registry.lookup(ctx, by.provider)
+	if err != nil {
+		return nil, err
+	}
+	if l.err != nil || by.extension == "" {
+		return l.session, l.err
+	}
+	s, ok := l.session.(*providers.Session)
+	if !ok {
+		return l.session, nil // it is not configured in this preview, and answers for all packages
+	}
+	extension, err := r.recorder.Extensions.Get(by.extension)
+	if err != nil {
+		return nil, err
+	}
+	e, first := l.extend(by.extension)
+	if !first {
+		select {
+		case <-e.ready:
+			return e.provider, e.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer close(e.ready)
+	e.provider, e.err = r.extend(ctx, by.provider, l, s, by.extension, extension)
+	return e.provider, e.err
+}
+
+// extend returns what is known of an extension's way to the provider, and whether the
+// caller is the first to ask, who must bring it there.
+func (l *live) extend(ref string) (e *extending, first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e = l.extensions[ref]; e != nil {
+		return e, false
+	}
+	if l.extensions == nil {
+		l.extensions, l.names = make(map[string]*extending), make(map[string]string)
+	}
+	e = &extending{ready: make(chan struct{})}
+	l.extensions[ref] = e
+	return e, true
+}
+
+// claims reserves the name of an extension, by which the provider tells its resources.
+func (l *live) claims(name, ref string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, taken := l.names[name]; taken {
+		return false
+	}
+	l.names[name] = ref
+	return true
+}
+
+// extend tells a provider of an extension, as a step. Another extension of that name,
+// which is an earlier version of the package whose resources are on their way out, has
+// a provider of its own with the same configuration.
+func (r *runState) extend(ctx context.Context, ref string, l *live, s *providers.Session, extensionRef string, extension state.Extension) (abi.Provider, error) {
+	u, id, err := providers.SplitReference(ref)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	info := StepInfo{
+		Op: OpExtendParameterize, URN: u, Resource: u.Type(), Name: u.Name(), ID: providers.ShownID(id), Custom: true,
+		DefaultProvider: providers.IsDefault(u), Reason: fmt.Sprintf("to serve the package %s %s", extension.Name, extension.Version),
+	}
+	r.emit(StepStarted{Step: info})
+	if !l.claims(extension.Name, extensionRef) {
+		s, err = r.registry.another(ctx, u, id, l)
+	}
+	if err == nil {
+		_, err = parameterize(ctx, s, extension.Name, true, abi.Parameters{
+			Case:  abi.ParametersCaseValue,
+			Value: abi.ParameterValue{Name: extension.Name, Version: extension.Version, Value: extension.Value},
+		})
+	}
+	if err != nil {
+		err = &StepError{Op: OpExtendParameterize, Resource: &state.Resource{URN: u, Type: u.Type(), ID: id, Custom: true},
+			Err: fmt.Errorf("with the package %s %s: %w", extension.Name, extension.Version, err)}
+	}
+	r.emitStepEnd(info, start, nil, err)
+	if err != nil {
+		r.failures.add(err)
+	}
+	return s, err
+}
+
+// another loads and configures the provider of a live reference once more.
+func (r *registry) another(ctx context.Context, u urn.URN, id string, l *live) (*providers.Session, error) {
+	spec, err := recordedSpec(u.Type(), l.inputs)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.load(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.configure(ctx, s, u, id, l.inputs)
+	return s, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/excerpt"
@@ -40,7 +41,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource, id string) ([]*step, error) {
 	if g.mode != updating {
 		if old != nil && old.ID != id {
-			g.registrations.displaced.Set(old.URN, true)
+			g.registrations.Displaced.Set(old.URN, true)
 			old = nil
 		}
 		return g.describe(ctx, gl, old)
@@ -72,7 +73,7 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 	}
 	resp, _, err := readObject(ctx, s.provider, n, n.ID, &n.Inputs, nil)
 	switch {
-	case errors.Is(err, errUnconfigured):
+	case errors.Is(err, providers.ErrUnconfigured):
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
 		return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
 	case err != nil:

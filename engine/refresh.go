@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -27,7 +28,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 	}
 	if err == nil {
 		err = d.readAll(ctx, func(res *state.Resource) bool {
-			return !d.registrations.isRegistered(res.URN) || d.registrations.displaced.Get(res.URN)
+			return !d.registrations.IsRegistered(res.URN) || d.registrations.Displaced.Get(res.URN)
 		})
 	}
 	return errors.Join(err, d.forgetGone(ctx))
@@ -56,7 +57,7 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 			return fmt.Errorf("refresh %s: %w", res.URN, err)
 		}
 		chains = append(chains, []*step{{op: OpRefresh, old: res, provider: provider}})
-		d.registrations.readFirst.Set(res.URN, true)
+		d.registrations.ReadFirst.Set(res.URN, true)
 	}
 	d.exec.runAll(ctx, chains)
 	return errors.Join(errors.Join(d.failures.all()[before:]...), ctx.Err())
@@ -69,7 +70,7 @@ func (r *runState) needsRead(old *state.Resource) bool {
 	if r.recorder.IsUnsure(old.URN) {
 		return true
 	}
-	return r.RefreshFirst && r.selection.IsNarrow() && readable(old) && !r.registrations.readFirst.Get(old.URN)
+	return r.RefreshFirst && r.selection.IsNarrow() && readable(old) && !r.registrations.ReadFirst.Get(old.URN)
 }
 
 func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
@@ -92,7 +93,7 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	d.recorder.NoteRead(o.URN)
 	if resp.ID == "" {
 		s.result = OpDelete
-		d.registrations.vanished.Set(o.URN, true)
+		d.registrations.Vanished.Set(o.URN, true)
 		return nil
 	}
 	adopt(n, resp)
@@ -157,7 +158,7 @@ func stateDiff(old, new property.Map) []abi.PropertyDiff {
 // mentions of them. A resource whose parent is gone becomes a child of the nearest
 // ancestor that is left.
 func (d *deployment) forgetGone(ctx context.Context) error {
-	vanished := d.registrations.vanished.Take()
+	vanished := d.registrations.Vanished.Take()
 	if len(vanished) == 0 {
 		return nil
 	}
@@ -191,4 +192,52 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		c.Replaced = append(c.Replaced, record.Replacement{Old: res, New: n})
 	}
 	return d.recorder.Record(ctx, c)
+}
+
+// describe decides the steps for a registration that is not to change anything:
+// the recorded resource is read or left as it is, and one that is not recorded has
+// no steps.
+func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource) ([]*step, error) {
+	n := gl.state(gl.inputs)
+	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
+		if old != nil {
+			g.registrations.Displaced.Set(old.URN, true)
+		}
+		return g.plan(n), nil
+	}
+	g.registrations.Declared.Set(n.URN, n)
+	if g.mode != refreshing || !old.Custom || providers.IsType(gl.typ) || !g.selection.Selects(old) {
+		return g.plan(old, &step{old: old}), nil
+	}
+	provider, err := g.reader(ctx, gl, old)
+	return g.plan(old, &step{op: OpRefresh, old: old, provider: provider}), err
+}
+
+// reader returns the provider that reads a recorded resource: its own, as the program configures
+// it now if that is possible. Another provider would not find the object, which would then be
+// taken to be gone; a replaced provider is another one.
+func (r *runState) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
+	if gl.by.provider == old.Provider {
+		provider, err := r.serving(ctx, gl.by)
+		if _, not := provider.(providers.Unconfigured); !not && err == nil {
+			return provider, nil
+		}
+	}
+	return r.providerOf(ctx, old)
+}
+
+// configurable reports whether the goal is a provider that a run which changes
+// nothing else configures anew: all that it takes is known and exists.
+func (g *generator) configurable(gl *goal) bool {
+	return providers.IsType(gl.typ) && !gl.inputs.ContainsUnknowns() && g.recorded(gl)
+}
+
+// recorded reports whether all that the goal names is recorded.
+func (g *generator) recorded(gl *goal) bool {
+	for u := range gl.needs {
+		if g.recorder.Lookup(u) == nil {
+			return false
+		}
+	}
+	return true
 }

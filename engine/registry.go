@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -33,9 +34,9 @@ type registry struct {
 	secrets *redact.Secrets // learns what providers are told
 
 	mu      sync.Mutex
-	pending map[urn.URN]*session
+	pending map[urn.URN]*providers.Session
 	live    map[string]*live
-	all     []*session
+	all     []*providers.Session
 	// stored finds provider resources in the state by reference.
 	stored func(ref string) *state.Resource
 }
@@ -57,7 +58,7 @@ type live struct {
 func newRegistry(loader Loader, dryRun bool, stored func(ref string) *state.Resource) *registry {
 	return &registry{
 		loader: loader, dryRun: dryRun, stored: stored,
-		pending: make(map[urn.URN]*session), live: make(map[string]*live),
+		pending: make(map[urn.URN]*providers.Session), live: make(map[string]*live),
 	}
 }
 
@@ -81,28 +82,27 @@ func withEngineKeys(checked, given property.Map) property.Map {
 }
 
 // load makes an unconfigured provider of the package.
-func (r *registry) load(ctx context.Context, spec PackageSpec) (*session, error) {
+func (r *registry) load(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
 	s, err := r.loadModule(ctx, spec.module())
 	if err != nil || spec.Parameter == (Parameter{}) {
 		return s, err
 	}
-	_, err = s.parameterize(ctx, spec.Package(), false, abi.Parameters{
+	_, err = parameterize(ctx, s, spec.Package(), false, abi.Parameters{
 		Case:  abi.ParametersCaseValue,
 		Value: abi.ParameterValue{Name: spec.Parameter.Name, Version: spec.Parameter.Version, Value: []byte(spec.Parameter.Value)},
 	})
 	return s, err
 }
 
-func (r *registry) loadModule(ctx context.Context, spec PackageSpec) (*session, error) {
+func (r *registry) loadModule(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
 	p, err := r.loader.Load(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	s, err := openSession(ctx, p, spec.Name)
+	s, err := providers.Open(ctx, p, spec.Name, r.secrets)
 	if err != nil {
-		return nil, errors.Join(err, (&session{Provider: p}).close(ctx))
+		return nil, errors.Join(err, (&providers.Session{Provider: p}).Close(ctx))
 	}
-	s.secrets = r.secrets
 	r.mu.Lock()
 	r.all = append(r.all, s)
 	r.mu.Unlock()
@@ -134,8 +134,8 @@ func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckRe
 		return abi.CheckResponse{Inputs: given}, nil
 	}
 	resp.Inputs = withEngineKeys(resp.Inputs, given)
-	if len(resp.Failures) > 0 && isDefaultProvider(req.URN) {
-		resp.Failures = explainFailures(spec.provided(), s.configSchema(ctx), resp.Failures)
+	if len(resp.Failures) > 0 && providers.IsDefault(req.URN) {
+		resp.Failures = providers.ExplainFailures(spec.provided(), s.ConfigSchema(ctx), resp.Failures)
 	}
 	return resp, err
 }
@@ -169,7 +169,7 @@ func diffConfig(ctx context.Context, s abi.Provider, req abi.DiffRequest) (abi.D
 	return resp, err
 }
 
-func (r *registry) pendingSession(u urn.URN) (*session, error) {
+func (r *registry) pendingSession(u urn.URN) (*providers.Session, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.pending[u]
@@ -181,7 +181,7 @@ func (r *registry) pendingSession(u urn.URN) (*session, error) {
 
 // Create configures the pending provider and gives it an ID.
 func (r *registry) Create(ctx context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
-	id := unknownID
+	id := providers.UnknownID
 	if !req.Preview {
 		id = uuid.NewString()
 	}
@@ -222,20 +222,20 @@ func (r *registry) configurePending(ctx context.Context, u urn.URN, id string, i
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.pending, u)
-	r.live[reference(u, id)] = l
+	r.live[providers.Reference(u, id)] = l
 	return nil
 }
 
 // configure applies a configuration. A provider whose configuration is not
 // known yet, which only a preview meets, is not configured.
-func (r *registry) configure(ctx context.Context, s *session, u urn.URN, id string, inputs property.Map) (abi.Provider, error) {
+func (r *registry) configure(ctx context.Context, s *providers.Session, u urn.URN, id string, inputs property.Map) (abi.Provider, error) {
 	own := ownInputs(inputs)
 	if own.ContainsUnknowns() {
-		return unconfigured{}, nil
+		return providers.Unconfigured{}, nil
 	}
 	err := s.Configure(ctx, abi.ConfigureRequest{URN: u, Name: u.Name(), Type: u.Type(), ID: id, Inputs: own})
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
-		return nil, explainMissingKeys(u, s.configSchema(ctx), err)
+		return nil, providers.ExplainMissingKeys(u, s.ConfigSchema(ctx), err)
 	}
 	return s, nil
 }
@@ -260,7 +260,7 @@ func (r *registry) inputsOf(ctx context.Context, ref string) (property.Map, erro
 }
 
 func (r *registry) lookup(ctx context.Context, ref string) (*live, error) {
-	u, id, err := splitReference(ref)
+	u, id, err := providers.SplitReference(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (r *registry) plugins() []state.Plugin {
 	defer r.mu.Unlock()
 	var out []state.Plugin
 	for _, s := range r.all {
-		p := state.Plugin{Name: s.handshake.Name, Type: "resource", Version: s.handshake.Version}
+		p := state.Plugin{Name: s.Name, Type: "resource", Version: s.Version}
 		if p.Name != "" && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
@@ -323,7 +323,7 @@ func (r *registry) close(ctx context.Context) error {
 	r.mu.Unlock()
 	var errs []error
 	for _, s := range all {
-		errs = append(errs, s.close(ctx))
+		errs = append(errs, s.Close(ctx))
 	}
 	return errors.Join(errs...)
 }

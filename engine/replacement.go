@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -79,8 +80,8 @@ func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*s
 		if err != nil {
 			return nil, err
 		}
-		g.registrations.deletedEarly.Set(res.URN, done)
-		g.registrations.pendingDelete.Set(res, true)
+		g.registrations.DeletedEarly.Set(res.URN, done)
+		g.registrations.PendingDelete.Set(res, true)
 		steps = append(steps, &step{op: OpDeleteReplaced, old: res, provider: provider, replacing: true})
 	}
 	steps[0].finished = done
@@ -99,7 +100,7 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 		return nil, err
 	}
 	for _, res := range resources {
-		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.registrations.claimed.Get(res.URN) || g.registrations.matched.Has(res.URN) {
+		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.registrations.Claimed.Get(res.URN) || g.registrations.Matched.Has(res.URN) {
 			continue
 		}
 		must, err := g.mustReplaceWith(ctx, res, gone)
@@ -124,7 +125,7 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 
 // mustReplaceWith reports whether a resource must be replaced when the resources in gone are.
 func (g *generator) mustReplaceWith(ctx context.Context, res *state.Resource, gone map[urn.URN]bool) (bool, error) {
-	if ref, _, err := splitReference(res.Provider); err == nil && gone[ref] {
+	if ref, _, err := providers.SplitReference(res.Provider); err == nil && gone[ref] {
 		return true, nil
 	}
 	if gone[res.DeletedWith] || slices.ContainsFunc(res.ReplaceWith, func(u urn.URN) bool { return gone[u] }) {
@@ -146,7 +147,7 @@ func (g *generator) mustReplaceWith(ctx context.Context, res *state.Resource, go
 // askRecorded asks what other inputs would mean for a resource that this run has
 // not registered yet. A provider is asked as it is recorded.
 func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs property.Map) (diff, error) {
-	if !isProviderType(res.Type) {
+	if !providers.IsType(res.Type) {
 		provider, err := g.providerOf(ctx, res)
 		if err != nil {
 			return diff{}, err

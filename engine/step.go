@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -153,8 +154,8 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 		}
 	}
 	if !durablyDifferent(s.old, s.new) {
-		if d.registrations.goals.Get(s.new.URN) == s.new { // one of the two is enough to keep
-			d.registrations.goals.Set(s.new.URN, s.old)
+		if d.registrations.Goals.Get(s.new.URN) == s.new { // one of the two is enough to keep
+			d.registrations.Goals.Set(s.new.URN, s.old)
 		}
 		s.new = s.old
 		return nil
@@ -210,7 +211,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 		Timeout: timeouts(n).Create, Preview: d.dryRun,
 	})
 	switch {
-	case d.dryRun && !isProviderType(n.Type):
+	case d.dryRun && !providers.IsType(n.Type):
 		resp.ID = "" // there is none yet, whatever the provider says
 	case err == nil && resp.ID == "":
 		err = errNoID
@@ -332,7 +333,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 
 // deletes reports whether it takes the provider to delete a resource.
 func (r *runState) deletes(res *state.Resource) bool {
-	return r.ownsObject(res) && !r.isDeletedWithOwner(res) && !r.registrations.sharedObject.Get(res) && r.claimant(res) == nil
+	return r.ownsObject(res) && !r.isDeletedWithOwner(res) && !r.registrations.SharedObject.Get(res) && r.claimant(res) == nil
 }
 
 // ownsObject reports whether the stack is to delete what a resource stands for.
@@ -361,7 +362,7 @@ func (r *runState) isProtected(res *state.Resource) bool { return r.options(res)
 // destruction runs the program and that registers the resource, else as recorded.
 func (r *runState) options(res *state.Resource) *state.Resource {
 	if r.mode == destroying && !res.Delete {
-		if wish := r.registrations.declared.Get(res.URN); wish != nil {
+		if wish := r.registrations.Declared.Get(res.URN); wish != nil {
 			return wish
 		}
 	}
@@ -381,18 +382,10 @@ func timeouts(res *state.Resource) state.CustomTimeouts {
 	return *res.CustomTimeouts
 }
 
-// shownID hides the stand-in for an ID that is not known.
-func shownID(id string) string {
-	if id == unknownID {
-		return ""
-	}
-	return id
-}
-
 // markSecrets wraps the outputs that must be secret: those named by the
 // program, and those whose input of the same name holds a secret.
 func markSecrets(n *state.Resource, outputs property.Map) property.Map {
-	outputs = keepSecrets(n.Inputs, outputs)
+	outputs = providers.KeepSecrets(n.Inputs, outputs)
 	for _, k := range n.AdditionalSecretOutputs {
 		if v, ok := outputs.Lookup(k); ok {
 			outputs = outputs.With(k, property.Secret(v))

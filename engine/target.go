@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/graph"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/selection"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -131,7 +132,7 @@ func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*ste
 	}
 	n := gl.state(gl.inputs)
 	selected, needs := s.Selects(n, old), s.Missing(n)
-	implied := isProviderType(gl.typ) || gl.typ == urn.RootType
+	implied := providers.IsType(gl.typ) || gl.typ == urn.RootType
 	switch {
 	case selected && needs != "" && !implied:
 		return nil, false, g.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
@@ -153,12 +154,12 @@ func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*ste
 func (g *generator) keep(old, declared *state.Resource) []*step {
 	g.selection.Leave(old.URN, true)
 	graph.Walk(old, func(_ *state.Resource, needed urn.URN) *state.Resource {
-		if g.registrations.isRegistered(needed) || !g.selection.Await(needed) {
+		if g.registrations.IsRegistered(needed) || !g.selection.Await(needed) {
 			return nil
 		}
 		return g.recorder.Lookup(needed)
 	})
-	g.registrations.declared.Set(declared.URN, declared)
+	g.registrations.Declared.Set(declared.URN, declared)
 	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)})
 }
 

@@ -1,4 +1,4 @@
-package engine
+package providers
 
 import (
 	"context"
@@ -37,8 +37,8 @@ func (d *described) Configure(_ context.Context, req abi.ConfigureRequest) error
 	return nil
 }
 
-func opened(t *testing.T, p abi.Provider) *session {
-	s, err := openSession(t.Context(), p, "p")
+func opened(t *testing.T, p abi.Provider) *Session {
+	s, err := Open(t.Context(), p, "p", nil)
 	require.NoError(t, err)
 	return s
 }
@@ -68,7 +68,6 @@ func TestNestedConfiguration(t *testing.T) {
 // A default provider is configured with husk config, one of the program by the program.
 func TestMissingKeys(t *testing.T) {
 	d := &described{missing: []abi.MissingKey{{Name: "text", Description: "What is said."}, {Name: "map"}}}
-	r := newRegistry(nil, false, nil)
 	for u, want := range map[string]string{
 		"urn:pulumi:dev::p::pulumi:providers:p::default_1_0_0": `provider p is missing required configuration:
   p:text  What is said.
@@ -81,7 +80,8 @@ func TestMissingKeys(t *testing.T) {
   p:map
     give the provider "mine" the property map`,
 	} {
-		_, err := r.configure(t.Context(), opened(t, d), urn.URN(u), "1", property.Map{})
-		require.Equal(t, want, abi.AsError(err).Message)
+		s := opened(t, d)
+		err := s.Configure(t.Context(), abi.ConfigureRequest{URN: urn.URN(u), ID: "1"})
+		require.Equal(t, want, abi.AsError(ExplainMissingKeys(urn.URN(u), s.ConfigSchema(t.Context()), err)).Message)
 	}
 }

@@ -1,4 +1,6 @@
-package engine
+// Package providers holds sessions with providers: what they understand, what is written of them in
+// resources, and their schemas.
+package providers
 
 import (
 	"context"
@@ -15,21 +17,23 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 )
 
-// session is a provider after its handshake. It passes only values that the provider
+// Session is a provider after its handshake. It passes only values that the provider
 // understands, and marks secrets again that the provider could not be told of.
-type session struct {
+type Session struct {
 	abi.Provider
-	handshake  abi.HandshakeResponse
-	negotiated bool // false for a provider without a handshake, which is taken to understand all
-	secrets    *redact.Secrets
+	// Name and Version are what the provider says it is, empty for one without a handshake.
+	Name, Version string
+	features      abi.Features
+	negotiated    bool // false for a provider without a handshake, which is taken to understand all
+	secrets       *redact.Secrets
 
-	// config is the schema of the configuration, nil until it was needed; see configSchema.
+	// config is the schema of the configuration, nil until it was needed; see ConfigSchema.
 	configMu sync.Mutex
 	config   *schema.Object
 }
 
-// openSession shakes hands with p, which must be the package named.
-func openSession(ctx context.Context, p abi.Provider, pkg string) (*session, error) {
+// Open shakes hands with p, which must be the package named. Secrets learns what p is told.
+func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secrets) (*Session, error) {
 	resp, err := p.Handshake(ctx, abi.HandshakeRequest{
 		Engine: "husk",
 		Features: abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
@@ -42,17 +46,18 @@ func openSession(ctx context.Context, p abi.Provider, pkg string) (*session, err
 	if resp.Name != "" && resp.Name != pkg {
 		return nil, fmt.Errorf("the module given for provider %q implements %q: correct its path under plugins.providers", pkg, resp.Name)
 	}
-	s := &session{handshake: resp, negotiated: negotiated}
+	s := &Session{Name: resp.Name, Version: resp.Version, features: resp.Features, negotiated: negotiated, secrets: secrets}
 	s.Provider = abi.Intercept(p, s.call)
 	return s, nil
 }
 
-func (s *session) understands(f abi.Features) bool {
-	return !s.negotiated || s.handshake.Features&f != 0
+// Understands reports whether the provider has a feature.
+func (s *Session) Understands(f abi.Features) bool {
+	return !s.negotiated || s.features&f != 0
 }
 
-// close releases the provider, which is told to cancel first.
-func (s *session) close(ctx context.Context) error {
+// Close releases the provider, which is told to cancel first.
+func (s *Session) Close(ctx context.Context) error {
 	err := s.Provider.Cancel(ctx)
 	if errors.Is(err, abi.ErrUnimplemented) {
 		err = nil
@@ -65,12 +70,12 @@ func (s *session) close(ctx context.Context) error {
 
 // call is what each call of the provider passes through. A preview that the provider cannot
 // do has no known outputs.
-func (s *session) call(ctx context.Context, c *abi.Call) error {
+func (s *Session) call(ctx context.Context, c *abi.Call) error {
 	about := c.Method.About()
 	switch {
 	case about == abi.AboutComponent:
 		ctx = s.withMonitor(ctx)
-	case about == abi.AboutResource && c.Method.Kind() == abi.KindChanges && c.Subject().Preview && !s.understands(abi.FeaturesPreview):
+	case about == abi.AboutResource && c.Method.Kind() == abi.KindChanges && c.Subject().Preview && !s.Understands(abi.FeaturesPreview):
 		return nil
 	}
 	var given [abi.RoleOldState + 1]property.Map
@@ -85,11 +90,11 @@ func (s *session) call(ctx context.Context, c *abi.Call) error {
 		}
 		given[p.Role] = m
 		s.secrets.LearnComputed(m)
-		p.Set(lower(m, s.understands(abi.FeaturesSecrets), s.understands(abi.FeaturesResourceReferences)))
+		p.Set(lower(m, s.Understands(abi.FeaturesSecrets), s.Understands(abi.FeaturesResourceReferences)))
 	}
 	err := c.Do(ctx)
 	if failures := c.Failures(); failures != nil {
-		*failures = cited(*failures)
+		*failures = Cited(*failures)
 	}
 	if about == abi.AboutComponent {
 		return err
@@ -97,7 +102,7 @@ func (s *session) call(ctx context.Context, c *abi.Call) error {
 	answer, err := c.AnswerProperties(err)
 	for _, p := range answer {
 		m := p.Get()
-		if !s.understands(abi.FeaturesSecrets) {
+		if !s.Understands(abi.FeaturesSecrets) {
 			m = markAgain(m, p.Role, c.Method.Kind(), given)
 			p.Set(m)
 		}
@@ -118,11 +123,11 @@ func markAgain(m property.Map, role abi.Role, kind abi.MethodKind, given [abi.Ro
 		}
 		return m
 	case role == abi.RoleInputs:
-		return keepSecrets(given[abi.RoleOldInputs], m)
+		return KeepSecrets(given[abi.RoleOldInputs], m)
 	case role == abi.RoleState && kind == abi.KindReads:
-		return keepSecrets(given[abi.RoleOldState], m)
+		return KeepSecrets(given[abi.RoleOldState], m)
 	}
-	return keepSecrets(given[abi.RoleNew], m)
+	return KeepSecrets(given[abi.RoleNew], m)
 }
 
 // lower replaces secrets and resource references for a provider that does not understand them.
@@ -145,8 +150,8 @@ func lower(m property.Map, secrets, references bool) property.Map {
 	})
 }
 
-// cited marks the lines of what a provider says is wrong.
-func cited(failures []abi.CheckFailure) []abi.CheckFailure {
+// Cited marks the lines of what a provider says is wrong.
+func Cited(failures []abi.CheckFailure) []abi.CheckFailure {
 	out := slices.Clone(failures)
 	for i, f := range out {
 		out[i].Reason = abi.Cite(f.Reason)
@@ -154,8 +159,8 @@ func cited(failures []abi.CheckFailure) []abi.CheckFailure {
 	return out
 }
 
-// keepSecrets marks the properties of got secret whose namesake in given holds a secret.
-func keepSecrets(given, got property.Map) property.Map {
+// KeepSecrets marks the properties of got secret whose namesake in given holds a secret.
+func KeepSecrets(given, got property.Map) property.Map {
 	return eachValue(got, func(key string, v property.Value) property.Value {
 		if g, ok := given.Lookup(key); ok && g.ContainsSecrets() && !v.ContainsSecrets() {
 			return property.Secret(v)
@@ -180,12 +185,12 @@ func eachValue(m property.Map, f func(key string, v property.Value) property.Val
 
 // lowerDependent turns inputs that may hold outputs into what the provider
 // understands. Without outputs, the dependencies are those of each input as a whole.
-func (s *session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDependency) property.Map {
-	m = lower(m, true, s.understands(abi.FeaturesResourceReferences))
-	if s.understands(abi.FeaturesOutputs) {
+func (s *Session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDependency) property.Map {
+	m = lower(m, true, s.Understands(abi.FeaturesResourceReferences))
+	if s.Understands(abi.FeaturesOutputs) {
 		return m
 	}
-	folded, byKey, _ := foldInputs(m, *dependencies, nil)
+	folded, byKey, _ := FoldInputs(m, *dependencies, nil)
 	*dependencies = make([]abi.PropertyDependency, 0, len(byKey))
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
 		*dependencies = append(*dependencies, abi.PropertyDependency{Key: key, URNs: byKey[key]})
@@ -194,9 +199,9 @@ func (s *session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDep
 }
 
 // withMonitor makes the monitor of the call answer what the provider understands.
-func (s *session) withMonitor(ctx context.Context) context.Context {
+func (s *Session) withMonitor(ctx context.Context) context.Context {
 	m := abi.MonitorFrom(ctx)
-	if m == nil || s.understands(abi.FeaturesResourceReferences) {
+	if m == nil || s.Understands(abi.FeaturesResourceReferences) {
 		return ctx
 	}
 	return abi.WithMonitor(ctx, plainMonitor{m})

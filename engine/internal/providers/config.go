@@ -1,4 +1,4 @@
-package engine
+package providers
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// configSchema returns what the provider says of its configuration; an empty object
+// ConfigSchema returns what the provider says of its configuration; an empty object
 // where it says nothing.
-func (s *session) configSchema(ctx context.Context) *schema.Object {
+func (s *Session) ConfigSchema(ctx context.Context) *schema.Object {
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
 	if s.config == nil {
@@ -34,10 +34,10 @@ func (s *session) configSchema(ctx context.Context) *schema.Object {
 // schema and JSON texts in fact: a stack's configuration holds only text, and Pulumi's
 // SDKs write them so for providers of a program. What cannot be read stays text, for
 // the provider to refuse.
-func (s *session) nested(ctx context.Context, config property.Map) property.Map {
+func (s *Session) nested(ctx context.Context, config property.Map) property.Map {
 	for _, v := range config.All() {
 		if schemajson.LooksNested(v) {
-			return schemajson.Nested(s.configSchema(ctx), config)
+			return schemajson.Nested(s.ConfigSchema(ctx), config)
 		}
 	}
 	return config
@@ -52,9 +52,9 @@ func setCommand(pkg, key string, config *schema.Object) string {
 	return fmt.Sprintf("husk config set %s%s:%s <value>", flag, pkg, key)
 }
 
-// explainFailures says how to set what a default provider refused, which is in no
+// ExplainFailures says how to set what a default provider refused, which is in no
 // program.
-func explainFailures(pkg string, config *schema.Object, failures []abi.CheckFailure) []abi.CheckFailure {
+func ExplainFailures(pkg string, config *schema.Object, failures []abi.CheckFailure) []abi.CheckFailure {
 	out := slices.Clone(failures)
 	for i, f := range out {
 		path, err := property.ParsePath(f.Path)
@@ -68,13 +68,13 @@ func explainFailures(pkg string, config *schema.Object, failures []abi.CheckFail
 	return out
 }
 
-// explainMissingKeys says how to give the configuration that a provider misses.
-func explainMissingKeys(u urn.URN, config *schema.Object, err error) error {
+// ExplainMissingKeys says how to give the configuration that a provider misses.
+func ExplainMissingKeys(u urn.URN, config *schema.Object, err error) error {
 	var e *abi.Error
 	if !errors.As(err, &e) || len(e.MissingKeys) == 0 {
 		return err
 	}
-	pkg := strings.TrimPrefix(u.Type(), providerTypePrefix)
+	pkg := strings.TrimPrefix(u.Type(), TypePrefix)
 	var b strings.Builder
 	fmt.Fprintf(&b, "provider %s is missing required configuration:", pkg)
 	for _, k := range e.MissingKeys {
@@ -82,7 +82,7 @@ func explainMissingKeys(u urn.URN, config *schema.Object, err error) error {
 		if k.Description != "" {
 			b.WriteString("  " + abi.Cite(k.Description))
 		}
-		if isDefaultProvider(u) {
+		if IsDefault(u) {
 			b.WriteString("\n    set it with: " + setCommand(pkg, k.Name, config))
 		} else {
 			fmt.Fprintf(&b, "\n    give the provider %q the property %s", u.Name(), k.Name)

@@ -1,0 +1,104 @@
+// Package registration holds what one run has learned of the resources of its stack.
+package registration
+
+import (
+	"iter"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/locked"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Registrations holds what the program registered so far, what a refresh found, and what is deleted.
+type Registrations struct {
+	// Claimed holds the URNs registered in this run.
+	Claimed locked.Map[urn.URN, bool]
+	// Matched maps recorded URNs to the registered ones that took them over.
+	Matched locked.Map[urn.URN, urn.URN]
+	// Aliases holds the earlier URNs of registered resources.
+	Aliases locked.Map[urn.URN, []Alias]
+	// Options holds those of registered resources, if there are policies to see them.
+	Options locked.Map[urn.URN, abi.ResourceOptions]
+	// Providers holds the providers that registered resources hand down, by package.
+	Providers locked.Map[urn.URN, map[string]string]
+	// Goals holds the states that registrations aim at, for providers and parents.
+	Goals locked.Map[urn.URN, *state.Resource]
+	// Declared holds what the program wants of resources that are left as they are, for what
+	// their children inherit.
+	Declared locked.Map[urn.URN, *state.Resource]
+	// Failed holds the URNs that failed, or were skipped since they need one that did.
+	Failed locked.Map[urn.URN, bool]
+	// Replaced holds the URNs replaced in this run, and Created the resources that are new.
+	Replaced locked.Map[urn.URN, bool]
+	Created  locked.Map[*state.Resource, bool]
+
+	// ReadFirst holds the recorded resources that were read before the program ran.
+	ReadFirst locked.Map[urn.URN, bool]
+	// Displaced holds the recorded resources that the program has something else in place of, so
+	// that their registrations in a refresh do not read them.
+	Displaced locked.Map[urn.URN, bool]
+	// Vanished holds the URNs that a refresh did not find.
+	Vanished locked.Map[urn.URN, bool]
+
+	// DeletedEarly holds the URNs deleted ahead of a replacement in this run. Its
+	// channels are closed when that is done.
+	DeletedEarly locked.Map[urn.URN, chan struct{}]
+	// PendingDelete holds the recorded resources that are deleted in this run, and SharedObject
+	// those of them whose object is deleted with another resource.
+	PendingDelete, SharedObject locked.Map[*state.Resource, bool]
+}
+
+// IsRegistered reports whether this run registered the recorded URN, under its own
+// or a new name.
+func (r *Registrations) IsRegistered(u urn.URN) bool {
+	return r.Claimed.Get(u) || r.Matched.Get(u) != ""
+}
+
+// Declaration returns what the program wants of a registered resource, nil if the resource is not
+// registered.
+func (r *Registrations) Declaration(u urn.URN) *state.Resource {
+	if n := r.Declared.Get(u); n != nil {
+		return n
+	}
+	return r.Goals.Get(u)
+}
+
+// IsPendingDelete reports whether the object of a recorded resource is deleted in this run, or was
+// deleted ahead of its replacement.
+func (r *Registrations) IsPendingDelete(res *state.Resource) bool {
+	return r.PendingDelete.Get(res) || res.PendingReplacement
+}
+
+// FailedDependency returns one of the resources that failed, empty if none did.
+func (r *Registrations) FailedDependency(needed iter.Seq[urn.URN]) urn.URN {
+	for u := range needed {
+		if r.Failed.Get(u) {
+			return u
+		}
+	}
+	return ""
+}
+
+// Descendants returns the resources registered under a parent.
+func (r *Registrations) Descendants(parent urn.URN) []urn.URN {
+	goals := r.Goals.Entries()
+	var out []urn.URN
+	for u, n := range goals {
+		for n != nil && n.Parent != "" && n.Parent != parent {
+			n = goals[n.Parent]
+		}
+		if n != nil && n.Parent == parent {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// Alias is an earlier URN of a resource.
+type Alias struct {
+	URN urn.URN
+	// Inherited marks one that follows from an alias of the parent. That another
+	// resource has it now is no mistake.
+	Inherited bool
+}
