@@ -1,8 +1,10 @@
 package wasi
 
 import (
+	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,4 +21,12 @@ func isLocal(file *os.File) bool {
 	var system unix.Statfs_t
 	err := control(file, func(fd int) error { return unix.Fstatfs(fd, &system) })
 	return err == nil && slices.Contains(localFileSystems, int64(system.Type))
+}
+
+func systemStat(info fs.FileInfo, s *stat) {
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.device, s.inode, s.links = sys.Dev, sys.Ino, uint64(sys.Nlink)
+		s.access = uint64(max(syscall.TimespecToNsec(sys.Atim), 0))
+		s.changed = uint64(max(syscall.TimespecToNsec(sys.Ctim), 0))
+	}
 }
