@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/internal/printable"
 )
 
@@ -16,7 +18,7 @@ type Use struct {
 	// Provider and Version are who used it, and Method is what for: a method's WIT name,
 	// or start for the start of an instance.
 	Provider, Version, Method string
-	// Capability is its name: env, fs, http, tcp, kv.
+	// Capability is its name, see [grant.All].
 	Capability string
 	// Target is the variable, file, request, host and port, or key.
 	Target string
@@ -32,24 +34,15 @@ const MaxUses = 10_000
 // maxUseText bounds each text of a use in bytes.
 const maxUseText = 1 << 10
 
-// uses lists what a call uses; nil lists nothing.
-type uses func(capability, target string, err error)
-
-func (u uses) note(capability, target string, err error) {
-	if u != nil {
-		u(capability, target, err)
-	}
-}
-
-// used is the uses of the instance's calls.
-func (i *instance) used() uses {
+// used lists the uses of the instance's calls.
+func (i *instance) used() capability.Uses {
 	if i.sandbox.audit == nil {
 		return nil
 	}
 	return i.use
 }
 
-func (i *instance) use(capability, target string, err error) {
+func (i *instance) use(name, target string, err error) {
 	if i.listed > MaxUses {
 		return
 	}
@@ -57,7 +50,7 @@ func (i *instance) use(capability, target string, err error) {
 	who := p.identity.Load()
 	u := Use{
 		Time: p.module.host.config.clock.Now(), Provider: who.name, Version: who.version, Method: string(i.call.method),
-		Capability: capability, Target: brief(target), Allowed: !errors.Is(err, abi.ErrDenied),
+		Capability: name, Target: brief(target), Allowed: !errors.Is(err, abi.ErrDenied),
 	}
 	if i.listed++; i.listed > MaxUses {
 		u.Capability, u.Target, u.Allowed = "audit", "further uses in this call are not listed", true
@@ -74,7 +67,7 @@ func (i *instance) use(capability, target string, err error) {
 }
 
 // errNotGranted is the reason that a list of uses gives where WASI has none.
-var errNotGranted = hostError(abi.ErrorKindDenied, "it is in no directory that is granted for that")
+var errNotGranted = capability.Failure(abi.ErrorKindDenied, "it is in no directory that is granted for that")
 
 // fileUses lists the uses of files, nil where nobody wants to know.
 func (i *instance) fileUses() func(what string, denied bool) {
@@ -84,9 +77,9 @@ func (i *instance) fileUses() func(what string, denied bool) {
 	}
 	return func(what string, denied bool) {
 		if denied {
-			used.note("fs", what, errNotGranted)
+			used.Note(grant.NameFS, what, errNotGranted)
 		} else {
-			used.note("fs", what, nil)
+			used.Note(grant.NameFS, what, nil)
 		}
 	}
 }

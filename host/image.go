@@ -305,7 +305,7 @@ func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	if !ok || !m.frozen {
 		return nil, errElsewhere
 	}
-	if len(i.tcp.open) > 0 || !i.system.Unchanged() {
+	if i.tcp.Count() > 0 || !i.system.Unchanged() {
 		return nil, errOpen
 	}
 	generator, err := i.prove(memory)

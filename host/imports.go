@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/meter"
 )
@@ -96,29 +97,38 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 	}
 }
 
-// grantedImports is what the running call may use, which is made when it first uses
-// something. A capability is added here.
+// grantedImports returns what the running call may use. It is made when the call first uses
+// something. A capability is added here, and to eachHeld if a call can leave something of it open.
 func (i *instance) grantedImports() *canon.Imports {
 	if i.imports != nil {
 		return i.imports
 	}
-	i.call.http = &guestHTTP{client: i.sandbox.http, used: i.used(), ledger: &i.ledger}
-	i.call.assets.ledger = &i.ledger
+	s, used := i.sandbox, i.used()
+	i.call.http = &capability.HTTP{Client: s.http, Used: used, Ledger: &i.ledger}
+	i.call.assets.Ledger = &i.ledger
 	i.imports = &canon.Imports{
 		Log:     guestLog{i},
 		Control: guestControl{i},
-		Files:   guestFiles{i.sandbox, i.used()},
+		Files:   capability.Files{System: s.files, Used: used},
 		Assets:  &i.call.assets,
 		HTTP:    i.call.http,
 		TCP:     i.tcp,
-		KV:      i.sandbox.guestKV(i.used()),
-		Monitor: deniedMonitor{},
+		KV:      capability.NewKV(s.store, s.configuredAs(), s.advice, used),
+		Monitor: capability.DeniedMonitor{},
 	}
 	if i.call.monitor != nil {
 		i.call.started = &guestMonitor{Monitor: i.call.monitor, ledger: &i.ledger}
 		i.imports.Monitor = i.call.started
 	}
 	return i.imports
+}
+
+// eachHeld visits what the call may have open, with the name of the function that closes one.
+func (r *running) eachHeld(visit func(name string, held capability.Held)) {
+	visit("assets.close", &r.assets)
+	if r.http != nil {
+		visit("http.close", r.http)
+	}
 }
 
 // guestControl tells a guest about its call.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/meter"
 )
@@ -34,7 +36,7 @@ type instance struct {
 	output     output
 	tank       meter.Tank
 	traffic    traffic
-	tcp        *guestTCP
+	tcp        *capability.TCP
 	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
 	listed    int
 	hostCalls uint64
@@ -96,9 +98,8 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
 	i.holders.Store(1)
-	i.tcp = newGuestTCP(s.tcp, i.used())
 	i.ledger.instance = i
-	i.tcp.how, i.tcp.ledger = s.how, &i.ledger
+	i.tcp = capability.NewTCP(s.tcp, s.advice, i.used(), &i.ledger)
 	i.draws.from = s.module.host.random
 	i.output.init(i)
 	config := s.config
@@ -181,7 +182,7 @@ func (i *instance) begin(ctx context.Context) error {
 	}
 	return i.run(ctx, methodStart, func(context.Context) error {
 		for _, name := range s.variables {
-			i.used().note("env", name, nil)
+			i.used().Note(grant.NameEnv, name, nil)
 		}
 		if i.begun() {
 			return nil
@@ -333,12 +334,11 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 	if r.abandoned == "" && !i.output.ended() {
 		i.conclude("the log", i.output.end)
 	}
-	if r.abandoned == "" && len(r.assets.open) > 0 {
-		i.conclude("assets.close", r.assets.closeAll)
-	}
-	if r.abandoned == "" && r.http != nil && len(r.http.open) > 0 {
-		i.conclude("http.close", r.http.closeAll)
-	}
+	r.eachHeld(func(name string, held capability.Held) {
+		if r.abandoned == "" && held.Count() > 0 {
+			i.conclude(name, held.CloseAll)
+		}
+	})
 	if r.abandoned != "" { // all of it is still in use
 		i.spoiled = true
 		return err
@@ -381,15 +381,12 @@ func (i *instance) free() {
 	s := i.sandbox
 	abandoned := i.call != nil
 	if abandoned {
-		i.call.assets.closeAll()
-		if i.call.http != nil {
-			i.call.http.closeAll()
-		}
+		i.call.eachHeld(func(_ string, held capability.Held) { held.CloseAll() })
 	}
 	if i.awaiting.work != nil {
 		close(i.awaiting.work)
 	}
-	i.tcp.closeAll()
+	i.tcp.CloseAll()
 	taken := i.memory.taken
 	if i.bare != nil && !(i.usable() && s.module.recycle(i.bare, i.from)) {
 		i.bare.close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/capability"
 )
 
 // ledger is what the host holds for one instance beside its linear memory: bodies of requests,
@@ -27,13 +28,9 @@ const (
 	// more than what all but a few calls hold.
 	ledgerStep = 256 << 10
 
-	// The following are what the host holds for something at the least, in bytes, beside what
-	// fileBytes has for each of its files: buffers, windows of listings, goroutines.
-	fileBytes       = 32 << 10
-	exchangeBytes   = 32 << 10
-	connectionBytes = 3 * tcpPart
-	assetBytes      = 32 << 10
-	archiveBytes    = 4 << 20
+	// fileBytes is what the host holds for an open file at the least, in bytes: buffers, windows of
+	// listings, goroutines.
+	fileBytes = 32 << 10
 )
 
 // hold counts bytes that stay until they are released. Those of them that the guest has just
@@ -175,8 +172,9 @@ func (l *ledger) end() {
 	_ = l.settle() // it asks for no more
 }
 
-// acquire opens and holds at once. The error is for the guest.
-func (l *ledger) acquire(what string, files int, bytes uint64) error {
+// Acquire opens and holds at once, and Abandon is its reverse. These and the following methods are
+// those of [capability.Ledger].
+func (l *ledger) Acquire(what string, files int, bytes uint64) error {
 	if err := l.opening(files); err != nil {
 		return tooMuchHeld(what, err)
 	}
@@ -187,19 +185,26 @@ func (l *ledger) acquire(what string, files int, bytes uint64) error {
 	return nil
 }
 
-// abandon is the reverse of acquire.
-func (l *ledger) abandon(files int, bytes uint64) {
+func (l *ledger) Abandon(files int, bytes uint64) {
 	l.closed(files)
 	l.release(bytes)
 }
 
-// tooMuchHeld is the error for a guest, and those of a context as they are.
+func (l *ledger) Hold(what string, bytes uint64) error { return tooMuchHeld(what, l.hold(bytes)) }
+
+func (l *ledger) Release(bytes uint64) { l.release(bytes) }
+
+func (l *ledger) Pass(what string, bytes uint64) error { return tooMuchHeld(what, l.pass(bytes)) }
+
+// tooMuchHeld returns the error for a guest, and those of a context as they are.
 func tooMuchHeld(what string, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &heldError{}):
-		return hostError(abi.ErrorKindUnavailable, what+": "+err.Error())
+		return capability.Failure(abi.ErrorKindUnavailable, what+": "+err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return hostError(abi.ErrorKindCancelled, what+": the call was cancelled")
+		return capability.Failure(abi.ErrorKindCancelled, what+": the call was cancelled")
 	}
 	return err
 }

@@ -108,10 +108,6 @@ const (
 	// handshake, a configuration, and the parameterizations of extensions.
 	maxSetup = 64
 
-	// maxEnvironment bounds the granted variables in bytes, as operating systems do
-	// for one of them.
-	maxEnvironment = 128 << 10
-
 	// wasmPage is the size of a page of linear memory in bytes.
 	wasmPage = 64 << 10
 )

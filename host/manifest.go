@@ -36,7 +36,7 @@ type Manifest struct {
 
 // CapabilityRequest is a capability that a provider asks its operator for.
 type CapabilityRequest struct {
-	// Capability is its name: fs, env, http, tcp, kv.
+	// Capability is its name, see [grant.All].
 	Capability string `json:"capability"`
 	// Scope is what of it, as a grant has it: a directory, a variable, a URL, a host and
 	// port. Empty where the configuration or the program decides.

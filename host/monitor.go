@@ -21,8 +21,8 @@ type guestMonitor struct {
 // Start begins an operation.
 func (m *guestMonitor) Start(ctx context.Context, op abi.Operation) (abi.OperationHandle, error) {
 	bytes := m.ledger.passing + operationBytes
-	if err := m.ledger.hold(bytes); err != nil {
-		return 0, tooMuchHeld("starting an operation", err)
+	if err := m.ledger.Hold("starting an operation", bytes); err != nil {
+		return 0, err
 	}
 	handle, err := m.Monitor.Start(ctx, op)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/capability"
 )
 
 // running is one call that an instance serves. It has two contexts: soft is the
@@ -15,8 +16,8 @@ type running struct {
 	method   abi.Method
 	instance *instance
 	monitor  abi.Monitor
-	assets   guestAssets
-	http     *guestHTTP // nil until it is used
+	assets   capability.Assets
+	http     *capability.HTTP // nil until it is used
 	// started is the monitor for the guest, nil until it is used.
 	started *guestMonitor
 	// limits is what the call may take, and left what it may still.
@@ -71,7 +72,7 @@ func (c *runningCalls) remove(r *running) {
 // begin begins a call with its limits. finish must be called.
 func begin(ctx context.Context, method abi.Method, limits callLimits, grace time.Duration) *running {
 	r := &running{
-		method: method, limits: limits, left: limits, assets: guestAssets{opener: abi.AssetsFrom(ctx)},
+		method: method, limits: limits, left: limits, assets: capability.Assets{Opener: abi.AssetsFrom(ctx)},
 		caller: ctx, begun: time.Now(), limited: true, grace: grace,
 	}
 	r.deadline = r.begun.Add(limits.timeout)

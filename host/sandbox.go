@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
@@ -24,10 +24,10 @@ type sandbox struct {
 	config    *Config
 	logger    *slog.Logger
 	files     *wasi.FileSystem
-	http      *httpClient
+	http      *capability.HTTPClient
 	tcp       []TCPGrant
 	store     abi.KV
-	how       howToGrant
+	advice    capability.Advice
 	resource  atomic.Pointer[urn.URN] // which configured it; nil before
 	audit     func(Use)
 	logRate   *logRate
@@ -93,17 +93,17 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 		return fmt.Errorf("the limits of the %s %s: %w", world, name, err)
 	}
 	s.config = config
-	env, variables, err := grants.environment()
+	env, variables, err := capability.Environment(grants)
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
-	files, err := wasi.OpenFileSystem(grants.mounts(), slices.Concat(grants.Withheld, m.host.own)...)
+	files, err := capability.OpenFiles(grants, m.host.own)
 	if err != nil {
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
 	s.module, s.logger, s.files, s.env, s.variables, s.expected = m, logger, files, env, variables, name
-	s.http, s.how = newHTTPClient(grants.HTTP, m.host.config.roots), grants.HowToGrant
-	s.http.how = s.how
+	s.advice = grants.HowToGrant
+	s.http = capability.NewHTTPClient(grants.HTTP, m.host.config.roots, s.advice)
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.open = 1
 	s.budget = m.host.budget
@@ -178,7 +178,7 @@ func (s *sandbox) release() {
 	if last {
 		s.configured.close()
 		s.files.Close()
-		s.http.close()
+		s.http.Close()
 	}
 }
 

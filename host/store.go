@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/checkedcbor"
 	"github.com/husk-dev/husk/internal/checkedjson"
@@ -150,7 +151,7 @@ func (s *Store) Put(_ context.Context, key string, value *[]byte, revision uint6
 	defer s.mu.Unlock()
 	old, exists := s.contents.Items[key]
 	if old.Revision != revision {
-		return 0, hostError(abi.ErrorKindUnavailable, "the key's value was changed meanwhile: read it again")
+		return 0, capability.Failure(abi.ErrorKindUnavailable, "the key's value was changed meanwhile: read it again")
 	}
 	size := s.size
 	if exists {
@@ -162,14 +163,14 @@ func (s *Store) Put(_ context.Context, key string, value *[]byte, revision uint6
 		delete(next.Items, key)
 	} else {
 		if size += entrySize(key, *value); size > MaxStoreBytes {
-			return 0, hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the provider's store would have more than %d bytes: delete keys", MaxStoreBytes))
+			return 0, capability.Failure(abi.ErrorKindInvalidArgument, fmt.Sprintf("the provider's store would have more than %d bytes: delete keys", MaxStoreBytes))
 		}
 		next.Revision++
 		given = next.Revision
 		next.Items[key] = storeItem{Value: slices.Clone(*value), Revision: given}
 	}
 	if err := s.write(next); err != nil {
-		return 0, hostError(abi.ErrorKindInternal, "keeping the provider's values: "+err.Error())
+		return 0, capability.Failure(abi.ErrorKindInternal, "keeping the provider's values: "+err.Error())
 	}
 	s.contents, s.size = next, size
 	return given, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/capability"
 )
 
 func bytesOf(text string) *[]byte {
@@ -24,11 +25,10 @@ func TestStore(t *testing.T) {
 	for name, store := range map[string]*Store{"in memory": NewStore(), "on disk": onDisk} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			other := guestKV{store: store, space: spaceOf("urn:pulumi:dev::demo::pulumi:providers:lab::other")}
+			other := capability.NewKV(store, "urn:pulumi:dev::demo::pulumi:providers:lab::other", nil, nil)
 			_, err := other.Put(ctx, "a", bytesOf("of another configuration"), 0)
 			require.NoError(t, err)
-			k := guestKV{store: store, space: spaceOf("urn:pulumi:dev::demo::pulumi:providers:lab::default_1_0_0")}
-			require.Equal(t, k.space, spaceOf("urn:pulumi:prod::demo::pulumi:providers:lab::default"))
+			k := capability.NewKV(store, "urn:pulumi:dev::demo::pulumi:providers:lab::default_1_0_0", nil, nil)
 			item, err := k.Get(ctx, "a")
 			require.NoError(t, err)
 			require.Zero(t, item)
@@ -37,6 +37,9 @@ func TestStore(t *testing.T) {
 			item, err = k.Get(ctx, "a")
 			require.NoError(t, err)
 			require.Equal(t, abi.KVItem{Value: bytesOf("one"), Revision: first}, item)
+			item, err = capability.NewKV(store, "urn:pulumi:prod::demo::pulumi:providers:lab::default", nil, nil).Get(ctx, "a")
+			require.NoError(t, err)
+			require.Equal(t, first, item.Revision, "default providers have one part of the store, whichever version they ask for")
 			second, err := k.Put(ctx, "a", bytesOf("two"), first)
 			require.NoError(t, err)
 			for _, stale := range []uint64{0, first} {
@@ -80,22 +83,22 @@ func TestStore(t *testing.T) {
 }
 
 func TestStoreIsBounded(t *testing.T) {
-	k := guestKV{store: NewStore()}
-	for _, key := range []string{"", "a\xff", strings.Repeat("x", MaxKVKey+1)} {
+	k := capability.NewKV(NewStore(), "urn:pulumi:dev::demo::pulumi:providers:lab::default", nil, nil)
+	for _, key := range []string{"", "a\xff", strings.Repeat("x", capability.MaxKVKey+1)} {
 		_, err := k.Get(t.Context(), key)
 		require.ErrorIs(t, err, abi.ErrInvalidArgument)
 		_, err = k.Put(t.Context(), key, nil, 0)
 		require.ErrorIs(t, err, abi.ErrInvalidArgument)
 	}
-	_, err := k.Put(t.Context(), "a", bytesOf(strings.Repeat("x", MaxKVValue+1)), 0)
+	_, err := k.Put(t.Context(), "a", bytesOf(strings.Repeat("x", capability.MaxKVValue+1)), 0)
 	require.ErrorContains(t, err, "the value has 262145 bytes, at most 262144 can be stored under one key")
-	full := bytesOf(strings.Repeat("x", MaxKVValue))
+	full := bytesOf(strings.Repeat("x", capability.MaxKVValue))
 	n := 0
 	for ; err == nil || n == 0; n++ {
 		_, err = k.Put(t.Context(), strings.Repeat("k", n+1), full, 0)
 	}
 	require.ErrorContains(t, err, "the provider's store would have more than 4194304 bytes: delete keys")
-	require.Equal(t, MaxStoreBytes/MaxKVValue, n)
+	require.Equal(t, MaxStoreBytes/capability.MaxKVValue, n)
 	item, err := k.Get(t.Context(), "k")
 	require.NoError(t, err)
 	_, err = k.Put(t.Context(), "k", nil, item.Revision)

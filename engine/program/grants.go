@@ -1,40 +1,21 @@
 package program
 
 import (
-	"strings"
+	"slices"
 
-	"github.com/husk-dev/husk/engine/program/source"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Grants are what a provider may use beside computing. Nothing is granted that
-// is not written down.
-type Grants struct {
-	FS  []FSGrant
-	Env []string
-	// HTTP are the services that it may send requests to.
-	HTTP []HTTPGrant
-	// TCP are the hosts that it may connect to.
-	TCP []TCPGrant
-	// KV says that it may keep values.
-	KV bool
-}
-
-// FSGrant gives a provider a directory.
-type FSGrant struct {
-	// Path is the directory as it is written; see [Project.Path].
-	Path     string
-	Writable bool
-	Position source.Position
-}
-
-// HTTPGrant lets a provider send requests. What the URL may be is the host's matter.
-type HTTPGrant struct {
-	// URL is the beginning of the URLs, as it is written.
-	URL string
-	// Methods are the HTTP methods; none for all.
-	Methods []string
-	// Headers are added to the requests, without the provider's knowing them.
+// Grant is something that a provider may use beside computing, as it is written. What the scope may
+// be is mostly found out when it is granted.
+type Grant struct {
+	grant.Text
+	// Mode is that of a directory, and not in its scope.
+	Mode string
+	// Headers are added to the requests to a URL. The provider does not know them.
 	Headers  []HeaderGrant
 	Position source.Position
 }
@@ -50,142 +31,113 @@ type HeaderGrant struct {
 	Position    source.Position
 }
 
-// TCPGrant lets a provider connect to a host and port. What they may be is the host's
-// matter.
-type TCPGrant struct {
-	// Address is the host and port as they are written.
-	Address  string
-	Position source.Position
+// grants reads grants: {CAPABILITY: ...}. Nothing is granted that is not written down. The grants are in
+// the order of [grant.All].
+func (d *decoder) grants(n *yaml.Node) []Grant {
+	written := make(map[string][]Grant)
+	for _, f := range d.Fields(n, "grants") {
+		c, ok := grant.Named(f.Name)
+		if !ok {
+			d.Unknown(f, "grants", grant.Names())
+			continue
+		}
+		written[c.Name] = d.grantsOf(c, f.Value)
+	}
+	var all []Grant
+	for _, name := range grant.Names() {
+		all = append(all, written[name]...)
+	}
+	return all
 }
 
-func (d *decoder) grants(n *yaml.Node) Grants {
-	var g Grants
-	for _, f := range d.Fields(n, "grants") {
-		switch f.Name {
-		case "fs":
-			for _, e := range d.Elements(f.Value, "grants.fs") {
-				if fs, ok := d.fsGrant(e); ok {
-					g.FS = append(g.FS, fs)
-				}
-			}
-		case "env":
-			for _, e := range d.Elements(f.Value, "grants.env") {
-				name, ok := d.Text(e, "an environment variable")
-				if ok && (name == "" || strings.Contains(name, "=")) {
-					d.Errorf(e, "%q is not the name of an environment variable", name)
-					ok = false
-				}
-				if ok {
-					g.Env = append(g.Env, name)
-				}
-			}
-		case "http":
-			for _, e := range d.Elements(f.Value, "grants.http") {
-				if http, ok := d.httpGrant(e); ok {
-					g.HTTP = append(g.HTTP, http)
-				}
-			}
-		case "tcp":
-			for _, e := range d.Elements(f.Value, "grants.tcp") {
-				if address, ok := d.Text(e, "a host and port"); ok {
-					g.TCP = append(g.TCP, TCPGrant{address, source.Of(e)})
-				}
-			}
-		case "kv":
-			g.KV, _ = d.Bool(f.Value, "grants.kv")
-		default:
-			d.Unknown(f, "grants", []string{"fs", "env", "http", "tcp", "kv"})
+// grantsOf reads the grants of one capability: a list, or whether it is granted.
+func (d *decoder) grantsOf(c grant.Capability, n *yaml.Node) (all []Grant) {
+	if !c.HasScope() {
+		if granted, _ := d.Bool(n, "grants."+c.Name); granted {
+			all = append(all, Grant{Text: grant.Text{Capability: c.Name}, Position: source.Of(n)})
+		}
+		return all
+	}
+	for _, e := range d.Elements(n, "grants."+c.Name) {
+		g := Grant{Text: grant.Text{Capability: c.Name}, Position: source.Of(e)}
+		if d.grant(c.Entry, e, &g) {
+			all = append(all, g)
 		}
 	}
-	return g
+	return all
 }
 
-// fsGrant reads {path: dir, mode: rw} or its short form "dir:rw". A directory is
-// read-only unless it says otherwise.
-func (d *decoder) fsGrant(n *yaml.Node) (FSGrant, bool) {
-	g := FSGrant{Position: source.Of(n)}
-	if n.Kind != yaml.MappingNode {
-		text, ok := d.Text(n, "a granted directory")
-		if !ok {
-			return g, false
+// grant reads one grant: {KEY: SCOPE, OPTION: ...}, or its short form, the scope alone.
+func (d *decoder) grant(entry grant.Entry, n *yaml.Node, g *Grant) (ok bool) {
+	if slices.Contains(entry.Options, grant.OptionMode) {
+		g.Mode = grant.ModeReadOnly
+	}
+	if n.Kind != yaml.MappingNode || entry.Key == "" {
+		if g.Scope, ok = d.Text(n, entry.Noun); !ok {
+			return false
 		}
-		g.Path, g.Writable = strings.CutSuffix(text, ":rw")
-		if !g.Writable {
-			g.Path = strings.TrimSuffix(text, ":ro")
+		if g.Mode != "" {
+			g.Scope, g.Mode = grant.SplitMode(g.Scope)
 		}
 	} else {
-		for _, f := range d.Fields(n, "a granted directory") {
-			text, ok := "", true
-			switch f.Name {
-			case "path":
-				g.Path, ok = d.Text(f.Value, "the path of a granted directory")
-			case "mode":
-				text, ok = d.Text(f.Value, "the mode of a granted directory")
-				if ok && text != "ro" && text != "rw" {
-					d.Errorf(f.Value, "the mode is ro (read only) or rw (read and write), not %q", text)
-					return g, false
-				}
-				g.Writable = text == "rw"
-			default:
-				d.Unknown(f, "a granted directory", []string{"path", "mode"})
-			}
-			if !ok {
-				return g, false
+		for _, f := range d.Fields(n, entry.Noun) {
+			if !d.grantField(entry, f, g) {
+				return false
 			}
 		}
 	}
-	if g.Path == "" {
-		d.Errorf(n, "the granted directory has no path")
-		return g, false
+	if g.Scope == "" && entry.Missing != "" {
+		d.Errorf(n, "%s", entry.Missing)
+		return false
 	}
-	return g, true
+	if entry.Check != nil {
+		if err := entry.Check(g.Scope); err != nil {
+			d.Errorf(n, "%s", err)
+			return false
+		}
+	}
+	return true
 }
 
-// httpGrant reads {url: https://example.org/v1, methods: [GET], headers: {...}} or its
-// short form, the URL alone, which grants all methods.
-func (d *decoder) httpGrant(n *yaml.Node) (g HTTPGrant, ok bool) {
-	const service = "a service that may be used over HTTP"
-	g.Position = source.Of(n)
-	if n.Kind != yaml.MappingNode {
-		g.URL, ok = d.Text(n, service)
-		return g, ok
+func (d *decoder) grantField(entry grant.Entry, f source.Field, g *Grant) (ok bool) {
+	switch {
+	case f.Name == entry.Key:
+		g.Scope, ok = d.Text(f.Value, entry.KeyNoun+" of "+entry.Noun)
+		return ok
+	case !slices.Contains(entry.Options, f.Name):
+		d.Unknown(f, entry.Noun, append([]string{entry.Key}, entry.Options...))
+		return false
 	}
-	for _, f := range d.Fields(n, service) {
-		switch f.Name {
-		case "url":
-			if g.URL, ok = d.Text(f.Value, "the URL of "+service); !ok {
-				return g, false
+	switch f.Name {
+	case grant.OptionMode:
+		g.Mode, ok = d.Text(f.Value, "the mode of "+entry.Noun)
+		if ok && g.Mode != grant.ModeReadOnly && g.Mode != grant.ModeReadWrite {
+			d.Errorf(f.Value, "the mode is ro (read only) or rw (read and write), not %q", g.Mode)
+			ok = false
+		}
+		return ok
+	case grant.OptionMethods:
+		for _, e := range d.Elements(f.Value, "methods") {
+			method, ok := d.Text(e, "an HTTP method")
+			if !ok {
+				return false
 			}
-		case "methods":
-			for _, e := range d.Elements(f.Value, "methods") {
-				method, ok := d.Text(e, "an HTTP method")
-				if !ok {
-					return g, false
-				}
-				g.Methods = append(g.Methods, method)
+			g.Methods = append(g.Methods, method)
+		}
+		if g.Methods == nil {
+			d.Errorf(f.Value, "no method is listed; leave methods out to grant all")
+			return false
+		}
+	case grant.OptionHeaders:
+		for _, h := range d.Fields(f.Value, "the headers of "+entry.Noun) {
+			header, ok := d.headerGrant(h)
+			if !ok {
+				return false
 			}
-			if g.Methods == nil {
-				d.Errorf(f.Value, "no method is listed; leave methods out to grant all")
-				return g, false
-			}
-		case "headers":
-			for _, h := range d.Fields(f.Value, "the headers of "+service) {
-				header, ok := d.headerGrant(h)
-				if !ok {
-					return g, false
-				}
-				g.Headers = append(g.Headers, header)
-			}
-		default:
-			d.Unknown(f, service, []string{"url", "methods", "headers"})
-			return g, false
+			g.Headers = append(g.Headers, header)
 		}
 	}
-	if g.URL == "" {
-		d.Errorf(n, "%s has no url", service)
-		return g, false
-	}
-	return g, true
+	return true
 }
 
 // headerGrant reads Authorization: {prefix: "Bearer ", config: token}, or env in place of

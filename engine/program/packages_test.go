@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/stretchr/testify/require"
 )
 
 // Packages may stand before the providers that they are made of.

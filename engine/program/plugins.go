@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
-	"github.com/husk-dev/husk/engine/program/source"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/engine/program/source"
 )
 
 // ProviderPlugin says where a provider comes from and what it may do.
@@ -18,7 +19,7 @@ type ProviderPlugin struct {
 	Path string
 	// Version is the semantic version that the module must have, empty for any.
 	Version string
-	Grants  Grants
+	Grants  []Grant
 	// Limits are those that are the provider's own.
 	Limits []Limit
 	// Position is where the provider is declared.

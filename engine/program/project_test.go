@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/stretchr/testify/require"
 )
 
 func project(t *testing.T, text string) *Project {
@@ -72,17 +74,18 @@ resources:
 	require.Equal(t, "/random.wasm", p.Path(random.Path))
 	require.Empty(t, random.Grants)
 	require.Equal(t, "1.2.3", local.Version)
-	require.Len(t, local.Grants.FS, 4)
-	for i, want := range []FSGrant{{Path: "site", Writable: true}, {Path: "assets"}, {Path: "cache", Writable: true}, {Path: "plain"}} {
-		require.Equal(t, want.Path, local.Grants.FS[i].Path)
-		require.Equal(t, want.Writable, local.Grants.FS[i].Writable)
+	for i := range local.Grants {
+		local.Grants[i].Position = source.Position{}
 	}
-	require.Equal(t, []string{"HOME"}, local.Grants.Env)
-	require.Len(t, local.Grants.HTTP, 2)
-	require.Equal(t, "https://api.example.com/v1", local.Grants.HTTP[0].URL)
-	require.Empty(t, local.Grants.HTTP[0].Methods)
-	require.Equal(t, "http://127.0.0.1:8080", local.Grants.HTTP[1].URL)
-	require.Equal(t, []string{"GET", "HEAD"}, local.Grants.HTTP[1].Methods)
+	require.Equal(t, []Grant{
+		{Text: grant.Text{Capability: "fs", Scope: "site"}, Mode: "rw"},
+		{Text: grant.Text{Capability: "fs", Scope: "assets"}, Mode: "ro"},
+		{Text: grant.Text{Capability: "fs", Scope: "cache"}, Mode: "rw"},
+		{Text: grant.Text{Capability: "fs", Scope: "plain"}, Mode: "ro"},
+		{Text: grant.Text{Capability: "env", Scope: "HOME"}},
+		{Text: grant.Text{Capability: "http", Scope: "https://api.example.com/v1"}},
+		{Text: grant.Text{Capability: "http", Scope: "http://127.0.0.1:8080", Methods: []string{"GET", "HEAD"}}},
+	}, local.Grants)
 	require.Nil(t, p.Provider("tls"))
 
 	types := map[string]string{}

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/stretchr/testify/require"
 )
 
 // stackFile returns the configuration of the stack dev, read from text.

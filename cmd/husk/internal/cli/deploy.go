@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
@@ -126,7 +127,7 @@ func (f *deployFlags) addInstalled(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.installed, "installed", false,
 		"use the providers that the project lists, instead of the modules that made the resources")
 	cmd.Flags().StringArrayVar(&f.grants, "grant", nil,
-		"grant a provider more than the project does: PROVIDER:fs=DIR:rw, PROVIDER:env=NAME, PROVIDER:http=URL, PROVIDER:tcp=HOST:PORT, or PROVIDER:kv; can be repeated")
+		"grant a provider more than the project does: "+grant.Flags("PROVIDER:")+"; can be repeated")
 }
 
 func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {

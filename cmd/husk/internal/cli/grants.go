@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/secrets"
@@ -14,42 +15,14 @@ import (
 // parseGrants reads KIND=WHAT. Directories are relative to dir.
 func parseGrants(dir string, texts []string) (host.Grants, error) {
 	var g host.Grants
+	place := grant.Place{Dir: dir, Store: func() (abi.KV, error) { return host.NewStore(), nil }}
 	for _, text := range texts {
-		kind, what, ok := strings.Cut(text, "=")
-		if kind == "kv" && !ok {
-			g.KV = host.NewStore()
-			continue
+		written, err := grant.ParseFlag(text)
+		if err == nil {
+			err = g.Add(written, place)
 		}
-		if !ok || what == "" {
-			return g, usagef("--grant %s: it is to be fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv", text)
-		}
-		switch kind {
-		case "fs":
-			granted, writable := strings.CutSuffix(what, ":rw")
-			if !writable {
-				granted = strings.TrimSuffix(what, ":ro")
-			}
-			grant, err := host.ProjectGrant(dir, granted, writable)
-			if err != nil {
-				return g, fmt.Errorf("--grant %s: %w", text, err)
-			}
-			g.FS = append(g.FS, grant)
-		case "env":
-			g.Env = append(g.Env, what)
-		case "http":
-			grant, err := host.ParseHTTPGrant(what)
-			if err != nil {
-				return g, usagef("--grant %s: %w", text, err)
-			}
-			g.HTTP = append(g.HTTP, grant)
-		case "tcp":
-			grant, err := host.ParseTCPGrant(what)
-			if err != nil {
-				return g, usagef("--grant %s: %w", text, err)
-			}
-			g.TCP = append(g.TCP, grant)
-		default:
-			return g, usagef("--grant %s: there is no capability %q; there are fs, env, http, tcp, and kv", text, kind)
+		if err != nil {
+			return g, usagef("--grant %s: %w", text, err)
 		}
 	}
 	return g, nil

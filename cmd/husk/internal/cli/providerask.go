@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
@@ -25,7 +26,7 @@ type askFlags struct {
 }
 
 func (f *askFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.grants, "grant", nil, "grant fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv; can be repeated")
+	flags.StringArrayVar(&f.grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
 	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
 	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
 	flags.BoolVar(&f.extension, "extension", false, "have the provider serve the package of the parameters beside its own")

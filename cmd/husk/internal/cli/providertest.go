@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
@@ -84,7 +85,7 @@ func (a *app) providerTest() *cobra.Command {
 	flags.IntVar(&f.generated, "generated", 0, "make up so many inputs for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
 	flags.StringArrayVar(&f.only, "only", nil, "do this check only; can be repeated")
 	flags.StringArrayVar(&f.untested, "allow-untested", nil, "do not fail for what this type or function, the package, or the configuration refused in every case; can be repeated")
-	flags.StringArrayVar(&f.grants, "grant", nil, "grant fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv; can be repeated")
+	flags.StringArrayVar(&f.grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
 	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
 	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
 	flags.BoolVar(&f.extension, "extension", false, "have the provider serve the package of the parameters beside its own, and test that")

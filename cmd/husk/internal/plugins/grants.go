@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
@@ -16,65 +17,76 @@ import (
 // grants turns what a project file grants, and the options, into what the host
 // understands. An error names the place in the file.
 func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
-	g := host.Grants{Env: declared.Grants.Env, HowToGrant: howToGrant(declared)}
+	var g host.Grants
 	refused := func(at source.Position, what string, err error) (host.Grants, error) {
 		d := p.project.File.Errorf(at, "%s cannot be granted to %s", what, declared.Name)
 		d.Detail = err.Error()
 		return host.Grants{}, source.Diagnostics{d}
 	}
-	for _, service := range declared.Grants.HTTP {
-		grant, err := host.ParseHTTPGrant(service.URL, service.Methods...)
-		if err != nil {
-			return refused(service.Position, service.URL, err)
+	place := grant.Place{Dir: p.project.Dir, Store: func() (abi.KV, error) { return p.store(declared.Name) }}
+	for _, written := range declared.Grants {
+		text := written.Text
+		if written.Mode != "" {
+			text.Scope += ":" + written.Mode
 		}
-		for _, header := range service.Headers {
-			if header.Config != "" && p.options.Config == nil {
-				continue
-			}
-			value, err := p.headerValue(header)
-			if err == nil {
-				grant, err = grant.WithHeader(header.Name, value)
-			}
-			if err != nil {
-				return refused(header.Position, "the header "+header.Name, err)
-			}
-		}
-		g.HTTP = append(g.HTTP, grant)
-	}
-	for _, remote := range declared.Grants.TCP {
-		grant, err := host.ParseTCPGrant(remote.Address)
-		if err != nil {
-			return refused(remote.Position, remote.Address, err)
-		}
-		g.TCP = append(g.TCP, grant)
-	}
-	for _, dir := range declared.Grants.FS {
-		grant, err := host.ProjectGrant(p.project.Dir, dir.Path, dir.Writable)
-		if err != nil {
+		err := g.Add(text, place)
+		switch {
+		case err != nil && written.Scope == "": // it is not about what is written
 			return host.Grants{}, err
+		case err != nil:
+			return refused(written.Position, written.Scope, err)
 		}
-		if info, err := os.Stat(grant.HostPath); !dir.Writable && err != nil || err == nil && !info.IsDir() {
-			d := p.project.File.Errorf(dir.Position, "%s, which %s is granted, is not a directory that can be read", dir.Path, declared.Name)
-			d.Detail = "make it, or grant it for reading and writing (mode: rw), so that the provider can make it"
-			if err == nil {
-				d.Detail = "a grant is of a directory, with all that is in it"
+		switch written.Capability {
+		case grant.NameHTTP:
+			service := &g.HTTP[len(g.HTTP)-1]
+			for _, header := range written.Headers {
+				if err := p.bind(service, header); err != nil {
+					return refused(header.Position, "the header "+header.Name, err)
+				}
 			}
-			return host.Grants{}, source.Diagnostics{d}
+		case grant.NameFS:
+			if err := p.isDirectory(declared.Name, written, g.FS[len(g.FS)-1]); err != nil {
+				return host.Grants{}, err
+			}
 		}
-		g.FS = append(g.FS, grant)
 	}
 	more := p.options.Grants[declared.Name]
 	g.Withheld = slices.Concat(p.project.OwnFiles(), p.options.Places.ownFiles(), p.options.Withheld)
-	if declared.Grants.KV || more.KV != nil {
-		store, err := p.store(declared.Name)
-		if err != nil {
+	g.HowToGrant = howToGrant(declared)
+	if more.KV != nil {
+		if err := g.Add(grant.Text{Capability: grant.NameKV}, place); err != nil {
 			return host.Grants{}, err
 		}
-		g.KV = store
 	}
 	g = g.With(more)
 	p.confine(g.FS)
 	return g, nil
+}
+
+// bind adds a header to a service's grant. Its value is not there if the configuration is not.
+func (p *Plugins) bind(service *host.HTTPGrant, header program.HeaderGrant) error {
+	if header.Config != "" && p.options.Config == nil {
+		return nil
+	}
+	value, err := p.headerValue(header)
+	if err == nil {
+		*service, err = service.WithHeader(header.Name, value)
+	}
+	return err
+}
+
+// isDirectory refuses what the provider could not use as a directory.
+func (p *Plugins) isDirectory(provider string, written program.Grant, dir host.FSGrant) error {
+	info, err := os.Stat(dir.HostPath)
+	if err == nil && info.IsDir() || err != nil && dir.ReadWrite {
+		return nil
+	}
+	d := p.project.File.Errorf(written.Position, "%s, which %s is granted, is not a directory that can be read", written.Scope, provider)
+	d.Detail = "make it, or grant it for reading and writing (mode: rw), so that the provider can make it"
+	if err == nil {
+		d.Detail = "a grant is of a directory, with all that is in it"
+	}
+	return source.Diagnostics{d}
 }
 
 // confine has no symbolic link followed to a granted directory in another one, which some
@@ -82,9 +94,9 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 func (p *Plugins) confine(grants []host.FSGrant) {
 	var writable []string
 	for i := range p.project.Providers {
-		for _, dir := range p.project.Providers[i].Grants.FS {
-			if dir.Writable {
-				writable = append(writable, p.project.Path(dir.Path))
+		for _, dir := range p.project.Providers[i].Grants {
+			if dir.Mode == grant.ModeReadWrite {
+				writable = append(writable, p.project.Path(dir.Scope))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
@@ -64,7 +65,7 @@ func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin) (
 		Requests: []Request{}, Grants: grantList(declared.Grants),
 	}
 	for _, r := range module.Requests {
-		a.Requests = append(a.Requests, Request{r, len(grants.Missing([]host.CapabilityRequest{r})) == 0})
+		a.Requests = append(a.Requests, Request{r, grants.Fulfils(r.Capability, r.Scope)})
 	}
 	return a, nil
 }
@@ -73,43 +74,29 @@ func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin) (
 // matter for what is granted.
 func withoutHeaders(declared *program.ProviderPlugin) *program.ProviderPlugin {
 	bare := *declared
-	bare.Grants.HTTP = nil
-	for _, service := range declared.Grants.HTTP {
-		service.Headers = nil
-		bare.Grants.HTTP = append(bare.Grants.HTTP, service)
+	bare.Grants = slices.Clone(declared.Grants)
+	for i := range bare.Grants {
+		bare.Grants[i].Headers = nil
 	}
 	return &bare
 }
 
 // grantList lists grants as the project file has them.
-func grantList(g program.Grants) []Grant {
+func grantList(grants []program.Grant) []Grant {
 	list := []Grant{}
-	for _, fs := range g.FS {
-		mode := "ro"
-		if fs.Writable {
-			mode = "rw"
+	for _, g := range grants {
+		details := slices.Clone(g.Methods)
+		if g.Mode != "" {
+			details = append(details, g.Mode)
 		}
-		list = append(list, Grant{"fs", fs.Path, mode})
-	}
-	for _, name := range g.Env {
-		list = append(list, Grant{Capability: "env", Scope: name})
-	}
-	for _, service := range g.HTTP {
-		details := slices.Clone(service.Methods)
-		for _, h := range service.Headers {
+		for _, h := range g.Headers {
 			from := "configuration " + h.Config
 			if h.Env != "" {
 				from = "variable " + h.Env
 			}
 			details = append(details, "with the header "+h.Name+" from the "+from)
 		}
-		list = append(list, Grant{"http", service.URL, strings.Join(details, ", ")})
-	}
-	for _, remote := range g.TCP {
-		list = append(list, Grant{Capability: "tcp", Scope: remote.Address})
-	}
-	if g.KV {
-		list = append(list, Grant{Capability: "kv"})
+		list = append(list, Grant{g.Capability, g.Scope, strings.Join(details, ", ")})
 	}
 	return list
 }
@@ -117,13 +104,12 @@ func grantList(g program.Grants) []Grant {
 // requested is an error if the module asks for something that it cannot do without, and
 // was not granted it. The error names what to add.
 func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, grants host.Grants) error {
-	var needed []host.CapabilityRequest
+	var missing []host.CapabilityRequest
 	for _, r := range module.Requests {
-		if !r.Optional {
-			needed = append(needed, r)
+		if !r.Optional && !grants.Fulfils(r.Capability, r.Scope) {
+			missing = append(missing, r)
 		}
 	}
-	missing := grants.Missing(needed)
 	if len(missing) == 0 {
 		return nil
 	}
@@ -135,9 +121,9 @@ func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, gr
 		if _, ok := entries[r.Capability]; !ok {
 			order = append(order, r.Capability)
 		}
-		entry, flag := wording(r)
-		entries[r.Capability] += entry
-		flags = append(flags, "--grant "+declared.Name+":"+flag)
+		text := grant.Text{Capability: r.Capability, Scope: r.Scope}
+		entries[r.Capability] += text.Lines()
+		flags = append(flags, "--grant "+declared.Name+":"+text.Flag())
 	}
 	summary := "needs what it is not granted: " + strings.Join(reasons, "; ")
 	if declared.Path == "" { // no project lists it
@@ -153,45 +139,17 @@ func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, gr
 
 const addToCommand = "to grant it, add to the command: "
 
-// howToGrant tells how to grant a provider what it was refused while it ran: by the project
-// file, or by a flag where no project lists it.
+// howToGrant returns the advice for what a provider is refused while it runs: to grant it in the
+// project file, or by a flag if no project lists the provider.
 func howToGrant(declared *program.ProviderPlugin) func(host.Refusal) string {
 	return func(r host.Refusal) string {
-		entry, flag := wording(host.CapabilityRequest{Capability: r.Capability, Scope: r.Scope})
 		if declared.Path == "" {
-			return addToCommand + "--grant " + declared.Name + ":" + flag
-		}
-		if len(r.Methods) > 0 {
-			entry = fmt.Sprintf("\n      - {url: %q, methods: [%s]}", r.Scope, strings.Join(r.Methods, ", "))
+			return addToCommand + "--grant " + declared.Name + ":" + r.Flag()
 		}
 		return "to grant it, add to this provider's entry under plugins.providers in the project file:\n" +
-			"  grants:\n    " + r.Capability + ":" + entry
+			"  grants:\n    " + r.Capability + ":" + r.Lines()
 	}
 }
 
 // flagToGrant is the same for a command that asks one provider only.
-func flagToGrant(r host.Refusal) string {
-	_, flag := wording(host.CapabilityRequest{Capability: r.Capability, Scope: r.Scope})
-	return addToCommand + "--grant " + flag
-}
-
-// wording is a request as the grant that a project file would have, and as the flag
-// --grant has it. What only the operator knows stands in angle brackets.
-func wording(r host.CapabilityRequest) (entry, flag string) {
-	scope := r.Scope
-	if scope == "" {
-		scope = map[string]string{"fs": "<directory>", "env": "<variable>", "http": "<URL>", "tcp": "<host>:<port>"}[r.Capability]
-	}
-	if r.Capability == "kv" {
-		return " true", "kv"
-	}
-	return "\n      - " + quoted(scope), r.Capability + "=" + scope
-}
-
-// quoted is a text as YAML has it where it could be taken for something else.
-func quoted(text string) string {
-	if strings.HasPrefix(text, "*") || strings.HasPrefix(text, "[") || strings.ContainsAny(text, "\"'#{}") || strings.Contains(text, ": ") {
-		return fmt.Sprintf("%q", text)
-	}
-	return text
-}
+func flagToGrant(r host.Refusal) string { return addToCommand + "--grant " + r.Flag() }

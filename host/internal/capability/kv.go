@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/urn"
 )
 
@@ -21,17 +22,27 @@ const (
 	MaxKVKeys = 1000
 )
 
-// guestKV is the store of one provider, for one call.
-type guestKV struct {
+// KV is the store of one provider, for one call.
+type KV struct {
 	store abi.KV
 	// space is what the keys of one configuration of the provider begin with in the store,
 	// so that none sees what another has: spaceOf its provider resource.
-	space string
-	how   howToGrant
-	used  uses
+	space  string
+	advice Advice
+	used   Uses
 }
 
-// spaceOf is the part of a store that belongs to a provider resource. All default
+// NewKV returns the part of a store that belongs to a provider resource. Without a store, each use is
+// refused.
+func NewKV(store abi.KV, provider urn.URN, advice Advice, used Uses) KV {
+	kv := KV{store: store, advice: advice, used: used}
+	if store != nil {
+		kv.space = spaceOf(provider)
+	}
+	return kv
+}
+
+// spaceOf returns what keys begin with in the part of a store that belongs to a provider resource. All default
 // providers of a package have one, whichever version they ask for. What a provider keeps
 // before it is configured is in a part of its own.
 func spaceOf(provider urn.URN) string {
@@ -42,34 +53,29 @@ func spaceOf(provider urn.URN) string {
 	return strconv.Quote(provider.Type()+"::"+name) + "\n" // there is no other line break in it
 }
 
-func (s *sandbox) guestKV(used uses) guestKV {
-	kv := guestKV{store: s.store, how: s.how, used: used}
-	if kv.store != nil { // else nothing is kept
-		kv.space = spaceOf(s.configuredAs())
-	}
-	return kv
-}
+var _ abi.KV = KV{}
 
-var _ abi.KV = guestKV{}
-
-func (k guestKV) Get(ctx context.Context, key string) (abi.KVItem, error) {
+// Get returns a key's value.
+func (k KV) Get(ctx context.Context, key string) (abi.KVItem, error) {
 	if err := k.admit("get", key); err != nil {
 		return abi.KVItem{}, err
 	}
 	return k.store.Get(ctx, k.space+key)
 }
 
-func (k guestKV) Put(ctx context.Context, key string, value *[]byte, revision uint64) (uint64, error) {
+// Put writes or deletes a value, if the key still has the revision.
+func (k KV) Put(ctx context.Context, key string, value *[]byte, revision uint64) (uint64, error) {
 	if err := k.admit("put", key); err != nil {
 		return 0, err
 	}
 	if value != nil && len(*value) > MaxKVValue {
-		return 0, hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the value has %d bytes, at most %d can be stored under one key", len(*value), MaxKVValue))
+		return 0, Failure(abi.ErrorKindInvalidArgument, fmt.Sprintf("the value has %d bytes, at most %d can be stored under one key", len(*value), MaxKVValue))
 	}
 	return k.store.Put(ctx, k.space+key, value, revision)
 }
 
-func (k guestKV) Keys(ctx context.Context, prefix, after string, limit uint32) ([]string, error) {
+// Keys lists keys in order.
+func (k KV) Keys(ctx context.Context, prefix, after string, limit uint32) ([]string, error) {
 	if err := k.admit("keys", prefix); err != nil {
 		return nil, err
 	}
@@ -84,14 +90,14 @@ func (k guestKV) Keys(ctx context.Context, prefix, after string, limit uint32) (
 }
 
 // admit checks a key or prefix, and lists the use.
-func (k guestKV) admit(what, key string) error {
+func (k KV) admit(what, key string) error {
 	var err error
 	switch {
 	case k.store == nil:
-		err = k.how.denied("the provider may not keep values: its grants have no store", Refusal{Capability: "kv"})
+		err = k.advice.denied("the provider may not keep values: its grants have no store", grant.Text{Capability: grant.NameKV})
 	case len(key) > MaxKVKey || !utf8.ValidString(key) || key == "" && what != "keys":
-		return hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("a key is text of 1 to %d bytes", MaxKVKey))
+		return Failure(abi.ErrorKindInvalidArgument, fmt.Sprintf("a key is text of 1 to %d bytes", MaxKVKey))
 	}
-	k.used.note("kv", what+" "+key, err)
+	k.used.Note(grant.NameKV, what+" "+key, err)
 	return err
 }

@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"bytes"
@@ -12,19 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/internal/hostname"
 )
 
 // newTCPOf is what an instance of a provider with these grants gets.
-func newTCPOf(t *testing.T, grants ...string) *guestTCP {
+func newTCPOf(t *testing.T, grants ...string) *TCP {
 	t.Helper()
-	var parsed []TCPGrant
+	var parsed []grant.TCP
 	for _, text := range grants {
-		g, err := ParseTCPGrant(text)
+		g, err := grant.ParseTCP(text)
 		require.NoError(t, err)
 		parsed = append(parsed, g)
 	}
-	g := newGuestTCP(parsed, nil)
-	t.Cleanup(g.closeAll)
+	g := NewTCP(parsed, nil, nil, unbounded{})
+	t.Cleanup(g.CloseAll)
 	return g
 }
 
@@ -50,44 +52,9 @@ func serveTCP(t *testing.T, serve func(*net.TCPConn)) (address string, port uint
 	return at, netip.MustParseAddrPort(at).Port()
 }
 
-func TestParseTCPGrant(t *testing.T) {
-	for text, want := range map[string]TCPGrant{
-		"db.example.org:5432":     {"db.example.org", 5432},
-		"DB.example.org.:5432":    {"db.example.org", 5432},
-		"*.example.org:5432":      {"*.example.org", 5432},
-		"127.0.0.1:1":             {"127.0.0.1", 1},
-		"[2001:DB8::1]:65535":     {"2001:db8::1", 65535},
-		"[::ffff:127.0.0.1]:5432": {"127.0.0.1", 5432},
-	} {
-		got, err := ParseTCPGrant(text)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got, text)
-		again, err := ParseTCPGrant(got.String())
-		require.NoError(t, err)
-		require.Equal(t, got, again, "a grant can be read as it is shown")
-	}
-	for text, want := range map[string]string{
-		"":                      "a grant is a host and a port",
-		"example.org":           "a grant is a host and a port",
-		"example.org:0":         `"0" is not a port`,
-		"example.org:65536":     `"65536" is not a port`,
-		"example.org:http":      `"http" is not a port`,
-		":5432":                 `"" is not the name of a host`,
-		"*:5432":                `"*" is not the name of a host`,
-		"a.*.example.org:1":     "is not the name of a host",
-		"*.10.0.0.1:1":          "a * stands for names, not for addresses",
-		"[fe80::1%eth0]:1":      "an address with a zone",
-		"tcp://example.org:1":   "a grant is a host and a port",
-		"user@example.org:5432": "is not the name of a host",
-	} {
-		_, err := ParseTCPGrant(text)
-		require.ErrorContains(t, err, want, text)
-	}
-}
-
 func TestTCPIsDeniedUnlessGranted(t *testing.T) {
 	const add = "\nto grant it, add to the provider's grants: tcp "
-	connect := func(g *guestTCP, host string, port uint16) error {
+	connect := func(g *TCP, host string, port uint16) error {
 		_, err := g.Connect(t.Context(), abi.TCPConnectRequest{Host: host, Port: port})
 		return err
 	}
@@ -121,7 +88,7 @@ func TestTCPIsDeniedUnlessGranted(t *testing.T) {
 func TestTCPChecksTheAddressThatANameLeadsTo(t *testing.T) {
 	accepted := make(chan struct{}, 1)
 	address, port := serveTCP(t, func(*net.TCPConn) { accepted <- struct{}{} })
-	named := hostPort("trap.example.org", port)
+	named := hostname.Join("trap.example.org", port)
 	g := newTCPOf(t, named)
 	g.dialer.Resolver = resolverTo(net.IPv4(127, 0, 0, 1))
 	_, err := g.Connect(t.Context(), abi.TCPConnectRequest{Host: "trap.example.org", Port: port})

@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"context"
@@ -6,22 +6,27 @@ import (
 	"fmt"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/internal/httpask"
 )
 
-// guestHTTP is the way out over HTTP for one call of a provider. The host does all of
+// HTTP is the way out over HTTP for one call of a provider. The host does all of
 // it: names, connections, TLS. What the call leaves open ends with its context.
-type guestHTTP struct {
-	client *httpClient
-	used   uses
-	ledger *ledger
+type HTTP struct {
+	Client *HTTPClient
+	Used   Uses
+	Ledger Ledger
 	last   abi.HTTPExchange
 	open   map[abi.HTTPExchange]*httpExchange
 }
 
-var _ abi.HTTP = (*guestHTTP)(nil)
+var (
+	_ abi.HTTP = (*HTTP)(nil)
+	_ Held     = (*HTTP)(nil)
+)
 
 // Send does a whole exchange.
-func (h *guestHTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPResponse, error) {
+func (h *HTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPResponse, error) {
 	x, err := h.begin(ctx, r)
 	if err != nil {
 		return abi.HTTPResponse{}, err
@@ -41,27 +46,27 @@ func (h *guestHTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPRespon
 }
 
 // begin checks a request, and lists it.
-func (h *guestHTTP) begin(ctx context.Context, r abi.HTTPRequest) (*httpExchange, error) {
-	x, err := h.client.begin(ctx, r, h.ledger)
-	if target, invalid := parseHTTPTarget(r.URL); invalid == nil && (err == nil || errors.Is(err, abi.ErrDenied)) {
-		h.used.note("http", r.Method+" "+target.String(), err)
+func (h *HTTP) begin(ctx context.Context, r abi.HTTPRequest) (*httpExchange, error) {
+	x, err := h.Client.begin(ctx, r, h.Ledger)
+	if target, invalid := httpask.ParseTarget(r.URL); invalid == nil && (err == nil || errors.Is(err, abi.ErrDenied)) {
+		h.Used.Note(grant.NameHTTP, r.Method+" "+target.String(), err)
 	}
 	return x, err
 }
 
 // finish ends a request, and lists that its name led to an address that is not granted.
-func (h *guestHTTP) finish(x *httpExchange) (abi.HTTPResponseHead, error) {
+func (h *HTTP) finish(x *httpExchange) (abi.HTTPResponseHead, error) {
 	head, err := x.finish()
 	if errors.Is(err, abi.ErrDenied) {
-		h.used.note("http", x.request.Method+" "+x.target.String(), err)
+		h.Used.Note(grant.NameHTTP, x.request.Method+" "+x.target.String(), err)
 	}
 	return head, err
 }
 
 // Open begins an exchange in parts.
-func (h *guestHTTP) Open(ctx context.Context, r abi.HTTPRequest) (abi.HTTPExchange, error) {
+func (h *HTTP) Open(ctx context.Context, r abi.HTTPRequest) (abi.HTTPExchange, error) {
 	if len(h.open) >= MaxHTTPExchanges {
-		return 0, hostError(abi.ErrorKindUnavailable,
+		return 0, Failure(abi.ErrorKindUnavailable,
 			fmt.Sprintf("%d HTTP exchanges of the call are open already: close one, which reading a response to its end does not do", MaxHTTPExchanges))
 	}
 	x, err := h.begin(ctx, r)
@@ -76,15 +81,15 @@ func (h *guestHTTP) Open(ctx context.Context, r abi.HTTPRequest) (abi.HTTPExchan
 	return h.last, nil
 }
 
-func (h *guestHTTP) exchange(handle abi.HTTPExchange) (*httpExchange, error) {
+func (h *HTTP) exchange(handle abi.HTTPExchange) (*httpExchange, error) {
 	if x := h.open[handle]; x != nil {
 		return x, nil
 	}
-	return nil, hostError(abi.ErrorKindNotFound, "there is no such HTTP exchange: it was closed, or ended with the call that opened it")
+	return nil, Failure(abi.ErrorKindNotFound, "there is no such HTTP exchange: it was closed, or ended with the call that opened it")
 }
 
 // Write sends a part of a request's body.
-func (h *guestHTTP) Write(_ context.Context, handle abi.HTTPExchange, data []byte) error {
+func (h *HTTP) Write(_ context.Context, handle abi.HTTPExchange, data []byte) error {
 	x, err := h.exchange(handle)
 	if err != nil {
 		return err
@@ -93,7 +98,7 @@ func (h *guestHTTP) Write(_ context.Context, handle abi.HTTPExchange, data []byt
 }
 
 // Finish ends a request.
-func (h *guestHTTP) Finish(_ context.Context, handle abi.HTTPExchange) (abi.HTTPResponseHead, error) {
+func (h *HTTP) Finish(_ context.Context, handle abi.HTTPExchange) (abi.HTTPResponseHead, error) {
 	x, err := h.exchange(handle)
 	if err != nil {
 		return abi.HTTPResponseHead{}, err
@@ -101,8 +106,8 @@ func (h *guestHTTP) Finish(_ context.Context, handle abi.HTTPExchange) (abi.HTTP
 	return h.finish(x)
 }
 
-// Read answers a part of a response's body.
-func (h *guestHTTP) Read(_ context.Context, handle abi.HTTPExchange, most uint32) (abi.HTTPChunk, error) {
+// Read returns a part of a response's body.
+func (h *HTTP) Read(_ context.Context, handle abi.HTTPExchange, most uint32) (abi.HTTPChunk, error) {
 	x, err := h.exchange(handle)
 	if err != nil {
 		return abi.HTTPChunk{}, err
@@ -111,15 +116,18 @@ func (h *guestHTTP) Read(_ context.Context, handle abi.HTTPExchange, most uint32
 }
 
 // Close gives an exchange up.
-func (h *guestHTTP) Close(_ context.Context, handle abi.HTTPExchange) {
+func (h *HTTP) Close(_ context.Context, handle abi.HTTPExchange) {
 	if x, err := h.exchange(handle); err == nil {
 		x.close()
 		delete(h.open, handle)
 	}
 }
 
-// closeAll gives up what the call has left open.
-func (h *guestHTTP) closeAll() {
+// Count returns how many exchanges are open.
+func (h *HTTP) Count() int { return len(h.open) }
+
+// CloseAll gives up what the call has left open.
+func (h *HTTP) CloseAll() {
 	for handle := range h.open {
 		h.Close(context.Background(), handle)
 	}

@@ -1,4 +1,4 @@
-package host
+package httpask
 
 import (
 	"errors"
@@ -19,11 +19,11 @@ var (
 	errEscapes    = errors.New("the path is escaped too often")
 )
 
-// pathSegments splits a path as it is written in a URL, and unescapes each segment once.
+// Segments splits a path as it is written in a URL, and unescapes each segment once.
 // Servers do not agree on what a path means whose dot segments are disguised: escaped several
 // times, with parameters or spaces behind them, or in characters that are made to ASCII. So they
 // are refused in each of these forms.
-func pathSegments(escaped string) ([]string, error) {
+func Segments(escaped string) ([]string, error) {
 	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	for i, segment := range segments {
 		text, err := url.PathUnescape(segment)

@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/internal/egress"
+	"github.com/husk-dev/husk/internal/hostname"
 )
 
 // Limits on what a provider may do over TCP.
@@ -34,44 +36,48 @@ const (
 	dialTimeout = 30 * time.Second
 )
 
-// guestTCP is the way out over TCP for one instance. Connections outlive the calls that
+// TCP is the way out over TCP for one instance. Connections outlive the calls that
 // made them, as pools of drivers need it, and end with the instance.
-type guestTCP struct {
-	grants []TCPGrant
+type TCP struct {
+	grants []grant.TCP
 	dialer egress.Dialer
-	how    howToGrant
-	used   uses
-	ledger *ledger
+	advice Advice
+	used   Uses
+	ledger Ledger
 	last   abi.TCPConnection
 	open   map[abi.TCPConnection]*tcpConnection
 }
 
-var _ abi.TCP = (*guestTCP)(nil)
+var (
+	_ abi.TCP = (*TCP)(nil)
+	_ Held    = (*TCP)(nil)
+)
 
-func newGuestTCP(grants []TCPGrant, used uses) *guestTCP {
-	t := &guestTCP{grants: grants, used: used}
+// NewTCP returns the way out of one instance.
+func NewTCP(grants []grant.TCP, advice Advice, used Uses, l Ledger) *TCP {
+	t := &TCP{grants: grants, advice: advice, used: used, ledger: l}
 	t.dialer.Allow = t.allows
 	return t
 }
 
 // allows reports whether a name may lead to an address inside: where the address is granted
 // itself, or the name is localhost.
-func (t *guestTCP) allows(host string, addr netip.Addr, port uint16) bool {
-	return isLocalhost(host, addr) || slices.Contains(t.grants, TCPGrant{addr.String(), port})
+func (t *TCP) allows(host string, addr netip.Addr, port uint16) bool {
+	return hostname.IsLocalhost(host, addr) || slices.Contains(t.grants, grant.TCP{Host: addr.String(), Port: port})
 }
 
 // Connect opens a connection.
-func (t *guestTCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TCPConnection, error) {
-	host, err := canonicalHost(r.Host)
+func (t *TCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TCPConnection, error) {
+	host, err := hostname.Canonical(r.Host)
 	if err == nil && r.Port == 0 {
 		err = errors.New("0 is not a port")
 	}
 	if err != nil {
-		return 0, hostError(abi.ErrorKindInvalidArgument, "connecting over TCP: "+err.Error())
+		return 0, Failure(abi.ErrorKindInvalidArgument, "connecting over TCP: "+err.Error())
 	}
-	target := hostPort(host, r.Port)
+	target := hostname.Join(host, r.Port)
 	conn, err := t.connect(ctx, host, r)
-	t.used.note("tcp", target, err)
+	t.used.Note(grant.NameTCP, target, err)
 	if err != nil {
 		return 0, err
 	}
@@ -83,25 +89,25 @@ func (t *guestTCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TC
 	return t.last, nil
 }
 
-func (t *guestTCP) connect(ctx context.Context, host string, r abi.TCPConnectRequest) (net.Conn, error) {
-	target := hostPort(host, r.Port)
+func (t *TCP) connect(ctx context.Context, host string, r abi.TCPConnectRequest) (net.Conn, error) {
+	target := hostname.Join(host, r.Port)
 	if err := t.admit(host, r.Port); err != nil {
 		return nil, err
 	}
 	if len(t.open) >= MaxTCPConnections {
-		return nil, hostError(abi.ErrorKindUnavailable, fmt.Sprintf("%d TCP connections of the provider are open already: close one", MaxTCPConnections))
+		return nil, Failure(abi.ErrorKindUnavailable, fmt.Sprintf("%d TCP connections of the provider are open already: close one", MaxTCPConnections))
 	}
-	if err := t.ledger.acquire("connecting to "+target, 1, connectionBytes); err != nil {
+	if err := t.ledger.Acquire("connecting to "+target, 1, connectionBytes); err != nil {
 		return nil, err
 	}
 	conn, err := t.dial(ctx, target, r)
 	if err != nil {
-		t.ledger.abandon(1, connectionBytes)
+		t.ledger.Abandon(1, connectionBytes)
 	}
 	return conn, err
 }
 
-func (t *guestTCP) dial(ctx context.Context, target string, r abi.TCPConnectRequest) (net.Conn, error) {
+func (t *TCP) dial(ctx context.Context, target string, r abi.TCPConnectRequest) (net.Conn, error) {
 	timeout := DefaultTCPTimeout
 	if r.TimeoutMs > 0 {
 		timeout = time.Duration(min(r.TimeoutMs, uint64(MaxTCPTimeout/time.Millisecond))) * time.Millisecond
@@ -114,21 +120,21 @@ func (t *guestTCP) dial(ctx context.Context, target string, r abi.TCPConnectRequ
 	case err == nil:
 		return conn, nil
 	case inside:
-		return nil, t.how.denied("connecting to "+target+": "+refused.Error(), Refusal{Capability: "tcp", Scope: hostPort(refused.Addr.String(), r.Port)})
+		return nil, t.advice.denied("connecting to "+target+": "+refused.Error(), grant.Text{Capability: grant.NameTCP, Scope: hostname.Join(refused.Addr.String(), r.Port)})
 	case ctx.Err() != nil:
-		return nil, hostError(abi.ErrorKindCancelled, "connecting to "+target+": the call was cancelled")
+		return nil, Failure(abi.ErrorKindCancelled, "connecting to "+target+": the call was cancelled")
 	case limited.Err() != nil:
-		return nil, remoteError("connecting to " + target + ": it took longer than " + timeout.String())
+		return nil, remoteFailure("connecting to " + target + ": it took longer than " + timeout.String())
 	}
-	return nil, remoteError("connecting to " + target + ": " + err.Error())
+	return nil, remoteFailure("connecting to " + target + ": " + err.Error())
 }
 
 // admit is an error if no grant allows the connection.
-func (t *guestTCP) admit(host string, port uint16) error {
+func (t *TCP) admit(host string, port uint16) error {
 	reason := "nothing under its grants: tcp allows it"
 	var granted []string
 	for _, g := range t.grants {
-		if g.covers(host, port) {
+		if g.Covers(host, port) {
 			return nil
 		}
 		granted = append(granted, g.String())
@@ -136,19 +142,19 @@ func (t *guestTCP) admit(host string, port uint16) error {
 	if granted != nil {
 		reason = "its grants: tcp are " + strings.Join(granted, ", ")
 	}
-	target := hostPort(host, port)
-	return t.how.denied("the provider may not connect to "+target+": "+reason, Refusal{Capability: "tcp", Scope: target})
+	target := hostname.Join(host, port)
+	return t.advice.denied("the provider may not connect to "+target+": "+reason, grant.Text{Capability: grant.NameTCP, Scope: target})
 }
 
-func (t *guestTCP) connection(handle abi.TCPConnection) (*tcpConnection, error) {
+func (t *TCP) connection(handle abi.TCPConnection) (*tcpConnection, error) {
 	if c := t.open[handle]; c != nil {
 		return c, nil
 	}
-	return nil, hostError(abi.ErrorKindNotFound, "there is no such TCP connection: it was closed, or is of another instance")
+	return nil, Failure(abi.ErrorKindNotFound, "there is no such TCP connection: it was closed, or is of another instance")
 }
 
-// Read answers what has arrived.
-func (t *guestTCP) Read(ctx context.Context, handle abi.TCPConnection, most uint32, wait bool) ([]byte, error) {
+// Read returns what has arrived.
+func (t *TCP) Read(ctx context.Context, handle abi.TCPConnection, most uint32, wait bool) ([]byte, error) {
 	c, err := t.connection(handle)
 	if err != nil {
 		return nil, err
@@ -157,7 +163,7 @@ func (t *guestTCP) Read(ctx context.Context, handle abi.TCPConnection, most uint
 }
 
 // Write sends what can be sent soon.
-func (t *guestTCP) Write(ctx context.Context, handle abi.TCPConnection, data []byte) (uint32, error) {
+func (t *TCP) Write(ctx context.Context, handle abi.TCPConnection, data []byte) (uint32, error) {
 	c, err := t.connection(handle)
 	if err != nil {
 		return 0, err
@@ -166,7 +172,7 @@ func (t *guestTCP) Write(ctx context.Context, handle abi.TCPConnection, data []b
 }
 
 // CloseWrite ends the outgoing stream.
-func (t *guestTCP) CloseWrite(_ context.Context, handle abi.TCPConnection) error {
+func (t *TCP) CloseWrite(_ context.Context, handle abi.TCPConnection) error {
 	c, err := t.connection(handle)
 	if err != nil {
 		return err
@@ -178,16 +184,19 @@ func (t *guestTCP) CloseWrite(_ context.Context, handle abi.TCPConnection) error
 }
 
 // Close closes a connection.
-func (t *guestTCP) Close(_ context.Context, handle abi.TCPConnection) {
+func (t *TCP) Close(_ context.Context, handle abi.TCPConnection) {
 	if c := t.open[handle]; c != nil {
 		c.close()
 		delete(t.open, handle)
-		t.ledger.abandon(1, connectionBytes)
+		t.ledger.Abandon(1, connectionBytes)
 	}
 }
 
-// closeAll ends what the instance left open.
-func (t *guestTCP) closeAll() {
+// Count returns how many connections are open.
+func (t *TCP) Count() int { return len(t.open) }
+
+// CloseAll closes what the instance left open.
+func (t *TCP) CloseAll() {
 	for _, c := range t.open {
 		c.close()
 	}

@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"bytes"
@@ -20,20 +20,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 )
 
-// newGuestHTTP is what a provider with these grants gets.
-func newGuestHTTP(t *testing.T, roots *x509.CertPool, grants ...string) *guestHTTP {
+// newHTTP is what a provider with these grants gets.
+func newHTTP(t *testing.T, roots *x509.CertPool, grants ...string) *HTTP {
 	t.Helper()
-	var parsed []HTTPGrant
+	var parsed []grant.HTTP
 	for _, text := range grants {
-		g, err := ParseHTTPGrant(text)
+		g, err := grant.ParseHTTP(text)
 		require.NoError(t, err)
 		parsed = append(parsed, g)
 	}
-	client := newHTTPClient(parsed, roots)
-	t.Cleanup(client.close)
-	return &guestHTTP{client: client}
+	client := NewHTTPClient(parsed, roots, nil)
+	t.Cleanup(client.Close)
+	return &HTTP{Client: client, Ledger: unbounded{}}
 }
 
 // echo answers what it was asked.
@@ -59,7 +60,7 @@ func header(list []abi.HTTPHeader, name string) (values []string) {
 }
 
 // readAllOf reads a response in parts.
-func readAllOf(t *testing.T, h *guestHTTP, x abi.HTTPExchange) (body string, trailers []abi.HTTPHeader) {
+func readAllOf(t *testing.T, h *HTTP, x abi.HTTPExchange) (body string, trailers []abi.HTTPHeader) {
 	t.Helper()
 	for {
 		chunk, err := h.Read(t.Context(), x, 7)
@@ -75,7 +76,7 @@ func readAllOf(t *testing.T, h *guestHTTP, x abi.HTTPExchange) (body string, tra
 func TestHTTPExchanges(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(echo))
 	defer server.Close()
-	h := newGuestHTTP(t, nil, server.URL)
+	h := newHTTP(t, nil, server.URL)
 
 	t.Run("as a whole", func(t *testing.T) {
 		for method, want := range map[string]string{"GET": "0 []", "POST": "0 []"} {
@@ -139,7 +140,7 @@ func TestHTTPExchanges(t *testing.T) {
 	})
 
 	t.Run("as many as are allowed", func(t *testing.T) {
-		h := &guestHTTP{client: h.client}
+		h := &HTTP{Client: h.Client, Ledger: unbounded{}}
 		for range MaxHTTPExchanges {
 			_, err := h.Open(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
 			require.NoError(t, err)
@@ -156,7 +157,7 @@ func TestHTTPExchanges(t *testing.T) {
 func TestHTTPRequestsThatCannotBeSent(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(echo))
 	defer server.Close()
-	h := newGuestHTTP(t, nil, server.URL)
+	h := newHTTP(t, nil, server.URL)
 	at := strings.TrimPrefix(server.URL, "http://")
 	many := make([]abi.HTTPHeader, MaxHTTPHeaders+1)
 	for name, test := range map[string]struct {
@@ -195,19 +196,19 @@ func TestHTTPRequestsThatCannotBeSent(t *testing.T) {
 
 func TestHTTPDenials(t *testing.T) {
 	const add = "\nto grant it, add to the provider's grants: http "
-	none := newGuestHTTP(t, nil)
+	none := newHTTP(t, nil)
 	_, err := none.Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: "https://api.example.org/v1/pets?key=hunter2"})
 	require.ErrorIs(t, err, abi.ErrDenied)
 	require.EqualError(t, err, "the provider may not send GET https://api.example.org/v1/pets: nothing under its grants: http allows it"+add+"https://api.example.org")
 	require.Equal(t, abi.ErrorOriginHost, abi.AsError(err).Origin)
 
-	some := newGuestHTTP(t, nil, "https://api.example.org/v1", "http://127.0.0.1:8080")
+	some := newHTTP(t, nil, "https://api.example.org/v1", "http://127.0.0.1:8080")
 	_, err = some.Open(t.Context(), abi.HTTPRequest{Method: "GET", URL: "https://api.example.org:8443/"})
 	require.EqualError(t, err, "the provider may not send GET https://api.example.org:8443/: its grants: http are https://api.example.org/v1, http://127.0.0.1:8080"+add+"https://api.example.org:8443")
 
-	g, err := ParseHTTPGrant("https://api.example.org", "GET", "HEAD")
+	g, err := grant.ParseHTTP("https://api.example.org", "GET", "HEAD")
 	require.NoError(t, err)
-	reads := &guestHTTP{client: newHTTPClient([]HTTPGrant{g}, nil)}
+	reads := &HTTP{Client: NewHTTPClient([]grant.HTTP{g}, nil, nil), Ledger: unbounded{}}
 	_, err = reads.Send(t.Context(), abi.HTTPRequest{Method: "DELETE", URL: "https://api.example.org/a"})
 	require.EqualError(t, err, "the provider may not send DELETE https://api.example.org/a: its grants: http allow only GET, HEAD there"+
 		add+"https://api.example.org with the methods GET, HEAD, DELETE")
@@ -217,7 +218,7 @@ func TestHTTPIsNotRedirected(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	server := httptest.NewServer(http.RedirectHandler("http://example.org/", http.StatusFound))
 	defer server.Close()
-	r, err := newGuestHTTP(t, nil, server.URL).Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
+	r, err := newHTTP(t, nil, server.URL).Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
 	require.NoError(t, err)
 	require.EqualValues(t, http.StatusFound, r.Status)
 	require.Equal(t, []string{"http://example.org/"}, header(r.Headers, "Location"))
@@ -230,12 +231,12 @@ func TestHTTPOverTLS(t *testing.T) {
 	defer server.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	r, err := newGuestHTTP(t, roots, server.URL).Send(t.Context(), abi.HTTPRequest{Method: "POST", URL: server.URL, Body: []byte("x")})
+	r, err := newHTTP(t, roots, server.URL).Send(t.Context(), abi.HTTPRequest{Method: "POST", URL: server.URL, Body: []byte("x")})
 	require.NoError(t, err)
 	require.Equal(t, `POST / HTTP/2.0 1 [] ["husk"] x`, string(r.Body))
 	require.Equal(t, []string{"1"}, header(r.Trailers, "X-Sum"))
 
-	_, err = newGuestHTTP(t, nil, server.URL).Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
+	_, err = newHTTP(t, nil, server.URL).Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
 	require.ErrorIs(t, err, abi.ErrUnavailable)
 	require.Equal(t, abi.ErrorOriginRemote, abi.AsError(err).Origin)
 	require.ErrorContains(t, err, "GET "+server.URL+": tls: failed to verify certificate")
@@ -266,7 +267,7 @@ func TestResponsesOverHTTP2AreBounded(t *testing.T) {
 	defer server.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	h := newGuestHTTP(t, roots, server.URL)
+	h := newHTTP(t, roots, server.URL)
 	for range MaxHTTPExchanges {
 		x, err := h.Open(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL + "/large"})
 		require.NoError(t, err)
@@ -278,7 +279,7 @@ func TestResponsesOverHTTP2AreBounded(t *testing.T) {
 	require.Equal(t, "HTTP/2.0", string(r.Body))
 	_, err = h.Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL + "/hints"})
 	require.ErrorContains(t, err, "header")
-	h.closeAll()
+	h.CloseAll()
 }
 
 func TestHTTPFailures(t *testing.T) {
@@ -316,7 +317,7 @@ func TestHTTPFailures(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(released)
-	h := newGuestHTTP(t, nil, server.URL)
+	h := newHTTP(t, nil, server.URL)
 	get := func(ctx context.Context, path string, timeout uint64) error {
 		_, err := h.Send(ctx, abi.HTTPRequest{Method: "GET", URL: server.URL + path + "?key=hunter2", TimeoutMs: timeout})
 		require.Error(t, err, path)
@@ -362,7 +363,7 @@ func TestHTTPFailures(t *testing.T) {
 	t.Run("nobody there", func(t *testing.T) {
 		closed := httptest.NewServer(nil)
 		closed.Close()
-		h := newGuestHTTP(t, nil, closed.URL)
+		h := newHTTP(t, nil, closed.URL)
 		_, err := h.Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: closed.URL})
 		require.ErrorIs(t, err, abi.ErrUnavailable)
 		require.ErrorContains(t, err, "connection refused")
@@ -392,8 +393,8 @@ func TestHTTPChecksTheAddressThatANameLeadsTo(t *testing.T) {
 	named := "http://trap.example.org:" + u.Port()
 
 	for granted, grants := range map[bool][]string{false: {named}, true: {named, server.URL}} {
-		h := newGuestHTTP(t, nil, grants...)
-		h.client.dialer.Resolver = resolverTo(net.IPv4(127, 0, 0, 1))
+		h := newHTTP(t, nil, grants...)
+		h.Client.dialer.Resolver = resolverTo(net.IPv4(127, 0, 0, 1))
 		_, err := h.Send(t.Context(), abi.HTTPRequest{Method: "GET", URL: named + "/a"})
 		require.Equal(t, granted, asked.Swap(false))
 		if granted {

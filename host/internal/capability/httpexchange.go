@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"bytes"
@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/httpask"
 )
 
 // httpExchange is one request and its response. It ends with the call that began it,
 // whose context it has.
 type httpExchange struct {
-	client    *httpClient
-	target    *httpTarget
+	client    *HTTPClient
+	target    *httpask.Target
 	request   *http.Request
 	transport *http.Transport
 
@@ -40,7 +41,7 @@ type httpExchange struct {
 	err      error
 
 	// ledger has what is held for the exchange, in bytes.
-	ledger *ledger
+	ledger Ledger
 	held   uint64
 
 	finished bool
@@ -49,21 +50,21 @@ type httpExchange struct {
 }
 
 // begin checks a request. Nothing is sent yet. The exchange is to be closed.
-func (c *httpClient) begin(call context.Context, r abi.HTTPRequest, l *ledger) (*httpExchange, error) {
+func (c *HTTPClient) begin(call context.Context, r abi.HTTPRequest, l Ledger) (*httpExchange, error) {
 	invalid := func(err error) error {
-		return hostError(abi.ErrorKindInvalidArgument, "the HTTP request: "+err.Error())
+		return Failure(abi.ErrorKindInvalidArgument, "the HTTP request: "+err.Error())
 	}
-	target, err := parseHTTPTarget(r.URL)
+	target, err := httpask.ParseTarget(r.URL)
 	if err != nil {
 		return nil, invalid(err)
 	}
 	// CONNECT would make a tunnel, and the answer to TRACE has headers that the guest must
 	// not see.
-	if !isToken(r.Method) || r.Method == http.MethodConnect || strings.EqualFold(r.Method, http.MethodTrace) {
+	if !httpask.IsToken(r.Method) || r.Method == http.MethodConnect || strings.EqualFold(r.Method, http.MethodTrace) {
 		return nil, invalid(fmt.Errorf("%q is not a method that can be sent", r.Method))
 	}
-	ask := newHTTPAsk(r, target)
-	grant, err := c.admit(ask)
+	ask := httpask.New(r, target)
+	allowed, err := c.admit(ask)
 	if err != nil {
 		return nil, err
 	}
@@ -77,24 +78,24 @@ func (c *httpClient) begin(call context.Context, r abi.HTTPRequest, l *ledger) (
 	}
 	x.ctx, x.cancel = context.WithTimeout(call, x.timeout)
 	x.request = (&http.Request{
-		Method: r.Method, URL: target.url, Host: target.url.Host, Header: make(http.Header),
+		Method: r.Method, URL: target.URL, Host: target.URL.Host, Header: make(http.Header),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
 	}).WithContext(x.ctx)
 	if err := x.setHeaders(r.Headers); err != nil {
 		x.cancel()
 		return nil, invalid(err)
 	}
-	for _, h := range grant.headers {
-		folded := foldHeader(h.name)
-		maps.DeleteFunc(x.request.Header, func(name string, _ []string) bool { return foldHeader(name) == folded })
-		x.request.Header.Set(h.name, h.value)
+	for _, h := range allowed.Headers() {
+		folded := httpask.FoldHeader(h.Name)
+		maps.DeleteFunc(x.request.Header, func(name string, _ []string) bool { return httpask.FoldHeader(name) == folded })
+		x.request.Header.Set(h.Name, h.Value)
 	}
 	x.transport = c.transport(c.inside(ask))
 	held := exchangeBytes + uint64(len(r.Body)+len(r.URL))
 	for _, h := range r.Headers {
 		held += uint64(len(h.Name) + len(h.Value))
 	}
-	if err := l.acquire(r.Method+" "+target.String(), 1, held); err != nil {
+	if err := l.Acquire(r.Method+" "+target.String(), 1, held); err != nil {
 		x.cancel()
 		return nil, err
 	}
@@ -113,17 +114,17 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 		if size += len(h.Name) + len(h.Value); size > MaxHTTPHeaderBytes {
 			return fmt.Errorf("its headers have more than %d bytes", MaxHTTPHeaderBytes)
 		}
-		if !isToken(h.Name) {
+		if !httpask.IsToken(h.Name) {
 			return fmt.Errorf("%q is not the name of a header", h.Name)
 		}
 		value := string(h.Value)
-		if hasControl(value) {
+		if httpask.HasControl(value) {
 			return fmt.Errorf("the header %s has a control character in it", h.Name)
 		}
-		switch name, folded := http.CanonicalHeaderKey(h.Name), foldHeader(h.Name); {
-		case isHostHeader(folded):
-			if host, err := parseHTTPTarget(x.target.url.Scheme + "://" + value); err != nil || host.url.Host != x.target.url.Host {
-				return fmt.Errorf("the header %s is %q, but the URL's host is %s", h.Name, value, x.target.url.Host)
+		switch name, folded := http.CanonicalHeaderKey(h.Name), httpask.FoldHeader(h.Name); {
+		case httpask.IsHostHeader(folded):
+			if host, err := httpask.ParseTarget(x.target.URL.Scheme + "://" + value); err != nil || host.URL.Host != x.target.URL.Host {
+				return fmt.Errorf("the header %s is %q, but the URL's host is %s", h.Name, value, x.target.URL.Host)
 			}
 			if name != "Host" {
 				x.request.Header.Add(name, value)
@@ -136,7 +137,7 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 				return fmt.Errorf("%q is not a Content-Length", value)
 			}
 			x.request.ContentLength = n
-		case isConnectionHeader(folded):
+		case httpask.IsConnectionHeader(folded):
 			return fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 		default:
 			x.request.Header.Add(name, value)
@@ -151,10 +152,10 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 // write sends a part of the body. A server that has answered already does not want it.
 func (x *httpExchange) write(data []byte) error {
 	if x.finished {
-		return hostError(abi.ErrorKindInvalidArgument, "the request's body was ended before")
+		return Failure(abi.ErrorKindInvalidArgument, "the request's body was ended before")
 	}
 	if x.sent += int64(len(data)); x.sent > MaxHTTPStream {
-		return hostError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the request's body has more than %d bytes", int64(MaxHTTPStream)))
+		return Failure(abi.ErrorKindInvalidArgument, fmt.Sprintf("the request's body has more than %d bytes", int64(MaxHTTPStream)))
 	}
 	if x.body == nil {
 		var rest *io.PipeReader
@@ -191,7 +192,7 @@ func (x *httpExchange) send() {
 // finish ends the request's body and waits for the response's head.
 func (x *httpExchange) finish() (abi.HTTPResponseHead, error) {
 	if x.finished {
-		return abi.HTTPResponseHead{}, hostError(abi.ErrorKindInvalidArgument, "the request was finished before")
+		return abi.HTTPResponseHead{}, Failure(abi.ErrorKindInvalidArgument, "the request was finished before")
 	}
 	x.finished = true
 	if x.body != nil {
@@ -200,7 +201,7 @@ func (x *httpExchange) finish() (abi.HTTPResponseHead, error) {
 	} else {
 		x.request.Body = http.NoBody
 		if declared := x.request.ContentLength; declared >= 0 && declared != int64(len(x.first)) {
-			return abi.HTTPResponseHead{}, hostError(abi.ErrorKindInvalidArgument,
+			return abi.HTTPResponseHead{}, Failure(abi.ErrorKindInvalidArgument,
 				fmt.Sprintf("the request's Content-Length is %d, but its body has %d bytes", declared, len(x.first)))
 		}
 		if x.request.ContentLength = int64(len(x.first)); len(x.first) > 0 {
@@ -227,14 +228,14 @@ func (x *httpExchange) finish() (abi.HTTPResponseHead, error) {
 	return abi.HTTPResponseHead{Status: uint16(x.response.StatusCode), Headers: headerList(x.response.Header)}, nil
 }
 
-// read answers a part of the response's body, an empty one at its end.
+// read returns a part of the response's body, an empty one at its end.
 func (x *httpExchange) read(most uint32) (abi.HTTPChunk, error) {
 	if x.response == nil || !x.finished {
-		return abi.HTTPChunk{}, hostError(abi.ErrorKindInvalidArgument, "there is no response yet: finish the request first")
+		return abi.HTTPChunk{}, Failure(abi.ErrorKindInvalidArgument, "there is no response yet: finish the request first")
 	}
 	data := make([]byte, max(1, min(most, MaxHTTPChunk)))
-	if err := x.ledger.pass(uint64(len(data))); err != nil {
-		return abi.HTTPChunk{}, tooMuchHeld(x.what(), err)
+	if err := x.ledger.Pass(x.what(), uint64(len(data))); err != nil {
+		return abi.HTTPChunk{}, err
 	}
 	for {
 		n, err := x.response.Body.Read(data)
@@ -252,7 +253,7 @@ func (x *httpExchange) read(most uint32) (abi.HTTPChunk, error) {
 	}
 }
 
-// readAll answers a response's whole body.
+// readAll returns a response's whole body.
 func (x *httpExchange) readAll() ([]byte, error) {
 	var body []byte
 	for {
@@ -263,7 +264,7 @@ func (x *httpExchange) readAll() ([]byte, error) {
 			}
 			body = append(make([]byte, 0, larger), body...)
 			x.held -= uint64(len(body)) // of the one before, which was full
-			x.ledger.release(uint64(len(body)))
+			x.ledger.Release(uint64(len(body)))
 		}
 		n, err := x.response.Body.Read(body[len(body):min(cap(body), MaxHTTPBody+1)])
 		body = body[:len(body)+n]
@@ -280,17 +281,17 @@ func (x *httpExchange) readAll() ([]byte, error) {
 
 // hold counts what is held for the exchange until it is closed.
 func (x *httpExchange) hold(bytes uint64) error {
-	if err := x.ledger.hold(bytes); err != nil {
-		return tooMuchHeld(x.what(), err)
+	err := x.ledger.Hold(x.what(), bytes)
+	if err == nil {
+		x.held += bytes
 	}
-	x.held += bytes
-	return nil
+	return err
 }
 
 func (x *httpExchange) what() string { return x.request.Method + " " + x.target.String() }
 
 func (x *httpExchange) tooLarge(limit int64) error {
-	return hostError(abi.ErrorKindInternal, fmt.Sprintf("%s: the response has more than %d bytes", x.what(), limit))
+	return Failure(abi.ErrorKindInternal, fmt.Sprintf("%s: the response has more than %d bytes", x.what(), limit))
 }
 
 // close gives the exchange up.
@@ -302,7 +303,7 @@ func (x *httpExchange) close() {
 	if x.response != nil {
 		x.response.Body.Close()
 	}
-	x.ledger.abandon(1, x.held)
+	x.ledger.Abandon(1, x.held)
 }
 
 // headerList orders headers by name, so that a guest sees them the same each time.

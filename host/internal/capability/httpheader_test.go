@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 )
 
 // Credentials that are bound to a grant go with what that grant allows, and with nothing
@@ -21,21 +22,21 @@ func TestHTTPHeadersOfAGrant(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	grant := func(url string, methods ...string) HTTPGrant {
-		g, err := ParseHTTPGrant(url, methods...)
+	granted := func(url string, methods ...string) grant.HTTP {
+		g, err := grant.ParseHTTP(url, methods...)
 		require.NoError(t, err)
 		return g
 	}
-	first, err := grant(server.URL+"/v1", "GET").WithHeader("authorization", "Bearer hunter2")
+	first, err := granted(server.URL+"/v1", "GET").WithHeader("authorization", "Bearer hunter2")
 	require.NoError(t, err)
 	first, err = first.WithHeader("X-Tenant", "7")
 	require.NoError(t, err)
-	second, err := grant(server.URL+"/v1/deep").WithHeader("Authorization", "Bearer other")
+	second, err := granted(server.URL+"/v1/deep").WithHeader("Authorization", "Bearer other")
 	require.NoError(t, err)
-	client := newHTTPClient([]HTTPGrant{grant(server.URL), first, second}, nil)
-	defer client.close()
+	client := NewHTTPClient([]grant.HTTP{granted(server.URL), first, second}, nil, nil)
+	defer client.Close()
 	var listed []string
-	h := &guestHTTP{client: client, used: func(capability, target string, err error) {
+	h := &HTTP{Client: client, Ledger: unbounded{}, Used: func(capability, target string, err error) {
 		require.NoError(t, err)
 		listed = append(listed, capability+" "+target)
 	}}
@@ -74,14 +75,14 @@ func TestHeadersThatNoGrantCanHave(t *testing.T) {
 		{"http://example.org", "X", "hunter2", "the header X would go to http://example.org without encryption: grant the https:// URL"},
 		{"http://10.0.0.1", "X", "hunter2", "without encryption"},
 	} {
-		g, err := ParseHTTPGrant(c.url)
+		g, err := grant.ParseHTTP(c.url)
 		require.NoError(t, err)
 		_, err = g.WithHeader(c.name, c.value)
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
 	for _, url := range []string{"https://*.example.org", "http://localhost:8080", "http://127.0.0.1", "http://[::1]:80"} {
-		g, err := ParseHTTPGrant(url)
+		g, err := grant.ParseHTTP(url)
 		require.NoError(t, err)
 		_, err = g.WithHeader("X-Key", "")
 		require.NoError(t, err, url)

@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (brokenText) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestGuestsReadAssetsInParts(t *testing.T) {
 	long := strings.Repeat("x", MaxAssetChunk+1)
 	s := &shelf{texts: map[string]io.Reader{"long": strings.NewReader(long), "cut": io.MultiReader(strings.NewReader("ab"), brokenText{})}}
-	a := &guestAssets{opener: s}
+	a := &Assets{Opener: s, Ledger: unbounded{}}
 	handle, err := a.Open(t.Context(), "long", abi.AssetsFormBlob)
 	require.NoError(t, err)
 	var got []byte
@@ -66,13 +66,13 @@ func TestGuestsReadAssetsInParts(t *testing.T) {
 	require.ErrorIs(t, err, abi.ErrUnavailable, "contents that are cut off are no end")
 	_, err = a.Open(t.Context(), "other", abi.AssetsFormBlob)
 	require.ErrorIs(t, err, abi.ErrNotFound)
-	_, err = (&guestAssets{}).Open(t.Context(), "long", abi.AssetsFormBlob)
+	_, err = (&Assets{}).Open(t.Context(), "long", abi.AssetsFormBlob)
 	require.ErrorIs(t, err, abi.ErrNotFound)
 }
 
 func TestACallHasSoManyAssetsOpenAndLeavesNone(t *testing.T) {
 	s := &shelf{texts: map[string]io.Reader{"a": strings.NewReader("")}}
-	a := &guestAssets{opener: s}
+	a := &Assets{Opener: s, Ledger: unbounded{}}
 	for range MaxOpenAssets {
 		_, err := a.Open(t.Context(), "a", abi.AssetsFormBlob)
 		require.NoError(t, err)
@@ -82,6 +82,6 @@ func TestACallHasSoManyAssetsOpenAndLeavesNone(t *testing.T) {
 	var failure *abi.Error
 	require.True(t, errors.As(err, &failure))
 	require.Equal(t, abi.ErrorOriginHost, failure.Origin)
-	a.closeAll()
+	a.CloseAll()
 	require.Zero(t, s.open)
 }

@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"context"
@@ -17,6 +17,8 @@ const (
 	// tcpPart is how much is read from a connection at once, in bytes. Two such parts
 	// are held for a guest that does not read.
 	tcpPart = 32 << 10
+	// connectionBytes is what the host holds for a connection at the least, in bytes.
+	connectionBytes = 3 * tcpPart
 	// tcpWriteWait is how long a write waits for the other side to take something. The
 	// guest's goroutines wait meanwhile, the one among them that reads.
 	tcpWriteWait = 10 * time.Millisecond
@@ -96,19 +98,19 @@ func (c *tcpConnection) next(ctx context.Context, wait bool) (part []byte, open 
 	default:
 	}
 	if !wait {
-		return nil, false, hostError(abi.ErrorKindUnavailable, "nothing has arrived from "+c.target+" yet")
+		return nil, false, Failure(abi.ErrorKindUnavailable, "nothing has arrived from "+c.target+" yet")
 	}
 	select {
 	case part, open = <-c.arrived:
 		return part, open, nil
 	case <-ctx.Done():
-		return nil, false, hostError(abi.ErrorKindCancelled, "reading from "+c.target+": the call was cancelled")
+		return nil, false, Failure(abi.ErrorKindCancelled, "reading from "+c.target+": the call was cancelled")
 	}
 }
 
 func (c *tcpConnection) write(ctx context.Context, data []byte) (uint32, error) {
 	if ctx.Err() != nil {
-		return 0, hostError(abi.ErrorKindCancelled, "writing to "+c.target+": the call was cancelled")
+		return 0, Failure(abi.ErrorKindCancelled, "writing to "+c.target+": the call was cancelled")
 	}
 	data = data[:min(len(data), MaxTCPChunk)]
 	if err := c.conn.SetWriteDeadline(time.Now().Add(tcpWriteWait)); err != nil {
@@ -128,7 +130,7 @@ func (c *tcpConnection) failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return remoteError(doing + " " + c.target + ": " + err.Error())
+	return remoteFailure(doing + " " + c.target + ": " + err.Error())
 }
 
 func (c *tcpConnection) close() {

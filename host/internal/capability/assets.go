@@ -1,4 +1,4 @@
-package host
+package capability
 
 import (
 	"context"
@@ -17,13 +17,19 @@ const (
 	// MaxAssetChunk bounds how much of an asset is passed at once, in bytes. It is copied
 	// twice on its way; larger ones are not faster.
 	MaxAssetChunk = 256 << 10
+
+	// assetBytes and archiveBytes are what the host holds for an open asset at the least, in bytes.
+	assetBytes   = 32 << 10
+	archiveBytes = 4 << 20
 )
 
-// guestAssets gives one call of a provider the contents of the assets that it was passed
+// Assets gives one call of a provider the contents of the assets that it was passed
 // (see [abi.WithAssets]). What the call leaves open is closed when it ends.
-type guestAssets struct {
-	opener abi.AssetOpener
-	ledger *ledger
+//
+// The zero value has no assets.
+type Assets struct {
+	Opener abi.AssetOpener
+	Ledger Ledger
 	last   abi.AssetsContents
 	open   map[abi.AssetsContents]openAsset
 }
@@ -35,26 +41,29 @@ type openAsset struct {
 	bytes uint64
 }
 
-var _ abi.Assets = (*guestAssets)(nil)
+var (
+	_ abi.Assets = (*Assets)(nil)
+	_ Held       = (*Assets)(nil)
+)
 
 // Open begins to read an asset or archive.
-func (a *guestAssets) Open(ctx context.Context, hash string, form abi.AssetsForm) (abi.AssetsContents, error) {
+func (a *Assets) Open(ctx context.Context, hash string, form abi.AssetsForm) (abi.AssetsContents, error) {
 	if len(a.open) >= MaxOpenAssets {
-		return 0, hostError(abi.ErrorKindUnavailable, fmt.Sprintf("%d assets of the call are open already: close one", MaxOpenAssets))
+		return 0, Failure(abi.ErrorKindUnavailable, fmt.Sprintf("%d assets of the call are open already: close one", MaxOpenAssets))
 	}
-	if a.opener == nil {
-		return 0, hostError(abi.ErrorKindNotFound, "the call was passed no assets")
+	if a.Opener == nil {
+		return 0, Failure(abi.ErrorKindNotFound, "the call was passed no assets")
 	}
 	opened := openAsset{files: 1, bytes: assetBytes}
 	if form != abi.AssetsFormBlob {
 		opened.files, opened.bytes = 2, archiveBytes // a directory, and a file in it
 	}
-	if err := a.ledger.acquire("opening an asset", opened.files, opened.bytes); err != nil {
+	if err := a.Ledger.Acquire("opening an asset", opened.files, opened.bytes); err != nil {
 		return 0, err
 	}
 	var err error
-	if opened.ReadCloser, err = a.opener.OpenAsset(ctx, hash, form); err != nil {
-		a.ledger.abandon(opened.files, opened.bytes)
+	if opened.ReadCloser, err = a.Opener.OpenAsset(ctx, hash, form); err != nil {
+		a.Ledger.Abandon(opened.files, opened.bytes)
 		return 0, assetError(err)
 	}
 	if a.open == nil {
@@ -65,15 +74,15 @@ func (a *guestAssets) Open(ctx context.Context, hash string, form abi.AssetsForm
 	return a.last, nil
 }
 
-// Read answers a part of the contents, an empty one at their end.
-func (a *guestAssets) Read(_ context.Context, handle abi.AssetsContents, most uint32) ([]byte, error) {
+// Read returns a part of the contents, an empty one at their end.
+func (a *Assets) Read(_ context.Context, handle abi.AssetsContents, most uint32) ([]byte, error) {
 	r, ok := a.open[handle]
 	if !ok {
-		return nil, hostError(abi.ErrorKindNotFound, "there is no such asset: it was closed, or opened in another call")
+		return nil, Failure(abi.ErrorKindNotFound, "there is no such asset: it was closed, or opened in another call")
 	}
 	data := make([]byte, max(1, min(most, MaxAssetChunk)))
-	if err := a.ledger.pass(uint64(len(data))); err != nil {
-		return nil, tooMuchHeld("reading an asset", err)
+	if err := a.Ledger.Pass("reading an asset", uint64(len(data))); err != nil {
+		return nil, err
 	}
 	n := 0
 	for n < len(data) {
@@ -90,16 +99,19 @@ func (a *guestAssets) Read(_ context.Context, handle abi.AssetsContents, most ui
 }
 
 // Close gives the contents up.
-func (a *guestAssets) Close(_ context.Context, handle abi.AssetsContents) {
+func (a *Assets) Close(_ context.Context, handle abi.AssetsContents) {
 	if r, ok := a.open[handle]; ok {
 		delete(a.open, handle)
 		_ = r.Close() // nothing was written
-		a.ledger.abandon(r.files, r.bytes)
+		a.Ledger.Abandon(r.files, r.bytes)
 	}
 }
 
-// closeAll ends what a call left open.
-func (a *guestAssets) closeAll() {
+// Count returns how many assets are open.
+func (a *Assets) Count() int { return len(a.open) }
+
+// CloseAll closes what the call left open.
+func (a *Assets) CloseAll() {
 	for handle := range a.open {
 		a.Close(context.Background(), handle)
 	}
@@ -108,7 +120,7 @@ func (a *guestAssets) closeAll() {
 // assetError is an error of reading for a guest.
 func assetError(err error) error {
 	if failure, ok := errors.AsType[*abi.Error](err); ok {
-		return hostError(failure.Kind, failure.Message)
+		return Failure(failure.Kind, failure.Message)
 	}
-	return hostError(abi.ErrorKindUnavailable, err.Error())
+	return Failure(abi.ErrorKindUnavailable, err.Error())
 }

@@ -1,4 +1,4 @@
-package host
+package grant
 
 import (
 	"strings"
@@ -7,10 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/httpask"
 )
 
-func TestParseHTTPGrant(t *testing.T) {
-	for text, want := range map[string]HTTPGrant{
+func TestParseHTTP(t *testing.T) {
+	for text, want := range map[string]HTTP{
 		"https://api.example.org":         {Scheme: "https", Host: "api.example.org", Port: 443},
 		"https://API.Example.org./":       {Scheme: "https", Host: "api.example.org", Port: 443},
 		"http://127.0.0.1:8080":           {Scheme: "http", Host: "127.0.0.1", Port: 8080},
@@ -18,49 +19,49 @@ func TestParseHTTPGrant(t *testing.T) {
 		"https://[2001:DB8::1]/v1/":       {Scheme: "https", Host: "2001:db8::1", Port: 443, Path: "/v1"},
 		"https://*.example.org:8443/a/b":  {Scheme: "https", Host: "*.example.org", Port: 8443, Path: "/a/b"},
 	} {
-		got, err := ParseHTTPGrant(text)
+		got, err := ParseHTTP(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
-		again, err := ParseHTTPGrant(got.String())
+		again, err := ParseHTTP(got.String())
 		require.NoError(t, err)
 		require.Equal(t, got, again, "a grant can be read as it is shown")
 	}
-	got, err := ParseHTTPGrant("https://example.org", "GET", "POST")
+	got, err := ParseHTTP("https://example.org", "GET", "POST")
 	require.NoError(t, err)
 	require.Equal(t, []string{"GET", "POST"}, got.Methods)
 }
 
-func TestParseHTTPGrantRefuses(t *testing.T) {
+func TestParseHTTPRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                            "does not begin with https:// or http://",
-		"api.example.org":                             "does not begin with https:// or http://",
-		"ftp://example.org":                           "does not begin with https:// or http://",
-		"https:example.org":                           "the URL has no host",
-		"https://":                                    "the URL has no host",
-		"https://*":                                   `"*" is not the name of a host`,
-		"https://*.10.0.0.1":                          "a * stands for names, not for addresses",
-		"https://a.*.example.org":                     `"a.*.example.org" is not the name of a host`,
-		"https://exämple.org":                         "begins with xn--",
-		"https://u:secret@example.org":                "credentials belong into the Authorization header",
-		"https://example.org:0":                       "0 is not a port",
-		"https://example.org:70000":                   "70000 is not a port",
-		"https://[fe80::1%25eth0]":                    "an address with a zone",
-		"https://example.org/?a=b":                    "without a query",
-		"https://example.org/a/../b":                  "a dot segment",
-		"https://example.org/%zz":                     "invalid URL escape",
-		"https://a" + strings.Repeat("x", MaxHTTPURL): "at most 16384 are possible",
+		"":                             "does not begin with https:// or http://",
+		"api.example.org":              "does not begin with https:// or http://",
+		"ftp://example.org":            "does not begin with https:// or http://",
+		"https:example.org":            "the URL has no host",
+		"https://":                     "the URL has no host",
+		"https://*":                    `"*" is not the name of a host`,
+		"https://*.10.0.0.1":           "a * stands for names, not for addresses",
+		"https://a.*.example.org":      `"a.*.example.org" is not the name of a host`,
+		"https://exämple.org":          "begins with xn--",
+		"https://u:secret@example.org": "credentials belong into the Authorization header",
+		"https://example.org:0":        "0 is not a port",
+		"https://example.org:70000":    "70000 is not a port",
+		"https://[fe80::1%25eth0]":     "an address with a zone",
+		"https://example.org/?a=b":     "without a query",
+		"https://example.org/a/../b":   "a dot segment",
+		"https://example.org/%zz":      "invalid URL escape",
+		"https://a" + strings.Repeat("x", httpask.MaxURL): "at most 16384 are possible",
 	} {
-		_, err := ParseHTTPGrant(text)
+		_, err := ParseHTTP(text)
 		require.ErrorContains(t, err, want, text)
 		require.NotContains(t, err.Error(), "secret")
 	}
 	for _, method := range []string{"", "get", "GET POST"} {
-		_, err := ParseHTTPGrant("https://example.org", method)
+		_, err := ParseHTTP("https://example.org", method)
 		require.ErrorContains(t, err, "is not a method such as GET or POST")
 	}
 }
 
-func TestHTTPGrantCovers(t *testing.T) {
+func TestHTTPCovers(t *testing.T) {
 	for grant, urls := range map[string]struct{ yes, no []string }{
 		"https://example.org": {
 			yes: []string{"https://example.org", "https://EXAMPLE.org:443/a/b?c#d", "https://example.org./"},
@@ -82,7 +83,7 @@ func TestHTTPGrantCovers(t *testing.T) {
 			no:  []string{"http://127.0.0.1", "http://localhost:8080", "http://127.1:8080", "http://2130706433:8080", "http://0x7f.1:8080"},
 		},
 	} {
-		g, err := ParseHTTPGrant(grant)
+		g, err := ParseHTTP(grant)
 		require.NoError(t, err)
 		for _, covered := range []bool{true, false} {
 			list := urls.no
@@ -90,8 +91,8 @@ func TestHTTPGrantCovers(t *testing.T) {
 				list = urls.yes
 			}
 			for _, text := range list {
-				target, err := parseHTTPTarget(text)
-				require.Equal(t, covered, err == nil && g.covers(newHTTPAsk(abi.HTTPRequest{Method: "GET", URL: text}, target), target.host), "%s of %s", text, grant)
+				target, err := httpask.ParseTarget(text)
+				require.Equal(t, covered, err == nil && g.Covers(httpask.New(abi.HTTPRequest{Method: "GET", URL: text}, target), target.Host), "%s of %s", text, grant)
 			}
 		}
 	}

@@ -1,11 +1,9 @@
-package host
+package capability
 
 import "time"
 
 // Limits on what a provider may do over HTTP.
 const (
-	// MaxHTTPURL bounds a URL in bytes, as many servers do.
-	MaxHTTPURL = 16 << 10
 	// MaxHTTPHeaders and MaxHTTPHeaderBytes bound the headers of a request, and the
 	// latter also those of a response. Servers refuse more than some 8 to 64 KiB.
 	MaxHTTPHeaders     = 256
@@ -24,6 +22,10 @@ const (
 	// MaxHTTPTimeout one whose request does.
 	DefaultHTTPTimeout = 2 * time.Minute
 	MaxHTTPTimeout     = 6 * time.Hour
+
+	// exchangeBytes is what the host holds for an exchange at the least, in bytes, beside what its
+	// connection takes.
+	exchangeBytes = 32 << 10
 
 	httpTLSTimeout = 15 * time.Second
 	// http2Window is how much of a response over HTTP/2 arrives before the guest reads it, in

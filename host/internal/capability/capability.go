@@ -1,0 +1,63 @@
+// Package capability does for guests what their grants allow: it sends requests, opens connections,
+// reads assets, and keeps values. It knows calls and instances only by what they hold; package host
+// says which guest has what. A capability is one file, or a few with its name in front.
+package capability
+
+import (
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/internal/printable"
+)
+
+// Ledger counts what the host holds for a guest, in bytes and files. Errors are for the guest, and
+// begin with what was to be done.
+type Ledger interface {
+	// Acquire counts until Abandon.
+	Acquire(what string, files int, bytes uint64) error
+	Abandon(files int, bytes uint64)
+	// Hold counts until Release.
+	Hold(what string, bytes uint64) error
+	Release(bytes uint64)
+	// Pass counts until the guest calls the host again, or its call ends.
+	Pass(what string, bytes uint64) error
+}
+
+// Held is what a guest has open by a capability.
+type Held interface {
+	// Count returns how many there are.
+	Count() int
+	// CloseAll closes all of them.
+	CloseAll()
+}
+
+// Uses lists what a guest uses. Nil lists nothing.
+type Uses func(capability, target string, err error)
+
+// Note lists one use. The error is nil if the use is granted.
+func (u Uses) Note(capability, target string, err error) {
+	if u != nil {
+		u(capability, target, err)
+	}
+}
+
+// Advice is as in [grant.Set]: only who makes the grants knows where they come from.
+type Advice func(grant.Text) string
+
+// denied returns a refusal, with what to do so that it would not be one.
+func (a Advice) denied(message string, missing grant.Text) error {
+	advice := "to grant it, add to the provider's grants: " + missing.String()
+	if a != nil {
+		advice = a(missing)
+	}
+	return Failure(abi.ErrorKindDenied, message+"\n"+advice)
+}
+
+// Failure returns an error of the host's for a guest.
+func Failure(kind abi.ErrorKind, message string) error {
+	return &abi.Error{Kind: kind, Origin: abi.ErrorOriginHost, Message: printable.Text(message)}
+}
+
+// remoteFailure returns an error of a service's for a guest.
+func remoteFailure(message string) error {
+	return &abi.Error{Kind: abi.ErrorKindUnavailable, Origin: abi.ErrorOriginRemote, Message: printable.Text(message)}
+}

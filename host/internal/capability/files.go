@@ -1,0 +1,60 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/host/internal/wasi"
+)
+
+// Files sets and reads permissions inside granted directories. Its refusals list
+// what is granted, so a provider that meets ENOTCAPABLE can ask here for the reason.
+type Files struct {
+	System *wasi.FileSystem
+	Used   Uses
+}
+
+var _ abi.Files = Files{}
+
+// SetMode sets the permissions of a file.
+func (f Files) SetMode(_ context.Context, path string, mode uint32) error {
+	if mode > uint32(fs.ModePerm) {
+		return Failure(abi.ErrorKindInvalidArgument, "the mode has bits beyond 0o777")
+	}
+	err := fileError(f.System.SetMode(path, fs.FileMode(mode)))
+	f.Used.Note(grant.NameFS, "set the mode of "+path, err)
+	return err
+}
+
+// GetMode returns the permissions of a file.
+func (f Files) GetMode(_ context.Context, path string) (uint32, error) {
+	mode, err := f.System.Mode(path)
+	return uint32(mode), fileError(err)
+}
+
+func fileError(err error) error {
+	failure, ok := errors.AsType[*wasi.PathError](err)
+	switch {
+	case !ok:
+		return err
+	case failure.Denied():
+		return Failure(abi.ErrorKindDenied, failure.Error())
+	case failure.NotFound():
+		return Failure(abi.ErrorKindNotFound, failure.Error())
+	}
+	return Failure(abi.ErrorKindInvalidArgument, failure.Error())
+}
+
+// OpenFiles opens the granted directories. withheld are files that no grant of a directory above
+// them gives.
+func OpenFiles(grants grant.Set, withheld []string) (*wasi.FileSystem, error) {
+	mounts := make([]wasi.Mount, len(grants.FS))
+	for i, g := range grants.FS {
+		mounts[i] = wasi.Mount(g)
+	}
+	return wasi.OpenFileSystem(mounts, slices.Concat(grants.Withheld, withheld)...)
+}

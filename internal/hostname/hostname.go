@@ -1,0 +1,67 @@
+// Package hostname compares the names of hosts, by which grants and requests say where a
+// connection goes.
+package hostname
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Localhost is the name by which this machine can be granted.
+const Localhost = "localhost"
+
+// Canonical returns a host in the one form in which hosts are compared.
+func Canonical(host string) (string, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Zone() != "" {
+			return "", errors.New("an address with a zone cannot be granted")
+		}
+		return addr.Unmap().String(), nil
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		}) {
+			return "", fmt.Errorf("%q is not the name of a host (in ASCII: a name of other letters begins with xn--)", host)
+		}
+	}
+	if isNumber(labels[len(labels)-1]) {
+		return "", fmt.Errorf("%q is neither a name nor an address: an address of IPv4 is four numbers from 0 to 255, without zeros before them", host)
+	}
+	return host, nil
+}
+
+// isNumber reports whether the last label of a host makes some programs take it for an address,
+// such as 127.1 and 0x7f000001. No name of the Internet ends so.
+func isNumber(label string) bool {
+	if rest, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(rest, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+// Matches reports whether a granted host, which may begin with *., is or holds a name.
+func Matches(granted, host string) bool {
+	suffix, wildcard := strings.CutPrefix(granted, "*")
+	if !wildcard {
+		return granted == host
+	}
+	_, err := netip.ParseAddr(host)
+	return err != nil && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
+}
+
+// IsLocalhost reports whether a name that was granted as localhost leads to this machine.
+func IsLocalhost(host string, addr netip.Addr) bool {
+	return host == Localhost && addr.IsLoopback()
+}
+
+// Join returns the host and port as one text.
+func Join(host string, port uint16) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}

@@ -1,0 +1,61 @@
+package httpask
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Ask is what a request asks for, as far as a grant decides about it. A service may let
+// a header or the query say what the method, the path, or the host really is. Then the grant has
+// to allow that, too.
+type Ask struct {
+	*Target
+	// Methods are the request's own, and those that it asks for in its place, by Override.
+	Methods  []string
+	Override string
+	// Path has the segments of the path, if all services read it alike. Else there is a PathError.
+	Path      []string
+	PathError error
+	// Elsewhere is the header that names another path; empty for none.
+	Elsewhere string
+}
+
+// New reads a request that goes to the target.
+func New(r abi.HTTPRequest, target *Target) *Ask {
+	a := &Ask{Target: target, Methods: []string{r.Method}}
+	for _, h := range r.Headers {
+		switch name := FoldHeader(h.Name); {
+		case isAbout(name, "Method", "Verb"):
+			a.overrides(h.Name, string(h.Value))
+		case isPathHeader(name) && a.Elsewhere == "":
+			a.Elsewhere = h.Name
+		}
+	}
+	a.Path, a.PathError = Segments(target.URL.EscapedPath())
+	for part := range strings.FieldsFuncSeq(target.URL.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
+		key, value, _ := strings.Cut(part, "=")
+		if key, err := url.QueryUnescape(key); err == nil && isMethodParameter(key) {
+			if text, err := url.QueryUnescape(value); err == nil {
+				value = text
+			}
+			a.overrides(key+" in the query", value)
+		}
+	}
+	return a
+}
+
+func (a *Ask) overrides(by, method string) {
+	a.Methods, a.Override = append(a.Methods, strings.ToUpper(strings.TrimSpace(method))), by
+}
+
+// isMethodParameter reports whether services take the method from a parameter of the query:
+// _method, as frameworks for forms have it and however PHP is made to read that name, or one with
+// the name of a header.
+func isMethodParameter(key string) bool {
+	key, _, _ = strings.Cut(key, "[")
+	name := strings.TrimRight(FoldHeader(key), "-")
+	plain := strings.TrimLeft(name, "-")
+	return plain == "Method" && name != plain || strings.HasPrefix(name, "X-") && isAbout(name, "Method", "Verb")
+}

@@ -1,0 +1,76 @@
+package httpask
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// FoldHeader returns a header's name as gateways pass it on to programs (RFC 3875, 4.1.18): they
+// know neither case nor the difference between characters that are no letters or digits.
+func FoldHeader(name string) string {
+	return http.CanonicalHeaderKey(strings.Map(func(r rune) rune {
+		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name))
+}
+
+// isAbout reports whether a header, by its folded name, says for gateways what a part of the request
+// really is: X-Original-Url for "Url". Each gateway has a name of its own for that, made of the
+// same words. X-Callback-Url is about something else.
+func isAbout(name string, parts ...string) bool {
+	found := false
+	for word := range strings.SplitSeq(name, "-") {
+		if slices.Contains(parts, word) {
+			found = true
+		} else if !gatewayWords[word] {
+			return false
+		}
+	}
+	return found
+}
+
+// isPathHeader reports whether a header names another path than the request has: the true one, or a
+// second one, such as where a copy comes from or goes to.
+func isPathHeader(name string) bool {
+	return isAbout(name, "Url", "Uri", "Path", "Destinationurl") || name == "X-Forwarded-Prefix" ||
+		name == "Destination" || // of WebDAV
+		strings.HasSuffix(name, "-Copy-Source") || strings.HasSuffix(name, "-Rename-Source")
+}
+
+// IsHostHeader reports whether a header names the host that the request is for.
+func IsHostHeader(name string) bool {
+	return isAbout(name, "Host", "Hostname") || name == "X-Forwarded-Server"
+}
+
+// gatewayWords are the words, beside the part itself, in names of headers by which gateways tell
+// what a request really is.
+var gatewayWords = map[string]bool{
+	"": true, "X": true, "Http": true, "Original": true, "Originating": true, "Rewrite": true, "Forwarded": true, "Request": true,
+	"Proxy": true, "Override": true, "Replaced": true, "Base": true, "Envoy": true, "Real": true, "Raw": true, "Info": true, "Tunneled": true,
+}
+
+// IsToken reports whether text can be a method or the name of a header (RFC 9110, 5.6.2).
+func IsToken(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}
+
+// IsConnectionHeader reports whether a header, folded, says how requests follow one another on a
+// connection, which only the host knows.
+func IsConnectionHeader(name string) bool {
+	switch name {
+	case "Connection", "Content-Length", "Http2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
+}
+
+// HasControl reports whether a control character is in the value of a header.
+func HasControl(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}
