@@ -1,11 +1,12 @@
 package host
 
 import (
-	"encoding/json"
 	"reflect"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/codecache"
+	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
 // answers are what a module has said of itself: its answers to handshakes, and the schema of
@@ -37,16 +38,13 @@ type saidHandshake struct {
 // features.
 const mostHandshakes = 16
 
-// answersSuffix is of the file with them, beside the module's record.
-const answersSuffix = ".answers"
-
 // answersOf are those of a module that is in the cache.
 func (h *Host) answersOf(digest string) *answers {
-	name := h.recordName(digest) + answersSuffix
+	name := h.recordName(digest) + codecache.AnswersSuffix
 	return &answers{
-		read: func() ([]byte, error) { return h.cache.read(name) },
+		read: func() ([]byte, error) { return h.cache.Read(name) },
 		// Without the file the module is asked again.
-		write: func(text []byte) { _ = h.cache.write(name, text) },
+		write: func(text []byte) { _ = h.cache.Write(name, text) },
 	}
 }
 
@@ -57,7 +55,7 @@ func (a *answers) begin() {
 	}
 	a.begun = true
 	text, err := a.read()
-	if err == nil && json.Unmarshal(text, &a.said) == nil {
+	if err == nil && strictcbor.Unmarshal(text, &a.said) == nil {
 		a.kept = true
 	}
 }
@@ -119,7 +117,7 @@ func (a *answers) keep() {
 	if !a.kept || a.write == nil {
 		return
 	}
-	if text, err := json.Marshal(a.said); err == nil {
+	if text, err := strictcbor.Marshal(a.said); err == nil {
 		a.write(text)
 	}
 }

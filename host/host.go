@@ -24,7 +24,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -32,6 +31,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/husk-dev/husk/host/internal/codecache"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/internal/rewriting"
 )
@@ -49,11 +49,11 @@ type Host struct {
 	// loads are held while the code of modules is loaded, each for some of them.
 	loads   [simultaneousLoads]sync.Mutex
 	imports imports
-	cache   *diskCache
+	cache   *codecache.Cache
 	// own has the files that are in no grant, see ownFiles.
 	own []string
 	// ahead is where all modules come from, nil where they are compiled.
-	ahead  *precompiled
+	ahead  *codecache.Directory
 	random io.Reader
 
 	mu      sync.Mutex
@@ -126,8 +126,7 @@ func (h *Host) ownFiles() (all []string) {
 		all = append(all, dir)
 	}
 	if h.cache != nil {
-		dir := h.config.cacheDir
-		all = append(all, dir, filepath.Join(sealKeyDir(dir), sealKeyFile))
+		all = append(all, codecache.OwnFiles(h.config.cacheDir)...)
 	}
 	return all
 }
@@ -142,12 +141,12 @@ func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 		if h.ahead, err = openPrecompiled(h.config.precompiled); err != nil {
 			return nil, err
 		}
-		return h.ahead.compiled, nil
+		return h.ahead.Compiled, nil
 	case h.config.cacheDir != "" && !h.config.interpreter: // which has no machine code to keep
-		if h.cache, err = openDiskCache(h.config.cacheDir); err != nil {
+		if h.cache, err = codecache.Open(h.config.cacheDir); err != nil {
 			return nil, fmt.Errorf("opening the cache of compiled modules: %w", err)
 		}
-		return h.cache.compiled, nil
+		return h.cache.Compiled, nil
 	}
 	return nil, nil
 }
@@ -204,10 +203,10 @@ func (h *Host) Close(ctx context.Context) error {
 		}
 	}
 	if h.cache != nil {
-		err = errors.Join(err, h.cache.compiled.Close(ctx), h.cache.close())
+		err = errors.Join(err, h.cache.Close(ctx))
 	}
 	if h.ahead != nil {
-		err = errors.Join(err, h.ahead.close(ctx))
+		err = errors.Join(err, h.ahead.Close(ctx))
 	}
 	return err
 }

@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -17,9 +15,11 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/husk-dev/husk/host/internal/codecache"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
@@ -29,26 +29,19 @@ import (
 // code of it. So wazero gets a hollow module, which has no code, under whose name the
 // machine code of the whole one is kept.
 
-// record is what a module is. Its images lie beside it.
-type record struct {
+// recordDetails are what the host knows of a module, in its [codecache.Record].
+type recordDetails struct {
 	Info Info
 	// MostMemory is what the module says that its memory takes at most, in bytes.
 	MostMemory uint64
-	// Name and Version are what a provider answered to a handshake, empty where it was not
-	// asked.
-	Name, Version string
-	// Globals and Frozen are those of [images]. Detached is set where there is an image of
-	// the module's data.
-	Globals          []string
-	Frozen, Detached bool
-	// Base is nil where there is no base image. About tells why, and Account is that of
+	// Globals and Frozen are those of [images].
+	Globals []string
+	Frozen  bool
+	// Base is nil if there is no base image. About says why, and Account is that of
 	// [images].
 	Base    *recordedBase
 	About   BaseImage
 	Account *entropy.Account
-	// Code names the machine code in the cache, and PartCode that of the module's part, empty
-	// where there is none. It is for Target.
-	Code, PartCode, Target string
 }
 
 type recordedBase struct {
@@ -57,39 +50,14 @@ type recordedBase struct {
 	Elapsed   time.Duration
 }
 
-const (
-	// recordVersion changes with what is recorded, and with what admission looks at.
-	recordVersion = 8
-	// codeSection is the custom section of a hollow module that tells its code's hash.
-	codeSection = meter.Module + "/code"
-
-	recordSuffix = ".module"
-	hollowSuffix = ".hollow"
-	partSuffix   = ".part"
-	dataSuffix   = ".data"
-	baseSuffix   = ".base"
-)
+// recordVersion changes with what is recorded, and with what admission looks at.
+const recordVersion = 9
 
 // recordName names the files for a module. It tells all that they depend on.
 func (h *Host) recordName(digest string) string {
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, relooper.Version, h.rewriting, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
-}
-
-// kept is where records of modules are, with their images and machine code.
-type kept interface {
-	// read answers what was written under a name, which is a record's with a suffix.
-	read(name string) ([]byte, error)
-	// view passes it on, for as long as the function runs.
-	view(name string, use func([]byte) error) error
-	// has tells whether the files that a record names are there.
-	has(name string, r *record) bool
-	// load compiles a hollow module, with its machine code in reach of wazero.
-	load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error)
-	// spoiled is told of a record that is in use, and of which a part cannot be read. It
-	// answers the error that says what to do.
-	spoiled(name string, err error) error
 }
 
 // installed answers a module from the cache, nil where it is not there whole. Of most of it
@@ -137,47 +105,41 @@ func (h *Host) installed(digest string, from source) *Module {
 	return m
 }
 
-func (h *Host) readRecord(from kept, name string) (*Module, error) {
-	text, err := from.read(name + recordSuffix)
+func (h *Host) readRecord(from codecache.Modules, name string) (*Module, error) {
+	var r recordDetails
+	record, err := codecache.ReadRecord(from, name, &r)
 	if err != nil {
 		return nil, err
-	}
-	var r record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, err
-	}
-	if !from.has(name, &r) {
-		return nil, errNotCached
 	}
 	r.Info.MemoryLimit = min(r.MostMemory, h.config.memoryBytes())
 	m := h.newModule(r.Info)
 	m.images = &images{globals: r.Globals, frozen: r.Frozen, account: r.Account, about: r.About}
 	m.images.made = r.Base == nil && r.About.Reason != ""
-	if r.Detached {
-		m.images.layOut = func() (*image.Image, error) { return h.readWhole(from, name, dataSuffix) }
+	if record.Data {
+		m.images.layOut = func() (*image.Image, error) { return h.readWhole(from, name, codecache.DataSuffix) }
 	}
 	if base := r.Base; base != nil && h.config.random == nil {
 		m.images.kept = func() (*snapshot, error) {
-			memory, err := h.readWhole(from, name, baseSuffix)
+			memory, err := h.readWhole(from, name, codecache.BaseSuffix)
 			return &snapshot{memory: memory, globals: base.Globals, generator: base.Generator, elapsed: base.Elapsed}, err
 		}
 	}
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
-		compiled, err := h.loadCode(from, name+hollowSuffix)
+		compiled, err := h.loadCode(from, name+codecache.HollowSuffix)
 		if err != nil {
-			return nil, from.spoiled(name, err)
+			return nil, from.Spoiled(name, err)
 		}
 		return compiled, nil
 	})
-	if r.PartCode != "" {
-		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, name+partSuffix) })
+	if record.PartCode != "" {
+		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, name+codecache.PartSuffix) })
 	}
 	return m, nil
 }
 
 // loadCode loads the machine code of a hollow module.
-func (h *Host) loadCode(from kept, name string) (wazero.CompiledModule, error) {
-	hollow, err := from.read(name)
+func (h *Host) loadCode(from codecache.Modules, name string) (wazero.CompiledModule, error) {
+	hollow, err := from.Read(name)
 	if err != nil {
 		return nil, err
 	}
@@ -187,28 +149,28 @@ func (h *Host) loadCode(from kept, name string) (wazero.CompiledModule, error) {
 // loadHollow makes a module of machine code, of which wazero finds a file. Modules that differ
 // in their data only have the same hollow one. It is not loaded twice at once: whoever came second
 // would get from wazero what is not ready yet.
-func (h *Host) loadHollow(from kept, hollow []byte) (wazero.CompiledModule, error) {
-	one := &h.loads[crc32.Checksum(hollow, checksums)%simultaneousLoads]
+func (h *Host) loadHollow(from codecache.Modules, hollow []byte) (wazero.CompiledModule, error) {
+	one := &h.loads[crc32.ChecksumIEEE(hollow)%simultaneousLoads]
 	one.Lock()
 	defer one.Unlock()
-	return from.load(hollow, func() (wazero.CompiledModule, error) {
+	return from.Load(hollow, func() (wazero.CompiledModule, error) {
 		// wazero looks there before it looks at the context.
 		ctx, cancel := context.WithCancelCause(h.stopped)
-		cancel(errNotCached)
+		cancel(codecache.ErrNotCached)
 		return h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compileWorkers), hollow)
 	})
 }
 
 // readWhole reads one of the images beside a record, which is in use. Where it is damaged, it
 // is too late to make it again for this module.
-func (h *Host) readWhole(from kept, name, suffix string) (*image.Image, error) {
+func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Image, error) {
 	var whole *image.Image
-	err := from.view(name+suffix, func(encoded []byte) (err error) {
+	err := from.View(name+suffix, func(encoded []byte) (err error) {
 		whole, err = image.Decode(encoded, uint64(mostPages())*wasmPage)
 		return err
 	})
 	if err != nil {
-		return nil, from.spoiled(name, err)
+		return nil, from.Spoiled(name, err)
 	}
 	return whole, nil
 }
@@ -246,26 +208,31 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, whole *layo
 	}
 	name := h.recordName(m.Digest)
 	fresh, err := m.images.fresh()
-	r := record{Info: m.Info, MostMemory: mostMemory(whole.decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account, Code: filepath.Base(h.cache.entry(hollow)), Target: h.cache.target}
-	err = errors.Join(err, h.cache.write(name+hollowSuffix, hollow))
+	r := codecache.Record{Digest: m.Digest, World: m.World, Code: h.cache.CodeName(hollow)}
+	details := recordDetails{Info: m.Info, MostMemory: mostMemory(whole.decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account}
+	err = errors.Join(err, h.cache.Write(name+codecache.HollowSuffix, hollow))
 	if fresh != nil {
-		r.Detached = true
-		err = errors.Join(err, h.writeImage(name+dataSuffix, fresh.memory))
+		r.Data = true
+		err = errors.Join(err, h.writeImage(name+codecache.DataSuffix, fresh.memory))
 	}
-	if rehearsal != nil {
-		r.Name, r.Version = rehearsal.name, rehearsal.version
+	switch {
+	case m.Manifest != nil:
+		r.Name, r.Version = m.Manifest.Name, m.Manifest.Version
+	case rehearsal != nil:
+		r.Name, r.Version = printable.Line(rehearsal.name), printable.Line(rehearsal.version)
 	}
 	if base := m.images.base; base != nil {
-		r.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
-		err = errors.Join(err, h.writeImage(name+baseSuffix, base.memory))
+		r.Base = true
+		details.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
+		err = errors.Join(err, h.writeImage(name+codecache.BaseSuffix, base.memory))
 		if rehearsal != nil {
-			if part := h.keepPart(ctx, whole, rehearsal); part != nil && h.cache.write(name+partSuffix, part) == nil {
-				r.PartCode = filepath.Base(h.cache.entry(part))
+			if part := h.keepPart(ctx, whole, rehearsal); part != nil && h.cache.Write(name+codecache.PartSuffix, part) == nil {
+				r.PartCode = h.cache.CodeName(part)
 			}
 		}
 	}
-	if text, failed := json.Marshal(r); err == nil && failed == nil {
-		_ = h.cache.write(name+recordSuffix, text)
+	if err == nil {
+		_ = h.cache.WriteRecord(name, r, details)
 	}
 }
 
@@ -276,7 +243,7 @@ func (h *Host) keepPart(ctx context.Context, whole *layout, of *rehearsal) []byt
 	if small == nil {
 		return nil
 	}
-	hollow, err := h.cache.compile(ctx, h.settings, small)
+	hollow, err := h.cache.Compile(ctx, h.settings, small)
 	if err != nil {
 		return nil // it is only slower without
 	}
@@ -288,5 +255,23 @@ func (h *Host) writeImage(name string, of *image.Image) error {
 	if err := of.Encode(&encoded); err != nil {
 		return err
 	}
-	return h.cache.write(name, encoded.Bytes())
+	return h.cache.Write(name, encoded.Bytes())
+}
+
+// compileKept compiles a module, and keeps its code. It returns the hollow module, too, by
+// which the code is found again, nil if it was not kept.
+func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
+	if hollow, err = h.cache.Compile(ctx, h.settings, module); err != nil {
+		return nil, nil, err
+	}
+	if hollow != nil {
+		if compiled, err = h.loadHollow(h.cache, hollow); err == nil {
+			return compiled, hollow, nil
+		}
+	}
+	compiled, err = h.runtime.CompileModule(ctx, module)
+	if codecache.Unwritten(err) {
+		compiled, err = h.runtime.CompileModule(ctx, module) // wazero has it in memory by now
+	}
+	return compiled, nil, err
 }

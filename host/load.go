@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -77,7 +78,7 @@ type source func() ([]byte, error)
 // it say whether the file or the module is at fault. The file must stay as it is until the
 // module was first called.
 func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
-	digest, err := h.digestOfFile(path)
+	digest, err := h.Digest(path)
 	if err == nil {
 		var module *Module
 		if module, err = h.load(ctx, digest, func() ([]byte, error) { return h.readModule(path, digest) }); err == nil {
@@ -88,7 +89,10 @@ func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
 }
 
 // Digest returns the digest of the module that Load would load from the file.
-func (h *Host) Digest(path string) (string, error) { return h.digestOfFile(path) }
+func (h *Host) Digest(path string) (string, error) {
+	limit := h.config.moduleSize
+	return h.cache.DigestOf(path, limit, h.config.clock.Now(), func() (string, error) { return digestOfFile(path, limit) })
+}
 
 // LoadBytes loads a module from memory, as Load does.
 func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
@@ -145,9 +149,7 @@ func (h *Host) readModule(path, digest string) ([]byte, error) {
 		return nil, failure.Err
 	}
 	if err == nil && digestOf(wasm) != digest {
-		if h.cache != nil {
-			h.cache.forgetSeen(path)
-		}
+		h.cache.ForgetDigest(path)
 		err = errors.New("the file was changed while the module was loaded: load it again")
 	}
 	return wasm, err
@@ -263,4 +265,14 @@ func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {
 	return meter.Rewrite(decoded, meter.Options{
 		MemoryPages: mostPages(), TableElements: h.config.most.tableElements, Detach: meter.Detachable(decoded),
 	})
+}
+
+// mostCompilations bounds how many modules are compiled at once: one of 5 MB takes some
+// 130 MB for that.
+const mostCompilations = 4
+
+// compilations is for how many of them there are processors. It is two at least, because
+// workers do not do all of a compilation.
+func compilations() int {
+	return min(max(2, runtime.GOMAXPROCS(0)/compileWorkers), mostCompilations)
 }

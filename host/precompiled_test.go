@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/checkedcbor"
 )
 
 // starting is a module that has all that is kept of one: code, data, and a base image.
@@ -93,7 +93,7 @@ func TestPrecompiledModulesAreLoadedAndNotCompiled(t *testing.T) {
 		}
 		kinds = append(kinds, kind)
 	}
-	require.ElementsMatch(t, []string{".json", ".module", ".hollow", ".base", ".data", "code"}, kinds)
+	require.ElementsMatch(t, []string{".manifest", ".module", ".hollow", ".base", ".data", "code"}, kinds)
 
 	// Neither a home nor a place for temporary files is needed, and nothing is written.
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
@@ -118,7 +118,7 @@ func TestPrecompiledModulesAreLoadedAndNotCompiled(t *testing.T) {
 
 func TestPrecompiledForSomethingElse(t *testing.T) {
 	dir := precompiled(t, host.NewConfig())
-	manifests, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	manifests, err := filepath.Glob(filepath.Join(dir, "*.manifest"))
 	require.NoError(t, err)
 	require.Len(t, manifests, 1)
 	good, err := os.ReadFile(manifests[0])
@@ -136,12 +136,12 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			var manifest map[string]any
-			require.NoError(t, json.Unmarshal(good, &manifest))
-			needs := manifest["for"].(map[string]any)
+			require.NoError(t, checkedcbor.Unmarshal(good, &manifest))
+			needs := manifest["For"].(map[any]any)
 			here, _ := needs[what].(string)
 			require.NotEqual(t, made, here)
 			needs[what] = made
-			changed, err := json.Marshal(manifest)
+			changed, err := checkedcbor.Marshal(manifest)
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(manifests[0], changed, 0o600))
 			err = usePrecompiled(t, host.NewConfig().WithPrecompiled(dir))
@@ -164,6 +164,11 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 	}
 	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
 	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir).WithMemoryLimit(16<<20)), "which is no part of the code")
+
+	// A directory of a Husk that wrote its manifests in JSON.
+	require.NoError(t, os.Rename(manifests[0], strings.TrimSuffix(manifests[0], ".manifest")+".json"))
+	require.ErrorContains(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), "it was compiled for the format version (an older one), and here it is ")
+	require.NoError(t, os.Rename(strings.TrimSuffix(manifests[0], ".manifest")+".json", manifests[0]))
 
 	// Code that wazero would not take is told of where there is none for its version.
 	code, err := filepath.Glob(filepath.Join(dir, "wazero-*"))

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"hash/crc32"
 
-	"github.com/fxamacker/cbor/v2"
+	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
 // A file is an array of two items: a byte string with the CRC-32C of the record's encoding, and the
@@ -21,30 +21,9 @@ func head(record []byte) []byte {
 	return binary.BigEndian.AppendUint32([]byte{0x82, 0x44}, crc32.Checksum(record, castagnoli))
 }
 
-var (
-	encoder = must(cbor.CoreDetEncOptions().EncMode())
-	decoder = must(cbor.DecOptions{
-		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
-		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
-		IndefLength:       cbor.IndefLengthForbidden,
-		TagsMd:            cbor.TagsForbidden,
-		UTF8:              cbor.UTF8RejectInvalid,
-		MaxNestedLevels:   16,
-		MaxArrayElements:  1 << 20,
-		MaxMapPairs:       1 << 20,
-	}.DecMode())
-)
-
-func must[M any](mode M, err error) M {
-	if err != nil {
-		panic(err) // the options are constant
-	}
-	return mode
-}
-
 // Marshal returns the encoding of a record with its checksum.
 func Marshal(record any) ([]byte, error) {
-	data, err := encoder.Marshal(record)
+	data, err := strictcbor.Marshal(record)
 	if err != nil {
 		return nil, err
 	}
@@ -56,5 +35,5 @@ func Unmarshal(data []byte, v any) error {
 	if len(data) < headSize || !bytes.Equal(data[:headSize], head(data[headSize:])) {
 		return errors.New("its checksum does not match")
 	}
-	return decoder.Unmarshal(data[headSize:], v)
+	return strictcbor.Unmarshal(data[headSize:], v)
 }

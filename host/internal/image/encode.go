@@ -2,9 +2,10 @@ package image
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
+
+	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
 // run is some pages of an image, and where they lie in it.
@@ -16,33 +17,40 @@ type run struct {
 // ErrMalformed is an encoded image that is none.
 var ErrMalformed = errors.New("the image is malformed")
 
-// Encode writes an image that was not derived: its size, the number of its runs, where
-// they begin and how long they are, and their content. Numbers have 8 bytes, the least
-// first. A run is of whole pages that are not all zeros.
+// head is in front of an encoded image's content.
+type head struct {
+	Size uint64
+	Runs []extent
+}
+
+// extent is where a run lies: whole pages that are not all zeros.
+type extent struct {
+	_              struct{} `cbor:",toarray"`
+	Offset, Length uint64
+}
+
+// Encode writes an image that was not derived: its head as CBOR, and behind it the content of its runs.
 func (i *Image) Encode(w io.Writer) error {
 	var failure error
 	err := i.View(func(content []byte) {
-		var runs [][2]uint64
+		h := head{Size: i.size}
 		for at := uint64(0); at < uint64(len(content)); at += PageSize {
 			if bytes.Equal(content[at:at+PageSize], zeros[:]) {
 				continue
 			}
-			if last := len(runs) - 1; last >= 0 && runs[last][0]+runs[last][1] == at {
-				runs[last][1] += PageSize
+			if last := len(h.Runs) - 1; last >= 0 && h.Runs[last].Offset+h.Runs[last].Length == at {
+				h.Runs[last].Length += PageSize
 			} else {
-				runs = append(runs, [2]uint64{at, PageSize})
+				h.Runs = append(h.Runs, extent{Offset: at, Length: PageSize})
 			}
 		}
-		head := binary.LittleEndian.AppendUint64(nil, i.size)
-		head = binary.LittleEndian.AppendUint64(head, uint64(len(runs)))
-		for _, run := range runs {
-			head = binary.LittleEndian.AppendUint64(head, run[0])
-			head = binary.LittleEndian.AppendUint64(head, run[1])
+		var encoded []byte
+		if encoded, failure = strictcbor.Marshal(h); failure == nil {
+			_, failure = w.Write(encoded)
 		}
-		_, failure = w.Write(head)
-		for _, run := range runs {
+		for _, run := range h.Runs {
 			if failure == nil {
-				_, failure = w.Write(content[run[0] : run[0]+run[1]])
+				_, failure = w.Write(content[run.Offset : run.Offset+run.Length])
 			}
 		}
 	})
@@ -52,19 +60,16 @@ func (i *Image) Encode(w io.Writer) error {
 // Decode reads an image of at most so many bytes that Encode has written, and keeps nothing of
 // what it reads.
 func Decode(encoded []byte, limit uint64) (*Image, error) {
-	const head = 16
-	if len(encoded) < head {
+	var h head
+	data, err := strictcbor.UnmarshalFirst(encoded, &h)
+	size := h.Size
+	if err != nil || size > limit || size%WasmPage != 0 {
 		return nil, ErrMalformed
 	}
-	size, count := binary.LittleEndian.Uint64(encoded), binary.LittleEndian.Uint64(encoded[8:])
-	if size > limit || size%WasmPage != 0 || count > size/PageSize || uint64(len(encoded)-head) < head*count {
-		return nil, ErrMalformed
-	}
-	table, data := encoded[head:head+head*count], encoded[head+head*count:]
-	runs := make([]run, count)
+	runs := make([]run, len(h.Runs))
 	end := uint64(0)
-	for i := range runs {
-		at, n := binary.LittleEndian.Uint64(table[head*i:]), binary.LittleEndian.Uint64(table[head*i+8:])
+	for i, r := range h.Runs {
+		at, n := r.Offset, r.Length
 		if at < end || at%PageSize != 0 || n%PageSize != 0 || at > size || n > size-at || n > uint64(len(data)) {
 			return nil, ErrMalformed
 		}

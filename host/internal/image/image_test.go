@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
 const (
@@ -193,14 +194,25 @@ func TestImagesAreEncoded(t *testing.T) {
 
 	_, err = image.Decode(whole, size-1)
 	require.ErrorIs(t, err, image.ErrMalformed)
-	for _, n := range []int{0, 15, 16, 30, len(whole) - 1} {
+	for _, n := range []int{0, 1, 10, 30, len(whole) - 1} {
 		_, err = image.Decode(whole[:n], limit)
-		require.Error(t, err)
-	}
-	for _, at := range []int{8, 16, 24} { // the number of runs, and the first one
-		broken := bytes.Clone(whole)
-		broken[at+7] = 0xff
-		_, err = image.Decode(broken, limit)
 		require.ErrorIs(t, err, image.ErrMalformed)
+	}
+	const page = image.PageSize
+	for what, head := range map[string]any{
+		"a size that is no page": map[string]any{"Size": size - 1, "Runs": [][2]uint64{}},
+		"a field too many":       map[string]any{"Size": size, "Runs": [][2]uint64{}, "More": 1},
+		"a run of three numbers": map[string]any{"Size": size, "Runs": [][3]uint64{{0, page, 0}}},
+		"a run amid a page":      map[string]any{"Size": size, "Runs": [][2]uint64{{1, page}}},
+		"a run without an end":   map[string]any{"Size": size, "Runs": [][2]uint64{{0, 1 << 63}}},
+		"runs in another order":  map[string]any{"Size": size, "Runs": [][2]uint64{{page, page}, {0, page}}},
+		"runs over one another":  map[string]any{"Size": size, "Runs": [][2]uint64{{0, 2 * page}, {page, page}}},
+		"a run without content":  map[string]any{"Size": size, "Runs": [][2]uint64{{0, 4 * page}}},
+		"a run behind the end":   map[string]any{"Size": size, "Runs": [][2]uint64{{size, page}}},
+	} {
+		encoded, err := strictcbor.Marshal(head)
+		require.NoError(t, err)
+		_, err = image.Decode(append(encoded, make([]byte, 3*page)...), limit)
+		require.ErrorIs(t, err, image.ErrMalformed, what)
 	}
 }

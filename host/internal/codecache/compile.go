@@ -1,4 +1,4 @@
-package host
+package codecache
 
 import (
 	"context"
@@ -8,27 +8,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/tetratelabs/wazero"
 
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// mostCompilations bounds how many modules are compiled at once: one of 5 MB takes some
-// 130 MB for that.
-const mostCompilations = 4
+// codeSection is the custom section of a hollow module that has its code's hash.
+const codeSection = meter.Module + "/code"
 
-// compilations is for how many of them there are processors. It is two at least, as workers
-// do not do all of a compilation.
-func compilations() int {
-	return min(max(2, runtime.GOMAXPROCS(0)/compileWorkers), mostCompilations)
-}
-
-// compile compiles a module, and keeps its code under the name that wazero has for the hollow
-// module, which it answers. Nil: the code cannot be kept, which says nothing about the module.
-func (c *diskCache) compile(ctx context.Context, settings wazero.RuntimeConfig, module []byte) (hollow []byte, err error) {
+// Compile compiles a module, and keeps its code under the name that wazero has for the hollow
+// module, which it returns. Nil: the code cannot be kept, which says nothing about the module.
+func (c *Cache) Compile(ctx context.Context, settings wazero.RuntimeConfig, module []byte) (hollow []byte, err error) {
 	sum := sha256.Sum256(module)
 	if hollow, err = wasmfile.Hollow(module, codeSection, sum[:]); err != nil {
 		return nil, err
@@ -42,14 +35,14 @@ func (c *diskCache) compile(ctx context.Context, settings wazero.RuntimeConfig, 
 	if err == nil && c.keep(ctx, own, code, hollow) == nil {
 		return hollow, nil
 	}
-	if unwritten(err) {
+	if Unwritten(err) {
 		err = nil
 	}
 	return nil, err
 }
 
 // keep makes an entry of a file of code.
-func (c *diskCache) keep(ctx context.Context, own *compiler, file string, hollow []byte) error {
+func (c *Cache) keep(ctx context.Context, own *compiler, file string, hollow []byte) error {
 	entry := c.entry(hollow)
 	code, err := os.ReadFile(file)
 	if err == nil {
@@ -90,7 +83,7 @@ func newCompiler(ctx context.Context, settings wazero.RuntimeConfig, in string) 
 	return own, nil
 }
 
-// compile answers the file with a module's code, which the caller moves, or leaves to be
+// compile returns the file with a module's code, which the caller moves, or leaves to be
 // the only one that is left.
 func (c *compiler) compile(ctx context.Context, module []byte) (file string, err error) {
 	if _, err := c.runtime.CompileModule(ctx, module); err != nil {
@@ -101,7 +94,7 @@ func (c *compiler) compile(ctx context.Context, module []byte) (file string, err
 		return "", err
 	}
 	if len(files) != 1 || !isCodeName(files[0].Name()) {
-		return "", fmt.Errorf("%w: wazero left %d files", errNotCached, len(files))
+		return "", fmt.Errorf("%w: wazero left %d files", ErrNotCached, len(files))
 	}
 	return filepath.Join(c.files, files[0].Name()), nil
 }
@@ -113,28 +106,9 @@ func (c *compiler) close() {
 	_ = os.RemoveAll(c.dir) // it is removed with the host's directory
 }
 
-// unwritten tells of an error of wazero's whether it is about the files, and not about the
-// module.
-func unwritten(err error) bool {
+// Unwritten reports whether an error of wazero's is about its files, and not about the module.
+func Unwritten(err error) bool {
 	_, path := errors.AsType[*fs.PathError](err)
 	_, link := errors.AsType[*os.LinkError](err)
-	return path || link || errors.Is(err, errNotCached)
-}
-
-// compileKept compiles a module, and keeps its code. It answers the hollow module, too, by
-// which the code is found again, nil where it was not kept.
-func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
-	if hollow, err = h.cache.compile(ctx, h.settings, module); err != nil {
-		return nil, nil, err
-	}
-	if hollow != nil {
-		if compiled, err = h.loadHollow(h.cache, hollow); err == nil {
-			return compiled, hollow, nil
-		}
-	}
-	compiled, err = h.runtime.CompileModule(ctx, module)
-	if unwritten(err) {
-		compiled, err = h.runtime.CompileModule(ctx, module) // wazero has it in memory by now
-	}
-	return compiled, nil, err
+	return path || link || errors.Is(err, ErrNotCached)
 }

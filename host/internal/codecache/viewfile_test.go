@@ -1,4 +1,4 @@
-package host
+package codecache
 
 import (
 	"io"
@@ -20,7 +20,7 @@ func TestFilesAreViewed(t *testing.T) {
 		require.Equal(t, content, got)
 		return nil
 	}))
-	require.ErrorIs(t, viewFile(path, func([]byte) error { return errNotCached }), errNotCached)
+	require.ErrorIs(t, viewFile(path, func([]byte) error { return ErrNotCached }), ErrNotCached)
 	require.ErrorIs(t, viewFile(path+"x", nil), fs.ErrNotExist)
 	require.PanicsWithValue(t, "else", func() { _ = viewFile(path, func([]byte) error { panic("else") }) })
 	if runtime.GOOS != "windows" { // where no file shrinks that is open

@@ -1,4 +1,4 @@
-package host
+package codecache
 
 import (
 	"os"
@@ -11,9 +11,9 @@ import (
 
 // Other processes read an entry while this one restores it, also if it is restored already.
 func TestRestoringLeavesTheEntryAsItIs(t *testing.T) {
-	c, err := openDiskCache(t.TempDir())
+	c, err := Open(t.TempDir())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.close()) })
+	t.Cleanup(func() { require.NoError(t, c.Close(t.Context())) })
 	entry, name := filepath.Join(c.dir, "entry"), strings.Repeat("ab", 32)
 	require.NoError(t, os.WriteFile(entry+codeSuffix, []byte("code"), 0o600))
 	require.NoError(t, os.WriteFile(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), []byte("code")), name...), 0o600))

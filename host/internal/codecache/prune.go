@@ -1,4 +1,4 @@
-package host
+package codecache
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ const (
 	asideSuffix = ".old"
 )
 
-// use says that files are in use, and tells whether they are all there.
+// use marks files as used, and reports whether they are all there.
 func use(files []string, now time.Time) bool {
 	for _, file := range files {
 		info, err := os.Stat(file)
@@ -57,10 +57,9 @@ func pruneDaily(dir string, now time.Time) {
 	_, _ = prune(dir, now.Add(-KeptUnused)) // what cannot be removed is tried again tomorrow
 }
 
-// PruneCache removes from the cache in a directory, see [Config.WithCacheDir], what was not
-// used since a time, to the day, and tells how many bytes that were. Hosts that use the cache
-// meanwhile compile again what they do not find.
-func PruneCache(dir string, since time.Time) (bytes int64, err error) {
+// Prune removes from the cache in a directory what was not used since a time, to the day, and returns
+// how many bytes that were.
+func Prune(dir string, since time.Time) (bytes int64, err error) {
 	bytes, err = prune(dir, since)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // there is no cache
@@ -89,10 +88,10 @@ func prune(dir string, since time.Time) (bytes int64, err error) {
 	return bytes, errors.Join(failures...)
 }
 
-// prunable tells whether a file is one that can be made again, or was left half-made.
+// prunable reports whether a file is one that can be made again, or was left half-made.
 func prunable(name string) bool {
 	switch filepath.Ext(name) {
-	case recordSuffix, hollowSuffix, partSuffix, dataSuffix, baseSuffix, answersSuffix, seenSuffix, codeSuffix, sealSuffix, asideSuffix:
+	case RecordSuffix, HollowSuffix, PartSuffix, DataSuffix, BaseSuffix, AnswersSuffix, digestSuffix, codeSuffix, sealSuffix, asideSuffix:
 		return true
 	}
 	return strings.HasPrefix(name, atomicfile.Unfinished)

@@ -1,6 +1,12 @@
-package host
+// Package codecache keeps what it takes to run a module without compiling it: the machine code, and
+// what is known of the module. A [Cache] is filled by this user's hosts, and counts only what has
+// their seal. A [Directory] of precompiled modules is filled by whoever its operator trusts.
+//
+// What is known of a module is the owner's: a [Record] has it as details.
+package codecache
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,26 +21,27 @@ import (
 	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
-// diskCache keeps compiled modules. What it holds is run as machine code, and wazero checks
+// Cache keeps compiled modules in a directory. What it holds is run as machine code, and wazero checks
 // no more of it than a checksum of a part. So wazero gets a directory of its own for each
 // host, and what it makes there is kept beside it under a seal, a checksum that only this
-// user can make. What has no such seal, as it was damaged or comes from elsewhere, is
-// compiled again.
-type diskCache struct {
-	dir      string
-	seals    *sealer
-	compiled wazero.CompilationCache
+// user can make. What has no such seal, because it was damaged or comes from
+// elsewhere, is compiled again.
+type Cache struct {
+	dir   string
+	seals *sealer
+	// Compiled is where wazero looks for the code of a module.
+	Compiled wazero.CompilationCache
 	// run is the directory of this host, and files that in which wazero has its files.
 	run, files string
-	// target is all that compiled code depends on beside the module.
-	target string
+	// Target is all that compiled code depends on beside the module.
+	Target string
 }
 
 // staleRun is after what time the directory of a host is one that it could not remove.
 const staleRun = 24 * time.Hour
 
-// openDiskCache opens or makes the cache.
-func openDiskCache(dir string) (*diskCache, error) {
+// Open opens or makes a cache. It must be closed.
+func Open(dir string) (*Cache, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -48,17 +55,17 @@ func openDiskCache(dir string) (*diskCache, error) {
 	}
 	removeStaleRuns(dir)
 	pruneDaily(dir, time.Now())
-	c := &diskCache{dir: dir, seals: seals}
+	c := &Cache{dir: dir, seals: seals}
 	if c.run, err = os.MkdirTemp(dir, "run-*"); err != nil {
 		return nil, err
 	}
-	if c.compiled, err = wazero.NewCompilationCacheWithDir(c.run); err == nil {
+	if c.Compiled, err = wazero.NewCompilationCacheWithDir(c.run); err == nil {
 		c.files, err = filesIn(c.run)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.run))
 	}
-	c.target = fmt.Sprint(filepath.Base(c.files), cpu.X86, cpu.ARM64)
+	c.Target = fmt.Sprint(filepath.Base(c.files), cpu.X86, cpu.ARM64)
 	return c, nil
 }
 
@@ -109,48 +116,55 @@ func privateDir(dir string) error {
 	return nil
 }
 
-func (c *diskCache) close() error { return os.RemoveAll(c.run) }
+// Close ends the use of the cache.
+func (c *Cache) Close(ctx context.Context) error {
+	return errors.Join(c.Compiled.Close(ctx), os.RemoveAll(c.run))
+}
 
-// has implements [kept]. Who asks is about to use the module.
-func (c *diskCache) has(name string, r *record) bool {
-	if r.Target != c.target {
+// OwnFiles returns the files that decide which code is run.
+func OwnFiles(dir string) []string {
+	return []string{dir, filepath.Join(sealKeyDir(dir), sealKeyFile)}
+}
+
+// Has implements [Modules]. Who asks is about to use the module.
+func (c *Cache) Has(name string, r *Record) bool {
+	if r.Target != c.Target {
 		return false
 	}
 	path, now := filepath.Join(c.dir, name), time.Now()
-	files := append(codeFiles(filepath.Join(c.dir, r.Code)), path+recordSuffix, path+hollowSuffix)
-	if r.Base != nil {
-		files = append(files, path+baseSuffix)
+	files := append(codeFiles(filepath.Join(c.dir, r.Code)), path+RecordSuffix, path+HollowSuffix)
+	if r.Base {
+		files = append(files, path+BaseSuffix)
 	}
-	if r.Detached {
-		files = append(files, path+dataSuffix)
+	if r.Data {
+		files = append(files, path+DataSuffix)
 	}
 	if !use(files, now) {
 		return false
 	}
 	// What follows need not be there.
-	use([]string{path + answersSuffix}, now)
+	use([]string{path + AnswersSuffix}, now)
 	if r.PartCode != "" {
-		use(append(codeFiles(filepath.Join(c.dir, r.PartCode)), path+partSuffix), now)
+		use(append(codeFiles(filepath.Join(c.dir, r.PartCode)), path+PartSuffix), now)
 	}
 	return true
 }
 
-// load compiles a module of which only the cache has the code, see [Host.install].
-func (c *diskCache) load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
+// Load implements [Modules].
+func (c *Cache) Load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
 	name, ok := c.restore(c.entry(hollow))
 	if !ok {
-		return nil, errNotCached
+		return nil, ErrNotCached
 	}
 	defer c.forget(name)
 	return compile()
 }
 
-// errNotCached is what is not in the cache, or has no seal.
-var errNotCached = errors.New("it is not in the cache")
+// ErrNotCached is what is not in the cache, or has no seal.
+var ErrNotCached = errors.New("it is not in the cache")
 
-// view passes on the content of a file that was written under the name, which must not be
-// kept.
-func (c *diskCache) view(name string, use func([]byte) error) error {
+// View implements [Modules].
+func (c *Cache) View(name string, use func([]byte) error) error {
 	return viewFile(filepath.Join(c.dir, name), func(file []byte) error {
 		content, err := c.unseal(name, file)
 		if err != nil {
@@ -160,8 +174,8 @@ func (c *diskCache) view(name string, use func([]byte) error) error {
 	})
 }
 
-// read answers the content of a small file that was written under the name.
-func (c *diskCache) read(name string) ([]byte, error) {
+// Read implements [Modules].
+func (c *Cache) Read(name string) ([]byte, error) {
 	file, err := os.ReadFile(filepath.Join(c.dir, name))
 	if err != nil {
 		return nil, err
@@ -169,30 +183,33 @@ func (c *diskCache) read(name string) ([]byte, error) {
 	return c.unseal(name, file)
 }
 
-// unseal answers what is in a file that was written under the name, behind its seal.
-func (c *diskCache) unseal(name string, file []byte) (content []byte, err error) {
+// unseal returns what is in a file that was written under the name, behind its seal.
+func (c *Cache) unseal(name string, file []byte) (content []byte, err error) {
 	if len(file) < sealSize || !c.seals.check(name, file[sealSize:], file[:sealSize]) {
-		return nil, errNotCached
+		return nil, ErrNotCached
 	}
 	return file[sealSize:], nil
 }
 
-func (c *diskCache) write(name string, content []byte) error {
+// Write keeps a content under a name.
+func (c *Cache) Write(name string, content []byte) error {
 	return atomicfile.WriteUnsynced(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...), 0o600)
 }
 
-// spoiled removes a record, so that the module is made again.
-func (c *diskCache) spoiled(name string, err error) error {
-	_ = os.Remove(filepath.Join(c.dir, name+recordSuffix))
+// Spoiled implements [Modules]. It removes the record, so that the module is made again.
+func (c *Cache) Spoiled(name string, err error) error {
+	_ = os.Remove(filepath.Join(c.dir, name+RecordSuffix))
 	return fmt.Errorf("what is kept of the module cannot be used, and was removed from the cache, try again: %w", err)
 }
 
-// entry names the code of a module, as the host has rewritten it.
-func (c *diskCache) entry(module []byte) string {
+// CodeName returns the name of a module's code, see [Record.Code].
+func (c *Cache) CodeName(module []byte) string {
 	digest := sha256.Sum256(module)
-	sum := sha256.Sum256(append(digest[:], c.target...))
-	return filepath.Join(c.dir, hex.EncodeToString(sum[:]))
+	sum := sha256.Sum256(append(digest[:], c.Target...))
+	return hex.EncodeToString(sum[:])
 }
+
+func (c *Cache) entry(module []byte) string { return filepath.Join(c.dir, c.CodeName(module)) }
 
 // An entry is two files: the code as wazero wrote it, and its seal with the name that
 // wazero looks for it by.
@@ -205,25 +222,25 @@ func codeFiles(entry string) []string { return []string{entry + codeSuffix, entr
 
 // code passes on the machine code of an entry, which it must not keep, and the name that
 // wazero looks for it by.
-func (c *diskCache) code(entry string, use func(name string, code []byte) error) error {
+func (c *Cache) code(entry string, use func(name string, code []byte) error) error {
 	seal, err := os.ReadFile(entry + sealSuffix)
 	if err != nil {
 		return err
 	}
 	if len(seal) < sealSize || !isCodeName(string(seal[sealSize:])) {
-		return errNotCached
+		return ErrNotCached
 	}
 	name := string(seal[sealSize:])
 	return viewFile(entry+codeSuffix, func(code []byte) error {
 		if !c.seals.check(sealed(entry, name), code, seal[:sealSize]) {
-			return errNotCached
+			return ErrNotCached
 		}
 		return use(name, code)
 	})
 }
 
 // restore puts an entry where wazero looks for it.
-func (c *diskCache) restore(entry string) (restored string, ok bool) {
+func (c *Cache) restore(entry string) (restored string, ok bool) {
 	err := c.code(entry, func(name string, code []byte) error {
 		restored = name
 		into := filepath.Join(c.files, name)
@@ -239,14 +256,14 @@ func (c *diskCache) restore(entry string) (restored string, ok bool) {
 	return restored, err == nil
 }
 
-func (c *diskCache) forget(name string) {
+func (c *Cache) forget(name string) {
 	_ = os.Remove(filepath.Join(c.files, name)) // the directory is removed as a whole
 }
 
 // sealed is what a seal says beside the content.
 func sealed(entry, name string) string { return filepath.Base(entry) + "/" + name }
 
-// isCodeName tells whether wazero could have given the name to code.
+// isCodeName reports whether wazero could have given the name to code.
 func isCodeName(name string) bool {
 	raw, err := hex.DecodeString(name)
 	return err == nil && len(raw) == sha256.Size

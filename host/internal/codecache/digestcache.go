@@ -1,0 +1,76 @@
+package codecache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/husk-dev/husk/internal/strictcbor"
+)
+
+// Hashing a module is a sixth of the start of a provider whose code is in the cache. So the
+// cache keeps what digest a file had, with what changes when the file does, as version
+// control systems do for the files that they track.
+
+// digestSuffix is of the record of which digest a file had.
+const digestSuffix = ".seen"
+
+// settled is how long ago a file must have changed for the last time. Within a tick of its
+// file system's clock, of 2 s at the most, it could change again and look the same.
+const settled = 3 * time.Second
+
+// fileDigest is the record.
+type fileDigest struct {
+	// State changes whenever the file does.
+	State, Digest string
+}
+
+// DigestOf returns the digest of a file of at most so many bytes, at a time: the one that the file had
+// when it was hashed last, unless it has changed. A nil cache has it hashed.
+func (c *Cache) DigestOf(path string, limit int, now time.Time, hash func() (string, error)) (string, error) {
+	if c == nil {
+		return hash()
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > int64(limit) {
+		return hash() // which says what is wrong
+	}
+	state, changed := stateOf(info)
+	name, err := digestName(path)
+	if state == "" || err != nil {
+		return hash()
+	}
+	var known fileDigest
+	if text, err := c.Read(name); err == nil && strictcbor.Unmarshal(text, &known) == nil && known.State == state {
+		return known.Digest, nil
+	}
+	digest, err := hash()
+	if err == nil && now.Sub(changed) > settled {
+		if text, err := strictcbor.Marshal(fileDigest{state, digest}); err == nil {
+			_ = c.Write(name, text) // or it is hashed again
+		}
+	}
+	return digest, err
+}
+
+// digestName names the record for a path.
+func digestName(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(absolute))
+	return hex.EncodeToString(sum[:]) + digestSuffix, nil
+}
+
+// ForgetDigest has a file hashed again.
+func (c *Cache) ForgetDigest(path string) {
+	if c == nil {
+		return
+	}
+	if name, err := digestName(path); err == nil {
+		_ = os.Remove(filepath.Join(c.dir, name))
+	}
+}

@@ -1,0 +1,67 @@
+package codecache
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/checkedcbor"
+	"github.com/husk-dev/husk/internal/strictcbor"
+)
+
+// publicMode is of files that all can read, and only their owner can write.
+const publicMode = 0o644
+
+// Precompile copies what the cache keeps of a module under a record's name into a directory, under
+// another name. The manifest says what the code is for.
+func (c *Cache) Precompile(dir, kept, name string, needs map[string]string) error {
+	files := make(map[string][]byte)
+	for _, suffix := range []string{HollowSuffix, BaseSuffix, DataSuffix} {
+		content, err := c.Read(kept + suffix)
+		if err != nil && (suffix == HollowSuffix || !errors.Is(err, os.ErrNotExist)) {
+			return fmt.Errorf("reading the host's cache: %w", err)
+		}
+		if err == nil {
+			files[name+suffix] = content
+		}
+	}
+	var details strictcbor.Raw
+	r, err := ReadRecord(c, kept, &details)
+	if err != nil {
+		return fmt.Errorf("reading the host's cache: %w", err)
+	}
+	r.PartCode = "" // all of the code is read in any case, to see that it is not damaged
+	if files[name+RecordSuffix], err = strictcbor.Marshal(r); err != nil {
+		return err
+	}
+	m := manifest{Module: r.Digest, Name: r.Name, Version: r.Version, For: needs, Sums: make(map[string]string)}
+	err = c.code(filepath.Join(c.dir, r.Code), func(name string, content []byte) error {
+		m.Code = filepath.Join(codeDir(), name)
+		files[m.Code] = bytes.Clone(content)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading the host's cache: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, codeDir()), 0o755); err != nil {
+		return err
+	}
+	for file, content := range files {
+		sum, err := checksum(bytes.NewReader(content))
+		if err != nil {
+			return err
+		}
+		m.Sums[file] = sum
+		if err := atomicfile.WriteUnsynced(filepath.Join(dir, file), content, publicMode); err != nil {
+			return err
+		}
+	}
+	text, err := checkedcbor.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteUnsynced(filepath.Join(dir, name+manifestSuffix), text, publicMode)
+}

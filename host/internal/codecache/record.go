@@ -1,0 +1,82 @@
+package codecache
+
+import (
+	"github.com/tetratelabs/wazero"
+
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/internal/strictcbor"
+)
+
+// Record is what is known of a module. It is a file, and what else is kept of the module lies beside it,
+// under the same name with another suffix.
+type Record struct {
+	// Digest is the module's, and World what it is.
+	Digest string
+	World  canon.World
+	// Name and Version are what the module says of itself, empty if that is not known.
+	Name, Version string
+	// Data is set if there is an image of the module's data, and Base if there is one of an instance.
+	Data, Base bool
+	// Code names the machine code in the cache, and PartCode that of the module's part, empty if there
+	// is none. It is for Target.
+	Code, PartCode, Target string
+	// Details are what the owner of the cache knows of the module.
+	Details strictcbor.Raw
+}
+
+// The suffixes of what is kept of a module, beside its code.
+const (
+	RecordSuffix  = ".module"
+	HollowSuffix  = ".hollow"
+	PartSuffix    = ".part"
+	DataSuffix    = ".data"
+	BaseSuffix    = ".base"
+	AnswersSuffix = ".answers"
+)
+
+// Modules is where records are, with their images and machine code.
+type Modules interface {
+	// Read returns what was written under a name, which is a record's with a suffix.
+	Read(name string) ([]byte, error)
+	// View passes it on, for as long as the function runs.
+	View(name string, use func([]byte) error) error
+	// Has reports whether the files that a record names are there.
+	Has(name string, r *Record) bool
+	// Load compiles a hollow module, which has no code: wazero finds its machine code.
+	Load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error)
+	// Spoiled is called for a record that is in use, if a part of it cannot be read. The error that
+	// it returns says what to do.
+	Spoiled(name string, err error) error
+}
+
+// ReadRecord reads a record and its details. It is an error if not all that the record names is there.
+func ReadRecord(from Modules, name string, details any) (*Record, error) {
+	text, err := from.Read(name + RecordSuffix)
+	if err != nil {
+		return nil, err
+	}
+	r := &Record{}
+	if err := strictcbor.Unmarshal(text, r); err != nil {
+		return nil, err
+	}
+	if err := strictcbor.Unmarshal(r.Details, details); err != nil {
+		return nil, err
+	}
+	if !from.Has(name, r) {
+		return nil, ErrNotCached
+	}
+	return r, nil
+}
+
+// WriteRecord writes a record with its details, once all that it names is there.
+func (c *Cache) WriteRecord(name string, r Record, details any) (err error) {
+	r.Target = c.Target
+	if r.Details, err = strictcbor.Marshal(details); err != nil {
+		return err
+	}
+	text, err := strictcbor.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return c.Write(name+RecordSuffix, text)
+}
