@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/internal/printable"
 )
 
@@ -22,7 +23,7 @@ type declaration struct {
 	// provider's own package.
 	name, version string
 	// answers are the module's, nil for a package that it becomes or is extended with.
-	answers *answers
+	answers *answers.Module
 	// turn is full while somebody asks.
 	turn chan struct{}
 	// asked is set after schema, which is nil where there is none, or none that can be read.
@@ -58,7 +59,7 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 		if d.schema, err = schemajson.Parse([]byte(text)); err == nil {
 			withoutUnsettled(d.schema)
 			if d.answers != nil {
-				d.answers.declared(text, d.schema.Deferred)
+				d.answers.NoteSchema(text, d.schema.Deferred)
 			}
 		}
 	}
@@ -72,7 +73,7 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 // text returns the schema as the provider writes it, or has written it before.
 func (d *declaration) text(ctx context.Context, p *Provider) (string, error) {
 	if d.answers != nil && !p.askGuest {
-		if text := d.answers.schema(); text != "" {
+		if text := d.answers.Schema(); text != "" {
 			return text, nil
 		}
 	}

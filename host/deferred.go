@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/answers"
 )
 
 // A provider that says so in its schema is not run before something needs it. Its handshake
@@ -55,21 +56,23 @@ func (p *Provider) deferHandshake(ctx context.Context, request abi.HandshakeRequ
 	if p.lenient || p.askGuest || !p.isItself() {
 		return abi.HandshakeResponse{}, false
 	}
-	response, known := p.module.answers.handshake(request)
+	response, known := p.module.answers.Handshake(request)
 	if !known {
 		return response, false
 	}
-	return response, p.postpone(ctx, setupStep{method: abi.MethodHandshake, do: (&saidHandshake{request, response}).repeat})
+	return response, p.postpone(ctx, setupStep{method: abi.MethodHandshake, do: repeatHandshake(request, response)})
 }
 
-// repeat has an instance shake hands as another one did.
-func (s *saidHandshake) repeat(ctx context.Context, guest *canon.Guest) error {
-	now, err := guest.Handshake(ctx, s.Request)
-	if err == nil && !sameHandshake(now, s.Response) {
-		err = abi.NewError(abi.ErrorKindInternal,
-			"the provider broke the contract: it answers the handshake in another way than before, though its schema says that it does not")
+// repeatHandshake has an instance shake hands as another one did.
+func repeatHandshake(request abi.HandshakeRequest, response abi.HandshakeResponse) func(context.Context, *canon.Guest) error {
+	return func(ctx context.Context, guest *canon.Guest) error {
+		now, err := guest.Handshake(ctx, request)
+		if err == nil && !answers.SameHandshake(now, response) {
+			err = abi.NewError(abi.ErrorKindInternal,
+				"the provider broke the contract: it answers the handshake in another way than before, though its schema says that it does not")
+		}
+		return err
 	}
-	return err
 }
 
 // deferConfigure notes a configuration that the provider would take. One that does nothing

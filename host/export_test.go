@@ -3,9 +3,6 @@ package host
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"path/filepath"
-	"slices"
 )
 
 // EndIdle ends all idle instances of a provider, as a host does that needs their memory.
@@ -50,22 +47,4 @@ func (m *Module) MakeBase(ctx context.Context) (memory []byte) {
 	defer base.close()
 	_ = base.memory.View(func(view []byte) { memory = bytes.Clone(view) })
 	return memory
-}
-
-// KeptFiles are the files in the cache of an installed module.
-func (h *Host) KeptFiles(digest string) []string {
-	name := h.recordName(digest)
-	files, err := filepath.Glob(filepath.Join(h.cache.dir, name+".*"))
-	if err != nil {
-		panic(err)
-	}
-	var r record
-	text, err := h.cache.read(name + recordSuffix)
-	if err == nil {
-		err = json.Unmarshal(text, &r)
-	}
-	if err != nil {
-		panic(err)
-	}
-	return slices.Concat(files, codeFiles(filepath.Join(h.cache.dir, r.Code)), codeFiles(filepath.Join(h.cache.dir, r.PartCode)))
 }

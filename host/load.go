@@ -15,6 +15,8 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/husk-dev/husk/host/internal/answers"
+	"github.com/husk-dev/husk/host/internal/codecache"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -35,18 +37,28 @@ type Module struct {
 	images   *images
 	spares   spares
 	declared *declaration
-	answers  *answers
+	answers  *answers.Module
 }
 
 // newModule makes a module that has neither code nor images yet.
 func (h *Host) newModule(info Info) *Module {
-	m := &Module{Info: info, host: h, declared: newDeclaration("", ""), answers: &answers{}}
-	if h.cache != nil {
-		m.answers = h.answersOf(info.Digest)
-	}
+	m := &Module{Info: info, host: h, declared: newDeclaration("", ""), answers: h.answersOf(info.Digest)}
 	m.declared.answers = m.answers
 	m.imports = sync.OnceValue(func() error { return h.importsFor(m) })
 	return m
+}
+
+// answersOf returns what the module has said of itself, as far as the cache has it.
+func (h *Host) answersOf(digest string) *answers.Module {
+	if h.cache == nil {
+		return answers.New(nil, nil)
+	}
+	name := h.recordName(digest) + codecache.AnswersSuffix
+	return answers.New(
+		func() ([]byte, error) { return h.cache.Read(name) },
+		// Without the file the module is asked again.
+		func(text []byte) { _ = h.cache.Write(name, text) },
+	)
 }
 
 // compiledTo is a module's code that is there.

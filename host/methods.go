@@ -18,7 +18,7 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 			return response, err
 		}
 		if p.isItself() {
-			p.module.answers.shook(request, response)
+			p.module.answers.NoteHandshake(request, response)
 		}
 	}
 	response.Requests = slices.Clone(response.Requests)
@@ -64,7 +64,7 @@ func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) 
 
 // GetSchema returns the package's schema.
 func (p *Provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
-	if text := p.module.answers.schema(); text != "" && p.isItself() && request == (abi.GetSchemaRequest{}) &&
+	if text := p.module.answers.Schema(); text != "" && p.isItself() && request == (abi.GetSchemaRequest{}) &&
 		!p.lenient && p.mayAnswer(ctx) {
 		return abi.GetSchemaResponse{Schema: text}, nil
 	}
