@@ -70,17 +70,23 @@ func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRe
 
 // Invoke calls a function of a provider.
 func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
-	args, err := c.d.assets.Admit(ctx, req.Args, c.isProgram)
+	req, err := c.admitCall(ctx, req)
 	if err != nil {
-		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
-	}
-	req.Args = args
-	if req, err = c.transformedCall(ctx, req); err != nil {
 		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
 	}
 	resp, err := c.monitor.Invoke(ctx, req)
 	resp.Result = c.d.assets.Withhold(resp.Result)
 	return resp, err
+}
+
+// admitCall returns a call of a function with the hashes of its assets, after the transforms.
+func (c *callerMonitor) admitCall(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeRequest, error) {
+	args, err := c.d.assets.Admit(ctx, req.Args, c.isProgram)
+	if err != nil {
+		return req, err
+	}
+	req.Args = args
+	return c.transformedCall(ctx, req)
 }
 
 // Call calls a method of a component.

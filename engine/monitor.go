@@ -184,34 +184,45 @@ func (m *monitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest)
 	return abi.ReadResourceResponse{URN: resp.URN, State: m.d.absent(ctx, gl).Outputs}, nil
 }
 
+// errUnknownResult is what a function must not return when something is to be done with it.
+var errUnknownResult = errors.New("the provider returned unknown values")
+
 // Invoke calls a function of a provider.
 func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	provider, call, err := m.functionCall(ctx, req)
+	if provider == nil || err != nil {
+		return abi.MonitorInvokeResponse{Unknown: err == nil}, err
+	}
+	resp, err := provider.Invoke(ctx, call)
+	switch {
+	case errors.Is(err, providers.ErrUnconfigured):
+		return abi.MonitorInvokeResponse{Unknown: true}, nil
+	case err == nil && resp.Result.ContainsUnknowns() && !m.d.dryRun:
+		err = errUnknownResult
+	}
+	if err != nil {
+		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
+	}
+	return abi.MonitorInvokeResponse{Result: resp.Result, Failures: resp.Failures}, nil
+}
+
+// functionCall returns the provider of a function, nil if the result cannot be known yet, and what to
+// call it with.
+func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest) (provider abi.Provider, call abi.InvokeRequest, err error) {
 	deps := make(map[urn.URN]struct{})
 	args := providers.FoldMap(req.Args, deps)
 	if args.ContainsUnknowns() {
 		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
-			return abi.MonitorInvokeResponse{Unknown: true}, nil
+			return nil, call, nil
 		}
-		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)
+		return nil, call, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)
 	}
 	for _, u := range req.Options.DependsOn {
 		deps[u] = struct{}{}
 	}
 	if m.d.mayLackResources() && m.d.awaited(deps) {
-		return abi.MonitorInvokeResponse{Unknown: true}, nil
+		return nil, call, nil
 	}
-	provider, err := m.functionProvider(ctx, req.Token, req.Options)
-	if err != nil {
-		return abi.MonitorInvokeResponse{}, err
-	}
-	resp, err := provider.Invoke(ctx, abi.InvokeRequest{Token: req.Token, Args: args, Preview: m.d.dryRun})
-	switch {
-	case errors.Is(err, providers.ErrUnconfigured):
-		return abi.MonitorInvokeResponse{Unknown: true}, nil
-	case err != nil:
-		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
-	case resp.Result.ContainsUnknowns() && !m.d.dryRun:
-		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: the provider returned unknown values", req.Token)
-	}
-	return abi.MonitorInvokeResponse{Result: resp.Result, Failures: resp.Failures}, nil
+	provider, err = m.functionProvider(ctx, req.Token, req.Options)
+	return provider, abi.InvokeRequest{Token: req.Token, Args: args, Preview: m.d.dryRun}, err
 }

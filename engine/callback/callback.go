@@ -11,6 +11,7 @@ package callback
 import (
 	"context"
 	"io"
+	"iter"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -41,6 +42,10 @@ type Monitor interface {
 	// RegisterTransformed registers a resource with transforms of its own: they run on
 	// it, before those of its ancestors, and then on all that is registered below it.
 	RegisterTransformed(context.Context, abi.RegisterResourceRequest, ...ResourceTransform) (abi.RegisterResourceResponse, error)
+
+	// StreamInvoke calls a function whose results come one by one, as somebody asks for them. A
+	// preview that cannot know them has one unknown value. An error ends them.
+	StreamInvoke(context.Context, abi.MonitorInvokeRequest) iter.Seq2[property.Value, error]
 
 	// Foreign returns an asset or archive whose path or URL the program has from somebody else: a
 	// provider, a function, another stack, or a file. It has its hash then, is read within the bounds

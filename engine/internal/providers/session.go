@@ -130,6 +130,18 @@ func markAgain(m property.Map, role abi.Role, kind abi.MethodKind, given [abi.Ro
 	return KeepSecrets(given[abi.RoleNew], m)
 }
 
+// MarkStreamed marks the secrets of a function's arguments in one of the results that come one by one.
+func (s *Session) MarkStreamed(args, result property.Map) property.Map {
+	if s.Understands(abi.FeaturesSecrets) {
+		return result
+	}
+	var given [abi.RoleOldState + 1]property.Map
+	given[abi.RoleNew] = args
+	result = markAgain(result, abi.RoleResult, abi.KindReads, given)
+	s.secrets.LearnFrom(result)
+	return result
+}
+
 // lower replaces secrets and resource references for a provider that does not understand them.
 func lower(m property.Map, secrets, references bool) property.Map {
 	if secrets && references {

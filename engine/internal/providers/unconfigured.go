@@ -38,3 +38,7 @@ func (Unconfigured) Read(_ context.Context, req abi.ReadRequest) (abi.ReadRespon
 func (Unconfigured) Invoke(context.Context, abi.InvokeRequest) (abi.InvokeResponse, error) {
 	return abi.InvokeResponse{}, ErrUnconfigured
 }
+
+func (Unconfigured) StreamInvoke(context.Context, abi.InvokeRequest) (abi.StreamHandle, error) {
+	return 0, ErrUnconfigured
+}

@@ -16,6 +16,7 @@ package goprogram
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -123,6 +124,12 @@ func (s *Stack) Invoke(ctx context.Context, token string, args property.Map, o a
 		return property.Null, fmt.Errorf("function %s: %w", token, f)
 	}
 	return property.Object(resp.Result), nil
+}
+
+// InvokeStream calls a function of a package whose results come one by one, and computes none before
+// it is asked for. A preview that cannot know the results has one unknown value. An error ends them.
+func (s *Stack) InvokeStream(ctx context.Context, token string, args property.Map, o abi.FunctionOptions) iter.Seq2[property.Value, error] {
+	return s.monitor.StreamInvoke(ctx, abi.MonitorInvokeRequest{Token: token, Args: args, Options: o})
 }
 
 // Foreign returns an asset or archive whose path or URL comes from a provider, another stack, or a
