@@ -190,9 +190,13 @@ func (r *runState) defaultsAllowed(pkg string) error {
 }
 
 // packageConfig returns the stack's configuration of a package.
-func (r *runState) packageConfig(pkg string) property.Map {
+func (r *runState) packageConfig(pkg string) property.Map { return PackageConfig(r.Config, pkg) }
+
+// PackageConfig returns what a stack's configuration says of a package, by the names that its
+// provider knows.
+func PackageConfig(config []abi.ConfigEntry, pkg string) property.Map {
 	var entries []property.Entry
-	for _, c := range r.Config {
+	for _, c := range config {
 		key, ok := strings.CutPrefix(c.Key, pkg+":")
 		if !ok {
 			continue

@@ -21,39 +21,52 @@ func (a *app) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build provider modules, look into them, and test them"}
 	a.addLimits(cmd.PersistentFlags())
 	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
-		a.providerTest(), a.providerAudit())
+		a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit())
+}
+
+// pluginOptions are those of all commands: limits, directories, and what is told to the user.
+func (a *app) pluginOptions() (plugins.Options, error) {
+	limits, err := a.givenLimits()
+	if err != nil {
+		return plugins.Options{}, err
+	}
+	places, err := plugins.FindPlaces()
+	if err != nil {
+		return plugins.Options{}, err
+	}
+	return plugins.Options{
+		Places: places, Limits: limits, Secrets: a.secrets, Diagnostics: a.sayDiagnostic, Preparing: func(e engine.Preparing) {
+			if !e.Done {
+				a.say("%s %s…", e.Doing, e.Provider)
+			}
+		},
+	}, nil
 }
 
 // withPlugins calls do with the providers of a project, nil for none.
 func (a *app) withPlugins(ctx context.Context, project *program.Project, do func(*plugins.Plugins) error) error {
-	places, err := plugins.FindPlaces()
+	o, err := a.pluginOptions()
 	if err != nil {
 		return err
 	}
-	return a.withPluginsIn(ctx, places, project, do)
+	return withPluginsBy(ctx, project, o, do)
 }
 
-// withPluginsIn does so with directories that the caller chooses.
-func (a *app) withPluginsIn(ctx context.Context, places plugins.Places, project *program.Project, do func(*plugins.Plugins) error) error {
-	limits, err := a.givenLimits()
-	if err != nil {
-		return err
-	}
-	p, err := plugins.Open(ctx, project, plugins.Options{Places: places, Limits: limits, Diagnostics: func(d engine.Diagnostic) {
-		mark := ":"
-		if d.Guest {
-			mark = " |"
-		}
-		a.say("%s%s %s", d.Provider, mark, d.Message)
-	}, Preparing: func(e engine.Preparing) {
-		if !e.Done {
-			a.say("%s %s…", e.Doing, e.Provider)
-		}
-	}})
+// withPluginsBy does so with options that the caller has changed.
+func withPluginsBy(ctx context.Context, project *program.Project, o plugins.Options, do func(*plugins.Plugins) error) error {
+	p, err := plugins.Open(ctx, project, o)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(p), p.Close(context.WithoutCancel(ctx)))
+}
+
+func (a *app) sayDiagnostic(d engine.Diagnostic) {
+	mark := ":"
+	if d.Guest {
+		mark = " |"
+	}
+	a.say("%s%s %s", d.Provider, mark, d.Message)
 }
 
 func (a *app) providerBuild() *cobra.Command {
@@ -133,6 +146,10 @@ func (a *app) projectOf(name string) (*program.Project, error) {
 	return nil, err
 }
 
+func (a *app) unlistedError(name string, project *program.Project) error {
+	return fmt.Errorf("there is neither a file %s nor a provider or package of that name in %s", name, filepath.Join(a.dir, project.File.Name))
+}
+
 // schemaOf returns the schema of a provider or package of a project, or of the
 // module at a path where there is no project.
 func (a *app) schemaOf(ctx context.Context, p *plugins.Plugins, project *program.Project, name string) ([]byte, error) {
@@ -147,7 +164,7 @@ func (a *app) schemaOf(ctx context.Context, p *plugins.Plugins, project *program
 		}
 		declared := project.Provider(name)
 		if declared == nil {
-			return nil, fmt.Errorf("there is neither a file %s nor a provider or package of that name in %s", name, filepath.Join(a.dir, project.File.Name))
+			return nil, a.unlistedError(name, project)
 		}
 		path = project.Path(declared.Path)
 	}

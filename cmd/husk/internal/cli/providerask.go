@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -14,9 +16,14 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/contents"
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/host"
 )
 
 // askFlags say what a provider that is asked something may do, and what it is.
@@ -32,8 +39,32 @@ func (f *askFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.extension, "extension", false, "have the provider serve the package of the parameters beside its own")
 }
 
-// askProvider opens the provider at a path, makes it what the flags say, and configures it.
-func (a *app) askProvider(ctx context.Context, path string, f *askFlags, ask func(abi.Provider) error) error {
+// asked is a provider that is opened to be asked something.
+type asked struct {
+	abi.Provider
+	// name is that of the provider, or of the package that it has become.
+	name       string
+	config     property.Map
+	parameters []abi.ParameterizeRequest
+}
+
+// askProvider opens a provider, makes it what the flags say, and configures it. name is the path of a
+// module, or a provider or package of the project, which has the grants of the project and the
+// configuration of the stack beside those of the flags.
+func (a *app) askProvider(ctx context.Context, name string, f *askFlags, ask func(abi.Provider) error) error {
+	return a.openProvider(ctx, name, f, func(p *asked) error {
+		if err := p.introduce(ctx); err != nil {
+			return err
+		}
+		if err := p.configure(ctx); err != nil {
+			return err
+		}
+		return ask(p)
+	})
+}
+
+// openProvider opens a provider that nobody has talked to.
+func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask func(*asked) error) error {
 	grants, err := parseGrants(".", f.grants)
 	if err != nil {
 		return err
@@ -45,43 +76,118 @@ func (a *app) askProvider(ctx context.Context, path string, f *askFlags, ask fun
 	if f.extension && len(f.parameters) == 0 {
 		return usagef("--extension: say with --parameter what the extension is made of")
 	}
-	return a.withPlugins(ctx, nil, func(p *plugins.Plugins) error {
-		m, err := p.Module(ctx, "", path)
+	p := &asked{config: config}
+	if len(f.parameters) > 0 {
+		p.parameters = append(p.parameters, abi.ParameterizeRequest{
+			Parameters: abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}, Extension: f.extension,
+		})
+	}
+	project, err := a.projectOf(name)
+	if err != nil {
+		return err
+	}
+	opened := func(provider abi.Provider, err error) error {
 		if err != nil {
 			return err
 		}
-		provider, err := p.Granted(ctx, m, grants, false)
-		if err != nil {
-			return err
-		}
-		err = f.introduce(ctx, provider, config)
-		if err == nil {
-			err = ask(provider)
-		}
+		p.Provider = engine.WithContents(provider, contents.Source{Fetch: contents.HTTP(http.ProxyFromEnvironment)})
+		err = ask(p)
 		if c, ok := provider.(io.Closer); ok {
 			err = errors.Join(err, c.Close())
 		}
 		return err
+	}
+	if project == nil {
+		return a.withPlugins(ctx, nil, func(loader *plugins.Plugins) error {
+			m, err := loader.Module(ctx, "", name)
+			if err != nil {
+				return err
+			}
+			return opened(loader.Granted(ctx, m, grants, true))
+		})
+	}
+	return a.withListed(ctx, name, grants, p, func(loader *plugins.Plugins, spec engine.PackageSpec) error {
+		return opened(loader.Load(ctx, spec))
 	})
 }
 
-func (f *askFlags) introduce(ctx context.Context, p abi.Provider, config property.Map) error {
+// withListed completes what a provider is asked with by what the project and the stack say of it.
+func (a *app) withListed(ctx context.Context, name string, grants host.Grants, p *asked, do func(*plugins.Plugins, engine.PackageSpec) error) error {
+	w, stack, err := a.currentStack(ctx)
+	if err != nil {
+		return err
+	}
+	pkg := w.Project.Package(name)
+	if !pkg.Parameterized() && w.Project.Provider(name) == nil {
+		return a.unlistedError(name, w.Project)
+	}
+	stackConfig, err := w.Config(stack)
+	if err != nil {
+		return err
+	}
+	entries, err := stackConfig.Entries(ctx)
+	if err != nil {
+		return err
+	}
+	own := p.config
+	p.config = engine.PackageConfig(entries, name)
+	for key, v := range own.All() {
+		p.config = p.config.With(key, v)
+	}
+	var listed []abi.ParameterizeRequest
+	if pkg.Parameters != nil {
+		listed = append(listed, abi.ParameterizeRequest{Parameters: *pkg.Parameters.Parameters()})
+	}
+	if pkg.Extension != nil {
+		listed = append(listed, abi.ParameterizeRequest{Parameters: *pkg.Extension.Parameters(), Extension: true})
+	}
+	p.parameters = append(listed, p.parameters...)
+	o, err := a.pluginOptions()
+	if err != nil {
+		return err
+	}
+	o.Grants, o.Config, o.Stores = map[string]host.Grants{pkg.Source: grants}, entries, w.StoresDir(stack)
+	o.Withheld = slices.Concat(w.OwnFiles(), secrets.SystemKeys(nil).Files(), plugins.UserFiles())
+	return withPluginsBy(ctx, w.Project, o, func(loader *plugins.Plugins) error {
+		return do(loader, engine.PackageSpec{Name: pkg.Source, Version: pkg.Version})
+	})
+}
+
+// introduce shakes hands, and makes the provider into the package that is meant.
+func (p *asked) introduce(ctx context.Context) error {
 	who, err := p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs})
 	if err != nil {
 		return err
 	}
-	if len(f.parameters) > 0 {
-		became, err := p.Parameterize(ctx, abi.ParameterizeRequest{
-			Parameters: abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}, Extension: f.extension,
-		})
+	p.name = who.Name
+	for _, request := range p.parameters {
+		became, err := p.Parameterize(ctx, request)
 		if err != nil {
 			return err
 		}
-		if !f.extension {
-			who.Name = became.Name
+		if !request.Extension {
+			p.name = became.Name
 		}
 	}
-	typ := "pulumi:providers:" + who.Name
+	return nil
+}
+
+// configure gives the provider its configuration.
+func (p *asked) configure(ctx context.Context) error {
+	typ, config := "pulumi:providers:"+p.name, p.config
+	for _, v := range config.All() {
+		if !schemajson.LooksNested(v) {
+			continue
+		}
+		pkg, err := schemaFor(ctx, p, p.name)
+		if err != nil {
+			return err
+		}
+		if pkg != nil {
+			config = schemajson.Nested(&pkg.Config, config)
+		}
+		break
+	}
 	checked, err := p.CheckConfig(ctx, abi.CheckRequest{Name: "default", Type: typ, News: config})
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
@@ -89,11 +195,7 @@ func (f *askFlags) introduce(ctx context.Context, p abi.Provider, config propert
 	case err != nil:
 		return err
 	case len(checked.Failures) > 0:
-		var failures []error
-		for _, failure := range checked.Failures {
-			failures = append(failures, fmt.Errorf("the configuration of %s: %s: %s", who.Name, failure.Path, abi.Cite(failure.Reason)))
-		}
-		return errors.Join(failures...)
+		return failed("the configuration of "+p.name, checked.Failures)
 	}
 	err = p.Configure(ctx, abi.ConfigureRequest{Name: "default", Type: typ, ID: "husk", Inputs: checked.Inputs})
 	if errors.Is(err, abi.ErrUnimplemented) {
@@ -102,12 +204,25 @@ func (f *askFlags) introduce(ctx context.Context, p abi.Provider, config propert
 	return err
 }
 
+// failed is the error of what a provider refuses, nil if that is nothing.
+func failed(what string, failures []abi.CheckFailure) error {
+	var all []error
+	for _, f := range failures {
+		at := what
+		if f.Path != "" {
+			at += ": " + f.Path
+		}
+		all = append(all, fmt.Errorf("%s: %s", at, abi.Cite(f.Reason)))
+	}
+	return errors.Join(all...)
+}
+
 func (a *app) providerList() *cobra.Command {
 	var f askFlags
 	var query []string
 	var first uint64
 	cmd := &cobra.Command{
-		Use: "list FILE|DIR TYPE", Short: "List the resources of a type that exist, with the IDs to import them by", Args: arguments(2, 2),
+		Use: "list FILE|NAME TYPE", Short: "List the resources of a type that exist, with the IDs to import them by", Args: arguments(2, 2),
 		Long: "List the resources of a type that exist, whether or not a stack manages them, with the IDs to import\n" +
 			"them by. The provider needs the grants and the configuration with which it reaches them.",
 		Example: "  husk provider list cloud.wasm cloud:Server --grant http=https://api.example.org --config token=...",
@@ -140,27 +255,53 @@ func (a *app) providerList() *cobra.Command {
 
 // typeOf finds the type that a token means, which may be short as in programs.
 func typeOf(ctx context.Context, p abi.Provider, token string) (string, error) {
-	response, err := p.GetSchema(ctx, abi.GetSchemaRequest{})
-	if errors.Is(err, abi.ErrUnimplemented) {
-		return token, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	pkg, err := schemajson.Parse([]byte(response.Schema))
-	if err != nil {
-		return "", err
+	pkg, err := schemaFor(ctx, p, token)
+	if err != nil || pkg == nil {
+		return token, err
 	}
 	if found := pkg.ResolveResource(token); found != nil {
 		return found.Token, nil
 	}
+	return "", unknownToken(pkg, "resource type", token, pkg.NearestResource(token))
+}
+
+// functionOf finds the function that a token means, nil if the provider has no schema that says.
+func functionOf(ctx context.Context, p abi.Provider, token string) (*schema.Function, error) {
+	pkg, err := schemaFor(ctx, p, token)
+	if err != nil || pkg == nil {
+		return nil, err
+	}
+	if found := pkg.ResolveFunction(token); found != nil {
+		return found, nil
+	}
+	return nil, unknownToken(pkg, "function", token, pkg.NearestFunction(token))
+}
+
+// schemaFor returns the schema of the package of a token, nil if the provider has none, or the token
+// is that of another package: an extension, perhaps.
+func schemaFor(ctx context.Context, p abi.Provider, token string) (*schema.Package, error) {
+	response, err := p.GetSchema(ctx, abi.GetSchemaRequest{})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	pkg, err := schemajson.Parse([]byte(response.Schema))
+	if err != nil {
+		return nil, err
+	}
 	if name, _, _ := strings.Cut(token, ":"); name != pkg.Name {
-		return token, nil // of an extension, perhaps: the provider knows
+		return nil, nil
 	}
-	if near := pkg.NearestResource(token); near != "" {
-		return "", fmt.Errorf("the package %s has no resource type %s; did you mean %s?", pkg.Name, token, near)
+	return pkg, nil
+}
+
+func unknownToken(pkg *schema.Package, what, token, near string) error {
+	if near != "" {
+		near = fmt.Sprintf("; did you mean %s?", near)
 	}
-	return "", fmt.Errorf("the package %s has no resource type %s", pkg.Name, token)
+	return fmt.Errorf("the package %s has no %s %s%s", pkg.Name, what, token, near)
 }
 
 // listAll goes through all pages.
@@ -203,7 +344,7 @@ func (a *app) writeListed(found []abi.ListedResource) error {
 func (a *app) providerMapping() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
-		Use: "mapping FILE|DIR ECOSYSTEM [PROVIDER]", Short: "Show how a provider maps the names of another ecosystem's to its own", Args: arguments(2, 3),
+		Use: "mapping FILE|NAME ECOSYSTEM [PROVIDER]", Short: "Show how a provider maps the names of another ecosystem's to its own", Args: arguments(2, 3),
 		Long: "Show how a provider maps the names of another ecosystem's provider to its own, for programs that convert\n" +
 			"that ecosystem's. What is shown is for them alone to understand. Without a provider there, it lists those\n" +
 			"that it has a mapping for.",

@@ -37,15 +37,15 @@ func (a *app) providerCompile() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			places, err := plugins.FindPlaces()
+			o, err := a.pluginOptions()
 			if err != nil {
 				return err
 			}
-			places.Precompiled = "" // it is to be filled
-			if places.Cache == "" {
+			o.Places.Precompiled = "" // it is to be filled
+			if o.Places.Cache == "" {
 				return errors.New("modules are compiled in the directory for caches, and there is none: set HUSK_CACHE_DIR")
 			}
-			return a.withPluginsIn(cmd.Context(), places, project, func(p *plugins.Plugins) error {
+			return withPluginsBy(cmd.Context(), project, o, func(p *plugins.Plugins) error {
 				return a.compileAhead(cmd.Context(), p, modulesToCompile(project, args), out)
 			})
 		},

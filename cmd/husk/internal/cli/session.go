@@ -19,7 +19,6 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/host"
 )
 
 // session is one deployment command: it shows what goes on in one display after
@@ -118,7 +117,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := s.app.givenLimits()
+	options, err := s.app.pluginOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -183,30 +182,20 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if o.deployment.Config, err = config.Entries(ctx); err != nil {
 		return nil, err
 	}
-	places, err := plugins.FindPlaces()
-	if err != nil {
-		return nil, err
-	}
-	var audit func(host.Use)
 	if s.flags.auditLog != "" {
 		if o.audit, err = openAuditLog(s.flags.auditLog, s.app.secrets); err != nil {
 			return nil, err
 		}
-		audit = o.audit.write
+		options.Audit = o.audit.write
 	}
-	trust, err := plugins.OpenTrust(w.Project, s.flags.trusted)
-	if err != nil {
+	if options.Trust, err = plugins.OpenTrust(w.Project, s.flags.trusted); err != nil {
 		return nil, err
 	}
-	o.plugins, err = plugins.Open(ctx, w.Project, plugins.Options{
-		Places: places, Instances: s.flags.parallel, Diagnostics: s.diagnostic,
-		Preparing: func(e engine.Preparing) { s.event(e) },
-		Modules:   w.ModulesDir(), Trust: trust, Installed: s.flags.installed, Grants: grants, Limits: limits,
-		Effects: c.perform != nil && (c.deletes || c.program && st.Len() == 0),
-		Config:  o.deployment.Config, Stores: w.StoresDir(stack), Audit: audit, Secrets: s.app.secrets,
-		Withheld: withheld,
-	})
-	if err != nil {
+	options.Instances, options.Installed, options.Grants, options.Withheld = s.flags.parallel, s.flags.installed, grants, withheld
+	options.Diagnostics, options.Preparing = s.diagnostic, func(e engine.Preparing) { s.event(e) }
+	options.Modules, options.Stores, options.Config = w.ModulesDir(), w.StoresDir(stack), o.deployment.Config
+	options.Effects = c.perform != nil && (c.deletes || c.program && st.Len() == 0)
+	if o.plugins, err = plugins.Open(ctx, w.Project, options); err != nil {
 		return nil, err
 	}
 	o.deployment.Providers = o.plugins

@@ -217,11 +217,14 @@ func (a *app) collectModules(ctx context.Context, w *workspace.Workspace) {
 }
 
 // writeJSON writes a result as JSON for programs, readable for people.
-func (a *app) writeJSON(v any) error {
+func (a *app) writeJSON(v any) error { return a.writeJSONBy(v, "  ") }
+
+// writeJSONBy writes a result as JSON that is indented by so much, in one line if that is nothing.
+func (a *app) writeJSONBy(v any, indent string) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
+	encoder.SetIndent("", indent)
 	err := encoder.Encode(v)
 	if err == nil {
 		err = a.out.WriteData(display.EscapeJSON(a.secrets.InJSON(b.Bytes())))

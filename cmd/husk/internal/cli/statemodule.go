@@ -84,16 +84,13 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error
 	if err != nil {
 		return err
 	}
-	places, err := plugins.FindPlaces()
+	o, err := a.pluginOptions()
 	if err != nil {
 		return err
 	}
-	limits, err := a.givenLimits()
-	if err != nil {
-		return err
-	}
+	o.Modules, o.Diagnostics, o.Preparing = w.ModulesDir(), nil, nil
 	// It stays open until the state names the module. Otherwise another run could collect it before.
-	p, err := plugins.Open(ctx, w.Project, plugins.Options{Places: places, Modules: w.ModulesDir(), Limits: limits})
+	p, err := plugins.Open(ctx, w.Project, o)
 	if err != nil {
 		return err
 	}

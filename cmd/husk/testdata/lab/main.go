@@ -440,5 +440,6 @@ func main() {
 			guest.ResourceOf("lab:index:Object", Object{}),
 		},
 		Functions: []guest.Function{config.labelFunction("lab")},
+		Streams:   []guest.Stream{countFunction},
 	})
 }

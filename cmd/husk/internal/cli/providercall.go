@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/cmd/husk/internal/calldoc"
+	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/internal/propertyliteral"
+)
+
+// callFlags are those of the commands that call a provider by hand.
+type callFlags struct {
+	askFlags
+	preview, show bool
+}
+
+func (f *callFlags) addTo(cmd *cobra.Command) {
+	f.add(cmd.Flags())
+	cmd.Flags().BoolVar(&f.preview, "preview", false, "call as in a preview: nothing is changed")
+	cmd.Flags().BoolVar(&f.show, "show-secrets", false, "show secrets in plain text")
+}
+
+// documentHelp says how arguments are written.
+const documentHelp = "JSON or YAML, as in '{length: 3}', or in a file, as in @args.yaml, or - for standard input. What these\n" +
+	"lack is an object with one member, such as {fn::secret: VALUE} or {fn::asset: {text: TEXT}}.\n\n" +
+	"A provider of the project has the grants of the project file and the configuration of the stack; the\n" +
+	"flags add to that. What it keeps with the grant kv is forgotten. Nothing of a call is in any state."
+
+func (a *app) providerCall() *cobra.Command {
+	var f callFlags
+	cmd := &cobra.Command{
+		Use: "call FILE|NAME METHOD [REQUEST]", Short: "Call a method of a provider, such as check or read", Args: arguments(2, 3),
+		Long: "Call a method of a provider, and show what it answers. The methods are " + strings.Join(calldoc.Names(), ", ") + ".\n\n" +
+			"The request has the members of the contract, in camel case, such as type, name, inputs, olds, news, id, and\n" +
+			"state. A resource without a name and URN is given some. The request is " + documentHelp + "\n\n" +
+			"A method is called as it is: create does not check its inputs first, and what it makes stays.",
+		Example: "  husk provider call random.wasm check '{type: random:RandomPet, news: {length: 3}}'\n" +
+			"  husk provider call random create '{type: random:RandomPet, inputs: {length: 3}}' --preview\n" +
+			"  husk provider call local.wasm read '{type: local:File, id: a.txt}' --grant fs=.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.HasPrefix(args[1], "stream-") {
+				return usagef("%s: husk provider invoke begins a stream, and shows its results", args[1])
+			}
+			method, err := calldoc.Find(args[1])
+			if err != nil {
+				return &usageError{err}
+			}
+			document, err := a.readDocument(args[2:])
+			if err != nil {
+				return err
+			}
+			request, err := method.Read(document)
+			if err != nil {
+				return usagef("the request: %w", err)
+			}
+			if f.preview {
+				preview := calldoc.Field[bool](request, "Preview")
+				if preview == nil {
+					return usagef("--preview: the method %s has no previews", method.Name)
+				}
+				*preview = true
+			}
+			return a.openProvider(cmd.Context(), args[0], &f.askFlags, func(p *asked) error {
+				return a.callMethod(cmd.Context(), p, method, request, f.show)
+			})
+		},
+	}
+	f.addTo(cmd)
+	return cmd
+}
+
+func (a *app) callMethod(ctx context.Context, p *asked, method calldoc.Method, request any, show bool) error {
+	if method.Name != "handshake" && method.Name != "parameterize" {
+		if err := p.introduce(ctx); err != nil {
+			return err
+		}
+	}
+	if !method.Unconfigured {
+		if err := p.configure(ctx); err != nil {
+			return err
+		}
+		if err := completeIdentity(ctx, p, request); err != nil {
+			return err
+		}
+	}
+	for _, m := range calldoc.Maps(request) {
+		a.secrets.LearnComputed(m)
+	}
+	response, err := method.Call(ctx, p, request)
+	if err != nil {
+		return err
+	}
+	for _, m := range calldoc.Maps(response) {
+		a.secrets.LearnFrom(m)
+	}
+	if show {
+		a.secrets.Show()
+	}
+	return a.writeResponse(calldoc.Shown(response, show))
+}
+
+// completeIdentity writes the type of a resource out, and gives it a name and URN if it has none.
+func completeIdentity(ctx context.Context, p abi.Provider, request any) error {
+	typ, name, at := calldoc.Field[string](request, "Type"), calldoc.Field[string](request, "Name"), calldoc.Field[urn.URN](request, "URN")
+	if typ == nil || *typ == "" {
+		return nil
+	}
+	var err error
+	if *typ, err = typeOf(ctx, p, *typ); err != nil {
+		return err
+	}
+	if name != nil && *name == "" {
+		*name = "called"
+	}
+	if at != nil && *at == "" {
+		*at = urn.New("dev", "call", "", *typ, *name)
+	}
+	return nil
+}
+
+func (a *app) providerInvoke() *cobra.Command {
+	var f callFlags
+	var stream bool
+	cmd := &cobra.Command{
+		Use: "invoke FILE|NAME TOKEN [ARGS]", Short: "Call a function of a provider", Args: arguments(2, 3),
+		Long: "Call a function of a provider, and show its result. A function whose results come one by one is read to\n" +
+			"its end; each result is shown as it comes, with --json in a line of its own. The arguments are " + documentHelp,
+		Example: "  husk provider invoke tls tls:getPublicKey @key.yaml\n" +
+			"  husk provider invoke cloud.wasm cloud:watchEvents '{since: yesterday}' --grant http=https://api.example.org --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			document, err := a.readDocument(args[2:])
+			if err != nil {
+				return err
+			}
+			given, err := propertyliteral.DecodeMap(document)
+			if err != nil {
+				return usagef("the arguments: %w", err)
+			}
+			a.secrets.LearnComputed(given)
+			return a.askProvider(cmd.Context(), args[0], &f.askFlags, func(p abi.Provider) error {
+				request := abi.InvokeRequest{Token: args[1], Args: given, Preview: f.preview}
+				function, err := functionOf(cmd.Context(), p, request.Token)
+				if err != nil {
+					return err
+				}
+				if function != nil {
+					request.Token = function.Token
+				}
+				if stream || function != nil && function.Streams {
+					return a.writeStream(cmd.Context(), p, request, f.show)
+				}
+				response, err := p.Invoke(cmd.Context(), request)
+				if err == nil {
+					err = failed("the arguments of "+request.Token, response.Failures)
+				}
+				if err != nil {
+					return err
+				}
+				return a.writeResponse(a.shownResult(response.Result, f.show))
+			})
+		},
+	}
+	f.addTo(cmd)
+	cmd.Flags().BoolVar(&stream, "stream", false, "read results one by one, also if the provider's schema does not say that they come so")
+	return cmd
+}
+
+// shownResult returns what a function has returned as plain JSON values.
+func (a *app) shownResult(result property.Map, show bool) map[string]any {
+	a.secrets.LearnFrom(result)
+	if show {
+		a.secrets.Show()
+	}
+	return calldoc.ShownMap(result, show)
+}
+
+// writeStream writes the results of a function as they come.
+func (a *app) writeStream(ctx context.Context, p abi.Provider, request abi.InvokeRequest, show bool) (err error) {
+	handle, err := p.StreamInvoke(ctx, request)
+	if err != nil {
+		return err
+	}
+	for {
+		item, err := p.StreamNext(ctx, handle)
+		if err != nil || item.Result == nil {
+			return err
+		}
+		shown := a.shownResult(*item.Result, show)
+		if a.json {
+			err = a.writeJSONBy(shown, "")
+		} else {
+			err = a.writeResponse(shown)
+		}
+		if err != nil {
+			return errors.Join(err, p.StreamClose(context.WithoutCancel(ctx), handle))
+		}
+	}
+}
+
+// writeResponse writes what a provider has answered.
+func (a *app) writeResponse(shown map[string]any) error {
+	if a.json {
+		return a.writeJSON(shown)
+	}
+	return writing(display.WriteProperties(a.out, a.out.Style(), "Result", shown))
+}
+
+// readDocument reads an object of JSON or YAML from an argument, a file, or standard input. It is
+// empty if there is no argument.
+func (a *app) readDocument(args []string) (document map[string]any, err error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	text, from := []byte(args[0]), args[0]
+	switch file, isFile := strings.CutPrefix(args[0], "@"); {
+	case isFile:
+		from = file
+		if text, err = os.ReadFile(file); err != nil {
+			return nil, fmt.Errorf("reading the request: %w", err)
+		}
+	case args[0] == "-":
+		from = "standard input"
+		read, err := a.readAll()
+		if err != nil {
+			return nil, err
+		}
+		text = []byte(read)
+	}
+	if err := yaml.Unmarshal(text, &document); err != nil { // JSON is YAML, too
+		return nil, usagef("%s: it is to be an object of JSON or YAML: %w", from, err)
+	}
+	return document, nil
+}
