@@ -82,7 +82,7 @@ func TestRenamedResourceIsRenamedInItsDependents(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(chain(plain, "1"))
 	stop := errors.New("the program ends here")
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		_, err := p.Custom(plain, "new", props("key", "1"), aliased(aliasName("a")))
 		return errors.Join(err, stop)
 	}))
@@ -194,7 +194,7 @@ func TestAliasConflictsAreErrors(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
 			s.Up(two)
 			s.Cloud.Calls()
-			_, err := s.Try(engine.Preview, c.after)
+			_, err := s.Try(enginetest.Preview, c.after)
 			require.ErrorContains(t, err, c.want)
 			require.Empty(t, s.Cloud.Calls())
 		})

@@ -87,7 +87,7 @@ func (p *post) Construct(ctx context.Context, req abi.ConstructRequest) (abi.Con
 func newPost(t *testing.T, p *post) (s *Stack, dir string) {
 	dir = t.TempDir()
 	s = NewStack(t, NewCloud())
-	s.Edit = func(d *engine.Deployment) { d.Providers, d.Contents = p, contents.Source{Dir: dir} }
+	s.Edit = func(d *Deployment) { d.Providers, d.Contents = p, contents.Source{Dir: dir} }
 	return s, dir
 }
 
@@ -140,7 +140,7 @@ func TestAssetsThatCannotBeUsedAreErrorsOfTheirProperty(t *testing.T) {
 		"secret": {Props("f", property.Secret(fileAsset("hunter2"))), "f: the asset cannot be used; saying why could tell a secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, run := range []func(context.Context, engine.Deployment) (*engine.Result, error){engine.Preview, engine.Up} {
+			for _, run := range []func(context.Context, Deployment) (*engine.Result, error){Preview, Up} {
 				_, err := s.Try(run, letter(tc.inputs))
 				require.ErrorContains(t, err, tc.want)
 				require.NotContains(t, err.Error(), "hunter2")
@@ -266,7 +266,7 @@ func TestAComponentPassesOnlyAssetsOnThatTheProgramNames(t *testing.T) {
 	s, dir := newPost(t, provider)
 	write(t, dir, "a", "hello")
 	write(t, dir, "passwords", "other")
-	_, err := s.Try(engine.Up, Program(func(p *Run) error {
+	_, err := s.Try(Up, Program(func(p *Run) error {
 		_, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
 			Type: "post:index:Box", Name: "box", Remote: true, Inputs: Props("f", fileAsset("a")),
 		})
@@ -301,7 +301,7 @@ func TestContentsThatChangeDuringADeploymentAreAnError(t *testing.T) {
 			return req.Inputs, read()
 		}
 		write(t, dir, "a", "hello")
-		_, err := s.Try(engine.Up, letter(inputs))
+		_, err := s.Try(Up, letter(inputs))
 		require.ErrorContains(t, err, "the contents have changed since the deployment began", form.String())
 	}
 }
@@ -333,7 +333,7 @@ func TestForeignAssetsAreReadInTheProject(t *testing.T) {
 	s, outside := newPost(t, provider)
 	dir := filepath.Join(outside, "project")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "in"), 0o700))
-	s.Edit = func(d *engine.Deployment) { d.Providers, d.Contents = provider, contents.Source{Dir: dir} }
+	s.Edit = func(d *Deployment) { d.Providers, d.Contents = provider, contents.Source{Dir: dir} }
 	write(t, outside, "secret", "secret")
 	write(t, dir, "a", "hello")
 	write(t, dir, "in/b", "other")
@@ -365,7 +365,7 @@ func TestForeignAssetsAreReadInTheProject(t *testing.T) {
 		"in/../../secret":                 "was not chosen by the program",
 		filepath.Join(outside, "nothing"): "was not chosen by the program",
 	} {
-		_, err := s.Try(engine.Up, program(path))
+		_, err := s.Try(Up, program(path))
 		require.ErrorContains(t, err, want, path)
 	}
 
@@ -375,7 +375,7 @@ func TestForeignAssetsAreReadInTheProject(t *testing.T) {
 			require.NoError(t, os.Remove(filepath.Join(dir, name)))
 			require.NoError(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, name)))
 		}
-		_, err := s.Try(engine.Up, program("a"))
+		_, err := s.Try(Up, program("a"))
 		require.ErrorContains(t, err, "was not chosen by the program", name)
 		require.NoError(t, os.Remove(filepath.Join(dir, name)))
 		write(t, dir, "a", "hello")
@@ -421,7 +421,7 @@ func TestAssetsInOutputsAreForeign(t *testing.T) {
 	s, outside := newPost(t, provider)
 	dir := filepath.Join(outside, "project")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	s.Edit = func(d *engine.Deployment) {
+	s.Edit = func(d *Deployment) {
 		d.Providers, d.Contents = provider, contents.Source{Dir: dir, Fetch: contents.HTTP(nil)}
 	}
 	write(t, outside, "secret", "secret")
@@ -457,7 +457,7 @@ func TestAssetsInOutputsAreForeign(t *testing.T) {
 		}, "f: the asset cannot be used: its hash is said to be " + otherHash},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := s.Try(engine.Up, Program(func(p *Run) error {
+			_, err := s.Try(Up, Program(func(p *Run) error {
 				first, err := p.Custom("post:index:Letter", "first", Props("named", own))
 				if err != nil {
 					return err

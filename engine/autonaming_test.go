@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/engine"
 	. "github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
@@ -69,9 +68,9 @@ func TestProvidersThatNameByThemselves(t *testing.T) {
 
 func TestPolicyThatCannotBeRead(t *testing.T) {
 	s, _ := named(t, `{"mode": "verbatm"}`)
-	_, err := s.Try(engine.Up, sized(1))
+	_, err := s.Try(Up, sized(1))
 	require.ErrorContains(t, err, `configuration pulumi:autonaming: unknown mode "verbatm"`)
 	require.Zero(t, s.Snapshot().Len())
-	_, err = s.Try(engine.Destroy, nil)
+	_, err = s.Try(Destroy, nil)
 	require.NoError(t, err, "nothing is named there")
 }

@@ -95,7 +95,7 @@ func TestRegisteredStackReference(t *testing.T) {
 	require.Equal(t, []string{"update ref"}, s.Steps())
 	s.Up(program("other"))
 	require.Equal(t, []string{"create-replacement ref", "delete-replaced ref"}, s.Steps())
-	_, err := s.Try(engine.Up, Program(func(p *Run) error {
+	_, err := s.Try(Up, Program(func(p *Run) error {
 		_, err := p.Custom(builtin.StackReference, "ref", Props("nam", "base"))
 		return err
 	}))
@@ -111,14 +111,14 @@ func TestStackReferenceToNothing(t *testing.T) {
 		"a/b/c/d":          `a stack is named <name>, <project>/<name>, or <organization>/<project>/<name>`,
 		"organization//..": `"" cannot be a project name`,
 	} {
-		_, err := s.Try(engine.Preview, Program(func(p *Run) error {
+		_, err := s.Try(Preview, Program(func(p *Run) error {
 			_, err := readReference(p, name)
 			return err
 		}))
 		require.ErrorContains(t, err, want, name)
 	}
-	s.Edit = func(d *engine.Deployment) { d.Stacks = builtin.Stacks{} }
-	_, err := s.Try(engine.Up, Program(func(p *Run) error {
+	s.Edit = func(d *Deployment) { d.Stacks = builtin.Stacks{} }
+	_, err := s.Try(Up, Program(func(p *Run) error {
 		_, err := readReference(p, "base")
 		return err
 	}))
@@ -239,7 +239,7 @@ func TestStashKeepsWhatItWasGivenFirst(t *testing.T) {
 	s.Up(program(property.Number(3), func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{"input"} }))
 	require.Equal(t, Props("input", 3, "output", 3), kept())
 
-	_, err := s.Try(engine.Up, Program(func(p *Run) error {
+	_, err := s.Try(Up, Program(func(p *Run) error {
 		_, err := p.Custom(builtin.Stash, "imported", Props("input", 1), func(o *abi.ResourceOptions) { o.ImportID = "x" })
 		return err
 	}))

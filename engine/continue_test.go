@@ -24,7 +24,7 @@ func failing(s *enginetest.Stack, calls ...string) {
 	}
 }
 
-func goOn(d *engine.Deployment) { d.ContinueOnError = true }
+func goOn(d *enginetest.Deployment) { d.ContinueOnError = true }
 
 // With ContinueOnError, all that does not need what failed is done, what needs it is
 // skipped, and the run still fails.
@@ -50,7 +50,7 @@ func TestContinueOnError(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Edit = goOn
 	failing(s, "create a")
-	_, err := s.Try(engine.Up, program("1"))
+	_, err := s.Try(enginetest.Up, program("1"))
 	require.ErrorContains(t, err, `create test:index:Plain "a": no luck`)
 	require.Equal(t, []string{"create a", "create e"}, s.Cloud.Calls())
 	const failed, skipped = abi.RegistrationResultFailed, abi.RegistrationResultSkipped
@@ -61,7 +61,7 @@ func TestContinueOnError(t *testing.T) {
 	require.Equal(t, 4, s.Up(program("1")).Create, "the next run makes what is missing")
 	s.Cloud.Calls()
 	failing(s, "update a")
-	_, err = s.Try(engine.Up, program("2"))
+	_, err = s.Try(enginetest.Up, program("2"))
 	require.Error(t, err)
 	require.Equal(t, []string{"update a", "update e"}, s.Cloud.Calls())
 	require.Equal(t, 5, s.Cloud.Objects(), "what was skipped is left as it was")
@@ -89,7 +89,7 @@ func TestContinueOnErrorWithholdsDeletions(t *testing.T) {
 	s.Cloud.Calls()
 	s.Edit = goOn
 	failing(s, "update a")
-	_, err := s.Try(engine.Up, one(props("key", "2")))
+	_, err := s.Try(enginetest.Up, one(props("key", "2")))
 	require.Error(t, err)
 	require.Equal(t, []string{"update a", "delete other-4"}, s.Cloud.Calls())
 
@@ -111,9 +111,9 @@ func TestContinueOnErrorOfADeletion(t *testing.T) {
 		s.Cloud.Calls()
 		s.Edit = goOn
 		failing(s, "delete b-2")
-		run := engine.Up
+		run := enginetest.Up
 		if operation == "destroy" {
-			run = engine.Destroy
+			run = enginetest.Destroy
 		}
 		_, err := s.Try(run, enginetest.Program(empty))
 		require.ErrorContains(t, err, "no luck")
@@ -139,10 +139,10 @@ func TestProtectedResourceStopsNothing(t *testing.T) {
 		return chain(plain, "1")(p)
 	})
 	s.Cloud.Calls()
-	_, err := s.Try(engine.Destroy, nil)
+	_, err := s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "protected")
 	require.Equal(t, []string{"base-1", "kept-2"}, s.Cloud.IDs())
-	s.Edit = func(d *engine.Deployment) { d.IgnoreProtect = true }
+	s.Edit = func(d *enginetest.Deployment) { d.IgnoreProtect = true }
 	s.Destroy()
 	require.Zero(t, s.Cloud.Objects())
 }
@@ -169,7 +169,7 @@ func TestAFailureIsToldOnce(t *testing.T) {
 		<-made
 		return err
 	})
-	_, err := s.Try(engine.Up, program)
+	_, err := s.Try(enginetest.Up, program)
 	require.EqualError(t, err, `create test:index:Plain "a": no luck`)
 	var told []string
 	for _, e := range s.Events() {
@@ -186,6 +186,6 @@ func TestErrorsNameTheOperationOnce(t *testing.T) {
 	s.Cloud.Hook = func(call string) error {
 		return &abi.Error{Kind: abi.ErrorKindUnavailable, Message: "no luck", Provider: "test", Version: "1.0.0", Method: "create"}
 	}
-	_, err := s.Try(engine.Up, one(props()))
+	_, err := s.Try(enginetest.Up, one(props()))
 	require.EqualError(t, err, `test:index:Plain "a": test 1.0.0: create: no luck`)
 }

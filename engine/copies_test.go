@@ -49,9 +49,9 @@ func TestReplacedProviderStaysForItsUsers(t *testing.T) {
 				s := regional(t)
 				s.Up(provided(1, "a", "b"))
 				before := s.Resource("b")
-				s.Edit = func(d *engine.Deployment) { d.Selection, d.Replace = selection, []engine.Pattern{"**::own"} }
+				s.Edit = func(d *enginetest.Deployment) { d.Selection, d.Replace = selection, []engine.Pattern{"**::own"} }
 				for range 2 {
-					for _, run := range []operation{engine.Preview, engine.Up} {
+					for _, run := range []operation{enginetest.Preview, enginetest.Up} {
 						_, err := s.Try(run, provided(region, "a", "b"))
 						require.NoError(t, err)
 					}
@@ -130,9 +130,9 @@ func TestProviderDeletedFirstStaysForOldCopies(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, program(1, "2"))
+	_, err := s.Try(enginetest.Up, program(1, "2"))
 	require.ErrorContains(t, err, "busy")
-	_, err = s.Try(engine.Up, program(2, "2"))
+	_, err = s.Try(enginetest.Up, program(2, "2"))
 	require.ErrorContains(t, err, "busy")
 	s.Cloud.Hook = nil
 	s.Up(program(2, "2"))
@@ -156,7 +156,7 @@ func TestAliasRenamesReferencesInValues(t *testing.T) {
 	}
 	s.Up(program("a"))
 	s.Cloud.Calls()
-	for _, run := range []operation{engine.Preview, engine.Up} {
+	for _, run := range []operation{enginetest.Preview, enginetest.Up} {
 		_, err := s.Try(run, program("renamed", aliasName("a")))
 		require.NoError(t, err)
 		require.Empty(t, s.Steps())
@@ -174,7 +174,7 @@ func TestTargetThatAnOldCopyNeeds(t *testing.T) {
 	s := regional(t)
 	s.Up(provided(1, "a"))
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::own"}})
-	_, err := s.Try(engine.Destroy, nil)
+	_, err := s.Try(enginetest.Destroy, nil)
 	var missing *engine.NotSelectedError
 	require.ErrorAs(t, err, &missing)
 	require.Equal(t, engine.NotSelectedError{Resource: s.Resource("own").URN, Needs: s.Resource("a").URN, Deleted: true}, *missing)
@@ -244,11 +244,11 @@ func TestExcludedWhileItsReplacementIsPending(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(single, "2"))
+	_, err := s.Try(enginetest.Up, chain(single, "2"))
 	require.ErrorContains(t, err, "busy")
 	s.Cloud.Hook = nil
 	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}})
-	_, err = s.Try(engine.Up, chain(single, "2"))
+	_, err = s.Try(enginetest.Up, chain(single, "2"))
 	require.ErrorContains(t, err, "which does not exist yet and is excluded: do not exclude it, or exclude")
 	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}, ExcludeDependents: true})
 	s.Up(chain(single, "2"))
@@ -312,7 +312,7 @@ func TestUnprotectedByTheReplacingChange(t *testing.T) {
 	for _, typ := range []string{strict, single} {
 		s := enginetest.NewStack(t, newCloud())
 		s.Up(program(typ, "1", &yes))
-		_, err := s.Try(engine.Up, program(typ, "2", &yes))
+		_, err := s.Try(enginetest.Up, program(typ, "2", &yes))
 		require.ErrorContains(t, err, "the resource is protected, but its change of key needs a replacement")
 		require.Equal(t, 1, s.Up(program(typ, "2", &no)).Replace)
 		require.Len(t, s.Cloud.IDs(), 1)
@@ -333,7 +333,7 @@ func TestComponentWithAProvider(t *testing.T) {
 		"up":      func(s *enginetest.Stack) { s.Up(program); require.Empty(t, s.Resource("g").Provider) },
 		"refresh": func(s *enginetest.Stack) { s.Refresh() },
 		"replace": func(s *enginetest.Stack) {
-			s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::g"} }
+			s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::g"} }
 			s.Up(program)
 		},
 		"destroy": func(s *enginetest.Stack) { s.Destroy() },
@@ -362,7 +362,7 @@ func TestErrorsKnowTheSelection(t *testing.T) {
 		{engine.Selection{Excludes: []engine.Pattern{"**::a"}}, true, false},
 	} {
 		s.Edit = targeting(test.selection)
-		_, err := s.Try(engine.Preview, chain(plain, "1"))
+		_, err := s.Try(enginetest.Preview, chain(plain, "1"))
 		var missing *engine.NotSelectedError
 		require.ErrorAs(t, err, &missing)
 		require.Equal(t, test.excluded, missing.Excluded)

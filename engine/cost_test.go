@@ -56,7 +56,7 @@ func TestCostsOfCalls(t *testing.T) {
 	}
 
 	s.Cloud.Hook = func(string) error { return errors.New("no") }
-	_, err := s.Try(engine.Up, one(props("key", "2")))
+	_, err := s.Try(enginetest.Up, one(props("key", "2")))
 	require.Error(t, err)
 	made, failed = calls(s)
 	require.Equal(t, map[string]int{"default update": 1}, failed)
@@ -91,7 +91,7 @@ func (measured) Measured() map[string]engine.Measure {
 // What providers measure themselves is told with the calls.
 func TestCostsThatProvidersMeasure(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	s.Edit = func(d *engine.Deployment) { d.Providers = measuring{s.Cloud} }
+	s.Edit = func(d *enginetest.Deployment) { d.Providers = measuring{s.Cloud} }
 	s.Up(one(props()))
 	for _, e := range s.Events() {
 		if costs, ok := e.(engine.ProviderCosts); ok {

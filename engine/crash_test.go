@@ -20,16 +20,16 @@ import (
 // Wherever the process is killed, the next run reads the state, knows of every
 // object that was made or may have been made, and brings the stack to its goal.
 func TestKilledAtEachWrite(t *testing.T) {
-	up := func(program enginetest.Program) func(context.Context, engine.Deployment) (*engine.Result, error) {
-		return func(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
+	up := func(program enginetest.Program) func(context.Context, enginetest.Deployment) (*engine.Result, error) {
+		return func(ctx context.Context, d enginetest.Deployment) (*engine.Result, error) {
 			d.Program = program
-			return engine.Up(ctx, d)
+			return enginetest.Up(ctx, d)
 		}
 	}
 	cases := []struct {
 		name   string
 		before enginetest.Program
-		run    func(context.Context, engine.Deployment) (*engine.Result, error)
+		run    func(context.Context, enginetest.Deployment) (*engine.Result, error)
 		after  enginetest.Program
 		want   int // objects of the goal
 	}{
@@ -38,7 +38,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 		{"replace", chain(strict, "1"), up(chain(strict, "2")), chain(strict, "2"), 3},
 		{"delete before replace", chain(single, "1"), up(chain(single, "2")), chain(single, "2"), 3},
 		{"delete", chain(plain, "1"), up(empty), empty, 0},
-		{"destroy", chain(plain, "1"), engine.Destroy, empty, 0},
+		{"destroy", chain(plain, "1"), enginetest.Destroy, empty, 0},
 		{"refresh", chain(plain, "1"), drifted, chain(plain, "1"), 3},
 	}
 	for _, c := range cases {
@@ -78,11 +78,11 @@ func TestKilledAtEachWrite(t *testing.T) {
 }
 
 // drifted refreshes after one object has changed and another has vanished.
-func drifted(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
+func drifted(ctx context.Context, d enginetest.Deployment) (*engine.Result, error) {
 	cloud := d.Providers.(*enginetest.Cloud)
 	cloud.Change("a-1", func(m property.Map) property.Map { return m.With("key", property.String("changed")) })
 	cloud.Change("c-3", nil)
-	return engine.Refresh(ctx, d)
+	return enginetest.Refresh(ctx, d)
 }
 
 // requireKnown requires that every object is in the state, or that the state
@@ -137,7 +137,7 @@ func TestOldCopyThatDependsOnItsSuccessor(t *testing.T) {
 	} {
 		s := enginetest.NewStack(t, newCloud())
 		s.Up(before)
-		_, err := s.Try(engine.Up, after(stop))
+		_, err := s.Try(enginetest.Up, after(stop))
 		require.ErrorIs(t, err, stop)
 		finish(s)
 		require.Zero(t, s.Cloud.Objects())
@@ -151,7 +151,7 @@ func TestDeletedObjectWhoseDeletionWasCutOff(t *testing.T) {
 	for n, lost := 1, false; !lost; n++ {
 		s := enginetest.NewStack(t, newCloud())
 		s.Up(chain(plain, "1"))
-		require.True(t, s.CrashAt(n, false, engine.Up, b), "no write comes after the deletion of an object and before the record of it")
+		require.True(t, s.CrashAt(n, false, enginetest.Up, b), "no write comes after the deletion of an object and before the record of it")
 		for _, res := range s.Snapshot().Resources() {
 			lost = lost || res.Custom && !res.IsProvider() && !slices.Contains(s.Cloud.IDs(), res.ID)
 		}
@@ -170,7 +170,7 @@ func TestUpdateThatWasCutOffIsUndone(t *testing.T) {
 	for n, changed := 1, false; !changed; n++ {
 		s := enginetest.NewStack(t, newCloud())
 		s.Up(chain(plain, "1"))
-		require.True(t, s.CrashAt(n, false, engine.Up, chain(plain, "2")))
+		require.True(t, s.CrashAt(n, false, enginetest.Up, chain(plain, "2")))
 		changed = !s.Cloud.Snapshot()["a-1"].Get("key").Equal(property.String("1"))
 		s.Up(chain(plain, "1"))
 		require.Equal(t, property.String("1"), s.Cloud.Snapshot()["a-1"].Get("key"))
@@ -200,9 +200,9 @@ func TestUpdateThatWasCutOffMayHaveItsEffect(t *testing.T) {
 	}
 	for n, changed := 1, false; !changed; n++ {
 		s := enginetest.NewStack(t, newCloud())
-		s.Edit = func(d *engine.Deployment) { d.Parallel = 1 }
+		s.Edit = func(d *enginetest.Deployment) { d.Parallel = 1 }
 		s.Up(program("a"))
-		require.True(t, s.CrashAt(n, false, engine.Up, program("b")))
+		require.True(t, s.CrashAt(n, false, enginetest.Up, program("b")))
 		changed = s.Cloud.Snapshot()["c-3"].Get("of").Equal(property.String("made of b-2"))
 		if !changed {
 			continue
@@ -231,7 +231,7 @@ func TestUpdateThatFailedNeedsNothingNew(t *testing.T) {
 	s.Up(program(func(enginetest.Resource) property.Map { return props("key", 1) }))
 	before := s.Resource("b")
 	s.Cloud.Hook = func(call string) error { return errors.New("the cloud refuses") }
-	_, err := s.Try(engine.Up, program(func(a enginetest.Resource) property.Map { return props("key", a.Out("made")) }))
+	_, err := s.Try(enginetest.Up, program(func(a enginetest.Resource) property.Map { return props("key", a.Out("made")) }))
 	require.ErrorContains(t, err, "the cloud refuses")
 	require.Equal(t, before, s.Resource("b"))
 }
@@ -264,13 +264,13 @@ func TestCutOffAndSelectedByTheProgram(t *testing.T) {
 			for n, lost := 1, false; !lost; n++ {
 				s := enginetest.NewStack(t, newCloud())
 				s.Up(before)
-				s.Edit = func(d *engine.Deployment) { d.Parallel = 1 }
-				require.True(t, s.CrashAt(n, false, engine.Up, enginetest.Program(empty)))
+				s.Edit = func(d *enginetest.Deployment) { d.Parallel = 1 }
+				require.True(t, s.CrashAt(n, false, enginetest.Up, enginetest.Program(empty)))
 				lost = slices.Equal(s.Cloud.IDs(), []string{"a-2"}) && s.Resource("b") != nil
 				if !lost {
 					continue
 				}
-				s.Edit = func(d *engine.Deployment) { d.Selection = c.selection }
+				s.Edit = func(d *enginetest.Deployment) { d.Selection = c.selection }
 				preview := s.Preview(after)
 				require.Equal(t, preview, s.Up(after))
 				require.Equal(t, 2, s.Cloud.Objects())
@@ -295,9 +295,9 @@ func TestCutOffAgainAfterItsRenaming(t *testing.T) {
 		for again, more := 1, true; more; again++ {
 			s := enginetest.NewStack(t, newCloud())
 			s.Up(program("a", "1"))
-			require.True(t, s.CrashAt(n, false, engine.Up, program("a", "2")))
+			require.True(t, s.CrashAt(n, false, enginetest.Up, program("a", "2")))
 			changed = s.Cloud.Snapshot()["a-1"].Get("key").Equal(property.String("2"))
-			more = s.CrashAt(again, false, engine.Up, program("b", "1"))
+			more = s.CrashAt(again, false, enginetest.Up, program("b", "1"))
 			s.Up(program("b", "1"))
 			require.Equal(t, property.String("1"), s.Cloud.Snapshot()["a-1"].Get("key"), "write %d, then %d", n, again)
 			require.Zero(t, s.Up(program("b", "1")).Total())

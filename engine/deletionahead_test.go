@@ -30,7 +30,7 @@ func TestStoppedBetweenDeletions(t *testing.T) {
 	})
 	stop := make(chan struct{})
 	once := sync.OnceFunc(func() { close(stop) })
-	s.Edit = func(d *engine.Deployment) {
+	s.Edit = func(d *enginetest.Deployment) {
 		d.Stop = stop
 		seen := d.Events
 		d.Events = func(e engine.Event) {
@@ -40,7 +40,7 @@ func TestStoppedBetweenDeletions(t *testing.T) {
 			seen(e)
 		}
 	}
-	_, err := s.Try(engine.Destroy, nil)
+	_, err := s.Try(enginetest.Destroy, nil)
 	require.ErrorIs(t, err, engine.ErrStopped)
 	require.Nil(t, s.Resource("third"))
 	require.NotNil(t, s.Resource("second"))
@@ -66,7 +66,7 @@ func TestWritesOfAChainOfDeletions(t *testing.T) {
 				}
 				return nil
 			})
-			if !s.CrashAt(n, false, engine.Destroy, nil) {
+			if !s.CrashAt(n, false, enginetest.Destroy, nil) {
 				return n - 1
 			}
 		}

@@ -10,9 +10,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/engine/analysis"
-	"github.com/husk-dev/husk/engine/builtin"
-	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/record"
@@ -27,83 +24,15 @@ type Program interface {
 	Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error
 }
 
-// Deployment is what the engine works on: one stack, with its program,
-// providers, and state.
-type Deployment struct {
-	Project      string
-	Stack        string
-	Organization string
-	// Config holds the stack's configuration, decrypted.
-	Config []abi.ConfigEntry
-	// Program is not needed by Destroy and Refresh, unless RunProgram is set.
-	Program   Program
-	Providers Loader
-	State     *state.Stack
-	// Stacks are those whose outputs the program can refer to; the zero Stacks has none.
-	Stacks builtin.Stacks
-	// Contents reads the files and URLs that the program makes assets of.
-	Contents contents.Source
-	// Policies judge the resources of an update or preview.
-	Policies []analysis.Pack
-	// Parallel bounds the steps that run at once; 0 is four for each processor.
-	Parallel int
-	// Events receives every event, one at a time. It may be nil.
-	Events func(Event)
-	// Secrets learns what the deployment comes to know as secret, before a provider is told it.
-	// Events do not tell it; what providers log, and errors, are the caller's to show. It may be nil.
-	Secrets *redact.Secrets
-	// Stop, once closed, lets running steps finish and starts no others. To end
-	// running steps as well, cancel the context.
-	Stop <-chan struct{}
-	// RefreshFirst reads all resources before an update or preview.
-	RefreshFirst bool
-	// ContinueOnError goes on after a failure with all that does not depend on what
-	// failed. The deployment still fails.
-	ContinueOnError bool
-	// Selection narrows the deployment to some of the resources.
-	Selection Selection
-	// Replace names resources that are replaced though nothing of them changed.
-	Replace []Pattern
-	// Plan is what the update does, and nothing else; nil leaves it free. A [PlanError]
-	// says where it would deviate, and stops it there (Up and Preview only).
-	Plan *Plan
-	// DraftPlan has the plan made that Result holds (Preview only).
-	DraftPlan bool
-	// IgnoreProtect deletes and replaces protected resources as well.
-	IgnoreProtect bool
-	// LegacyDiff asks providers for the difference of resources only where their
-	// inputs changed, as Pulumi did before version 1.0.
-	LegacyDiff bool
-	// RunProgram runs the program in Refresh and Destroy as well, which gives
-	// providers the configuration that they have now.
-	RunProgram bool
-	// UpdateOnImport updates an imported resource to what the program says, where it
-	// differs; else the import fails.
-	UpdateOnImport bool
-	// ClearPendingCreates forgets creations that an earlier run did not finish (Refresh only).
-	ClearPendingCreates bool
-	// StopOnPending fails an update or preview while there are such creations, with a
-	// [PendingCreatesError]; without it they are a warning.
-	StopOnPending bool
-	// AdoptPendingCreates holds the IDs of what such creations have made (Refresh only).
-	AdoptPendingCreates map[urn.URN]string
-	// Imports is what Import takes over.
-	Imports []ImportTarget
-	// Version is the engine's own, for the manifest of the state.
-	Version string
-	// Now is the clock for creation times, nil for the real one.
-	Now func() time.Time
-}
-
 // Result tells how a deployment ended.
 type Result struct {
 	Changes Changes
 	// Outputs are the stack's outputs.
 	Outputs property.Map
-	// Imported holds what an import took over, in the order of Imports. What did not get
+	// Imported holds what an import took over, in the order of its targets. What did not get
 	// that far is nil.
 	Imported []*state.Resource
-	// Plan is that of a preview which found nothing wrong, where DraftPlan wanted it.
+	// Plan is that of a preview which found nothing wrong, if [Up] has a DraftPlan.
 	Plan *Plan
 }
 
@@ -120,37 +49,7 @@ type deployment struct {
 	imported []*state.Resource
 }
 
-// Preview tells what Up would do. Nothing is changed.
-func Preview(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "preview", true, (*deployment).update)
-}
-
-// Up drives the stack's resources to the state that the program declares.
-func Up(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "up", false, (*deployment).update)
-}
-
-// Refresh reads every resource and records its actual state.
-func Refresh(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "refresh", false, (*deployment).refresh)
-}
-
-// Destroy deletes every resource of the stack.
-func Destroy(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "destroy", false, (*deployment).destroy)
-}
-
-// PreviewRefresh tells what Refresh would record.
-func PreviewRefresh(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "refresh", true, (*deployment).refresh)
-}
-
-// PreviewDestroy tells what Destroy would delete.
-func PreviewDestroy(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "destroy", true, (*deployment).destroy)
-}
-
-func run(ctx context.Context, in Deployment, operation string, dryRun bool, do func(*deployment, context.Context) error) (*Result, error) {
+func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	start := time.Now()
 	if in.Parallel <= 0 {
 		in.Parallel = 4 * runtime.GOMAXPROCS(0)
@@ -158,7 +57,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	if in.Secrets == nil {
 		in.Secrets = &redact.Secrets{}
 	}
-	d := &deployment{runState: &runState{Deployment: in, dryRun: dryRun, assets: asset.New(in.Contents)}}
+	d := &deployment{runState: &runState{settings: in, dryRun: dryRun, assets: asset.New(in.Contents)}}
 	snapshot, migrated := d.migrate(ctx)
 	d.learn(snapshot)
 	stack := in.State
@@ -173,17 +72,17 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 	d.exec = newExecutor(in.Parallel, d.failures, d.execute)
 	d.monitor = newMonitor(d)
 
-	d.emit(Started{Operation: operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
+	d.emit(Started{Operation: in.operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
 	d.planning = &planning{}
 	var mistaken, misplaced error
 	d.selection, mistaken = newSelection(in, snapshot)
-	if operation == "up" || operation == "preview" {
+	if in.operation == "up" || in.operation == "preview" {
 		d.planning, misplaced = newPlanning(in, dryRun)
 	}
 	err := errors.Join(migrated, verify(snapshot), mistaken, misplaced)
 	if err == nil {
 		if err = d.reportPending(ctx); err == nil {
-			err = do(d, ctx)
+			err = in.carryOut(d, ctx)
 		}
 		err = errors.Join(err, d.recorder.EndSettled(ctx), d.recorder.Sign(ctx, state.Manifest{
 			Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
@@ -196,7 +95,7 @@ func run(ctx context.Context, in Deployment, operation string, dryRun bool, do f
 		err = ErrStopped
 	}
 	outputs := d.stackOutputs()
-	if operation != "destroy" && outputs.Len() > 0 {
+	if in.operation != "destroy" && outputs.Len() > 0 {
 		d.emit(StackOutputs{Outputs: DisplayOutputs(outputs)})
 	}
 	for _, costs := range d.counted.read() {

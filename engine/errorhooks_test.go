@@ -11,7 +11,6 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/state"
@@ -94,7 +93,7 @@ func TestErrorHooksEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
 			failTimes(s, c.failures, "create a")
-			_, err := s.Try(engine.Up, deciding(c.decide, custom(plain, "a", props(), onError("h")), "h"))
+			_, err := s.Try(enginetest.Up, deciding(c.decide, custom(plain, "a", props(), onError("h")), "h"))
 			if c.err == "" {
 				require.NoError(t, err)
 			} else {
@@ -134,7 +133,7 @@ func TestErrorHooksAfterPartialSuccess(t *testing.T) {
 	}
 	partial("create a", 1)
 	up := func(key string) error {
-		_, err := s.Try(engine.Up, deciding(always, custom(plain, "a", props("key", key), onError("h")), "h"))
+		_, err := s.Try(enginetest.Up, deciding(always, custom(plain, "a", props("key", key), onError("h")), "h"))
 		return err
 	}
 	require.ErrorContains(t, up("1"), "not ready")
@@ -187,7 +186,7 @@ func TestErrorHooksOfAbsentPrograms(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(deciding(always, custom(plain, "a", props(), onError("h")), "h"))
 	failTimes(s, 1, "delete a-1")
-	_, err := s.Try(engine.Destroy, nil)
+	_, err := s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "failure 1")
 	require.Contains(t, s.Warnings(), `the error hook "h" is not registered, so the step is not tried again`)
 	s.Destroy()

@@ -202,7 +202,7 @@ func TestExtensionsRefused(t *testing.T) {
 		"another's providers": {typ: "cats:index:Pet", extension: "cats", provider: "other", want: `is for package "other", but the resource belongs to package "test"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := enginetest.NewStack(t, newCloud()).Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+			_, err := enginetest.NewStack(t, newCloud()).Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 				ref, err := extend(p, test.extension, "x")
 				if err != nil {
 					return err

@@ -189,7 +189,7 @@ func TestHookBeforeStepFails(t *testing.T) {
 			}
 			s.Cloud.Calls()
 			was := s.Resource("a")
-			_, err := s.Try(engine.Up, hooked(refusing(c.kind), c.then))
+			_, err := s.Try(enginetest.Up, hooked(refusing(c.kind), c.then))
 			require.ErrorContains(t, err, "the "+c.kind.String()+` hook "h" failed: oh no`)
 			require.Empty(t, s.Cloud.Calls())
 			require.Equal(t, was, s.Resource("a"))
@@ -211,7 +211,7 @@ func TestHookAfterStepFails(t *testing.T) {
 			return err
 		})
 	}
-	result, err := s.Try(engine.Up, program(refusing(abi.HookKindAfterCreate)))
+	result, err := s.Try(enginetest.Up, program(refusing(abi.HookKindAfterCreate)))
 	require.ErrorContains(t, err, `the after-create hook "h" failed: oh no`)
 	require.Equal(t, 2, result.Changes.Create, "the stack, and the step that was taken")
 	require.Equal(t, "a-1", s.Resource("a").ID)
@@ -221,7 +221,7 @@ func TestHookAfterStepFails(t *testing.T) {
 	}))
 	require.Equal(t, 1, s.Up(program(refusing(abi.HookKindAfterCreate))).Create, "the hook was for the creation alone")
 
-	_, err = s.Try(engine.Up, hooked(refusing(abi.HookKindAfterDelete), nothing))
+	_, err = s.Try(enginetest.Up, hooked(refusing(abi.HookKindAfterDelete), nothing))
 	require.ErrorContains(t, err, `the after-delete hook "h" failed: oh no`)
 	require.Nil(t, s.Resource("a"))
 }
@@ -312,7 +312,7 @@ func TestWhereHooksDoNotRun(t *testing.T) {
 
 	s.Up(hooked(hooks, custom(plain, "a", props(), bound("log"), func(o *abi.ResourceOptions) { o.Protect = &yes })))
 	log.read()
-	_, err := s.Try(engine.Up, enginetest.Program(nothing))
+	_, err := s.Try(enginetest.Up, enginetest.Program(nothing))
 	require.ErrorContains(t, err, "protected")
 	require.Empty(t, log.read(), "a deletion that is refused")
 }
@@ -322,7 +322,7 @@ func TestHookRegistration(t *testing.T) {
 	run := func(context.Context, callback.Step) error { return nil }
 	decide := func(context.Context, callback.Failure) (bool, error) { return false, nil }
 	s := enginetest.NewStack(t, newCloud())
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		m := callbacks(p)
 		require.NoError(t, m.RegisterHook(callback.Hook{Name: "h", Run: run}))
 		require.NoError(t, m.RegisterErrorHook(callback.ErrorHook{Name: "h", Run: decide}), "error hooks have names of their own")
@@ -334,7 +334,7 @@ func TestHookRegistration(t *testing.T) {
 		return err
 	}))
 	require.ErrorContains(t, err, `the before-create hook "late" is not registered`)
-	_, err = s.Try(engine.Up, custom(plain, "a", props(), onError("never")))
+	_, err = s.Try(enginetest.Up, custom(plain, "a", props(), onError("never")))
 	require.ErrorContains(t, err, `the on-error hook "never" is not registered`)
 	require.Empty(t, s.Cloud.Calls())
 }
@@ -353,17 +353,17 @@ func TestDeleteHooksNeedTheProgram(t *testing.T) {
 	log.read()
 
 	for name, try := range map[string]func() (*engine.Result, error){
-		"destroy":         func() (*engine.Result, error) { return s.Try(engine.Destroy, nil) },
-		"preview destroy": func() (*engine.Result, error) { return s.Try(engine.PreviewDestroy, nil) },
-		"up":              func() (*engine.Result, error) { return s.Try(engine.Up, enginetest.Program(nothing)) },
+		"destroy":         func() (*engine.Result, error) { return s.Try(enginetest.Destroy, nil) },
+		"preview destroy": func() (*engine.Result, error) { return s.Try(enginetest.PreviewDestroy, nil) },
+		"up":              func() (*engine.Result, error) { return s.Try(enginetest.Up, enginetest.Program(nothing)) },
 	} {
 		_, err := try()
 		require.ErrorContains(t, err, s.Resource("a").URN.Name()+`: the before-delete hook "log"`, name)
 		require.ErrorContains(t, err, "--run-program", name)
 		require.Empty(t, s.Cloud.Calls(), name)
 	}
-	s.Edit = func(d *engine.Deployment) { d.RunProgram = true }
-	_, err := s.Try(engine.Destroy, program)
+	s.Edit = func(d *enginetest.Deployment) { d.RunProgram = true }
+	_, err := s.Try(enginetest.Destroy, program)
 	require.NoError(t, err)
 	require.Equal(t, []string{"before-delete a", "after-delete a"}, log.read())
 	require.Zero(t, s.Cloud.Objects())

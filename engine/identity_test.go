@@ -58,9 +58,9 @@ func TestReplacementByItselfIsNotDeleted(t *testing.T) {
 	for name, test := range map[string]struct {
 		program enginetest.Program
 		prepare func(*enginetest.Stack)
-		edit    func(*engine.Deployment)
+		edit    func(*enginetest.Deployment)
 	}{
-		"asked for": {program: again, edit: func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::f"} }},
+		"asked for": {program: again, edit: func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::f"} }},
 		"tainted": {program: again, prepare: func(s *enginetest.Stack) {
 			s.Change("f", func(res *state.Resource) { res.Taint = true })
 		}},
@@ -115,10 +115,10 @@ func TestReplacementByItselfSurvivesACrash(t *testing.T) {
 		for at := 1; ; at++ {
 			s := enginetest.NewStack(t, newFiles())
 			s.Up(files(typ, "rw", "f", "x"))
-			if !s.CrashAt(at, at%2 == 0, engine.Up, files(typ, "ro", "f", "x")) {
+			if !s.CrashAt(at, at%2 == 0, enginetest.Up, files(typ, "ro", "f", "x")) {
 				break
 			}
-			s.Edit = func(d *engine.Deployment) { d.AdoptPendingCreates, d.ClearPendingCreates = nil, true }
+			s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates, d.ClearPendingCreates = nil, true }
 			s.Refresh()
 			s.Edit = nil
 			s.Up(files(typ, "ro", "f", "x"))
@@ -136,12 +136,12 @@ func TestDeclaredIdentityIsDeletedFirst(t *testing.T) {
 	s.Cloud.Calls()
 	s.Up(files(declared, "ro", "f", "x"))
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
-	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::f"} }
+	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::f"} }
 	s.Up(files(declared, "ro", "f", "x"))
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
 	// A pattern for all resources is for those of the program, and for no default provider.
 	provider := s.Resource("f").Provider
-	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**"} }
+	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**"} }
 	require.Equal(t, 1, s.Up(files(declared, "ro", "f", "x")).Total())
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
 	require.Equal(t, provider, s.Resource("f").Provider)
@@ -165,7 +165,7 @@ func TestDeclaredIdentityIsDeletedFirstByALikeProvider(t *testing.T) {
 	s := enginetest.NewStack(t, newFiles())
 	s.Up(program)
 	s.Cloud.Calls()
-	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**"} }
+	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**"} }
 	s.Up(program)
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
 	require.Empty(t, s.Warnings())
@@ -201,7 +201,7 @@ func TestObjectsThatAreStillWantedAreNotDeleted(t *testing.T) {
 			}
 			return nil
 		}
-		_, err := s.Try(engine.Up, files(file, "rw", "f", "y"))
+		_, err := s.Try(enginetest.Up, files(file, "rw", "f", "y"))
 		require.ErrorContains(t, err, "busy")
 		s.Cloud.Hook = nil
 		s.Up(files(file, "rw", "f", "x"))

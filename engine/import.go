@@ -32,18 +32,6 @@ type ImportTarget struct {
 	Properties []string
 }
 
-// Import takes objects that exist into the stack, with the inputs that their providers
-// tell. It runs no program, and deletes nothing. What is there already under the same
-// name and ID stays as it is.
-func Import(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "import", false, (*deployment).importAll)
-}
-
-// PreviewImport tells what Import would take over.
-func PreviewImport(ctx context.Context, in Deployment) (*Result, error) {
-	return run(ctx, in, "import", true, (*deployment).importAll)
-}
-
 // importAll imports parents before their children, and what is left in parallel.
 func (d *deployment) importAll(ctx context.Context) error {
 	if err := d.readNaming(); err != nil {

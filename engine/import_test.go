@@ -21,7 +21,7 @@ func existing(s *enginetest.Stack, id string, pairs ...any) {
 
 // importing imports the targets in what is run next.
 func importing(s *enginetest.Stack, targets ...engine.ImportTarget) {
-	s.Edit = func(d *engine.Deployment) { d.Imports = targets }
+	s.Edit = func(d *enginetest.Deployment) { d.Imports = targets }
 }
 
 var rootURN = urn.New("dev", "proj", "", urn.RootType, "proj-dev")
@@ -37,12 +37,12 @@ func TestImport(t *testing.T) {
 		engine.ImportTarget{Type: plain, Name: "child", ID: "x-2", Parent: home, Protect: true},
 		engine.ImportTarget{Type: plain, Name: "a", ID: "x-1"},
 		engine.ImportTarget{Type: group, Name: "home", Component: true})
-	preview, err := s.Try(engine.PreviewImport, nil)
+	preview, err := s.Try(enginetest.PreviewImport, nil)
 	require.NoError(t, err)
 	require.Zero(t, s.Snapshot().Len(), "a preview records nothing")
 	require.Equal(t, props("key", "two"), preview.Imported[0].Inputs)
 
-	result, err := s.Try(engine.Import, nil)
+	result, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
 	require.Equal(t, preview.Changes, result.Changes)
 	require.ElementsMatch(t, []string{"create proj-dev", "create home", "import a", "import child"}, s.Steps())
@@ -57,7 +57,7 @@ func TestImport(t *testing.T) {
 	require.True(t, a.Outputs.Get("password").IsSecret())
 	require.Equal(t, rootURN, a.Parent)
 
-	again, err := s.Try(engine.Import, nil)
+	again, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
 	require.Zero(t, again.Changes.Total(), "what is there stays")
 	s.Edit = nil
@@ -93,7 +93,7 @@ func TestImportChoosesTheProvider(t *testing.T) {
 	importing(s,
 		engine.ImportTarget{Type: plain, Name: "named", ID: "x-1", Provider: own.URN},
 		engine.ImportTarget{Type: plain, Name: "below", ID: "x-1", Parent: parent.URN})
-	_, err := s.Try(engine.Import, nil)
+	_, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
 	require.Equal(t, own.Reference(), s.Resource("named").Provider)
 	require.Equal(t, own.Reference(), s.Resource("below").Provider)
@@ -105,7 +105,7 @@ func TestImportOfSomeProperties(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	existing(s, "x-1", "key", "one", "size", 3)
 	importing(s, engine.ImportTarget{Type: plain, Name: "a", ID: "x-1", Properties: []string{"key", "keye"}})
-	_, err := s.Try(engine.Import, nil)
+	_, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
 	require.Equal(t, props("key", "one"), s.Resource("a").Inputs)
 	require.Equal(t, property.Number(3), s.Resource("a").Outputs.Get("size"))
@@ -118,7 +118,7 @@ func TestImportOfInputsThatAreRefused(t *testing.T) {
 	s.Cloud.Types[plain] = enginetest.Type{Required: []string{"size"}, Computed: []string{"made"}}
 	existing(s, "x-1", "key", "one")
 	importing(s, engine.ImportTarget{Type: plain, Name: "a", ID: "x-1"})
-	_, err := s.Try(engine.Import, nil)
+	_, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
 	require.Equal(t, props("key", "one"), s.Resource("a").Inputs)
 	require.Len(t, s.Warnings(), 1)
@@ -167,7 +167,7 @@ func TestImportRefuses(t *testing.T) {
 				c.edit(s.Cloud)
 			}
 			importing(s, c.targets...)
-			_, err := s.Try(engine.Import, nil)
+			_, err := s.Try(enginetest.Import, nil)
 			require.ErrorContains(t, err, c.want)
 			require.Equal(t, before, s.Snapshot().Len())
 			require.Zero(t, countOperations(s.Snapshot()))
@@ -190,8 +190,8 @@ func TestImportThatWasCutOff(t *testing.T) {
 		home := urn.New("dev", "proj", rootURN, group, "home")
 		importing(s, engine.ImportTarget{Type: group, Name: "home", Component: true},
 			engine.ImportTarget{Type: plain, Name: "a", ID: "x-1", Parent: home})
-		more = s.CrashAt(n, n%2 == 0, engine.Import, nil)
-		_, err := s.Try(engine.Import, nil)
+		more = s.CrashAt(n, n%2 == 0, enginetest.Import, nil)
+		_, err := s.Try(enginetest.Import, nil)
 		require.NoError(t, err)
 		require.Equal(t, "x-1", s.Resource("a").ID)
 		require.Zero(t, countOperations(s.Snapshot()))

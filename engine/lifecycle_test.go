@@ -45,7 +45,7 @@ func TestManagedAndReadResourcesTakeTurns(t *testing.T) {
 func TestReadWithoutAnIDNeedsAPreview(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Preview(reading(""))
-	_, err := s.Try(engine.Up, reading(""))
+	_, err := s.Try(enginetest.Up, reading(""))
 	require.ErrorContains(t, err, "needs an ID")
 }
 
@@ -57,7 +57,7 @@ func TestReadOrImportInPlaceOfAProtectedResource(t *testing.T) {
 	for _, program := range []enginetest.Program{
 		reading("other"), one(props(), func(o *abi.ResourceOptions) { o.ImportID = "other" }),
 	} {
-		_, err := s.Try(engine.Up, program)
+		_, err := s.Try(enginetest.Up, program)
 		require.ErrorContains(t, err, "protected")
 	}
 	require.Equal(t, "a-1", s.Resource("a").ID)
@@ -95,11 +95,11 @@ func TestUpdateOnImport(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
-			s.Edit = func(d *engine.Deployment) { d.UpdateOnImport = c.update }
+			s.Edit = func(d *enginetest.Deployment) { d.UpdateOnImport = c.update }
 			s.Cloud.Change("x", func(property.Map) property.Map { return props("size", 1, "key", "1") })
 			program := importing(c.typ, c.inputs, c.options...)
-			planned, errPlanned := s.Try(engine.Preview, program)
-			done, err := s.Try(engine.Up, program)
+			planned, errPlanned := s.Try(enginetest.Preview, program)
+			done, err := s.Try(enginetest.Up, program)
 			require.Equal(t, c.calls, s.Cloud.Calls())
 			if c.err != "" {
 				require.ErrorContains(t, errPlanned, c.err)
@@ -125,7 +125,7 @@ func TestImportOfAnotherObject(t *testing.T) {
 	s.Up(importing)
 	require.Equal(t, []string{"delete a-1"}, s.Cloud.Calls())
 	require.Zero(t, s.Up(importing).Total())
-	_, err := s.Try(engine.Up, one(props(), func(o *abi.ResourceOptions) { o.ImportID = "missing" }))
+	_, err := s.Try(enginetest.Up, one(props(), func(o *abi.ResourceOptions) { o.ImportID = "missing" }))
 	require.ErrorContains(t, err, `no test:index:Plain with ID "missing" exists`)
 }
 
@@ -134,7 +134,7 @@ func TestTimesOfCreationAndChange(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	at := func(hour int) time.Time { return time.Date(2020, 1, 1, hour, 0, 0, 0, time.UTC) }
 	up := func(hour int, program enginetest.Program) *state.Resource {
-		s.Edit = func(d *engine.Deployment) { d.Now = func() time.Time { return at(hour) } }
+		s.Edit = func(d *enginetest.Deployment) { d.Now = func() time.Time { return at(hour) } }
 		s.Up(program)
 		return s.Resource("a")
 	}
@@ -151,12 +151,12 @@ func TestTimesOfCreationAndChange(t *testing.T) {
 func TestUnknownsAreRefusedOutsideOfPreviews(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Preview(one(props("size", property.Unknown)))
-	_, err := s.Try(engine.Up, one(props("size", property.Unknown)))
+	_, err := s.Try(enginetest.Up, one(props("size", property.Unknown)))
 	require.ErrorContains(t, err, "its inputs hold values that are not known")
 	s.Cloud.Invoke = func(abi.InvokeRequest) (abi.InvokeResponse, error) {
 		return abi.InvokeResponse{Result: props("x", property.Unknown)}, nil
 	}
-	_, err = s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err = s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		_, err := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:f"})
 		return err
 	}))
@@ -172,9 +172,10 @@ func TestDamagedStateIsRefused(t *testing.T) {
 	s.Change("b", func(res *state.Resource) { res.Dependencies = []urn.URN{a + "x"} })
 	st, err := s.Open(t.Context())
 	require.NoError(t, err)
-	for _, run := range []func(contextType, engine.Deployment) (*engine.Result, error){engine.Up, engine.Preview, engine.Refresh, engine.Destroy} {
-		_, err := run(t.Context(), engine.Deployment{
-			Project: "proj", Stack: "dev", Program: chain(plain, "2"), Providers: s.Cloud, State: st,
+	for _, run := range []func(contextType, enginetest.Deployment) (*engine.Result, error){enginetest.Up, enginetest.Preview, enginetest.Refresh, enginetest.Destroy} {
+		_, err := run(t.Context(), enginetest.Deployment{
+			Deployment: engine.Deployment{Project: "proj", Stack: "dev", Providers: s.Cloud, State: st},
+			Up:         engine.Up{Program: chain(plain, "2")},
 		})
 		var damage *state.IntegrityError
 		require.ErrorAs(t, err, &damage)
@@ -198,7 +199,7 @@ func TestNothingIsWrittenWhereNothingChanges(t *testing.T) {
 func TestParallelStepsAreBounded(t *testing.T) {
 	for _, parallel := range []int{1, 3} {
 		s := enginetest.NewStack(t, newCloud())
-		s.Edit = func(d *engine.Deployment) { d.Parallel = parallel }
+		s.Edit = func(d *enginetest.Deployment) { d.Parallel = parallel }
 		var mu sync.Mutex
 		running, most := 0, 0
 		full := make(chan struct{})
@@ -288,7 +289,7 @@ func TestLocalComponents(t *testing.T) {
 func TestEventsTellEverything(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	failing(s, "create c")
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.Error(t, err)
 	var types []string
 	for _, e := range s.Events() {
@@ -319,8 +320,8 @@ func TestEventsTellEverything(t *testing.T) {
 
 func TestCreationWithoutAnIDIsAnError(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	s.Edit = func(d *engine.Deployment) { d.Providers = nameless{s.Cloud} }
-	_, err := s.Try(engine.Up, one(props()))
+	s.Edit = func(d *enginetest.Deployment) { d.Providers = nameless{s.Cloud} }
+	_, err := s.Try(enginetest.Up, one(props()))
 	require.ErrorContains(t, err, "the provider returned no ID")
 	s.Edit = nil
 	s.Up(one(props()))

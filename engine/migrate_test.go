@@ -68,8 +68,8 @@ func TestResourcesWithoutAProviderGetTheDefaultOne(t *testing.T) {
 		st, err := s.Open(t.Context())
 		require.NoError(t, err)
 		result, err := engine.Preview(t.Context(), engine.Deployment{
-			Project: "proj", Stack: "dev", Program: chain(plain, "1"), Providers: s.Cloud, State: st,
-		})
+			Project: "proj", Stack: "dev", Providers: s.Cloud, State: st,
+		}, engine.Up{Program: chain(plain, "1")})
 		require.NoError(t, err)
 		require.Equal(t, 4, result.Changes.Same)
 		require.NoError(t, st.Close(t.Context()))

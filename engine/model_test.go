@@ -49,7 +49,7 @@ func (c checked) Errorf(format string, args ...any) { c.rapid.Errorf(format, arg
 func (c checked) FailNow()                          { c.rapid.FailNow() }
 func (c checked) Helper()                           {}
 
-type operation = func(contextType, engine.Deployment) (*engine.Result, error)
+type operation = func(contextType, enginetest.Deployment) (*engine.Result, error)
 
 // model is one stack under test.
 type model struct {
@@ -109,7 +109,7 @@ func (m *model) act(a act) {
 	refused := false
 	m.prepare(a)
 	m.options(a)
-	operations := map[string]operation{"up": engine.Up, "refresh": engine.Refresh, "destroy": engine.Destroy}
+	operations := map[string]operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
 	run := operations[a.Do]
 	switch {
 	case a.CrashAt > 0:
@@ -152,33 +152,33 @@ func (m *model) isRefused(err error) bool {
 func (m *model) up(a act) (refused bool) {
 	program := a.Program.program()
 	before := m.export()
-	m.also(func(d *engine.Deployment) { d.DraftPlan = true })
-	result, err := m.Try(engine.Preview, program)
+	m.also(func(d *enginetest.Deployment) { d.DraftPlan = true })
+	result, err := m.Try(enginetest.Preview, program)
 	if m.isRefused(err) {
 		require.Equal(m.t, before, m.export(), "a preview changes nothing")
-		_, err = m.Try(engine.Up, program)
+		_, err = m.Try(enginetest.Up, program)
 		require.True(m.t, m.isRefused(err))
 		return true
 	}
 	plan, _ := m.Reread(result.Plan)
-	m.also(func(d *engine.Deployment) { d.Plan = plan })
+	m.also(func(d *enginetest.Deployment) { d.Plan = plan })
 	planned := m.Steps()
 	require.Equal(m.t, before, m.export(), "a preview changes nothing")
-	_, err = m.Try(engine.Up, program)
+	_, err = m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
 	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
 	m.noteRetained()
-	m.Edit = func(d *engine.Deployment) { d.Policies = a.policies(m.t) }
-	again, err := m.Try(engine.Up, program)
+	m.Edit = func(d *enginetest.Deployment) { d.Policies = a.policies(m.t) }
+	again, err := m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
 	return false
 }
 
 // also adds to the options of the deployments that follow.
-func (m *model) also(edit func(*engine.Deployment)) {
+func (m *model) also(edit func(*enginetest.Deployment)) {
 	before := m.Edit
-	m.Edit = func(d *engine.Deployment) { before(d); edit(d) }
+	m.Edit = func(d *enginetest.Deployment) { before(d); edit(d) }
 }
 
 func (m *model) export() []string {
@@ -233,7 +233,7 @@ func (m *model) options(a act) {
 			replace = append(replace, engine.Pattern(res.URN))
 		}
 	}
-	m.Edit = func(d *engine.Deployment) {
+	m.Edit = func(d *enginetest.Deployment) {
 		d.Selection, d.Policies = a.selection(), a.policies(m.t)
 		d.RunProgram, d.ContinueOnError, d.RefreshFirst, d.Replace = a.RunProgram, a.ContinueOnError, a.RefreshFirst, replace
 		d.UpdateOnImport = true
@@ -467,7 +467,7 @@ func (m *model) requireReached(program modelProgram) {
 // finish destroys the stack. What is left over then is retained, or its creation
 // was cut off.
 func (m *model) finish() {
-	m.Edit, m.Cloud.Unhealthy = func(d *engine.Deployment) { d.IgnoreProtect = true }, nil
+	m.Edit, m.Cloud.Unhealthy = func(d *enginetest.Deployment) { d.IgnoreProtect = true }, nil
 	m.Cloud.Hook = func(call string) error { m.watchOrder(modelProgram{})(call); return nil }
 	m.noteRetained()
 	m.Destroy()

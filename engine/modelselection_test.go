@@ -24,8 +24,8 @@ func (a act) selection() engine.Selection {
 		return out
 	}
 	return engine.Selection{
-		Targets: patterns(a.Targets), TargetDependents: a.Dependents,
-		Excludes: patterns(a.Excludes), ExcludeDependents: a.Dependents,
+		Targets: patterns(a.Targets), TargetDependents: a.Dependents && len(a.Targets) > 0,
+		Excludes: patterns(a.Excludes), ExcludeDependents: a.Dependents && len(a.Excludes) > 0,
 	}
 }
 
@@ -33,15 +33,15 @@ func (a act) selection() engine.Selection {
 // whether the selection lacks something, which is all that can be wrong with it. What is
 // not selected stays.
 func (m *model) narrowed(a act, program enginetest.Program) {
-	previews := map[string]operation{"up": engine.Preview, "refresh": engine.PreviewRefresh, "destroy": engine.PreviewDestroy}
-	operations := map[string]operation{"up": engine.Up, "refresh": engine.Refresh, "destroy": engine.Destroy}
+	previews := map[string]operation{"up": enginetest.Preview, "refresh": enginetest.PreviewRefresh, "destroy": enginetest.PreviewDestroy}
+	operations := map[string]operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
 	before := m.Snapshot()
-	m.also(func(d *engine.Deployment) { d.DraftPlan = true })
+	m.also(func(d *enginetest.Deployment) { d.DraftPlan = true })
 	result, foreseen := m.Try(previews[a.Do], program)
 	planned := m.Steps()
 	if result.Plan != nil {
 		plan, _ := m.Reread(result.Plan)
-		m.also(func(d *engine.Deployment) { d.Plan = plan })
+		m.also(func(d *enginetest.Deployment) { d.Plan = plan })
 	}
 	_, err := m.Try(operations[a.Do], program)
 	require.Equal(m.t, foreseen == nil, err == nil, "a preview tells what the selection lacks: %v, %v", foreseen, err)

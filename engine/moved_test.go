@@ -63,8 +63,8 @@ func TestMovedResourcesAreSuggested(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
 			s.Up(program(c.before...))
 			for _, run := range []func(engine.Program){
-				func(p engine.Program) { _, err := s.Try(engine.Preview, p); require.NoError(t, err) },
-				func(p engine.Program) { _, err := s.Try(engine.Up, p); require.NoError(t, err) },
+				func(p engine.Program) { _, err := s.Try(enginetest.Preview, p); require.NoError(t, err) },
+				func(p engine.Program) { _, err := s.Try(enginetest.Up, p); require.NoError(t, err) },
 			} {
 				run(program(c.after...))
 				var got []string

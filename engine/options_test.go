@@ -57,7 +57,7 @@ func TestDiffPrecedence(t *testing.T) {
 		{"", &c.inputs},
 	} {
 		s.Change("a", func(res *state.Resource) { res.Taint = c.taint })
-		s.Edit = func(d *engine.Deployment) {
+		s.Edit = func(d *enginetest.Deployment) {
 			if c.asked {
 				d.Replace = []engine.Pattern{engine.Pattern(s.Resource("a").URN)}
 			}
@@ -73,7 +73,7 @@ func TestDiffPrecedence(t *testing.T) {
 
 func TestParentsAreRegisteredFirst(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		_, err := p.Child(urn.New("dev", "proj", "", group, "later"), plain, "a", props())
 		return err
 	}))
@@ -140,7 +140,7 @@ func TestDefaultProviderIsNamedAfterItsVersion(t *testing.T) {
 func TestCustomTimeoutsReachTheProvider(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	timeouts := make(map[string]float64)
-	s.Edit = func(d *engine.Deployment) { d.Providers = timed{s.Cloud, timeouts} }
+	s.Edit = func(d *enginetest.Deployment) { d.Providers = timed{s.Cloud, timeouts} }
 	program := func(size int) enginetest.Program {
 		return one(props("size", size), func(o *abi.ResourceOptions) {
 			o.CustomTimeouts = abi.CustomTimeouts{Create: 1, Update: 2, Delete: 3, Read: 4}

@@ -137,7 +137,7 @@ func TestPathsOfCheckFailures(t *testing.T) {
 	cloud := newCloud()
 	cloud.Types[plain] = enginetest.Type{Required: []string{quotedPath}}
 	s := enginetest.NewStack(t, cloud)
-	_, err := s.Try(engine.Up, nested(props(), ignoring()))
+	_, err := s.Try(enginetest.Up, nested(props(), ignoring()))
 	require.ErrorContains(t, err, quotedPath+": missing required property")
 }
 

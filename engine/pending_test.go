@@ -29,7 +29,7 @@ func cutOff(t *testing.T, s *enginetest.Stack, program enginetest.Program) urn.U
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, program)
+	_, err := s.Try(enginetest.Up, program)
 	require.ErrorIs(t, err, crashed)
 	s.Cloud.Hook = nil
 	s.Cloud.Calls()
@@ -45,8 +45,8 @@ func pendingURN(t *testing.T, s *enginetest.Stack) (u urn.URN) {
 	return u
 }
 
-func adopting(u urn.URN, id string) func(*engine.Deployment) {
-	return func(d *engine.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{u: id} }
+func adopting(u urn.URN, id string) func(*enginetest.Deployment) {
+	return func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{u: id} }
 }
 
 // Only an object that exists, and that nobody else is, is adopted. Else nothing changes.
@@ -60,7 +60,7 @@ func TestAdoptionIsDecidedByARead(t *testing.T) {
 		"a-1":   `the object "a-1" is urn:pulumi:dev::proj::test:index:Plain::a, which is recorded already`,
 	} {
 		s.Edit = adopting(b, id)
-		for _, run := range []operation{engine.PreviewRefresh, engine.Refresh} {
+		for _, run := range []operation{enginetest.PreviewRefresh, enginetest.Refresh} {
 			_, err := s.Try(run, nil)
 			require.ErrorContains(t, err, want)
 			require.Equal(t, b, pendingURN(t, s))
@@ -71,7 +71,7 @@ func TestAdoptionIsDecidedByARead(t *testing.T) {
 	s.Cloud.Read = func(abi.ReadRequest) (abi.ReadResponse, error) {
 		return abi.ReadResponse{}, errors.New("no connection")
 	}
-	_, err := s.Try(engine.Refresh, nil)
+	_, err := s.Try(enginetest.Refresh, nil)
 	require.ErrorContains(t, err, "no connection")
 	require.Equal(t, b, pendingURN(t, s))
 
@@ -85,8 +85,8 @@ func TestAdoptionIsDecidedByARead(t *testing.T) {
 func TestAdoptionsAreMadeTogether(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Cloud.Hook = func(call string) error { return crashed }
-	s.Edit = func(d *engine.Deployment) { d.ContinueOnError = true }
-	_, err := s.Try(engine.Up, pairs("1", "1", "1"))
+	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(enginetest.Up, pairs("1", "1", "1"))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
 	s.Cloud.Change("a-found", func(property.Map) property.Map { return props("key", "1") })
@@ -95,8 +95,8 @@ func TestAdoptionsAreMadeTogether(t *testing.T) {
 		adopted[op.Resource.URN] = op.Resource.URN.Name() + "-found"
 	}
 	require.Len(t, adopted, 2)
-	s.Edit = func(d *engine.Deployment) { d.AdoptPendingCreates = adopted }
-	_, err = s.Try(engine.Refresh, nil)
+	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = adopted }
+	_, err = s.Try(enginetest.Refresh, nil)
 	require.ErrorContains(t, err, `with the ID "c-found" exists`)
 	require.Nil(t, s.Resource("a"))
 }
@@ -133,7 +133,7 @@ func TestAdoptionWithoutWhatItNamed(t *testing.T) {
 	b = cutOff(t, s, program)
 	s.Destroy()
 	s.Edit = adopting(b, "found")
-	_, err := s.Try(engine.Refresh, nil)
+	_, err := s.Try(enginetest.Refresh, nil)
 	require.ErrorContains(t, err, "is not in the state any more: have the program register the resource with its import option")
 }
 
@@ -214,8 +214,8 @@ func TestPendingCreationsProposeTheirObject(t *testing.T) {
 func TestStopOnPendingCreations(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	b := cutOff(t, s, chain(plain, "1"))
-	s.Edit = func(d *engine.Deployment) { d.StopOnPending = true }
-	for _, run := range []operation{engine.Preview, engine.Up} {
+	s.Edit = func(d *enginetest.Deployment) { d.StopOnPending = true }
+	for _, run := range []operation{enginetest.Preview, enginetest.Up} {
 		_, err := s.Try(run, chain(plain, "1"))
 		var pending *engine.PendingCreatesError
 		require.ErrorAs(t, err, &pending)
@@ -223,9 +223,9 @@ func TestStopOnPendingCreations(t *testing.T) {
 		require.ErrorContains(t, err, "nothing was done")
 		require.Empty(t, s.Cloud.Calls())
 	}
-	s.Edit = func(d *engine.Deployment) { d.ClearPendingCreates = true }
+	s.Edit = func(d *enginetest.Deployment) { d.ClearPendingCreates = true }
 	s.Refresh()
-	s.Edit = func(d *engine.Deployment) { d.StopOnPending = true }
+	s.Edit = func(d *enginetest.Deployment) { d.StopOnPending = true }
 	s.Up(chain(plain, "1"))
 }
 
@@ -254,7 +254,7 @@ func TestACutOffCreationIsRepeated(t *testing.T) {
 		cutOff(t, s, program("1"))
 		s.Up(program("1"))
 		require.Equal(t, "name-0", name())
-		s.Edit = func(d *engine.Deployment) { d.ClearPendingCreates = true }
+		s.Edit = func(d *enginetest.Deployment) { d.ClearPendingCreates = true }
 		s.Refresh()
 		s.Edit = nil
 
@@ -268,7 +268,7 @@ func TestACutOffCreationIsRepeated(t *testing.T) {
 // A provider is nothing real: a creation of one that was cut off leaves nothing behind.
 func TestCutOffProviderIsConfiguredAnew(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	for n := 1; s.CrashAt(n, true, engine.Up, one(props())); n++ {
+	for n := 1; s.CrashAt(n, true, enginetest.Up, one(props())); n++ {
 		s.Up(one(props()))
 		for _, op := range s.Snapshot().Operations() {
 			require.False(t, op.Resource.IsProvider())
@@ -314,8 +314,8 @@ func TestRenamingBesideAnotherPendingUpdate(t *testing.T) {
 	}
 	s.Up(program("1", "a"))
 	s.Cloud.Hook = func(string) error { return crashed }
-	s.Edit = func(d *engine.Deployment) { d.ContinueOnError = true }
-	_, err := s.Try(engine.Up, program("2", "a"))
+	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(enginetest.Up, program("2", "a"))
 	require.ErrorIs(t, err, crashed)
 	s.Cloud.Hook = nil
 	var read []string
@@ -351,7 +351,7 @@ func TestRenamingAfterAPendingUpdateWasRead(t *testing.T) {
 	}
 	s.Up(program("1", "a", ""))
 	s.Cloud.Hook = func(string) error { return crashed }
-	_, err := s.Try(engine.Up, program("2", "a", ""))
+	_, err := s.Try(enginetest.Up, program("2", "a", ""))
 	require.ErrorIs(t, err, crashed)
 	require.NotZero(t, countPending(s))
 	s.Cloud.Hook = nil
@@ -390,7 +390,7 @@ func TestAdoptionReadsByTheIDAlone(t *testing.T) {
 		return abi.ReadResponse{ID: req.ID, State: other, Inputs: &other}, nil
 	}
 	s.Edit = adopting(u, "y")
-	_, err := s.Try(engine.Refresh, nil)
+	_, err := s.Try(enginetest.Refresh, nil)
 	require.ErrorContains(t, err, `the object "y" has another path than the one that was being created, so nothing was changed`)
 	require.Nil(t, s.Resource("b"))
 	require.Equal(t, u, pendingURN(t, s))
@@ -400,8 +400,8 @@ func TestAdoptionReadsByTheIDAlone(t *testing.T) {
 func TestAnObjectIsAdoptedOnce(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Cloud.Hook = func(string) error { return crashed }
-	s.Edit = func(d *engine.Deployment) { d.ContinueOnError = true }
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		_, errA := p.Custom(plain, "a", props("key", "1"))
 		_, errB := p.Custom(plain, "b", props("key", "1"))
 		return errors.Join(errA, errB)
@@ -414,8 +414,8 @@ func TestAnObjectIsAdoptedOnce(t *testing.T) {
 		adopted[op.Resource.URN] = "found"
 	}
 	require.Len(t, adopted, 2)
-	s.Edit = func(d *engine.Deployment) { d.AdoptPendingCreates = adopted }
-	_, err = s.Try(engine.Refresh, nil)
+	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = adopted }
+	_, err = s.Try(enginetest.Refresh, nil)
 	require.ErrorContains(t, err, `the object "found" is to be urn:`)
 	require.Equal(t, 2, countPending(s))
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Plan is what a preview found that an update would do. An update that is given a plan
-// does that and nothing else: see [Deployment].
+// does that and nothing else: see [Up].
 type Plan struct {
 	Project, Stack string
 	Resources      map[urn.URN]*PlannedResource

@@ -18,13 +18,13 @@ import (
 
 // planned previews an update and returns its plan, as a file holds it.
 func planned(s *enginetest.Stack, program enginetest.Program) *engine.Plan {
-	s.Edit = func(d *engine.Deployment) { d.DraftPlan = true }
-	result, err := s.Try(engine.Preview, program)
+	s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
+	result, err := s.Try(enginetest.Preview, program)
 	if err != nil {
 		panic(err)
 	}
 	plan, _ := s.Reread(result.Plan)
-	s.Edit = func(d *engine.Deployment) { d.Plan = plan }
+	s.Edit = func(d *enginetest.Deployment) { d.Plan = plan }
 	return plan
 }
 
@@ -73,7 +73,7 @@ func TestUpdatesKeepToTheirPlan(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
 			s.Up(test.before)
 			plan := planned(s, test.planned)
-			_, err := s.Try(engine.Up, test.later)
+			_, err := s.Try(enginetest.Up, test.later)
 			if test.deviation == "" {
 				require.NoError(t, err)
 			} else {
@@ -113,7 +113,7 @@ func TestPlansOfAnotherWorld(t *testing.T) {
 			s.Edit = nil
 			meddle.change(s)
 			s.Edit = keep
-			_, err := s.Try(engine.Up, chain(plain, "2"))
+			_, err := s.Try(enginetest.Up, chain(plain, "2"))
 			require.ErrorContains(t, err, meddle.deviation)
 			require.Empty(t, s.Steps())
 		})
@@ -131,7 +131,7 @@ func TestUnknownsOfPlansAreOpen(t *testing.T) {
 	require.Equal(t, 4, s.Up(chain(plain, "1")).Same, "a plan that is carried out may be carried out again")
 
 	planned(s, chain(plain, "1"))
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		if err := chain(plain, "1")(p); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func TestPlansOfAllKindsOfResources(t *testing.T) {
 		other.Up(program(1))
 	}
 	require.Equal(t, "made-2", other.Resource("read").ID)
-	_, err := other.Try(engine.Up, program(2))
+	_, err := other.Try(enginetest.Up, program(2))
 	require.ErrorContains(t, err, "group deviates from the plan: its inputs.size is 2, and 1 was planned")
 }
 
@@ -193,13 +193,13 @@ func TestSecretsInPlans(t *testing.T) {
 			return err
 		}
 	}
-	s.Edit = func(d *engine.Deployment) { d.DraftPlan = true }
-	result, err := s.Try(engine.Preview, program("hush"))
+	s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
+	result, err := s.Try(enginetest.Preview, program("hush"))
 	require.NoError(t, err)
 	plan, text := s.Reread(result.Plan)
 	require.NotContains(t, text, "hush")
-	s.Edit = func(d *engine.Deployment) { d.Plan = plan }
-	_, err = s.Try(engine.Up, program("hush, too"))
+	s.Edit = func(d *enginetest.Deployment) { d.Plan = plan }
+	_, err = s.Try(enginetest.Up, program("hush, too"))
 	require.ErrorContains(t, err, "its inputs.key is [secret], and [secret] was planned")
 	require.NotContains(t, err.Error(), "hush")
 	s.Up(program("hush"))
@@ -208,15 +208,15 @@ func TestSecretsInPlans(t *testing.T) {
 func TestPlanOfAnotherStack(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	planned(s, empty).Stack = "prod"
-	_, err := s.Try(engine.Up, enginetest.Program(empty))
+	_, err := s.Try(enginetest.Up, enginetest.Program(empty))
 	require.EqualError(t, err, "the plan is of the stack proj/prod, and this one is proj/dev")
 }
 
 // A preview that finds something wrong makes no plan.
 func TestFailedPreviewsMakeNoPlan(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	s.Edit = func(d *engine.Deployment) { d.DraftPlan = true }
-	result, err := s.Try(engine.Preview, enginetest.Program(func(*enginetest.Run) error { return errors.New("oh") }))
+	s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
+	result, err := s.Try(enginetest.Preview, enginetest.Program(func(*enginetest.Run) error { return errors.New("oh") }))
 	require.ErrorContains(t, err, "oh")
 	require.Nil(t, result.Plan)
 }

@@ -21,7 +21,7 @@ type planning struct {
 }
 
 // newPlanning is for updates and their previews.
-func newPlanning(d Deployment, dryRun bool) (*planning, error) {
+func newPlanning(d settings, dryRun bool) (*planning, error) {
 	p := &planning{plan: d.Plan}
 	if d.DraftPlan && dryRun {
 		p.draft = &Plan{Project: d.Project, Stack: d.Stack, Resources: make(map[urn.URN]*PlannedResource)}

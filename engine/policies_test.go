@@ -30,7 +30,7 @@ func judgedBy(t *testing.T, s *enginetest.Stack, settings map[string]analysis.Se
 	for _, r := range rules {
 		pack.Policies = append(pack.Policies, policy.Of(r))
 	}
-	s.Edit = func(d *engine.Deployment) {
+	s.Edit = func(d *enginetest.Deployment) {
 		p, err := policy.New(pack)
 		require.NoError(t, err)
 		d.Policies = []analysis.Pack{{Policy: p, Settings: settings}}
@@ -110,7 +110,7 @@ func TestLevelsOfPolicies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
 			judgedBy(t, s, test.settings, noted(test.level))
-			_, err := s.Try(engine.Up, registers(props()))
+			_, err := s.Try(enginetest.Up, registers(props()))
 			require.Equal(t, test.want, verdicts(s))
 			if !test.fails {
 				require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestLevelsOfPolicies(t *testing.T) {
 func TestPreviewTellsAllViolations(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	judgedBy(t, s, nil, noted(policy.Mandatory))
-	_, err := s.Try(engine.Preview, chain(plain, "1"))
+	_, err := s.Try(enginetest.Preview, chain(plain, "1"))
 	require.ErrorContains(t, err, `"a" violates`)
 	require.ErrorContains(t, err, `"c" violates`)
 	require.Len(t, verdicts(s), 3)
@@ -142,8 +142,8 @@ func TestViolationsAndContinueOnError(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	judgedBy(t, s, nil, noted(policy.Mandatory))
 	edit := s.Edit
-	s.Edit = func(d *engine.Deployment) { edit(d); d.ContinueOnError = true }
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	s.Edit = func(d *enginetest.Deployment) { edit(d); d.ContinueOnError = true }
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		a, errA := p.Custom(plain, "a", props())
 		_, errB := p.Custom(plain, "b", props("note", a.Out("made")))
 		_, errC := p.Custom(plain, "c", props("note", "fine"))
@@ -205,7 +205,7 @@ func keyed(key string) enginetest.Program {
 func TestWhatCannotBeRemediated(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	judgedBy(t, s, nil, notes())
-	_, err := s.Try(engine.Up, registers(props("refuses", true)))
+	_, err := s.Try(enginetest.Up, registers(props("refuses", true)))
 	require.ErrorContains(t, err, "note: add a note to a")
 	require.Equal(t, []string{
 		"advisory noted a : it could not be corrected: it refuses notes",
@@ -215,7 +215,7 @@ func TestWhatCannotBeRemediated(t *testing.T) {
 	corrects := notes()
 	corrects.Resource = nil // nobody else judges
 	judgedBy(t, s, nil, corrects)
-	_, err = s.Try(engine.Up, registers(props("refuses", true)))
+	_, err = s.Try(enginetest.Up, registers(props("refuses", true)))
 	require.ErrorContains(t, err, "it could not be corrected: it refuses notes")
 	require.Empty(t, s.Cloud.Calls())
 }
@@ -230,7 +230,7 @@ func TestProviderRefusesWhatAPolicyMade(t *testing.T) {
 		return resp, nil
 	}
 	judgedBy(t, s, nil, notes())
-	_, err := s.Try(engine.Up, registers(props()))
+	_, err := s.Try(enginetest.Up, registers(props()))
 	require.ErrorContains(t, err, "the inputs that the policy noted of house 1.0.0 made are refused: note: there is no such property")
 	require.Empty(t, s.Cloud.Calls())
 }
@@ -255,7 +255,7 @@ func TestRemediationKeepsWhatMustBeKept(t *testing.T) {
 					inputs := r.Resource.Properties.With("key", test.made)
 					return policy.Remedy{Inputs: &inputs}, nil
 				}})
-			_, err := s.Try(engine.Up, registers(props("key", property.Secret(property.String("hush")))))
+			_, err := s.Try(enginetest.Up, registers(props("key", property.Secret(property.String("hush")))))
 			if test.want != "" {
 				require.ErrorContains(t, err, test.want)
 				return
@@ -381,7 +381,7 @@ func TestStackPolicies(t *testing.T) {
 	}}
 	few.Remedy = func(context.Context, resourceRequest) (policy.Remedy, error) { return policy.Remedy{}, nil }
 	want := []string{"mandatory few b : there must be no b", "mandatory few  : it is too large"}
-	for _, run := range []func(context.Context, engine.Deployment) (*engine.Result, error){engine.Preview, engine.Up} {
+	for _, run := range []func(context.Context, enginetest.Deployment) (*engine.Result, error){enginetest.Preview, enginetest.Up} {
 		s := enginetest.NewStack(t, newCloud())
 		judgedBy(t, s, nil, few)
 		_, err := s.Try(run, chain(plain, "1"))
@@ -397,7 +397,7 @@ func TestStackPolicies(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.ErrorContains(t, err, "no")
 	require.Empty(t, verdicts(s), "what is not whole is not judged")
 }
@@ -407,7 +407,7 @@ func TestImportsAreJudged(t *testing.T) {
 	cloud.Change("outside", func(property.Map) property.Map { return props("size", 1) })
 	s := enginetest.NewStack(t, cloud)
 	judgedBy(t, s, nil, noted(policy.Mandatory))
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		_, err := p.Custom(plain, "a", props("size", 1), func(o *abi.ResourceOptions) { o.ImportID = "outside" })
 		return err
 	}))
@@ -430,7 +430,7 @@ func TestPackThatFails(t *testing.T) {
 	judgedBy(t, s, nil, rule{Name: "unsure", Resource: func(context.Context, resourceRequest) ([]policy.Violation, error) {
 		return nil, errors.New("too dark to see")
 	}})
-	_, err := s.Try(engine.Up, registers(props()))
+	_, err := s.Try(enginetest.Up, registers(props()))
 	require.EqualError(t, err, "house 1.0.0: analyze: the policy unsure: too dark to see")
 	require.Empty(t, s.Cloud.Calls())
 }

@@ -65,7 +65,7 @@ func TestDefaultProvidersCanBeDisabled(t *testing.T) {
 	for _, list := range []string{`["test"]`, `["*"]`} {
 		s := enginetest.NewStack(t, newCloud())
 		s.Config = []abi.ConfigEntry{{Key: "pulumi:disable-default-providers", Value: list}}
-		_, err := s.Try(engine.Up, chain(plain, "1"))
+		_, err := s.Try(enginetest.Up, chain(plain, "1"))
 		require.ErrorContains(t, err, `default provider of package "test" is disabled`)
 	}
 }
@@ -106,7 +106,7 @@ func TestProviderThatIsNotConfiguredYet(t *testing.T) {
 	}
 	s := enginetest.NewStack(t, newCloud())
 	s.Cloud.Invoke = func(abi.InvokeRequest) (abi.InvokeResponse, error) { return abi.InvokeResponse{}, nil }
-	_, err := s.Try(engine.Up, program(func(*enginetest.Run) (property.Value, error) { return property.String("here"), nil }))
+	_, err := s.Try(enginetest.Up, program(func(*enginetest.Run) (property.Value, error) { return property.String("here"), nil }))
 	require.NoError(t, err)
 	asked := 0
 	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
@@ -117,19 +117,19 @@ func TestProviderThatIsNotConfiguredYet(t *testing.T) {
 		source, err := p.Custom(plain, "source", props())
 		return source.Out("made"), err
 	})
-	_, err = s.Try(engine.Preview, later)
+	_, err = s.Try(enginetest.Preview, later)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"create source", "update mine", "update user"}, s.Steps())
 	require.Contains(t, s.Warnings(), "the provider's configuration is not known yet: assuming that the resource will be updated")
 	require.Zero(t, asked)
-	_, err = s.Try(engine.Up, later)
+	_, err = s.Try(enginetest.Up, later)
 	require.NoError(t, err)
 	require.Equal(t, 1, asked, "an update knows it")
 }
 
 func TestProviderOfAnotherPackageIsRefused(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		prov, err := p.Custom("pulumi:providers:other", "mine", props())
 		if err != nil {
 			return err
@@ -187,8 +187,8 @@ func TestProviderConfiguredFromAResource(t *testing.T) {
 
 func TestMissingConfigurationSaysHowToSetIt(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	s.Edit = func(d *engine.Deployment) { d.Providers = missingKey{s.Cloud} }
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	s.Edit = func(d *enginetest.Deployment) { d.Providers = missingKey{s.Cloud} }
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.ErrorContains(t, err, "husk config set test:token <value>")
 }
 
@@ -336,7 +336,7 @@ func TestParameterizedPackages(t *testing.T) {
 
 func TestPackageReferenceOfAnotherPackageIsRefused(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		pkg, err := p.Monitor.RegisterPackage(p.Ctx, abi.RegisterPackageRequest{Name: "test"})
 		if err != nil {
 			return err

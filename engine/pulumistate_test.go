@@ -41,9 +41,9 @@ func TestPulumiStackOfManyResources(t *testing.T) {
 	require.Equal(t, canonical(t, export), canonical(t, again), "also through a store")
 
 	providers := new(mirror)
-	result, err := engine.Refresh(ctx, engine.Deployment{
-		Project: "proj", Stack: "dev", Providers: providers, State: st, ClearPendingCreates: true,
-	})
+	result, err := engine.Run(ctx, engine.Deployment{
+		Project: "proj", Stack: "dev", Providers: providers, State: st,
+	}, engine.Refresh{ClearPendingCreates: true})
 	require.NoError(t, err)
 	require.Greater(t, int(providers.reads.Load()), 800, "each resource of a provider is read")
 	require.Zero(t, result.Changes.Total(), "%+v", result.Changes)

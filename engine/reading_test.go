@@ -81,7 +81,7 @@ func TestReadUsesAnObjectThatTheStackDoesNotOwn(t *testing.T) {
 		_, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{ID: "a-99", Type: plain, Name: "found"})
 		return err
 	})
-	_, err := other.Try(engine.Up, missing)
+	_, err := other.Try(enginetest.Up, missing)
 	require.ErrorContains(t, err, `no test:index:Plain with ID "a-99" exists`)
 }
 
@@ -91,7 +91,7 @@ func TestImportTakesOverAnObject(t *testing.T) {
 	other := enginetest.NewStack(t, s.Cloud)
 	importing := func(o *abi.ResourceOptions) { o.ImportID = "a-1" }
 
-	_, err := other.Try(engine.Up, one(props("size", 8), importing))
+	_, err := other.Try(enginetest.Up, one(props("size", 8), importing))
 	require.ErrorContains(t, err, "size: is 7, the program says 8")
 	require.Nil(t, other.Resource("a"))
 
@@ -106,7 +106,7 @@ func TestImportTakesOverAnObject(t *testing.T) {
 func TestGracefulStopFinishesWhatRuns(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	stop := make(chan struct{})
-	s.Edit = func(d *engine.Deployment) { d.Stop = stop }
+	s.Edit = func(d *enginetest.Deployment) { d.Stop = stop }
 	stopped := false
 	s.Cloud.Hook = func(call string) error {
 		if call == "create a" && !stopped {
@@ -115,7 +115,7 @@ func TestGracefulStopFinishesWhatRuns(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.ErrorContains(t, err, "stopped")
 	require.NotNil(t, s.Resource("a"), "the step that ran was finished and recorded")
 	require.Equal(t, 1, s.Cloud.Objects(), "and no other was started")
@@ -131,8 +131,8 @@ func TestCancelledContextEndsTheRun(t *testing.T) {
 		cancel()
 		return nil
 	}
-	_, err := s.Try(func(_ context.Context, d engine.Deployment) (*engine.Result, error) {
-		return engine.Up(ctx, d)
+	_, err := s.Try(func(_ context.Context, d enginetest.Deployment) (*engine.Result, error) {
+		return enginetest.Up(ctx, d)
 	}, chain(plain, "1"))
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, s.Resource("a"))

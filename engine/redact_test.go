@@ -73,13 +73,13 @@ func TestEventsTellNoSecrets(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, run := range []func(context.Context, engine.Deployment) (*engine.Result, error){engine.Preview, engine.Up} {
+			for _, run := range []func(context.Context, enginetest.Deployment) (*engine.Result, error){enginetest.Preview, enginetest.Up} {
 				s := enginetest.NewStack(t, newCloud())
 				if c.prepare != nil {
 					c.prepare(s)
 				}
 				var known redact.Secrets
-				s.Edit = func(d *engine.Deployment) { d.Secrets = &known }
+				s.Edit = func(d *enginetest.Deployment) { d.Secrets = &known }
 				_, err := s.Try(run, enginetest.Program(c.program))
 				require.NoError(t, err)
 				require.Contains(t, jsonOf(t, s.Events()), "of [secret]")
@@ -115,7 +115,7 @@ func TestSecretsOfTheStateAreKnown(t *testing.T) {
 		return err
 	})
 	s.Cloud.Hook = func(string) error { return errors.New("the password hunter2-and-more is wrong") }
-	_, err := s.Try(engine.Destroy, nil)
+	_, err := s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "hunter2-and-more", "errors are the caller's to show")
 	require.Contains(t, jsonOf(t, s.Events()), "the password [secret] is wrong")
 	require.NotContains(t, jsonOf(t, s.Events()), "hunter2-and-more")

@@ -142,7 +142,7 @@ func TestWhatComponentsAreGiven(t *testing.T) {
 				return abi.ConstructResponse{URN: own.URN}, m.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: own.URN})
 			}
 			s := NewStack(t, cloud)
-			s.Edit = func(d *engine.Deployment) { d.Providers = byPackage{"group": cloud, "test": NewCloud()} }
+			s.Edit = func(d *Deployment) { d.Providers = byPackage{"group": cloud, "test": NewCloud()} }
 			s.Up(func(p *Run) error {
 				if _, err := p.Custom("test:index:Thing", "a", property.Map{}); err != nil {
 					return err

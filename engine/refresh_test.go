@@ -33,7 +33,7 @@ func TestRefreshShowsWhatAnUpdateWouldUndo(t *testing.T) {
 	s.Cloud.Change("a-1", func(m property.Map) property.Map {
 		return m.With("size", property.Number(2)).With("new", property.Bool(true)).Without("color")
 	})
-	_, err := s.Try(engine.PreviewRefresh, nil)
+	_, err := s.Try(enginetest.PreviewRefresh, nil)
 	require.NoError(t, err)
 	want := map[string][]engine.PropertyChange{"a": {
 		{Path: "color", Kind: "delete", Old: `"red"`},
@@ -147,17 +147,17 @@ func TestAdoptPendingCreates(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
 	s.Cloud.Change("b-found", func(property.Map) property.Map { return props("key", "made of a-1", "made", "made of b-found") })
 	b := urn.New("dev", "proj", urn.New("dev", "proj", "", urn.RootType, "proj-dev"), plain, "b")
 
-	s.Edit = func(d *engine.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b + "x": "b-found"} }
-	_, err = s.Try(engine.Refresh, nil)
+	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b + "x": "b-found"} }
+	_, err = s.Try(enginetest.Refresh, nil)
 	require.ErrorContains(t, err, "no creation of "+string(b)+"x was cut off")
-	s.Edit = func(d *engine.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b: "b-found"} }
-	_, err = s.Try(engine.PreviewRefresh, nil)
+	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b: "b-found"} }
+	_, err = s.Try(enginetest.PreviewRefresh, nil)
 	require.NoError(t, err)
 	require.Nil(t, s.Resource("b"))
 	s.Refresh()

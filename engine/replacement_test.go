@@ -67,7 +67,7 @@ func TestUnknownReplacementTriggerReplacesInAPreview(t *testing.T) {
 	s.Up(one(props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &known }))
 	unknown := one(props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &property.Unknown })
 	require.Equal(t, 1, s.Preview(unknown).Replace)
-	_, err := s.Try(engine.Up, unknown)
+	_, err := s.Try(enginetest.Up, unknown)
 	require.ErrorContains(t, err, "the replacement trigger is not known")
 }
 
@@ -83,7 +83,7 @@ func TestTaintedResourceIsReplacedOnce(t *testing.T) {
 func TestReplacementCanBeAskedFor(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(chain(plain, "1"))
-	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{engine.Pattern(s.Resource("b").URN)} }
+	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{engine.Pattern(s.Resource("b").URN)} }
 	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(chain(plain, "1")))
 	require.Equal(t, map[string]string{"b": "its replacement was asked for"}, reasons(s))
 }
@@ -141,7 +141,7 @@ func TestOptionsNameRegisteredResources(t *testing.T) {
 		func(o *abi.ResourceOptions) { o.DeletedWith = nowhere },
 		func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{nowhere} },
 	} {
-		_, err := s.Try(engine.Up, one(props(), option))
+		_, err := s.Try(enginetest.Up, one(props(), option))
 		require.ErrorContains(t, err, string(nowhere)+" is not registered")
 	}
 }
@@ -236,10 +236,10 @@ func TestProtectedDependentStopsTheReplacement(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(program("1"))
 	s.Cloud.Calls()
-	_, err := s.Try(engine.Up, program("2"))
+	_, err := s.Try(enginetest.Up, program("2"))
 	require.ErrorContains(t, err, "protected")
 	require.Empty(t, s.Cloud.Calls())
-	s.Edit = func(d *engine.Deployment) { d.IgnoreProtect = true }
+	s.Edit = func(d *enginetest.Deployment) { d.IgnoreProtect = true }
 	require.Equal(t, 2, s.Up(program("2")).Replace)
 	s.Destroy()
 	require.Zero(t, s.Snapshot().Len())
@@ -254,7 +254,7 @@ func TestReplaceOnInitError(t *testing.T) {
 			return &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "a-9", State: props(), Reasons: []string{"no"}}}
 		}
 		program := one(props(), func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{pattern} })
-		_, err := s.Try(engine.Up, program)
+		_, err := s.Try(enginetest.Up, program)
 		require.Error(t, err)
 		s.Cloud.Hook = nil
 		require.Equal(t, 1, s.Up(program).Replace, pattern)
@@ -271,7 +271,7 @@ func TestLegacyDiffLooksAtInputsFirst(t *testing.T) {
 	}
 	s.Up(one(props("size", 1)))
 	require.Equal(t, 1, s.Up(one(props("size", 1))).Update)
-	s.Edit = func(d *engine.Deployment) { d.LegacyDiff = true }
+	s.Edit = func(d *enginetest.Deployment) { d.LegacyDiff = true }
 	asked = 0
 	require.Equal(t, 0, s.Up(one(props("size", 1))).Update)
 	require.Zero(t, asked)
@@ -331,7 +331,7 @@ func TestCheckTwiceOnReplacement(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, program("2"))
+	_, err := s.Try(enginetest.Up, program("2"))
 	require.Error(t, err)
 	require.Equal(t, []bool{true, false}, olds, "a replacement")
 	olds, s.Cloud.Hook = nil, nil

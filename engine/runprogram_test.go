@@ -40,8 +40,8 @@ func withTokenOf(token string, more func(p *enginetest.Run, use optionsOf) error
 
 func nothingMore(*enginetest.Run, optionsOf) error { return nil }
 
-func running(program enginetest.Program) func(*engine.Deployment) {
-	return func(d *engine.Deployment) { d.Program, d.RunProgram = program, true }
+func running(program enginetest.Program) func(*enginetest.Deployment) {
+	return func(d *enginetest.Deployment) { d.Program, d.RunProgram = program, true }
 }
 
 // The state holds a token that has expired: a refresh or destruction that runs the
@@ -51,10 +51,10 @@ func TestRunProgramConfiguresProvidersAnew(t *testing.T) {
 		name string
 		run  func(s *enginetest.Stack) (*engine.Result, error)
 	}{
-		{"refresh", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(engine.Refresh, nil) }},
-		{"preview of a refresh", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(engine.PreviewRefresh, nil) }},
-		{"destroy", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(engine.Destroy, nil) }},
-		{"preview of a destruction", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(engine.PreviewDestroy, nil) }},
+		{"refresh", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(enginetest.Refresh, nil) }},
+		{"preview of a refresh", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(enginetest.PreviewRefresh, nil) }},
+		{"destroy", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(enginetest.Destroy, nil) }},
+		{"preview of a destruction", func(s *enginetest.Stack) (*engine.Result, error) { return s.Try(enginetest.PreviewDestroy, nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			valid := "one"
@@ -110,7 +110,7 @@ func TestRefreshWithProgramReadsAndCreatesNothing(t *testing.T) {
 		})
 		return errors.Join(errA, errG, errF, errL, errO, errU, errR, p.Outputs(props("made", fresh.Out("id"))))
 	})
-	changes, err := s.Try(engine.Refresh, nil)
+	changes, err := s.Try(enginetest.Refresh, nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, changes.Changes.Delete)
 	require.Empty(t, s.Cloud.Calls())
@@ -146,7 +146,7 @@ func TestDestroyWithProgramDeletesEverything(t *testing.T) {
 	s.Up(chain(plain, "1"))
 	stop := errors.New("the program fails")
 	s.Edit = running(func(*enginetest.Run) error { return stop })
-	_, err := s.Try(engine.Destroy, nil)
+	_, err := s.Try(enginetest.Destroy, nil)
 	require.ErrorIs(t, err, stop)
 	require.Equal(t, 3, s.Cloud.Objects(), "a program that fails deletes nothing")
 }
@@ -177,11 +177,11 @@ func TestDestroyWithProgramGoesByItsOptions(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
 			s.Up(program(test.recorded, false))
-			s.Edit = func(d *engine.Deployment) {
+			s.Edit = func(d *enginetest.Deployment) {
 				running(program(test.protect, test.retain))(d)
 				d.Selection.ExcludeProtected = test.excludeProtected
 			}
-			for _, run := range []operation{engine.PreviewDestroy, engine.Destroy} {
+			for _, run := range []operation{enginetest.PreviewDestroy, enginetest.Destroy} {
 				_, err := s.Try(run, nil)
 				require.Equal(t, test.failed, err != nil, "%v", err)
 			}

@@ -30,7 +30,7 @@ import (
 // runState is what one run holds. The generator, which decides steps, and the deployment, which
 // takes them, share it; it knows neither of them.
 type runState struct {
-	Deployment
+	settings
 	dryRun        bool
 	mode          mode
 	recorder      *record.Recorder

@@ -91,7 +91,7 @@ func (e *TargetNotFoundError) Error() string {
 }
 
 // newSelection returns the selection of a deployment among the recorded resources.
-func newSelection(in Deployment, snapshot *state.Snapshot) (*selection.Selection, error) {
+func newSelection(in settings, snapshot *state.Snapshot) (*selection.Selection, error) {
 	var recorded []*state.Resource
 	for _, res := range snapshot.Resources() {
 		recorded = append(recorded, res)
@@ -100,9 +100,6 @@ func newSelection(in Deployment, snapshot *state.Snapshot) (*selection.Selection
 		Targets: texts(in.Selection.Targets), Excludes: texts(in.Selection.Excludes), Replace: texts(in.Replace),
 		TargetDependents: in.Selection.TargetDependents, ExcludeDependents: in.Selection.ExcludeDependents,
 	}, recorded)
-	if s.HasTargets() && s.HasExcludes() {
-		return nil, errors.New("a deployment has either targets or excludes")
-	}
 	return s, notFound(s.UnmatchedReplace())
 }
 

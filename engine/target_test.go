@@ -18,8 +18,8 @@ func pattern(typ, name string) engine.Pattern {
 }
 
 // targeting is an option of [enginetest.Stack].
-func targeting(sel engine.Selection) func(*engine.Deployment) {
-	return func(d *engine.Deployment) { d.Selection = sel }
+func targeting(sel engine.Selection) func(*enginetest.Deployment) {
+	return func(d *enginetest.Deployment) { d.Selection = sel }
 }
 
 // pairs registers a -> b (b takes from a), and c on its own, with a key for each.
@@ -75,7 +75,7 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, run := range []operation{
-				engine.Preview, engine.Up,
+				enginetest.Preview, enginetest.Up,
 			} {
 				s := enginetest.NewStack(t, newCloud())
 				s.Up(pairs("1", "1", "1"))
@@ -125,12 +125,12 @@ func TestNewResourcesThatAreNotTargets(t *testing.T) {
 	require.Equal(t, []string{"own"}, s.Resource("proj-dev").Outputs.Keys())
 
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::x", "**::y"}})
-	_, err := s.Try(engine.Preview, program("x", "y"))
+	_, err := s.Try(enginetest.Preview, program("x", "y"))
 	for _, name := range []string{"x", "y"} {
 		require.ErrorContains(t, err, string(pattern(plain, name))+" depends on "+string(pattern(plain, "second"))+
 			", which does not exist yet and is not selected: add it with --target")
 	}
-	_, err = s.Try(engine.Up, program("x", "y"))
+	_, err = s.Try(enginetest.Up, program("x", "y"))
 	var missing *engine.NotSelectedError
 	require.ErrorAs(t, err, &missing)
 	require.Equal(t, engine.NotSelectedError{Resource: urn.URN(pattern(plain, "x")), Needs: urn.URN(pattern(plain, "second"))}, *missing)
@@ -199,14 +199,14 @@ func TestComponentsThatAreNotTargets(t *testing.T) {
 		return errors.Join(err, p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: props("x", 1)}))
 	}
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
-	_, err := s.Try(engine.Up, enginetest.Program(program))
+	_, err := s.Try(enginetest.Up, enginetest.Program(program))
 	require.ErrorContains(t, err, "child depends on urn:pulumi:dev::proj::"+group+"::g, which does not exist yet")
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g", "**::child"}})
 	s.Up(program)
 	require.Equal(t, []string{"create g", "create child"}, s.Steps())
 	require.Equal(t, []string{"x"}, s.Resource("g").Outputs.Keys())
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}})
-	_, err = s.Try(engine.Destroy, nil)
+	_, err = s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "::child depends on it and is not selected")
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}, TargetDependents: true})
 	require.Equal(t, engine.Changes{Delete: 2}, s.Destroy())
@@ -218,7 +218,7 @@ func TestTargetsThatAreDeletedFirst(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(chain(single, "1"))
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(single, "a")}})
-	_, err := s.Try(engine.Up, chain(single, "2"))
+	_, err := s.Try(enginetest.Up, chain(single, "2"))
 	require.ErrorContains(t, err, string(pattern(single, "a"))+" cannot be deleted: "+string(pattern(single, "b"))+" depends on it and is not selected")
 	require.Empty(t, s.Steps())
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(single, "a")}, TargetDependents: true})
@@ -243,18 +243,18 @@ func TestTargetedRefreshAndDestroy(t *testing.T) {
 		steps     []string
 		failure   string
 	}{
-		{"refresh a target", engine.Refresh, engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, ""},
-		{"refresh a target and its dependents", engine.Refresh, engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true},
+		{"refresh a target", enginetest.Refresh, engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, ""},
+		{"refresh a target and its dependents", enginetest.Refresh, engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true},
 			[]string{"update a", "update b"}, ""},
-		{"refresh all else", engine.Refresh, engine.Selection{Excludes: []engine.Pattern{c, "**::guarded"}}, []string{"update a", "update b"}, ""},
-		{"refresh what is not there", engine.Refresh, engine.Selection{Targets: []engine.Pattern{"**::d"}}, nil, "--target **::d: there is no such resource"},
-		{"destroy a target", engine.Destroy, engine.Selection{Targets: []engine.Pattern{c}}, []string{"delete c"}, ""},
-		{"destroy a target that another needs", engine.Destroy, engine.Selection{Targets: []engine.Pattern{a, c}}, nil,
+		{"refresh all else", enginetest.Refresh, engine.Selection{Excludes: []engine.Pattern{c, "**::guarded"}}, []string{"update a", "update b"}, ""},
+		{"refresh what is not there", enginetest.Refresh, engine.Selection{Targets: []engine.Pattern{"**::d"}}, nil, "--target **::d: there is no such resource"},
+		{"destroy a target", enginetest.Destroy, engine.Selection{Targets: []engine.Pattern{c}}, []string{"delete c"}, ""},
+		{"destroy a target that another needs", enginetest.Destroy, engine.Selection{Targets: []engine.Pattern{a, c}}, nil,
 			string(b) + " depends on it and is not selected"},
-		{"destroy a target and its dependents", engine.Destroy, engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true}, []string{"delete b", "delete a"}, ""},
-		{"destroy all but what a resource needs", engine.Destroy, engine.Selection{Excludes: []engine.Pattern{b, "**::guarded"}}, []string{"delete c"}, ""},
-		{"destroy all but protected ones", engine.Destroy, engine.Selection{ExcludeProtected: true}, []string{"delete b", "delete c", "delete a"}, ""},
-		{"destroy what is not there", engine.Destroy, engine.Selection{Targets: []engine.Pattern{pattern(plain, "d")}}, nil, "there is no such resource"},
+		{"destroy a target and its dependents", enginetest.Destroy, engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true}, []string{"delete b", "delete a"}, ""},
+		{"destroy all but what a resource needs", enginetest.Destroy, engine.Selection{Excludes: []engine.Pattern{b, "**::guarded"}}, []string{"delete c"}, ""},
+		{"destroy all but protected ones", enginetest.Destroy, engine.Selection{ExcludeProtected: true}, []string{"delete b", "delete c", "delete a"}, ""},
+		{"destroy what is not there", enginetest.Destroy, engine.Selection{Targets: []engine.Pattern{pattern(plain, "d")}}, nil, "there is no such resource"},
 	} {
 		for _, withProgram := range []bool{false, true} {
 			t.Run(test.name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestTargetedRefreshAndDestroy(t *testing.T) {
 				for _, id := range s.Cloud.IDs() {
 					s.Cloud.Change(id, func(m property.Map) property.Map { return m.With("key", property.String("drifted")) })
 				}
-				s.Edit = func(d *engine.Deployment) { d.Selection, d.RunProgram, d.Parallel = test.selection, withProgram, 1 }
+				s.Edit = func(d *enginetest.Deployment) { d.Selection, d.RunProgram, d.Parallel = test.selection, withProgram, 1 }
 				_, err := s.Try(test.run, enginetest.Program(program))
 				if test.failure == "" {
 					require.NoError(t, err)
@@ -331,11 +331,11 @@ func mustText(v property.Value) string {
 func TestReplaceByPattern(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(pairs("1", "1", "1"))
-	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::c"} }
+	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::c"} }
 	s.Up(pairs("1", "1", "1"))
 	require.Equal(t, []string{"create-replacement c", "delete-replaced c"}, s.Steps())
-	s.Edit = func(d *engine.Deployment) { d.Replace = []engine.Pattern{"**::d"} }
-	_, err := s.Try(engine.Up, pairs("1", "1", "2"))
+	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::d"} }
+	_, err := s.Try(enginetest.Up, pairs("1", "1", "2"))
 	require.ErrorContains(t, err, "--replace **::d: there is no such resource")
 	require.Empty(t, s.Steps())
 }
@@ -381,7 +381,7 @@ func TestTargetsThatCloseACircle(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Up(program("a", "b", "c"))
 	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}})
-	for _, run := range []operation{engine.Preview, engine.Up} {
+	for _, run := range []operation{enginetest.Preview, enginetest.Up} {
 		_, err := s.Try(run, program("c", "b", "a"))
 		require.ErrorContains(t, err, "::a now depends on urn:pulumi:dev::proj::test:index:Plain::b, which depended on it so far and is not selected")
 	}
@@ -411,7 +411,7 @@ func TestReplacedTargetsThatTakeOthersAlong(t *testing.T) {
 			s := enginetest.NewStack(t, newCloud())
 			s.Up(program("1"))
 			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(strict, "a")}})
-			_, err := s.Try(engine.Up, program("2"))
+			_, err := s.Try(enginetest.Up, program("2"))
 			require.ErrorContains(t, err, "::a cannot be deleted: urn:pulumi:dev::proj::test:index:Plain::b depends on it and is not selected")
 			require.Empty(t, s.Steps())
 			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(strict, "a")}, TargetDependents: true})

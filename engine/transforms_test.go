@@ -10,7 +10,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
@@ -106,7 +105,7 @@ func TestWhatTransformsChange(t *testing.T) {
 // An error of a transform refuses the registration before the provider is asked.
 func TestTransformFails(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		_, err := register(p, true, plain, "a", "", func(context.Context, callback.Identity, *callback.Declaration) error {
 			return errors.New("every resource needs an owner")
 		})

@@ -129,7 +129,7 @@ func TestInterruptedReplacementIsFinished(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(single, "2"))
+	_, err := s.Try(enginetest.Up, chain(single, "2"))
 	require.ErrorContains(t, err, "no quota")
 	require.True(t, s.Resource("a").PendingReplacement)
 
@@ -148,7 +148,7 @@ func TestInterruptedReplacementThatIsNoLongerWanted(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(single, "2"))
+	_, err := s.Try(enginetest.Up, chain(single, "2"))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
 	s.Cloud.Calls()
@@ -179,7 +179,7 @@ func TestFailedStepStopsDependentsAndDeletesNothing(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.ErrorContains(t, err, `create test:index:Plain "b": out of luck`)
 	require.Equal(t, []string{"create a", "create b"}, s.Cloud.Calls())
 	require.NotNil(t, s.Resource("old"), "a program that failed deletes nothing")
@@ -197,7 +197,7 @@ func TestPartialFailureIsRecordedAndRepaired(t *testing.T) {
 			ID: "b-9", State: props("key", "x"), Reasons: []string{"it did not come up"},
 		}}
 	}
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.ErrorContains(t, err, "it did not come up")
 	b := s.Resource("b")
 	require.Equal(t, "b-9", b.ID)
@@ -220,14 +220,14 @@ func TestOutcomeThatIsNotKnownStaysPending(t *testing.T) {
 		_, err := p.Custom(plain, "a", props())
 		return err
 	}
-	_, err := s.Try(engine.Up, enginetest.Program(program))
+	_, err := s.Try(enginetest.Up, enginetest.Program(program))
 	require.ErrorContains(t, err, "the guest trapped")
 	s.Cloud.Hook = nil
 	s.Up(program)
 	require.Len(t, s.Warnings(), 1)
 	require.Contains(t, s.Warnings()[0], "cut off while creating")
 
-	s.Edit = func(d *engine.Deployment) { d.ClearPendingCreates = true }
+	s.Edit = func(d *enginetest.Deployment) { d.ClearPendingCreates = true }
 	s.Refresh()
 	s.Edit = nil
 	s.Up(program)
@@ -236,7 +236,7 @@ func TestOutcomeThatIsNotKnownStaysPending(t *testing.T) {
 
 func TestDuplicateNamesAreRefused(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		if _, err := p.Custom(plain, "a", props()); err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func TestCheckFailuresNameTheProperty(t *testing.T) {
 	cloud := newCloud()
 	cloud.Types[plain] = enginetest.Type{Required: []string{"size", "shape"}}
 	s := enginetest.NewStack(t, cloud)
-	_, err := s.Try(engine.Up, enginetest.Program(func(p *enginetest.Run) error {
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		_, err := p.Custom(plain, "a", props())
 		return err
 	}))
@@ -271,9 +271,9 @@ func TestProtect(t *testing.T) {
 	}
 	s.Up(protected("1"))
 	s.Cloud.Calls()
-	_, err := s.Try(engine.Up, protected("2"))
+	_, err := s.Try(enginetest.Up, protected("2"))
 	require.ErrorContains(t, err, "protected")
-	_, err = s.Try(engine.Up, enginetest.Program(empty))
+	_, err = s.Try(enginetest.Up, enginetest.Program(empty))
 	require.ErrorContains(t, err, "protected")
 	require.Empty(t, s.Cloud.Calls())
 	require.NotNil(t, s.Resource("a"))
@@ -413,7 +413,7 @@ func TestStackOutputsOfAFailedRunAreKept(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, chain(plain, "2"))
+	_, err := s.Try(enginetest.Up, chain(plain, "2"))
 	require.Error(t, err)
 	require.True(t, s.Resource("proj-dev").Outputs.Has("made"))
 }
@@ -421,7 +421,7 @@ func TestStackOutputsOfAFailedRunAreKept(t *testing.T) {
 func TestACrashDuringACreationStaysPending(t *testing.T) {
 	s := enginetest.NewStack(t, newCloud())
 	s.Cloud.Hook = func(string) error { return abi.NewError(abi.ErrorKindCrashed, "panic: nil map") }
-	_, err := s.Try(engine.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, chain(plain, "1"))
 	require.ErrorContains(t, err, "nil map")
 	n := 0
 	for _, op := range s.Snapshot().Operations() {

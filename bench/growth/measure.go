@@ -20,19 +20,22 @@ import (
 // state again.
 type operation struct {
 	name string
-	run  func(context.Context, engine.Deployment) (*engine.Result, error)
+	run  func(context.Context, engine.Deployment, engine.Operation) (*engine.Result, error)
+	of   func(program) engine.Operation
 	// writes says that it writes a record for each resource.
 	writes bool
 }
 
 // operations follow each other on one stack: the first makes it, the last ends it.
 var operations = []operation{
-	{"first up", engine.Up, true},
-	{"no-op up", engine.Up, false},
-	{"no-op preview", engine.Preview, false},
-	{"refresh", engine.Refresh, false},
-	{"destroy", engine.Destroy, true},
+	{"first up", engine.Run, up, true},
+	{"no-op up", engine.Run, up, false},
+	{"no-op preview", engine.Preview, up, false},
+	{"refresh", engine.Run, func(program) engine.Operation { return engine.Refresh{} }, false},
+	{"destroy", engine.Run, func(program) engine.Operation { return engine.Destroy{} }, true},
 }
+
+func up(p program) engine.Operation { return engine.Up{Program: p} }
 
 // cost is what one operation took.
 type cost struct {
@@ -108,9 +111,9 @@ func (s stack) run(ctx context.Context, op operation, p program) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close(ctx)) }()
 	_, err = op.run(ctx, engine.Deployment{
-		Project: s.name.Project, Stack: s.name.Name, Program: p, Providers: cloud{}, State: st,
+		Project: s.name.Project, Stack: s.name.Name, Providers: cloud{}, State: st,
 		Events: func(engine.Event) {},
-	})
+	}, op.of(p))
 	return err
 }
 

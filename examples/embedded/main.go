@@ -72,10 +72,9 @@ func (r *runner) run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, stack.Close(context.WithoutCancel(ctx))) }()
 
-	result, err := engine.Up(ctx, engine.Deployment{
-		Project: name.Project, Stack: name.Name, State: stack,
-		Program: goprogram.Func(r.program), Providers: embedded{h},
-	})
+	result, err := engine.Run(ctx, engine.Deployment{
+		Project: name.Project, Stack: name.Name, State: stack, Providers: embedded{h},
+	}, engine.Up{Program: goprogram.Func(r.program)})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestDiffsReachTheEngine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			stack := enginetest.NewStack(t, nil)
-			stack.Edit = func(d *engine.Deployment) { d.Providers = loader }
+			stack.Edit = func(d *enginetest.Deployment) { d.Providers = loader }
 			answer, err := json.Marshal(test.answer)
 			require.NoError(t, err)
 			var left property.Value

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestComponentsUseTheMonitor(t *testing.T) {
 	loader := loadModules(t)
 	stack := enginetest.NewStack(t, nil)
-	stack.Edit = func(d *engine.Deployment) { d.Providers = loader }
+	stack.Edit = func(d *enginetest.Deployment) { d.Providers = loader }
 	program := enginetest.Program(func(p *enginetest.Run) error {
 		kit, err := asEcho(p)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/state"
@@ -21,7 +20,7 @@ import (
 func TestOptionsReachComponents(t *testing.T) {
 	loader := loadModules(t)
 	stack := enginetest.NewStack(t, nil)
-	stack.Edit = func(d *engine.Deployment) { d.Providers = loader }
+	stack.Edit = func(d *enginetest.Deployment) { d.Providers = loader }
 	yes := true
 	trigger := property.String("when this changes")
 	var first enginetest.Resource
@@ -61,7 +60,7 @@ func TestOptionsReachComponents(t *testing.T) {
 func TestAliasesReachComponents(t *testing.T) {
 	loader := loadModules(t)
 	stack := enginetest.NewStack(t, nil)
-	stack.Edit = func(d *engine.Deployment) { d.Providers = loader }
+	stack.Edit = func(d *enginetest.Deployment) { d.Providers = loader }
 	stack.Up(func(p *enginetest.Run) error {
 		kit, err := asEcho(p)
 		if err != nil {
@@ -88,7 +87,7 @@ func TestAliasesReachComponents(t *testing.T) {
 func TestHooksReachWhatModulesMake(t *testing.T) {
 	loader := loadModules(t)
 	stack := enginetest.NewStack(t, nil)
-	stack.Edit = func(d *engine.Deployment) { d.Providers = loader }
+	stack.Edit = func(d *enginetest.Deployment) { d.Providers = loader }
 	var ran []string
 	program := func(value string) enginetest.Program {
 		return func(p *enginetest.Run) error {
@@ -130,7 +129,7 @@ func TestHooksReachWhatModulesMake(t *testing.T) {
 		require.Equal(t, test.ran, ran)
 	}
 	ran = nil
-	_, err := stack.Try(engine.Up, program("broken"))
+	_, err := stack.Try(enginetest.Up, program("broken"))
 	require.ErrorContains(t, err, "it breaks")
 	require.Equal(t, []string{"before-create all-mirror", "on-error"}, ran)
 }

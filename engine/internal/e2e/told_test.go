@@ -17,7 +17,6 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/internal/recordtext"
 )
@@ -34,7 +33,7 @@ func TestRequestsReachModules(t *testing.T) {
 	loader.options.Logger = slog.New(heard)
 	stack := enginetest.NewStack(t, nil)
 	colour := "red"
-	stack.Edit = func(d *engine.Deployment) {
+	stack.Edit = func(d *enginetest.Deployment) {
 		d.Providers, d.Organization, d.Parallel, d.Version = loader, "acme", 1, "1.0.0"
 		d.Config = []abi.ConfigEntry{
 			{Key: "echo:colour", Value: colour}, {Key: "echo:token", Value: "t0ken", Secret: true},

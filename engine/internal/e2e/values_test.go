@@ -132,7 +132,7 @@ func deep(levels int) property.Value {
 // cross takes a value the whole way, with secrets in the export in plain or sealed.
 func cross(t *testing.T, loader modules, source contents.Source, value property.Value, plain bool) {
 	t.Helper()
-	edit := func(d *engine.Deployment) { d.Providers, d.Contents = loader, source }
+	edit := func(d *enginetest.Deployment) { d.Providers, d.Contents = loader, source }
 	stack := enginetest.NewStack(t, nil)
 	stack.Edit = edit
 	var given, got property.Value

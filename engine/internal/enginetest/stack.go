@@ -26,7 +26,7 @@ type Stack struct {
 	Store  state.Store
 	Config []abi.ConfigEntry
 	// Edit, if set, changes each deployment before it runs.
-	Edit func(*engine.Deployment)
+	Edit func(*Deployment)
 	// MayFail allows an operation to fail that ends before the crash of CrashAt.
 	MayFail bool
 
@@ -85,20 +85,18 @@ func (s *Stack) Open(ctx context.Context) (*state.Stack, error) {
 	return state.Open(ctx, s.Store, s.name, s.keys(), state.Holder{})
 }
 
-type operation func(context.Context, engine.Deployment) (*engine.Result, error)
-
 // CrashAt runs an operation in a process that dies at its n-th write to the store,
 // before or after that write is done. It reports whether there were so many.
-func (s *Stack) CrashAt(n int, late bool, run operation, program engine.Program) bool {
+func (s *Stack) CrashAt(n int, late bool, run Operation, program engine.Program) bool {
 	s.t.Helper()
 	ctx := context.Background()
 	crash := &Crash{Store: s.Store, At: n, Late: late}
 	st, err := state.Open(ctx, crash, s.name, s.keys(), state.Holder{})
 	if err == nil {
-		d := engine.Deployment{
-			Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Program: program, Providers: s.Cloud, State: st,
+		d := Deployment{Up: engine.Up{Program: program}, Deployment: engine.Deployment{
+			Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Providers: s.Cloud, State: st,
 			Events: func(engine.Event) {},
-		}
+		}}
 		if s.Edit != nil {
 			s.Edit(&d)
 		}
@@ -117,7 +115,7 @@ func (s *Stack) CrashAt(n int, late bool, run operation, program engine.Program)
 }
 
 // Try runs an operation and returns what it did.
-func (s *Stack) Try(run operation, program engine.Program) (*engine.Result, error) {
+func (s *Stack) Try(run Operation, program engine.Program) (*engine.Result, error) {
 	s.t.Helper()
 	ctx := context.Background()
 	st, err := s.Open(ctx)
@@ -127,15 +125,15 @@ func (s *Stack) Try(run operation, program engine.Program) (*engine.Result, erro
 		s.verify()
 	}()
 	s.events = nil
-	d := engine.Deployment{
-		Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Program: program, Providers: s.Cloud, State: st,
+	d := Deployment{Up: engine.Up{Program: program}, Deployment: engine.Deployment{
+		Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Providers: s.Cloud, State: st,
 		Stacks: builtin.Stacks{Store: s.Store, Open: s.keys().Open},
 		Events: func(e engine.Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.events = append(s.events, e)
 		},
-	}
+	}}
 	if s.Edit != nil {
 		s.Edit(&d)
 	}
@@ -145,7 +143,7 @@ func (s *Stack) Try(run operation, program engine.Program) (*engine.Result, erro
 // Up updates the stack and requires that it succeeds.
 func (s *Stack) Up(program Program) engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(engine.Up, program)
+	result, err := s.Try(Up, program)
 	require.NoError(s.t, err)
 	return result.Changes
 }
@@ -153,7 +151,7 @@ func (s *Stack) Up(program Program) engine.Changes {
 // Preview previews an update and requires that it succeeds.
 func (s *Stack) Preview(program Program) engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(engine.Preview, program)
+	result, err := s.Try(Preview, program)
 	require.NoError(s.t, err)
 	return result.Changes
 }
@@ -161,7 +159,7 @@ func (s *Stack) Preview(program Program) engine.Changes {
 // Destroy deletes everything.
 func (s *Stack) Destroy() engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(engine.Destroy, nil)
+	result, err := s.Try(Destroy, nil)
 	require.NoError(s.t, err)
 	return result.Changes
 }
@@ -169,7 +167,7 @@ func (s *Stack) Destroy() engine.Changes {
 // Refresh reads everything.
 func (s *Stack) Refresh() engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(engine.Refresh, nil)
+	result, err := s.Try(Refresh, nil)
 	require.NoError(s.t, err)
 	return result.Changes
 }

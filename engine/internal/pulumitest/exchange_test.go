@@ -23,7 +23,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
@@ -318,7 +317,7 @@ func TestSecretsInSecrets(t *testing.T) {
 // TestWhatTheEngineWrites: Pulumi takes the state of a deployment that uses every option.
 func TestWhatTheEngineWrites(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
-	s.Edit = func(d *engine.Deployment) { d.Version = "0.1.0" }
+	s.Edit = func(d *enginetest.Deployment) { d.Version = "0.1.0" }
 	s.Up(func(p *enginetest.Run) error {
 		yes := true
 		first, err := p.Child(p.Root, "test:index:Thing", "first", enginetest.Props("secret", property.Secret(property.String("word"))))

@@ -66,10 +66,9 @@ func Example() {
 	}
 	defer stack.Close(ctx)
 
-	result, err := engine.Up(ctx, engine.Deployment{
-		Project: name.Project, Stack: name.Name, State: stack,
-		Program: goprogram.Func(shop), Providers: demo{},
-	})
+	result, err := engine.Run(ctx, engine.Deployment{
+		Project: name.Project, Stack: name.Name, State: stack, Providers: demo{},
+	}, engine.Up{Program: goprogram.Func(shop)})
 	if err != nil {
 		log.Fatal(err)
 	}

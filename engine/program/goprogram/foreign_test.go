@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
@@ -76,8 +75,8 @@ func TestPathsOfResourcesStayInTheProject(t *testing.T) {
 					return outputs, err
 				}
 				stack := enginetest.NewStack(t, enginetest.NewCloud())
-				stack.Edit = func(d *engine.Deployment) { d.Providers, d.Contents = demo{}, contents.Source{Dir: dir} }
-				_, err := stack.Try(engine.Up, goprogram.Func(program))
+				stack.Edit = func(d *enginetest.Deployment) { d.Providers, d.Contents = demo{}, contents.Source{Dir: dir} }
+				_, err := stack.Try(enginetest.Up, goprogram.Func(program))
 				if c.foreign && path != "page" {
 					require.ErrorContains(t, err, "../secret was not chosen by the program")
 					continue

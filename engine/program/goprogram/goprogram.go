@@ -1,7 +1,7 @@
 // Package goprogram makes Go functions into programs: a host that embeds the engine
 // declares the resources of a stack in code of its own.
 //
-//	engine.Up(ctx, engine.Deployment{Program: goprogram.Func(shop), …})
+//	engine.Run(ctx, engine.Deployment{…}, engine.Up{Program: goprogram.Func(shop)})
 //
 // Registrations answer when the resource is there; independent ones are made in parallel
 // by goroutines. What a resource gives to another is passed as an output, see

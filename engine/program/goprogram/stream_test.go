@@ -54,8 +54,8 @@ func TestResultsComeOneByOne(t *testing.T) {
 	provider := &counter{}
 	count := func(args property.Map, most int) (results []property.Value, err error) {
 		stack := enginetest.NewStack(t, enginetest.NewCloud())
-		stack.Edit = func(d *engine.Deployment) { d.Providers = provider }
-		_, failed := stack.Try(engine.Up, goprogram.Func(func(ctx context.Context, s *goprogram.Stack) (outputs property.Map, _ error) {
+		stack.Edit = func(d *enginetest.Deployment) { d.Providers = provider }
+		_, failed := stack.Try(enginetest.Up, goprogram.Func(func(ctx context.Context, s *goprogram.Stack) (outputs property.Map, _ error) {
 			for v, e := range s.InvokeStream(ctx, "demo:index:count", args, abi.FunctionOptions{}) {
 				if e != nil {
 					err = e

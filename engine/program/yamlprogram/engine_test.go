@@ -54,10 +54,10 @@ outputs:
 	s := enginetest.NewStack(t, cloud)
 	up := func(text string) {
 		t.Helper()
-		_, err := s.Try(engine.Preview, load(t, text))
+		_, err := s.Try(enginetest.Preview, load(t, text))
 		require.NoError(t, err)
 		previewed := s.Steps()
-		result, err := s.Try(engine.Up, load(t, text))
+		result, err := s.Try(enginetest.Up, load(t, text))
 		require.NoError(t, err)
 		require.ElementsMatch(t, previewed, s.Steps())
 		require.True(t, result.Outputs.Get("note").IsSecret())
@@ -86,7 +86,7 @@ outputs:
 		}
 		return nil
 	}
-	_, err := s.Try(engine.Up, load(t, strings.Replace(two, "size: 1", "size: 9", 1)))
+	_, err := s.Try(enginetest.Up, load(t, strings.Replace(two, "size: 1", "size: 9", 1)))
 	require.ErrorContains(t, err, `Husk.yaml:13:7: update cloud:index/server:Server "server": size: too large`)
 	var step *engine.StepError
 	require.True(t, errors.As(err, &step))
@@ -117,8 +117,8 @@ outputs:
 		return abi.InvokeResponse{Result: entries("id", "image")}, nil
 	}
 	s := enginetest.NewStack(t, cloud)
-	s.Edit = func(d *engine.Deployment) { d.ContinueOnError = true }
-	_, err := s.Try(engine.Up, program("1", old))
+	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(enginetest.Up, program("1", old))
 	require.NoError(t, err)
 	cloud.Calls()
 	cloud.Hook = func(call string) error {
@@ -127,7 +127,7 @@ outputs:
 		}
 		return nil
 	}
-	result, err := s.Try(engine.Up, program("2", "outputs:"))
+	result, err := s.Try(enginetest.Up, program("2", "outputs:"))
 	require.ErrorContains(t, err, "no luck")
 	calls := cloud.Calls()
 	require.ElementsMatch(t, []string{"update first", "update other"}, calls[:2])

@@ -9,7 +9,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
@@ -128,7 +127,7 @@ outputs:
 // the older function.
 func TestStackReferences(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
-	_, err := s.Beside("base").Try(engine.Up, load(t, `
+	_, err := s.Beside("base").Try(enginetest.Up, load(t, `
 outputs:
   url: http://base
   key: {fn::secret: hunter2}
@@ -148,9 +147,9 @@ outputs:
   key: ${base.outputs["key"]}
   older: {fn::stackReference: ["${stash.output}", key]}
 `
-	_, err = s.Try(engine.Preview, load(t, text))
+	_, err = s.Try(enginetest.Preview, load(t, text))
 	require.NoError(t, err)
-	result, err := s.Try(engine.Up, load(t, text))
+	result, err := s.Try(enginetest.Up, load(t, text))
 	require.NoError(t, err)
 	hunter := property.Secret(property.String("hunter2"))
 	require.Equal(t, entries("key", hunter, "names", property.Array(property.String("key")), "older", hunter), result.Outputs)
@@ -168,7 +167,7 @@ outputs:
 		`resources: {a: {type: pulumi:pulumi:StackReference}}`:         `property "name" of "a": required property is missing; expected string`,
 		`outputs: {a: {fn::invoke: {function: pulumi:pulumi:getRes}}}`: `the package "pulumi" has no function "pulumi:pulumi:getRes"`,
 	} {
-		_, err := s.Try(engine.Preview, load(t, program))
+		_, err := s.Try(enginetest.Preview, load(t, program))
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -176,7 +175,7 @@ outputs:
 // A resource alone is a reference to it, with the version of its package.
 func TestResourcesAsReferences(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
-	result, err := s.Try(engine.Up, load(t, `
+	result, err := s.Try(enginetest.Up, load(t, `
 resources:
   server: {type: cloud:Server, properties: {size: 1}}
 outputs: {server: "${server}"}

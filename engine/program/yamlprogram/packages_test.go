@@ -99,7 +99,7 @@ func TestPackagesInEngine(t *testing.T) {
 	}
 	s := enginetest.NewStack(t, cloud)
 	for _, want := range []engine.Changes{{Create: 5}, {Same: 5}} {
-		result, err := s.Try(engine.Up, load(t, text))
+		result, err := s.Try(enginetest.Up, load(t, text))
 		require.NoError(t, err)
 		require.Equal(t, want, result.Changes)
 	}
@@ -128,7 +128,7 @@ resources:
 `
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	for _, want := range []engine.Changes{{Create: 6}, {Same: 6}} {
-		result, err := s.Try(engine.Up, load(t, program))
+		result, err := s.Try(enginetest.Up, load(t, program))
 		require.NoError(t, err)
 		require.Equal(t, want, result.Changes)
 	}
@@ -139,7 +139,7 @@ resources:
 	s.Destroy()
 	require.Zero(t, s.Cloud.Objects())
 
-	_, err := s.Try(engine.Up, load(t, strings.Replace(program, "pulumi:providers:dns", "pulumi:providers:petstore", 1)))
+	_, err := s.Try(enginetest.Up, load(t, strings.Replace(program, "pulumi:providers:dns", "pulumi:providers:petstore", 1)))
 	require.ErrorContains(t, err, `the package "petstore" has no provider of its own: it extends the provider "dns", which serves it`)
 	monitor := &fakeMonitor{packageName: "pets"}
 	err = load(t, program).Run(t.Context(), runContext(), monitor)

@@ -32,16 +32,21 @@ type deployFlags struct {
 	auditLog  string
 }
 
-// operation is one of the engine's.
-type operation = func(context.Context, engine.Deployment) (*engine.Result, error)
+// makeOperation makes an operation of the flags, the project, and its providers.
+type makeOperation = func(context.Context, *opened) (engine.Operation, error)
+
+// makeUp makes an update.
+type makeUp = func(context.Context, *opened) (engine.Up, error)
 
 // command is a command that runs the engine.
 type command struct {
 	name string
-	// preview tells what perform would do. perform is nil for the command preview.
-	preview, perform operation
-	// prepare, if set, completes the deployment once project and providers are open.
-	prepare func(context.Context, *opened) error
+	// previewOnly is set where nothing is carried out.
+	previewOnly bool
+	// operation makes what is done, once project and providers are open.
+	operation makeOperation
+	// result, if set, receives what a preview or operation has come to.
+	result func(context.Context, *opened, *engine.Result) error
 	// program is set where the project's program is run.
 	program bool
 	// replaces is set where what the program lacks is deleted.
@@ -54,7 +59,7 @@ type command struct {
 
 func (a *app) up() *cobra.Command {
 	f, p := &deployFlags{}, &planFile{}
-	c := command{name: "up", preview: engine.Preview, perform: engine.Up, prepare: p.use, program: true, replaces: true, question: "Make these changes?"}
+	c := command{name: "up", operation: p.keeping(f.up), program: true, replaces: true, question: "Make these changes?"}
 	cmd := a.deployment(c, f, "Create, update, and delete resources until they are as the program says")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
@@ -65,7 +70,8 @@ func (a *app) up() *cobra.Command {
 
 func (a *app) preview() *cobra.Command {
 	f, l, p := &deployFlags{}, &listing{}, &planFile{}
-	cmd := a.deployment(command{name: "preview", preview: p.saving(l.preview), program: true, replaces: true}, f, "Show what an update would do, and change nothing")
+	c := command{name: "preview", previewOnly: true, operation: p.drafting(l.listening(f.up)), result: p.save, program: true, replaces: true}
+	cmd := a.deployment(c, f, "Show what an update would do, and change nothing")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
@@ -76,7 +82,7 @@ func (a *app) preview() *cobra.Command {
 
 func (a *app) refresh() *cobra.Command {
 	f := &deployFlags{}
-	c := command{name: "refresh", preview: engine.PreviewRefresh, perform: engine.Refresh, question: "Record this?"}
+	c := command{name: "refresh", operation: f.refreshing, question: "Record this?"}
 	cmd := a.deployment(c, f, "Read every resource and record how it is")
 	f.addPreviewOnly(cmd)
 	f.addPending(cmd)
@@ -87,7 +93,7 @@ func (a *app) refresh() *cobra.Command {
 
 func (a *app) destroy() *cobra.Command {
 	f := &deployFlags{}
-	c := command{name: "destroy", preview: engine.PreviewDestroy, perform: engine.Destroy, deletes: true, question: "Delete these resources?"}
+	c := command{name: "destroy", operation: f.destroying, deletes: true, question: "Delete these resources?"}
 	cmd := a.deployment(c, f, "Delete every resource of the stack")
 	f.addRefresh(cmd)
 	f.addPreviewOnly(cmd)
@@ -134,13 +140,11 @@ func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command
 	cmd := &cobra.Command{
 		Use: c.name, Short: short, Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.previewOnly {
-				c.perform = nil
-			}
+			c.previewOnly = c.previewOnly || f.previewOnly
 			return a.deploy(cmd.Context(), c, f)
 		},
 	}
-	if c.perform != nil {
+	if !c.previewOnly {
 		f.addYes(cmd)
 	}
 	f.addSelection(cmd)
@@ -166,19 +170,18 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	if err := s.confirmModules(ctx, c, o, interrupts.stop); err != nil {
 		return s.end(errors.Join(err, o.close(ctx)))
 	}
-	if c.prepare != nil {
-		if err := c.prepare(ctx, o); err != nil {
-			return s.end(errors.Join(err, o.close(ctx)))
-		}
+	operation, err := c.operation(ctx, o)
+	if err != nil {
+		return s.end(errors.Join(err, o.close(ctx)))
 	}
 	// All of it is planned before any of it is done: what is refused, such as the deletion of a
 	// protected resource, then stops the run while everything is as it was.
-	if c.perform == nil || !f.skipPreview {
-		if c.perform != nil && f.yes {
+	if c.previewOnly || !f.skipPreview {
+		if !c.previewOnly && f.yes {
 			s.plan()
 		}
-		result, err := c.preview(ctx, o.deployment)
-		if c.perform == nil || err != nil {
+		result, err := c.run(ctx, engine.Preview, o, operation)
+		if c.previewOnly || err != nil {
 			return s.end(errors.Join(err, o.close(ctx)))
 		}
 		_ = s.end(nil) // shows the preview, which went well
@@ -195,7 +198,7 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	}
 	o.plugins.Perform()
 	update := workspace.Begun(c.name)
-	result, err := c.perform(ctx, o.deployment)
+	result, err := c.run(ctx, engine.Run, o, operation)
 	if result != nil {
 		update.Changes = &result.Changes
 	}
@@ -207,6 +210,15 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		}
 	}
 	return s.end(errors.Join(err, recorded, o.close(ctx)))
+}
+
+// run runs an operation, or a preview of it.
+func (c command) run(ctx context.Context, run func(context.Context, engine.Deployment, engine.Operation) (*engine.Result, error), o *opened, operation engine.Operation) (*engine.Result, error) {
+	result, err := run(ctx, o.deployment, operation)
+	if err == nil && c.result != nil {
+		err = c.result(ctx, o, result)
+	}
+	return result, err
 }
 
 // confirmModules asks about the modules that a refresh or destruction would run because the state
@@ -258,10 +270,13 @@ func notCollected(err error) string {
 }
 
 func (a *app) checkDeploy(c command, f *deployFlags) error {
+	if err := f.parse(); err != nil {
+		return err
+	}
 	if f.parallel < 0 {
 		return usagef("--parallel is %d, and at least one resource must be worked on at a time", f.parallel)
 	}
-	if f.skipPreview && (c.perform == nil || !f.yes) {
+	if f.skipPreview && (c.previewOnly || !f.yes) {
 		return usagef("--skip-preview is for updates that ask nothing: add --yes")
 	}
 	for _, digest := range f.trusted {
@@ -269,7 +284,7 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 			return usagef("--trust-module %s: %w", digest, err)
 		}
 	}
-	if c.perform == nil || f.yes {
+	if c.previewOnly || f.yes {
 		return nil
 	}
 	instead := "husk preview shows what would be done"

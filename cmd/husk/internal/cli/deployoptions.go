@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,8 @@ type deployOptions struct {
 	continueOnError, ignoreProtect, updateOnImport, legacyDiff, runProgram bool
 	clearPendingCreates, stopOnPending                                     bool
 	adopt                                                                  []string
+	// adopted is what parse made of adopt.
+	adopted map[urn.URN]string
 }
 
 // addUpdate adds the flags of commands that update resources.
@@ -48,14 +51,9 @@ func (o *deployOptions) addPending(cmd *cobra.Command) {
 		"take over what a creation made that an earlier run was cut off in: URN=ID; can be repeated")
 }
 
-// apply puts the flags into a deployment.
-func (o *deployOptions) apply(d *engine.Deployment) error {
-	d.ContinueOnError, d.IgnoreProtect = o.continueOnError, o.ignoreProtect
-	d.UpdateOnImport, d.LegacyDiff = o.updateOnImport, o.legacyDiff
-	d.RunProgram, d.ClearPendingCreates, d.StopOnPending = o.runProgram, o.clearPendingCreates, o.stopOnPending
-	if err := o.selectionFlags.apply(d); err != nil {
-		return err
-	}
+// parse reads the flags that are more than words.
+func (o *deployOptions) parse() error {
+	o.adopted = make(map[urn.URN]string)
 	for _, text := range o.adopt {
 		i := strings.LastIndex(text, "=")
 		if i < 0 || i == len(text)-1 {
@@ -65,10 +63,32 @@ func (o *deployOptions) apply(d *engine.Deployment) error {
 		if err != nil {
 			return usagef("--adopt-pending-creates: %v", err)
 		}
-		if d.AdoptPendingCreates == nil {
-			d.AdoptPendingCreates = make(map[urn.URN]string)
-		}
-		d.AdoptPendingCreates[u] = text[i+1:]
+		o.adopted[u] = text[i+1:]
 	}
-	return nil
+	return o.selectionFlags.parse()
 }
+
+// up makes an update of the flags.
+func (f *deployFlags) up(ctx context.Context, o *opened) (engine.Up, error) {
+	policies, err := f.policies.open(ctx, o.plugins)
+	return engine.Up{
+		Program: o.program, Policies: policies, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
+		Selection: f.selection, Replace: f.replaced, IgnoreProtect: f.ignoreProtect, LegacyDiff: f.legacyDiff,
+		UpdateOnImport: f.updateOnImport, StopOnPending: f.stopOnPending,
+	}, err
+}
+
+func (f *deployFlags) refreshing(_ context.Context, o *opened) (engine.Operation, error) {
+	return engine.Refresh{
+		Program: o.program, Selection: f.selection, ClearPendingCreates: f.clearPendingCreates, AdoptPendingCreates: f.adopted,
+	}, nil
+}
+
+func (f *deployFlags) destroying(_ context.Context, o *opened) (engine.Operation, error) {
+	return engine.Destroy{
+		Program: o.program, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
+		Selection: f.selection, IgnoreProtect: f.ignoreProtect,
+	}, nil
+}
+
+func (f *deployFlags) refreshesFirst(o *opened) bool { return f.refreshes(o.workspace.Project) }

@@ -19,7 +19,7 @@ import (
 type importing struct {
 	app *app
 	// The flags.
-	file, out, generate, parent, provider string
+	file, out, language, parent, provider string
 	properties                            []string
 	protect                               bool
 
@@ -43,7 +43,7 @@ func (a *app) importCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&i.file, "file", "f", "", "import what this file lists")
 	flags.StringVarP(&i.out, "out", "o", "", "write the program to this file instead of standard output")
-	flags.StringVar(&i.generate, "generate-code", "yaml", "the language of the program that is shown: yaml, or none")
+	flags.StringVar(&i.language, "generate-code", "yaml", "the language of the program that is shown: yaml, or none")
 	flags.BoolVar(&i.protect, "protect", true, "protect what is imported")
 	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN, where the program calls it NAME")
 	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same way")
@@ -60,11 +60,8 @@ func (i *importing) run(ctx context.Context, f *deployFlags, args []string) erro
 		return err
 	}
 	c := command{
-		name: "import", program: true, question: "Import these resources?", prepare: i.prepare,
-		preview: i.generating(engine.PreviewImport), perform: i.generating(engine.Import),
-	}
-	if f.previewOnly {
-		c.perform = nil
+		name: "import", previewOnly: f.previewOnly, program: true, question: "Import these resources?",
+		operation: i.operation, result: i.generate,
 	}
 	if err := i.app.deploy(ctx, c, f); err != nil || i.code == nil {
 		return err
@@ -75,8 +72,8 @@ func (i *importing) run(ctx context.Context, f *deployFlags, args []string) erro
 // read reads what is to be imported from the file or the arguments.
 func (i *importing) read(args []string) error {
 	switch {
-	case i.generate != "yaml" && i.generate != "none":
-		return usagef("--generate-code is %q: it may be yaml or none", i.generate)
+	case i.language != "yaml" && i.language != "none":
+		return usagef("--generate-code is %q: it may be yaml or none", i.language)
 	case i.file != "" && (len(args) > 0 || i.parent != "" || i.provider != "" || len(i.properties) > 0):
 		return usagef("with --file, the file says what is imported: leave out TYPE NAME ID, --parent, --provider, and --properties")
 	case i.file == "" && len(args) != 3:
@@ -127,8 +124,8 @@ func (i *importing) mention(flag, given string) (name string, err error) {
 	return name, nil
 }
 
-// prepare puts what is imported into the deployment.
-func (i *importing) prepare(ctx context.Context, o *opened) error {
+// operation makes the import.
+func (i *importing) operation(ctx context.Context, o *opened) (engine.Operation, error) {
 	for at := range i.list.Resources {
 		r := &i.list.Resources[at]
 		if r.PluginDownloadURL != "" {
@@ -139,37 +136,33 @@ func (i *importing) prepare(ctx context.Context, o *opened) error {
 		}
 		token, err := yamlprogram.ResourceToken(ctx, o.workspace.Project, o.plugins, r.Type)
 		if err != nil {
-			return fmt.Errorf("import %q: %w", r.Name, err)
+			return nil, fmt.Errorf("import %q: %w", r.Name, err)
 		}
 		pkg, _, _ := strings.Cut(token, ":")
 		if declared := o.workspace.Project.Package(pkg); declared.Parameterized() && r.Provider == "" && r.Parent == "" {
-			return fmt.Errorf("import %q: the package %q is made of the provider %q by parameters: name a provider of it that the stack has already",
+			return nil, fmt.Errorf("import %q: the package %q is made of the provider %q by parameters: name a provider of it that the stack has already",
 				r.Name, pkg, declared.Source)
 		}
 		r.Type = token
 	}
 	d := &o.deployment
 	targets, err := i.list.Targets(urn.New(d.Stack, d.Project, "", urn.RootType, d.Project+"-"+d.Stack), i.protect)
-	d.Imports = targets
-	return err
+	return engine.Import{Targets: targets}, err
 }
 
-// generating runs an import, and then writes the program for what it took over.
-func (i *importing) generating(run operation) operation {
-	return func(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
-		result, err := run(ctx, d)
-		if err != nil || i.generate == "none" {
-			return result, err
-		}
-		var resources []yamlcode.Resource
-		for at, res := range result.Imported {
-			resources = append(resources, yamlcode.Resource{Name: i.list.Resources[at].Name, Resource: res})
-		}
-		if i.code, err = yamlcode.Write(resources, i.list.Names()); err == nil && i.out == "" {
-			d.Events(generated{Program: string(i.code.Text)})
-		}
-		return result, err
+// generate writes the program for what an import took over.
+func (i *importing) generate(_ context.Context, o *opened, result *engine.Result) (err error) {
+	if i.language == "none" {
+		return nil
 	}
+	var resources []yamlcode.Resource
+	for at, res := range result.Imported {
+		resources = append(resources, yamlcode.Resource{Name: i.list.Resources[at].Name, Resource: res})
+	}
+	if i.code, err = yamlcode.Write(resources, i.list.Names()); err == nil && i.out == "" {
+		o.deployment.Events(generated{Program: string(i.code.Text)})
+	}
+	return err
 }
 
 // generated is the event of a program that was written.

@@ -17,14 +17,16 @@ type listing struct {
 	listed importfile.Listed
 }
 
-// preview previews an update, and notes what it would create.
-func (l *listing) preview(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
-	events := d.Events
-	d.Events = func(e engine.Event) {
-		l.listed.Event(e)
-		events(e)
+// listening has what a preview would create noted.
+func (l *listing) listening(update makeUp) makeUp {
+	return func(ctx context.Context, o *opened) (engine.Up, error) {
+		events := o.deployment.Events
+		o.deployment.Events = func(e engine.Event) {
+			l.listed.Event(e)
+			events(e)
+		}
+		return update(ctx, o)
 	}
-	return engine.Preview(ctx, d)
 }
 
 // addTo adds the flag for the file to a command that previews.

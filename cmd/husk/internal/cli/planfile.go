@@ -27,23 +27,28 @@ func (p *planFile) addSave(cmd *cobra.Command, a *app) {
 	}
 }
 
-// saving is a preview whose plan is saved.
-func (p *planFile) saving(preview operation) operation {
-	return func(ctx context.Context, d engine.Deployment) (*engine.Result, error) {
-		d.DraftPlan = p.path != ""
-		result, err := preview(ctx, d)
-		if err != nil || result.Plan == nil {
-			return result, err
-		}
-		text, err := result.Plan.Encode(ctx, d.State.Codec())
-		if err == nil {
-			err = os.WriteFile(p.path, text, 0o600) // names and values are nobody else's business
-		}
-		if err != nil {
-			err = fmt.Errorf("saving the plan: %w", err)
-		}
-		return result, err
+// drafting has a preview make the plan of an update.
+func (p *planFile) drafting(update makeUp) makeOperation {
+	return func(ctx context.Context, o *opened) (engine.Operation, error) {
+		up, err := update(ctx, o)
+		up.DraftPlan = p.path != ""
+		return up, err
 	}
+}
+
+// save saves the plan that a preview has made.
+func (p *planFile) save(ctx context.Context, o *opened, result *engine.Result) error {
+	if result.Plan == nil {
+		return nil
+	}
+	text, err := result.Plan.Encode(ctx, o.deployment.State.Codec())
+	if err == nil {
+		err = os.WriteFile(p.path, text, 0o600) // names and values are nobody else's business
+	}
+	if err != nil {
+		err = fmt.Errorf("saving the plan: %w", err)
+	}
+	return err
 }
 
 // addUse adds the flag of commands that update.
@@ -51,17 +56,20 @@ func (p *planFile) addUse(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.path, "plan", "", "do what the plan in this file says, and nothing else")
 }
 
-// use has a deployment keep to the plan.
-func (p *planFile) use(ctx context.Context, o *opened) error {
-	if p.path == "" {
-		return nil
+// keeping has an update keep to the plan.
+func (p *planFile) keeping(update makeUp) makeOperation {
+	return func(ctx context.Context, o *opened) (engine.Operation, error) {
+		up, err := update(ctx, o)
+		if err != nil || p.path == "" {
+			return up, err
+		}
+		text, err := blocking.Call(ctx, func() ([]byte, error) { return os.ReadFile(p.path) }, nil)
+		if err != nil {
+			return nil, fmt.Errorf("reading the plan: %w", err)
+		}
+		if up.Plan, err = engine.DecodePlan(ctx, text, o.deployment.Stacks.Open); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.path, err)
+		}
+		return up, nil
 	}
-	text, err := blocking.Call(ctx, func() ([]byte, error) { return os.ReadFile(p.path) }, nil)
-	if err != nil {
-		return fmt.Errorf("reading the plan: %w", err)
-	}
-	if o.deployment.Plan, err = engine.DecodePlan(ctx, text, o.deployment.Stacks.Open); err != nil {
-		return fmt.Errorf("%s: %w", p.path, err)
-	}
-	return nil
 }

@@ -13,6 +13,10 @@ import (
 type selectionFlags struct {
 	targets, excludes, replace, targetReplace             []string
 	targetDependents, excludeDependents, excludeProtected bool
+
+	// What parse makes of them.
+	selection engine.Selection
+	replaced  []engine.Pattern
 }
 
 // addSelection adds the flags of all commands that run the engine.
@@ -38,8 +42,8 @@ func (s *selectionFlags) addExcludeProtected(cmd *cobra.Command) {
 		"leave protected resources, and what they depend on, instead of failing on them")
 }
 
-// apply puts the flags into a deployment.
-func (s *selectionFlags) apply(d *engine.Deployment) error {
+// parse reads the flags.
+func (s *selectionFlags) parse() error {
 	targets, err := patterns("target", s.targets)
 	if err != nil {
 		return err
@@ -56,15 +60,15 @@ func (s *selectionFlags) apply(d *engine.Deployment) error {
 	if err != nil {
 		return err
 	}
-	d.Replace = append(replace, both...)
-	d.Selection = engine.Selection{
+	s.replaced = append(replace, both...)
+	s.selection = engine.Selection{
 		Targets: append(targets, both...), TargetDependents: s.targetDependents,
 		Excludes: excludes, ExcludeDependents: s.excludeDependents, ExcludeProtected: s.excludeProtected,
 	}
 	switch {
-	case len(d.Selection.Targets) > 0 && len(excludes) > 0:
+	case len(s.selection.Targets) > 0 && len(excludes) > 0:
 		return usagef("a command takes either --target or --exclude")
-	case s.targetDependents && len(d.Selection.Targets) == 0:
+	case s.targetDependents && len(s.selection.Targets) == 0:
 		return usagef("--target-dependents says what else to work on, and needs --target")
 	case s.excludeDependents && len(excludes) == 0:
 		return usagef("--exclude-dependents says what else to leave alone, and needs --exclude")

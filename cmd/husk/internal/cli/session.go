@@ -102,6 +102,7 @@ func (s *session) interrupted(message string) {
 type opened struct {
 	workspace  *workspace.Workspace
 	deployment engine.Deployment
+	program    engine.Program // nil for operations that do without
 	plugins    *plugins.Plugins
 	audit      *auditLog // nil for none
 }
@@ -147,7 +148,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	}
 	var st *state.Stack
 	switch {
-	case c.perform == nil:
+	case c.previewOnly:
 		st, err = w.Copy(ctx, stack)
 	case c.program:
 		st, err = w.Lease(ctx, stack, c.name)
@@ -160,17 +161,13 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	o := &opened{workspace: w, deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: s.flags.parallel, Events: s.event, Secrets: s.app.secrets, Version: thisBuild().Version,
-		RefreshFirst: s.flags.refreshes != nil && s.flags.refreshes(w.Project),
-		Contents:     programContents(w.Project, withheld),
+		Contents: programContents(w.Project, withheld),
 	}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.close(ctx))
 		}
 	}()
-	if err := s.flags.apply(&o.deployment); err != nil {
-		return nil, err
-	}
 	if c.replaces {
 		if err := checkHasResources(w.Project, st); err != nil {
 			return nil, err
@@ -194,18 +191,13 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	options.Instances, options.Installed, options.Grants, options.Withheld = s.flags.parallel, s.flags.installed, grants, withheld
 	options.Diagnostics, options.Preparing = s.diagnostic, func(e engine.Preparing) { s.event(e) }
 	options.Modules, options.Stores, options.Config = w.ModulesDir(), w.StoresDir(stack), o.deployment.Config
-	options.Effects = c.perform != nil && (c.deletes || c.program && st.Len() == 0)
+	options.Effects = !c.previewOnly && (c.deletes || c.program && st.Len() == 0)
 	if o.plugins, err = plugins.Open(ctx, w.Project, options); err != nil {
 		return nil, err
 	}
 	o.deployment.Providers = o.plugins
-	if c.program {
-		if o.deployment.Policies, err = s.flags.policies.open(ctx, o.plugins); err != nil {
-			return nil, err
-		}
-	}
 	if runs {
-		o.deployment.Program = yamlprogram.New(w.Project, o.plugins)
+		o.program = yamlprogram.New(w.Project, o.plugins)
 	}
 	return o, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/watch"
-	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 )
 
@@ -23,10 +22,9 @@ func (a *app) watch() *cobra.Command {
 			"and what --path adds. A change is waited for after each run, whether it went well or not;\n" +
 			"Ctrl-C ends that.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := command{name: "preview", preview: engine.Preview, program: true}
+			c := command{name: "preview", previewOnly: true, operation: (&planFile{}).keeping(f.up), program: true}
 			if update {
-				c = command{name: "up", preview: engine.Preview, perform: engine.Up, program: true}
-				f.yes = true
+				c.name, c.previewOnly, f.yes = "up", false, true
 			}
 			return a.watchFiles(paths, func() error { return a.deploy(cmd.Context(), c, f) })
 		},

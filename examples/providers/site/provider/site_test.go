@@ -59,12 +59,12 @@ func testSite(t *testing.T, load func() (abi.Provider, error)) {
 func testLife(t *testing.T, s *stack) {
 	program := s.site(property.String("Hello & welcome"), property.Bool(false))
 
-	_, err := s.run(engine.Preview, program)
+	_, err := s.preview(program)
 	require.NoError(t, err)
 	previewed := s.steps()
 	require.NoDirExists(t, s.dir, "a preview makes nothing")
 
-	result, err := s.run(engine.Up, program)
+	result, err := s.up(program)
 	require.NoError(t, err)
 	require.ElementsMatch(t, previewed, s.steps(), "an update does what its preview says")
 	require.ElementsMatch(t, []string{
@@ -94,17 +94,17 @@ func testLife(t *testing.T, s *stack) {
 	require.Equal(t, property.Bool(false), made["shop"].Inputs.Get("robots"))
 	require.True(t, made["shop-directory"].Protect, "children inherit what the program says of the component")
 
-	_, err = s.run(engine.Up, program)
+	_, err = s.up(program)
 	require.NoError(t, err)
 	require.Empty(t, s.steps(), "nothing has changed")
 
 	program = s.site(property.String("Hello"), property.Bool(false))
 	program.protect = false
-	_, err = s.run(engine.Up, program)
+	_, err = s.up(program)
 	require.NoError(t, err)
 	require.Equal(t, []string{"update shop-index.html"}, slices.DeleteFunc(s.steps(), func(step string) bool { return step == "update shop" }))
 
-	_, err = s.run(engine.Destroy, nil)
+	_, err = s.do(engine.Run, engine.Destroy{})
 	require.NoError(t, err)
 	require.Empty(t, s.resources(t))
 	require.NoDirExists(t, s.dir)
@@ -129,7 +129,7 @@ func testParallel(t *testing.T, s *stack) {
 			return ctx.Err()
 		}
 	}
-	_, err := s.run(engine.Up, s.site(property.String("x"), property.Bool(true)))
+	_, err := s.up(s.site(property.String("x"), property.Bool(true)))
 	require.NoError(t, err)
 }
 
@@ -141,12 +141,12 @@ func testFailure(t *testing.T, s *stack) {
 		return nil
 	}
 	program := s.site(property.String("x"), property.Bool(true))
-	_, err := s.run(engine.Up, program)
+	_, err := s.up(program)
 	require.ErrorContains(t, err, "the pen is out of ink")
 	require.NotContains(t, slices.Collect(maps.Keys(s.resources(t))), "shop-cert.pem", "what needs the certificate is not made")
 
 	s.create = nil
-	_, err = s.run(engine.Up, program)
+	_, err = s.up(program)
 	require.NoError(t, err)
 	require.Contains(t, s.steps(), "create shop-certificate-cert")
 	require.NotContains(t, s.steps(), "create shop-certificate-key", "what was made stays")
@@ -184,10 +184,10 @@ func testMethod(t *testing.T, s *stack) {
 		require.ErrorContains(t, err, "local:index/getFile:getFile: ")
 		return nil
 	}
-	_, err := s.run(engine.Preview, program)
+	_, err := s.preview(program)
 	require.NoError(t, err)
 	preview = false
-	_, err = s.run(engine.Up, program)
+	_, err = s.up(program)
 	require.NoError(t, err)
 }
 
@@ -201,10 +201,10 @@ func dependencies(made abi.RegisterResourceResponse, name string) []urn.URN {
 }
 
 func testRefused(t *testing.T, s *stack) {
-	_, err := s.run(engine.Up, s.site(property.Number(7), property.String("maybe")))
+	_, err := s.up(s.site(property.Number(7), property.String("maybe")))
 	require.ErrorContains(t, err, "title: expected string, got number")
 	require.ErrorContains(t, err, "robots: expected bool, got string")
-	_, err = s.run(engine.Up, s.site(property.String("x"), property.Secret(property.Bool(true))))
+	_, err = s.up(s.site(property.String("x"), property.Secret(property.Bool(true))))
 	require.ErrorContains(t, err, "robots: the provider cannot keep this input secret")
 	require.Equal(t, []string{"proj-dev"}, slices.Collect(maps.Keys(s.resources(t))))
 }
@@ -212,10 +212,10 @@ func testRefused(t *testing.T, s *stack) {
 // A preview in which the title is not known shows all there is to see; one in which it
 // is not known what there will be shows the component alone.
 func testUnknown(t *testing.T, s *stack) {
-	_, err := s.run(engine.Preview, s.site(property.Unknown, property.Bool(true)))
+	_, err := s.preview(s.site(property.Unknown, property.Bool(true)))
 	require.NoError(t, err)
 	require.Contains(t, s.steps(), "create shop-index.html")
-	_, err = s.run(engine.Preview, s.site(property.String("x"), property.Unknown))
+	_, err = s.preview(s.site(property.String("x"), property.Unknown))
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"create proj-dev", "create shop"}, s.steps())
 }
@@ -231,7 +231,7 @@ func testCancelling(t *testing.T, s *stack) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	_, err := s.run(engine.Up, s.site(property.String("x"), property.Bool(true)))
+	_, err := s.up(s.site(property.String("x"), property.Bool(true)))
 	require.ErrorIs(t, err, abi.ErrCancelled)
 	require.NotContains(t, slices.Collect(maps.Keys(s.resources(t))), "shop-certificate-cert")
 }
@@ -265,13 +265,21 @@ func newStack(t *testing.T, load func() (abi.Provider, error)) *stack {
 	return s
 }
 
-func (s *stack) run(operation func(context.Context, engine.Deployment) (*engine.Result, error), program engine.Program) (*engine.Result, error) {
+func (s *stack) up(program engine.Program) (*engine.Result, error) {
+	return s.do(engine.Run, engine.Up{Program: program})
+}
+
+func (s *stack) preview(program engine.Program) (*engine.Result, error) {
+	return s.do(engine.Preview, engine.Up{Program: program})
+}
+
+func (s *stack) do(run func(context.Context, engine.Deployment, engine.Operation) (*engine.Result, error), operation engine.Operation) (*engine.Result, error) {
 	opened, err := state.Open(s.t.Context(), &s.store, stackName, s.keys, state.Holder{})
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, opened.Close(context.WithoutCancel(s.t.Context()))) }()
 	s.done = nil
-	return operation(s.ctx, engine.Deployment{
-		Project: "proj", Stack: "dev", Program: program, Providers: s, State: opened,
+	return run(s.ctx, engine.Deployment{
+		Project: "proj", Stack: "dev", Providers: s, State: opened,
 		Events: func(e engine.Event) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -279,7 +287,7 @@ func (s *stack) run(operation func(context.Context, engine.Deployment) (*engine.
 				s.done = append(s.done, string(e.Step.Op)+" "+e.Step.Name)
 			}
 		},
-	})
+	}, operation)
 }
 
 // steps are those of the last run that did something.
