@@ -242,9 +242,6 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 
 // runProgram runs the program, and returns why the deployment cannot go on after it.
 func (d *deployment) runProgram(ctx context.Context) error {
-	if d.Program == nil {
-		return errors.New("there is no program to run")
-	}
 	if err := d.readNaming(); err != nil {
 		return err
 	}
