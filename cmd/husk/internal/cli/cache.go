@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 func (a *app) cacheCommand() *cobra.Command {

@@ -15,10 +15,10 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *app) configCommand() *cobra.Command {

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // deployFlags are those of the commands that run the engine.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // parseGrants reads KIND=WHAT. Directories are relative to dir.

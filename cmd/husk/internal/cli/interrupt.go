@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/internal/display"
 )
 
 // stage is what an interrupt does to a command that goes on for a while.
@@ -146,5 +146,5 @@ func (a *app) onInterrupt() (stop <-chan struct{}, end func()) {
 }
 
 // keepOutput has writing to a pipe that nobody reads fail, instead of ending the process: see
-// [github.com/husk-dev/husk/cmd/husk/internal/display.Output.OnGone].
+// [github.com/husk-dev/husk/internal/display.Output.OnGone].
 func keepOutput() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 // addLimits adds the flag of all commands that run providers.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 // policyFlags name policy packs beside those that the project lists. They are Pulumi's.

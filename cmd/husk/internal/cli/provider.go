@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 func (a *app) providerCommand() *cobra.Command {

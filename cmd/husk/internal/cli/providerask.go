@@ -18,12 +18,12 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 // askFlags say what a provider that is asked something may do, and what it is.

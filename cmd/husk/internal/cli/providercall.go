@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/calldoc"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/propertyliteral"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 // precompiledModule is a module that provider compile has compiled.

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/program"
@@ -19,6 +16,9 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // session is one deployment command: it shows what goes on in one display after

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *app) stackCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *app) stackHistory() *cobra.Command {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/internal/display"
 )
 
 func (a *app) stackOutput() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
+	"github.com/husk-dev/husk/internal/display"
 )
 
 func (a *app) stateCommand() *cobra.Command {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // editState changes the state of the stack to work on, and says what was done. do

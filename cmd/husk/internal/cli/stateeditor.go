@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/workspace"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *app) stateEdit() *cobra.Command {

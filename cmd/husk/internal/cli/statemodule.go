@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/cmd/husk/internal/plugins"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 // moduleUse tells which module serves a provider resource.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/display"
 	"github.com/husk-dev/husk/cmd/husk/internal/watch"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/display"
 )
 
 func (a *app) watch() *cobra.Command {
