@@ -33,7 +33,7 @@ func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
 func (l *life) cancelledBefore(ctx context.Context) error {
 	ended, end := context.WithCancel(ctx)
 	end()
-	response, err := ask(ended, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
+	response, err := l.main.Create(ended, l.createRequest(l.checked, false))
 	switch {
 	case err == nil:
 		l.id, l.state = response.ID, response.State
@@ -78,7 +78,7 @@ func (l *life) cancelledCreate(ctx context.Context) error {
 		cancelled <- time.Now()
 		end()
 	}()
-	response, err := ask(running, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
+	response, err := l.main.Create(running, l.createRequest(l.checked, false))
 	answered := time.Now()
 	end()
 	late := answered.Sub(<-cancelled)
@@ -112,9 +112,7 @@ func (r *run) cancelOutcome(ctx context.Context) (outcome, err error) {
 	if err != nil || outcome != nil {
 		return outcome, err
 	}
-	_, outcome = ask(ctx, s, func(p abi.Provider, ctx context.Context, _ struct{}) (struct{}, error) {
-		return struct{}{}, p.Cancel(ctx)
-	}, struct{}{})
+	outcome = s.Cancel(ctx)
 	if outcome == nil || errors.Is(outcome, abi.ErrUnimplemented) {
 		return nil, nil
 	}

@@ -35,7 +35,7 @@ func (r *run) testComponent(ctx context.Context, resource *schema.Resource, case
 
 func (t *componentTest) construct(ctx context.Context, at *session, inputs property.Map) (*recorder, abi.ConstructResponse, error) {
 	monitor := newRecorder()
-	response, err := ask(abi.WithMonitor(ctx, monitor), at, abi.Provider.Construct, abi.ConstructRequest{
+	response, err := at.Construct(abi.WithMonitor(ctx, monitor), abi.ConstructRequest{
 		Type: t.Token, Name: resourceName, Inputs: inputs, Context: previewContext,
 	})
 	return monitor, response, err

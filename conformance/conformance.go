@@ -183,7 +183,7 @@ func (r *run) closeAll() {
 
 // close closes one provider, unless it was.
 func (r *run) close(s *session) {
-	if c, ok := s.provider.(io.Closer); ok && s.gone == nil {
+	if c, ok := s.opened.(io.Closer); ok && s.gone == nil {
 		// What closing it says is no part of the contract.
 		_ = c.Close()
 	}

@@ -36,7 +36,7 @@ func (l *life) diffs(ctx context.Context) {
 		if why != nil {
 			continue
 		}
-		response, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(news))
+		response, err := l.main.Diff(ctx, l.diffRequest(news))
 		if err != nil {
 			l.f.report(ruleDiffConsistent, mistake(err, "diff with another "+name))
 			continue
@@ -91,7 +91,7 @@ func (l *life) changedRaw(name string) (property.Map, bool) {
 
 // sameOutcome holds that a diff finds nothing.
 func (l *life) sameOutcome(ctx context.Context, request abi.DiffRequest, what string) error {
-	response, err := ask(ctx, l.main, abi.Provider.Diff, request)
+	response, err := l.main.Diff(ctx, request)
 	if err != nil {
 		return mistake(err, "diff")
 	}
@@ -206,7 +206,7 @@ func sameKeys(a, b []string) bool {
 // sameDiff holds that the same request gets the same answer.
 func (l *life) sameDiff(ctx context.Context, request abi.DiffRequest, first abi.DiffResponse) error {
 	for _, at := range []*session{l.main, l.other} {
-		response, err := ask(ctx, at, abi.Provider.Diff, request)
+		response, err := at.Diff(ctx, request)
 		if err != nil {
 			return mistake(err, "the same diff again")
 		}
@@ -233,7 +233,7 @@ func (l *life) diffUnknown(ctx context.Context, name string) {
 		l.f.report(ruleDiffUnknowns, errPreviews)
 		return
 	}
-	response, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(l.checked.With(name, property.Unknown)))
+	response, err := l.main.Diff(ctx, l.diffRequest(l.checked.With(name, property.Unknown)))
 	switch {
 	case err != nil:
 		l.f.report(ruleDiffUnknowns, mistake(err, fmt.Sprintf("diff with %s not known", name)))
@@ -247,7 +247,7 @@ func (l *life) diffUnknown(ctx context.Context, name string) {
 // diffIgnored compares with a changed input that is to be ignored.
 func (l *life) diffIgnored(ctx context.Context, news property.Map, name string) {
 	path := property.Path{property.Key(name)}.String()
-	response, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(news, path))
+	response, err := l.main.Diff(ctx, l.diffRequest(news, path))
 	if err != nil {
 		l.f.report(ruleDiffIgnore, mistake(err, "diff that ignores "+path))
 		return

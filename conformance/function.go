@@ -66,12 +66,12 @@ func (t *functionTest) call(ctx context.Context, args property.Map, preview bool
 		return answer{results: results}, err
 	case methodFunction:
 		monitor := newRecorder()
-		response, err := ask(abi.WithMonitor(ctx, monitor), t.run.main, abi.Provider.Call, abi.CallRequest{
+		response, err := t.run.main.Call(abi.WithMonitor(ctx, monitor), abi.CallRequest{
 			Token: t.Token, Args: args, Context: previewContext,
 		})
 		return answer{[]property.Map{response.Result}, response.Failures}, err
 	}
-	response, err := ask(ctx, t.run.main, abi.Provider.Invoke, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
+	response, err := t.run.main.Invoke(ctx, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
 	return answer{[]property.Map{response.Result}, response.Failures}, err
 }
 
@@ -277,12 +277,12 @@ const maxResults = 20
 
 // stream reads a stream to its end, or closes it after so many results.
 func (t *functionTest) stream(ctx context.Context, args property.Map, preview bool, most int) (results []property.Map, err error) {
-	handle, err := ask(ctx, t.run.main, abi.Provider.StreamInvoke, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
+	handle, err := t.run.main.StreamInvoke(ctx, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
 	if err != nil {
 		return nil, err
 	}
 	for len(results) < most {
-		item, err := ask(ctx, t.run.main, abi.Provider.StreamNext, handle)
+		item, err := t.run.main.StreamNext(ctx, handle)
 		if err != nil {
 			return results, fmt.Errorf("result %d: %w", len(results)+1, err)
 		}
@@ -291,12 +291,7 @@ func (t *functionTest) stream(ctx context.Context, args property.Map, preview bo
 		}
 		results = append(results, *item.Result)
 	}
-	return results, t.close(ctx, handle)
-}
-
-func (t *functionTest) close(ctx context.Context, handle abi.StreamHandle) error {
-	_, err := ask(ctx, t.run.main, answerless(abi.Provider.StreamClose), handle)
-	return err
+	return results, t.run.main.StreamClose(ctx, handle)
 }
 
 // streamOutcome holds that streams can be left early, each without the others.
@@ -309,7 +304,7 @@ func (t *functionTest) streamOutcome(ctx context.Context, args property.Map) err
 		return fmt.Errorf("closing a stream before its first result: %s", reason(err))
 	}
 	request := abi.InvokeRequest{Token: t.Token, Args: args}
-	first, err := ask(ctx, t.run.main, abi.Provider.StreamInvoke, request)
+	first, err := t.run.main.StreamInvoke(ctx, request)
 	if err != nil {
 		return mistake(err, "beginning a stream again")
 	}
@@ -321,7 +316,7 @@ func (t *functionTest) streamOutcome(ctx context.Context, args property.Map) err
 		return fmt.Errorf("a stream has %d results, and %d while another one is open", len(whole), len(between))
 	}
 	for range 2 {
-		if err := t.close(ctx, first); err != nil {
+		if err := t.run.main.StreamClose(ctx, first); err != nil {
 			return fmt.Errorf("closing a stream, and once more: %s", reason(err))
 		}
 	}

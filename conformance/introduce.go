@@ -55,13 +55,13 @@ func (r *run) start(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the provider: %w", err)
 	}
-	s := &session{provider: p, timeout: r.options.Timeout, abandon: abandonAfter * r.options.Promptness}
+	s := newSession(p, r.options.Timeout, abandonAfter*r.options.Promptness)
 	r.opened = append(r.opened, s)
 	return s, nil
 }
 
 func shake(ctx context.Context, s *session) (abi.HandshakeResponse, error) {
-	return ask(ctx, s, abi.Provider.Handshake, abi.HandshakeRequest{Engine: "husk provider test", Features: allFeatures})
+	return s.Handshake(ctx, abi.HandshakeRequest{Engine: "husk provider test", Features: allFeatures})
 }
 
 // introduce tests what a provider says of itself. ready says whether there is a
@@ -137,7 +137,7 @@ func (r *run) parameterize(ctx context.Context, s *session) error {
 	if r.options.Parameters == nil {
 		return nil
 	}
-	response, err := ask(ctx, s, abi.Provider.Parameterize, abi.ParameterizeRequest{
+	response, err := s.Parameterize(ctx, abi.ParameterizeRequest{
 		Parameters: *r.options.Parameters, Extension: r.options.Extension,
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *run) readSchemas(ctx context.Context, s *session) (*schema.Package, err
 	if len(pkg.Config.Properties) > 0 {
 		return nil, errors.New("the schema of the extension has a configuration, and it is the provider that is configured")
 	}
-	response, err := ask(ctx, s, abi.Provider.GetSchema, abi.GetSchemaRequest{})
+	response, err := s.GetSchema(ctx, abi.GetSchemaRequest{})
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return pkg, nil
 	}
@@ -180,7 +180,7 @@ func (r *run) readSchemas(ctx context.Context, s *session) (*schema.Package, err
 }
 
 func (r *run) readSchema(ctx context.Context, s *session, request abi.GetSchemaRequest) (*schema.Package, error) {
-	response, err := ask(ctx, s, abi.Provider.GetSchema, request)
+	response, err := s.GetSchema(ctx, request)
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil, refused("the provider has no schema, from which the other checks are made")
 	}
@@ -291,7 +291,7 @@ func (r *run) readyWith(ctx context.Context, config property.Map) (s *session, o
 	if outcome = r.parameterize(ctx, s); outcome != nil {
 		return nil, outcome, nil
 	}
-	_, outcome = ask(ctx, s, answerless(abi.Provider.Configure), abi.ConfigureRequest{
+	outcome = s.Configure(ctx, abi.ConfigureRequest{
 		URN: r.providerURN(), Name: "default", Type: r.providerType(), ID: "husk-provider-test", Inputs: config,
 	})
 	if errors.Is(outcome, abi.ErrUnimplemented) {
@@ -336,7 +336,7 @@ func (r *run) givenCase() Case {
 // chooseConfig checks the given configuration.
 func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
 	config := r.givenConfig()
-	response, err := ask(ctx, r.first, abi.Provider.CheckConfig, r.checkRequest(Configuration, r.providerType(), config, nil, seed))
+	response, err := r.first.CheckConfig(ctx, r.checkRequest(Configuration, r.providerType(), config, nil, seed))
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
 		return config, nil

@@ -117,7 +117,7 @@ func (l *life) createRequest(inputs property.Map, preview bool) abi.CreateReques
 
 // create makes the resource. why is not nil where there is none to go on with.
 func (l *life) create(ctx context.Context) (why error) {
-	response, err := ask(ctx, l.main, abi.Provider.Create, l.createRequest(l.checked, false))
+	response, err := l.main.Create(ctx, l.createRequest(l.checked, false))
 	l.id, l.state = response.ID, response.State
 	expected := ""
 	if l.c.Expect != nil {
@@ -217,7 +217,7 @@ const maxPages = 100
 func (l *life) listOutcome(ctx context.Context) error {
 	request := abi.ListRequest{Token: l.token, PageSize: 50}
 	for range maxPages {
-		response, err := ask(ctx, l.main, abi.Provider.List, request)
+		response, err := l.main.List(ctx, request)
 		if err != nil {
 			return refusal(err, "list")
 		}

@@ -33,7 +33,7 @@ func (l *life) preview(ctx context.Context) {
 	var response abi.CreateResponse
 	var err error
 	effects := l.run.observed(ctx, func() {
-		response, err = ask(ctx, l.main, abi.Provider.Create, l.createRequest(l.first, true))
+		response, err = l.main.Create(ctx, l.createRequest(l.first, true))
 	})
 	if err != nil {
 		l.f.report(rulePreviewEffects, refusal(err, "the preview of create"))
@@ -69,7 +69,7 @@ func (l *life) previewUnknowns(ctx context.Context) error {
 	}
 	for _, name := range l.first.Keys() {
 		for _, path := range unknownPaths(name, l.first.Get(name)) {
-			response, err := ask(ctx, l.main, abi.Provider.Create, l.createRequest(withUnknown(l.first, path), true))
+			response, err := l.main.Create(ctx, l.createRequest(withUnknown(l.first, path), true))
 			if err != nil {
 				return mistake(err, fmt.Sprintf("the preview of create with %s not known", path))
 			}

@@ -33,7 +33,7 @@ func (l *life) read(ctx context.Context) (readable bool) {
 
 // readOutcome holds that a refresh finds the state as another method answered it.
 func (l *life) readOutcome(ctx context.Context, at *session, method string) error {
-	response, err := ask(ctx, at, abi.Provider.Read, l.readRequest(&l.state, &l.checked))
+	response, err := at.Read(ctx, l.readRequest(&l.state, &l.checked))
 	if err != nil {
 		return mistake(err, "read")
 	}
@@ -58,7 +58,7 @@ func (l *life) readOutcome(ctx context.Context, at *session, method string) erro
 
 // importOutcome holds that an import, where the provider can do one, finds the state.
 func (l *life) importOutcome(ctx context.Context) error {
-	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(nil, nil))
+	response, err := l.main.Read(ctx, l.readRequest(nil, nil))
 	if err != nil {
 		if outcome := refusal(err, "read by the ID alone"); !isSkip(outcome) {
 			return outcome
@@ -93,14 +93,14 @@ func (l *life) deleteRequest() abi.DeleteRequest {
 
 // end deletes the resource, and holds that it is gone.
 func (l *life) end(ctx context.Context) {
-	if _, err := ask(ctx, l.main, answerless(abi.Provider.Delete), l.deleteRequest()); err != nil {
+	if err := l.main.Delete(ctx, l.deleteRequest()); err != nil {
 		l.f.report(ruleDelete, mistake(err, "delete"))
 		return
 	}
 	l.deleted = true
 	gone := l.goneOutcome(ctx)
 	l.f.report(ruleDelete, gone)
-	_, err := ask(ctx, l.main, answerless(abi.Provider.Delete), l.deleteRequest())
+	err := l.main.Delete(ctx, l.deleteRequest())
 	if errors.Is(err, abi.ErrNotFound) {
 		err = nil
 	}
@@ -117,7 +117,7 @@ var errCannotTell = unseen("the provider cannot tell whether the resource exists
 // goneOutcome holds that read does not find the resource. A provider that cannot tell
 // reads what is recorded.
 func (l *life) goneOutcome(ctx context.Context) error {
-	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(&l.state, &l.checked))
+	response, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
 	switch {
 	case errors.Is(err, abi.ErrNotFound):
 		return nil
@@ -139,7 +139,7 @@ func (l *life) goneOutcome(ctx context.Context) error {
 // makesUp reports whether read answers what is recorded, or finds something for an ID
 // that looks like this one and that nobody has created.
 func (l *life) makesUp(ctx context.Context) bool {
-	response, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(nil, nil))
+	response, err := l.main.Read(ctx, l.readRequest(nil, nil))
 	if isFault(err) {
 		return false
 	}
@@ -148,7 +148,7 @@ func (l *life) makesUp(ctx context.Context) bool {
 		request = l.readRequest(&l.state, &l.checked)
 	}
 	request.ID = neighbour(l.id)
-	response, err = ask(ctx, l.main, abi.Provider.Read, request)
+	response, err = l.main.Read(ctx, request)
 	return err == nil && response.ID != ""
 }
 
@@ -175,6 +175,6 @@ func (l *life) cleanUp(ctx context.Context) {
 		return
 	}
 	// The failure is reported already, and this one would say no more.
-	_, _ = ask(context.WithoutCancel(ctx), l.main, answerless(abi.Provider.Delete), l.deleteRequest())
+	_ = l.main.Delete(context.WithoutCancel(ctx), l.deleteRequest())
 	l.id = ""
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 )
 
@@ -60,7 +59,7 @@ func (l *life) replacements(ctx context.Context) {
 
 // make creates a copy of the resource.
 func (l *life) make(ctx context.Context, inputs property.Map) error {
-	response, err := ask(ctx, l.main, abi.Provider.Create, l.createRequest(inputs, false))
+	response, err := l.main.Create(ctx, l.createRequest(inputs, false))
 	if err == nil {
 		l.id, l.state, l.checked = response.ID, response.State, inputs
 	}
@@ -145,7 +144,7 @@ const declareOrder = "say in the schema by which inputs the object is known (ide
 
 // remove deletes the copy.
 func (l *life) remove(ctx context.Context) error {
-	if _, err := ask(ctx, l.main, answerless(abi.Provider.Delete), l.deleteRequest()); err != nil {
+	if err := l.main.Delete(ctx, l.deleteRequest()); err != nil {
 		return follows(fmt.Errorf("deleting the old copy: %s", reason(err)))
 	}
 	return nil

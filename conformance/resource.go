@@ -117,7 +117,7 @@ func (r *run) testConfiguration(ctx context.Context) {
 func (s *subject) configProbes(config property.Map) []probe {
 	return []probe{
 		s.checkProbe("check-config", config, &config),
-		probeOf("diff-config", s.main, abi.Provider.DiffConfig, abi.DiffRequest{
+		probeOf("diff-config", s.main.DiffConfig, abi.DiffRequest{
 			URN: urnOf(s.token), Type: s.token, Olds: config, OldInputs: config, News: config, IgnoreChanges: []string{"*"},
 		}),
 	}
@@ -130,7 +130,7 @@ func (s *subject) testDiffConfig(ctx context.Context, f *findings, c Case) {
 		f.report(ruleDiffSelf, follows(outcome))
 		return
 	}
-	response, err := ask(ctx, s.main, abi.Provider.DiffConfig, abi.DiffRequest{
+	response, err := s.main.DiffConfig(ctx, abi.DiffRequest{
 		URN: urnOf(s.token), Name: "default", Type: s.token, ID: "husk-provider-test",
 		Olds: checked, OldInputs: checked, News: checked,
 	})
@@ -184,15 +184,15 @@ func (s *subject) probes(bag property.Map) []probe {
 	return []probe{
 		s.checkProbe("check", bag, nil),
 		s.checkProbe("check with old inputs", bag, &bag),
-		probeOf("diff", main, abi.Provider.Diff, abi.DiffRequest{
+		probeOf("diff", main.Diff, abi.DiffRequest{
 			URN: u, Type: s.token, ID: "", Olds: bag, OldInputs: bag, News: bag, IgnoreChanges: []string{"*", `a["`, ""},
 		}),
-		probeOf("diff with nothing", main, abi.Provider.Diff, abi.DiffRequest{URN: u, Type: s.token, ID: "x", News: bag}),
-		probeOf("the preview of create", main, abi.Provider.Create, abi.CreateRequest{URN: u, Type: s.token, Inputs: bag, Timeout: -1, Preview: true}),
-		probeOf("the preview of update", main, abi.Provider.Update, abi.UpdateRequest{
+		probeOf("diff with nothing", main.Diff, abi.DiffRequest{URN: u, Type: s.token, ID: "x", News: bag}),
+		probeOf("the preview of create", main.Create, abi.CreateRequest{URN: u, Type: s.token, Inputs: bag, Timeout: -1, Preview: true}),
+		probeOf("the preview of update", main.Update, abi.UpdateRequest{
 			URN: u, Type: s.token, ID: "../x\n", Olds: bag, OldInputs: bag, News: bag, Timeout: -1, Preview: true,
 		}),
-		probeOf("read", main, abi.Provider.Read, abi.ReadRequest{URN: u, Type: s.token, ID: "no such ID", State: &known, Inputs: &known}),
+		probeOf("read", main.Read, abi.ReadRequest{URN: u, Type: s.token, ID: "no such ID", State: &known, Inputs: &known}),
 	}
 }
 
@@ -214,13 +214,15 @@ func (r *run) unknownTokensOutcome(ctx context.Context) error {
 	}
 	u, main := urnOf(token), r.main
 	for _, p := range []probe{
-		probeOf("check", main, abi.Provider.Check, r.checkRequest("", token, property.Map{}, nil, seed)),
-		probeOf("diff", main, abi.Provider.Diff, abi.DiffRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
-		probeOf("create", main, abi.Provider.Create, abi.CreateRequest{URN: u, Name: resourceName, Type: token, Preview: true}),
-		probeOf("read", main, abi.Provider.Read, abi.ReadRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
-		probeOf("update", main, abi.Provider.Update, abi.UpdateRequest{URN: u, Name: resourceName, Type: token, ID: "x", Preview: true}),
-		probeOf("delete", main, answerless(abi.Provider.Delete), abi.DeleteRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
-		probeOf("invoke", main, abi.Provider.Invoke, abi.InvokeRequest{Token: token}),
+		probeOf("check", main.Check, r.checkRequest("", token, property.Map{}, nil, seed)),
+		probeOf("diff", main.Diff, abi.DiffRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
+		probeOf("create", main.Create, abi.CreateRequest{URN: u, Name: resourceName, Type: token, Preview: true}),
+		probeOf("read", main.Read, abi.ReadRequest{URN: u, Name: resourceName, Type: token, ID: "x"}),
+		probeOf("update", main.Update, abi.UpdateRequest{URN: u, Name: resourceName, Type: token, ID: "x", Preview: true}),
+		{"delete", func(ctx context.Context) error {
+			return main.Delete(ctx, abi.DeleteRequest{URN: u, Name: resourceName, Type: token, ID: "x"})
+		}},
+		probeOf("invoke", main.Invoke, abi.InvokeRequest{Token: token}),
 	} {
 		if err := unknownTokenOutcome(p.call(ctx), p.what, token); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/internal/fakevalue"
@@ -120,9 +119,9 @@ type probe struct {
 	call func(context.Context) error
 }
 
-func probeOf[Q, R any](what string, s *session, do func(abi.Provider, context.Context, Q) (R, error), request Q) probe {
+func probeOf[Q, R any](what string, do func(context.Context, Q) (R, error), request Q) probe {
 	return probe{what, func(ctx context.Context) error {
-		_, err := ask(ctx, s, do, request)
+		_, err := do(ctx, request)
 		return err
 	}}
 }

@@ -11,14 +11,22 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// session is one provider that was opened.
+// session is one provider that was opened. Each call returns, whatever the provider does: a panic,
+// and an answer that does not come, are a *fault.
 type session struct {
-	provider abi.Provider
-	timeout  time.Duration
+	abi.Provider
+	opened  abi.Provider
+	timeout time.Duration
 	// abandon is how long after the end of its context a call may still answer.
 	abandon time.Duration
-	// gone is set once a call did not answer: there is no use in asking again.
+	// gone is set once a call did not answer, and all later calls fail with it.
 	gone error
+}
+
+func newSession(p abi.Provider, timeout, abandon time.Duration) *session {
+	s := &session{opened: p, timeout: timeout, abandon: abandon}
+	s.Provider = abi.Intercept(p, s.bounded)
+	return s
 }
 
 // abandonAfter is how many times as long as a prompt provider a call may take that was
@@ -31,43 +39,36 @@ type fault struct{ message string }
 
 func (f *fault) Error() string { return f.message }
 
-// ask calls a method. It comes back whatever the provider does: a panic, and an answer
-// that does not come, are a *fault.
-func ask[Q, R any](ctx context.Context, s *session, do func(abi.Provider, context.Context, Q) (R, error), request Q) (R, error) {
-	var none R
+func (s *session) bounded(ctx context.Context, c *abi.Call) error {
 	if s.gone != nil {
-		return none, s.gone
+		return s.gone
 	}
 	call, end := context.WithTimeout(ctx, s.timeout)
 	defer end()
-	type answer struct {
-		response R
-		err      error
-	}
-	answers := make(chan answer, 1)
+	answered := make(chan error, 1)
 	go func() {
-		var a answer
+		var err error
 		defer func() {
 			if p := recover(); p != nil {
-				a = answer{err: &fault{fmt.Sprintf("the provider panicked: %v", p)}}
+				err = &fault{fmt.Sprintf("the provider panicked: %v", p)}
 			}
-			answers <- a
+			answered <- err
 		}()
-		a.response, a.err = do(s.provider, call, request)
+		err = c.DoWith(call, s.opened)
 	}()
 	var late <-chan time.Time
 	ended := call.Done()
 	for {
 		select {
-		case a := <-answers:
-			return a.response, judged(ctx, call, s.timeout, a.err)
+		case err := <-answered:
+			return judged(ctx, call, s.timeout, err)
 		case <-ended:
 			timer := time.NewTimer(s.abandon)
 			defer timer.Stop()
 			late, ended = timer.C, nil
 		case <-late:
 			s.gone = unseen("the provider did not answer an earlier call")
-			return none, &fault{fmt.Sprintf("the call did not answer, not even %s after its end", s.abandon)}
+			return &fault{fmt.Sprintf("the call did not answer, not even %s after its end", s.abandon)}
 		}
 	}
 }
@@ -90,13 +91,6 @@ func judged(ctx, call context.Context, timeout time.Duration, err error) error {
 		return &fault{reason(e)}
 	}
 	return err
-}
-
-// answerless makes a method without an answer into one with an empty answer.
-func answerless[Q any](do func(abi.Provider, context.Context, Q) error) func(abi.Provider, context.Context, Q) (struct{}, error) {
-	return func(p abi.Provider, ctx context.Context, request Q) (struct{}, error) {
-		return struct{}{}, do(p, ctx, request)
-	}
 }
 
 func isFault(err error) bool {

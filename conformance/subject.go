@@ -25,7 +25,7 @@ type subject struct {
 }
 
 func (s *subject) check(ctx context.Context, at *session, news property.Map, olds *property.Map, seed []byte) (abi.CheckResponse, error) {
-	response, err := ask(ctx, at, s.method, s.run.checkRequest(s.name, s.token, news, olds, seed))
+	response, err := s.method(at, ctx, s.run.checkRequest(s.name, s.token, news, olds, seed))
 	if errors.Is(err, abi.ErrUnimplemented) {
 		s.unchecked = true
 		return abi.CheckResponse{Inputs: news}, nil

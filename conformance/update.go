@@ -104,7 +104,7 @@ func (l *life) inPlace(ctx context.Context) (news property.Map, why error) {
 // diff compares the resource with other inputs. A provider without a Diff leaves it to the
 // caller to compare the inputs.
 func (l *life) diff(ctx context.Context, news property.Map) (abi.DiffResponse, error) {
-	response, err := ask(ctx, l.main, abi.Provider.Diff, l.diffRequest(news))
+	response, err := l.main.Diff(ctx, l.diffRequest(news))
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
 	}
@@ -134,7 +134,7 @@ func (l *life) updateRequest(news property.Map, preview bool) abi.UpdateRequest 
 // update foretells an update, does it, and holds what follows from it.
 func (l *life) update(ctx context.Context, news property.Map) {
 	l.previewUpdate(ctx, news)
-	response, err := ask(ctx, l.main, abi.Provider.Update, l.updateRequest(news, false))
+	response, err := l.main.Update(ctx, l.updateRequest(news, false))
 	if err != nil {
 		if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil && !isFault(err) {
 			l.state, l.checked = e.InitFailure.State, news
@@ -171,7 +171,7 @@ func (l *life) updatedOutcome(ctx context.Context, response abi.UpdateResponse) 
 	if err := outputsFit(&l.resource.Outputs, response.State, "the state that update answers", false); err != nil {
 		return err
 	}
-	r, err := ask(ctx, l.main, abi.Provider.Read, l.readRequest(&l.state, &l.checked))
+	r, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
 	if err == nil && r.ID != l.id {
 		return fmt.Errorf("after the update read answers the ID %q in place of %q: an update keeps the ID", r.ID, l.id)
 	}
@@ -185,7 +185,7 @@ func (l *life) previewUpdate(ctx context.Context, news property.Map) {
 	}
 	var err error
 	effects := l.run.observed(ctx, func() {
-		_, err = ask(ctx, l.main, abi.Provider.Update, l.updateRequest(news, true))
+		_, err = l.main.Update(ctx, l.updateRequest(news, true))
 	})
 	if err != nil {
 		l.f.report(rulePreviewEffects, refusal(err, "the preview of update"))
