@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// testCancelled tests what becomes of calls that are cancelled.
+// testCancelled tests calls that are cancelled.
 func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
 	l := &life{subject: s, f: f}
 	var outcome error
@@ -29,7 +29,7 @@ func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
 	}
 }
 
-// cancelledBefore calls with a context that has ended.
+// cancelledBefore checks a call whose context has ended before it.
 func (l *life) cancelledBefore(ctx context.Context) error {
 	ended, end := context.WithCancel(ctx)
 	end()
@@ -50,7 +50,7 @@ func (l *life) cancelledBefore(ctx context.Context) error {
 	return nil
 }
 
-// cancelAfter is how long a create runs before it is cancelled: mostly enough to have begun.
+// cancelAfter is how long a create runs before its cancellation. Most creates have begun by then.
 const cancelAfter = 10 * time.Millisecond
 
 // sleep waits until a create has run for [cancelAfter], or is done.
@@ -63,8 +63,8 @@ func sleep(create context.Context) {
 	}
 }
 
-// cancelledCreate cancels a create that runs. One that is done before, has not begun, or does
-// not mind, is as good as one that answers cancelled.
+// cancelledCreate cancels a create while it runs, and checks that it ends promptly. It may succeed
+// or fail.
 func (l *life) cancelledCreate(ctx context.Context) error {
 	running, end := context.WithCancel(ctx)
 	defer end()
@@ -106,7 +106,7 @@ func ended(err error) string {
 	return "in the end it said: " + reason(err)
 }
 
-// cancelOutcome cancels a provider that is used no more.
+// cancelOutcome cancels a provider after its last use.
 func (r *run) cancelOutcome(ctx context.Context) (outcome, err error) {
 	s, outcome, err := r.ready(ctx)
 	if err != nil || outcome != nil {

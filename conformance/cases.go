@@ -11,62 +11,60 @@ import (
 	"github.com/husk-dev/husk/internal/propertyliteral"
 )
 
-// Cases are what a provider is tested with in place of generated inputs. See
-// [ReadCases] for how they are written.
+// Cases replace generated inputs. [ReadCases] describes their file.
 type Cases struct {
-	// Provider says which provider the cases are for; for people.
+	// Provider names the provider that the cases are for. Only people read it.
 	Provider string
 	// Checks are the names of the checks to run; empty for all.
 	Checks []string
-	// Seed is that of the run that the cases come from, nil where they come from none.
+	// Seed is the seed of the run that wrote the cases; nil if none did.
 	Seed *uint64
-	// Parameters are the words that make the provider into another package first.
+	// Parameters are the arguments that parameterize the provider before the tests.
 	Parameters []string
-	// Extension has the provider serve that package beside its own.
+	// Extension makes the provider serve the parameterized package beside its own.
 	Extension bool
 	// Config is the provider's configuration.
 	Config property.Map
 	// Configurations are checked and compared, not applied.
 	Configurations []Case
-	// Resources and Functions hold the cases of tokens.
+	// Resources and Functions hold cases by token.
 	Resources map[string][]Case
 	Functions map[string][]Case
 }
 
-// Case is one set of inputs: of a resource, of the configuration, or the arguments of
-// a function.
+// Case is one set of inputs: of a resource, of the configuration, or of a function.
 type Case struct {
 	// Name is for people, for example minimal.
 	Name string
-	// Inputs are what a program would give.
+	// Inputs are the inputs of a program.
 	Inputs property.Map
-	// Updates are the inputs of later deployments. Without any, Run changes Inputs itself.
+	// Updates are the inputs of later deployments. If there are none, Run generates some.
 	Updates []Update
-	// Expect is what must happen beyond the contract; nil for nothing.
+	// Expect is what must happen beyond the contract; nil for no expectation.
 	Expect *Expectation
 
-	// written is true for a case that somebody wrote: to refuse it is a failure.
+	// written is set for a case that a person wrote. To refuse such a case is a failure.
 	written bool
-	// again makes up other inputs in place of these; nil where there are no others.
+	// again generates other inputs; nil if there are no others.
 	again func(attempt int) property.Map
 }
 
-// Update is one of a resource's later inputs.
+// Update is a later deployment of a resource.
 type Update struct {
 	Inputs property.Map
-	// Expect is none, update, or replace: what Diff must find; empty for anything.
+	// Expect is the expected diff: none, update, or replace; empty for any.
 	Expect string
 }
 
-// Expectation is what a case's author knows beyond the contract.
+// Expectation is what must happen in a case beyond the contract.
 type Expectation struct {
-	// Refused holds the paths at which check must refuse the inputs.
+	// Refused lists the paths at which check must refuse the inputs.
 	Refused []string
-	// Error is the kind of error that create or invoke must answer, for example
-	// not-found; empty for none.
+	// Error is the expected kind of error of create or invoke, for example not-found; empty for
+	// none.
 	Error string
-	// Outputs are properties that the state or the result must have; secrets match what
-	// they hold.
+	// Outputs are properties that the state or the result must have. A secret equals its plain
+	// value.
 	Outputs property.Map
 }
 
@@ -88,11 +86,10 @@ type Expectation struct {
 //	    - args: {text: a b}
 //	      expect: {outputs: {words: 2}}
 //
-// All members are optional; error in expect is the kind of error that create or the
-// function must answer. Beside these, a document may say the checks to run, the
-// arguments of a parameterization (parameters) and whether it is that of an extension, cases of the configuration that are
-// checked and not applied (configurations), and, in files that a run wrote, the
-// provider and the seed. Errors say where in the document.
+// All members are optional. error in expect is the expected kind of error. A document may also have
+// the checks to run (checks), the arguments of a parameterization (parameters, extension), and cases
+// of the configuration that are checked and not applied (configurations). A file that a run wrote also
+// has the provider and the seed. An error names the place in the document.
 func ReadCases(document any) (*Cases, error) {
 	c := &Cases{}
 	r := caseReader{}
@@ -113,7 +110,7 @@ func ReadCases(document any) (*Cases, error) {
 	return c, nil
 }
 
-// caseReader reads the parts of a document; the first mistake stays.
+// caseReader reads the parts of a document, and keeps the first mistake.
 type caseReader struct{ err error }
 
 func (r *caseReader) fail(at, format string, args ...any) {
@@ -238,7 +235,7 @@ func (r *caseReader) tokens(at string, v any, inputs string) map[string][]Case {
 	return cases
 }
 
-// cases reads cases whose inputs have that name.
+// cases reads cases. inputs is the name of the member with their inputs.
 func (r *caseReader) cases(at string, v any, inputs string) (cases []Case) {
 	r.list(at, v, func(at string, v any) {
 		var c Case
@@ -291,8 +288,8 @@ func (r *caseReader) expectation(at string, v any) *Expectation {
 	return e
 }
 
-// Document returns the cases as ReadCases reads them, for an encoder of JSON or YAML.
-// Secrets are in it in plain.
+// Document returns the cases as a document for an encoder of JSON or YAML. It contains secrets in
+// plain.
 func (c *Cases) Document() map[string]any {
 	d := map[string]any{}
 	set := func(name string, v any, is bool) {

@@ -19,8 +19,7 @@ type componentTest struct {
 	*schema.Resource
 }
 
-// testComponent tests a type of component, in previews: its children, which may be of
-// any package, need not exist then.
+// testComponent tests a type of component in previews, because the children need not exist then.
 func (r *run) testComponent(ctx context.Context, resource *schema.Resource, cases []Case) {
 	t := &componentTest{run: r, Resource: resource}
 	r.testSubject(ctx, resource.Token, KindResource, &resource.Inputs,
@@ -66,7 +65,7 @@ func (t *componentTest) test(ctx context.Context, f *findings, c Case) {
 	f.try(ruleConstructInputs, func() error { return t.refusesOutcome(ctx, c.Inputs) })
 }
 
-// prepare constructs the component, of repaired inputs if it refuses generated ones.
+// prepare constructs the component, and repairs generated inputs that it refuses.
 func (t *componentTest) prepare(ctx context.Context, c Case) (repaired Case, monitor *recorder, response abi.ConstructResponse, err error) {
 	var first error
 	repaired, ok := t.run.repair(t.Token, &t.Inputs, c, func(inputs property.Map) []string {
@@ -83,7 +82,7 @@ func (t *componentTest) prepare(ctx context.Context, c Case) (repaired Case, mon
 	return repaired, monitor, response, err
 }
 
-// refusedPath is the path of an error that refuses an input.
+// refusedPath returns the path of an error that refuses an input.
 func refusedPath(err error) (path string, refused bool) {
 	e, ok := errors.AsType[*abi.Error](err)
 	if !ok || e.Kind != abi.ErrorKindInvalidArgument || isFault(err) {
@@ -92,7 +91,7 @@ func refusedPath(err error) (path string, refused bool) {
 	return e.Path, true
 }
 
-// constructedOutcome holds that a component was registered as it must be.
+// constructedOutcome checks the registrations of a component.
 func (t *componentTest) constructedOutcome(m *recorder, response abi.ConstructResponse) error {
 	own := registeredURN(abi.RegisterResourceRequest{Type: t.Token, Name: resourceName})
 	found := false
@@ -125,7 +124,7 @@ func (t *componentTest) constructedOutcome(m *recorder, response abi.ConstructRe
 	return outputsFit(&t.Outputs, response.State, "the state that construct answers", true)
 }
 
-// sameOutcome holds that another instance registers the same.
+// sameOutcome checks that another instance makes the same registrations.
 func (t *componentTest) sameOutcome(ctx context.Context, inputs property.Map, first *recorder) error {
 	for _, at := range []*session{t.run.main, t.run.other} {
 		monitor, _, err := t.construct(ctx, at, inputs)
@@ -161,7 +160,7 @@ func (t *componentTest) unknownsOutcome(ctx context.Context, inputs property.Map
 	return nil
 }
 
-// secretsOutcome holds that secrets are passed on as such, to children and outputs.
+// secretsOutcome checks that secrets stay secret in children and outputs.
 func (t *componentTest) secretsOutcome(ctx context.Context, inputs property.Map) error {
 	if !t.run.takes(abi.FeaturesSecrets) {
 		return errNoSecrets
@@ -199,7 +198,7 @@ func (t *componentTest) secretsOutcome(ctx context.Context, inputs property.Map)
 	return nil
 }
 
-// refusesOutcome holds that wrong inputs are refused.
+// refusesOutcome checks that wrong inputs are refused.
 func (t *componentTest) refusesOutcome(ctx context.Context, inputs property.Map) error {
 	return wrongOnes(&t.Inputs, inputs, func(m property.Map, name, what string) error {
 		_, _, err := t.construct(ctx, t.run.main, m)

@@ -1,14 +1,12 @@
-// Package conformance takes a provider through everything that the contract asks of
-// it, and reports what it does not keep to. `husk provider test` runs it on modules;
-// it drives any [abi.Provider].
+// Package conformance tests a provider against the contract, and reports the rules that the
+// provider breaks. `husk provider test` runs the tests on a module. They drive any [abi.Provider].
 //
-// Inputs are generated from the provider's own schema, the same ones for the same
-// seed, or come from a file of [Cases]. Each rule is a [Check] with a name. What a
-// provider refuses to do with made-up inputs is no failure: the report says what was
-// skipped, and why.
+// Inputs are generated from the provider's own schema, or come from a file of [Cases]. The same
+// seed generates the same inputs. Each rule is a [Check] with a name. If a provider refuses
+// generated inputs, that is no failure: the report says which checks were skipped, and why.
 //
-// Run creates, changes, and deletes resources, and it does so with all rights that the
-// provider was given. Whoever opens the provider decides what these are.
+// Run creates, changes, and deletes resources with all rights of the provider. The caller
+// decides which rights it opens the provider with.
 package conformance
 
 import (
@@ -22,62 +20,61 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Open opens the provider under test: new, not configured, and with the same outside
-// world as the last one. Run opens it several times, because what a provider keeps
-// must not be in its memory. Providers that are an io.Closer are closed.
+// Open opens a new, unconfigured instance of the provider under test. All instances have the same
+// outside world. Run opens several, because a provider must not keep state in its memory. Run
+// closes an instance that is an io.Closer.
 type Open func(ctx context.Context) (abi.Provider, error)
 
-// Options say what is tested, and with what. The zero value tests everything with
-// generated inputs.
+// Options select the tests and their inputs. The zero value tests everything with generated
+// inputs.
 type Options struct {
 	// Seed chooses the generated inputs.
 	Seed uint64
 	// Generated is how many inputs are generated for each resource type, function, and
 	// the configuration, beside a secret one; 0 is [DefaultGenerated].
 	Generated int
-	// Cases are used in place of generated ones, for the types and functions that they
-	// name; nil for none. What they say of the seed, the checks, and the parameters holds
-	// where the options say nothing.
+	// Cases replace generated inputs for the types and functions that they name; nil for none.
+	// Their seed, checks, and parameters apply if the options have none.
 	Cases *Cases
-	// CasesOnly leaves out what Cases does not name.
+	// CasesOnly skips every type and function that Cases does not name.
 	CasesOnly bool
-	// Only holds the names of the checks to run; empty for all.
+	// Only lists the names of the checks to run; empty for all.
 	Only []string
 	// Config is the provider's configuration. Properties that are required and missing
 	// are generated.
 	Config property.Map
-	// Parameters make the provider into another package first; nil for none.
+	// Parameters parameterize the provider before the tests; nil for none.
 	Parameters *abi.Parameters
-	// Extension has the provider serve that package beside its own, in place of becoming
-	// it. The package is tested, with the configuration of the provider.
+	// Extension makes the provider serve the parameterized package beside its own. The tests
+	// are of that package, with the configuration of the provider.
 	Extension bool
-	// AllowUntested are the resource types and functions, [Package], and [Configuration] of which
-	// nothing need be seen to work: what the provider refused in all cases is skipped then, and a
-	// failure for all others. Tokens may be as short as in programs.
+	// AllowUntested lists subjects that may refuse every case: resource types, functions,
+	// [Package], and [Configuration]. Their checks are then skipped; for other subjects they
+	// fail. A token may be in the short form of programs.
 	AllowUntested []string
-	// ReadOnly leaves out what creates, changes, or deletes resources.
+	// ReadOnly skips checks that create, change, or delete resources.
 	ReadOnly bool
-	// Observe tells what the provider can change outside of itself: a digest for each
-	// thing, by its name. Previews are observed with it; nil where there is nothing to see.
+	// Observe returns a digest, by name, of each thing that the provider can change outside of
+	// itself. Run compares digests around previews. Observe is nil if there is nothing to see.
 	Observe func(context.Context) (map[string]string, error)
 	// Timeout bounds one call; 0 is [DefaultTimeout].
 	Timeout time.Duration
 	// Promptness is how long a call may go on once it is cancelled; 0 is
 	// [DefaultPromptness].
 	Promptness time.Duration
-	// begun returns once a create that is to be cancelled has begun, or its context has ended;
-	// nil returns after a time in which it should have.
+	// begun returns once the create to cancel has begun, or its context has ended. nil waits for
+	// a fixed time.
 	begun func(context.Context)
 }
 
 const (
-	// DefaultGenerated is one input with what is required, one with everything, and two
-	// with some of the rest.
+	// DefaultGenerated is one input with the required properties, one with all, and two with a
+	// random choice.
 	DefaultGenerated = 4
 	// DefaultTimeout is longer than what a person waits for one resource in a test.
 	DefaultTimeout = 2 * time.Minute
-	// DefaultPromptness is less than the five seconds after which a host ends a guest
-	// that does not react.
+	// DefaultPromptness is less than the five seconds after which a host stops a guest that does
+	// not react.
 	DefaultPromptness = 4 * time.Second
 )
 
@@ -114,9 +111,8 @@ func (e *UnknownCheckError) Error() string {
 	return fmt.Sprintf("there is no check %q", e.Name)
 }
 
-// Run tests the provider that open opens. The error is about the test itself: the
-// provider could not be opened, or the context ended. What is wrong with the provider
-// is in the report.
+// Run tests the provider that open opens. Run fails if the provider cannot be opened, or the
+// context ends. The faults of the provider are in the report.
 func Run(ctx context.Context, open Open, options Options) (*Report, error) {
 	options = options.withDefaults()
 	for _, name := range options.Only {
@@ -137,7 +133,7 @@ func Run(ctx context.Context, open Open, options Options) (*Report, error) {
 	return r.report, nil
 }
 
-// everything tests the package, then each of its parts.
+// everything tests the package, its configuration, its resources, and its functions.
 func (r *run) everything(ctx context.Context) error {
 	ready, err := r.introduce(ctx)
 	if err != nil || !ready {
@@ -181,10 +177,10 @@ func (r *run) closeAll() {
 	}
 }
 
-// close closes one provider, unless it was.
+// close closes a provider once.
 func (r *run) close(s *session) {
 	if c, ok := s.opened.(io.Closer); ok && s.gone == nil {
-		// What closing it says is no part of the contract.
+		// An error of Close is no part of the contract.
 		_ = c.Close()
 	}
 	s.gone = unseen("the provider was closed")

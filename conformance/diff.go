@@ -58,8 +58,8 @@ func (l *life) diffs(ctx context.Context) {
 	l.f.rest(inapplicable("no input that it is about could be changed"), names...)
 }
 
-// changedInputs are checked inputs with another value of one property, where there is one
-// that the provider accepts. The error is a *skip where there is none.
+// changedInputs returns checked inputs with another value of one property. The error is a *skip if
+// the provider accepts no other value.
 func (l *life) changedInputs(ctx context.Context, name string) (property.Map, error) {
 	raw, ok := l.changedRaw(name)
 	if !ok {
@@ -77,8 +77,8 @@ func (l *life) changedInputs(ctx context.Context, name string) (property.Map, er
 	return response.Inputs, nil
 }
 
-// changedRaw are the inputs of the case, or the checked ones, with another value of one
-// property, and whether the schema has one.
+// changedRaw returns the inputs of the case, or else the checked inputs, with another value of one
+// property. It reports whether the schema has another value.
 func (l *life) changedRaw(name string) (property.Map, bool) {
 	if l.inputs.Property(name) == nil {
 		return property.Map{}, false
@@ -89,7 +89,7 @@ func (l *life) changedRaw(name string) (property.Map, bool) {
 	return fakevalue.Change(l.inputs, l.checked, name)
 }
 
-// sameOutcome holds that a diff finds nothing.
+// sameOutcome checks that a diff finds nothing.
 func (l *life) sameOutcome(ctx context.Context, request abi.DiffRequest, what string) error {
 	response, err := l.main.Diff(ctx, request)
 	if err != nil {
@@ -104,7 +104,7 @@ func (l *life) sameOutcome(ctx context.Context, request abi.DiffRequest, what st
 	return nil
 }
 
-// diffText renders a diff on one line.
+// diffText returns a diff on one line.
 func diffText(d abi.DiffResponse) string {
 	text := "changes " + d.Changes.String()
 	for i, c := range d.DetailedDiff {
@@ -153,7 +153,7 @@ func changeOutcome(d abi.DiffResponse, name, what string) error {
 	return nil
 }
 
-// consistent holds that the parts of a diff say the same.
+// consistent checks that the parts of a diff agree.
 func consistent(d abi.DiffResponse) error {
 	if !d.HasDetailedDiff {
 		if len(d.DetailedDiff) > 0 {
@@ -203,7 +203,7 @@ func sameKeys(a, b []string) bool {
 	return slices.Equal(slices.Compact(a), slices.Compact(b))
 }
 
-// sameDiff holds that the same request gets the same answer.
+// sameDiff checks that the same request gets the same response.
 func (l *life) sameDiff(ctx context.Context, request abi.DiffRequest, first abi.DiffResponse) error {
 	for _, at := range []*session{l.main, l.other} {
 		response, err := at.Diff(ctx, request)
@@ -217,7 +217,7 @@ func (l *life) sameDiff(ctx context.Context, request abi.DiffRequest, first abi.
 	return nil
 }
 
-// ordered is a diff with its lists in order, which means nothing.
+// ordered returns a diff with sorted lists, because their order has no meaning.
 func ordered(d abi.DiffResponse) abi.DiffResponse {
 	d.DetailedDiff = slices.Clone(d.DetailedDiff)
 	slices.SortFunc(d.DetailedDiff, func(a, b abi.PropertyDiff) int { return strings.Compare(a.Path, b.Path) })
@@ -227,7 +227,7 @@ func ordered(d abi.DiffResponse) abi.DiffResponse {
 	return d
 }
 
-// diffUnknown compares with an input that is not known.
+// diffUnknown checks the diff with an unknown input.
 func (l *life) diffUnknown(ctx context.Context, name string) {
 	if !l.run.takes(abi.FeaturesPreview) {
 		l.f.report(ruleDiffUnknowns, errPreviews)
@@ -244,7 +244,7 @@ func (l *life) diffUnknown(ctx context.Context, name string) {
 	}
 }
 
-// diffIgnored compares with a changed input that is to be ignored.
+// diffIgnored checks the diff with a changed input that is ignored.
 func (l *life) diffIgnored(ctx context.Context, news property.Map, name string) {
 	path := property.Path{property.Key(name)}.String()
 	response, err := l.main.Diff(ctx, l.diffRequest(news, path))

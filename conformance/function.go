@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
-// functionTest tests one function: one that answers a result, one whose results come
-// one by one, or a method of a component.
+// functionTest tests one function: a function with one result, a stream, or a method of a component.
 type functionTest struct {
 	run *run
 	*schema.Function
@@ -27,7 +26,7 @@ const (
 	methodFunction
 )
 
-// answer is what a function answers.
+// answer is the response of a function.
 type answer struct {
 	results  []property.Map
 	failures []abi.CheckFailure
@@ -57,8 +56,8 @@ func (r *run) testFunction(ctx context.Context, function *schema.Function) {
 		}))
 }
 
-// call calls the function. Methods are called in previews only: outside of one their
-// component would have to exist.
+// call calls the function. It calls a method in previews only, because outside of a preview the
+// component must exist.
 func (t *functionTest) call(ctx context.Context, args property.Map, preview bool) (answer, error) {
 	switch t.kind {
 	case streamFunction:
@@ -104,7 +103,7 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 	f.try(ruleInvokeSecrets, func() error { return t.secretsOutcome(ctx, c.Inputs) })
 }
 
-// prepare calls the function, with repaired arguments if it refuses generated ones.
+// prepare calls the function, and repairs generated arguments that it refuses.
 func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got answer, err error) {
 	var first, next answer
 	var firstErr, nextErr error
@@ -125,7 +124,7 @@ func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got 
 	return repaired, next, nextErr
 }
 
-// expectedOutcome holds what a case's author expects.
+// expectedOutcome checks the expectations of a case.
 func (t *functionTest) expectedOutcome(expect *Expectation, got answer, err error) error {
 	if expect.Error != "" {
 		if err == nil {
@@ -147,7 +146,7 @@ func (t *functionTest) expectedOutcome(expect *Expectation, got answer, err erro
 	return outputsOutcome(expect.Outputs, got.results[0])
 }
 
-// answerOutcome holds that results are as the schema says.
+// answerOutcome checks that results fit the schema.
 func (t *functionTest) answerOutcome(c Case, got answer, err error) error {
 	switch {
 	case err != nil && c.written:
@@ -167,7 +166,7 @@ func (t *functionTest) answerOutcome(c Case, got answer, err error) error {
 	return nil
 }
 
-// resultFits holds a result to the schema, which may give it a type without properties.
+// resultFits checks that a result fits the schema, which may be a type without properties.
 func (t *functionTest) resultFits(result property.Map) error {
 	const what = "the result that invoke answers"
 	if t.Returns == nil {
@@ -225,10 +224,10 @@ func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) er
 	return nil
 }
 
-// self is the argument that is the component of a method.
+// self is the name of the argument with the component of a method.
 const self = "__self__"
 
-// refusesArguments holds that wrong arguments are refused.
+// refusesArguments checks that wrong arguments are refused.
 func (t *functionTest) refusesArguments(ctx context.Context, args property.Map) error {
 	return wrongOnes(&t.Args, args, func(m property.Map, name, what string) error {
 		got, err := t.call(ctx, m, false)
@@ -249,8 +248,7 @@ func (t *functionTest) refusesArguments(ctx context.Context, args property.Map) 
 	})
 }
 
-// wrongOnes calls do with maps that have something wrong with one property, until it
-// answers an error.
+// wrongOnes calls do with maps in which one property is wrong, until do fails.
 func wrongOnes(o *schema.Object, m property.Map, do func(wrong property.Map, name, what string) error) error {
 	name, v := unheardOf(o), property.String("x")
 	if err := do(m.With(name, v), name, fmt.Sprintf("%s as %s", name, v)); err != nil {
@@ -272,10 +270,10 @@ func wrongOnes(o *schema.Object, m property.Map, do func(wrong property.Map, nam
 	return nil
 }
 
-// maxResults is how much of a stream is read before it is closed: some never end.
+// maxResults is how many results of a stream are read, because some streams never end.
 const maxResults = 20
 
-// stream reads a stream to its end, or closes it after so many results.
+// stream reads a stream to its end, or closes it after most results.
 func (t *functionTest) stream(ctx context.Context, args property.Map, preview bool, most int) (results []property.Map, err error) {
 	handle, err := t.run.main.StreamInvoke(ctx, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
 	if err != nil {
@@ -294,7 +292,7 @@ func (t *functionTest) stream(ctx context.Context, args property.Map, preview bo
 	return results, t.run.main.StreamClose(ctx, handle)
 }
 
-// streamOutcome holds that streams can be left early, each without the others.
+// streamOutcome checks that a stream can be closed early, without an effect on other streams.
 func (t *functionTest) streamOutcome(ctx context.Context, args property.Map) error {
 	whole, err := t.stream(ctx, args, false, maxResults)
 	if err != nil {

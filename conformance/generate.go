@@ -10,8 +10,8 @@ import (
 	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
-// generator makes up values. The same seed, subject, and number of the case give the same
-// ones, whatever else is tested.
+// generator returns a generator of values for a case. The same seed, subject, and number give the
+// same values, whatever else is tested.
 func (r *run) generator(subject string, number int) *fakevalue.Generator {
 	h := fnv.New64a()
 	h.Write([]byte(subject))
@@ -23,8 +23,8 @@ func (r *run) generator(subject string, number int) *fakevalue.Generator {
 	return g
 }
 
-// casesOf makes up cases for the properties of an object: what is required, all that
-// there is, some of it, and all of it in secret.
+// casesOf generates cases for the properties of an object: the required ones, all, a random choice,
+// and all as secrets.
 func (r *run) casesOf(subject string, o *schema.Object) []Case {
 	var cases []Case
 	for i := range r.options.Generated {
@@ -37,7 +37,7 @@ func (r *run) casesOf(subject string, o *schema.Object) []Case {
 	return append(cases, secretCase(cases[min(1, len(cases)-1)]))
 }
 
-// caseOf makes up the case with that number.
+// caseOf generates the case with a number.
 func (r *run) caseOf(subject string, o *schema.Object, number int) Case {
 	name := "random"
 	switch number {
@@ -56,7 +56,7 @@ func (r *run) caseOf(subject string, o *schema.Object, number int) Case {
 	return Case{Name: name, Inputs: again(0), again: again}
 }
 
-// secretCase is a case with all of its inputs in secret.
+// secretCase returns a case whose inputs are all secret.
 func secretCase(c Case) Case {
 	s := Case{Name: "secret", Inputs: allSecret(c.Inputs), written: c.written}
 	if c.written {
@@ -76,14 +76,14 @@ func allSecret(m property.Map) property.Map {
 	return property.NewMap(entries...)
 }
 
-// repairer changes generated inputs that a provider refuses, by what it says: schemas
-// do not tell which properties exclude or need each other, or which must be in order.
+// repairer changes generated inputs at the paths that a provider refuses. A schema does not say
+// which properties exclude or need each other.
 type repairer struct {
 	object *schema.Object
-	// make makes up values, and again whole inputs.
+	// make generates values, and again whole inputs.
 	make  *fakevalue.Generator
 	again func(attempt int) property.Map
-	// secret says that all inputs are secret.
+	// secret is set if all inputs are secret.
 	secret bool
 
 	attempts, restarts int
@@ -91,8 +91,8 @@ type repairer struct {
 }
 
 const (
-	// maxRepairs is how many changes are tried before other inputs are made up, and
-	// maxRestarts how often that is done.
+	// maxRepairs is how many changes are tried before new inputs are generated. maxRestarts is
+	// how often that happens.
 	maxRepairs  = 10
 	maxRestarts = 4
 )
@@ -104,8 +104,8 @@ func (r *run) repairer(subject string, o *schema.Object, c Case) *repairer {
 	}
 }
 
-// next returns other inputs in place of those that were refused at the paths. ok is
-// false where there is nothing left to try.
+// next returns other inputs in place of inputs that were refused at the paths. ok is false if
+// nothing is left to try.
 func (r *repairer) next(inputs property.Map, paths []string) (changed property.Map, ok bool) {
 	if r.attempts++; r.attempts <= maxRepairs {
 		if changed, ok = r.repaired(inputs, paths); ok {
@@ -120,8 +120,8 @@ func (r *repairer) next(inputs property.Map, paths []string) (changed property.M
 	return r.again(r.restarts), true
 }
 
-// repaired leaves out an optional property that the inputs are refused for, or gives
-// one that they are refused without, or else leaves out any other.
+// repaired removes a refused optional property, or adds a missing one, or else removes any
+// optional property.
 func (r *repairer) repaired(inputs property.Map, paths []string) (property.Map, bool) {
 	for _, text := range paths {
 		name := firstKey(text)
@@ -150,7 +150,7 @@ func (r *repairer) repaired(inputs property.Map, paths []string) (property.Map, 
 
 func (r *repairer) optional(p *schema.Property) bool { return !p.Required || p.HasDefault() }
 
-// firstKey is the property that a path leads into, empty where it leads into none.
+// firstKey returns the first property of a path; empty for none.
 func firstKey(text string) string {
 	path, err := property.ParsePath(text)
 	if err != nil || len(path) == 0 {

@@ -41,7 +41,7 @@ func (s *subject) testInputs(ctx context.Context, f *findings, c Case) {
 	f.try(ruleCheckMissing, func() error { return s.refusesMissing(ctx, c.Inputs) })
 }
 
-// typesOutcome holds that checked inputs are as the schema says.
+// typesOutcome checks that checked inputs fit the schema.
 func (s *subject) typesOutcome(checked property.Map) error {
 	if _, failures := s.inputs.Check(ownOnly(checked)); len(failures) > 0 {
 		return fmt.Errorf("the inputs that check answers do not fit the schema: %s", failuresText(failures))
@@ -49,8 +49,8 @@ func (s *subject) typesOutcome(checked property.Map) error {
 	return nil
 }
 
-// ownOnly leaves out what adapters of other ecosystems' providers keep beside the
-// schema's properties, under names that begin with two underscores.
+// ownOnly removes properties whose names begin with two underscores. Adapters of other ecosystems'
+// providers keep them beside the properties of the schema.
 func ownOnly(m property.Map) property.Map {
 	for _, name := range m.Keys() {
 		if strings.HasPrefix(name, "__") {
@@ -147,8 +147,8 @@ func (s *subject) keepsUnknowns(ctx context.Context, inputs property.Map) error 
 	return nil
 }
 
-// unknownPaths are the places in a property that are tried: the whole, and, where it
-// has parts, the first of them.
+// unknownPaths returns the paths in a property that are tried as unknown: the whole, and its first
+// part.
 func unknownPaths(name string, v property.Value) []property.Path {
 	whole := property.Path{property.Key(name)}
 	paths := []property.Path{whole}
@@ -187,7 +187,7 @@ func (s *subject) keepsSecrets(ctx context.Context, inputs property.Map) error {
 	return nil
 }
 
-// exposed finds a part of a value that is something and not secret.
+// exposed returns the path of the first known part of a value that is not secret.
 func exposed(v property.Value, at property.Path) (path property.Path, found bool) {
 	if v.IsSecret() || v.IsNull() || v.IsUnknown() {
 		return nil, false
@@ -217,7 +217,7 @@ func exposed(v property.Value, at property.Path) (path property.Path, found bool
 	return at, true
 }
 
-// unheardOf is a property that the schema does not have.
+// unheardOf returns the name of a property that the schema does not have.
 func unheardOf(o *schema.Object) string {
 	name := "noSuchProperty"
 	for o.Property(name) != nil {
@@ -260,7 +260,7 @@ func (s *subject) refusesMissing(ctx context.Context, inputs property.Map) error
 	})
 }
 
-// mustRefuse holds that inputs are refused because of one property.
+// mustRefuse checks that inputs are refused because of one property.
 func (s *subject) mustRefuse(ctx context.Context, news property.Map, name, what string) error {
 	response, err := s.check(ctx, s.main, news, nil, seed)
 	if e, ok := errors.AsType[*abi.Error](err); ok && e.Kind == abi.ErrorKindInvalidArgument && startsWith(e.Path, name) {

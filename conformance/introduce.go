@@ -16,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 )
 
-// Package is the subject of what concerns the package as a whole, and Configuration
-// that of its provider's configuration.
+// Package is the subject of checks of the whole package. Configuration is the subject of checks of
+// the provider's configuration.
 const (
 	Package       = "package"
 	Configuration = "configuration"
@@ -30,26 +30,26 @@ type run struct {
 	opened  []*session
 	report  *Report
 
-	// who is the package that is tested, and base the name of the one whose provider is
-	// configured: another one where that is an extension.
+	// who is the package under test. base is the name of the package whose provider is
+	// configured. They differ for an extension.
 	who    abi.HandshakeResponse
 	base   string
 	schema *schema.Package
-	// first and second answer what needs no configuration.
+	// first and second serve calls that need no configuration.
 	first, second *session
-	// config is the configuration that main and other have been given.
+	// config is the configuration of main and other.
 	config      property.Map
 	configured  bool
 	main, other *session
 }
 
-// allFeatures are offered to the provider, which takes what it understands.
+// allFeatures are the features that the handshake offers.
 const allFeatures = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
 	abi.FeaturesAutonaming | abi.FeaturesPreview
 
 func (r *run) takes(f abi.Features) bool { return r.who.Features&f != 0 }
 
-// start opens a provider that is not introduced.
+// start opens a provider, without a handshake.
 func (r *run) start(ctx context.Context) (*session, error) {
 	p, err := r.open(ctx)
 	if err != nil {
@@ -64,8 +64,8 @@ func shake(ctx context.Context, s *session) (abi.HandshakeResponse, error) {
 	return s.Handshake(ctx, abi.HandshakeRequest{Engine: "husk provider test", Features: allFeatures})
 }
 
-// introduce tests what a provider says of itself. ready says whether there is a
-// schema, without which nothing else can be tested.
+// introduce tests the handshake and the schema. ready reports whether there is a schema, which
+// every other test needs.
 func (r *run) introduce(ctx context.Context) (ready bool, err error) {
 	f := newFindings(Package, KindPackage, nil) // whatever is asked for needs these two
 	f.begin(nil)
@@ -96,8 +96,8 @@ func (r *run) introduce(ctx context.Context) (ready bool, err error) {
 	return outcome == nil, nil
 }
 
-// keep adds findings about the package that were asked for, or say why there are no
-// others.
+// keep adds findings about the package that were asked for, or that explain why others are
+// missing.
 func (r *run) keep(f *findings) {
 	for name, result := range f.results {
 		if only := r.options.Only; len(only) > 0 && !slices.Contains(only, name) && result.Status == OK {
@@ -131,8 +131,7 @@ func (r *run) handshakeOutcome(ctx context.Context, err error) error {
 	return nil
 }
 
-// parameterize makes the provider into the package that the options ask for, or has it
-// serve that beside its own.
+// parameterize sends the parameters of the options, if there are any.
 func (r *run) parameterize(ctx context.Context, s *session) error {
 	if r.options.Parameters == nil {
 		return nil
@@ -151,8 +150,8 @@ func (r *run) parameterize(ctx context.Context, s *session) error {
 	return nil
 }
 
-// readSchemas reads the schema of the package. That of an extension says nothing of a
-// configuration, for it has that of the provider.
+// readSchemas reads the schema of the package. An extension has the configuration of the provider
+// that it extends.
 func (r *run) readSchemas(ctx context.Context, s *session) (*schema.Package, error) {
 	if !r.options.Extension {
 		return r.readSchema(ctx, s, abi.GetSchemaRequest{})
@@ -251,14 +250,14 @@ func (r *run) configure(ctx context.Context) error {
 	return nil
 }
 
-// configRefused is a configuration that check-config accepts and configure does not:
-// its values may be of the right types, and name nothing that exists.
+// configRefused is the error of a configuration that check-config accepts and configure refuses:
+// its values have the right types, but may name nothing that exists.
 type configRefused struct{ reason string }
 
 func (e *configRefused) Error() string { return "configure: " + e.reason }
 
-// unknownConfigOutcome configures further providers with one property each that is not
-// known yet, as happens in previews.
+// unknownConfigOutcome configures further providers, each with one unknown property, as previews
+// do.
 func (r *run) unknownConfigOutcome(ctx context.Context) (outcome, err error) {
 	outcome = inapplicable("there is nothing to configure")
 	for i := range r.schema.Config.Properties {
@@ -275,8 +274,7 @@ func (r *run) unknownConfigOutcome(ctx context.Context) (outcome, err error) {
 	return outcome, nil
 }
 
-// ready opens a provider that is introduced and configured. outcome is what is wrong
-// with the provider, err with the test.
+// ready opens and configures a provider. outcome is a fault of the provider, err of the test.
 func (r *run) ready(ctx context.Context) (s *session, outcome, err error) {
 	return r.readyWith(ctx, r.config)
 }
@@ -306,8 +304,8 @@ func (r *run) readyWith(ctx context.Context, config property.Map) (s *session, o
 	return s, nil, nil
 }
 
-// givenConfig is the configuration of the options, completed where something required is
-// missing.
+// givenConfig returns the configuration of the options, with generated values for missing required
+// properties.
 func (r *run) givenConfig() property.Map {
 	config := r.options.Config
 	for key, value := range r.options.Cases.Config.All() {
@@ -322,7 +320,7 @@ func (r *run) givenConfig() property.Map {
 	return config
 }
 
-// givenCase is the given configuration as a case. What the schema says is secret is not shown.
+// givenCase returns the given configuration as a case, which hides the secrets of the schema.
 func (r *run) givenCase() Case {
 	config := r.givenConfig()
 	for name, v := range config.All() {

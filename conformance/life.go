@@ -20,15 +20,14 @@ type life struct {
 	c        Case
 
 	checked property.Map
-	// id is that of the resource, empty while there is none.
+	// id is the ID of the resource; empty before its creation.
 	id    string
 	state property.Map
-	// first are the inputs that the resource is created with, made is the state that came
-	// of it, nil for none.
+	// first are the inputs of the creation. made is the state after it; nil if it failed.
 	first property.Map
 	made  *property.Map
-	// gone is the ID of the resource once it was deleted and cannot be read any more, and
-	// deleted is set once it was deleted, whether or not that can be seen.
+	// deleted is set after a successful delete. gone is the ID of the resource if read no longer
+	// finds it then.
 	gone    string
 	deleted bool
 }
@@ -47,7 +46,7 @@ func (s *subject) testLife(ctx context.Context, f *findings, resource *schema.Re
 	f.rest(why, names...)
 }
 
-// live is the life. why says why it ended early.
+// live runs the life of the resource. why is the reason if it ends early.
 func (l *life) live(ctx context.Context, c Case) (why error) {
 	if c.Expect != nil && len(c.Expect.Refused) > 0 {
 		l.f.report(ruleExpectations, l.refusalOutcome(ctx, c))
@@ -82,7 +81,7 @@ func (l *life) live(ctx context.Context, c Case) (why error) {
 	return nil
 }
 
-// toFail is why a case makes nothing that is to make nothing. Others must make something.
+// toFail returns why a case that expects a failure creates nothing. Another case must create something.
 func (l *life) toFail(why string) error {
 	if options := l.run.options; !options.CasesOnly && !options.ReadOnly {
 		l.f.report(ruleCreate, refused("%s, and so in all cases: add one that makes something", why))
@@ -90,7 +89,7 @@ func (l *life) toFail(why string) error {
 	return errors.New(why)
 }
 
-// refusalOutcome holds that a case that is to be refused is, at the paths that it says.
+// refusalOutcome checks that check refuses the inputs at the paths that the case expects.
 func (l *life) refusalOutcome(ctx context.Context, c Case) error {
 	response, err := l.check(ctx, l.main, c.Inputs, nil, seed)
 	if err != nil {
@@ -115,7 +114,7 @@ func (l *life) createRequest(inputs property.Map, preview bool) abi.CreateReques
 	return abi.CreateRequest{URN: urnOf(l.token), Name: resourceName, Type: l.token, Inputs: inputs, Preview: preview}
 }
 
-// create makes the resource. why is not nil where there is none to go on with.
+// create creates the resource. why is the reason if there is no resource afterwards.
 func (l *life) create(ctx context.Context) (why error) {
 	response, err := l.main.Create(ctx, l.createRequest(l.checked, false))
 	l.id, l.state = response.ID, response.State
@@ -163,7 +162,7 @@ func kindOutcome(err error, expected string) error {
 	return nil
 }
 
-// outputsOutcome holds that outputs have at least the expected values.
+// outputsOutcome checks that outputs have at least the expected values.
 func outputsOutcome(expected, got property.Map) error {
 	for name, v := range expected.All() {
 		if w := got.Get(name); !w.EqualContents(v) {
@@ -181,8 +180,7 @@ func (l *life) createdOutcome(response abi.CreateResponse) error {
 	return outputsFit(&l.resource.Outputs, response.State, "the state that create answers", false)
 }
 
-// outputsFit holds that a state or a result is complete, as the schema says, and, unless
-// it is of a preview, known.
+// outputsFit checks that a state or a result fits the schema, and is known outside of a preview.
 func outputsFit(outputs *schema.Object, m property.Map, what string, preview bool) error {
 	for name, v := range m.All() {
 		if v.ContainsUnknowns() && !preview {
@@ -201,7 +199,7 @@ func outputsFit(outputs *schema.Object, m property.Map, what string, preview boo
 	return nil
 }
 
-// list looks for the resource in the provider's list.
+// list checks that the provider lists the resource.
 func (l *life) list(ctx context.Context) {
 	l.f.try(ruleList, func() error {
 		if l.f.failed(ruleUpdate) {
@@ -211,7 +209,7 @@ func (l *life) list(ctx context.Context) {
 	})
 }
 
-// maxPages bounds how much of a list is read.
+// maxPages bounds the pages of a list that are read.
 const maxPages = 100
 
 func (l *life) listOutcome(ctx context.Context) error {

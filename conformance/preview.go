@@ -12,11 +12,11 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// errPreviews is why previews are not tested.
+// errPreviews is the reason if previews are not tested.
 var errPreviews = inapplicable("the provider does not take previews; the host answers them")
 
-// previews asks what create would give, once everything else is done: what a preview
-// makes by mistake is then not in the way of what is made on purpose.
+// previews tests previews of create. They come last, because an object that a preview makes by
+// mistake would disturb the other checks.
 func (l *life) previews(ctx context.Context) {
 	names := []string{rulePreviewEffects, rulePreviewAgrees, rulePreviewUnknowns}
 	if !l.run.takes(abi.FeaturesPreview) {
@@ -62,7 +62,7 @@ func (l *life) preview(ctx context.Context) {
 	}
 }
 
-// previewUnknowns asks what create would give with each input in turn not known.
+// previewUnknowns tests previews of create, with each input in turn unknown.
 func (l *life) previewUnknowns(ctx context.Context) error {
 	if l.first.Len() == 0 {
 		return errNoInputs
@@ -84,7 +84,7 @@ func (l *life) previewUnknowns(ctx context.Context) error {
 	return nil
 }
 
-// foretoldWrong returns where a preview's state has a value that the state has not.
+// foretoldWrong returns the differences between the known values of a preview and the state.
 func foretoldWrong(foretold, state property.Map) []property.Change {
 	var wrong []property.Change
 	for _, c := range property.DiffContents(foretold, state) {
@@ -96,8 +96,8 @@ func foretoldWrong(foretold, state property.Map) []property.Change {
 	return wrong
 }
 
-// observed tells what changed in the provider's world while do ran; nil for nothing,
-// and where nobody can see.
+// observed runs do, and returns the changes of the provider's world as an error. It returns nil for
+// no change, and if nothing can be observed.
 func (r *run) observed(ctx context.Context, do func()) error {
 	if r.options.Observe == nil {
 		do()

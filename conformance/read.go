@@ -13,8 +13,8 @@ func (l *life) readRequest(state, inputs *property.Map) abi.ReadRequest {
 	return abi.ReadRequest{URN: urnOf(l.token), Name: resourceName, Type: l.token, ID: l.id, State: state, Inputs: inputs}
 }
 
-// read reads what was created: as a refresh does, as an import does, and from another
-// instance. readable says whether the first of these works.
+// read reads the created resource as a refresh does, as an import does, and from another instance.
+// readable reports whether the refresh works.
 func (l *life) read(ctx context.Context) (readable bool) {
 	outcome := l.readOutcome(ctx, l.main, "create")
 	l.f.report(ruleRead, outcome)
@@ -31,7 +31,7 @@ func (l *life) read(ctx context.Context) (readable bool) {
 	return true
 }
 
-// readOutcome holds that a refresh finds the state as another method answered it.
+// readOutcome checks that a refresh finds the state that another method returned.
 func (l *life) readOutcome(ctx context.Context, at *session, method string) error {
 	response, err := at.Read(ctx, l.readRequest(&l.state, &l.checked))
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *life) readOutcome(ctx context.Context, at *session, method string) erro
 	return nil
 }
 
-// importOutcome holds that an import, where the provider can do one, finds the state.
+// importOutcome checks that an import finds the state, if the provider can import.
 func (l *life) importOutcome(ctx context.Context) error {
 	response, err := l.main.Read(ctx, l.readRequest(nil, nil))
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *life) deleteRequest() abi.DeleteRequest {
 	return abi.DeleteRequest{URN: urnOf(l.token), Name: resourceName, Type: l.token, ID: l.id, State: l.state, OldInputs: l.checked}
 }
 
-// end deletes the resource, and holds that it is gone.
+// end deletes the resource, and checks that it is gone.
 func (l *life) end(ctx context.Context) {
 	if err := l.main.Delete(ctx, l.deleteRequest()); err != nil {
 		l.f.report(ruleDelete, mistake(err, "delete"))
@@ -111,11 +111,10 @@ func (l *life) end(ctx context.Context) {
 	l.id = "" // there is nothing to clean up
 }
 
-// errCannotTell is why nobody can hold a provider to what it deletes.
+// errCannotTell is the reason if the effect of a delete cannot be checked.
 var errCannotTell = unseen("the provider cannot tell whether the resource exists: read finds what never did")
 
-// goneOutcome holds that read does not find the resource. A provider that cannot tell
-// reads what is recorded.
+// goneOutcome checks that read does not find the resource.
 func (l *life) goneOutcome(ctx context.Context) error {
 	response, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
 	switch {
@@ -136,8 +135,8 @@ func (l *life) goneOutcome(ctx context.Context) error {
 	return fmt.Errorf("read finds the resource with the ID %q that was deleted", l.id)
 }
 
-// makesUp reports whether read answers what is recorded, or finds something for an ID
-// that looks like this one and that nobody has created.
+// makesUp reports whether read returns the recorded state, or finds an object, for a similar ID that
+// was never created.
 func (l *life) makesUp(ctx context.Context) bool {
 	response, err := l.main.Read(ctx, l.readRequest(nil, nil))
 	if isFault(err) {
@@ -152,7 +151,7 @@ func (l *life) makesUp(ctx context.Context) bool {
 	return err == nil && response.ID != ""
 }
 
-// neighbour is an ID of the same form: with another last letter or digit.
+// neighbour returns an ID of the same form, with another last letter or digit.
 func neighbour(id string) string {
 	b := []byte(id)
 	for i := len(b) - 1; i >= 0; i-- {
@@ -169,12 +168,12 @@ func neighbour(id string) string {
 	return id + "x"
 }
 
-// cleanUp deletes what a failure left behind.
+// cleanUp deletes the resource if a failure left it behind.
 func (l *life) cleanUp(ctx context.Context) {
 	if l.id == "" {
 		return
 	}
-	// The failure is reported already, and this one would say no more.
+	// The failure is reported already.
 	_ = l.main.Delete(context.WithoutCancel(ctx), l.deleteRequest())
 	l.id = ""
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// previewContext is the deployment of components and methods under test. Only in a
-// preview can resources of other packages be registered without there being any.
+// previewContext is the deployment of components and methods under test. Only a preview can register
+// resources of packages that do not exist.
 var previewContext = abi.RunContext{Project: "conformance", Stack: "test", Organization: "organization", DryRun: true}
 
-// recorder is a monitor that answers as an engine does in a preview: what is registered
-// has its inputs for outputs, and anything else about it is not known.
+// recorder is a monitor that behaves as the engine in a preview: the outputs of a registered resource
+// are its inputs, and all else is unknown.
 type recorder struct {
 	mu         sync.Mutex
 	registered []abi.RegisterResourceRequest
@@ -30,7 +30,7 @@ var _ abi.Monitor = (*recorder)(nil)
 
 func newRecorder() *recorder { return &recorder{} }
 
-// URN of what a request registers.
+// registeredURN returns the URN of the resource that a request registers.
 func registeredURN(request abi.RegisterResourceRequest) urn.URN {
 	return urn.New("test", "conformance", request.Parent, request.Type, request.Name)
 }
@@ -72,7 +72,7 @@ func (m *recorder) RegisterPackage(_ context.Context, request abi.RegisterPackag
 	return abi.RegisterPackageResponse{PackageRef: request.Name + "@" + request.Version, Name: request.Name, Version: request.Version}, nil
 }
 
-// Start does the operation at once; Wait tells of it.
+// Start runs the operation at once. Wait returns its outcome.
 func (m *recorder) Start(ctx context.Context, o abi.Operation) (abi.OperationHandle, error) {
 	outcome := abi.Outcome{}
 	var err error
@@ -114,8 +114,7 @@ func (m *recorder) Wait(context.Context) (abi.Completed, error) {
 	return next, nil
 }
 
-// texts are what was registered, in an order that does not depend on which of several
-// independent ones came first.
+// texts returns the registrations as sorted text, because independent ones come in any order.
 func (m *recorder) texts() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

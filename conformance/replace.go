@@ -9,10 +9,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// replacements makes the resource again, once it was deleted and all else is done, and replaces
-// it as an engine does: by one of the same inputs, as for a resource that is tainted, and by one
-// with another value of each property whose change asks for that. So it does for each property
-// of the identity, which is to make another object, as a program may ask for it.
+// replacements creates the resource again after all other checks, and replaces it as an engine does:
+// by a copy with the same inputs, as for a tainted resource, and by copies with another value of each
+// property whose change replaces the resource or that is part of its identity.
 func (l *life) replacements(ctx context.Context) {
 	if !l.f.wants(ruleReplace) {
 		return
@@ -79,10 +78,10 @@ func (l *life) asksForReplacement(ctx context.Context, name string) bool {
 	return err == nil && replaces(d)
 }
 
-// replace replaces the resource by a copy of other inputs, whose defaults are chosen anew. The
-// copy is made before the old one is deleted, unless the schema or the diff asks for it the
-// other way around. The life is that of the new copy afterwards; without an ID there is none.
-// world is what was there without the resource.
+// replace replaces the resource by a copy with other inputs and new defaults. It creates the copy
+// before it deletes the old one, unless the schema or the diff asks for the other order. Afterwards
+// the life is that of the copy; an empty ID means that there is none. world is the provider's world
+// without the resource.
 func (l *life) replace(ctx context.Context, world map[string]string, raw property.Map, what string) error {
 	checked, err := l.check(ctx, l.main, raw, nil, otherSeed)
 	if err != nil || len(checked.Failures) > 0 {
@@ -139,7 +138,7 @@ func (l *life) replace(ctx context.Context, world map[string]string, raw propert
 	return outcome
 }
 
-// declareOrder is what the author of a type does about it.
+// declareOrder is the advice to the author of the type.
 const declareOrder = "say in the schema by which inputs the object is known (identity), or deleteBeforeReplace, so that the old copy is deleted first"
 
 // remove deletes the copy.
@@ -150,7 +149,8 @@ func (l *life) remove(ctx context.Context) error {
 	return nil
 }
 
-// stillThere holds that read finds the copy as it was made. It is a *skip where read does not tell.
+// stillThere checks that read finds the copy as it was created. The outcome is a *skip if read cannot
+// tell.
 func (l *life) stillThere(ctx context.Context) error {
 	if outcome := l.readOutcome(ctx, l.main, "create"); outcome != nil {
 		return outcome
@@ -161,7 +161,7 @@ func (l *life) stillThere(ctx context.Context) error {
 	return nil
 }
 
-// things are what can be seen of the provider's world, by name; nil where nobody can.
+// things returns the observed objects of the provider's world by name; nil if there is nothing to see.
 func (r *run) things(ctx context.Context) map[string]string {
 	if r.options.Observe == nil {
 		return nil
@@ -173,8 +173,8 @@ func (r *run) things(ctx context.Context) map[string]string {
 	return seen
 }
 
-// lostOf is a thing that was made or changed between the first two looks and is gone at the
-// third, empty where there is none. kept says that another one is left.
+// lostOf returns an object that was made or changed between before and made and is gone in left; empty
+// for none. kept reports whether another such object is left.
 func lostOf(before, made, left map[string]string) (lost string, kept bool) {
 	for name, is := range made {
 		if was, existed := before[name]; existed && was == is {

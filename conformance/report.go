@@ -13,25 +13,25 @@ type Status string
 
 // The statuses.
 const (
-	// OK says that the provider kept to the rule in every case that could be tried.
+	// OK means that the provider keeps the rule in every case that could be tried.
 	OK Status = "ok"
-	// Failed says that it broke the rule in at least one.
+	// Failed means that the provider breaks the rule in at least one case.
 	Failed Status = "failed"
-	// Skipped says that no case could be tried.
+	// Skipped means that no case could be tried.
 	Skipped Status = "skipped"
-	// NotApplicable says that the rule is about something that the subject does not have.
+	// NotApplicable means that the subject has nothing that the rule is about.
 	NotApplicable Status = "not-applicable"
 )
 
-// Report is what a run found.
+// Report is the result of a run.
 type Report struct {
-	// Name, Version, and SDK are those of the handshake.
+	// Name, Version, and SDK come from the handshake.
 	Name    string
 	Version string
 	SDK     string
-	// Seed is that of the generated inputs.
+	// Seed is the seed of the generated inputs.
 	Seed uint64
-	// Results are sorted by subject, the package first, and then as the checks are.
+	// Results are sorted by subject, the package first, and then by the order of the checks.
 	Results []Result
 
 	// given are the cases of the run.
@@ -46,19 +46,18 @@ type Result struct {
 	Check   string
 	Rule    string
 	Status  Status
-	// Tried is in how many cases the rule was put to the test.
+	// Tried is the number of cases that tested the rule.
 	Tried int
-	// Untested is set for a failure that nothing was seen to break: no case could be tried,
-	// although the rule applies. [Options.AllowUntested] makes it a skipped check.
+	// Untested marks a failure because no case could be tried, although the rule applies.
+	// [Options.AllowUntested] makes it a skipped check.
 	Untested bool
-	// Message says what failed, or why the check was skipped.
+	// Message is the failure, or the reason of a skipped check.
 	Message string
-	// Case is the one that failed, made smaller where that was possible; nil where the
-	// failure is none of a case's.
+	// Case is the failed case, made as small as possible; nil if the failure has no case.
 	Case *Case
 }
 
-// SubjectKind tells the subjects apart.
+// SubjectKind is the kind of a subject.
 type SubjectKind string
 
 // The kinds of subjects.
@@ -91,7 +90,7 @@ func (r *Report) Failures() []Result {
 	return failed
 }
 
-// Rerun returns the cases that make a run do the failed check again, and nothing else.
+// Rerun returns cases with which a run repeats the failed check, and nothing else.
 func (r *Report) Rerun(failed Result) *Cases {
 	seed := r.Seed
 	c := &Cases{Provider: r.Name + " " + r.Version, Checks: []string{failed.Check}, Seed: &seed}
@@ -113,34 +112,33 @@ func (r *Report) Rerun(failed Result) *Cases {
 	return c
 }
 
-// skip is an outcome: the rule was not put to the test.
+// skip is the outcome of a rule that was not tested.
 type skip struct {
 	reason string
 	why    skipKind
 }
 
-// skipKind says why a rule was not put to the test. What says more replaces what says less.
+// skipKind is the reason why a rule was not tested. A greater reason replaces a smaller one.
 type skipKind uint8
 
 const (
-	// doesNotApply is a rule about something that the subject does not have.
+	// doesNotApply: the subject has nothing that the rule is about.
 	doesNotApply skipKind = iota
-	// cannotBeSeen is a rule that nobody can hold the provider to, or that another check, which
-	// has an outcome of its own, or the options kept from being tried.
+	// cannotBeSeen: the effect cannot be observed, or the options or the outcome of another check
+	// prevent the test.
 	cannotBeSeen
-	// wasRefused is a rule that the provider refused to have tried.
+	// wasRefused: the provider refused the test.
 	wasRefused
 )
 
 func (s *skip) Error() string { return s.reason }
 
-// refused is the outcome where the provider did not do what the rule is about. A rule of
-// which that is all that was seen is a failure.
+// refused is the outcome if the provider refuses the test. A rule whose tests were all refused fails.
 func refused(format string, args ...any) error {
 	return &skip{fmt.Sprintf(format, args...), wasRefused}
 }
 
-// unseen is the outcome where nobody can tell.
+// unseen is the outcome if the effect cannot be observed.
 func unseen(format string, args ...any) error {
 	return &skip{fmt.Sprintf(format, args...), cannotBeSeen}
 }
@@ -152,8 +150,7 @@ func isSkip(err error) bool {
 	return ok
 }
 
-// follows is the outcome of a rule that could not be tried because of what another check
-// came to.
+// follows is the outcome of a rule whose test the outcome of another check prevents.
 func follows(why error) error {
 	if s, ok := errors.AsType[*skip](why); ok && s.why == doesNotApply {
 		return s
@@ -167,11 +164,11 @@ type findings struct {
 	kind    SubjectKind
 	only    []string
 	results map[string]*found
-	// during holds the checks that have an outcome in the case at hand.
+	// during marks the checks that have an outcome in the current case.
 	during map[string]bool
-	// current is that case.
+	// current is the current case.
 	current *Case
-	// replaced are the properties for whose change a resource was replaced.
+	// replaced marks the properties whose change has replaced a resource.
 	replaced map[string]bool
 }
 
@@ -182,14 +179,14 @@ func newFindings(subject string, kind SubjectKind, only []string) *findings {
 // begin begins a case; nil for none.
 func (f *findings) begin(c *Case) { f.during, f.current = map[string]bool{}, c }
 
-// wants reports whether one of the checks is to be done.
+// wants reports whether one of the checks is to run.
 func (f *findings) wants(names ...string) bool {
 	return len(f.only) == 0 || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(f.only, name) })
 }
 
-// report notes the outcome of a check: nil is ok, a *skip is one, any other error is
-// a failure. The first failure stays. Checks that were not asked for are noted too, as
-// they may be why others could not be tried.
+// report records the outcome of a check: nil is OK, a *skip is a skipped check, any other error is a
+// failure. The first failure stays. Checks that were not asked for are recorded, too, because they may
+// be the reason for others.
 func (f *findings) report(name string, outcome error) {
 	f.during[name] = true
 	result := f.results[name]
@@ -216,7 +213,7 @@ func (f *findings) report(name string, outcome error) {
 	result.Tried++
 }
 
-// try reports the outcome of a check that is to be done.
+// try runs a check if it is to run, and reports its outcome.
 func (f *findings) try(name string, outcome func() error) {
 	if f.wants(name) {
 		f.report(name, outcome())
@@ -226,7 +223,7 @@ func (f *findings) try(name string, outcome func() error) {
 // found is the outcome of a check so far.
 type found struct {
 	Result
-	// why is why it was skipped, where it was.
+	// why is the reason of a skipped check.
 	why skipKind
 }
 
@@ -235,7 +232,7 @@ func (f *findings) failed(name string) bool {
 	return f.results[name] != nil && f.results[name].Status == Failed
 }
 
-// rest skips those of the checks that have no outcome in the case at hand.
+// rest skips the checks that have no outcome in the current case.
 func (f *findings) rest(why error, names ...string) {
 	for _, name := range names {
 		if !f.during[name] {
@@ -244,7 +241,7 @@ func (f *findings) rest(why error, names ...string) {
 	}
 }
 
-// rootRules are those without which nothing else of a subject can be tried.
+// rootRules lists the checks that all others of a subject depend on.
 var rootRules = []string{ruleHandshake, ruleSchema, ruleConfigure, ruleCheckAnswers, ruleCreate, ruleInvoke, ruleConstruct}
 
 // add adds the outcomes for a subject to the report.
@@ -252,8 +249,8 @@ func (r *run) add(f *findings) {
 	f.addTo(r.report, slices.Contains(r.options.AllowUntested, f.subject))
 }
 
-// addTo adds the outcomes to a report. What the provider refused in all cases is a failure
-// unless that is allowed; where a root is among it, the root alone.
+// addTo adds the outcomes to a report. A check that the provider refused in all cases fails, unless
+// that is allowed. If a root is among these, only the root fails.
 func (f *findings) addTo(r *Report, allowUntested bool) {
 	unroot := func(name string) bool {
 		result := f.results[name]
@@ -292,7 +289,7 @@ func position(name string) int {
 	return slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
 }
 
-// MarshalJSON writes the report for programs. Secrets in cases are in it in plain.
+// MarshalJSON returns the report for programs. It contains the secrets of cases in plain.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	type result struct {
 		Subject  string         `json:"subject"`

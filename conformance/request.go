@@ -10,14 +10,14 @@ import (
 	"github.com/husk-dev/husk/internal/excerpt"
 )
 
-// resourceName is the name of all resources of a run: each is gone before the next one.
+// resourceName is the name of all resources of a run, because only one exists at a time.
 const resourceName = "conformance"
 
 func urnOf(token string) urn.URN { return urn.New("test", "conformance", "", token, resourceName) }
 
 func (r *run) providerURN() urn.URN { return urnOf(r.providerType()) }
 
-// checkRequest is for check and check-config.
+// checkRequest returns a request of check or check-config.
 func (r *run) checkRequest(subject, token string, news property.Map, olds *property.Map, seed []byte) abi.CheckRequest {
 	request := abi.CheckRequest{URN: urnOf(token), Name: resourceName, Type: token, News: news, Olds: olds, RandomSeed: seed}
 	if subject == Configuration {
@@ -26,7 +26,7 @@ func (r *run) checkRequest(subject, token string, news property.Map, olds *prope
 	return request
 }
 
-// failuresText renders failures on one line.
+// failuresText returns failures on one line.
 func failuresText(failures []abi.CheckFailure) string {
 	texts := make([]string, 0, len(failures))
 	for i, f := range failures {
@@ -43,7 +43,7 @@ func failuresText(failures []abi.CheckFailure) string {
 	return strings.Join(texts, "; ")
 }
 
-// maxListed is how many failures or differences a message lists: nobody reads more.
+// maxListed is how many failures or differences a message lists.
 const maxListed = 4
 
 // refusedAt reports whether one of the failures is about a property or a part of it.
@@ -61,8 +61,7 @@ func startsWith(text, name string) bool {
 	return name != "" && firstKey(text) == name
 }
 
-// differences lists what differs between two maps, as messages show it; nil where
-// nothing does.
+// differences returns an error that lists the differences of two maps; nil for none.
 func differences(changes []property.Change, was, is property.Map, wasName, isName string) error {
 	if len(changes) == 0 {
 		return nil
@@ -82,7 +81,7 @@ func differences(changes []property.Change, was, is property.Map, wasName, isNam
 	return fmt.Errorf("%s", strings.Join(texts, "; "))
 }
 
-// at shows the part of a map at a path.
+// at returns the text of the value at a path.
 func at(m property.Map, path property.Path) string {
 	v, ok := path.Get(property.Object(m))
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// cases are those to test a subject with: the written ones, or generated ones. Of
-// written ones the first is tested in secret too, for nobody writes that down.
+// cases returns the written cases of a subject, or else generated ones. The first written case is also
+// tested with secret inputs, because nobody writes such a case.
 func (r *run) cases(name string, o *schema.Object, written []Case) []Case {
 	if len(written) == 0 {
 		if r.options.CasesOnly {
@@ -34,10 +34,10 @@ func (r *run) cases(name string, o *schema.Object, written []Case) []Case {
 	return cases
 }
 
-// UnknownTokenError is a token in Options that the provider's schema does not have.
+// UnknownTokenError is the error of a token in Options that the provider's schema does not have.
 type UnknownTokenError struct {
 	Token string
-	// Nearest is one that it has and that may be meant; empty where none is near.
+	// Nearest is the most similar token of the schema; empty for none.
 	Nearest string
 	Package string
 }
@@ -50,8 +50,7 @@ func (e *UnknownTokenError) Error() string {
 	return text
 }
 
-// resolveTokens finds the resource types and functions that the options name, which may be
-// in the short forms that programs use.
+// resolveTokens replaces the short tokens of the options by full ones.
 func (r *run) resolveTokens() error {
 	if err := r.resolveCases(); err != nil {
 		return fmt.Errorf("cases: %w", err)
@@ -123,7 +122,7 @@ func (s *subject) configProbes(config property.Map) []probe {
 	}
 }
 
-// testDiffConfig holds that a configuration does not differ from itself.
+// testDiffConfig checks that a configuration does not differ from itself.
 func (s *subject) testDiffConfig(ctx context.Context, f *findings, c Case) {
 	_, checked, outcome := s.prepare(ctx, c)
 	if outcome != nil {
@@ -174,7 +173,7 @@ func (s *subject) checkProbe(what string, news property.Map, olds *property.Map)
 // probes call the methods of a resource that change nothing.
 func (s *subject) probes(bag property.Map) []probe {
 	u, main := urnOf(s.token), s.main
-	// A provider may answer to read what it was given, but nothing that is not known.
+	// read may return the state of its request, but nothing unknown.
 	known := bag.Transform(func(v property.Value) property.Value {
 		if v.IsUnknown() {
 			return property.Null
@@ -196,7 +195,7 @@ func (s *subject) probes(bag property.Map) []probe {
 	}
 }
 
-// making is the first case that is to make something, none where there is none.
+// making returns the first case that expects no failure, if there is one.
 func making(cases []Case) []Case {
 	for i, c := range cases {
 		if c.Expect == nil || len(c.Expect.Refused) == 0 && c.Expect.Error == "" {
@@ -206,7 +205,7 @@ func making(cases []Case) []Case {
 	return nil
 }
 
-// unknownTokensOutcome asks for what the schema does not have.
+// unknownTokensOutcome calls methods with a token that the schema does not have.
 func (r *run) unknownTokensOutcome(ctx context.Context) error {
 	token := r.who.Name + ":index:NoSuchThing"
 	for r.schema.Resource(token) != nil || r.schema.Function(token) != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// secretsKept holds that a state keeps secrets: properties that repeat a secret input,
-// those that the schema declares, and whatever else holds what was a secret.
+// secretsKept checks that a state keeps secrets: outputs that repeat a secret input, outputs that the
+// schema declares as secret, and other outputs that contain the text of a secret.
 func (l *life) secretsKept(state property.Map, method string) error {
 	if !l.run.takes(abi.FeaturesSecrets) {
 		return errNoSecrets
@@ -40,21 +40,20 @@ func (l *life) secretsKept(state property.Map, method string) error {
 	return nil
 }
 
-// secretWord is a text that was given as a secret.
+// secretWord is a text of a secret input.
 type secretWord struct {
 	text string
-	// input is the property that it was given for.
+	// input is the name of the input.
 	input string
-	// declared says that the schema makes it a secret, not only who gave it.
+	// declared reports whether the schema, and not only the caller, makes it a secret.
 	declared bool
 }
 
-// minSecretWord is the length, in bytes, from which a text is looked for in outputs:
-// shorter ones are in many places by accident.
+// minSecretWord is the least length, in bytes, of a text that is looked for in outputs. Shorter texts
+// are in many places by accident.
 const minSecretWord = 8
 
-// secretWords are the texts that are secret in checked inputs, apart from those that
-// anybody can read in the schema.
+// secretWords returns the secret texts of checked inputs, without texts that the schema shows.
 func secretWords(o *schema.Object, given, checked property.Map) []secretWord {
 	var words []secretWord
 	for _, name := range checked.Keys() {
@@ -91,10 +90,9 @@ func textsOf(v property.Value) []string {
 	return texts
 }
 
-// leakOutcome holds that secret words are not in plain anywhere in outputs: one that
-// is a secret by the schema not even within a text; one that is a secret because the
-// caller said so, as the name of a thing may be, not by itself. what begins the message:
-// create answers, for example.
+// leakOutcome checks that no output shows a secret word. A text that is secret by the schema must not
+// even be part of an output. A text that only the caller made a secret, such as a name, must not be a
+// whole output. what begins the message.
 func leakOutcome(outputs property.Map, words []secretWord, what string) error {
 	for _, name := range outputs.Keys() {
 		if path, word := leaked(outputs.Get(name), property.Path{property.Key(name)}, words); word != nil {

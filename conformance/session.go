@@ -11,15 +11,15 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// session is one provider that was opened. Each call returns, whatever the provider does: a panic,
-// and an answer that does not come, are a *fault.
+// session is one open provider. Each call returns, whatever the provider does: a panic and a missing
+// response are a *fault.
 type session struct {
 	abi.Provider
 	opened  abi.Provider
 	timeout time.Duration
-	// abandon is how long after the end of its context a call may still answer.
+	// abandon is how long a call may run after the end of its context.
 	abandon time.Duration
-	// gone is set once a call did not answer, and all later calls fail with it.
+	// gone is the error of all calls after one that did not return.
 	gone error
 }
 
@@ -29,12 +29,11 @@ func newSession(p abi.Provider, timeout, abandon time.Duration) *session {
 	return s
 }
 
-// abandonAfter is how many times as long as a prompt provider a call may take that was
-// cancelled, before nobody waits for it any more. A host has ended a guest by then.
+// abandonAfter times the promptness is how long a cancelled call may run. A host has stopped a guest
+// by then.
 const abandonAfter = 4
 
-// fault is an outcome that no request excuses: a crash, an answer that is none, or no
-// answer.
+// fault is an error that no request excuses: a crash, an invalid response, or no response.
 type fault struct{ message string }
 
 func (f *fault) Error() string { return f.message }
@@ -73,7 +72,7 @@ func (s *session) bounded(ctx context.Context, c *abi.Call) error {
 	}
 }
 
-// judged makes a fault of an error that is one.
+// judged returns the *fault of an error that is a fault, and other errors unchanged.
 func judged(ctx, call context.Context, timeout time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -85,7 +84,7 @@ func judged(ctx, call context.Context, timeout time.Duration, err error) error {
 		return &fault{fmt.Sprintf("the call was not done after %s", timeout)}
 	}
 	e := abi.AsError(err)
-	// Of its own accord a host says only that an answer was none.
+	// These errors of the host itself mean that a response was invalid.
 	fromHost := e.Origin == abi.ErrorOriginHost && (e.Kind == abi.ErrorKindInternal || e.Kind == abi.ErrorKindInitFailed)
 	if fromHost || e.Kind == abi.ErrorKindCrashed {
 		return &fault{reason(e)}
@@ -98,8 +97,8 @@ func isFault(err error) bool {
 	return ok
 }
 
-// refusal is the outcome where a call failed on inputs that it need not take: a fault
-// is a failure, anything else is a refusal.
+// refusal is the outcome of a failed call that the provider may refuse. A fault is a failure, any
+// other error is a refusal.
 func refusal(err error, what string) error {
 	if isFault(err) {
 		return fmt.Errorf("%s: %w", what, err)
@@ -113,8 +112,8 @@ func refusal(err error, what string) error {
 	return refused("%s: %s", what, reason(err))
 }
 
-// promised is the outcome where a call failed that the schema says can be made: as refusal,
-// but a method that is not implemented is a failure.
+// promised is the outcome of a failed call of a method that the schema promises: as [refusal], but a
+// missing method is a failure.
 func promised(err error, what string) error {
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return fmt.Errorf("%s is not implemented by the provider, although the schema declares what it is for", what)
@@ -122,8 +121,8 @@ func promised(err error, what string) error {
 	return refusal(err, what)
 }
 
-// mistake is the outcome where a call failed that must not: an error in any case,
-// unless the provider lacks the method or the world.
+// mistake is the outcome of a failed call that must succeed: a failure, unless the method is missing
+// or the provider cannot reach its world.
 func mistake(err error, what string) error {
 	if err == nil {
 		return nil
@@ -144,7 +143,7 @@ func mistake(err error, what string) error {
 	return fmt.Errorf("%s: %s", what, reason(err))
 }
 
-// reason is an error without the names of provider and method, which reports have anyway.
+// reason returns the text of an error without the names of provider and method, which are in reports.
 func reason(err error) string {
 	e, ok := errors.AsType[*abi.Error](err)
 	if !ok {

@@ -10,17 +10,16 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// subject is what has inputs that are checked: a resource type, or the configuration.
+// subject has inputs to check: a resource type, or the configuration.
 type subject struct {
 	run *run
-	// name is the subject's in reports, token its type in requests.
+	// name is the name of the subject in reports, token is its type in requests.
 	name, token string
 	inputs      *schema.Object
-	// main answers, and other is asked where another instance must answer the same.
+	// main serves calls. other serves calls that check that another instance does the same.
 	main, other *session
 	method      func(abi.Provider, context.Context, abi.CheckRequest) (abi.CheckResponse, error)
-	// unchecked is set for a provider that does not implement the method: inputs are taken as
-	// they are.
+	// unchecked is set if the provider does not implement the method.
 	unchecked bool
 }
 
@@ -33,8 +32,8 @@ func (s *subject) check(ctx context.Context, at *session, news property.Map, old
 	return response, err
 }
 
-// accepted checks inputs that must not be refused. doing says what the check is for, and refusal
-// what it means if they are refused.
+// accepted calls check with inputs that the provider must accept. doing and refusal begin the errors
+// of a failed call and of refused inputs.
 func (s *subject) accepted(ctx context.Context, at *session, news property.Map, olds *property.Map, seed []byte, doing, refusal string) (property.Map, error) {
 	response, err := s.check(ctx, at, news, olds, seed)
 	if err != nil {
@@ -76,10 +75,10 @@ func (s *subject) prepare(ctx context.Context, c Case) (repaired Case, checked p
 	return repaired, checked, outcome
 }
 
-// giveCases says what to do about generated inputs that are refused.
+// giveCases is the advice if generated inputs are refused.
 const giveCases = "give inputs that it takes in a file of cases"
 
-// failuresOutcome holds that failures say where, in the syntax of paths, and why.
+// failuresOutcome checks that failures have a valid path and a reason.
 func failuresOutcome(failures []abi.CheckFailure) error {
 	for _, f := range failures {
 		if f.Reason == "" {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Text says how a report is written for people.
+// Text has the options of a report for people.
 type Text struct {
-	// Good, Bad, and Faint paint text; nil leaves it as it is.
+	// Good, Bad, and Faint colour text; nil for no colour.
 	Good, Bad, Faint func(string) string
-	// Escape makes text of the provider safe to show; nil leaves it as it is.
+	// Escape makes text of the provider safe to show; nil for no change.
 	Escape func(string) string
-	// All lists the checks that succeeded, and those that do not apply, too.
+	// All also lists the checks that succeeded and those that do not apply.
 	All bool
-	// Rerun says how to do a failed check again, and Allow how to do without one that was never
-	// seen to work; nil says nothing.
+	// Rerun returns how to repeat a failed check, and Allow how to allow an untested one; nil for no
+	// advice.
 	Rerun, Allow func(Result) string
 }
 
-// WriteText writes the report for people: each subject on a line with what was found,
-// the reasons for what was skipped, and what failed.
+// WriteText writes the report for people: a line for each subject, the reasons of skipped checks, and
+// the failures.
 func (r *Report) WriteText(w io.Writer, t Text) error {
 	b := &strings.Builder{}
 	b.WriteString(apply(t.Escape, r.Name+" "+r.Version))

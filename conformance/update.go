@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// updates changes the resource in place: as the case says, or by itself.
+// updates updates the resource in place, with the updates of the case or with generated ones.
 func (l *life) updates(ctx context.Context) {
 	names := []string{ruleUpdate, ruleUpdateRead, ruleUpdateSettles}
 	if l.c.Updates != nil {
@@ -34,8 +34,7 @@ func (l *life) updates(ctx context.Context) {
 	l.f.rest(why, names...)
 }
 
-// writtenUpdate does what a case says. The error is that it does not come to what is
-// expected.
+// writtenUpdate runs an update of the case. It fails if the outcome is not the expected one.
 func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 	news, err := l.accepted(ctx, l.main, u.Inputs, &l.checked, seed, "check", "check refuses the inputs")
 	if err != nil {
@@ -64,8 +63,8 @@ func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 	return nil
 }
 
-// inPlace changes as many inputs as an update in place takes: all that can be changed
-// without a replacement, or else the first of them. why is a *skip where there are none.
+// inPlace returns inputs for an update in place. It changes all inputs that can change without a
+// replacement, or else the first of them. why is a *skip if there are none.
 func (l *life) inPlace(ctx context.Context) (news property.Map, why error) {
 	news, why = l.checked, inapplicable("no change that could be made updates the resource in place")
 	accepted, found := false, false
@@ -80,7 +79,7 @@ func (l *life) inPlace(ctx context.Context) (news property.Map, why error) {
 			continue
 		}
 		if !p.Replace && !accepted {
-			// Of others that were refused nothing is known, but one that was not may do.
+			// The reason of an earlier refusal no longer matters.
 			accepted, why = true, inapplicable("no change that could be made updates the resource in place")
 		}
 		if !l.isUpdate(ctx, one) {
@@ -101,8 +100,7 @@ func (l *life) inPlace(ctx context.Context) (news property.Map, why error) {
 	return response.Inputs, nil
 }
 
-// diff compares the resource with other inputs. A provider without a Diff leaves it to the
-// caller to compare the inputs.
+// diff compares the resource with other inputs. If the provider has no Diff, the changes are unknown.
 func (l *life) diff(ctx context.Context, news property.Map) (abi.DiffResponse, error) {
 	response, err := l.main.Diff(ctx, l.diffRequest(news))
 	if errors.Is(err, abi.ErrUnimplemented) {
@@ -131,7 +129,7 @@ func (l *life) updateRequest(news property.Map, preview bool) abi.UpdateRequest 
 	}
 }
 
-// update foretells an update, does it, and holds what follows from it.
+// update previews an update, runs it, and checks its effects.
 func (l *life) update(ctx context.Context, news property.Map) {
 	l.previewUpdate(ctx, news)
 	response, err := l.main.Update(ctx, l.updateRequest(news, false))
@@ -178,7 +176,7 @@ func (l *life) updatedOutcome(ctx context.Context, response abi.UpdateResponse) 
 	return nil
 }
 
-// previewUpdate foretells an update, and holds that nothing came of it.
+// previewUpdate previews an update, and checks that it has no effect.
 func (l *life) previewUpdate(ctx context.Context, news property.Map) {
 	if !l.f.wants(rulePreviewEffects) || !l.run.takes(abi.FeaturesPreview) {
 		return
