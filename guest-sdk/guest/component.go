@@ -53,8 +53,8 @@ func (c Component) With(methods ...Method) Component {
 
 // Constructor is what every component implements.
 type Constructor[I, S any] interface {
-	// Construct declares the component's children and answers its outputs, without
-	// waiting for any: fields of the answer may be values that come to be.
+	// Construct declares the component's children and returns its outputs without waiting for
+	// any: fields of the outputs may be values that are not known yet.
 	Construct(ctx context.Context, request ConstructRequest[I], d *Deployment) (S, error)
 }
 
@@ -293,7 +293,7 @@ func (d *Deployment) end(err error) error {
 	if d.failure == nil {
 		d.failure = err
 	}
-	_ = d.finish() // answers a failure, or that waiting was cancelled
+	_ = d.finish() // an earlier failure, or the end of waiting
 	return d.failure
 }
 

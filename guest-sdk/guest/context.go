@@ -10,7 +10,7 @@ import (
 
 type clockKey struct{}
 
-// WithClock returns a context in which [Now] answers what now does. Programs that run a
+// WithClock returns a context in which [Now] returns the result of now. Programs that run a
 // provider themselves use it, tests above all; in a module the clock is the host's.
 func WithClock(ctx context.Context, now func() time.Time) context.Context {
 	return context.WithValue(ctx, clockKey{}, now)

@@ -219,7 +219,7 @@ func unhealthy(err error, id string, state property.Map) error {
 	return &e
 }
 
-// preview answers what Create or Update would give. request.ID is empty for Create.
+// preview returns the state that Create or Update would return. request.ID is empty for Create.
 func (s *server) preview(ctx context.Context, r *resource, request *abi.UpdateRequest) (property.Map, error) {
 	state := r.foretell(request.News, request.Olds)
 	if s.undecided.Load() || request.News.ContainsUnknowns() {

@@ -82,10 +82,10 @@
 //
 // # Previews and unknowns
 //
-// A preview calls none of the methods that change anything. The SDK answers it by
-// itself: an output with the name of an input will have the input's value, any other
-// is unknown, except that [Previewer] may say more. Methods other than Check and Diff
-// never see unknown values; in those two an unknown field is zero, and Known tells.
+// A preview calls none of the methods that change anything. The SDK computes it: an output
+// with the name of an input will have the input's value, and any other is unknown, unless
+// a [Previewer] knows it. Methods other than Check and Diff never see unknown values. In
+// these two an unknown field is zero, and Known reports whether a field is known.
 //
 // # Components
 //
@@ -129,7 +129,7 @@
 // loop that ran as they started.
 //
 // A provider without an image starts some milliseconds later in each instance. The command
-// husk provider inspect --ask says whether there is one, and if not, which function read what.
+// husk provider inspect --ask shows whether there is one, and if not, which function read what.
 //
 // # Building
 //

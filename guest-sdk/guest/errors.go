@@ -6,8 +6,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// NotFound is the error that a resource, or whatever a function asks for, does not
-// exist. Read answers it for a resource that is gone.
+// NotFound returns the error for a resource, or another object of a request, that does not
+// exist. Read returns it for a resource that is gone.
 func NotFound(message string) error {
 	return abi.NewError(abi.ErrorKindNotFound, message)
 }

@@ -122,7 +122,7 @@ func (r *resource) diff(ctx context.Context, request *abi.DiffRequest, found abi
 	return r.code.diff(ctx, *request, found, in, oldInputs, state)
 }
 
-// preview answers which outputs the author knows beforehand, and what they are.
+// preview returns the outputs that the author knows beforehand, and their names.
 func (r *resource) preview(ctx context.Context, request *abi.UpdateRequest) (state property.Map, known []string, err error) {
 	if !r.can.previews {
 		return property.Map{}, nil, nil
@@ -145,7 +145,7 @@ func (r *resource) preview(ctx context.Context, request *abi.UpdateRequest) (sta
 	return state, known, err
 }
 
-// create answers an ID and a state beside an error where the resource exists.
+// create returns an ID and a state beside an error if the resource exists.
 func (r *resource) create(ctx context.Context, request *abi.CreateRequest) (abi.CreateResponse, error) {
 	in, err := loaded(r.inputs, request.Inputs)
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *resource) read(ctx context.Context, request *abi.ReadRequest) (abi.Read
 	return abi.ReadResponse{ID: id, State: state, Inputs: &inputs}, err
 }
 
-// update answers a state beside an error of kind init-failed.
+// update returns a state beside an error of kind init-failed.
 func (r *resource) update(ctx context.Context, request *abi.UpdateRequest) (property.Map, error) {
 	if !r.can.updates {
 		return property.Map{}, abi.NewError(abi.ErrorKindUnimplemented, "resources of this type cannot be changed in place, only replaced")

@@ -42,7 +42,7 @@ const MaxParameter = 4 << 20
 // parameterizable is a provider that can become another one. Parameterize comes before
 // all calls but the handshake, so that the field does not change while others read it.
 type parameterizable struct {
-	// Provider is what answers: at first the module's own.
+	// Provider serves the calls. At first it is the module's own.
 	abi.Provider
 
 	own *server
@@ -54,7 +54,7 @@ type beginFunction = func(ctx context.Context, u urn.URN, timeout time.Duration)
 // ender ends the context of a call.
 type ender interface{ End() }
 
-// provide registers a provider and makes what answers for it.
+// provide registers a provider, and returns what serves its calls.
 func provide(p Provider, begin beginFunction) (abi.Provider, error) {
 	s, err := register(p)
 	if err != nil {
@@ -64,7 +64,7 @@ func provide(p Provider, begin beginFunction) (abi.Provider, error) {
 	return s.answering(), nil
 }
 
-// answering returns what answers for a registered provider.
+// answering returns what serves the calls of a registered provider.
 func (s *server) answering() (served abi.Provider) {
 	served = s
 	if s.extend != nil {
@@ -76,7 +76,7 @@ func (s *server) answering() (served abi.Provider) {
 	return served
 }
 
-// Parameterize answers for a provider that is no other package, and serves no other.
+// Parameterize refuses, because the provider neither becomes another package nor serves one.
 func (s *server) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
 	if request.Extension {
 		return abi.ParameterizeResponse{}, abi.NewError(abi.ErrorKindUnimplemented, s.pkg.Name+" serves no packages beside its own")
@@ -84,7 +84,7 @@ func (s *server) Parameterize(ctx context.Context, request abi.ParameterizeReque
 	return s.Unimplemented.Parameterize(ctx, request)
 }
 
-// told calls the author's function with what a request says.
+// told calls the author's function with the parameters of a request.
 func (s *server) told(ctx context.Context, become func(context.Context, Parameters) (Parameterized, error), request abi.ParameterizeRequest) (Parameterized, error) {
 	parameters := Parameters{Args: request.Parameters.Args}
 	if request.Parameters.Case == abi.ParametersCaseValue {

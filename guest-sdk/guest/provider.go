@@ -149,8 +149,8 @@ func aboutOf(options []Option) about {
 // is where clients are made, and where the provider keeps what its resources need. Each
 // instance runs it, unless it begins with an image of one that has, see the package's
 // documentation. In a preview in which the configuration is not known yet it is not
-// called, and neither are the resources' methods, except for Create's and Update's
-// previews, which the SDK answers.
+// called, and neither are the resources' methods. The SDK computes the previews of Create
+// and Update.
 //
 // A change of a field that is tagged replace replaces the provider and with it all
 // its resources.
@@ -215,7 +215,7 @@ func describedShape(o *schema.Object) (*shape.Shape, error) {
 	return shape.Properties(o), nil
 }
 
-// usage says what to do with a provider that was built or run as a program.
+// usage returns the advice for a provider that was built or run as a program.
 func usage(p Provider) string {
 	return p.Name + " " + p.Version + ` is a provider for husk, which runs it as a WebAssembly module. Build one with
 
@@ -227,7 +227,7 @@ or without husk
 `
 }
 
-// rawUsage is usage for a provider that does not say who it is before it is asked.
+// rawUsage is usage for a provider whose name is not known.
 const rawUsage = `this is a provider for husk, which runs it as a WebAssembly module. Build one with
 
 	husk provider build .

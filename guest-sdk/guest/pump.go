@@ -97,7 +97,7 @@ func (d *Deployment) fail(o *operation, err error) {
 	o.cell.Set(property.Null, err)
 }
 
-// explain says what failed.
+// explain adds to an error what failed.
 func (o *operation) explain(err error) error {
 	e := *abi.AsError(err)
 	e.Message = o.what + ": " + e.Message

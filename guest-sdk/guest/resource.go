@@ -27,9 +27,9 @@ type incomparable [0]func()
 
 // Creator is what every resource implements.
 type Creator[I, S any] interface {
-	// Create creates the resource and answers with its ID and state. An error says that
-	// nothing was created, unless an ID comes with it: then the resource exists but is
-	// not healthy, its state is saved, and the next deployment updates it.
+	// Create creates the resource and returns its ID and state. An error means that nothing
+	// was created. An error with an ID means that the resource exists but is not healthy: its
+	// state is saved, and the next deployment updates it.
 	Create(ctx context.Context, request CreateRequest[I]) (CreateResponse[S], error)
 }
 
@@ -176,8 +176,8 @@ func (r *CheckRequest[I]) Known(name string) bool {
 
 // Differ is implemented by resources whose changes the tags cannot tell.
 type Differ[I, S any] interface {
-	// Diff compares inputs with the recorded state. It usually answers request.Default
-	// with some changes taken out or turned into replacements.
+	// Diff compares inputs with the recorded state. It usually returns request.Default, with
+	// some changes removed or turned into replacements.
 	Diff(ctx context.Context, request DiffRequest[I, S]) (DiffResponse, error)
 }
 
@@ -248,7 +248,7 @@ type PreviewResponse[S any] struct {
 // Lister is implemented by resources of which those that exist can be found, by whoever
 // wants to import them.
 type Lister interface {
-	// List answers a page of the existing resources.
+	// List returns a page of the existing resources.
 	List(ctx context.Context, request ListRequest) (ListResponse, error)
 }
 

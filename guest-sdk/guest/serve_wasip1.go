@@ -37,7 +37,7 @@ func Serve(p Provider) {
 	provider.Serve(served)
 }
 
-// refused answers in place of a provider that could not be registered.
+// refused serves the calls of a provider that could not be registered.
 type refused struct {
 	abi.Unimplemented
 	err error
@@ -55,7 +55,7 @@ func (r refused) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchema
 // as an adapter of one that was written for something else. It is called in main and
 // returns at once. What [Serve] does around an author's code is then not done: the
 // provider gets requests as they come, with a context that does not end. In Construct
-// and Call, [abi.MonitorFrom] answers the host's monitor; [Log] writes to the host's log.
+// and Call, [abi.MonitorFrom] returns the host's monitor; [Log] writes to the host's log.
 func ServeProvider(p abi.Provider) {
 	if !bindings.Called() {
 		print(rawUsage)

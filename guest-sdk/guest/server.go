@@ -213,8 +213,8 @@ func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (contex
 	return s.begin(ctx, u, seconds(timeout))
 }
 
-// answerError makes an error what crosses the boundary, so that a provider answers the
-// same in a program and as a module.
+// answerError returns an error as it crosses the boundary. A provider then returns the same error in
+// a program and as a module.
 func answerError(err error) error {
 	if err == nil {
 		return nil
@@ -268,7 +268,7 @@ func (s *server) GetMappings(ctx context.Context, request abi.GetMappingsRequest
 	return response, nil
 }
 
-// GetMapping answers the first mapping where the request names no provider.
+// GetMapping returns the first mapping if the request names no provider.
 func (s *server) GetMapping(ctx context.Context, request abi.GetMappingRequest) (abi.GetMappingResponse, error) {
 	if len(s.mappings) == 0 {
 		return s.Unimplemented.GetMapping(ctx, request)

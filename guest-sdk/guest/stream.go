@@ -48,8 +48,8 @@ func StreamOf[A, R any](token string, call func(ctx context.Context, args A) ite
 	}}
 }
 
-// streaming is a registered function that streams. What begin answers gives the next
-// result, nil after the last, and ends the stream.
+// streaming is a registered function that streams. begin returns a function for the next result,
+// which is nil after the last, and one that ends the stream.
 type streaming struct {
 	*schema.Function
 	args, result *shape.Shape

@@ -25,7 +25,7 @@ type implementation interface {
 	preview(ctx context.Context, request abi.UpdateRequest, inputs, state unsafe.Pointer) (newState unsafe.Pointer, known []string, err error)
 }
 
-// capabilities says which optional interfaces a resource implements.
+// capabilities marks the optional interfaces that a resource implements.
 type capabilities struct {
 	reads, updates, deletes, checks, diffs, previews, lists bool
 }

@@ -129,7 +129,7 @@ func firstPart(request *http.Request, sent *abi.HTTPRequest) (whole bool, err er
 	return false, err
 }
 
-// exchange sends the rest of a request's body and answers the response's head.
+// exchange sends the rest of a request's body and returns the head of the response.
 func exchange(ctx context.Context, host abi.HTTP, handle abi.HTTPExchange, request *http.Request, whole bool) (abi.HTTPResponseHead, error) {
 	for part := make([]byte, 0); !whole; {
 		if err := ctx.Err(); err != nil {

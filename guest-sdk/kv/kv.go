@@ -52,7 +52,7 @@ func Keys(ctx context.Context, prefix, after string, limit int) ([]string, error
 	return store(ctx).Keys(ctx, prefix, after, uint32(max(0, min(limit, longestList))))
 }
 
-// longestList is more than a host answers at once.
+// longestList is more than a host returns at once.
 const longestList = 1 << 16
 
 type storeKey struct{}

@@ -49,7 +49,7 @@
 // Properties are as the engine has them. In a preview a value may be unknown, since what
 // it comes from does not exist yet: [property.Value.ContainsUnknowns] tells, and a policy
 // that cannot judge then lets the resource pass, since the update asks again. A secret is
-// of kind secret with the value inside, which [property.Value.Plain] answers. A policy
+// of kind secret with the value inside, which [property.Value.Plain] returns. A policy
 // must not put it into a message; husk takes out what it finds there.
 //
 // # Building

@@ -33,7 +33,7 @@ func Serve(p Pack) {
 	policy.Serve(served)
 }
 
-// refused answers in place of a pack that could not be registered. A host asks it no
+// refused serves the calls of a pack that could not be registered. A host asks it no
 // more than the handshake.
 type refused struct {
 	abi.Policy

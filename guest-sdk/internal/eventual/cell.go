@@ -12,7 +12,7 @@ type Cell struct {
 	value   property.Value
 	err     error
 
-	// compute answers the cell that has this one's value, once the sources have theirs.
+	// compute returns the cell that has this one's value, once the sources have theirs.
 	compute func([]property.Value) (*Cell, error)
 	sources []*Cell
 	// next is what compute answered.
@@ -28,8 +28,8 @@ func Failed(err error) *Cell { return &Cell{settled: true, err: err} }
 // Pending returns a cell that somebody will settle.
 func Pending() *Cell { return new(Cell) }
 
-// Computed returns the cell whose value, or another cell with it, compute answers. It
-// is called at most once: when all sources have their values and this one is wanted.
+// Computed returns a cell whose value compute returns, or another cell with it. compute is called at
+// most once: when all sources have their values and this one is wanted.
 func Computed(sources []*Cell, compute func([]property.Value) (*Cell, error)) *Cell {
 	return &Cell{sources: sources, compute: compute}
 }

@@ -38,7 +38,7 @@ func (b *Builder) Inputs(t reflect.Type) (*Shape, error) {
 	return s, b.fields(s, t, t.Name(), 0)
 }
 
-// Outputs returns the shape of a struct that holds what the provider answers: the
+// Outputs returns the shape of a struct that holds the response of a provider: the
 // state of a resource, the result of a function. What tags say of inputs only does
 // not count there, so that a state may embed the inputs.
 func (b *Builder) Outputs(t reflect.Type) (*Shape, error) {

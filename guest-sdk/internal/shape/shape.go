@@ -33,7 +33,7 @@ type Shape struct {
 	goType reflect.Type
 	// spare are values for New.
 	spare spare
-	// autoname and longest are what Autoname answers.
+	// autoname and longest are the results of Autoname.
 	autoname string
 	longest  int
 }

@@ -34,7 +34,7 @@ type Args struct {
 	TimeoutMs int `husk:"timeoutMs,optional"`
 	// Times does the same so often; bodies are not closed but for their end.
 	Times int `husk:"times,default=1"`
-	// Open answers without reading the body.
+	// Open returns without reading the body.
 	Open bool `husk:"open,optional"`
 }
 

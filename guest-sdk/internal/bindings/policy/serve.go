@@ -12,7 +12,7 @@ import (
 // served is what the module serves. Exports are global to a module, so this is too.
 var served abi.Policy
 
-// Serve sets the policy pack that answers from now on.
+// Serve sets the policy pack that serves calls from now on.
 func Serve(p abi.Policy) { served = p }
 
 func serve(ctx context.Context, s *canon.Server, function int, mem canon.Memory, params []byte) (uint32, error) {
