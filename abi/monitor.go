@@ -1,6 +1,9 @@
 package abi
 
-import "context"
+import (
+	"context"
+	"strconv"
+)
 
 type monitorKey struct{}
 
@@ -14,4 +17,33 @@ func WithMonitor(ctx context.Context, m Monitor) context.Context {
 func MonitorFrom(ctx context.Context) Monitor {
 	m, _ := ctx.Value(monitorKey{}).(Monitor)
 	return m
+}
+
+// Perform runs an operation with the method of m that the operation stands for. Monitors use it to
+// implement Start.
+func Perform(ctx context.Context, m Monitor, op Operation) (out Outcome) {
+	var err error
+	switch op.Case {
+	case OperationCaseRegisterResource:
+		out.Case = OutcomeCaseRegistered
+		out.Registered, err = m.RegisterResource(ctx, op.RegisterResource)
+	case OperationCaseRegisterOutputs:
+		out.Case = OutcomeCaseOutputsRegistered
+		err = m.RegisterOutputs(ctx, op.RegisterOutputs)
+	case OperationCaseReadResource:
+		out.Case = OutcomeCaseResourceRead
+		out.ResourceRead, err = m.ReadResource(ctx, op.ReadResource)
+	case OperationCaseInvoke:
+		out.Case = OutcomeCaseInvoked
+		out.Invoked, err = m.Invoke(ctx, op.Invoke)
+	case OperationCaseCall:
+		out.Case = OutcomeCaseCalled
+		out.Called, err = m.Call(ctx, op.Call)
+	default:
+		err = NewError(ErrorKindInvalidArgument, "unknown operation "+strconv.Itoa(int(op.Case)))
+	}
+	if err != nil {
+		return Outcome{Case: OutcomeCaseFailed, Failed: AsError(err)}
+	}
+	return out
 }

@@ -74,28 +74,7 @@ func (m *recorder) RegisterPackage(_ context.Context, request abi.RegisterPackag
 
 // Start runs the operation at once. Wait returns its outcome.
 func (m *recorder) Start(ctx context.Context, o abi.Operation) (abi.OperationHandle, error) {
-	outcome := abi.Outcome{}
-	var err error
-	switch o.Case {
-	case abi.OperationCaseRegisterResource:
-		outcome.Case = abi.OutcomeCaseRegistered
-		outcome.Registered, err = m.RegisterResource(ctx, o.RegisterResource)
-	case abi.OperationCaseRegisterOutputs:
-		outcome.Case = abi.OutcomeCaseOutputsRegistered
-		err = m.RegisterOutputs(ctx, o.RegisterOutputs)
-	case abi.OperationCaseReadResource:
-		outcome.Case = abi.OutcomeCaseResourceRead
-		outcome.ResourceRead, err = m.ReadResource(ctx, o.ReadResource)
-	case abi.OperationCaseInvoke:
-		outcome.Case = abi.OutcomeCaseInvoked
-		outcome.Invoked, err = m.Invoke(ctx, o.Invoke)
-	case abi.OperationCaseCall:
-		outcome.Case = abi.OutcomeCaseCalled
-		outcome.Called, err = m.Call(ctx, o.Call)
-	}
-	if err != nil {
-		return 0, err
-	}
+	outcome := abi.Perform(ctx, m, o)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.last++

@@ -126,35 +126,8 @@ func (c *callerMonitor) Start(ctx context.Context, op abi.Operation) (abi.Operat
 		c.done = make(chan *abi.Completed, maxStarted)
 	}
 	done := c.done
-	c.running.Go(func() { done <- &abi.Completed{Handle: handle, Outcome: c.dispatch(ctx, op)} })
+	c.running.Go(func() { done <- &abi.Completed{Handle: handle, Outcome: abi.Perform(ctx, c, op)} })
 	return handle, nil
-}
-
-func (c *callerMonitor) dispatch(ctx context.Context, op abi.Operation) (out abi.Outcome) {
-	var err error
-	switch op.Case {
-	case abi.OperationCaseRegisterResource:
-		out.Case = abi.OutcomeCaseRegistered
-		out.Registered, err = c.RegisterResource(ctx, op.RegisterResource)
-	case abi.OperationCaseRegisterOutputs:
-		out.Case = abi.OutcomeCaseOutputsRegistered
-		err = c.RegisterOutputs(ctx, op.RegisterOutputs)
-	case abi.OperationCaseReadResource:
-		out.Case = abi.OutcomeCaseResourceRead
-		out.ResourceRead, err = c.ReadResource(ctx, op.ReadResource)
-	case abi.OperationCaseInvoke:
-		out.Case = abi.OutcomeCaseInvoked
-		out.Invoked, err = c.Invoke(ctx, op.Invoke)
-	case abi.OperationCaseCall:
-		out.Case = abi.OutcomeCaseCalled
-		out.Called, err = c.Call(ctx, op.Call)
-	default:
-		err = fmt.Errorf("unknown operation %d", op.Case)
-	}
-	if err != nil {
-		return abi.Outcome{Case: abi.OutcomeCaseFailed, Failed: abi.AsError(err)}
-	}
-	return out
 }
 
 // Wait returns the next operation that ended.
