@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,13 +93,13 @@ type Expectation struct {
 // has the provider and the seed. An error names the place in the document.
 func ReadCases(document any) (*Cases, error) {
 	c := &Cases{}
-	r := caseReader{}
+	r := &caseReader{}
 	r.object("", document, map[string]func(string, any){
 		"provider":       func(at string, v any) { c.Provider = r.text(at, v) },
 		"seed":           func(at string, v any) { n := uint64(r.number(at, v)); c.Seed = &n },
 		"checks":         func(at string, v any) { c.Checks = r.checks(at, v) },
 		"parameters":     func(at string, v any) { c.Parameters = r.texts(at, v) },
-		"extension":      func(at string, v any) { c.Extension = r.bool(at, v) },
+		"extension":      func(at string, v any) { c.Extension = as[bool](r, at, v, "true or false") },
 		"config":         func(at string, v any) { c.Config = r.properties(at, v) },
 		"configurations": func(at string, v any) { c.Configurations = r.cases(at, v, "inputs") },
 		"resources":      func(at string, v any) { c.Resources = r.tokens(at, v, "inputs") },
@@ -124,13 +125,9 @@ func (r *caseReader) fail(at, format string, args ...any) {
 
 // object reads the members of an object with a function each.
 func (r *caseReader) object(at string, v any, members map[string]func(string, any)) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		r.fail(at, "it is to be an object")
-		return
-	}
-	names := sortedKeys(members)
-	for _, name := range sortedKeys(m) {
+	m := as[map[string]any](r, at, v, "an object")
+	names := slices.Sorted(maps.Keys(members))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		read, known := members[name]
 		if !known {
 			near := ""
@@ -144,13 +141,13 @@ func (r *caseReader) object(at string, v any, members map[string]func(string, an
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
+// as returns a part of the document as a T, which what describes.
+func as[T any](r *caseReader, at string, v any, what string) T {
+	t, ok := v.(T)
+	if !ok {
+		r.fail(at, "it is to be %s", what)
 	}
-	slices.Sort(keys)
-	return keys
+	return t
 }
 
 func join(at, name string) string {
@@ -162,34 +159,16 @@ func join(at, name string) string {
 }
 
 func (r *caseReader) list(at string, v any, each func(at string, v any)) {
-	elements, ok := v.([]any)
-	if !ok {
-		r.fail(at, "it is to be a list")
-	}
-	for i, e := range elements {
+	for i, e := range as[[]any](r, at, v, "a list") {
 		each(fmt.Sprintf("%s[%d]", at, i), e)
 	}
 }
 
-func (r *caseReader) text(at string, v any) string {
-	s, ok := v.(string)
-	if !ok {
-		r.fail(at, "it is to be text")
-	}
-	return s
-}
+func (r *caseReader) text(at string, v any) string { return as[string](r, at, v, "text") }
 
 func (r *caseReader) texts(at string, v any) (texts []string) {
 	r.list(at, v, func(at string, v any) { texts = append(texts, r.text(at, v)) })
 	return texts
-}
-
-func (r *caseReader) bool(at string, v any) bool {
-	b, ok := v.(bool)
-	if !ok {
-		r.fail(at, "it is to be true or false")
-	}
-	return b
 }
 
 func (r *caseReader) number(at string, v any) float64 {
@@ -212,11 +191,7 @@ func (r *caseReader) checks(at string, v any) []string {
 }
 
 func (r *caseReader) properties(at string, v any) property.Map {
-	tree, ok := v.(map[string]any)
-	if !ok {
-		r.fail(at, "it is to be an object")
-	}
-	m, err := propertyliteral.DecodeMap(tree)
+	m, err := propertyliteral.DecodeMap(as[map[string]any](r, at, v, "an object"))
 	if err != nil {
 		r.fail(at, "%w", err)
 	}
@@ -224,12 +199,9 @@ func (r *caseReader) properties(at string, v any) property.Map {
 }
 
 func (r *caseReader) tokens(at string, v any, inputs string) map[string][]Case {
-	m, ok := v.(map[string]any)
-	if !ok {
-		r.fail(at, "it is to be an object, of the cases by tokens")
-	}
+	m := as[map[string]any](r, at, v, "an object, of the cases by tokens")
 	cases := make(map[string][]Case, len(m))
-	for _, token := range sortedKeys(m) {
+	for _, token := range slices.Sorted(maps.Keys(m)) {
 		cases[token] = r.cases(join(at, token), m[token], inputs)
 	}
 	return cases
