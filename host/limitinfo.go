@@ -99,7 +99,7 @@ func (c *Config) ofProvider(own map[string]uint64) (*Config, error) {
 	for name, value := range own {
 		l, ok := LimitNamed(name)
 		if ok && !l.OfProvider() {
-			return nil, fmt.Errorf("the limit %q is not of one provider", name)
+			return nil, fmt.Errorf("the limit %q cannot be set for one provider", name)
 		}
 		var err error
 		if changed, err = changed.WithLimit(name, value); err != nil {
@@ -278,7 +278,7 @@ func (l LimitInfo) Parse(text string) (value uint64, err error) {
 	case UnitTime:
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
-			return 0, errors.New("it is to be a time, such as 90s or 1h30m")
+			return 0, errors.New("must be a time, such as 90s or 1h30m")
 		}
 		return uint64(d), nil
 	case UnitBytes:
@@ -290,13 +290,13 @@ func (l LimitInfo) Parse(text string) (value uint64, err error) {
 		}
 		value, err = strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
 		if err != nil || value == 0 || value > math.MaxInt64/factor {
-			return 0, errors.New("it is to be a number of bytes, with KiB, MiB, or GiB where it is large, such as 512MiB")
+			return 0, errors.New("must be a number of bytes or a size such as 512MiB")
 		}
 		return value * factor, nil
 	}
 	value, err = strconv.ParseUint(strings.ReplaceAll(text, "_", ""), 10, 64)
 	if err != nil || value == 0 || value > math.MaxInt64 {
-		return 0, errors.New("it is to be a number of 1 or more")
+		return 0, errors.New("must be a number of at least 1")
 	}
 	return value, nil
 }

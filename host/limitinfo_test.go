@@ -162,10 +162,10 @@ func TestLimitsThatAProviderCannotHave(t *testing.T) {
 	require.NoError(t, err)
 	for name, want := range map[string]string{
 		"patience":       `there is no limit "patience"`,
-		"stack":          `the limit "stack" is not of one provider`,
-		"total-memory":   `the limit "total-memory" is not of one provider`,
-		"module-size":    `the limit "module-size" is not of one provider`,
-		"table-elements": `the limit "table-elements" is not of one provider`,
+		"stack":          `the limit "stack" cannot be set for one provider`,
+		"total-memory":   `the limit "total-memory" cannot be set for one provider`,
+		"module-size":    `the limit "module-size" cannot be set for one provider`,
+		"table-elements": `the limit "table-elements" cannot be set for one provider`,
 		"memory":         `the limit "memory" is 2097152 bytes, and that of the host is 1048576`,
 	} {
 		_, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Limits: map[string]uint64{name: 2 << 20}})

@@ -132,7 +132,7 @@ func ParseFlag(text string) (Text, error) {
 	case ok && !c.HasScope() && !scoped:
 		return Text{Capability: name}, nil
 	case !scoped || scope == "":
-		return Text{}, fmt.Errorf("it is to be %s", Flags(""))
+		return Text{}, fmt.Errorf("must be %s", Flags(""))
 	case !ok || !c.HasScope():
 		return Text{}, fmt.Errorf("there is no capability %q; there are %s", name, list(Names(), "and"))
 	}

@@ -109,11 +109,11 @@ func firstInterruptLetsStepsFinish(t *testing.T, lab *user) {
 			p.goOn()
 		}
 	})
-	require.Contains(t, said, "\nStopping: what is running finishes first. Press Ctrl-C again to stop now.\n")
+	require.Contains(t, said, "\nStopping: waiting for running steps to finish. Press Ctrl-C again to stop now.\n")
 	require.Regexp(t, `lab:Wait first +created`, said)
 	require.NotRegexp(t, `second +created`, said)
 	require.Regexp(t, `\nStopped after .*: 2 created\.\n`, said)
-	require.Contains(t, stderr.String(), "error: stopped before everything was done; what was done is recorded, and the next run goes on from there\n")
+	require.Contains(t, stderr.String(), "error: stopped early; completed steps are recorded, and the next run continues from there\n")
 	p.nothingPending()
 
 	out, err := p.husk("up", "--yes").Output()
@@ -132,7 +132,7 @@ func secondInterruptStopsNow(t *testing.T, lab *user) {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		}
 	})
-	require.Contains(t, said, "\nStopping now: what was cut off is reported by the next run.\n")
+	require.Contains(t, said, "\nStopping now: the next run reports what was interrupted.\n")
 
 	// Whether the resource exists is not known, so the next run says so.
 	p.goOn()
@@ -228,7 +228,7 @@ func aReaderThatGoesAway(t *testing.T, lab *user) {
 			require.NoError(t, stdout.Close())
 			p.goOn()
 			p.fails(cmd)
-			require.Contains(t, stderr.String(), "Stopping: what is running finishes first.")
+			require.Contains(t, stderr.String(), "Stopping: waiting for running steps to finish.")
 			require.NotContains(t, stderr.String(), "broken pipe")
 			p.nothingPending()
 		})

@@ -45,7 +45,7 @@ func aProgramThatWaits(t *testing.T, lab *user) {
 		}
 	}
 	p.fails(cmd)
-	require.NotContains(t, stderr.String(), "Not everything could be stopped")
+	require.NotContains(t, stderr.String(), "Some steps could not be stopped")
 	require.NoError(t, writer.Close())
 }
 
@@ -76,11 +76,11 @@ func whatCannotBeStopped(t *testing.T, lab *user) {
 	var said strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "Secrets of new stacks") { // it has begun, and says that on standard output next
+		if strings.HasPrefix(lines.Text(), "Created a key") { // it has begun, and says that on standard output next
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM)) // which the system does not merge with the other
 		}
 	}
 	p.fails(cmd)
-	require.Contains(t, said.String(), "Not everything could be stopped")
+	require.Contains(t, said.String(), "Some steps could not be stopped")
 }

@@ -264,12 +264,12 @@ func TestPolicies(t *testing.T) {
   ~  lab:Thing one                            corrected by tags: added owner house 1.0.0
         + tags.owner: "me"
 
-Policies of house 1.0.0: 1 violation, 2 pieces of advice, 1 correction.
+Policies of house 1.0.0: 1 violation, 2 advisory violations, 1 correction.
 Failed after 0.0s.
 `, s.out.String())
 	require.Equal(t, "error: the stack violates the policy tags of house 1.0.0: it is too large\n", s.errs.String())
 
 	s = newShown(nil, started, engine.PolicyPackLoaded{Name: "house", Version: "1.0.0"}, engine.Summary{Policies: &engine.PolicyCounts{Packs: 1}})
 	s.Close(nil)
-	require.Contains(t, s.out.String(), "Policies of house 1.0.0: nothing to say.\n")
+	require.Contains(t, s.out.String(), "Policies of house 1.0.0: no violations.\n")
 }

@@ -19,7 +19,7 @@ type renderer interface {
 // render returns the text of one failure and its severity.
 func render(err error) (text, severity string) {
 	if errors.Is(err, engine.ErrStopped) {
-		return "stopped before everything was done; what was done is recorded, and the next run goes on from there", "error"
+		return "stopped early; completed steps are recorded, and the next run continues from there", "error"
 	}
 	severity = source.Error.String()
 	if d, ok := err.(source.Diagnostic); ok {

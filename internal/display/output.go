@@ -50,7 +50,7 @@ func (o *Output) WriteData(data []byte) error {
 	return o.failed(err)
 }
 
-// failed notes that nobody reads the output any more.
+// failed notes that the output was closed.
 func (o *Output) failed(err error) error {
 	if !isBrokenPipe(err) {
 		return err
@@ -63,7 +63,7 @@ func (o *Output) failed(err error) error {
 }
 
 // ErrGone says that whoever has read the output does not any more.
-var ErrGone = errors.New("nobody reads the output any more")
+var ErrGone = errors.New("the output was closed")
 
 // OnGone has a function called when that turns out, in place of the one before: once, by whoever
 // writes, before the write returns. It is called at once where it is known already.

@@ -63,10 +63,10 @@ func (t *Text) policies(c *engine.PolicyCounts) string {
 		}
 	}
 	add(c.Mandatory, "violation", "violations")
-	add(c.Advisory, "piece of advice", "pieces of advice")
+	add(c.Advisory, "advisory violation", "advisory violations")
 	add(c.Remediated, "correction", "corrections")
 	if len(found) == 0 {
-		found = []string{"nothing to say"}
+		found = []string{"no violations"}
 	}
 	return "Policies of " + strings.Join(names, ", ") + ": " + strings.Join(found, ", ") + ".\n"
 }

@@ -56,7 +56,7 @@ func (t *timings) step(s engine.StepInfo, durationMs int64, cost *engine.StepCos
 func (t *timings) show(style Style) string {
 	var b strings.Builder
 	if len(t.providers) > 0 {
-		b.WriteString("\n" + style.Strong("Calls of providers") + "\n")
+		b.WriteString("\n" + style.Strong("Provider calls") + "\n")
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "  PROVIDER\tMETHOD\tCALLS\tBY SCHEMA\tFAILED\tTIME\tLONGEST\tFUEL\tSENT\tRECEIVED")
 		for _, p := range t.providers {

@@ -40,7 +40,7 @@ func TestTimings(t *testing.T) {
 			continue
 		}
 		require.Equal(t, `
-Calls of providers
+Provider calls
   PROVIDER  METHOD  CALLS  BY SCHEMA  FAILED  TIME     LONGEST  FUEL  SENT  RECEIVED
   lab       check   12     7          0       900µs    100µs    1.2M  999B  1.0kB
   lab       create  1                 1       1m1.23s  1.23s                

@@ -26,7 +26,7 @@ func wordsOf(op engine.Op, refresh bool) words {
 	if refresh {
 		switch op {
 		case engine.OpUpdate:
-			return words{"~", "reading", "had changed", "has changed", Style.warning}
+			return words{"~", "reading", "drifted", "drifted", Style.warning}
 		case engine.OpDelete:
 			return words{"-", "reading", "is gone", "is gone", Style.bad}
 		}

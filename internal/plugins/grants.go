@@ -82,9 +82,9 @@ func (p *Plugins) isDirectory(provider string, written program.Grant, dir host.F
 		return nil
 	}
 	d := p.project.File.Errorf(written.Position, "%s, which %s is granted, is not a directory that can be read", written.Scope, provider)
-	d.Detail = "make it, or grant it for reading and writing (mode: rw), so that the provider can make it"
+	d.Detail = "create it, or grant it for reading and writing (mode: rw), so that the provider can create it"
 	if err == nil {
-		d.Detail = "a grant is of a directory, with all that is in it"
+		d.Detail = "a grant names a directory, and covers everything in it"
 	}
 	return source.Diagnostics{d}
 }
@@ -126,7 +126,7 @@ func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
 	if h.Env != "" {
 		value, ok := os.LookupEnv(h.Env)
 		if !ok {
-			return "", fmt.Errorf("its value is to come from the environment variable %s, which is not set", h.Env)
+			return "", fmt.Errorf("its value comes from the environment variable %s, which is not set", h.Env)
 		}
 		p.options.Secrets.Learn(value)
 		return h.Prefix + value, nil
@@ -138,9 +138,9 @@ func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
 	at := slices.IndexFunc(p.options.Config, func(e abi.ConfigEntry) bool { return e.Key == key })
 	switch {
 	case at < 0:
-		return "", fmt.Errorf("its value is to come from the configuration key %s, which the stack does not have: husk config set %s --secret", key, h.Config)
+		return "", fmt.Errorf("its value comes from the configuration key %s, which the stack does not have: husk config set %s --secret", key, h.Config)
 	case !p.options.Config[at].Secret:
-		return "", fmt.Errorf("its value is to come from the configuration key %s, which is not secret: husk config set %s --secret", key, h.Config)
+		return "", fmt.Errorf("its value comes from the configuration key %s, which is not secret: husk config set %s --secret", key, h.Config)
 	}
 	return h.Prefix + p.options.Config[at].Value, nil
 }

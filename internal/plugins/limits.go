@@ -23,7 +23,7 @@ type Limit struct {
 func ParseLimit(text string) (Limit, error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
-		return Limit{}, errors.New("it is to be NAME=VALUE, or PROVIDER:NAME=VALUE, as in memory=512MiB")
+		return Limit{}, errors.New("must be NAME=VALUE or PROVIDER:NAME=VALUE, as in memory=512MiB")
 	}
 	provider, name, one := strings.Cut(name, ":")
 	if !one {
@@ -39,7 +39,7 @@ func limitOf(provider, name, value string) (Limit, error) {
 		return Limit{}, fmt.Errorf("there is no limit %q%s", name, source.DidYouMean(name, limitNames()))
 	}
 	if provider != "" && !info.OfProvider() {
-		return Limit{}, fmt.Errorf("the limit %s is not of one provider: set it for all of them", name)
+		return Limit{}, fmt.Errorf("the limit %s cannot be set for one provider: set it for all of them", name)
 	}
 	v, err := info.Parse(value)
 	if err != nil {

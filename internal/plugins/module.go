@@ -150,7 +150,7 @@ func identified(ctx context.Context, module *host.Module, path string) (*Module,
 		ask = m.askPolicy
 	}
 	if err := ask(ctx); err != nil {
-		return nil, fmt.Errorf("asking the module %s who it is: %w", path, err)
+		return nil, fmt.Errorf("reading name and version of the module %s: %w", path, err)
 	}
 	if manifest := m.Info().Manifest; manifest != nil {
 		m.Requests = manifest.Requests

@@ -33,7 +33,7 @@ const moduleSuffix = ".wasm"
 func (s moduleStore) file(digest string) (string, error) {
 	sum, ok := strings.CutPrefix(digest, DigestPrefix)
 	if raw, err := hex.DecodeString(sum); !ok || err != nil || len(raw) != 32 {
-		return "", fmt.Errorf("the state names a module by %q, which is no digest: it must be sha256: and 64 hexadecimal digits", digest)
+		return "", fmt.Errorf("the state names a module by %q, which is not a digest: it must be sha256: and 64 hexadecimal digits", digest)
 	}
 	return filepath.Join(s.dir, strings.ToLower(sum)+moduleSuffix), nil
 }
@@ -204,7 +204,7 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 		return nil, err
 	}
 	if !store.has(spec.Digest) && p.project.Provider(spec.Name) == nil {
-		return nil, fmt.Errorf("the module that made these resources is not kept beside the state, and no project lists the provider %s: bring it there as %s",
+		return nil, fmt.Errorf("the module that made these resources is not kept beside the state, and no project lists the provider %s: copy the module to %s",
 			spec.Name, file)
 	}
 	if !store.has(spec.Digest) {

@@ -49,10 +49,10 @@ func (p *Plugins) MakePackage(ctx context.Context, base string, words []string, 
 	}
 	answers, text, err := parameterize(ctx, provider, pkg)
 	if err != nil {
-		return nil, fmt.Errorf("making a package of the provider %s: %w", pkg.Source, err)
+		return nil, fmt.Errorf("parameterizing the provider %s: %w", pkg.Source, err)
 	}
 	if _, err := parsed(text, nil); err != nil {
-		return nil, fmt.Errorf("making a package of the provider %s: %w", pkg.Source, err)
+		return nil, fmt.Errorf("parameterizing the provider %s: %w", pkg.Source, err)
 	}
 	if pkg.Parameters != nil {
 		pkg.Parameters = kept(answers[0])

@@ -43,7 +43,7 @@ func FindPlaces() (Places, error) {
 	case err == nil:
 		p.Cache = filepath.Join(dir, "husk")
 	case p.Precompiled == "":
-		return p, fmt.Errorf("there is no directory for caches: set %s: %w", cacheVariable, err)
+		return p, fmt.Errorf("no cache directory: set %s: %w", cacheVariable, err)
 	}
 	return p, nil
 }
@@ -87,7 +87,7 @@ func (p Places) remedy() string {
 	if p.Precompiled != "" {
 		return precompiledVariable + " names the directory; without it modules are compiled"
 	}
-	return cacheVariable + " names another directory for caches"
+	return cacheVariable + " names another cache directory"
 }
 
 // built is the directory of modules that were built from source, empty for none.
@@ -99,5 +99,5 @@ func (p Places) built() string {
 }
 
 // errNoCache is source that cannot be built.
-var errNoCache = errors.New("it is Go source, and there is no directory to build it in: set " + cacheVariable +
+var errNoCache = errors.New("it is Go source, and there is no cache directory to build it in: set " + cacheVariable +
 	", or name a .wasm file that \"husk provider build\" made elsewhere")

@@ -52,7 +52,7 @@ func (p *Plugins) Policies(ctx context.Context, others []program.PolicyPack) ([]
 
 func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path string) (pack analysis.Pack, err error) {
 	if runsElsewhere(path) {
-		return pack, errors.New("it is a policy pack for Pulumi's own runtimes, which husk does not start: " +
+		return pack, errors.New("it is a policy pack for a runtime of Pulumi, which husk does not run: " +
 			"a pack for husk is a .wasm file, or Go source that uses guest-sdk/policy")
 	}
 	module, err := p.Module(ctx, declared.Path, path)

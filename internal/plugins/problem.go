@@ -29,8 +29,8 @@ func (p *Plugins) problem(declared entry, err error) error {
 		return err
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		d := p.project.File.Errorf(declared.position, "the %s %q has the path %s, and there is nothing", declared.kind, declared.name, declared.path)
-		d.Detail = "path names a .wasm file, or a directory of Go source; it begins at the directory of " + p.project.File.Name
+		d := p.project.File.Errorf(declared.position, "the %s %q has the path %s, which does not exist", declared.kind, declared.name, declared.path)
+		d.Detail = "path names a .wasm file or a directory of Go source, relative to the directory of " + p.project.File.Name
 		d.Cause = err
 		return source.Diagnostics{d}
 	}
@@ -42,7 +42,7 @@ func (p *Plugins) problem(declared entry, err error) error {
 			detail += "\n" + refused.Advice
 		}
 		if errors.Is(err, host.ErrNotWasm) || errors.Is(err, host.ErrTruncated) {
-			detail += "\nmake it again with husk provider build, or name the directory of the " + declared.kind + "'s Go source instead"
+			detail += "\nrebuild it with husk provider build, or name the directory of the " + declared.kind + "'s Go source instead"
 		}
 	}
 	if other, ok := errors.AsType[*host.WorldError](err); ok {

@@ -114,7 +114,7 @@ func (t *Trust) load() error {
 		return fmt.Errorf("reading which modules are trusted: %w", err)
 	}
 	if !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s says which modules are trusted, and others can write it: look at it, and take that right away (chmod 600)", t.file)
+		return fmt.Errorf("%s says which modules are trusted, and others can write it: check its content, and remove that right (chmod 600)", t.file)
 	}
 	text, err := os.ReadFile(t.file)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *Trust) Add(digest, provider string) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(t.file), 0o700); err != nil {
-		return fmt.Errorf("noting which modules are trusted: %w", err)
+		return fmt.Errorf("recording which modules are trusted: %w", err)
 	}
 	text := line + "\n"
 	if len(t.known) == 0 {
@@ -159,7 +159,7 @@ func (t *Trust) Add(digest, provider string) error {
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("noting which modules are trusted: %w", err)
+		return fmt.Errorf("recording which modules are trusted: %w", err)
 	}
 	t.known[line] = true
 	return nil
@@ -225,7 +225,7 @@ func (p *Plugins) trusts(ctx context.Context, digest, provider string) error {
 func (p *Plugins) trust(m *Module) {
 	if err := p.options.Trust.Add(m.Info().Digest, m.Name); err != nil {
 		p.options.Diagnostics(engine.Diagnostic{Severity: "debug", Provider: m.Name,
-			Message: "a later refresh or destruction may ask whether its module can be trusted: " + err.Error()})
+			Message: "a later refresh or destroy may ask whether to trust its module: " + err.Error()})
 	}
 }
 

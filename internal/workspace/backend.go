@@ -28,7 +28,7 @@ func backendPlace(project *program.Project) (string, error) {
 	if url := os.Getenv(pulumiBackendVariable); url != "" && strings.HasPrefix(project.File.Name, "Pulumi.") {
 		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("%s is %q, and husk does not read the stacks that Pulumi keeps there: "+
-				"it would make everything again. Say where husk is to keep its own with %s, for example file://./%s, and take over a stack with husk stack import",
+				"it would create everything again. Set %s, for example to file://./%s, and import a stack with husk stack import",
 				pulumiBackendVariable, url, BackendVariable, dataDir)
 		}
 	}
@@ -43,13 +43,13 @@ const pulumiBackendVariable = "PULUMI_BACKEND_URL"
 func backendDir(url, origin, base string) (string, error) {
 	path, ok := strings.CutPrefix(url, "file://")
 	if !ok || path == "" {
-		return "", fmt.Errorf("%s is %q, and stacks can only be kept in a directory: write it as file:///path/to/directory", origin, url)
+		return "", fmt.Errorf("%s is %q, but stacks can only be stored in a directory: write it as file:///path/to/directory", origin, url)
 	}
 	path = filepath.FromSlash(path)
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("%s is %q, and there is no home directory: %w", origin, url, err)
+			return "", fmt.Errorf("%s is %q, but there is no home directory: %w", origin, url, err)
 		}
 		return filepath.Join(home, rest), nil
 	}

@@ -79,5 +79,5 @@ func onlyProject(stacks []state.StackName, stack, place string) (string, error) 
 		}
 		return "", &NoStackError{Stack: stack, Place: place, Others: names, Err: state.ErrStackNotFound}
 	}
-	return "", fmt.Errorf("%s has stacks of several projects, and there is no project here: say which with --stack: %s", place, strings.Join(names, ", "))
+	return "", fmt.Errorf("%s has stacks of several projects, and there is no project here: choose one with --stack: %s", place, strings.Join(names, ", "))
 }

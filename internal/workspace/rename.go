@@ -49,7 +49,7 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 	}
 	r := renaming{From: stack, To: to}
 	if err := w.writeData(renamingFile, r); err != nil {
-		return fmt.Errorf("writing down that the stack %s is renamed: %w", stack, err)
+		return fmt.Errorf("recording that the stack %s is renamed: %w", stack, err)
 	}
 	if err := st.Rename(ctx, w.name(to), renamed); err != nil {
 		// The lease is still held, so nobody else can have renamed the stack.
@@ -105,7 +105,7 @@ func (w *Workspace) finishRenaming(ctx context.Context) error {
 		err = fmt.Errorf("%s is damaged: it has no checksum", w.dataPath(renamingFile))
 	}
 	if err != nil {
-		return fmt.Errorf("a stack was being renamed, and the file that says which cannot be read: %w; remove the file, and see with husk stack ls what the stack is called", err)
+		return fmt.Errorf("a rename of a stack was interrupted, and its record cannot be read: %w; remove the file, and see the name of the stack with husk stack ls", err)
 	}
 	stacks, err := w.Stacks(ctx)
 	if err != nil {

@@ -108,7 +108,7 @@ func TestRenamingThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"", "{", `{"from":"dev","to":"prod"}`, `{"crc32c":"00000000","from":"dev","to":"prod"}`} {
 		w, reopen := renamed(t, map[string]string{})
 		require.NoError(t, os.WriteFile(w.dataPath(renamingFile), []byte(text), 0o644))
-		require.ErrorContains(t, reopen(), "remove the file, and see with husk stack ls what the stack is called", text)
+		require.ErrorContains(t, reopen(), "remove the file, and see the name of the stack with husk stack ls", text)
 	}
 }
 

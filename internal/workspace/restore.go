@@ -152,8 +152,8 @@ func (w *Workspace) isElsewhere(ctx context.Context, stack string, earlier, pres
 		}
 		for _, res := range other.Resources() {
 			if mine := would[objectOf(res)]; mine != nil {
-				return fmt.Errorf("%s is in the stack %s by now, as %s: restoring this state would have it in two stacks, and each could delete the object. "+
-					"Name a later state (husk stack restore --list), or take what was moved out of %s with husk state delete", mine.URN, name, res.URN, name)
+				return fmt.Errorf("%s has moved to the stack %s, as %s: restoring this state would put it into two stacks, and each could delete the object. "+
+					"Name a later state (husk stack restore --list), or remove the resource from %s with husk state delete", mine.URN, name, res.URN, name)
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage err
 	}
 	// If the checkpoint is not damaged, an earlier state would lose more than repairing the journal.
 	if d, ok := errors.AsType[*state.CorruptError](damage); ok && d.Journal {
-		return nil, fmt.Errorf("%w; to go back to an earlier state all the same, name it: husk stack restore --list lists them", damage)
+		return nil, fmt.Errorf("%w; to restore an earlier state anyway, name it: husk stack restore --list lists them", damage)
 	}
 	if len(kept) == 0 {
 		return nil, fmt.Errorf("there is no earlier state of the stack %s", stack)

@@ -39,7 +39,7 @@ func (w *Workspace) Stack(given string) (string, error) {
 		err = program.CheckStackName(s.Stack)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot tell which stack is selected: %w; select one with husk stack select, or name it with --stack", err)
+		return "", fmt.Errorf("reading the selected stack: %w; select one with husk stack select, or name it with --stack", err)
 	}
 	return s.Stack, nil
 }
@@ -57,7 +57,7 @@ func (w *Workspace) Select(ctx context.Context, stack string) error {
 
 func (w *Workspace) remember(stack string) error {
 	if err := w.writeData(selectionFile, selection{Stack: stack}); err != nil {
-		return fmt.Errorf("remembering the selected stack: %w", err)
+		return fmt.Errorf("recording the selected stack: %w", err)
 	}
 	return nil
 }

@@ -81,8 +81,8 @@ func Open(ctx context.Context, dir string, o Options) (*Workspace, error) {
 
 func newWorkspace(project *program.Project, place string, o Options) *Workspace {
 	keys := secrets.SystemKeys(func(path string) {
-		o.Remark("Secrets of new stacks are encrypted with a key that was made now: " + path +
-			"\nKeep a copy of it: without it they cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
+		o.Remark("Created a key that encrypts the secrets of new stacks: " + path +
+			"\nKeep a copy of the key: without it, secrets cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
 	})
 	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: learning(keys, o.Secrets), secrets: o.Secrets}
 }
@@ -145,12 +145,12 @@ type NoStackError struct {
 
 // Error says how to make it.
 func (e *NoStackError) Error() string {
-	how := "make it with: husk stack init " + e.Stack
+	how := "create it with: husk stack init " + e.Stack
 	switch {
 	case len(e.Others) > 0:
 		how = "it has " + strings.Join(e.Others, ", ")
 	case e.Stack == DefaultStack:
-		how = "husk up makes it"
+		how = "husk up creates it"
 	}
 	return fmt.Sprintf("there is no stack %q in %s; %s", e.Stack, e.Place, how)
 }

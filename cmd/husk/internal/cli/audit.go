@@ -18,9 +18,9 @@ import (
 func (a *app) providerAudit() *cobra.Command {
 	return &cobra.Command{
 		Use: "audit [NAME...]", Short: "Compare what providers ask for with what the project grants them",
-		Long: "Compare what the providers of the project ask for with what the project grants them. It fails where\n" +
-			"one needs what it is not granted. Which of it they use is told by --audit-log of up, preview, refresh,\n" +
-			"and destroy.",
+		Long: "Compare what the providers of the project ask for with what the project grants them. The command fails\n" +
+			"if a provider needs a capability that it is not granted. To record what providers use, run up, preview,\n" +
+			"refresh, or destroy with --audit-log.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			project, err := program.LoadProject(a.dir)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) cacheCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "cache", Short: "Show and remove what is kept of modules, so that they are not compiled again"}
+	cmd := &cobra.Command{Use: "cache", Short: "Show and prune the cache of compiled modules"}
 	return group(cmd, func(cmd *cobra.Command) error { return cmd.Help() }, a.cacheList(), a.cachePrune())
 }
 
@@ -23,7 +23,7 @@ func (a *app) cacheCommand() *cobra.Command {
 func compiledModules() (string, error) {
 	places, err := plugins.FindPlaces()
 	if err == nil && places.Compiled() == "" {
-		err = errors.New("there is no directory for caches: set HUSK_CACHE_DIR")
+		err = errors.New("no cache directory: set HUSK_CACHE_DIR")
 	}
 	return places.Compiled(), err
 }
@@ -40,7 +40,7 @@ type cachedModule struct {
 
 func (a *app) cacheList() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Short: "List the modules in the cache, with their size there and when they were used last", Args: arguments(0, 0),
+		Use: "ls", Short: "List the cached modules with their size and last use", Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := compiledModules()
 			if err != nil {
@@ -64,7 +64,7 @@ func (a *app) cacheList() *cobra.Command {
 
 func (a *app) writeCached(dir string, modules []host.CachedModule) error {
 	if len(modules) == 0 {
-		a.say("There is no module in %s.", dir)
+		a.say("No modules in %s.", dir)
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -80,9 +80,9 @@ func (a *app) cachePrune() *cobra.Command {
 	var all bool
 	days := int(host.KeptUnused / (24 * time.Hour))
 	cmd := &cobra.Command{
-		Use: "prune", Short: "Remove modules from the cache that were not used for long", Args: arguments(0, 0),
-		Long: fmt.Sprintf("Remove modules from the cache that were not used for %d days, or with --all each of them. The former happens\n"+
-			"by itself as well, once a day. What is missing is compiled again when it is used.", days),
+		Use: "prune", Short: "Remove modules that have not been used for a long time", Args: arguments(0, 0),
+		Long: fmt.Sprintf("Remove modules that have not been used for %d days, or all modules with --all. Husk prunes unused modules by\n"+
+			"itself once a day. A module that was removed is compiled again on its next use.", days),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := compiledModules()
 			if err != nil {

@@ -65,7 +65,7 @@ func (a *app) readStackVariables() {
 // tellOverridden tells that the selection of a stack does not count while a variable names one.
 func (a *app) tellOverridden() {
 	if a.stackVariable != "" {
-		a.say("%s is set, so husk goes on to work on the stack %s.", a.stackVariable, a.stack)
+		a.say("%s is set, so husk still uses the stack %s.", a.stackVariable, a.stack)
 	}
 }
 
@@ -131,9 +131,9 @@ func (a *app) root() *cobra.Command {
 		return usagef("%w: see \"%s --help\"", flagError(err), cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.dir, "cwd", "C", ".", "work in this directory, which has the project file")
-	flags.StringVarP(&a.stack, "stack", "s", "", "work on this stack (default: that of HUSK_STACK or PULUMI_STACK, else the selected one, else \"dev\")")
-	flags.BoolVar(&a.json, "json", false, "write JSON to standard output, and nothing else")
+	flags.StringVarP(&a.dir, "cwd", "C", ".", "run in this directory, which contains the project file")
+	flags.StringVarP(&a.stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
+	flags.BoolVar(&a.json, "json", false, "write only JSON to standard output")
 	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.watch(), a.cancel(),
 		a.stackCommand(), a.stateCommand(), a.configCommand(), a.providerCommand(), a.packageCommand(),
 		a.cacheCommand(), a.version())
@@ -166,7 +166,7 @@ func flagError(err error) error {
 	if flag.Value.Type() == "bool" {
 		wanted = "true or false"
 	}
-	return fmt.Errorf("--%s %s: it is to be %s", flag.Name, wrong.GetValue(), wanted)
+	return fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
@@ -183,14 +183,11 @@ func arguments(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && len(args) <= most {
 			return nil
 		}
-		taken := "no arguments are taken"
-		switch {
-		case least < most:
-			taken = fmt.Sprintf("%d to %d arguments are taken", least, most)
-		case most > 0:
-			taken = plural(most, "argument") + " " + are(most) + " taken"
+		if len(args) > most {
+			return usagef("unexpected argument %q: %s", args[most], cmd.UseLine())
 		}
-		return usagef("%s, and %d %s given: %s", taken, len(args), are(len(args)), cmd.UseLine())
+		missing := strings.Fields(cmd.Use)[1+len(args)]
+		return usagef("missing argument %s: %s", strings.TrimSuffix(missing, "..."), cmd.UseLine())
 	}
 }
 

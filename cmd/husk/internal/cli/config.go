@@ -23,7 +23,7 @@ import (
 
 func (a *app) configCommand() *cobra.Command {
 	var show bool
-	cmd := &cobra.Command{Use: "config", Short: "List the stack's configuration, and change it"}
+	cmd := &cobra.Command{Use: "config", Short: "List and change the stack's configuration"}
 	cmd.Flags().BoolVar(&show, "show-secrets", false, "show secrets in plain text")
 	return group(cmd, func(cmd *cobra.Command) error { return a.configList(cmd, show) },
 		a.configSet(), a.configGet(), a.configRemove())
@@ -96,11 +96,11 @@ func (a *app) configSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set KEY [VALUE]",
 		Short: "Set a configuration key",
-		Long: "Set a configuration key to a value, which is read from standard input if it is not given.\n" +
-			"KEY is the project's own, or another namespace's: aws:region. Values of declared keys are\n" +
+		Long: "Set a configuration key. Without VALUE, the value is read from standard input.\n" +
+			"KEY belongs to the project, or to another namespace, as in aws:region. Values of declared keys are\n" +
 			"checked against their type; lists and objects are written as JSON, or part by part with\n" +
-			"--path, as in aws:tags.owner or data.servers[0].port. A value that begins with\n" +
-			"a dash comes after two of them: husk config set offset -- -5",
+			"--path, as in aws:tags.owner or data.servers[0].port. Put two dashes before a value\n" +
+			"that begins with a dash: husk config set offset -- -5",
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, c, stack, err := a.openConfig(cmd.Context())
@@ -141,7 +141,7 @@ func (a *app) configSet() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&secret, "secret", false, "encrypt the value")
-	cmd.Flags().BoolVar(&path, "path", false, "KEY is the path of a part of a list or object")
+	cmd.Flags().BoolVar(&path, "path", false, "KEY is a path into a list or object")
 	return cmd
 }
 
@@ -235,7 +235,7 @@ func (a *app) configGet() *cobra.Command {
 			}
 		},
 	}
-	cmd.Flags().BoolVar(&path, "path", false, "KEY is the path of a part of a list or object")
+	cmd.Flags().BoolVar(&path, "path", false, "KEY is a path into a list or object")
 	return cmd
 }
 

@@ -60,7 +60,7 @@ type command struct {
 func (a *app) up() *cobra.Command {
 	f, p := &deployFlags{}, &planFile{}
 	c := command{name: "up", operation: p.keeping(f.up), program: true, replaces: true, question: "Make these changes?"}
-	cmd := a.deployment(c, f, "Create, update, and delete resources until they are as the program says")
+	cmd := a.deployment(c, f, "Create, update, and delete resources to match the program")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
@@ -71,7 +71,7 @@ func (a *app) up() *cobra.Command {
 func (a *app) preview() *cobra.Command {
 	f, l, p := &deployFlags{}, &listing{}, &planFile{}
 	c := command{name: "preview", previewOnly: true, operation: p.drafting(l.listening(f.up)), result: p.save, program: true, replaces: true}
-	cmd := a.deployment(c, f, "Show what an update would do, and change nothing")
+	cmd := a.deployment(c, f, "Show what an update would do, without changing anything")
 	f.addRefresh(cmd)
 	f.addUpdate(cmd)
 	f.policies.add(cmd)
@@ -82,8 +82,8 @@ func (a *app) preview() *cobra.Command {
 
 func (a *app) refresh() *cobra.Command {
 	f := &deployFlags{}
-	c := command{name: "refresh", operation: f.refreshing, question: "Record this?"}
-	cmd := a.deployment(c, f, "Read every resource and record how it is")
+	c := command{name: "refresh", operation: f.refreshing, question: "Record these changes?"}
+	cmd := a.deployment(c, f, "Read every resource and record its actual state")
 	f.addPreviewOnly(cmd)
 	f.addPending(cmd)
 	f.addRunProgram(cmd)
@@ -105,28 +105,28 @@ func (a *app) destroy() *cobra.Command {
 }
 
 func (f *deployFlags) addRefresh(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "read every resource first (--refresh=false: not, though the project says so)")
+	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "refresh every resource first (--refresh=false overrides the project)")
 	f.refreshes = func(p *program.Project) bool { return f.refresh || p.Refresh && !cmd.Flags().Changed("refresh") }
 }
 
 func (f *deployFlags) addPreviewOnly(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, and change nothing")
+	cmd.Flags().BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, without changing anything")
 }
 
 // addYes adds the flags of commands that show what they would do, and ask for leave to do it.
 func (f *deployFlags) addYes(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "go ahead without asking, unless the preview fails")
-	cmd.Flags().BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, go ahead without a preview: what cannot be done is found on the way")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "proceed without confirmation, unless the preview fails")
+	cmd.Flags().BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, deploy without a preview: problems are found on the way")
 }
 
 // addShown adds the flags of all that runs the engine.
 func (f *deployFlags) addShown(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.auditLog, "audit-log", "", "append each use that a provider makes of a capability, or tries to make, to this file as JSON lines")
+	cmd.Flags().StringVar(&f.auditLog, "audit-log", "", "append each use and each refused use of a capability to this file, as JSON lines")
 	cmd.Flags().StringArrayVar(&f.trusted, "trust-module", nil,
-		"run this module, a digest that the state names, though the project has never listed it; can be repeated")
+		"trust the module with this digest: the state names it, but the project has never listed it; can be repeated")
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
-	cmd.Flags().BoolVar(&f.timings, "timings", false, "show what the calls of providers cost, and which steps took the longest")
-	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "resources to work on at once (default: 4 for each processor)")
+	cmd.Flags().BoolVar(&f.timings, "timings", false, "show the cost of provider calls and the slowest steps")
+	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "maximum number of resources to deploy at once (default: 4 per processor)")
 }
 
 func (f *deployFlags) addInstalled(cmd *cobra.Command) {
@@ -266,7 +266,7 @@ func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop
 // notCollected is the message for modules that could not be collected. That is no failure of the
 // command: another stack may be damaged, or belong to another user.
 func notCollected(err error) string {
-	return "modules that no stack needs any more are still kept: " + err.Error()
+	return "could not remove the modules that no stack needs: " + err.Error()
 }
 
 func (a *app) checkDeploy(c command, f *deployFlags) error {
@@ -274,10 +274,10 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 		return err
 	}
 	if f.parallel < 0 {
-		return usagef("--parallel is %d, and at least one resource must be worked on at a time", f.parallel)
+		return usagef("--parallel %d: must be at least 1", f.parallel)
 	}
 	if f.skipPreview && (c.previewOnly || !f.yes) {
-		return usagef("--skip-preview is for updates that ask nothing: add --yes")
+		return usagef("--skip-preview requires --yes")
 	}
 	for _, digest := range f.trusted {
 		if err := plugins.CheckDigest(digest); err != nil {
@@ -289,13 +289,13 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 	}
 	instead := "husk preview shows what would be done"
 	if !c.program {
-		instead = "on a terminal it shows what it would do, and asks"
+		instead = "on a terminal it previews and asks for confirmation"
 	}
 	if a.json {
-		return usagef("husk %s --json asks nothing: add --yes to go ahead (%s)", c.name, instead)
+		return usagef("husk %s --json cannot ask for confirmation: add --yes (%s)", c.name, instead)
 	}
 	if !a.isInteractive() {
-		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead (%s)", c.name, instead)
+		return usagef("husk %s needs a terminal to ask for confirmation: add --yes (%s)", c.name, instead)
 	}
 	return nil
 }

@@ -25,30 +25,30 @@ func (o *deployOptions) addUpdate(cmd *cobra.Command) {
 	o.addFailures(cmd)
 	o.addReplace(cmd)
 	cmd.Flags().BoolVar(&o.updateOnImport, "update-on-import", false,
-		"update an imported resource to what the program says where it differs, instead of refusing it")
+		"update an imported resource that differs from the program, instead of failing")
 	cmd.Flags().BoolVar(&o.stopOnPending, "stop-on-pending", false,
-		"do nothing while there are creations that an earlier run was cut off in")
-	cmd.Flags().BoolVar(&o.legacyDiff, "legacy-diff", false, "ask providers what differs only where inputs changed")
+		"fail if an earlier run was interrupted while it created resources")
+	cmd.Flags().BoolVar(&o.legacyDiff, "legacy-diff", false, "call Diff of providers only if inputs changed")
 }
 
 // addFailures adds the flags of commands that delete resources.
 func (o *deployOptions) addFailures(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "after a failure, go on with what does not depend on it")
+	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "after a failure, continue with resources that do not depend on the failed one")
 	cmd.Flags().BoolVar(&o.ignoreProtect, "ignore-protect", false, "delete and replace protected resources as well")
 }
 
 // addRunProgram adds the flag of commands that work without the program.
 func (o *deployOptions) addRunProgram(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.runProgram, "run-program", false,
-		"run the program, which gives providers the configuration that they have now")
+		"run the program, so that providers get their current configuration")
 }
 
 // addPending adds the flags about creations that were cut off.
 func (o *deployOptions) addPending(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.clearPendingCreates, "clear-pending-creates", false,
-		"forget creations that an earlier run was cut off in (look for what they made first)")
+		"forget creations that an earlier run did not finish (first check what they created)")
 	cmd.Flags().StringArrayVar(&o.adopt, "adopt-pending-creates", nil,
-		"take over what a creation made that an earlier run was cut off in: URN=ID; can be repeated")
+		"adopt the object of a creation that an earlier run did not finish: URN=ID; can be repeated")
 }
 
 // parse reads the flags that are more than words.

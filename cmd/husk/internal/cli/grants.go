@@ -35,7 +35,7 @@ func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, 
 	for _, text := range f.grants {
 		provider, grant, ok := strings.Cut(text, ":")
 		if !ok || provider == "" || strings.Contains(provider, "=") {
-			return nil, usagef("--grant %s: it is to begin with the provider that is meant, as in local:fs=public:rw", text)
+			return nil, usagef("--grant %s: must begin with the name of a provider, as in local:fs=public:rw", text)
 		}
 		texts[provider] = append(texts[provider], grant)
 	}

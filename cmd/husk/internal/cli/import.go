@@ -30,23 +30,23 @@ type importing struct {
 func (a *app) importCommand() *cobra.Command {
 	i, f := &importing{app: a}, &deployFlags{}
 	cmd := &cobra.Command{
-		Use: "import [TYPE NAME ID]", Short: "Take objects that exist into the stack, and write the program for them", Args: arguments(0, 3),
-		Long: "The object of the type with the ID becomes the resource of the name, with the inputs that its\n" +
-			"provider tells. Nothing real is changed. Then the part of a program is shown that declares it:\n" +
-			"add that to the program before the next husk up, which would delete the resource otherwise,\n" +
-			"or refuse to, since what is imported is protected.\n\n" +
-			"Several are imported with --file, in Pulumi's format; husk preview --import-file writes such a\n" +
+		Use: "import [TYPE NAME ID]", Short: "Import existing objects into the stack, and generate the program for them", Args: arguments(0, 3),
+		Long: "The object TYPE with the ID becomes the resource NAME, with the inputs that its provider reads.\n" +
+			"Nothing is changed at the provider. The command then prints the part of a program that declares\n" +
+			"the resource. Add it to the program before the next husk up: an undeclared resource is deleted, or,\n" +
+			"because imported resources are protected, the update fails.\n\n" +
+			"--file imports several objects, in Pulumi's format; husk preview --import-file writes such a\n" +
 			"file, in which only the IDs are missing.",
 		Example: "  husk import local:File page public/index.html\n  husk import --file resources.json --out imported.yaml",
 		RunE:    func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&i.file, "file", "f", "", "import what this file lists")
+	flags.StringVarP(&i.file, "file", "f", "", "import the objects that this file lists")
 	flags.StringVarP(&i.out, "out", "o", "", "write the program to this file instead of standard output")
-	flags.StringVar(&i.language, "generate-code", "yaml", "the language of the program that is shown: yaml, or none")
-	flags.BoolVar(&i.protect, "protect", true, "protect what is imported")
-	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN, where the program calls it NAME")
-	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same way")
+	flags.StringVar(&i.language, "generate-code", "yaml", "the language of the generated program: yaml, or none")
+	flags.BoolVar(&i.protect, "protect", true, "protect the imported resources")
+	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN if the program calls it NAME")
+	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same form")
 	flags.StringSliceVar(&i.properties, "properties", nil, "the inputs to import (default: all)")
 	f.addYes(cmd)
 	f.addPreviewOnly(cmd)
@@ -73,11 +73,11 @@ func (i *importing) run(ctx context.Context, f *deployFlags, args []string) erro
 func (i *importing) read(args []string) error {
 	switch {
 	case i.language != "yaml" && i.language != "none":
-		return usagef("--generate-code is %q: it may be yaml or none", i.language)
+		return usagef("--generate-code %q: must be yaml or none", i.language)
 	case i.file != "" && (len(args) > 0 || i.parent != "" || i.provider != "" || len(i.properties) > 0):
-		return usagef("with --file, the file says what is imported: leave out TYPE NAME ID, --parent, --provider, and --properties")
+		return usagef("--file excludes TYPE NAME ID, --parent, --provider, and --properties")
 	case i.file == "" && len(args) != 3:
-		return usagef("the type, the name, and the ID of one object are taken, or --file: husk import TYPE NAME ID")
+		return usagef("missing TYPE NAME ID or --file: husk import TYPE NAME ID")
 	case i.file != "":
 		data, err := os.ReadFile(i.file)
 		if err == nil {
@@ -140,7 +140,7 @@ func (i *importing) operation(ctx context.Context, o *opened) (engine.Operation,
 		}
 		pkg, _, _ := strings.Cut(token, ":")
 		if declared := o.workspace.Project.Package(pkg); declared.Parameterized() && r.Provider == "" && r.Parent == "" {
-			return nil, fmt.Errorf("import %q: the package %q is made of the provider %q by parameters: name a provider of it that the stack has already",
+			return nil, fmt.Errorf("import %q: the package %q is the provider %q with parameters: name one of its providers in the stack",
 				r.Name, pkg, declared.Source)
 		}
 		r.Type = token
@@ -181,7 +181,7 @@ func (i *importing) show() error {
 		if err := os.WriteFile(i.out, i.code.Text, 0o644); err != nil {
 			return fmt.Errorf("writing the program: %w", err)
 		}
-		a.say("The program for what was imported is in %s: add it to yours.", i.out)
+		a.say("Wrote the declarations of the imported resources to %s: add them to your program.", i.out)
 	case !a.json:
 		a.say("Add this to the program:\n")
 		if err := a.write(i.code.Text); err != nil {
@@ -193,7 +193,7 @@ func (i *importing) show() error {
 		if secret.JSON {
 			value = "JSON"
 		}
-		a.say("A secret is taken from the configuration, where it is not yet: husk config set --secret %s %s", secret.Key, value)
+		a.say("The program reads a secret from the configuration, which does not have it yet: husk config set --secret %s %s", secret.Key, value)
 	}
 	for _, text := range i.code.Omitted {
 		a.say("Left out: %s", text)

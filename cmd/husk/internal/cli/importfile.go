@@ -31,7 +31,7 @@ func (l *listing) listening(update makeUp) makeUp {
 
 // addTo adds the flag for the file to a command that previews.
 func (l *listing) addTo(cmd *cobra.Command, a *app) {
-	cmd.Flags().StringVar(&l.path, "import-file", "", "write a file for husk import that lists what would be created, with placeholders for IDs")
+	cmd.Flags().StringVar(&l.path, "import-file", "", "write the resources that would be created to a file for husk import, with placeholders for IDs")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
@@ -45,7 +45,7 @@ func (l *listing) addTo(cmd *cobra.Command, a *app) {
 		if err != nil {
 			return fmt.Errorf("writing the import file: %w", err)
 		}
-		a.say("What would be created is listed in %s: write the IDs of what exists, leave out the rest, and run husk import --file %[1]s.", l.path)
+		a.say("Listed the resources that would be created in %s: fill in the IDs of existing objects, remove the others, and run husk import --file %[1]s.", l.path)
 		return nil
 	}
 }

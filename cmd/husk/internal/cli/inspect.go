@@ -52,16 +52,16 @@ func (i *baseImage) String() string {
 	var text string
 	switch {
 	case i == nil:
-		return "--ask runs it to learn whether instances begin with an image of their start"
+		return "run with --ask to learn whether instances start from a snapshot"
 	case i.Made && i.Reason == "":
-		return "instances begin with an image of their start"
+		return "instances start from a snapshot"
 	case i.Made:
-		text = "instances begin with an image of their start, and prepare themselves"
+		text = "instances start from a snapshot of the runtime, and run their own start-up"
 	default:
-		text = "none: instances start by themselves"
+		text = "none: instances start from scratch"
 	}
 	if i.Reason != "" {
-		text += ", since " + i.Reason
+		text += ", because " + i.Reason
 	}
 	return text
 }
@@ -116,11 +116,11 @@ func inspectionOf(info host.Info) inspection {
 func (a *app) providerInspect() *cobra.Command {
 	var ask bool
 	cmd := &cobra.Command{
-		Use: "inspect FILE", Short: "Show what a module is, and what it could ask of the host", Args: arguments(1, 1),
-		Long: "Show what a provider or policy pack is made of, what it asks of the host, and all reasons for which the\n" +
-			"host would refuse it, if there are any. A module in a file is read, and not run. With --ask, and where\n" +
-			"it is built of source first, it is also asked who it is, in a sandbox without any rights, and whether\n" +
-			"its instances begin with an image of their start, or why not.",
+		Use: "inspect FILE", Short: "Show what a module contains, and what it can ask of the host", Args: arguments(1, 1),
+		Long: "Show what a provider or policy pack contains, what it asks of the host, and every reason for which the\n" +
+			"host would refuse it. A module in a file is read, but not run. With --ask, or if it is built from source,\n" +
+			"the module is also run in a sandbox without any grant: it reports its name, and the host tests whether\n" +
+			"instances can start from a snapshot.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if shown, err := a.inspectFile(args[0], ask); shown || err != nil {
 				return err
@@ -148,7 +148,7 @@ func (a *app) providerInspect() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&ask, "ask", false, "run the module, to ask who it is")
+	cmd.Flags().BoolVar(&ask, "ask", false, "run the module to ask for its name, version, and schema")
 	return cmd
 }
 
@@ -219,7 +219,7 @@ func (a *app) writeInspection(i inspection) error {
 	}
 	rows("refused", i.Refused)
 	if i.Kind != "" {
-		name := "its name is not in the file: --ask runs it to learn that"
+		name := "the file does not name it: run with --ask"
 		if i.Name != "" {
 			name = i.Name + " " + i.Version
 		}

@@ -78,7 +78,7 @@ func (a *app) heed(say func(message string), first, second stage) (end func()) {
 				first.begin(tell)
 			case 2:
 				forced := time.AfterFunc(endTime, func() {
-					stage{message: "Not everything could be stopped: what was cut off is reported by the next run."}.begin(a.remark)
+					stage{message: "Some steps could not be stopped: the next run reports what was interrupted."}.begin(a.remark)
 					os.Exit(exitFailed)
 				})
 				defer forced.Stop()
@@ -131,8 +131,8 @@ func (a *app) watchInterrupts(parent context.Context, say func(message string)) 
 	ctx, cancel := context.WithCancel(parent)
 	stop := make(chan struct{})
 	end := a.heed(say,
-		stage{"Stopping: what is running finishes first. Press Ctrl-C again to stop now.", func() { close(stop) }},
-		stage{"Stopping now: what was cut off is reported by the next run.", cancel})
+		stage{"Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now.", func() { close(stop) }},
+		stage{"Stopping now: the next run reports what was interrupted.", cancel})
 	return ctx, interrupts{stop: stop, end: func() {
 		end()
 		cancel()

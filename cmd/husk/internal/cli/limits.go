@@ -9,7 +9,7 @@ import (
 // addLimits adds the flag of all commands that run providers.
 func (a *app) addLimits(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&a.limits, "limit", nil,
-		"set a limit of all providers or of one, before what the project says: NAME=VALUE or PROVIDER:NAME=VALUE, such as memory=512MiB or time=2h; can be repeated")
+		"set a limit for all providers or for one, overriding the project: NAME=VALUE or PROVIDER:NAME=VALUE, such as memory=512MiB or time=2h; can be repeated")
 }
 
 // givenLimits reads the flag.

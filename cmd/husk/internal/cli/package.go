@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) packageCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "package", Short: "Add packages that providers become or serve by parameters"}
+	cmd := &cobra.Command{Use: "package", Short: "Add packages that a provider serves when it is parameterized"}
 	a.addLimits(cmd.PersistentFlags())
 	return group(cmd, (*cobra.Command).Help, a.packageAdd(), a.providerSchema())
 }
@@ -24,11 +24,10 @@ func (a *app) packageAdd() *cobra.Command {
 	var extension bool
 	cmd := &cobra.Command{
 		Use: "add PROVIDER [PARAMETER...]", Short: "Add a package to the project",
-		Long: "Add a package to the project file. The provider is told the parameters, and answers which\n" +
-			"package that makes, and with what value it can be made again: that is written down, so that\n" +
-			"what the parameters name, such as files, is not needed any more. PROVIDER is one that the\n" +
-			"project lists or, to extend it, a package of the project. Parameters that begin with a dash\n" +
-			"come after two of them.",
+		Long: "Add a package to the project file. The provider is parameterized with the arguments, and returns\n" +
+			"the package's name, its version, and a value that recreates it. The project file records them, so\n" +
+			"files that the parameters name are not needed again. PROVIDER is a provider that the project lists\n" +
+			"or, to extend it, a package of the project. Put two dashes before parameters that begin with a dash.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			project, err := program.LoadProject(a.dir)
 			if err != nil {
@@ -58,10 +57,10 @@ func (a *app) packageAdd() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&extension, "extension", false, "have the provider serve the package beside its own, instead of becoming it")
+	cmd.Flags().BoolVar(&extension, "extension", false, "add the package to the provider as an extension, beside its own package")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return &usageError{errors.New("a provider is needed: husk package add PROVIDER [PARAMETER...]")}
+			return &usageError{errors.New("missing argument PROVIDER: husk package add PROVIDER [PARAMETER...]")}
 		}
 		return nil
 	}

@@ -21,7 +21,7 @@ func (p *planFile) addSave(cmd *cobra.Command, a *app) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
 		if err == nil && p.path != "" {
-			a.say("The plan is in %s: husk up --plan %[1]s carries it out, and nothing else.", p.path)
+			a.say("Saved the plan in %s: husk up --plan %[1]s does exactly that.", p.path)
 		}
 		return err
 	}
@@ -53,7 +53,7 @@ func (p *planFile) save(ctx context.Context, o *opened, result *engine.Result) e
 
 // addUse adds the flag of commands that update.
 func (p *planFile) addUse(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.path, "plan", "", "do what the plan in this file says, and nothing else")
+	cmd.Flags().StringVar(&p.path, "plan", "", "do exactly what the plan in this file says")
 }
 
 // keeping has an update keep to the plan.

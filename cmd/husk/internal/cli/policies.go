@@ -15,7 +15,7 @@ type policyFlags struct{ packs, configs []string }
 
 func (f *policyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.packs, "policy-pack", nil,
-		"have this policy pack judge the resources, a .wasm file or a directory of Go source; can be repeated")
+		"check resources with this policy pack, a .wasm file or a directory of Go source; can be repeated")
 	cmd.Flags().StringArrayVar(&f.configs, "policy-pack-config", nil,
 		"the configuration of a policy pack, a JSON or YAML file: the first is for the first --policy-pack, and so on")
 }
@@ -23,7 +23,7 @@ func (f *policyFlags) add(cmd *cobra.Command) {
 // open opens the policy packs of the project and of the flags.
 func (f *policyFlags) open(ctx context.Context, p *plugins.Plugins) ([]analysis.Pack, error) {
 	if len(f.configs) > 0 && len(f.configs) != len(f.packs) {
-		return nil, usagef("there are %d --policy-pack and %d --policy-pack-config: give one configuration for each pack, or none",
+		return nil, usagef("%d --policy-pack and %d --policy-pack-config: give one configuration for each pack, or none",
 			len(f.packs), len(f.configs))
 	}
 	packs := make([]program.PolicyPack, len(f.packs))

@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) providerCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "provider", Short: "Build provider modules, look into them, and test them"}
+	cmd := &cobra.Command{Use: "provider", Short: "Build, inspect, and test provider modules"}
 	a.addLimits(cmd.PersistentFlags())
 	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
 		a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit())
@@ -73,8 +73,8 @@ func (a *app) providerBuild() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use: "build DIR", Short: "Build a provider or policy pack from Go source into one .wasm file", Args: arguments(1, 1),
-		Long: "Build a provider or policy pack from Go source into one .wasm file. Unlike go build, it writes its\n" +
-			"name and version into the module, where they can be read without running it.",
+		Long: "Build a provider or policy pack from Go source into one .wasm file. Unlike go build, this command writes\n" +
+			"name and version into the module, so that they can be read without running it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
 				built, err := p.Build(cmd.Context(), args[0])
@@ -97,7 +97,7 @@ func (a *app) providerBuild() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file (default: the provider's name and .wasm)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "output file (default: the provider's name and .wasm)")
 	return cmd
 }
 
@@ -141,13 +141,13 @@ func (a *app) projectOf(name string) (*program.Project, error) {
 	}
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
-		return nil, fmt.Errorf("there is no file %s, and no project in %s that could list a provider of that name", name, a.dir)
+		return nil, fmt.Errorf("no file %s, and no project in %s that lists a provider with that name", name, a.dir)
 	}
 	return nil, err
 }
 
 func (a *app) unlistedError(name string, project *program.Project) error {
-	return fmt.Errorf("there is neither a file %s nor a provider or package of that name in %s", name, filepath.Join(a.dir, project.File.Name))
+	return fmt.Errorf("no file %s, and no provider or package with that name in %s", name, filepath.Join(a.dir, project.File.Name))
 }
 
 // schemaOf returns the schema of a provider or package of a project, or of the

@@ -34,9 +34,9 @@ type askFlags struct {
 
 func (f *askFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
-	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
-	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
-	flags.BoolVar(&f.extension, "extension", false, "have the provider serve the package of the parameters beside its own")
+	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE; lists and objects are JSON; can be repeated")
+	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this argument; can be repeated")
+	flags.BoolVar(&f.extension, "extension", false, "add the parameterized package as an extension, beside the provider's own")
 }
 
 // asked is a provider that is opened to be asked something.
@@ -74,7 +74,7 @@ func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask fu
 		return err
 	}
 	if f.extension && len(f.parameters) == 0 {
-		return usagef("--extension: say with --parameter what the extension is made of")
+		return usagef("--extension requires --parameter")
 	}
 	p := &asked{config: config}
 	if len(f.parameters) > 0 {
@@ -222,9 +222,9 @@ func (a *app) providerList() *cobra.Command {
 	var query []string
 	var first uint64
 	cmd := &cobra.Command{
-		Use: "list FILE|NAME TYPE", Short: "List the resources of a type that exist, with the IDs to import them by", Args: arguments(2, 2),
-		Long: "List the resources of a type that exist, whether or not a stack manages them, with the IDs to import\n" +
-			"them by. The provider needs the grants and the configuration with which it reaches them.",
+		Use: "list FILE|NAME TYPE", Short: "List existing objects of a type, with the IDs to import them by", Args: arguments(2, 2),
+		Long: "List existing objects of a type, whether or not a stack manages them, with the IDs to import them by.\n" +
+			"The provider needs the grants and the configuration with which it reaches the objects.",
 		Example: "  husk provider list cloud.wasm cloud:Server --grant http=https://api.example.org --config token=...",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wanted, err := parsePairs("query", query)
@@ -248,8 +248,8 @@ func (a *app) providerList() *cobra.Command {
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringArrayVar(&query, "query", nil, "list those with NAME=VALUE only, as far as the provider knows how to; can be repeated")
-	cmd.Flags().Uint64Var(&first, "first", 0, "list so many at most (default: all)")
+	cmd.Flags().StringArrayVar(&query, "query", nil, "list only objects with NAME=VALUE, if the provider supports that filter; can be repeated")
+	cmd.Flags().Uint64Var(&first, "first", 0, "maximum number of objects to list (default: all)")
 	return cmd
 }
 
@@ -320,7 +320,7 @@ func listAll(ctx context.Context, p abi.Provider, request abi.ListRequest) ([]ab
 		case "":
 			return found, nil
 		case request.ContinuationToken:
-			return nil, fmt.Errorf("the provider answers the same page over and over, that of the continuation token %q", page.ContinuationToken)
+			return nil, fmt.Errorf("the provider returned the same page twice, for the continuation token %q", page.ContinuationToken)
 		}
 		request.ContinuationToken = page.ContinuationToken
 	}
@@ -344,10 +344,10 @@ func (a *app) writeListed(found []abi.ListedResource) error {
 func (a *app) providerMapping() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
-		Use: "mapping FILE|NAME ECOSYSTEM [PROVIDER]", Short: "Show how a provider maps the names of another ecosystem's to its own", Args: arguments(2, 3),
-		Long: "Show how a provider maps the names of another ecosystem's provider to its own, for programs that convert\n" +
-			"that ecosystem's. What is shown is for them alone to understand. Without a provider there, it lists those\n" +
-			"that it has a mapping for.",
+		Use: "mapping FILE|NAME ECOSYSTEM [PROVIDER]", Short: "Show how a provider maps another ecosystem's names to its own", Args: arguments(2, 3),
+		Long: "Show how a provider maps the names of another ecosystem's provider to its own. The output is meant for\n" +
+			"tools that convert programs of that ecosystem. Without PROVIDER, the command lists the providers that\n" +
+			"have a mapping.",
 		Example: "  husk provider mapping aws.wasm terraform\n  husk provider mapping aws.wasm terraform aws > aws.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.askProvider(cmd.Context(), args[0], &f, func(p abi.Provider) error {

@@ -237,7 +237,7 @@ func (a *app) readDocument(args []string) (document map[string]any, err error) {
 		text = []byte(read)
 	}
 	if err := yaml.Unmarshal(text, &document); err != nil { // JSON is YAML, too
-		return nil, usagef("%s: it is to be an object of JSON or YAML: %w", from, err)
+		return nil, usagef("%s: must be an object in JSON or YAML: %w", from, err)
 	}
 	return document, nil
 }

@@ -22,16 +22,16 @@ func (a *app) providerCompile() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use: "compile [FILE|DIR...] -o DIR", Short: "Compile modules ahead of time, for container images and edge devices",
-		Long: "Compile modules ahead of time, for container images and edge devices: all providers and policy packs that\n" +
-			"the project lists, or those that are named. Where HUSK_PRECOMPILED_DIR names the directory, husk loads\n" +
-			"modules from it and compiles none. It writes nothing there then, and needs no directory for caches.\n\n" +
-			"The code is for this platform, this kind of processor, and this version of husk; it cannot be made for\n" +
-			"others. It is run as it is, so use only directories that you have filled yourself. The modules are\n" +
-			"needed as well, as it is by their digests that the code is found.",
+		Long: "Compile modules ahead of time, for container images and edge devices: the named modules, or all providers\n" +
+			"and policy packs that the project lists. If HUSK_PRECOMPILED_DIR names the directory, husk loads modules\n" +
+			"from it, compiles none, writes nothing there, and needs no cache directory.\n\n" +
+			"The code works only on this platform, this kind of processor, and this version of husk. Husk runs it\n" +
+			"unchecked, so use only directories that you have filled yourself. The modules are still needed, because\n" +
+			"husk finds the code by their digests.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("no directory is named for what is compiled: use --output")
+				return usagef("missing --output: name the directory for the compiled code")
 			}
 			project, err := a.projectToCompile(args)
 			if err != nil {
@@ -43,14 +43,14 @@ func (a *app) providerCompile() *cobra.Command {
 			}
 			o.Places.Precompiled = "" // it is to be filled
 			if o.Places.Cache == "" {
-				return errors.New("modules are compiled in the directory for caches, and there is none: set HUSK_CACHE_DIR")
+				return errors.New("compiling needs a cache directory: set HUSK_CACHE_DIR")
 			}
 			return withPluginsBy(cmd.Context(), project, o, func(p *plugins.Plugins) error {
 				return a.compileAhead(cmd.Context(), p, modulesToCompile(project, args), out)
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "put what is compiled into this directory, beside what is there")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write compiled code to this directory, and keep what is there")
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func (a *app) projectToCompile(paths []string) (*program.Project, error) {
 	}
 	project, err := program.LoadProject(a.dir)
 	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
-		return nil, fmt.Errorf("there is no project in %s whose modules could be compiled: name modules", a.dir)
+		return nil, fmt.Errorf("no project in %s: name the modules to compile", a.dir)
 	}
 	return project, err
 }

@@ -44,13 +44,13 @@ func (a *app) providerTest() *cobra.Command {
 	var f providerTestFlags
 	cmd := &cobra.Command{
 		Use: "test FILE|DIR", Short: "Test whether a provider keeps to the contract", Args: arguments(0, 1),
-		Long: "Test whether a provider, a module or a directory of Go source, keeps to the contract: what any\n" +
-			"program may rely on, such as that previews change nothing and secrets stay secret. Inputs are made\n" +
-			"up from the provider's schema, or come from a file of cases.\n\n" +
-			"The test creates, changes, and deletes resources. It can do so only where --grant lets the provider.\n" +
-			"What the provider refuses in every case, because a made-up input is no PEM file, say, was never seen\n" +
-			"to work, and is a failure. A file of cases can give better inputs; --allow-untested TYPE does without.\n" +
-			"Such a file is YAML or JSON:\n\n" +
+		Long: "Test whether a provider, a module or a directory of Go source, keeps to the contract: for example,\n" +
+			"that previews change nothing and that secrets stay secret. Inputs are generated from the provider's\n" +
+			"schema, or come from a file of cases.\n\n" +
+			"The test creates, changes, and deletes resources, within what --grant allows the provider.\n" +
+			"If the provider refuses every input of a type (a generated text is no PEM file, for example), the type\n" +
+			"is untested, and the test fails. Supply better inputs in a file of cases, or skip the type with\n" +
+			"--allow-untested TYPE. A file of cases is YAML or JSON:\n\n" +
 			"  resources:\n" +
 			"    random:RandomInteger:\n" +
 			"      - inputs: {min: 1, max: 9}\n" +
@@ -70,29 +70,29 @@ func (a *app) providerTest() *cobra.Command {
 				return a.listChecks()
 			}
 			if f.generated < 0 {
-				return usagef("--generated %d: at least one input must be made up", f.generated)
+				return usagef("--generated %d: must be at least 1", f.generated)
 			}
 			if len(args) == 0 {
-				return usagef("no provider given; use it as: %s", cmd.UseLine())
+				return usagef("missing argument FILE|DIR: %s", cmd.UseLine())
 			}
 			return a.testProvider(cmd.Context(), args[0], &f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.cases, "cases", "", "use the cases in this file, in place of generated inputs where it has any")
-	flags.StringVar(&f.rerun, "case", "", "test with what is in this file alone, which an earlier test wrote")
-	flags.StringVar(&f.seed, "seed", "", "make up the same inputs as the test that reported this seed")
-	flags.IntVar(&f.generated, "generated", 0, "make up so many inputs for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
-	flags.StringArrayVar(&f.only, "only", nil, "do this check only; can be repeated")
-	flags.StringArrayVar(&f.untested, "allow-untested", nil, "do not fail for what this type or function, the package, or the configuration refused in every case; can be repeated")
+	flags.StringVar(&f.cases, "cases", "", "use the cases in this file in place of generated inputs")
+	flags.StringVar(&f.rerun, "case", "", "run only this case, which an earlier test wrote")
+	flags.StringVar(&f.seed, "seed", "", "generate the same inputs as the test that reported this seed")
+	flags.IntVar(&f.generated, "generated", 0, "number of inputs to generate for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
+	flags.StringArrayVar(&f.only, "only", nil, "run only this check; can be repeated")
+	flags.StringArrayVar(&f.untested, "allow-untested", nil, "do not fail if this type, function, package, or configuration refused every input; can be repeated")
 	flags.StringArrayVar(&f.grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
-	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE, where lists and objects are JSON; can be repeated")
-	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this word first; can be repeated")
-	flags.BoolVar(&f.extension, "extension", false, "have the provider serve the package of the parameters beside its own, and test that")
-	flags.BoolVar(&f.readOnly, "read-only", false, "leave out what creates, changes, or deletes resources")
-	flags.BoolVar(&f.all, "all", false, "show the checks that succeed, and those that do not apply, too")
+	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE; lists and objects are JSON; can be repeated")
+	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this argument; can be repeated")
+	flags.BoolVar(&f.extension, "extension", false, "add the parameterized package as an extension, and test that")
+	flags.BoolVar(&f.readOnly, "read-only", false, "skip checks that create, change, or delete resources")
+	flags.BoolVar(&f.all, "all", false, "also show checks that pass and checks that do not apply")
 	flags.BoolVar(&f.logs, "logs", false, "show what the provider logs and prints")
-	flags.BoolVar(&f.list, "list", false, "show all checks, and test nothing")
+	flags.BoolVar(&f.list, "list", false, "list all checks without running them")
 	flags.StringVar(&f.failures, "failures", "husk-provider-test", "write failing cases to this directory")
 	return cmd
 }
@@ -127,8 +127,8 @@ func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlag
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer a.heed(a.remark,
-		stage{"Stopping: what was created is deleted first. Press Ctrl-C again to stop now.", cancel},
-		stage{"Stopping now: what the test has created may be left.", func() { os.Exit(exitFailed) }})()
+		stage{"Stopping: deleting what the test created. Press Ctrl-C again to stop now.", cancel},
+		stage{"Stopping now: resources that the test created may remain.", func() { os.Exit(exitFailed) }})()
 	return a.withPlugins(ctx, nil, func(p *plugins.Plugins) error {
 		m, err := p.Module(ctx, "", path)
 		if err != nil {
@@ -250,7 +250,7 @@ func (f *providerTestFlags) options() (conformance.Options, error) {
 	switch {
 	case f.seed != "":
 		if o.Seed, err = strconv.ParseUint(f.seed, 10, 32); err != nil {
-			return o, usagef("--seed %s: it is to be a number of at most %d", f.seed, uint32(1<<32-1))
+			return o, usagef("--seed %s: must be a number of at most %d", f.seed, uint32(1<<32-1))
 		}
 	case o.Cases == nil || o.Cases.Seed == nil:
 		o.Seed = uint64(rand.Uint32())
@@ -259,7 +259,7 @@ func (f *providerTestFlags) options() (conformance.Options, error) {
 		return o, err
 	}
 	if f.extension && len(f.parameters) == 0 {
-		return o, usagef("--extension: say with --parameter what the extension is made of")
+		return o, usagef("--extension requires --parameter")
 	}
 	if len(f.parameters) > 0 {
 		o.Parameters = &abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}
@@ -306,7 +306,7 @@ func parsePairs(flag string, pairs []string) (property.Map, error) {
 	for _, pair := range pairs {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return m, usagef("--%s %s: it is to be NAME=VALUE", flag, pair)
+			return m, usagef("--%s %s: must be NAME=VALUE", flag, pair)
 		}
 		value := property.String(text)
 		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {

@@ -23,23 +23,23 @@ type selectionFlags struct {
 func (s *selectionFlags) addSelection(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&s.targets, "target", "t", nil,
-		"work on this resource alone: a URN, or a pattern in which * stands for text without a colon and ** for any; can be repeated")
-	flags.BoolVar(&s.targetDependents, "target-dependents", false, "work on what depends on the targets as well")
-	flags.StringArrayVar(&s.excludes, "exclude", nil, "leave this resource, or those of a pattern, alone; can be repeated")
-	flags.BoolVar(&s.excludeDependents, "exclude-dependents", false, "leave what depends on the excluded resources alone as well")
+		"deploy only this resource: a URN, or a pattern (* matches text without a colon, ** any text); can be repeated")
+	flags.BoolVar(&s.targetDependents, "target-dependents", false, "also deploy what depends on the targets")
+	flags.StringArrayVar(&s.excludes, "exclude", nil, "skip this resource, or those that match a pattern; can be repeated")
+	flags.BoolVar(&s.excludeDependents, "exclude-dependents", false, "also skip what depends on the excluded resources")
 }
 
 // addReplace adds the flags of commands that can replace resources.
 func (s *selectionFlags) addReplace(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.replace, "replace", nil,
-		"replace this resource, or those of a pattern, though nothing of them changed; can be repeated")
-	cmd.Flags().StringArrayVar(&s.targetReplace, "target-replace", nil, "the same, and work on it alone: --target and --replace in one")
+		"replace this resource, or those that match a pattern, even if unchanged; can be repeated")
+	cmd.Flags().StringArrayVar(&s.targetReplace, "target-replace", nil, "short for --target and --replace with the same value")
 }
 
 // addExcludeProtected adds the flag of the command that deletes everything.
 func (s *selectionFlags) addExcludeProtected(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.excludeProtected, "exclude-protected", false,
-		"leave protected resources, and what they depend on, instead of failing on them")
+		"skip protected resources, and what they depend on, instead of failing")
 }
 
 // parse reads the flags.
@@ -67,11 +67,11 @@ func (s *selectionFlags) parse() error {
 	}
 	switch {
 	case len(s.selection.Targets) > 0 && len(excludes) > 0:
-		return usagef("a command takes either --target or --exclude")
+		return usagef("--target and --exclude exclude each other")
 	case s.targetDependents && len(s.selection.Targets) == 0:
-		return usagef("--target-dependents says what else to work on, and needs --target")
+		return usagef("--target-dependents requires --target")
 	case s.excludeDependents && len(excludes) == 0:
-		return usagef("--exclude-dependents says what else to leave alone, and needs --exclude")
+		return usagef("--exclude-dependents requires --exclude")
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func patterns(flag string, texts []string) ([]engine.Pattern, error) {
 	for _, text := range texts {
 		if !strings.Contains(text, "*") {
 			if _, err := urn.Parse(text); err != nil {
-				return nil, usagef("--%s %s: neither a URN, which husk state ls lists, nor a pattern: '**::%s' goes by the name", flag, text, text)
+				return nil, usagef("--%s %s: neither a URN (husk state ls lists them) nor a pattern: '**::%s' matches the name", flag, text, text)
 			}
 		}
 		out = append(out, engine.Pattern(text))

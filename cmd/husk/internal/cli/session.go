@@ -127,7 +127,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 			return nil, w.Detached
 		}
 		s.diagnostic(engine.Diagnostic{Severity: "info", Message: fmt.Sprintf(
-			"there is no project file here: working from the state in %s, with providers that may do only what --grant says", w.Place)})
+			"no project file here: using the state in %s; providers may do only what --grant allows", w.Place)})
 	}
 	for _, warning := range w.Project.Warnings {
 		s.diagnostic(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
@@ -213,7 +213,7 @@ func checkHasResources(p *program.Project, st *state.Stack) error {
 		return nil
 	}
 	d := p.Template.File.Errorf(source.Of(p.Template.Resources), "the program has no resources, and the stack has %d, which would all be deleted", n)
-	d.Detail = "if that is meant, write \"resources: {}\", or run husk destroy"
+	d.Detail = "to delete them, write \"resources: {}\", or run husk destroy"
 	return source.Diagnostics{d}
 }
 
@@ -235,7 +235,7 @@ func checkRuntime(p *program.Project) error {
 		return nil
 	}
 	d := p.File.Errorf(source.Position{}, "the runtime %q is not supported", p.Runtime)
-	d.Detail = "husk runs programs of the runtime yaml, whose resources stand in the project file"
+	d.Detail = "husk runs programs of the runtime yaml, with resources in the project file"
 	return source.Diagnostics{d}
 }
 
@@ -243,11 +243,11 @@ func checkRuntime(p *program.Project) error {
 func (s *session) reportRecovery(r state.Recovery) {
 	if r.Records > 0 {
 		s.diagnostic(engine.Diagnostic{Severity: "warning",
-			Message: fmt.Sprintf("an earlier run was cut off: the %s that it recorded were recovered", plural(r.Records, "change"))})
+			Message: fmt.Sprintf("an earlier run was interrupted: recovered the %s that it had recorded", plural(r.Records, "change"))})
 	}
 	if d := r.Dropped; d != nil {
 		s.diagnostic(engine.Diagnostic{Severity: "warning", Message: fmt.Sprintf(
-			"an earlier run was cut off while it wrote to %s: the last %d bytes are no whole record and were dropped (%s)", d.File, d.Size, d.Reason)})
+			"an earlier run was interrupted while it wrote to %s: dropped an incomplete record of %d bytes at the end (%s)", d.File, d.Size, d.Reason)})
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) stackCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "stack", Short: "Show the selected stack, and work with stacks"}
+	cmd := &cobra.Command{Use: "stack", Short: "Show and manage stacks"}
 	return group(cmd, a.showStack,
 		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(),
 		a.stackRename(), a.stackHistory(), a.stackRestore(), a.stackRemove())
@@ -72,7 +72,7 @@ func (a *app) currentStack(ctx context.Context) (*workspace.Workspace, string, e
 
 func (a *app) stackInit() *cobra.Command {
 	return &cobra.Command{
-		Use: "init NAME", Short: "Make a stack and select it", Args: arguments(1, 1),
+		Use: "init NAME", Short: "Create a stack and select it", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.workspace(cmd.Context())
 			if err != nil {
@@ -84,7 +84,7 @@ func (a *app) stackInit() *cobra.Command {
 			if err := w.Select(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			a.say("Made the stack %s and selected it.", args[0])
+			a.say("Created the stack %s and selected it.", args[0])
 			a.tellOverridden()
 			return nil
 		},
@@ -120,7 +120,7 @@ func (a *app) stackList() *cobra.Command {
 
 func (a *app) writeStacks(infos []stackInfo) error {
 	if len(infos) == 0 {
-		a.say("There are no stacks yet: husk up makes %q, husk stack init makes others.", workspace.DefaultStack)
+		a.say("No stacks yet: husk up creates %q, husk stack init creates others.", workspace.DefaultStack)
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -152,7 +152,7 @@ func (a *app) writeStacks(infos []stackInfo) error {
 
 func (a *app) stackSelect() *cobra.Command {
 	return &cobra.Command{
-		Use: "select NAME", Short: "Work on another stack from now on", Args: arguments(1, 1),
+		Use: "select NAME", Short: "Select the stack that later commands use", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := a.workspace(cmd.Context())
 			if err != nil {
@@ -169,7 +169,7 @@ func (a *app) stackSelect() *cobra.Command {
 
 func (a *app) stackRename() *cobra.Command {
 	return &cobra.Command{
-		Use: "rename NAME", Short: "Give the stack another name, in its state as well", Args: arguments(1, 1),
+		Use: "rename NAME", Short: "Rename the stack, also in its state", Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
@@ -178,7 +178,7 @@ func (a *app) stackRename() *cobra.Command {
 			if err := w.Rename(cmd.Context(), stack, args[0]); err != nil {
 				return err
 			}
-			a.say("The stack %s is %s now.", stack, args[0])
+			a.say("Renamed the stack %s to %s.", stack, args[0])
 			return nil
 		},
 	}
@@ -204,7 +204,7 @@ func (a *app) stackRemove() *cobra.Command {
 			return w.Forget(stack)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "forget resources that the stack still has; they are not deleted")
+	cmd.Flags().BoolVar(&force, "force", false, "remove the stack even if it has resources; they are not deleted")
 	return cmd
 }
 

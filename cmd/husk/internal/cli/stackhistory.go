@@ -16,7 +16,7 @@ import (
 
 func (a *app) stackHistory() *cobra.Command {
 	return &cobra.Command{
-		Use: "history", Short: "List what changed the stack: who, when, for how long, and what", Args: arguments(0, 0),
+		Use: "history", Short: "List the changes of the stack: who, when, how long, and what", Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
@@ -36,7 +36,7 @@ func (a *app) stackHistory() *cobra.Command {
 				return a.writeJSON(updates)
 			}
 			if len(updates) == 0 && damaged == 0 {
-				a.say("Nothing has changed the stack %s yet.", stack)
+				a.say("The stack %s has no history yet.", stack)
 				return nil
 			}
 			t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -85,13 +85,13 @@ func result(u workspace.Update) string {
 func (a *app) stackRestore() *cobra.Command {
 	var yes, list bool
 	cmd := &cobra.Command{
-		Use: "restore [BACKUP]", Short: "Go back to an earlier state of the stack", Args: arguments(0, 1),
-		Long: "An earlier state takes the place of the present one, which can be restored in turn: the one\n" +
-			"before the last deployment or edit, or any other that --list shows. Nothing real is changed:\n" +
-			"refresh before the next update.\n\n" +
-			"It also works when the present state is damaged or gone. It then takes the newest state that can\n" +
-			"be read, and keeps the damaged files under other names. Resources that only the damaged files\n" +
-			"name are reported by the next update.",
+		Use: "restore [BACKUP]", Short: "Restore an earlier state of the stack", Args: arguments(0, 1),
+		Long: "Replace the state of the stack with the one before the last deployment or edit, or with any other\n" +
+			"that --list shows. The replaced state can be restored in turn. No resource is changed: refresh\n" +
+			"before the next update.\n\n" +
+			"The command also works if the state is damaged or gone. It then restores the newest state that can\n" +
+			"be read, and keeps the damaged files under other names. The next update reports resources that only\n" +
+			"the damaged files name.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
@@ -104,7 +104,7 @@ func (a *app) stackRestore() *cobra.Command {
 			if len(args) == 1 {
 				id, which = args[0], "of the backup "+args[0]
 			}
-			if err := a.agree(yes, "stack restore", "Go back to the state "+which+" of the stack "+stack+"?"); err != nil {
+			if err := a.agree(yes, "stack restore", "Restore the state "+which+" of the stack "+stack+"?"); err != nil {
 				return err
 			}
 			restored, err := w.Restore(cmd.Context(), stack, id)
@@ -114,16 +114,16 @@ func (a *app) stackRestore() *cobra.Command {
 			if len(restored.Aside) > 0 {
 				which = "of the backup " + restored.ID // which need not be that before the last change
 			}
-			a.say("The stack %s has the state %s again: %s.", stack, strings.Replace(which, "the last", "its last", 1), plural(restored.Resources, "resource"))
+			a.say("Restored the stack %s to the state %s: %s.", stack, strings.Replace(which, "the last", "its last", 1), plural(restored.Resources, "resource"))
 			a.sayAside(restored.Aside)
 			for _, u := range restored.Unsure {
-				a.say("The damaged state names %s, which this one lacks: the next update says what to do if it exists.", u)
+				a.say("The damaged state names %s, which the restored state lacks: the next update says what to do if it exists.", u)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
-	cmd.Flags().BoolVar(&list, "list", false, "list the earlier states that are kept, instead of restoring one")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "proceed without confirmation")
+	cmd.Flags().BoolVar(&list, "list", false, "list the earlier states instead of restoring one")
 	return cmd
 }
 
@@ -139,7 +139,7 @@ func (a *app) listBackups(ctx context.Context, w *workspace.Workspace, stack str
 		return a.writeJSON(backups)
 	}
 	if len(backups) == 0 {
-		a.say("There is no earlier state of the stack %s.", stack)
+		a.say("The stack %s has no earlier state.", stack)
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
@@ -157,6 +157,6 @@ func (a *app) listBackups(ctx context.Context, w *workspace.Workspace, stack str
 // sayAside names the files under which damaged ones are kept.
 func (a *app) sayAside(files []string) {
 	for _, file := range files {
-		a.say("The damaged file is kept as %s.", file)
+		a.say("Kept the damaged file as %s.", file)
 	}
 }

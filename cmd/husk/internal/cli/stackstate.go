@@ -23,7 +23,7 @@ import (
 func (a *app) stackOutput() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
-		Use: "output [NAME]", Short: "Show the outputs of the stack, or one of them as it is", Args: arguments(0, 1),
+		Use: "output [NAME]", Short: "Show the outputs of the stack, or the plain value of one", Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
@@ -87,9 +87,9 @@ func (a *app) stackExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write the state of the stack as Pulumi's deployment JSON", Args: arguments(0, 0),
 		Long: "Write the state of the stack as Pulumi's deployment JSON, which `pulumi stack import` reads.\n\n" +
-			"Pulumi does not know the key that Husk makes for stacks without a passphrase. To take secrets\n" +
-			"there, set HUSK_CONFIG_PASSPHRASE, export with --passphrase, and have the same in\n" +
-			"PULUMI_CONFIG_PASSPHRASE for the import.",
+			"Pulumi does not know the key that Husk generates for stacks without a passphrase. To export secrets,\n" +
+			"set HUSK_CONFIG_PASSPHRASE, export with --passphrase, and set PULUMI_CONFIG_PASSPHRASE to the same\n" +
+			"passphrase for the import.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
@@ -109,7 +109,7 @@ func (a *app) stackExport() *cobra.Command {
 					return fmt.Errorf("--passphrase: %w", err)
 				}
 			} else if secrets.OnlyHusk(snapshot.Secrets.Type) && snapshot.HasSecrets() {
-				a.say("Pulumi does not know the key of this stack's secrets: to import the export there, make it with --passphrase.")
+				a.say("Pulumi does not know the key of this stack's secrets: to import the export into Pulumi, export with --passphrase.")
 			}
 			data, err := codec.EncodeExport(cmd.Context(), snapshot, show)
 			if err != nil {
@@ -157,13 +157,13 @@ func (a *app) stackImport() *cobra.Command {
 			aside, err := w.Import(cmd.Context(), stack, snapshot, codec)
 			a.sayAside(aside)
 			if err == nil {
-				a.say("The stack %s has the imported state now: %s.", stack, plural(snapshot.Len(), "resource"))
+				a.say("Imported the state of the stack %s: %s.", stack, plural(snapshot.Len(), "resource"))
 			}
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&file, "file", "", "read from this file instead of standard input")
-	cmd.Flags().BoolVar(&force, "force", false, "import a state of another stack, one that does not hold together, or a checkpoint that was changed")
+	cmd.Flags().BoolVar(&force, "force", false, "import even if the state belongs to another stack, is inconsistent, or was changed by hand")
 	return cmd
 }
 
@@ -185,7 +185,7 @@ func (a *app) readImport(file string) ([]byte, error) {
 // checkWhole refuses a checkpoint file that is not as it was written.
 func checkWhole(data []byte) error {
 	if err := filestore.Verify(data); err != nil {
-		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w\nimport it all the same with --force", err)
+		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w\nimport it anyway with --force", err)
 	}
 	return nil
 }
@@ -195,12 +195,12 @@ func checkWhole(data []byte) error {
 func checkImport(s *state.Snapshot, project, stack string) error {
 	for _, r := range s.Resources() {
 		if r.URN.Project() != project || r.URN.Stack() != stack {
-			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced; import it all the same with --force",
+			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced; import it anyway with --force",
 				r.URN.Project(), r.URN.Stack(), project, stack)
 		}
 	}
 	if err := s.Verify(); err != nil {
-		return fmt.Errorf("the export does not hold together: %w\nimport it all the same with --force", err)
+		return fmt.Errorf("the export is inconsistent: %w\nimport it anyway with --force", err)
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 
 func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "state", Short: "Look into the state of a stack, and correct it by hand",
-		Long: "The commands change what a state says, and nothing real. The checkpoint before the\n" +
-			"last change is kept: husk stack restore goes back to it.",
+		Use: "state", Short: "Inspect the state of a stack, and correct it by hand",
+		Long: "These commands change the state, and never a resource. husk stack restore undoes the last\n" +
+			"change.",
 	}
 	return group(cmd, func(cmd *cobra.Command) error { return cmd.Help() },
 		a.stateList(), a.stateShow(), a.stateDelete(), a.stateRename(), a.stateMove(),

@@ -40,7 +40,7 @@ func (a *app) agree(yes bool, command, question string) error {
 		return nil
 	}
 	if !a.isInteractive() {
-		return usagef("there is no terminal to ask on: add --yes to let husk %s go ahead", command)
+		return usagef("husk %s needs a terminal to ask for confirmation: add --yes", command)
 	}
 	return a.ask(question, nil)
 }
@@ -56,7 +56,7 @@ func urns(args []string) []urn.URN {
 func (a *app) stateDelete() *cobra.Command {
 	var yes, force, dependents bool
 	cmd := &cobra.Command{
-		Use: "delete URN...", Aliases: []string{"rm"}, Short: "Forget resources, which go on to exist", Args: arguments(1, manyURNs),
+		Use: "delete URN...", Aliases: []string{"rm"}, Short: "Remove resources from the state without deleting them", Args: arguments(1, manyURNs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.agree(yes, "state delete", "Forget "+plural(len(args), "resource")+", which will go on to exist?"); err != nil {
 				return err
@@ -70,9 +70,9 @@ func (a *app) stateDelete() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
-	cmd.Flags().BoolVar(&force, "force", false, "forget protected resources as well")
-	cmd.Flags().BoolVar(&dependents, "target-dependents", false, "forget what depends on the resources as well")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "proceed without confirmation")
+	cmd.Flags().BoolVar(&force, "force", false, "remove protected resources as well")
+	cmd.Flags().BoolVar(&dependents, "target-dependents", false, "remove what depends on the resources as well")
 	return cmd
 }
 
@@ -81,11 +81,11 @@ const manyURNs = 100_000
 
 func (a *app) stateRename() *cobra.Command {
 	return &cobra.Command{
-		Use: "rename URN NAME", Short: "Give a resource the name under which the program now registers it", Args: arguments(2, 2),
+		Use: "rename URN NAME", Short: "Rename a resource to the name that the program uses now", Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
 				edited, err := edit.Rename(s, urn.URN(args[0]), args[1])
-				return edited, fmt.Sprintf("%s has the name %s now.", args[0], args[1]), err
+				return edited, fmt.Sprintf("Renamed %s to %s.", args[0], args[1]), err
 			})
 		},
 	}
@@ -100,11 +100,11 @@ func (a *app) stateUnprotect() *cobra.Command {
 }
 
 func (a *app) stateTaint() *cobra.Command {
-	return a.stateMark("taint", "Have the next update replace resources", "Tainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, true) })
+	return a.stateMark("taint", "Mark resources for replacement by the next update", "Tainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, true) })
 }
 
 func (a *app) stateUntaint() *cobra.Command {
-	return a.stateMark("untaint", "Do not have resources replaced", "Untainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, false) })
+	return a.stateMark("untaint", "Unmark resources for replacement", "Untainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, false) })
 }
 
 func (a *app) stateMark(name, short, done string, mark func(*state.Snapshot, []urn.URN) (*state.Snapshot, error)) *cobra.Command {
@@ -145,11 +145,11 @@ func (a *app) stateMove() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "move URN... --to STACK", Short: "Move resources, and all below them, to another stack", Args: arguments(1, manyURNs),
-		Long: "Providers come along, unless the other stack has them. Secrets are encrypted with the\n" +
-			"other stack's key. References between what moves and what stays are cut, and told.",
+		Long: "Providers move along, unless the other stack has them. Secrets are encrypted with the other\n" +
+			"stack's key. References between what moves and what stays are dropped and reported.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == "" {
-				return usagef("--to says which stack the resources move to: %s", cmd.UseLine())
+				return usagef("missing --to: %s", cmd.UseLine())
 			}
 			if err := a.agree(yes, "state move", "Move "+plural(len(args), "resource")+" to "+to+"?"); err != nil {
 				return err
@@ -181,7 +181,7 @@ func (a *app) stateMove() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "go ahead without asking")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "proceed without confirmation")
 	cmd.Flags().StringVar(&to, "to", "", "the stack to move to, as STACK or PROJECT/STACK")
 	return cmd
 }
@@ -190,20 +190,20 @@ func (a *app) stateRepair() *cobra.Command {
 	var yes, journal bool
 	var providers []string
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Make a state hold together again", Args: arguments(0, 0),
-		Long: "Make a state hold together again: drop references to resources that are not there and exact doubles,\n" +
-			"and bring back providers that are missing from an earlier state. A missing provider that no earlier\n" +
-			"state has is replaced only by what --provider names, since another one may manage other objects.\n\n" +
-			"With --journal it repairs a state that cannot be read because its journal is damaged: it keeps\n" +
-			"what the journal says up to the damage, and lists the changes that are lost. The next update\n" +
-			"reports the resources that they concern. For a damaged checkpoint there is husk stack restore.",
+		Use: "repair", Short: "Make an inconsistent state consistent", Args: arguments(0, 0),
+		Long: "Make an inconsistent state consistent: drop references to missing resources, drop exact duplicates,\n" +
+			"and recover missing providers from an earlier state. If no earlier state has a missing provider, only\n" +
+			"--provider replaces it, because another provider may manage other objects.\n\n" +
+			"--journal repairs a state that cannot be read because its journal is damaged. The command keeps the\n" +
+			"records before the damage, and lists the changes that are lost. The next update reports the affected\n" +
+			"resources. If a checkpoint is damaged, use husk stack restore.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if journal && len(providers) > 0 {
-				return usagef("a command takes either --journal or --provider")
+				return usagef("--journal and --provider exclude each other")
 			}
 			if journal {
 				return a.repairJournal(cmd.Context(), w, stack, yes)
@@ -218,7 +218,7 @@ func (a *app) stateRepair() *cobra.Command {
 					return nil, left
 				}
 				if len(done) == 0 && left == nil {
-					a.say("The state holds together: there was nothing to repair.")
+					a.say("The state is consistent: nothing to repair.")
 					return nil, nil
 				}
 				for _, text := range done {
@@ -230,11 +230,11 @@ func (a *app) stateRepair() *cobra.Command {
 						return nil, left
 					}
 				}
-				if err := a.agree(yes, "state repair", "Save this?"); err != nil {
+				if err := a.agree(yes, "state repair", "Save these changes?"); err != nil {
 					return nil, err
 				}
 				if left != nil {
-					a.say("What is left is for you to decide (husk state edit):")
+					a.say("Problems that need your decision (husk state edit):")
 					display.WriteErrors(a.errs, a.errs.Style(), left)
 				}
 				return repaired, nil
@@ -243,7 +243,7 @@ func (a *app) stateRepair() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "save without asking")
 	cmd.Flags().StringArrayVar(&providers, "provider", nil, "MISSING=REFERENCE: the provider to use in place of a missing one, as <urn>::<id> or \"default\"; can be repeated")
-	cmd.Flags().BoolVar(&journal, "journal", false, "keep what a damaged journal says up to the damage, and list what is lost")
+	cmd.Flags().BoolVar(&journal, "journal", false, "keep the records before the damage in the journal, and list what is lost")
 	return cmd
 }
 
@@ -272,11 +272,11 @@ func (a *app) tellUndecided(e *edit.UndecidedError) {
 		for _, u := range m.Users {
 			a.say("      %s", u)
 		}
-		a.say("    Another provider may be configured otherwise, and manage other objects. Say which one to use:")
+		a.say("    Another provider may have another configuration, and manage other objects. Choose one:")
 		for _, candidate := range m.Candidates {
 			a.say("      husk state repair --provider '%s=%s'   %s", m.Reference, candidate.Reference(), property.Render(property.Object(candidate.Inputs)))
 		}
-		a.say("      husk state repair --provider '%s=%s'   (that of the stack's configuration)", m.Reference, edit.DefaultProvider)
+		a.say("      husk state repair --provider '%s=%s'   (configured by the stack)", m.Reference, edit.DefaultProvider)
 	}
 }
 
@@ -284,25 +284,25 @@ func (a *app) tellUndecided(e *edit.UndecidedError) {
 func (a *app) repairJournal(ctx context.Context, w *workspace.Workspace, stack string, yes bool) error {
 	salvage, aside, err := w.SalvageJournal(ctx, stack, func(s *state.Salvage) error {
 		a.say("%s is damaged at byte %d: %s.", s.Damage.File, s.Damage.Offset, s.Damage.Reason)
-		a.say("%s before that can be kept. Lost are:", plural(s.Kept, "record"))
+		a.say("%s before the damage can be kept. Lost:", plural(s.Kept, "record"))
 		for _, lost := range s.Lost {
 			if lost.Changes == nil {
-				a.say("  record %d, which cannot be read", lost.Sequence)
+				a.say("  record %d (cannot be read)", lost.Sequence)
 			}
 			for _, change := range lost.Changes {
 				a.say("  record %d: %s", lost.Sequence, change)
 			}
 		}
-		return a.agree(yes, "state repair", "Save this?")
+		return a.agree(yes, "state repair", "Save these changes?")
 	})
 	if err != nil {
 		return err
 	}
 	if salvage.Damage == nil {
-		a.say("The journal is whole: there was nothing to repair.")
+		a.say("The journal is intact: nothing to repair.")
 		return nil
 	}
-	a.say("The stack %s has the state up to the damage: %s. Refresh it before the next update.", stack, plural(salvage.Snapshot.Len(), "resource"))
+	a.say("Restored the state of the stack %s up to the damage: %s. Refresh before the next update.", stack, plural(salvage.Snapshot.Len(), "resource"))
 	a.sayAside(aside)
 	return nil
 }

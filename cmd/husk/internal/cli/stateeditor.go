@@ -21,8 +21,8 @@ import (
 func (a *app) stateEdit() *cobra.Command {
 	return &cobra.Command{
 		Use: "edit", Short: "Edit the state as JSON with $VISUAL or $EDITOR", Args: arguments(0, 0),
-		Long: "The state is saved when it can be read and holds together. Secrets stay encrypted.\n" +
-			"The stack is locked meanwhile.",
+		Long: "The state is saved if it is valid and consistent. Secrets stay encrypted.\n" +
+			"The stack is locked while you edit.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, stack, err := a.currentStack(cmd.Context())
 			if err != nil {
@@ -66,7 +66,7 @@ func (a *app) edited(ctx context.Context, w *workspace.Workspace, text []byte, s
 		err = snapshot.Verify()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\nnothing was saved; what you wrote is in %s: correct it, and bring it in with husk stack import --file", err, file)
+		return nil, fmt.Errorf("%w\nnothing was saved; your edit is in %s: correct it, and import it with husk stack import --file", err, file)
 	}
 	a.say("Saved the state of the stack %s: %s.", stack, plural(snapshot.Len(), "resource"))
 	return snapshot, os.RemoveAll(dir)

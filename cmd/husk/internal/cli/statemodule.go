@@ -27,10 +27,10 @@ type moduleUse struct {
 
 func (a *app) stateModule() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "module [URN [FILE|DIGEST]]", Short: "Show which modules serve the providers of the state, or have another serve one", Args: arguments(0, 2),
-		Long: "A module is what reads, changes, and deletes the resources that were made with it. Where it\n" +
-			"is at fault, another can take its place: a file, which is kept beside the state from then\n" +
-			"on, or one that is kept there already.",
+		Use: "module [URN [FILE|DIGEST]]", Short: "Show the modules of the providers in the state, or replace one", Args: arguments(0, 2),
+		Long: "The module that created a resource also reads, changes, and deletes it. If that module is\n" +
+			"faulty, replace it with a file, which is then kept beside the state, or with another module\n" +
+			"that is already kept there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return a.setModule(cmd, urn.URN(args[0]), args[1])
@@ -59,7 +59,7 @@ func (a *app) stateModule() *cobra.Command {
 				module := u.Module
 				switch {
 				case module == "":
-					module = "no module is named"
+					module = "names no module"
 				case !u.Kept:
 					module += " (not kept)"
 				}
@@ -117,7 +117,7 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error
 	if err = errors.Join(err, p.Close(ctx)); err != nil {
 		return err
 	}
-	a.say("%s is served by another module now.", u)
+	a.say("Replaced the module of %s.", u)
 	a.collectModules(ctx, w)
 	return nil
 }
@@ -133,7 +133,7 @@ func keptModule(ctx context.Context, p *plugins.Plugins, module string) (digest,
 		return module, "", err
 	}
 	if _, err := os.Stat(module); errors.Is(err, fs.ErrNotExist) {
-		return "", "", fmt.Errorf("there is no module %s: it is to be a .wasm file, a directory of Go source, or sha256: and a digest", module)
+		return "", "", fmt.Errorf("there is no module %s: must be a .wasm file, a directory of Go source, or sha256: and a digest", module)
 	}
 	m, err := p.Module(ctx, "", module)
 	if err != nil {

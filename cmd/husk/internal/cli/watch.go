@@ -17,10 +17,10 @@ func (a *app) watch() *cobra.Command {
 	var update bool
 	var paths []string
 	cmd := &cobra.Command{
-		Use: "watch", Short: "Preview the program, and again whenever one of its files changes", Args: arguments(0, 0),
-		Long: "The program, the stack's configuration, and the modules or sources of providers are watched,\n" +
-			"and what --path adds. A change is waited for after each run, whether it went well or not;\n" +
-			"Ctrl-C ends that.",
+		Use: "watch", Short: "Preview the program again whenever one of its files changes", Args: arguments(0, 0),
+		Long: "Husk watches the program, the stack's configuration, the modules or sources of providers, and\n" +
+			"the paths of --path. It waits for the next change after each run, even if the run failed.\n" +
+			"Press Ctrl-C to end.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := command{name: "preview", previewOnly: true, operation: (&planFile{}).keeping(f.up), program: true}
 			if update {
@@ -29,7 +29,7 @@ func (a *app) watch() *cobra.Command {
 			return a.watchFiles(paths, func() error { return a.deploy(cmd.Context(), c, f) })
 		},
 	}
-	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing that, without asking")
+	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing, without confirmation")
 	cmd.Flags().StringArrayVar(&paths, "path", nil, "watch this file or directory as well; can be repeated")
 	f.addRefresh(cmd)
 	f.addSelection(cmd)
@@ -108,7 +108,7 @@ const maxListed = 3
 
 func (a *app) listed(changed []string) string {
 	if len(changed) == 0 {
-		return "more files than could be counted"
+		return "many files"
 	}
 	rest := ""
 	if len(changed) > maxListed {

@@ -31,7 +31,7 @@ type TooManyError struct{ Below string }
 
 // Error says what to do.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("there are more than %d directories to watch, many of them below %s: watch a smaller one", maxDirectories, e.Below)
+	return fmt.Sprintf("more than %d directories to watch, many of them below %s: watch a smaller directory", maxDirectories, e.Below)
 }
 
 // Files watches files. It watches their directories, since many editors put a new file
