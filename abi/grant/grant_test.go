@@ -61,9 +61,9 @@ func TestWrittenGrants(t *testing.T) {
 		require.Equal(t, strings.TrimSuffix(c.Name+"="+c.Placeholder, "="), unknown.Flag())
 	}
 	for flag, want := range map[string]string{
-		"fs":    "it is to be fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv",
-		"tcp=":  "it is to be fs=DIR:rw",
-		"ftp":   "it is to be fs=DIR:rw",
+		"fs":    "must be fs=DIR:rw, fs=DIR, env=NAME, http=URL, tcp=HOST:PORT, or kv",
+		"tcp=":  "must be fs=DIR:rw",
+		"ftp":   "must be fs=DIR:rw",
 		"ftp=x": `there is no capability "ftp"; there are fs, env, http, tcp, and kv`,
 		"kv=x":  `there is no capability "kv"`,
 	} {
