@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -187,4 +189,66 @@ func (p timedProvider) Delete(ctx contextType, req abi.DeleteRequest) error {
 func (p timedProvider) Read(ctx contextType, req abi.ReadRequest) (abi.ReadResponse, error) {
 	p.timeouts["read"] = req.Timeout
 	return p.Provider.Read(ctx, req)
+}
+
+// Each option that the contract has is recorded when it changes, even if nothing else does: an
+// option that the goal, the state, its encoding, or the comparison of a step leaves out fails
+// here. Options that a registration uses up are named as such.
+func TestAChangedOptionIsRecorded(t *testing.T) {
+	usedUp := []string{
+		"Provider", "Providers", "Version", "PackageRef", // they choose the recorded provider
+		"Aliases", "ImportID", // they have an effect once
+		"DeleteBeforeReplace", // a replacement goes by that of the program
+		"Hooks",               // see TestHooksAroundSteps
+	}
+	options := reflect.TypeFor[abi.ResourceOptions]()
+	for i := range options.NumField() {
+		name := options.Field(i).Name
+		if slices.Contains(usedUp, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, newCloud())
+			program := func(change func(*abi.ResourceOptions, urn.URN)) enginetest.Program {
+				return func(p *enginetest.Run) error {
+					first, err := p.Custom(plain, "first", props("x", 1))
+					if err != nil {
+						return err
+					}
+					_, err = p.Custom(plain, "a", props("x", 1), func(o *abi.ResourceOptions) { change(o, first.URN) })
+					return err
+				}
+			}
+			s.Up(program(func(*abi.ResourceOptions, urn.URN) {}))
+			before := *s.Resource("a")
+			s.Up(program(func(o *abi.ResourceOptions, first urn.URN) {
+				setOption(t, reflect.ValueOf(o).Elem().Field(i), first)
+			}))
+			after := *s.Resource("a")
+			before.Modified = after.Modified
+			require.NotEqual(t, before, after)
+		})
+	}
+}
+
+// setOption gives an option a value, whichever option it is.
+func setOption(t *testing.T, option reflect.Value, first urn.URN) {
+	t.Helper()
+	yes, trigger := true, property.String("changed")
+	switch option.Addr().Interface().(type) {
+	case **bool:
+		option.Set(reflect.ValueOf(&yes))
+	case *[]string:
+		option.Set(reflect.ValueOf([]string{"x"}))
+	case *urn.URN:
+		option.Set(reflect.ValueOf(first))
+	case *[]urn.URN:
+		option.Set(reflect.ValueOf([]urn.URN{first}))
+	case **property.Value:
+		option.Set(reflect.ValueOf(&trigger))
+	case *abi.CustomTimeouts:
+		option.Set(reflect.ValueOf(abi.CustomTimeouts{Create: 1}))
+	default:
+		t.Fatalf("the test has no value for an option of type %s", option.Type())
+	}
 }
