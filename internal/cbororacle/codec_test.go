@@ -1,4 +1,4 @@
-package cbororacle_test
+package cbororacle
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/cbororacle"
 	"github.com/husk-dev/husk/internal/propertytest"
 )
 
@@ -33,7 +32,7 @@ type fataler interface {
 }
 
 func checkDecode(t fataler, limits property.Limits, data []byte) {
-	oracle, guest := cbororacle.New(limits), guestcbor.New(limits)
+	oracle, guest := New(limits), guestcbor.New(limits)
 	fromOracle, oracleErr := oracle.UnmarshalValue(data)
 	fromGuest, guestErr := guest.UnmarshalValue(data)
 	require.Equal(t, guestErr, oracleErr)
@@ -56,13 +55,13 @@ func checkDecode(t fataler, limits property.Limits, data []byte) {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := propertytest.Values(5).Draw(t, "value")
-		data, err := cbororacle.MarshalValue(v)
+		data, err := MarshalValue(v)
 		require.NoError(t, err)
 		fromGuest, err := guestcbor.MarshalValue(v)
 		require.NoError(t, err)
 		require.Equal(t, data, fromGuest)
 
-		decoded, err := cbororacle.UnmarshalValue(data)
+		decoded, err := UnmarshalValue(data)
 		require.NoError(t, err)
 		require.True(t, v.Equal(decoded), "%v and %v", v, decoded)
 		checkDecode(t, property.Limits{}, data)
@@ -79,7 +78,7 @@ func TestEncodeLimits(t *testing.T) {
 			Depth: rapid.IntRange(1, 5).Draw(t, "depth"),
 			Items: rapid.IntRange(1, 30).Draw(t, "items"),
 		}
-		data, oracleErr := cbororacle.New(limits).MarshalValue(v)
+		data, oracleErr := New(limits).MarshalValue(v)
 		fromGuest, guestErr := guestcbor.New(limits).MarshalValue(v)
 		require.Equal(t, data, fromGuest)
 		require.Equal(t, guestErr, oracleErr)
@@ -87,9 +86,9 @@ func TestEncodeLimits(t *testing.T) {
 			checkDecode(t, limits, data)
 			return
 		}
-		unlimited, err := cbororacle.MarshalValue(v)
+		unlimited, err := MarshalValue(v)
 		require.NoError(t, err)
-		_, err = cbororacle.New(limits).UnmarshalValue(unlimited)
+		_, err = New(limits).UnmarshalValue(unlimited)
 		require.Error(t, err)
 		checkDecode(t, limits, unlimited)
 	})
@@ -99,7 +98,7 @@ func TestEncodeLimits(t *testing.T) {
 func TestMutations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := propertytest.Values(4).Draw(t, "value")
-		data, err := cbororacle.MarshalValue(v)
+		data, err := MarshalValue(v)
 		require.NoError(t, err)
 		at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
 		data[at] = rapid.Byte().Draw(t, "byte")

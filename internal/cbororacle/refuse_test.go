@@ -1,4 +1,4 @@
-package cbororacle_test
+package cbororacle
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/cbororacle"
 )
 
 // codec is the API that both codecs have.
@@ -25,7 +24,7 @@ type codec interface {
 
 // bothCodecs runs a test with each codec.
 func bothCodecs(t *testing.T, limits property.Limits, test func(*testing.T, codec)) {
-	t.Run("oracle", func(t *testing.T) { test(t, cbororacle.New(limits)) })
+	t.Run("oracle", func(t *testing.T) { test(t, New(limits)) })
 	t.Run("guest", func(t *testing.T) { test(t, guestcbor.New(limits)) })
 }
 

@@ -1,4 +1,4 @@
-package cbororacle_test
+package cbororacle
 
 import (
 	"encoding/hex"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/cbororacle"
 )
 
 type vector struct {
@@ -67,7 +66,7 @@ func TestVectors(t *testing.T) {
 			accepted++
 		}
 		t.Run(v.name, func(t *testing.T) {
-			fromOracle, oracleErr := cbororacle.UnmarshalValue(v.data)
+			fromOracle, oracleErr := UnmarshalValue(v.data)
 			fromGuest, guestErr := guestcbor.UnmarshalValue(v.data)
 			if !v.accept {
 				require.Contains(t, faultNames, v.text)
@@ -82,7 +81,7 @@ func TestVectors(t *testing.T) {
 			require.True(t, want.Equal(fromOracle), "%v", fromOracle)
 			require.True(t, want.Equal(fromGuest), "%v", fromGuest)
 
-			data, err := cbororacle.MarshalValue(want)
+			data, err := MarshalValue(want)
 			require.NoError(t, err)
 			require.Equal(t, v.data, data)
 			data, err = guestcbor.MarshalValue(want)

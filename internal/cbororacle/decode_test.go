@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
 
-// Unmarshal is the function Unmarshal within the limits of c.
+// Unmarshal decodes an object. Errors are *property.DecodeError.
 func (c *Codec) Unmarshal(data []byte) (property.Map, error) {
 	v, err := c.UnmarshalValue(data)
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *Codec) Unmarshal(data []byte) (property.Map, error) {
 	return m, nil
 }
 
-// UnmarshalValue is the function UnmarshalValue within the limits of c.
+// UnmarshalValue decodes a value of any kind.
 //
 // It accepts an input that fxamacker/cbor decodes, that is what fxamacker/cbor
 // makes of the result (which no input is that has a longer form, another order of

@@ -58,31 +58,20 @@ func New(limits property.Limits) *Codec {
 	return &Codec{limits: limits, decode: decode, encode: encode}
 }
 
-// Marshal returns the encoding of m. Errors are *property.EncodeError.
-func Marshal(m property.Map) ([]byte, error) { return defaultCodec.Marshal(m) }
-
 // MarshalValue returns the encoding of v. Errors are *property.EncodeError.
 func MarshalValue(v property.Value) ([]byte, error) { return defaultCodec.MarshalValue(v) }
-
-// Append appends the encoding of m to dst. Errors are *property.EncodeError; dst
-// is then returned as it was.
-func Append(dst []byte, m property.Map) ([]byte, error) { return defaultCodec.Append(dst, m) }
-
-// Unmarshal decodes an object. Errors are *property.DecodeError. The result keeps
-// no part of data.
-func Unmarshal(data []byte) (property.Map, error) { return defaultCodec.Unmarshal(data) }
 
 // UnmarshalValue decodes a value of any kind. Errors are *property.DecodeError.
 // The result keeps no part of data.
 func UnmarshalValue(data []byte) (property.Value, error) { return defaultCodec.UnmarshalValue(data) }
 
-// Marshal is the function Marshal within the limits of c.
+// Marshal returns the encoding of m. Errors are *property.EncodeError.
 func (c *Codec) Marshal(m property.Map) ([]byte, error) { return c.Append(nil, m) }
 
-// MarshalValue is the function MarshalValue within the limits of c.
+// MarshalValue returns the encoding of v.
 func (c *Codec) MarshalValue(v property.Value) ([]byte, error) { return c.appendValue(nil, v) }
 
-// Append is the function Append within the limits of c.
+// Append appends the encoding of m to dst. If it fails, it returns dst unchanged.
 func (c *Codec) Append(dst []byte, m property.Map) ([]byte, error) {
 	return c.appendValue(dst, property.Object(m))
 }
