@@ -5,7 +5,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/graph"
-	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -83,5 +82,5 @@ func triggerOf(o abi.ResourceOptions) property.Value {
 	if o.ReplacementTrigger == nil {
 		return property.Null
 	}
-	return providers.Fold(*o.ReplacementTrigger, make(map[urn.URN]struct{}))
+	return o.ReplacementTrigger.Lower(property.KindOutput)
 }

@@ -157,7 +157,7 @@ func (m *monitor) inherit(gl *goal) {
 
 // RegisterOutputs sets the outputs of a component or of the stack.
 func (m *monitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
-	outputs := providers.FoldMap(req.Outputs, make(map[urn.URN]struct{}))
+	outputs := req.Outputs.Lower(property.KindOutput)
 	if err := m.d.setOutputs(ctx, req.URN, outputs); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi
 // call it with.
 func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest) (provider abi.Provider, call abi.InvokeRequest, err error) {
 	deps := make(map[urn.URN]struct{})
-	args := providers.FoldMap(req.Args, deps)
+	args := providers.Fold(req.Args, deps)
 	if args.ContainsUnknowns() {
 		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
 			return nil, call, nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
@@ -103,7 +102,7 @@ type correction struct {
 // stays so, what only the engine knows of stays as it was, and no file is read that the
 // program has not named.
 func (g *generator) remediated(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
-	inputs := providers.KeepSecrets(checked, providers.FoldMap(r.After, make(map[urn.URN]struct{})))
+	inputs := providers.KeepSecrets(checked, r.After.Lower(property.KindOutput))
 	if !g.dryRun && inputs.ContainsUnknowns() {
 		return inputs, errors.New("they hold values that are not known")
 	}

@@ -259,7 +259,7 @@ func (d *deployment) finishCall(
 	} else if outputs.ContainsUnknowns() {
 		err = errors.Join(err, fmt.Errorf("provider returned unknown values; they are recorded as null"))
 		n.InitErrors = append(n.InitErrors, "the provider returned unknown values")
-		outputs = withoutUnknowns(outputs)
+		outputs = outputs.Lower(property.KindUnknown)
 	}
 	outputs = markSecrets(n, outputs)
 	return &outputs, err
@@ -392,13 +392,4 @@ func markSecrets(n *state.Resource, outputs property.Map) property.Map {
 		}
 	}
 	return outputs
-}
-
-func withoutUnknowns(m property.Map) property.Map {
-	return m.Transform(func(v property.Value) property.Value {
-		if v.IsUnknown() {
-			return property.Null
-		}
-		return v
-	})
 }

@@ -180,11 +180,11 @@ func (a answer) what() string {
 // a preview; nothing is secret where the provider was offered secrets in the handshake, and
 // did not take them; and everything fits the schema.
 func (p *Provider) check(a answer) error {
-	if path, found := find(property.Object(a.properties), nil, property.Value.IsUnknown); found && !a.preview {
+	if path, found := property.Object(a.properties).Find(property.Value.IsUnknown); found && !a.preview {
 		return fmt.Errorf("the property %s of the %s that it answered is unknown, which only a preview allows", path, a.what())
 	}
 	if p.knowsNoSecrets.Load() {
-		if path, found := find(property.Object(a.properties), nil, isSecret); found {
+		if path, found := property.Object(a.properties).Find(isSecret); found {
 			return fmt.Errorf("the property %s of the %s that it answered is secret, though it does not say in its handshake that it knows secrets", path, a.what())
 		}
 	}
@@ -226,32 +226,4 @@ func (p *Provider) acceptable(a answer) property.Map {
 		}
 	}
 	return a.properties
-}
-
-// find answers the path to the first part of a value that is so.
-func find(v property.Value, at property.Path, is func(property.Value) bool) (property.Path, bool) {
-	if is(v) {
-		return at, true
-	}
-	if inner, ok := v.AsSecret(); ok {
-		return find(inner, at, is)
-	}
-	if o, ok := v.AsOutput(); ok {
-		return find(o.Value, at, is)
-	}
-	if elements, ok := v.AsArray(); ok {
-		for i, element := range elements {
-			if path, found := find(element, at.Append(property.Index(i)), is); found {
-				return path, true
-			}
-		}
-	}
-	if m, ok := v.AsObject(); ok {
-		for key, value := range m.All() {
-			if path, found := find(value, at.Append(property.Key(key)), is); found {
-				return path, true
-			}
-		}
-	}
-	return nil, false
 }

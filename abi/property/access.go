@@ -58,7 +58,7 @@ func (p Path) Set(v, part Value) (changed Value, ok bool) {
 	if len(p) == 0 {
 		return part, true
 	}
-	if isWrapper(v) {
+	if v.isWrapper() {
 		return v.inside(func(v Value) (Value, bool) { return p.Set(v, part) })
 	}
 	s := p[0]
@@ -93,7 +93,7 @@ func (p Path) Delete(v Value) (changed Value, ok bool) {
 	if len(p) == 0 {
 		return Value{}, false
 	}
-	if isWrapper(v) {
+	if v.isWrapper() {
 		return v.inside(func(v Value) (Value, bool) { return p.Delete(v) })
 	}
 	s := p[0]

@@ -72,42 +72,96 @@ func (m Map) Dependencies() []string { return Object(m).Dependencies() }
 // Unwrap returns v without the secrets and outputs around it and its parts: what
 // they hold takes their place. See Plain for those around v alone.
 func (v Value) Unwrap() Value {
-	if !v.contains(isWrapper) {
-		return v
-	}
-	return v.Transform(Value.Plain)
+	return v.Lower(KindSecret, KindOutput)
 }
 
 // Unwrap returns m without the secrets and outputs around its values and their parts.
-func (m Map) Unwrap() Map {
-	unwrapped, _ := Object(m).Unwrap().AsObject()
-	return unwrapped
+func (m Map) Unwrap() Map { return m.Lower(KindSecret, KindOutput) }
+
+// isWrapper reports whether v is a value with a mark around it.
+func (v Value) isWrapper() bool { return v.kind == KindSecret || v.kind == KindOutput }
+
+// Find returns the path to the first part of v for which match holds, v itself first and what
+// is outside before what is in it. A secret or output has the path of the value in it.
+func (v Value) Find(match func(Value) bool) (path Path, found bool) {
+	s := search{match: match, paths: true}
+	found = s.in(&v)
+	return s.path, found
 }
 
-func isWrapper(v Value) bool { return v.kind == KindSecret || v.kind == KindOutput }
-
-// contains reports whether match holds for v or a part of it, outside first.
+// contains reports whether match holds for v or a part of it.
 func (v Value) contains(match func(Value) bool) bool {
-	if match(v) {
+	s := search{match: match}
+	return s.in(&v)
+}
+
+// EachSecret calls visit for each value without parts that is secret or in a secret, once for
+// each secret around it. Of an archive these are the members.
+func (m Map) EachSecret(visit func(Value)) {
+	Object(m).contains(func(v Value) bool {
+		if v.kind == KindSecret || v.kind == KindOutput && v.ref.(*Output).Secret {
+			v.eachLeaf(visit)
+		}
+		return false
+	})
+}
+
+func (v Value) eachLeaf(visit func(Value)) {
+	v.contains(func(v Value) bool {
+		switch v.kind {
+		case KindArray, KindObject, KindSecret, KindOutput:
+		case KindArchive:
+			Object(v.ref.(*Archive).Assets).eachLeaf(visit)
+		default:
+			visit(v)
+		}
+		return false
+	})
+}
+
+// search looks for a part of a value.
+type search struct {
+	match func(Value) bool
+	// paths is set to have path lead to what was found.
+	paths bool
+	path  Path
+}
+
+func (s *search) in(v *Value) bool {
+	if s.match(*v) {
 		return true
 	}
 	switch v.kind {
 	case KindArray:
-		for _, e := range v.elements() {
-			if e.contains(match) {
+		elements := v.elements()
+		for i := range elements {
+			if s.at(Index(i), &elements[i]) {
 				return true
 			}
 		}
 	case KindObject:
-		for _, e := range v.object().Entries() {
-			if e.Value.contains(match) {
+		entries := v.object().Entries()
+		for i := range entries {
+			if s.at(Key(entries[i].Key), &entries[i].Value) {
 				return true
 			}
 		}
 	case KindSecret:
-		return v.ref.(*Value).contains(match)
+		return s.in(v.ref.(*Value))
 	case KindOutput:
-		return v.ref.(*Output).Value.contains(match)
+		return s.in(&v.ref.(*Output).Value)
 	}
+	return false
+}
+
+func (s *search) at(segment Segment, v *Value) bool {
+	if !s.paths {
+		return s.in(v)
+	}
+	s.path = append(s.path, segment)
+	if s.in(v) {
+		return true
+	}
+	s.path = s.path[:len(s.path)-1]
 	return false
 }

@@ -141,3 +141,73 @@ func TestTransformOfGenerated(t *testing.T) {
 		require.Equal(t, v.ContainsUnknowns(), unwrapped.ContainsUnknowns())
 	})
 }
+
+// TestTransformCopiesWhatChanges: and shares all else with the value that was given.
+func TestTransformCopiesWhatChanges(t *testing.T) {
+	m := MapOf(Object{"same": Object{"a": 1}, "changed": Object{"b": []any{"x", Secret("y")}}})
+	object := func(m property.Map, key string) property.Map {
+		o, ok := m.Get(key).AsObject()
+		require.True(t, ok)
+		return o
+	}
+	require.True(t, m.Is(m.Transform(func(v property.Value) property.Value { return v })))
+	changed := m.Lower(property.KindSecret)
+	require.False(t, m.Is(changed))
+	require.True(t, object(m, "same").Is(object(changed, "same")))
+	require.Equal(t, MapOf(Object{"b": []any{"x", "y"}}), object(changed, "changed"))
+	require.True(t, m.ContainsSecrets(), "values do not change")
+}
+
+func TestLower(t *testing.T) {
+	known := property.Reference(property.ResourceReference{URN: "u", HasID: true, ID: "i"})
+	later := property.Reference(property.ResourceReference{URN: "u", HasID: true})
+	secret := property.OutputOf(property.Output{Value: property.String("o"), Secret: true, Dependencies: []string{"u"}})
+	v := Of([]any{Secret(known), Output(Object{"r": later}, "u"), secret, property.Unknown})
+	for name, test := range map[string]struct {
+		kinds []property.Kind
+		want  property.Value
+	}{
+		"nothing":    {nil, v},
+		"secrets":    {[]property.Kind{property.KindSecret}, Of([]any{known, Output(Object{"r": later}, "u"), Output("o", "u"), property.Unknown})},
+		"outputs":    {[]property.Kind{property.KindOutput}, Of([]any{Secret(known), Object{"r": later}, Secret("o"), property.Unknown})},
+		"references": {[]property.Kind{property.KindResourceReference}, Of([]any{Secret("i"), Output(Object{"r": property.Unknown}, "u"), secret, property.Unknown})},
+		"unknowns":   {[]property.Kind{property.KindUnknown}, Of([]any{Secret(known), Output(Object{"r": later}, "u"), secret, nil})},
+		"marks":      {[]property.Kind{property.KindSecret, property.KindOutput}, Of([]any{known, Object{"r": later}, "o", property.Unknown})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, test.want, v.Lower(test.kinds...))
+			m := property.NewMap(property.Entry{Key: "v", Value: v})
+			require.Equal(t, property.NewMap(property.Entry{Key: "v", Value: test.want}), m.Lower(test.kinds...))
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	v := Of(Object{"a": []any{1, Secret(Object{"b": property.Unknown})}, "c": property.Unknown})
+	path, found := v.Find(property.Value.IsUnknown)
+	require.True(t, found)
+	require.Equal(t, "a[1].b", path.String())
+	path, found = v.Find(func(v property.Value) bool { return v.Kind() == property.KindObject })
+	require.True(t, found)
+	require.Empty(t, path)
+	path, found = v.Find(property.Value.IsNull)
+	require.False(t, found)
+	require.Empty(t, path)
+}
+
+func TestEachSecret(t *testing.T) {
+	text := property.AssetOf(property.Asset{Source: property.SourceText, Text: "member"})
+	m := MapOf(Object{
+		"plain":   "no",
+		"text":    Secret("text"),
+		"deep":    []any{Secret(Object{"list": []any{1, "deep"}})},
+		"output":  property.OutputOf(property.Output{Value: property.String("output"), Secret: true}),
+		"open":    Output("no", "u"),
+		"archive": Secret(property.ArchiveOf(property.Archive{Source: property.SourceAssets, Assets: MapOf(Object{"m": text})})),
+	})
+	var seen []property.Value
+	m.EachSecret(func(v property.Value) { seen = append(seen, v) })
+	require.ElementsMatch(t, []property.Value{
+		property.String("text"), property.Number(1), property.String("deep"), property.String("output"), text,
+	}, seen)
+}

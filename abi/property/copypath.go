@@ -38,7 +38,7 @@ func (c pathCopy) kept(v Value) Value {
 func (c pathCopy) copy(from, to Value, path Path) (result Value, ok bool) {
 	c.fromSecret = c.fromSecret || hidesContents(from)
 	from = from.Plain()
-	if isWrapper(to) {
+	if to.isWrapper() {
 		c.toSecret = c.toSecret || hidesContents(to)
 		return to.inside(func(to Value) (Value, bool) { return c.copy(from, to, path) })
 	}

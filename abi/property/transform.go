@@ -1,8 +1,10 @@
 package property
 
+import "slices"
+
 // Transform returns v with f applied to it and each of its parts, from the inside
 // out: f gets an array, object, secret, or output whose parts it has already seen.
-// Assets and archives have no parts.
+// Assets and archives have no parts. What f does not change is not copied.
 func (v Value) Transform(f func(Value) Value) Value {
 	t := transform{f: func(_ Path, v Value) (Value, error) { return f(v), nil }}
 	out, _ := t.value(v)
@@ -40,11 +42,14 @@ type transform struct {
 func (t *transform) value(v Value) (Value, error) {
 	switch v.kind {
 	case KindArray:
-		elements, err := t.elements(v.elements())
+		elements := v.elements()
+		changed, err := t.elements(elements)
 		if err != nil {
 			return Value{}, err
 		}
-		v = Array(elements...)
+		if changed != nil {
+			v = Array(changed...)
+		}
 	case KindObject:
 		m, err := t.entries(v.object())
 		if err != nil {
@@ -52,21 +57,32 @@ func (t *transform) value(v Value) (Value, error) {
 		}
 		v = Object(m)
 	case KindSecret:
-		inner, err := t.value(*v.ref.(*Value))
+		given := v.ref.(*Value)
+		inner, err := t.value(*given)
 		if err != nil {
 			return Value{}, err
 		}
-		v = Secret(inner)
+		if !identical(&inner, given) {
+			v = Secret(inner)
+		}
 	case KindOutput:
 		o := *v.ref.(*Output)
 		inner, err := t.value(o.Value)
 		if err != nil {
 			return Value{}, err
 		}
-		o.Value = inner
-		v = OutputOf(o)
+		if !identical(&inner, &o.Value) {
+			o.Value = inner
+			v = OutputOf(o)
+		}
 	}
 	return t.f(t.path, v)
+}
+
+// identical reports whether v and w are one value, as a function returns it that has
+// nothing to change. Equal values in different places are not identical.
+func identical(v, w *Value) bool {
+	return v.kind == w.kind && v.num == w.num && v.ref == w.ref && v.str == w.str
 }
 
 // at applies the function to the part of a value that s leads to.
@@ -77,26 +93,97 @@ func (t *transform) at(s Segment, v Value) (Value, error) {
 	return v, err
 }
 
-func (t *transform) elements(elements []Value) ([]Value, error) {
-	out := make([]Value, len(elements))
-	for i, e := range elements {
-		var err error
-		if out[i], err = t.at(Index(i), e); err != nil {
+// elements returns what has become of the elements, nil if nothing has changed.
+func (t *transform) elements(elements []Value) (changed []Value, err error) {
+	for i := range elements {
+		v, err := t.at(Index(i), elements[i])
+		if err != nil {
 			return nil, err
 		}
+		if changed == nil && !identical(&v, &elements[i]) {
+			changed = slices.Clone(elements)
+		}
+		if changed != nil {
+			changed[i] = v
+		}
 	}
-	return out, nil
+	return changed, nil
 }
 
+// entries returns what has become of a map, which is m itself if nothing has changed.
 func (t *transform) entries(m Map) (Map, error) {
 	entries := m.Entries()
-	out := make([]Entry, len(entries))
-	for i, e := range entries {
-		v, err := t.at(Key(e.Key), e.Value)
+	var changed []Entry
+	for i := range entries {
+		v, err := t.at(Key(entries[i].Key), entries[i].Value)
 		if err != nil {
 			return Map{}, err
 		}
-		out[i] = Entry{e.Key, v}
+		if changed == nil && !identical(&v, &entries[i].Value) {
+			changed = slices.Clone(entries)
+		}
+		if changed != nil {
+			changed[i].Value = v
+		}
 	}
-	return SortedMap(out), nil
+	if changed == nil {
+		return m, nil
+	}
+	return SortedMap(changed), nil
+}
+
+// Lower returns v for somebody who does not understand values of these kinds: secrets,
+// outputs, resource references, or unknowns. What is in a secret takes its place, the value of
+// an output its own, as a secret if the output is one; a reference becomes its text, and an
+// unknown null. Secrets that are not understood are not marked on outputs either.
+func (v Value) Lower(kinds ...Kind) Value {
+	var lowered kindSet
+	for _, k := range kinds {
+		lowered |= 1 << k
+	}
+	if lowered == 0 || !v.contains(lowered.concerns) {
+		return v
+	}
+	return v.Transform(lowered.lower)
+}
+
+// Lower returns m for somebody who does not understand values of these kinds, see Value.Lower.
+func (m Map) Lower(kinds ...Kind) Map {
+	lowered, _ := Object(m).Lower(kinds...).AsObject()
+	return lowered
+}
+
+// kindSet has a bit for each kind.
+type kindSet uint16
+
+func (s kindSet) has(k Kind) bool { return s>>k&1 != 0 }
+
+// concerns reports whether lowering changes v itself.
+func (s kindSet) concerns(v Value) bool {
+	return s.has(v.kind) || v.kind == KindOutput && s.has(KindSecret) && v.ref.(*Output).Secret
+}
+
+func (s kindSet) lower(v Value) Value {
+	if !s.concerns(v) {
+		return v
+	}
+	switch v.kind {
+	case KindSecret:
+		return *v.ref.(*Value)
+	case KindResourceReference:
+		return v.ref.(*ResourceReference).Text()
+	case KindUnknown:
+		return Null
+	case KindOutput:
+		o := *v.ref.(*Output)
+		o.Secret = o.Secret && !s.has(KindSecret)
+		switch {
+		case !s.has(KindOutput):
+			return OutputOf(o)
+		case o.Secret:
+			return Secret(o.Value)
+		}
+		return o.Value
+	}
+	return v
 }

@@ -199,25 +199,12 @@ func (h hidden) in(message string) string {
 		return ""
 	}
 	var texts []string
-	var collect func(v property.Value, inside bool)
-	collect = func(v property.Value, inside bool) {
-		if s, ok := v.AsString(); ok && inside && len(s) >= minHidden {
-			texts = append(texts, s)
-		}
-		if inner, ok := v.AsSecret(); ok {
-			collect(inner, true)
-		}
-		elements, _ := v.AsArray()
-		for _, e := range elements {
-			collect(e, inside)
-		}
-		m, _ := v.AsObject()
-		for _, e := range m.All() {
-			collect(e, inside)
-		}
-	}
 	for _, m := range h.secrets {
-		collect(property.Object(m), false)
+		m.EachSecret(func(v property.Value) {
+			if s, ok := v.AsString(); ok && len(s) >= minHidden {
+				texts = append(texts, s)
+			}
+		})
 	}
 	// The longest come first, since one may be part of another.
 	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })

@@ -259,26 +259,13 @@ func (c *StackConfig) Get(key string) (property.Value, bool) {
 
 // sealed turns each {secure: ciphertext} into a secret.
 func sealed(v property.Value) property.Value {
-	switch v.Kind() {
-	case property.KindArray:
-		elements, _ := v.AsArray()
-		out := make([]property.Value, len(elements))
-		for i, e := range elements {
-			out[i] = sealed(e)
-		}
-		return property.Array(out...)
-	case property.KindObject:
+	return v.Transform(func(v property.Value) property.Value {
 		m, _ := v.AsObject()
 		if text, ok := m.Get("secure").AsString(); ok && m.Len() == 1 {
 			return property.Secret(property.String(text))
 		}
-		out := make([]property.Entry, 0, m.Len())
-		for k, e := range m.All() {
-			out = append(out, property.Entry{Key: k, Value: sealed(e)})
-		}
-		return property.Object(property.NewMap(out...))
-	}
-	return v
+		return v
+	})
 }
 
 // Text returns the value of a key as a deployment's configuration holds it: a
@@ -298,36 +285,17 @@ func (c *StackConfig) Text(key string, decrypt func(ciphertext string) (string, 
 
 // opened decrypts the parts of a value that are secret.
 func opened(v property.Value, decrypt func(ciphertext string) (string, error)) (_ property.Value, secret bool, err error) {
-	switch v.Kind() {
-	case property.KindSecret:
-		inner, _ := v.AsSecret()
+	v, err = v.TransformPaths(func(_ property.Path, v property.Value) (property.Value, error) {
+		inner, ok := v.AsSecret()
+		if !ok {
+			return v, nil
+		}
+		secret = true
 		ciphertext, _ := inner.AsString()
 		text, err := decrypt(ciphertext)
-		return property.String(text), true, err
-	case property.KindArray:
-		elements, _ := v.AsArray()
-		out := make([]property.Value, len(elements))
-		for i, e := range elements {
-			o, s, err := opened(e, decrypt)
-			if err != nil {
-				return property.Null, true, err
-			}
-			out[i], secret = o, secret || s
-		}
-		return property.Array(out...), secret, nil
-	case property.KindObject:
-		m, _ := v.AsObject()
-		out := make([]property.Entry, 0, m.Len())
-		for k, e := range m.All() {
-			o, s, err := opened(e, decrypt)
-			if err != nil {
-				return property.Null, true, err
-			}
-			out, secret = append(out, property.Entry{Key: k, Value: o}), secret || s
-		}
-		return property.Object(property.NewMap(out...)), secret, nil
-	}
-	return v, false, nil
+		return property.String(text), err
+	})
+	return v, secret, err
 }
 
 // Set sets a key, given by its full name, to text, or to the ciphertext of an

@@ -126,50 +126,20 @@ func (s *Secrets) LearnComputed(m property.Map) { s.learnMap(m, minComputed) }
 // learnMap adds what is secret in a value, and of JSON that was not known before the texts of at
 // least so many bytes.
 func (s *Secrets) learnMap(m property.Map, least int) {
-	if s != nil && m.ContainsSecrets() {
-		s.learnIn(property.Object(m), false, func(text string) {
-			if s.learn(text) {
-				s.learnPartsOf(text, least)
-			}
-		})
+	if s == nil {
+		return
 	}
-}
-
-// learnIn has the texts in a value learned, all of them if it is secret itself.
-func (s *Secrets) learnIn(v property.Value, secret bool, learn func(string)) {
-	switch v.Kind() {
-	case property.KindString:
-		if text, _ := v.AsString(); secret {
-			learn(text)
+	m.EachSecret(func(v property.Value) {
+		text, _ := v.AsString()
+		if f, ok := v.AsNumber(); ok && v.IsInteger() && math.Abs(f) >= leastNumber {
+			text = strconv.FormatFloat(f, 'f', -1, 64)
+		} else if a, ok := v.AsAsset(); ok {
+			text = a.Text
 		}
-	case property.KindNumber:
-		if f, _ := v.AsNumber(); secret && v.IsInteger() && math.Abs(f) >= leastNumber {
-			learn(strconv.FormatFloat(f, 'f', -1, 64))
+		if text != "" && s.learn(text) {
+			s.learnPartsOf(text, least)
 		}
-	case property.KindArray:
-		elements, _ := v.AsArray()
-		for _, e := range elements {
-			s.learnIn(e, secret, learn)
-		}
-	case property.KindObject:
-		m, _ := v.AsObject()
-		for _, e := range m.Entries() {
-			s.learnIn(e.Value, secret, learn)
-		}
-	case property.KindSecret:
-		inner, _ := v.AsSecret()
-		s.learnIn(inner, true, learn)
-	case property.KindOutput:
-		o, _ := v.AsOutput()
-		s.learnIn(o.Value, secret || o.Secret, learn)
-	case property.KindAsset:
-		if a, _ := v.AsAsset(); secret {
-			learn(a.Text)
-		}
-	case property.KindArchive:
-		a, _ := v.AsArchive()
-		s.learnIn(property.Object(a.Assets), secret, learn)
-	}
+	})
 }
 
 // Show ends the hiding: the user has asked to see secrets.

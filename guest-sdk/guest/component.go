@@ -233,7 +233,7 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 		return none, err
 	}
 	return abi.ConstructResponse{
-		URN: own.URN, State: withoutDependencies(outputs), StateDependencies: dependenciesOf(outputs),
+		URN: own.URN, State: outputs.Lower(property.KindOutput), StateDependencies: dependenciesOf(outputs),
 	}, nil
 }
 
@@ -328,21 +328,4 @@ func withDependencies(v property.Value, urns []urn.URN) property.Value {
 		o.Dependencies = append(o.Dependencies, string(u))
 	}
 	return property.OutputOf(o)
-}
-
-// withoutDependencies replaces outputs by their values. Who gets the properties is told
-// of the dependencies apart from them.
-func withoutDependencies(m property.Map) property.Map {
-	return m.Transform(plainOutput)
-}
-
-func plainOutput(v property.Value) property.Value {
-	o, ok := v.AsOutput()
-	if !ok {
-		return v
-	}
-	if o.Secret {
-		return property.Secret(o.Value)
-	}
-	return o.Value
 }

@@ -170,7 +170,7 @@ func (o *Options) resolve(trigger property.Value) abi.ResourceOptions {
 	if o.DeletedWith != nil {
 		options.DeletedWith = o.DeletedWith.made.urn
 	}
-	if trigger = plainOutput(trigger); !trigger.IsNull() {
+	if trigger = trigger.Lower(property.KindOutput); !trigger.IsNull() {
 		options.ReplacementTrigger = &trigger
 	}
 	return options

@@ -158,5 +158,5 @@ func (all *composite) call(ctx context.Context, s *server, request *abi.CallRequ
 	if err = d.end(err); err != nil {
 		return none, err
 	}
-	return abi.CallResponse{Result: withoutDependencies(result), ResultDependencies: dependenciesOf(result)}, nil
+	return abi.CallResponse{Result: result.Lower(property.KindOutput), ResultDependencies: dependenciesOf(result)}, nil
 }

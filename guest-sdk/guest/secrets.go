@@ -33,22 +33,11 @@ const minSecretText = 8
 // secretTexts returns the texts that are secret in m.
 func secretTexts(m property.Map) []string {
 	var texts []string
-	for _, v := range m.All() {
-		if !v.ContainsSecrets() {
-			continue
+	m.EachSecret(func(v property.Value) {
+		if s, ok := v.AsString(); ok && len(s) >= minSecretText {
+			texts = append(texts, s)
 		}
-		v.Transform(func(v property.Value) property.Value {
-			if inner, ok := v.AsSecret(); ok {
-				inner.Transform(func(v property.Value) property.Value {
-					if s, ok := v.AsString(); ok && len(s) >= minSecretText {
-						texts = append(texts, s)
-					}
-					return v
-				})
-			}
-			return v
-		})
-	}
+	})
 	return texts
 }
 

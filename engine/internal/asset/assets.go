@@ -440,12 +440,9 @@ func findHash(v property.Value, hash string, archive bool) (found property.Value
 	if hash == "" {
 		return found, false
 	}
-	_, _ = v.TransformPaths(func(_ property.Path, v property.Value) (property.Value, error) {
-		if ok {
-			return v, nil
-		}
-		found, ok = findMember(v, hash, archive)
-		return v, nil
+	_, ok = v.Find(func(v property.Value) (hit bool) {
+		found, hit = findMember(v, hash, archive)
+		return hit
 	})
 	return found, ok
 }

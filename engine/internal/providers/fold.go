@@ -9,45 +9,13 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Fold replaces the outputs inside v by their values and adds their
+// Fold replaces the outputs inside m by their values and adds their
 // dependencies to deps. Providers and states know nothing of outputs.
-func Fold(v property.Value, deps map[urn.URN]struct{}) property.Value {
-	switch v.Kind() {
-	case property.KindOutput:
-		o, _ := v.AsOutput()
-		for _, d := range o.Dependencies {
-			deps[urn.URN(d)] = struct{}{}
-		}
-		inner := Fold(o.Value, deps)
-		if o.Secret {
-			inner = property.Secret(inner)
-		}
-		return inner
-	case property.KindSecret:
-		inner, _ := v.AsSecret()
-		return property.Secret(Fold(inner, deps))
-	case property.KindArray:
-		elements, _ := v.AsArray()
-		out := make([]property.Value, len(elements))
-		for i, e := range elements {
-			out[i] = Fold(e, deps)
-		}
-		return property.Array(out...)
-	case property.KindObject:
-		m, _ := v.AsObject()
-		return property.Object(FoldMap(m, deps))
-	default:
-		return v
+func Fold(m property.Map, deps map[urn.URN]struct{}) property.Map {
+	for _, u := range m.Dependencies() {
+		deps[urn.URN(u)] = struct{}{}
 	}
-}
-
-// FoldMap is Fold for the values of a map.
-func FoldMap(m property.Map, deps map[urn.URN]struct{}) property.Map {
-	entries := make([]property.Entry, 0, m.Len())
-	for k, v := range m.All() {
-		entries = append(entries, property.Entry{Key: k, Value: Fold(v, deps)})
-	}
-	return property.NewMap(entries...)
+	return m.Lower(property.KindOutput)
 }
 
 // FoldInputs folds each input and merges the dependencies found inside with
@@ -64,14 +32,12 @@ func FoldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn
 		return byKey[key]
 	}
 	if inputs.ContainsOutputs() { // most have none
-		entries := make([]property.Entry, 0, inputs.Len())
 		for k, v := range inputs.All() {
-			if v.ContainsOutputs() {
-				v = Fold(v, of(k))
+			for _, u := range v.Dependencies() {
+				of(k)[urn.URN(u)] = struct{}{}
 			}
-			entries = append(entries, property.Entry{Key: k, Value: v})
 		}
-		inputs = property.NewMap(entries...)
+		inputs = inputs.Lower(property.KindOutput)
 	}
 	for _, n := range named {
 		deps := of(n.Key)

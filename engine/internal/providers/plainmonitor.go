@@ -10,7 +10,7 @@ import (
 // plainMonitor is a monitor for callers that do not understand references.
 type plainMonitor struct{ abi.Monitor }
 
-func plain(m property.Map) property.Map { return lower(m, true, false) }
+func plain(m property.Map) property.Map { return m.Lower(property.KindResourceReference) }
 
 // RegisterResource registers a resource.
 func (p plainMonitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {

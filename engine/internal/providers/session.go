@@ -26,6 +26,8 @@ type Session struct {
 	features      abi.Features
 	negotiated    bool // false for a provider without a handshake, which is taken to understand all
 	secrets       *redact.Secrets
+	// foreign are the kinds of values that the provider does not understand.
+	foreign []property.Kind
 
 	// config is the schema of the configuration, nil until it was needed; see ConfigSchema.
 	configMu sync.Mutex
@@ -47,6 +49,12 @@ func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secre
 		return nil, fmt.Errorf("the module given for provider %q implements %q: correct its path under plugins.providers", pkg, resp.Name)
 	}
 	s := &Session{Name: resp.Name, Version: resp.Version, features: resp.Features, negotiated: negotiated, secrets: secrets}
+	if !s.Understands(abi.FeaturesSecrets) {
+		s.foreign = append(s.foreign, property.KindSecret)
+	}
+	if !s.Understands(abi.FeaturesResourceReferences) {
+		s.foreign = append(s.foreign, property.KindResourceReference)
+	}
 	s.Provider = abi.Intercept(p, s.call)
 	return s, nil
 }
@@ -90,7 +98,7 @@ func (s *Session) call(ctx context.Context, c *abi.Call) error {
 		}
 		given[p.Role] = m
 		s.secrets.LearnComputed(m)
-		p.Set(lower(m, s.Understands(abi.FeaturesSecrets), s.Understands(abi.FeaturesResourceReferences)))
+		p.Set(m.Lower(s.foreign...))
 	}
 	err := c.Do(ctx)
 	if failures := c.Failures(); failures != nil {
@@ -142,26 +150,6 @@ func (s *Session) MarkStreamed(args, result property.Map) property.Map {
 	return result
 }
 
-// lower replaces secrets and resource references for a provider that does not understand them.
-func lower(m property.Map, secrets, references bool) property.Map {
-	if secrets && references {
-		return m
-	}
-	return m.Transform(func(v property.Value) property.Value {
-		if inner, ok := v.AsSecret(); ok && !secrets {
-			return inner
-		}
-		if r, ok := v.AsReference(); ok && !references {
-			return r.Text()
-		}
-		if o, ok := v.AsOutput(); ok && o.Secret && !secrets {
-			o.Secret = false
-			return property.OutputOf(o)
-		}
-		return v
-	})
-}
-
 // Cited marks the lines of what a provider says is wrong.
 func Cited(failures []abi.CheckFailure) []abi.CheckFailure {
 	out := slices.Clone(failures)
@@ -198,7 +186,9 @@ func eachValue(m property.Map, f func(key string, v property.Value) property.Val
 // lowerDependent turns inputs that may hold outputs into what the provider
 // understands. Without outputs, the dependencies are those of each input as a whole.
 func (s *Session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDependency) property.Map {
-	m = lower(m, true, s.Understands(abi.FeaturesResourceReferences))
+	if !s.Understands(abi.FeaturesResourceReferences) {
+		m = plain(m)
+	}
 	if s.Understands(abi.FeaturesOutputs) {
 		return m
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // schemaFiles are the packages of testdata/schemas, and the package "bare",
@@ -122,7 +121,7 @@ func (m *fakeMonitor) RegisterResource(ctx context.Context, request abi.Register
 	}
 	response := abi.RegisterResourceResponse{
 		URN:    urn.New("dev", "shop", request.Parent, request.Type, request.Name),
-		State:  provenance.LowerMap(request.Inputs),
+		State:  request.Inputs.Lower(property.KindOutput),
 		Result: m.result[request.Name],
 	}
 	if request.Custom && !m.dryRun {

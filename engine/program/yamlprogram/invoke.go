@@ -44,7 +44,7 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 	if options.Version == "" {
 		options.Version = e.c.versionOf(f.pkg)
 	}
-	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: provenance.LowerMap(args), Options: options})
+	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: args.Lower(property.KindOutput), Options: options})
 	if err != nil {
 		e.invokeFailed(x, err)
 		return property.Null, false

@@ -147,7 +147,7 @@ func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state p
 	}
 	response, err := d.monitor.ReadResource(d.ctx, abi.ReadResourceRequest{
 		ID: text, Type: r.token, Name: r.logicalName, Parent: parent,
-		Properties: provenance.LowerMap(state), Options: options, SourcePosition: d.position(r),
+		Properties: state.Lower(property.KindOutput), Options: options, SourcePosition: d.position(r),
 	})
 	if err != nil {
 		d.refused(r, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // Run checks the program, registers its packages and resources with the monitor,
@@ -174,7 +173,7 @@ func (d *deployment) outputs() property.Map {
 			continue
 		}
 		if v, ok := d.eval(o.value); ok {
-			entries = append(entries, property.Entry{Key: o.name, Value: provenance.Lower(v)})
+			entries = append(entries, property.Entry{Key: o.name, Value: v.Lower(property.KindOutput)})
 		}
 	}
 	return property.NewMap(entries...)

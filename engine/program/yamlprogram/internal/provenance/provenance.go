@@ -70,27 +70,6 @@ func (p *Provenance) Distinct() []urn.URN {
 	return slices.Compact(urns)
 }
 
-// Lower turns outputs into secrets or plain values, for where dependencies have
-// a place of their own, or none.
-func Lower(v property.Value) property.Value {
-	return v.Transform(func(v property.Value) property.Value {
-		o, ok := v.AsOutput()
-		switch {
-		case !ok:
-			return v
-		case o.Secret:
-			return property.Secret(o.Value)
-		}
-		return o.Value
-	})
-}
-
-// LowerMap is Lower for the values of a map.
-func LowerMap(m property.Map) property.Map {
-	lowered, _ := Lower(property.Object(m)).AsObject()
-	return lowered
-}
-
 // LowerContents lowers what has assets and archives in it. A deployment takes those in the output
 // of a resource for foreign, and the evaluator has told it exactly which are.
 func LowerContents(m property.Map) property.Map {
@@ -99,7 +78,7 @@ func LowerContents(m property.Map) property.Map {
 	}
 	for key, v := range m.All() {
 		if v.ContainsAssets() {
-			m = m.With(key, Lower(v))
+			m = m.With(key, v.Lower(property.KindOutput))
 		}
 	}
 	return m
