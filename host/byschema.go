@@ -66,7 +66,7 @@ func (d declared) diff(request abi.DiffRequest) (abi.DiffResponse, error) {
 	return d.resource.Diff(request)
 }
 
-// mayAnswer tells whether a guest would be asked now, and may be answered for: the provider
+// mayAnswer reports whether a guest would be asked now, and may be answered for: the provider
 // is neither closed nor in quarantine.
 func (p *Provider) mayAnswer(ctx context.Context) bool {
 	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.admit() == nil
@@ -102,18 +102,18 @@ func (p *Provider) encodable(m property.Map) bool {
 	return ok && size <= p.module.host.config.most.requestBytes
 }
 
-// withoutUnsettled takes back what a schema says of a resource where the inputs that it
-// makes of good ones do not fit it themselves, as its defaults do not. The guest answers
+// dropUnfitDefaults takes back that a schema answers checks if inputs that it makes of good
+// ones do not fit it themselves, because its defaults do not. The guest answers
 // such inputs, and is told so.
-func withoutUnsettled(pkg *schema.Package) {
-	pkg.SchemaCheckConfig = pkg.SchemaCheckConfig && settles(&pkg.Config, make(map[*schema.Object]bool))
+func dropUnfitDefaults(pkg *schema.Package) {
+	pkg.SchemaCheckConfig = pkg.SchemaCheckConfig && defaultsFitSchema(&pkg.Config, make(map[*schema.Object]bool))
 	for _, r := range pkg.Resources {
-		r.SchemaCheck = r.SchemaCheck && settles(&r.Inputs, make(map[*schema.Object]bool))
+		r.SchemaCheck = r.SchemaCheck && defaultsFitSchema(&r.Inputs, make(map[*schema.Object]bool))
 	}
 }
 
-// settles tells whether the defaults of an object fit it, and those of the objects in it.
-func settles(o *schema.Object, seen map[*schema.Object]bool) bool {
+// defaultsFitSchema reports whether the defaults of an object fit it, and those of the objects in it.
+func defaultsFitSchema(o *schema.Object, seen map[*schema.Object]bool) bool {
 	if seen[o] {
 		return true
 	}
@@ -126,22 +126,22 @@ func settles(o *schema.Object, seen map[*schema.Object]bool) bool {
 				return false
 			}
 		}
-		if !settlesIn(p.Type, seen) {
+		if !defaultsFitIn(p.Type, seen) {
 			return false
 		}
 	}
 	return true
 }
 
-// settlesIn is settles for the objects in a type.
-func settlesIn(t *schema.Type, seen map[*schema.Object]bool) bool {
+// defaultsFitIn is defaultsFitSchema for the objects in a type.
+func defaultsFitIn(t *schema.Type, seen map[*schema.Object]bool) bool {
 	if t == nil {
 		return true
 	}
 	for _, alternative := range t.OneOf {
-		if !settlesIn(alternative, seen) {
+		if !defaultsFitIn(alternative, seen) {
 			return false
 		}
 	}
-	return (t.Object == nil || settles(t.Object, seen)) && settlesIn(t.Element, seen)
+	return (t.Object == nil || defaultsFitSchema(t.Object, seen)) && defaultsFitIn(t.Element, seen)
 }

@@ -102,7 +102,7 @@ func isPart(part, whole abi.Method) bool {
 	return whole == groupAsks && onlyAsks(part) || whole == groupWorks && !onlyAsks(part)
 }
 
-// limitsOf answers the limits of a method, all of them set.
+// limitsOf returns the limits of a method, all of them set.
 func (c *Config) limitsOf(method abi.Method) callLimits {
 	l, group := callLimits{DefaultCallTimeout, DefaultFuel, DefaultHostCalls, DefaultRandomBytes}, groupWorks
 	if onlyAsks(method) {

@@ -11,13 +11,13 @@ import (
 // codec is the host's encoding of property values, with a bound in bytes on each that is
 // passed to a guest.
 type codec struct {
-	most    int
-	traffic *traffic
-	ledger  *ledger
+	most   int
+	call   *callBuffers
+	ledger *ledger
 }
 
-// traffic is what crosses the boundary between the host and an instance.
-type traffic struct {
+// callBuffers is what crosses the boundary between the host and an instance.
+type callBuffers struct {
 	// in and out count the bytes of property values.
 	in, out atomic.Uint64
 	// sent are the maps that the running call has encoded, and buffer holds their
@@ -33,9 +33,9 @@ type sentMap struct {
 }
 
 // begin gives a call a buffer, and end takes it back.
-func (t *traffic) begin(buffers *buffers) { t.buffer = buffers.take() }
+func (t *callBuffers) begin(buffers *buffers) { t.buffer = buffers.take() }
 
-func (t *traffic) end(buffers *buffers) {
+func (t *callBuffers) end(buffers *buffers) {
 	clear(t.sent)
 	t.sent = t.sent[:0]
 	buffers.put(t.buffer)
@@ -43,14 +43,14 @@ func (t *traffic) end(buffers *buffers) {
 }
 
 func (c codec) Marshal(m property.Map) ([]byte, error) {
-	for _, s := range c.traffic.sent {
+	for _, s := range c.call.sent {
 		if s.properties.Is(m) {
 			return c.bounded(s.encoding, nil)
 		}
 	}
 	data, err := c.bounded(c.append(func(to []byte) ([]byte, error) { return guestcbor.Append(to, m) }))
 	if err == nil {
-		c.traffic.sent = append(c.traffic.sent, sentMap{m, data})
+		c.call.sent = append(c.call.sent, sentMap{m, data})
 	}
 	return data, err
 }
@@ -60,22 +60,22 @@ func (c codec) MarshalValue(v property.Value) ([]byte, error) {
 }
 
 // append returns what encode appends to the call's buffer. What was appended before stays
-// as it is, even where the buffer has to be moved.
+// as it is, even if the buffer has to be moved.
 func (c codec) append(encode func([]byte) ([]byte, error)) ([]byte, error) {
-	begin := len(*c.traffic.buffer)
-	buffer, err := encode(*c.traffic.buffer)
+	begin := len(*c.call.buffer)
+	buffer, err := encode(*c.call.buffer)
 	if err != nil {
 		return nil, err
 	}
-	*c.traffic.buffer = buffer
+	*c.call.buffer = buffer
 	return buffer[begin:len(buffer):len(buffer)], nil
 }
 
 // Unmarshal decodes data, which may be memory of a guest: what is decoded shares the
 // bytes of a copy, made before anything is read.
 func (c codec) Unmarshal(data []byte) (property.Map, error) {
-	c.traffic.out.Add(uint64(len(data)))
-	for _, s := range c.traffic.sent {
+	c.call.out.Add(uint64(len(data)))
+	for _, s := range c.call.sent {
 		if bytes.Equal(s.encoding, data) {
 			return s.properties, nil
 		}
@@ -92,7 +92,7 @@ func (c codec) Unmarshal(data []byte) (property.Map, error) {
 }
 
 func (c codec) UnmarshalValue(data []byte) (property.Value, error) {
-	c.traffic.out.Add(uint64(len(data)))
+	c.call.out.Add(uint64(len(data)))
 	return c.decode(data)
 }
 
@@ -112,6 +112,6 @@ func (c codec) bounded(data []byte, err error) ([]byte, error) {
 	if err == nil && len(data) > c.most {
 		return nil, &ExceededError{Limit: LimitRequest, Most: uint64(c.most)}
 	}
-	c.traffic.in.Add(uint64(len(data)))
+	c.call.in.Add(uint64(len(data)))
 	return data, err
 }

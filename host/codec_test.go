@@ -11,8 +11,8 @@ import (
 )
 
 func begunCodec(idle *buffers) codec {
-	c := codec{most: 1000, traffic: &traffic{}}
-	c.traffic.begin(idle)
+	c := codec{most: 1000, call: &callBuffers{}}
+	c.call.begin(idle)
 	return c
 }
 
@@ -40,8 +40,8 @@ func TestCodecKeepsEncodings(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, data)
 		}
-		one.traffic.end(&idle)
-		other.traffic.end(&idle)
+		one.call.end(&idle)
+		other.call.end(&idle)
 	}
 }
 
@@ -65,8 +65,8 @@ func TestCodecAnswersWhatWasSent(t *testing.T) {
 	require.False(t, other.Is(sent))
 	require.True(t, other.Equal(sent.With("b", property.String("new"))))
 
-	c.traffic.end(&idle)
-	c.traffic.begin(&idle)
+	c.call.end(&idle)
+	c.call.begin(&idle)
 	data, err = guestcbor.Marshal(sent)
 	require.NoError(t, err)
 	again, err := c.Unmarshal(data)
@@ -83,7 +83,7 @@ func TestCodecBounds(t *testing.T) {
 		_, err := c.Marshal(m)
 		require.NoError(t, err)
 	}
-	require.EqualValues(t, 10, c.traffic.in.Load())
+	require.EqualValues(t, 10, c.call.in.Load())
 	c.most = 4
 	_, err := c.Marshal(m)
 	var exceeded *ExceededError

@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// breach makes an error of a violation of the contract, which is nil where there is none.
+// breach makes an error of a violation of the contract, which is nil if there is none.
 func (p *Provider) breach(method abi.Method, violation error) error {
 	switch v := violation.(type) {
 	case nil:
@@ -177,7 +177,7 @@ func (a answer) what() string {
 }
 
 // check holds an answer to the contract: nothing is unknown, as nothing may be outside of
-// a preview; nothing is secret where the provider was offered secrets in the handshake, and
+// a preview; nothing is secret if the provider was offered secrets in the handshake, and
 // did not take them; and everything fits the schema.
 func (p *Provider) check(a answer) error {
 	if path, found := property.Object(a.properties).Find(property.Value.IsUnknown); found && !a.preview {

@@ -16,9 +16,9 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// declaration is the schema of one package. It is asked for when it is first needed,
+// packageSchema is the schema of one package. It is asked for when it is first needed,
 // and kept.
-type declaration struct {
+type packageSchema struct {
 	// name and version are those of an extension of the provider; empty for the
 	// provider's own package.
 	name, version string
@@ -26,18 +26,18 @@ type declaration struct {
 	answers *answers.Module
 	// turn is full while somebody asks.
 	turn chan struct{}
-	// asked is set after schema, which is nil where there is none, or none that can be read.
+	// asked is set after schema, which is nil if there is none that can be read.
 	asked  atomic.Bool
 	schema *schema.Package
 }
 
-func newDeclaration(name, version string) *declaration {
-	return &declaration{name: name, version: version, turn: make(chan struct{}, 1)}
+func newPackageSchema(name, version string) *packageSchema {
+	return &packageSchema{name: name, version: version, turn: make(chan struct{}, 1)}
 }
 
-// of returns the schema, asking p for it where nobody did. A provider without a schema
+// load returns the schema, for which it asks p if nobody did. A provider without a schema
 // is not held to any.
-func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
+func (d *packageSchema) load(ctx context.Context, p *Provider) *schema.Package {
 	if d.asked.Load() {
 		return d.schema
 	}
@@ -57,7 +57,7 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 	defer d.asked.Store(true)
 	if err == nil && text != "" {
 		if d.schema, err = schemajson.Parse([]byte(text)); err == nil {
-			withoutUnsettled(d.schema)
+			dropUnfitDefaults(d.schema)
 			if d.answers != nil {
 				d.answers.NoteSchema(text, d.schema.Deferred)
 			}
@@ -71,7 +71,7 @@ func (d *declaration) of(ctx context.Context, p *Provider) *schema.Package {
 }
 
 // text returns the schema as the provider writes it, or has written it before.
-func (d *declaration) text(ctx context.Context, p *Provider) (string, error) {
+func (d *packageSchema) text(ctx context.Context, p *Provider) (string, error) {
 	if d.answers != nil && !p.askGuest {
 		if text := d.answers.Schema(); text != "" {
 			return text, nil
@@ -81,28 +81,28 @@ func (d *declaration) text(ctx context.Context, p *Provider) (string, error) {
 	return response.Schema, err
 }
 
-// declarations are the schemas of the packages that a provider serves.
-type declarations struct {
+// packageSchemas are the schemas of the packages that a provider serves.
+type packageSchemas struct {
 	mu         sync.Mutex
-	own        *declaration
-	extensions map[string]*declaration
+	own        *packageSchema
+	extensions map[string]*packageSchema
 }
 
 // become is called when parameters made the provider into another package, or extended it.
-func (d *declarations) become(response abi.ParameterizeResponse, extension bool) {
+func (d *packageSchemas) become(response abi.ParameterizeResponse, extension bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !extension {
-		d.own, d.extensions = newDeclaration("", ""), nil
+		d.own, d.extensions = newPackageSchema("", ""), nil
 		return
 	}
 	if d.extensions == nil {
-		d.extensions = make(map[string]*declaration)
+		d.extensions = make(map[string]*packageSchema)
 	}
-	d.extensions[response.Name] = newDeclaration(response.Name, response.Version)
+	d.extensions[response.Name] = newPackageSchema(response.Name, response.Version)
 }
 
-func (d *declarations) of(pkg string) *declaration {
+func (d *packageSchemas) find(pkg string) *packageSchema {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if extension := d.extensions[pkg]; extension != nil {
@@ -111,18 +111,18 @@ func (d *declarations) of(pkg string) *declaration {
 	return d.own
 }
 
-// isItself tells whether the provider is the module's own package, which parameters have not
+// isItself reports whether the provider is the module's own package, which parameters have not
 // made into another.
-func (p *Provider) isItself() bool { return p.packages.of("") == p.module.declared }
+func (p *Provider) isItself() bool { return p.packages.find("") == p.module.declared }
 
-// declares returns the schema of the package that a token belongs to, nil where the
+// declares returns the schema of the package that a token belongs to, nil if the
 // provider is not held to any.
 func (p *Provider) declares(ctx context.Context, token string) *schema.Package {
 	if p.lenient {
 		return nil
 	}
 	pkg, _, _ := strings.Cut(token, ":")
-	return p.packages.of(pkg).of(ctx, p)
+	return p.packages.find(pkg).load(ctx, p)
 }
 
 // declared is what the schema says of what a call is about; the zero declared is nothing.

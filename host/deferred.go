@@ -19,10 +19,10 @@ import (
 // deferral is a step of the setup that no instance has done when its caller was answered.
 type deferral struct{ done atomic.Bool }
 
-// first tells whether no instance has done the step yet.
+// first reports whether no instance has done the step yet.
 func (s setupStep) first() bool { return s.deferral != nil && !s.deferral.done.Load() }
 
-// untouched tells whether no instance has been needed so far. One that has been started may
+// untouched reports whether no instance has been needed so far. One that has been started may
 // as well be asked.
 func (s setupState) untouched() bool {
 	for _, step := range s.steps {
@@ -78,7 +78,7 @@ func repeatHandshake(request abi.HandshakeRequest, response abi.HandshakeRespons
 // deferConfigure notes a configuration that the provider would take. One that does nothing
 // with it need not even be asked later.
 func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequest) bool {
-	if !p.setup.current().untouched() && !p.packages.of("").asked.Load() {
+	if !p.setup.current().untouched() && !p.packages.find("").asked.Load() {
 		return false // the schema comes too late
 	}
 	pkg := p.declares(ctx, "")

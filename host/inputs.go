@@ -52,7 +52,7 @@ func withoutReserved(m property.Map) property.Map {
 }
 
 // checkDiff holds that the properties which a provider says differ are properties, each
-// once: of these inputs and outputs, where the schema says what they are.
+// once: of these inputs and outputs, if the schema says what they are.
 func checkDiff(response abi.DiffResponse, d declared) error {
 	declared := d.compared()
 	seen := make(map[string]bool, len(response.DetailedDiff))

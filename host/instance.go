@@ -35,7 +35,7 @@ type instance struct {
 	system     *wasi.System
 	output     output
 	tank       meter.Tank
-	traffic    traffic
+	buffers    callBuffers
 	tcp        *capability.TCP
 	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
 	listed    int
@@ -114,7 +114,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Open:   i.ledger.open,
 		Closed: i.ledger.closed,
 	})
-	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.traffic, &i.ledger}, config.most.answerBytes)
+	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.buffers, &i.ledger}, config.most.answerBytes)
 	i.guest.Await, i.guest.Charge = i.await, i.ledger.pass
 	if from != nil {
 		i.guest.BeginWith(from.arena)
@@ -176,7 +176,7 @@ func (i *instance) begin(ctx context.Context) error {
 		}
 		i.exports = i.bare.exports
 		if len(s.variables) == 0 {
-			s.counters.cost(methodStart, 0, &i.traffic)
+			s.counters.cost(methodStart, 0, &i.buffers)
 			return nil
 		}
 	}
@@ -318,16 +318,16 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 	i.ctx = r.hard()
 	i.listed = 0
 	i.tank.Begin(limits.fuel, r.begun)
-	i.traffic.begin(&s.module.host.buffers)
+	i.buffers.begin(&s.module.host.buffers)
 	err := do(r.soft())
 	if i.outgrows(r, err) {
 		err = errPart
 	} else {
 		err = i.failure(r, err)
 	}
-	i.traffic.end(&s.module.host.buffers)
+	i.buffers.end(&s.module.host.buffers)
 	if err != errPart {
-		s.counters.cost(method, i.tank.Used(), &i.traffic)
+		s.counters.cost(method, i.tank.Used(), &i.buffers)
 		s.ended(r, err)
 	}
 	i.spoiled = i.spoiled || r.wasStopped()

@@ -36,13 +36,13 @@ type Module struct {
 	fetch    sync.Once
 	images   *images
 	spares   spares
-	declared *declaration
+	declared *packageSchema
 	answers  *answers.Module
 }
 
 // newModule makes a module that has neither code nor images yet.
 func (h *Host) newModule(info Info) *Module {
-	m := &Module{Info: info, host: h, declared: newDeclaration("", ""), answers: h.answersOf(info.Digest)}
+	m := &Module{Info: info, host: h, declared: newPackageSchema("", ""), answers: h.answersOf(info.Digest)}
 	m.declared.answers = m.answers
 	m.imports = sync.OnceValue(func() error { return h.importsFor(m) })
 	return m

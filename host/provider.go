@@ -50,7 +50,7 @@ type Provider struct {
 	streams  streams
 	lenient  bool
 	askGuest bool
-	packages declarations
+	packages packageSchemas
 	// isConfigured is set once Configure has succeeded.
 	isConfigured atomic.Bool
 	// knowsNoSecrets says that the handshake offered secrets, and that the module did not

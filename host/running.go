@@ -101,7 +101,7 @@ func (r *running) randomBytes(n uint64) {
 	r.spend(&r.left.randomBytes, n, LimitRandom, r.limits.randomBytes)
 }
 
-// spend takes from what is left, and ends the guest where there is too little.
+// spend takes from what is left, and ends the guest if there is too little.
 func (r *running) spend(left *uint64, n uint64, limit Limit, most uint64) {
 	if n <= *left {
 		*left -= n

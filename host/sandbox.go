@@ -215,12 +215,12 @@ func (s *sandbox) serve(ctx context.Context, method abi.Method, do func(context.
 	}
 }
 
-// take answers an instance that is set up and that the caller has to itself.
+// take returns an instance that is set up and that the caller has to itself.
 func (s *sandbox) take(ctx context.Context, method abi.Method) (*instance, error) {
 	return s.takeWith(ctx, method, s.setup.current())
 }
 
-// takeWith answers an instance that is set up like that.
+// takeWith returns an instance that is set up like that.
 func (s *sandbox) takeWith(ctx context.Context, method abi.Method, state setupState) (*instance, error) {
 	if ctx.Err() != nil {
 		return nil, s.cancelled(method, context.Cause(ctx))
@@ -246,7 +246,7 @@ func (s *sandbox) takeWith(ctx context.Context, method abi.Method, state setupSt
 	return i, nil
 }
 
-// ready brings an instance to a state of the setup. It starts one where it has none, or
+// ready brings an instance to a state of the setup. It starts one if it has none, or
 // one that is set up in another way or further.
 func (s *sandbox) ready(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
 	for {
@@ -346,7 +346,7 @@ func (s *sandbox) ended(r *running, err error) {
 	s.counters.failed(r.failure)
 }
 
-// put gives an instance back, and discards it where it must not be used again.
+// put gives an instance back, and discards it if it must not be used again.
 func (s *sandbox) put(i *instance) {
 	if i.usable() && s.instances.put(i) {
 		s.module.host.noteIdle()

@@ -51,7 +51,7 @@ func (s *setup) set(state setupState) {
 	s.state = state
 }
 
-// with answers the setup with one more step, or with that step in place of an earlier
+// with returns the setup with one more step, or with that step in place of an earlier
 // one, and the index of the step.
 func (s setupState) with(step setupStep) (setupState, int) {
 	steps := slices.Clone(s.steps)

@@ -26,7 +26,7 @@ const (
 	FailureQuarantine Failure = "quarantine"
 )
 
-// lost tells whether the guest is lost, and what became of its work is not known.
+// lost reports whether the guest is lost, and what became of its work is not known.
 func (f Failure) lost() bool {
 	switch Limit(f) {
 	case LimitTime, LimitFuel, LimitHostCalls, LimitRandom, LimitMemory, LimitTotalMemory, LimitTableElements, LimitOpenFiles, LimitTotalFiles, LimitStack, LimitStackDepth:
@@ -103,7 +103,7 @@ func (c *counters) failed(reason Failure) {
 }
 
 // cost counts a call that has ended, and what it has cost.
-func (c *counters) cost(method abi.Method, fuel uint64, t *traffic) {
+func (c *counters) cost(method abi.Method, fuel uint64, t *callBuffers) {
 	in, out := t.in.Swap(0), t.out.Swap(0)
 	for ; c != nil; c = c.whole {
 		c.mu.Lock()

@@ -128,7 +128,7 @@ func (p *Provider) beginStream(ctx context.Context, method abi.Method, request a
 	return s, nil
 }
 
-// StreamNext answers the next result of a stream. After the last, and after an error,
+// StreamNext returns the next result of a stream. After the last, and after an error,
 // the stream is closed.
 func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (item abi.StreamItem, err error) {
 	const method = abi.MethodStreamNext

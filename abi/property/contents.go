@@ -84,15 +84,54 @@ func (v Value) isWrapper() bool { return v.kind == KindSecret || v.kind == KindO
 // Find returns the path to the first part of v for which match holds, v itself first and what
 // is outside before what is in it. A secret or output has the path of the value in it.
 func (v Value) Find(match func(Value) bool) (path Path, found bool) {
-	s := search{match: match, paths: true}
-	found = s.in(&v)
-	return s.path, found
+	found = v.search(match, &path)
+	return path, found
 }
 
 // contains reports whether match holds for v or a part of it.
-func (v Value) contains(match func(Value) bool) bool {
-	s := search{match: match}
-	return s.in(&v)
+func (v Value) contains(match func(Value) bool) bool { return v.search(match, nil) }
+
+// search looks for a part of v, and has path lead to it. If path is nil, nobody asks for it.
+func (v *Value) search(match func(Value) bool, path *Path) bool {
+	if match(*v) {
+		return true
+	}
+	switch v.kind {
+	case KindArray:
+		elements := v.elements()
+		for i := range elements {
+			if path != nil {
+				*path = append(*path, Index(i))
+			}
+			if elements[i].search(match, path) {
+				return true
+			}
+			path.leave()
+		}
+	case KindObject:
+		entries := v.object().Entries()
+		for i := range entries {
+			if path != nil {
+				*path = append(*path, Key(entries[i].Key))
+			}
+			if entries[i].Value.search(match, path) {
+				return true
+			}
+			path.leave()
+		}
+	case KindSecret:
+		return v.ref.(*Value).search(match, path)
+	case KindOutput:
+		return v.ref.(*Output).Value.search(match, path)
+	}
+	return false
+}
+
+// leave takes the last segment off.
+func (p *Path) leave() {
+	if p != nil {
+		*p = (*p)[:len(*p)-1]
+	}
 }
 
 // EachSecret calls visit for each value without parts that is secret or in a secret, once for
@@ -117,51 +156,4 @@ func (v Value) eachLeaf(visit func(Value)) {
 		}
 		return false
 	})
-}
-
-// search looks for a part of a value.
-type search struct {
-	match func(Value) bool
-	// paths is set to have path lead to what was found.
-	paths bool
-	path  Path
-}
-
-func (s *search) in(v *Value) bool {
-	if s.match(*v) {
-		return true
-	}
-	switch v.kind {
-	case KindArray:
-		elements := v.elements()
-		for i := range elements {
-			if s.at(Index(i), &elements[i]) {
-				return true
-			}
-		}
-	case KindObject:
-		entries := v.object().Entries()
-		for i := range entries {
-			if s.at(Key(entries[i].Key), &entries[i].Value) {
-				return true
-			}
-		}
-	case KindSecret:
-		return s.in(v.ref.(*Value))
-	case KindOutput:
-		return s.in(&v.ref.(*Output).Value)
-	}
-	return false
-}
-
-func (s *search) at(segment Segment, v *Value) bool {
-	if !s.paths {
-		return s.in(v)
-	}
-	s.path = append(s.path, segment)
-	if s.in(v) {
-		return true
-	}
-	s.path = s.path[:len(s.path)-1]
-	return false
 }

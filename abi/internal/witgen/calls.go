@@ -83,7 +83,7 @@ func (c *contract) lowerParams(s *source, f function) {
 	})
 }
 
-// writeServers writes a function for each function of the contract that answers a
+// writeServers writes a function for each function of the contract that serves a
 // call of it.
 func writeServers(c *contract, s *source) {
 	for _, i := range c.callable() {
@@ -126,14 +126,14 @@ func writeServers(c *contract, s *source) {
 	}
 	for _, i := range c.exported() {
 		name := interfaceNames[*i.Name]
-		s.f("// %sServers answers the functions of %[1]sFunctions.", *i.Name)
+		s.f("// %sServers serves the functions of %[1]sFunctions.", *i.Name)
 		s.f("var %sServers = [...]func(context.Context, abi.%s, *server){", *i.Name, name)
 		for _, f := range c.functions(i) {
 			s.f("serve%s%s,", name, f.goName)
 		}
 		s.f("}\n")
 	}
-	s.f("// importServers answers what modules import.")
+	s.f("// importServers serves what modules import.")
 	s.f("var importServers = [...]struct {\nfunction *Function\nserve func(context.Context, *Imports, *server)\n}{")
 	for _, i := range c.imported() {
 		for _, f := range c.functions(i) {

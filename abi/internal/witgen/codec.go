@@ -85,7 +85,7 @@ func (c *contract) liftField(s *source, t wit.Type, offset uintptr, field, dst s
 	c.liftComposite(s, t, at, field, "&"+dst)
 }
 
-// composite tells whether t has lift and lower functions of its own.
+// composite reports whether t has lift and lower functions of its own.
 func (c *contract) composite(t wit.Type) bool {
 	switch kind(t).(type) {
 	case *wit.Record, *wit.Variant:

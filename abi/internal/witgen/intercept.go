@@ -38,7 +38,7 @@ func writeCalls(c *contract, s *source) {
 	}
 }
 
-// writeMethods writes the methods of all worlds, which are the same where they have one name.
+// writeMethods writes the methods of all worlds, which are the same if they have one name.
 func (c *contract) writeMethods(s *source) {
 	var names []string
 	facts := make(map[string][]string)
