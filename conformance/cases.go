@@ -145,7 +145,7 @@ func (r *caseReader) object(at string, v any, members map[string]func(string, an
 func as[T any](r *caseReader, at string, v any, what string) T {
 	t, ok := v.(T)
 	if !ok {
-		r.fail(at, "it is to be %s", what)
+		r.fail(at, "must be %s", what)
 	}
 	return t
 }
@@ -175,7 +175,7 @@ func (r *caseReader) number(at string, v any) float64 {
 	value, err := propertyliteral.Decode(v)
 	f, ok := value.AsNumber()
 	if err != nil || !ok || f < 0 || !value.IsInteger() {
-		r.fail(at, "it is to be a natural number")
+		r.fail(at, "must be a natural number")
 	}
 	return f
 }
@@ -234,7 +234,7 @@ func (r *caseReader) update(at string, v any) (u Update) {
 		"expect": func(at string, v any) {
 			u.Expect = r.text(at, v)
 			if !slices.Contains([]string{"none", "update", "replace"}, u.Expect) {
-				r.fail(at, "it is to be none, update, or replace")
+				r.fail(at, "must be none, update, or replace")
 			}
 		},
 	})

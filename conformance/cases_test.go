@@ -34,7 +34,7 @@ func TestWrittenCases(t *testing.T) {
 			map[string]string{"expectations": "words is to be 3, and is 2"}},
 		{"another diff", `{"resources": {"notes:Note": [
 			{"inputs": {"title": "a", "text": "x"}, "updates": [{"inputs": {"title": "b", "text": "x"}, "expect": "update"}]}]}}`,
-			map[string]string{"expectations": "update 1: it is to be update, and is replace: changes some, title update-replace"}},
+			map[string]string{"expectations": "update 1: expected update, got replace: changes some, title update-replace"}},
 		{"no error", `{"resources": {"notes:Note": [
 			{"inputs": {"title": "a", "text": "x"}, "expect": {"error": "unavailable"}}]}}`,
 			map[string]string{"expectations": "create is to answer the error unavailable, and succeeds"}},
@@ -57,15 +57,15 @@ func TestWrittenCases(t *testing.T) {
 
 func TestCasesThatCannotBeRead(t *testing.T) {
 	for _, test := range []struct{ cases, message string }{
-		{`[]`, "cases: it is to be an object"},
+		{`[]`, "cases: must be an object"},
 		{`{"resorces": {}}`, `cases: there is no member "resorces" here; did you mean "resources"? there are checks, config, configurations, extension, functions, parameters, provider, resources, seed`},
-		{`{"resources": {"a:b:C": {}}}`, `cases: resources["a:b:C"]: it is to be a list`},
+		{`{"resources": {"a:b:C": {}}}`, `cases: resources["a:b:C"]: must be a list`},
 		{`{"resources": {"a:b:C": [{"args": {}}]}}`, `cases: resources["a:b:C"][0]: there is no member "args" here; there are expect, inputs, name, updates`},
 		{`{"functions": {"a:b:c": [{"args": {"x": {"fn::secrt": 1}}}]}}`, `cases: functions["a:b:c"][0].args: x: fn::secrt: there is no such function; there are fn::secret, fn::unknown, fn::number, fn::asset, fn::archive, fn::resource, fn::output, and fn::object`},
-		{`{"resources": {"a:b:C": [{"updates": [{"expect": "delete"}]}]}}`, `cases: resources["a:b:C"][0].updates[0].expect: it is to be none, update, or replace`},
+		{`{"resources": {"a:b:C": [{"updates": [{"expect": "delete"}]}]}}`, `cases: resources["a:b:C"][0].updates[0].expect: must be none, update, or replace`},
 		{`{"resources": {"a:b:C": [{"expect": {"error": "lost"}}]}}`, `cases: resources["a:b:C"][0].expect.error: there is no kind of error "lost"; there are invalid-argument, not-found, unimplemented, unavailable, cancelled, init-failed, denied, internal, crashed`},
 		{`{"checks": ["spelling"]}`, `cases: checks: there is no check "spelling"`},
-		{`{"seed": -1}`, "cases: seed: it is to be a natural number"},
+		{`{"seed": -1}`, "cases: seed: must be a natural number"},
 		{`{"config": {"a": {"fn::asset": {"text": "a", "path": "b"}}}}`, "cases: config: a: fn::asset: an asset has one of text, path, and uri"},
 	} {
 		t.Run(test.cases, func(t *testing.T) {

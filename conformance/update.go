@@ -53,7 +53,7 @@ func (l *life) writtenUpdate(ctx context.Context, u Update) error {
 	}
 	if u.Expect != "" {
 		if u.Expect != found {
-			return fmt.Errorf("it is to be %s, and is %s: %s", u.Expect, found, diffText(diff))
+			return fmt.Errorf("expected %s, got %s: %s", u.Expect, found, diffText(diff))
 		}
 		l.f.report(ruleExpectations, nil)
 	}

@@ -162,7 +162,7 @@ func Shown(response any, show bool) map[string]any {
 // read sets v from a tree of JSON or YAML.
 func read(v reflect.Value, tree any, at string) error {
 	wrong := func(wanted string) error {
-		return fmt.Errorf("%s: it is to be %s", strings.TrimPrefix(at, "."), wanted)
+		return fmt.Errorf("%s: must be %s", strings.TrimPrefix(at, "."), wanted)
 	}
 	switch p := v.Addr().Interface().(type) {
 	case *property.Map:
