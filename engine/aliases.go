@@ -61,7 +61,7 @@ func (g *generator) aliases(gl *goal) []registration.Alias {
 	return out
 }
 
-// aliased finds the recorded resource that the goal's aliases name, nil where
+// aliased finds the recorded resource that the goal's aliases name, nil if
 // there is none.
 func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
 	for _, a := range g.registrations.Aliases.Get(gl.urn) {
@@ -84,7 +84,7 @@ func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
 	return old, nil
 }
 
-// suggestAliases tells of resources that are about to be deleted while a like one was
+// suggestAliases reports resources that are about to be deleted while a like one was
 // created in this run: likely one resource, renamed or moved in the program. Nothing
 // follows from it; the user may give the new one an alias.
 func (r *runState) suggestAliases(leaving []*state.Resource) {

@@ -109,7 +109,7 @@ func (m *monitor) RegisterStackInvokeTransform(t callback.InvokeTransform) {
 	m.d.transforms.AddInvoke(t)
 }
 
-// transformed is a registration after the transforms that are for it. What they add
+// transformed returns a registration after the transforms that are for it. What they add
 // comes from the program, whoever registers the resource.
 func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceRequest, own []callback.ResourceTransform) (abi.RegisterResourceRequest, error) {
 	parent := m.parentOf(req.Type, req.Parent)
@@ -152,7 +152,7 @@ func carrying(inputs property.Map, named []abi.PropertyDependency) property.Map 
 	return inputs
 }
 
-// transformedCall is a call of a function after the transforms.
+// transformedCall returns a call of a function after the transforms.
 func (m *monitor) transformedCall(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeRequest, error) {
 	all := m.d.transforms.ForInvoke()
 	if len(all) == 0 {

@@ -156,7 +156,7 @@ func (r *runState) isStopError(err error) bool {
 	return r.failures.stopped() && errors.Is(err, abi.ErrCancelled)
 }
 
-// awaited reports whether one of the resources does not exist yet, so that what
+// awaited reports whether one of the resources does not exist yet, and what
 // depends on it cannot be computed. A component exists when its children do.
 func (r *runState) awaited(deps map[urn.URN]struct{}) bool {
 	missing := func(u urn.URN) bool {

@@ -170,7 +170,7 @@ func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*st
 	return s, nil
 }
 
-// deletion is what becomes of a recorded resource that is no longer wanted.
+// deletion returns what becomes of a recorded resource that is no longer wanted.
 func deletion(res *state.Resource) Op {
 	switch {
 	case res.PendingReplacement:
@@ -220,7 +220,7 @@ type begunDeletions struct {
 	begun map[*state.Resource]record.Operation
 }
 
-// group tells of the steps that are about to be taken, and of what follows.
+// group notes the steps that are about to be taken, and of what follows.
 func (a *begunDeletions) group(steps []*step, next []*state.Resource) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -325,7 +325,7 @@ func (r *runState) shareObjects(going []*state.Resource, order [][]int) {
 	}
 }
 
-// warnOfSharedObject tells the user of an object that is not deleted, since it is still wanted.
+// warnOfSharedObject warns of an object that is not deleted, since it is still wanted.
 func (r *runState) warnOfSharedObject(res *state.Resource) {
 	other := r.claimant(res)
 	switch {

@@ -1,3 +1,14 @@
+// Package engine deploys stacks. It drives their resources to the state that a program declares, by
+// way of providers, and records each of them.
+//
+// A program registers resources with a monitor. The generator decides the steps of each registration,
+// serially and against the recorded state; the executor takes the steps of independent resources in
+// parallel; what the program did not register is deleted when the program has ended. What a run
+// holds meanwhile is shared by all of them, and none of them knows the other but for one function.
+//
+// The packages below internal know nothing of a deployment: the recorded resources (record), what the
+// program registered (registration), which resources are selected (selection), who uses whom (graph),
+// sessions with providers (providers), assets (asset), and the hooks and transforms of a program (callbacks).
 package engine
 
 import (
@@ -24,7 +35,7 @@ type Program interface {
 	Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error
 }
 
-// Result tells how a deployment ended.
+// Result is how a deployment ended.
 type Result struct {
 	Changes Changes
 	// Outputs are the stack's outputs.
@@ -133,7 +144,7 @@ func (r *runState) verifyAfter() error {
 }
 
 // update runs the program and then deletes what it did not register. Policies judge the
-// whole last, where nothing failed.
+// whole last, if nothing failed.
 func (d *deployment) update(ctx context.Context) error {
 	if err := d.openPolicies(ctx); err != nil {
 		return err
@@ -265,7 +276,7 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	}
 }
 
-// answer is what a registration came to: nil for a resource that does not exist.
+// answer returns what a registration came to: nil for a resource that does not exist.
 func answer(chain []*step) *state.Resource {
 	if len(chain) == 0 {
 		return nil
@@ -280,7 +291,7 @@ func answer(chain []*step) *state.Resource {
 	}
 }
 
-// absent is the state that a program is told of a resource that does not exist and
+// absent returns the state that a program gets of a resource that does not exist and
 // is not created: nothing of it is known.
 func (r *runState) absent(ctx context.Context, gl *goal) *state.Resource {
 	n := gl.state(gl.inputs)

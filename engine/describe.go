@@ -99,7 +99,7 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 	return out
 }
 
-// propertiesAt is the properties of a resource that have something at the path.
+// propertiesAt returns the properties of a resource that have something at the path.
 func propertiesAt(path property.Path, res *state.Resource) property.Map {
 	if _, ok := path.Get(property.Object(res.Outputs)); ok {
 		return res.Outputs
@@ -111,7 +111,7 @@ func hidden(patterns []property.Path, path property.Path) bool {
 	return slices.ContainsFunc(patterns, func(p property.Path) bool { return p.Contains(path) })
 }
 
-// showAt renders the value at a path, nothing where there is none. A part of a
+// showAt renders the value at a path, nothing if there is none. A part of a
 // secret is as secret as the whole.
 func showAt(m property.Map, path property.Path) string {
 	v, ok := path.Get(property.Object(m))

@@ -100,7 +100,7 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 }
 
 // mustReplace returns why a resource is replaced whatever its inputs are, empty
-// where nothing asks for that.
+// if nothing asks for that.
 func (g *generator) mustReplace(old, n *state.Resource) (reason string, err error) {
 	trigger, was := n.ReplacementTrigger, old.ReplacementTrigger
 	if trigger.ContainsUnknowns() && !g.dryRun {
@@ -137,8 +137,8 @@ func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, 
 	return err == nil && resp.DeleteBeforeReplace
 }
 
-// askProvider calls Diff. Where the provider cannot tell whether something
-// changed, the inputs are compared; where it cannot answer because its own
+// askProvider calls Diff. If the provider cannot tell whether something
+// changed, the inputs are compared; if it cannot answer because its own
 // configuration is not known, an update is assumed.
 func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old *state.Resource, inputs property.Map, ignore []string) (diff, error) {
 	resp, err := provider.Diff(ctx, diffRequest(old, inputs, ignore))
@@ -176,7 +176,7 @@ func diffRequest(old *state.Resource, inputs property.Map, ignore []string) abi.
 	}
 }
 
-// diffOf is the answer of a provider that was asked about old and new inputs. Where it
+// diffOf returns the answer of a provider that was asked about old and new inputs. Where it
 // has no detailed diff, its keys make one.
 func diffOf(resp abi.DiffResponse, old, new property.Map) diff {
 	detailed := resp.DetailedDiff
@@ -191,7 +191,7 @@ func diffOf(resp abi.DiffResponse, old, new property.Map) diff {
 	}
 }
 
-// keysDiff details a diff of top-level keys by what the inputs tell of them.
+// keysDiff details a diff of top-level keys by what the inputs are.
 func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
 	keys := slices.Clone(resp.ReplaceKeys)
 	if resp.Changes != abi.DiffChangesNone {
@@ -214,7 +214,7 @@ func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
 	return detailed
 }
 
-// only is what a bag has under a key.
+// only returns what a property map has under a key.
 func only(m property.Map, key string) property.Map {
 	if !m.Has(key) {
 		return property.Map{}
@@ -222,7 +222,7 @@ func only(m property.Map, key string) property.Map {
 	return property.NewMap(property.Entry{Key: key, Value: m.Get(key)})
 }
 
-// inputDiff is the difference of two bags of inputs as a provider would tell it.
+// inputDiff returns the difference of two property maps as a provider would.
 func inputDiff(old, new property.Map) []abi.PropertyDiff {
 	var out []abi.PropertyDiff
 	for _, c := range property.Diff(old, new) {
@@ -239,7 +239,7 @@ func inputDiff(old, new property.Map) []abi.PropertyDiff {
 }
 
 // initErrorPath stands for a resource's last creation or update not propertiesAt ended
-// well, where the program lists properties that replace it. It is Pulumi's.
+// well, if the program lists properties that replace it. It is Pulumi's.
 const initErrorPath = "#initerror"
 
 // replaceOnChanges makes changes of the properties that the program lists

@@ -45,7 +45,7 @@ type Started struct {
 	DryRun    bool   `json:"dryRun"`
 }
 
-// StepInfo describes a step to those who watch.
+// StepInfo describes a step.
 type StepInfo struct {
 	Op       Op      `json:"op"`
 	URN      urn.URN `json:"urn"`
@@ -56,7 +56,7 @@ type StepInfo struct {
 	ID string `json:"id,omitempty"`
 	// Custom is false for components.
 	Custom bool `json:"custom"`
-	// Provider is the resource's own, where the program names one.
+	// Provider is the resource's own, if the program names one.
 	Provider urn.URN `json:"provider,omitempty"`
 	// DefaultProvider marks the providers that nobody wrote down; displays leave them out
 	// unless they are updated, which changes what serves the resources, or how.
@@ -65,7 +65,7 @@ type StepInfo struct {
 	Diff []PropertyChange `json:"diff,omitempty"`
 	// Inputs shows a new resource's inputs, or a deleted one's.
 	Inputs []PropertyChange `json:"inputs,omitempty"`
-	// DeleteBeforeReplace tells the order of a replacement.
+	// DeleteBeforeReplace is the order of a replacement.
 	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
 	// Reason says why a step without a difference in its properties is taken.
 	Reason string `json:"reason,omitempty"`
@@ -90,7 +90,7 @@ type StepStarted struct {
 type StepDone struct {
 	Step       StepInfo  `json:"step"`
 	DurationMs int64     `json:"durationMs"`
-	Cost       *StepCost `json:"cost,omitempty"` // nil where no provider was called
+	Cost       *StepCost `json:"cost,omitempty"` // nil if no provider was called
 }
 
 // StepFailed says that a step failed, or that a resource never got as far as a step.
@@ -98,7 +98,7 @@ type StepFailed struct {
 	Step       StepInfo `json:"step"`
 	DurationMs int64    `json:"durationMs"`
 	Error      string   `json:"error"`
-	// Cost is nil where no provider was called.
+	// Cost is nil if no provider was called.
 	Cost *StepCost `json:"cost,omitempty"`
 }
 
@@ -115,7 +115,7 @@ type Diagnostic struct {
 	Guest bool `json:"guest,omitempty"`
 }
 
-// Preparing tells of a provider or policy pack that takes a while to be made ready, after
+// Preparing reports a provider or policy pack that takes a while to be made ready, after
 // half a second and at the end. Loaders send it; nothing is said of those that are quick.
 type Preparing struct {
 	Provider string `json:"provider"`
@@ -138,7 +138,7 @@ type StackOutputs struct {
 	Outputs map[string]any `json:"outputs"`
 }
 
-// ProviderCosts tells what the calls of one provider have cost, at the end of a
+// ProviderCosts is what the calls of one provider have cost, at the end of a
 // deployment.
 type ProviderCosts struct {
 	Package string `json:"package"`
@@ -164,7 +164,7 @@ func (c Changes) Total() int { return c.Create + c.Update + c.Replace + c.Delete
 type Summary struct {
 	Result  string  `json:"result"` // succeeded or failed
 	Changes Changes `json:"changes"`
-	// Policies is nil where there are no policies.
+	// Policies is nil if there are no policies.
 	Policies   *PolicyCounts `json:"policies,omitempty"`
 	DurationMs int64         `json:"durationMs"`
 }
@@ -279,7 +279,7 @@ type PolicyPackLoaded struct {
 	Policies []PolicyInfo `json:"policies"`
 }
 
-// PolicyInfo describes a policy to those who watch.
+// PolicyInfo describes a policy.
 type PolicyInfo struct {
 	Name        string `json:"name"`
 	Level       string `json:"level"` // advisory, mandatory, remediate, disabled

@@ -80,14 +80,14 @@ func (e *executor) runAll(ctx context.Context, chains [][]*step) {
 	wg.Wait()
 }
 
-// ErrStopped answers registrations that come after the deployment was stopped,
-// by a failure or by the user. It says nothing that was not said before.
+// ErrStopped is the error of registrations that come after the deployment was stopped,
+// by a failure or by the user. It adds nothing to what was reported before.
 var ErrStopped = abi.NewError(abi.ErrorKindCancelled, "the deployment was stopped")
 
 // errProtected is why a resource is not deleted.
 var errProtected = errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
 
-// skipped answers a registration that needs a resource that failed, in a run that
+// skipped is the error of a registration that needs a resource that failed, in a run that
 // goes on without it.
 type skipped struct{ of urn.URN }
 

@@ -239,7 +239,7 @@ func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, 
 	return resp.Inputs, nil
 }
 
-// newSeed is what a provider draws generated defaults from.
+// newSeed returns what a provider draws generated defaults from.
 func newSeed() []byte {
 	seed := make([]byte, 32)
 	_, _ = rand.Read(seed) // never fails
@@ -257,7 +257,7 @@ func checkFailures(failures []abi.CheckFailure) error {
 	return errors.Join(errs...)
 }
 
-// proposeName returns what the policy for names has for a resource, nil where the
+// proposeName returns what the policy for names has for a resource, nil if the
 // provider chooses by itself. Where the name is always the same, a replacement must
 // wait until the old resource is deleted, unless the program says otherwise.
 func (g *generator) proposeName(gl *goal, provider abi.Provider, seed []byte, anew bool) *abi.Autonaming {

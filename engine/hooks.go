@@ -26,10 +26,10 @@ func (m *monitor) RegisterHook(h callback.Hook) error { return m.d.hooks.Add(h) 
 // RegisterErrorHook makes an error hook known under its name.
 func (m *monitor) RegisterErrorHook(h callback.ErrorHook) error { return m.d.hooks.AddError(h) }
 
-// hookKey is the name of a kind of hook in the state.
+// hookKey returns the name of a kind of hook in the state.
 func hookKey(k abi.HookKind) string { return strings.ReplaceAll(k.String(), "-", "_") }
 
-// recordedHooks are bindings as they are recorded.
+// recordedHooks returns bindings as they are recorded.
 func recordedHooks(bindings []abi.HookBinding) map[string][]string {
 	var recorded map[string][]string
 	for _, b := range bindings {
@@ -51,7 +51,7 @@ func sameHooks(old, new *state.Resource) bool {
 }
 
 // hooked returns the operation of a step that hooks are for, and the kinds of those
-// before and after it; the operation is empty where they are for none.
+// before and after it; the operation is empty if they are for none.
 func (r *runState) hooked(s *step) (operation string, before, after abi.HookKind) {
 	switch s.op {
 	case OpCreate, OpCreateReplacement:
@@ -66,7 +66,7 @@ func (r *runState) hooked(s *step) (operation string, before, after abi.HookKind
 	return "", 0, 0
 }
 
-// hookStep is a step as a hook sees it, which may do with it what it likes.
+// hookStep returns a step as a hook sees it, which may do with it what it likes.
 func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callback.Step {
 	seen := callback.Step{Kind: kind, DryRun: d.dryRun}
 	if old != nil && kind != abi.HookKindBeforeCreate && kind != abi.HookKindAfterCreate {

@@ -28,7 +28,7 @@ type ImportTarget struct {
 	// Version is that of the default provider, empty for any.
 	Version string
 	Protect bool
-	// Properties names the inputs to keep; none keep all that the provider tells.
+	// Properties names the inputs to keep; none keep all that the provider returns.
 	Properties []string
 }
 
@@ -166,7 +166,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	return &step{op: OpImport, old: d.recorder.Lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
 }
 
-// importAsFound gives an imported resource the inputs that its provider tells. Inputs
+// importAsFound gives an imported resource the inputs that its provider returns. Inputs
 // that the provider itself refuses are a mistake of the provider, for which nobody is
 // kept from importing the object.
 func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Resource) error {

@@ -16,7 +16,7 @@ import (
 
 // monitor is what a program sees of the deployment. It fills in what a
 // registration leaves open (parent, provider, dependencies), hands it to the
-// generator, and answers when its steps are done.
+// generator, and responds when its steps are done.
 type monitor struct {
 	d        *deployment
 	packages packages
@@ -52,8 +52,8 @@ func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResource
 	return m.failed(gl, req, err)
 }
 
-// failed answers a registration that failed. A deployment that goes on after
-// failures tells the program what it lacks; in others that is an error.
+// failed is the response to a registration that failed. A deployment that goes on after
+// failures reports to the program what it lacks; in others that is an error.
 func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (abi.RegisterResourceResponse, error) {
 	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
 	if gl != nil {

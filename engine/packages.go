@@ -139,7 +139,7 @@ func withDigest(inputs property.Map, p abi.Provider) property.Map {
 	return inputs.With(internalKey, property.Object(internal.With(internalDigest, property.String(d.Digest()))))
 }
 
-// digestOf is the recorded digest of a provider's module, empty where none is.
+// digestOf is the recorded digest of a provider's module, empty if none is.
 func digestOf(inputs property.Map) string {
 	internal, _ := inputs.Get(internalKey).Plain().AsObject()
 	digest, _ := internal.Get(internalDigest).Plain().AsString()
@@ -209,7 +209,7 @@ func recordedSpec(typ string, inputs property.Map) (PackageSpec, error) {
 }
 
 // ModuleOf returns the digest of the module that a provider resource was made with,
-// empty where it names none.
+// empty if it names none.
 func ModuleOf(provider *state.Resource) string { return digestOf(provider.Inputs) }
 
 // WithModule returns the provider resource with another module. What it made is read,

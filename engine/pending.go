@@ -226,7 +226,7 @@ const maxProposed = 20
 
 // proposal words what a creation that was cut off seems to have made: the one object with its
 // inputs that no resource is, of those that the provider lists or that its inputs name. It is
-// empty where nothing is certain, since it only saves the user a search.
+// empty if nothing is certain, since it only saves the user a search.
 func (d *deployment) proposal(ctx context.Context, created *state.Resource) string {
 	if d.recorder.Provider(created.Provider) == nil {
 		return ""

@@ -17,7 +17,7 @@ type planning struct {
 	plan *Plan // to keep to, nil for none
 
 	mu    sync.Mutex
-	draft *Plan // of a preview, nil where nobody wants it
+	draft *Plan // of a preview, nil if nobody wants it
 }
 
 // newPlanning is for updates and their previews.
@@ -64,7 +64,7 @@ func (p *planning) seed(u urn.URN) []byte {
 	return seed
 }
 
-// registration holds a registration to the plan: n is what it aims at, nil where it is
+// registration holds a registration to the plan: n is what it aims at, nil if it is
 // not known. No step has been taken yet.
 func (p *planning) registration(n *state.Resource, steps []*step) error {
 	if n == nil {

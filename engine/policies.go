@@ -31,7 +31,7 @@ func (e *PolicyError) Error() string {
 	return what + " violates the policy " + v.Source.String() + ": " + message
 }
 
-// openPolicies readies the policy packs, and tells who they are.
+// openPolicies opens the policy packs, and reports them.
 func (d *deployment) openPolicies(ctx context.Context) (err error) {
 	if d.policies, err = analysis.Open(ctx, d.Policies, "husk "+d.Version, d.runContext()); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (d *deployment) openPolicies(ctx context.Context) (err error) {
 }
 
 // checkAndRemediate checks a goal's inputs, has the policies correct them, and checks those that
-// they changed again. known is the recorded resource that is to be kept, nil where there
+// they changed again. known is the recorded resource that is to be kept, nil if there
 // is none. A creation that an earlier run was cut off in is checked as the same one again: its
 // generated names make it conflict with what it has made, instead of making it twice. It
 // returns what was corrected, which is told once these inputs count.
@@ -116,7 +116,7 @@ func (g *generator) remediated(ctx context.Context, gl *goal, checked property.M
 	return inputs, nil
 }
 
-// analyze has the policies judge a resource as it will be, and tells what was corrected and
+// analyze has the policies judge a resource as it will be, and reports what was corrected and
 // what is violated. A mandatory violation is an error that keeps the step from being
 // taken; a preview goes on, to show the rest, and fails in the end.
 func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, told []correction) error {
@@ -142,7 +142,7 @@ func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, t
 	return g.violated(append(violations, found...))
 }
 
-// violated tells what is violated. The error is that of mandatory violations, unless a
+// violated reports what is violated. The error is that of mandatory violations, unless a
 // preview goes on after them.
 func (r *runState) violated(violations []analysis.Violation) error {
 	var errs []error
@@ -195,7 +195,7 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	return errors.Join(d.failures.all()...)
 }
 
-// policyResource is a resource as policies see it, with its inputs. Its id is empty where it does
+// policyResource returns a resource as policies see it, with its inputs. Its id is empty if it does
 // not exist yet.
 func (g *generator) policyResource(n *state.Resource, id string) abi.PolicyResource {
 	r := abi.PolicyResource{

@@ -30,7 +30,7 @@ func (r *runState) providerOf(ctx context.Context, res *state.Resource) (abi.Pro
 	return r.providerFor(ctx, res.Type, providerRef{res.Provider, res.ExtensionRef})
 }
 
-// deletionProvider returns the provider that deletes res, nil where none is needed.
+// deletionProvider returns the provider that deletes res, nil if none is needed.
 func (r *runState) deletionProvider(ctx context.Context, res *state.Resource) (abi.Provider, error) {
 	if !r.ownsObject(res) {
 		return nil, nil
@@ -211,7 +211,7 @@ func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, 
 // resource of it is recorded, the value is, under the reference that the resource
 // keeps. So the state alone is enough to manage what was made.
 
-// providerRef is what manages a resource or answers a function: a provider, by reference,
+// providerRef is what manages a resource or runs a function: a provider, by reference,
 // and the extension of it that is used, by reference, empty for none.
 type providerRef struct{ provider, extension string }
 
@@ -269,7 +269,7 @@ func (l *live) extend(ref string) (e *extending, first bool) {
 	return e, true
 }
 
-// claims reserves the name of an extension, by which the provider tells its resources.
+// claims reserves the name of an extension, by which the provider knows its resources.
 func (l *live) claims(name, ref string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,7 +280,7 @@ func (l *live) claims(name, ref string) bool {
 	return true
 }
 
-// extend tells a provider of an extension, as a step. Another extension of that name,
+// extend gives a provider an extension, as a step. Another extension of that name,
 // which is an earlier version of the package whose resources are on their way out, has
 // a provider of its own with the same configuration.
 func (r *runState) extend(ctx context.Context, ref string, l *live, s *providers.Session, extensionRef string, extension state.Extension) (abi.Provider, error) {

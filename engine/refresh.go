@@ -34,7 +34,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
-// refreshFirst reads resources before a program or a destruction: all where the
+// refreshFirst reads resources before a program or a destruction: all if the
 // user wants that, else those whose provider does.
 func (d *deployment) refreshFirst(ctx context.Context) error {
 	err := d.readAll(ctx, func(res *state.Resource) bool {
@@ -114,9 +114,9 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	return d.recorder.Record(ctx, record.Replace(o, n))
 }
 
-// refreshDiff is what a refresh found: the inverse of the difference that an update
+// refreshDiff returns what a refresh found: the inverse of the difference that an update
 // of an unchanged program would find now. Of resources that the stack does not own,
-// and where the provider does not tell the inputs, it is the difference of the
+// and if the provider does not tell the inputs, it is the difference of the
 // outputs.
 func (d *deployment) refreshDiff(ctx context.Context, s *step, inputsTold bool) (diff, error) {
 	if s.old.External || !inputsTold {
@@ -145,7 +145,7 @@ func inverted(k abi.DiffKind) abi.DiffKind {
 	}
 }
 
-// stateDiff is the difference of two states of a resource.
+// stateDiff returns the difference of two states of a resource.
 func stateDiff(old, new property.Map) []abi.PropertyDiff {
 	out := inputDiff(old, new)
 	for i := range out {

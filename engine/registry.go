@@ -241,7 +241,7 @@ func (r *registry) configure(ctx context.Context, s *providers.Session, u urn.UR
 }
 
 // get returns the configured provider of a reference, loading it from the state
-// where no registration has made it yet.
+// if no registration has made it yet.
 func (r *registry) get(ctx context.Context, ref string) (abi.Provider, error) {
 	l, err := r.lookup(ctx, ref)
 	if err != nil {

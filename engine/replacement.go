@@ -15,7 +15,7 @@ import (
 
 // replace decides how a resource is replaced: its inputs are checked anew,
 // without the old ones, so that generated defaults are not used twice; then the
-// new copy is made and the old one deleted when the program has ended, or, where
+// new copy is made and the old one deleted when the program has ended, or, if
 // both cannot exist at once, the old one is deleted first, after everything that
 // must go with it.
 func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider, old *state.Resource, inputs property.Map, df diff) ([]*step, error) {

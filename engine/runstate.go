@@ -69,7 +69,7 @@ const (
 // unknowns reports whether values may be unknown in this run.
 func (r *runState) unknowns() bool { return r.dryRun || r.mode != updating }
 
-// learn tells Secrets what is secret in the configuration and in the state. A part of a list or
+// learn has Secrets learn what is secret in the configuration and in the state. A part of a list or
 // object of the configuration is told when it is used: the rest of it may be none.
 func (r *runState) learn(snapshot *state.Snapshot) {
 	for _, e := range r.Config {
@@ -120,7 +120,7 @@ func (r *runState) diagnose(severity string, u urn.URN, format string, args ...a
 	r.emit(Diagnostic{Severity: severity, URN: u, Message: fmt.Sprintf(format, args...)})
 }
 
-// emit hands an event to the one who watches, and counts finished steps.
+// emit hands an event to the caller, and counts finished steps.
 func (r *runState) emit(e Event) {
 	r.eventMu.Lock()
 	defer r.eventMu.Unlock()

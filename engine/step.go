@@ -18,7 +18,7 @@ import (
 // generator; it changes the resource through its provider and records what
 // became of it.
 type step struct {
-	// op is empty where nothing is done: the program is told of old as it is.
+	// op is empty if nothing is done: the program gets old as it is.
 	op Op
 	// old is the recorded resource, nil for a creation.
 	old *state.Resource
@@ -231,7 +231,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 }
 
 // finishCall takes a provider's answer to a create or update into s.new. It
-// returns the outputs to record, nil where there is nothing to record, in which
+// returns the outputs to record, nil if there is nothing to record, in which
 // case the operation was ended with undone or, if its outcome is not known, kept as pending.
 func (d *deployment) finishCall(
 	ctx context.Context, s *step, undone record.Change, id string, outputs property.Map, err error,
@@ -342,7 +342,7 @@ func (r *runState) ownsObject(res *state.Resource) bool {
 }
 
 // checkUnneeded returns an error if the state would not hold together without res. The plan of
-// the deletions sees to it that it does; this is to be certain before anything is deleted.
+// the deletions makes sure of it; this is to be certain before anything is deleted.
 func (r *runState) checkUnneeded(res *state.Resource) error {
 	if user := r.recorder.NeededBy(res); user != nil {
 		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)

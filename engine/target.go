@@ -20,7 +20,7 @@ import (
 // What is not selected stays as it is: it is neither updated, replaced, deleted, nor
 // refreshed, and if it is new it is not created. Providers and the stack itself are
 // always registered, since nothing can be done without them; they are deleted only
-// where they are selected.
+// if they are selected.
 type Selection struct {
 	// Targets are the resources to work on.
 	Targets []Pattern
@@ -121,7 +121,7 @@ func (r *runState) notSelected(e NotSelectedError) error {
 
 // leaveUnselected decides a registration that is not selected, and reports whether it is one: a
 // recorded resource stays as it is, and a new one is not created. The error is a
-// [NotSelectedError] where a selected resource needs one that is not created.
+// [NotSelectedError] if a selected resource needs one that is not created.
 func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*step, left bool, err error) {
 	s := g.selection
 	if !s.IsNarrow() {
@@ -248,7 +248,7 @@ func (r *runState) continuesAfter(err error) bool {
 	return r.dryRun && (missing || lacking)
 }
 
-// knownOutputs are the outputs of the stack or a component, those that are not known as
+// knownOutputs returns the outputs of the stack or a component, those that are not known as
 // they were before: they come from resources that do not exist.
 func knownOutputs(old, outputs property.Map) property.Map {
 	for k, v := range outputs.All() {

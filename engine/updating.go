@@ -55,11 +55,11 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 	return err
 }
 
-// whileUpdated is how a resource is recorded while an update is under way, which makes it n:
+// whileUpdated returns how a resource is recorded while an update is under way, which makes it n:
 // as it was, but needing all that it needed before and will need. So a run that is cut off
-// leaves a state that tells everything that the object may use, and nothing of that is
+// leaves a state that names everything that the object may use, and nothing of that is
 // deleted before it. An object that may have another owner now does not go with one of
-// them: it is deleted, and replaced where they are. It is old itself where nothing is added.
+// them: it is deleted, and replaced if they are. It is old itself if nothing is added.
 func whileUpdated(old, n *state.Resource) *state.Resource {
 	m := clone(old)
 	m.Dependencies = union(old.Dependencies, n.Dependencies)
@@ -85,7 +85,7 @@ func whileUpdated(old, n *state.Resource) *state.Resource {
 	return old
 }
 
-// union is a with what b has besides.
+// union returns a with what b has besides.
 func union(a, b []urn.URN) []urn.URN {
 	if slices.Equal(a, b) {
 		return a

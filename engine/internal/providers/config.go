@@ -15,7 +15,7 @@ import (
 )
 
 // ConfigSchema returns what the provider says of its configuration; an empty object
-// where it says nothing.
+// if it says nothing.
 func (s *Session) ConfigSchema(ctx context.Context) *schema.Object {
 	s.configMu.Lock()
 	defer s.configMu.Unlock()

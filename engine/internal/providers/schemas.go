@@ -19,7 +19,7 @@ type Schemas struct {
 // schemaKey is a package; its version is that of an extension, empty for others.
 type schemaKey struct{ name, version string }
 
-// Package returns the schema of a provider's package, or of an extension's, nil where it has
+// Package returns the schema of a provider's package, or of an extension's, nil if it has
 // none that can be read.
 func (s *Schemas) Package(ctx context.Context, pkg string, extension state.Extension, provider abi.Provider) *schema.Package {
 	s.mu.Lock()

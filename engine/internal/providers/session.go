@@ -181,7 +181,7 @@ func eachValue(m property.Map, f func(key string, v property.Value) property.Val
 // dependencies of each part if the provider understands outputs, because they become
 // inputs of other resources. For the same reason secrets are never unwrapped: nobody
 // could mark what a component makes of them. References are those that the provider
-// understands, in what it is asked and in what its monitor answers.
+// understands, in what it is asked and in what its monitor returns.
 
 // lowerDependent turns inputs that may hold outputs into what the provider
 // understands. Without outputs, the dependencies are those of each input as a whole.

@@ -6,12 +6,12 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Unconfigured answers for a provider whose configuration is not known in a
+// Unconfigured stands for a provider whose configuration is not known in a
 // preview, as the provider guide says: checks pass, differences cannot be told,
 // and outputs are unknown.
 type Unconfigured struct{ abi.Unimplemented }
 
-// ErrUnconfigured is what a provider answers that is not configured in a preview.
+// ErrUnconfigured is the error of a provider that is not configured in a preview.
 var ErrUnconfigured = abi.NewError(abi.ErrorKindUnavailable,
 	"the provider's configuration holds values that are not known yet")
 

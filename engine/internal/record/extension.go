@@ -53,7 +53,7 @@ func (e *Extensions) Get(ref string) (state.Extension, error) {
 	return state.DecodeExtension(value)
 }
 
-// with returns what is to be recorded so that the extension is, nil where it is already.
+// with returns what is to be recorded so that the extension is, nil if it is already.
 func (e *Extensions) with(ref string) (jsontext.Value, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
