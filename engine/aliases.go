@@ -61,9 +61,9 @@ func (g *generator) aliases(gl *goal) []registration.Alias {
 	return out
 }
 
-// aliased finds the recorded resource that the goal's aliases name, nil if
+// findAliased finds the recorded resource that the goal's aliases name, nil if
 // there is none.
-func (g *generator) aliased(gl *goal) (old *state.Resource, err error) {
+func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
 	for _, a := range g.registrations.Aliases.Get(gl.urn) {
 		found := g.recorder.Lookup(a.URN)
 		by := g.registrations.Matched.Get(a.URN)

@@ -39,7 +39,7 @@ func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.Registe
 		req, err = c.transformed(ctx, req, transforms)
 	}
 	if err != nil {
-		return abi.RegisterResourceResponse{}, c.d.refuse(nil, req, err)
+		return abi.RegisterResourceResponse{}, c.d.reportRefused(nil, req, err)
 	}
 	resp, err := c.monitor.RegisterResource(ctx, req)
 	resp.State = c.d.assets.Withhold(resp.State)
@@ -118,7 +118,7 @@ func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceReque
 		return req, nil
 	}
 	what := callback.Identity{Type: req.Type, Name: req.Name, Custom: req.Custom, Parent: parent}
-	d := callback.Declaration{Inputs: carrying(req.Inputs, req.PropertyDependencies), Options: req.Options}
+	d := callback.Declaration{Inputs: withDependencies(req.Inputs, req.PropertyDependencies), Options: req.Options}
 	for _, transform := range all {
 		if err := transform(ctx, what, &d); err != nil {
 			return req, fmt.Errorf("transform %s %q: %w", req.Type, req.Name, err)
@@ -130,9 +130,9 @@ func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceReque
 	return req, err
 }
 
-// carrying returns inputs as outputs of the resources that they come from, so that what
+// withDependencies returns inputs as outputs of the resources that they come from, so that what
 // a transform makes of an input says itself what it comes from.
-func carrying(inputs property.Map, named []abi.PropertyDependency) property.Map {
+func withDependencies(inputs property.Map, named []abi.PropertyDependency) property.Map {
 	for _, n := range named {
 		v, ok := inputs.Lookup(n.Key)
 		if !ok {

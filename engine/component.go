@@ -16,7 +16,7 @@ import (
 // component and its children with a monitor of its own.
 func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
 	var gl *goal
-	fail := func(err error) (abi.RegisterResourceResponse, error) { return m.failed(gl, req, err) }
+	fail := func(err error) (abi.RegisterResourceResponse, error) { return m.failedRegistration(gl, req, err) }
 	if err := checkNames(req.Type, req.Name); err != nil {
 		return fail(err)
 	}
@@ -27,7 +27,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	}
 	_, _, gl.deps = providers.FoldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
 	if u := m.d.registrations.FailedDependency(gl.needs); u != "" {
-		return fail(&skipped{of: u})
+		return fail(&skippedError{of: u})
 	}
 	if left, err := m.d.gen.leaveUnselectedComponent(gl); err != nil {
 		return fail(err)
@@ -38,7 +38,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	if err != nil {
 		return fail(err)
 	}
-	provider, err := m.d.serving(ctx, by)
+	provider, err := m.d.resolveProvider(ctx, by)
 	if err != nil {
 		return fail(err)
 	}
@@ -156,9 +156,9 @@ func (r *runState) isStopError(err error) bool {
 	return r.failures.stopped() && errors.Is(err, abi.ErrCancelled)
 }
 
-// awaited reports whether one of the resources does not exist yet, and what
+// isAwaited reports whether one of the resources does not exist yet, and what
 // depends on it cannot be computed. A component exists when its children do.
-func (r *runState) awaited(deps map[urn.URN]struct{}) bool {
+func (r *runState) isAwaited(deps map[urn.URN]struct{}) bool {
 	missing := func(u urn.URN) bool {
 		res := r.recorder.Lookup(u)
 		return res == nil || res.Custom && providers.ShownID(res.ID) == ""

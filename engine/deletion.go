@@ -105,7 +105,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 // deleteAll deletes resources, dependents before what they depend on. Failures are in the
 // executor; what a deletion that failed may need stays.
 func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (err error) {
-	if err := d.deletable(going); err != nil {
+	if err := d.checkDeleteHooks(going); err != nil {
 		return err
 	}
 	if err := d.planning.deletions(d, going); err != nil {

@@ -194,12 +194,12 @@ func (d *deployment) executeChain(ctx context.Context, gl *goal, chain []*step) 
 	if res := answer(chain); res != nil {
 		return res, nil
 	}
-	return d.absent(ctx, gl), nil
+	return d.unknownState(ctx, gl), nil
 }
 
-// refuse reports a registration that failed. Failures of steps were reported by
+// reportRefused reports a registration that failed. Failures of steps were reported by
 // the executor; those before a step are reported here.
-func (d *deployment) refuse(gl *goal, req abi.RegisterResourceRequest, err error) error {
+func (d *deployment) reportRefused(gl *goal, req abi.RegisterResourceRequest, err error) error {
 	var stepErr *StepError
 	if errors.Is(err, ErrStopped) || errors.As(err, &stepErr) {
 		return err
@@ -291,9 +291,9 @@ func answer(chain []*step) *state.Resource {
 	}
 }
 
-// absent returns the state that a program gets of a resource that does not exist and
+// unknownState returns the state that a program gets of a resource that does not exist and
 // is not created: nothing of it is known.
-func (r *runState) absent(ctx context.Context, gl *goal) *state.Resource {
+func (r *runState) unknownState(ctx context.Context, gl *goal) *state.Resource {
 	n := gl.state(gl.inputs)
 	n.Outputs = r.previewOutputs(ctx, n, property.Map{})
 	return n

@@ -73,7 +73,7 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 		if err != nil {
 			path = property.Path{property.Key(p.Path)}
 		}
-		if hidden(n.HideDiff, path) {
+		if isHidden(n.HideDiff, path) {
 			continue
 		}
 		before, after := old.Outputs, n.Inputs
@@ -107,7 +107,7 @@ func propertiesAt(path property.Path, res *state.Resource) property.Map {
 	return res.Inputs
 }
 
-func hidden(patterns []property.Path, path property.Path) bool {
+func isHidden(patterns []property.Path, path property.Path) bool {
 	return slices.ContainsFunc(patterns, func(p property.Path) bool { return p.Contains(path) })
 }
 

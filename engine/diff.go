@@ -28,7 +28,7 @@ type diff struct {
 	ofState bool
 }
 
-func (d diff) some() bool { return d.changes == abi.DiffChangesSome }
+func (d diff) changed() bool { return d.changes == abi.DiffChangesSome }
 
 // replaceKeys names what causes a replacement, for messages.
 func (d diff) replaceKeys() []string {
@@ -200,7 +200,7 @@ func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
 	slices.Sort(keys)
 	var detailed []abi.PropertyDiff
 	for _, key := range slices.Compact(keys) {
-		parts := inputDiff(only(old, key), only(new, key))
+		parts := inputDiff(atKey(old, key), atKey(new, key))
 		if len(parts) == 0 { // the provider found it in the state
 			parts = []abi.PropertyDiff{{Path: property.Path{property.Key(key)}.String(), Kind: abi.DiffKindUpdate}}
 		}
@@ -214,8 +214,8 @@ func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
 	return detailed
 }
 
-// only returns what a property map has under a key.
-func only(m property.Map, key string) property.Map {
+// atKey returns what a property map has under a key.
+func atKey(m property.Map, key string) property.Map {
 	if !m.Has(key) {
 		return property.Map{}
 	}

@@ -87,11 +87,11 @@ var ErrStopped = abi.NewError(abi.ErrorKindCancelled, "the deployment was stoppe
 // errProtected is why a resource is not deleted.
 var errProtected = errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
 
-// skipped is the error of a registration that needs a resource that failed, in a run that
+// skippedError is the error of a registration that needs a resource that failed, in a run that
 // goes on without it.
-type skipped struct{ of urn.URN }
+type skippedError struct{ of urn.URN }
 
-func (e *skipped) Error() string {
+func (e *skippedError) Error() string {
 	return fmt.Sprintf("skipped, since %s %q failed", e.of.Type(), e.of.Name())
 }
 

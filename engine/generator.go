@@ -56,7 +56,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		g.registrations.Options.Set(gl.urn, gl.options)
 	}
 	if u := g.registrations.FailedDependency(gl.needs); u != "" {
-		return nil, &skipped{of: u}
+		return nil, &skippedError{of: u}
 	}
 	if len(gl.options.Providers) > 0 {
 		handed := make(map[string]string, len(gl.options.Providers))
@@ -71,7 +71,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	if old = g.recorder.Lookup(gl.urn); old != nil {
 		return old, nil
 	}
-	if old, err = g.aliased(gl); err != nil {
+	if old, err = g.findAliased(gl); err != nil {
 		return nil, err
 	}
 	if old != nil {
@@ -111,8 +111,8 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if old, err = g.adoptOld(ctx, old, gl.urn); err != nil {
 		return nil, err
 	}
-	if g.mode != updating && !g.configurable(gl) {
-		return g.describe(ctx, gl, old)
+	if g.mode != updating && !g.isConfigurable(gl) {
+		return g.planUnchanged(ctx, gl, old)
 	}
 	if g.mode == updating {
 		if steps, left, err := g.leaveUnselected(gl, old); left || err != nil {
@@ -170,8 +170,8 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if err := g.analyze(ctx, n, old.ID, told); err != nil {
 		return nil, err
 	}
-	if df.some() || len(old.InitErrors) > 0 {
-		if !df.some() {
+	if df.changed() || len(old.InitErrors) > 0 {
+		if !df.changed() {
 			df.reason = unfinished
 		}
 		return g.plan(n, &step{op: OpUpdate, old: old, new: n, provider: provider, diff: df}), nil

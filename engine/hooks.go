@@ -50,9 +50,9 @@ func sameHooks(old, new *state.Resource) bool {
 	return maps.EqualFunc(old.ResourceHooks, new.ResourceHooks, slices.Equal)
 }
 
-// hooked returns the operation of a step that hooks are for, and the kinds of those
+// hooksOf returns the operation of a step that hooks are for, and the kinds of those
 // before and after it; the operation is empty if they are for none.
-func (r *runState) hooked(s *step) (operation string, before, after abi.HookKind) {
+func (r *runState) hooksOf(s *step) (operation string, before, after abi.HookKind) {
 	switch s.op {
 	case OpCreate, OpCreateReplacement:
 		return "create", abi.HookKindBeforeCreate, abi.HookKindAfterCreate
@@ -81,7 +81,7 @@ func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callb
 // applyWithHooks applies a step between its hooks. It reports whether the step itself was taken,
 // which the error of a hook after it does not change.
 func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, err error) {
-	operation, before, after := d.hooked(s)
+	operation, before, after := d.hooksOf(s)
 	if operation == "" || len(s.subject().ResourceHooks) == 0 {
 		err = d.applyStep(ctx, s)
 		return err == nil, err
@@ -89,7 +89,7 @@ func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, e
 	if err := d.runHooks(ctx, before, s.old, s.new); err != nil {
 		return false, err
 	}
-	if err := d.attempt(ctx, s, operation, before); err != nil {
+	if err := d.applyWithRetries(ctx, s, operation, before); err != nil {
 		return false, err
 	}
 	if s.new != nil && !s.new.Custom {
@@ -124,8 +124,8 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 	return nil
 }
 
-// attempt applies a step until it succeeds, or its error hooks no longer want that.
-func (d *deployment) attempt(ctx context.Context, s *step, what string, before abi.HookKind) error {
+// applyWithRetries applies a step until it succeeds, or its error hooks no longer want that.
+func (d *deployment) applyWithRetries(ctx context.Context, s *step, what string, before abi.HookKind) error {
 	names := s.subject().ResourceHooks[hookKey(abi.HookKindOnError)]
 	if len(names) == 0 || d.dryRun {
 		return d.applyStep(ctx, s)
@@ -143,7 +143,7 @@ func (d *deployment) attempt(ctx context.Context, s *step, what string, before a
 		if err == nil {
 			return d.recorder.Record(ctx, record.End(overtaken...))
 		}
-		if made(s, err) {
+		if leftObject(s, err) {
 			return err
 		}
 		failure.Errors = slices.Insert(failure.Errors, 0, err)
@@ -169,9 +169,9 @@ func (d *deployment) attempt(ctx context.Context, s *step, what string, before a
 	}
 }
 
-// made reports whether a creation failed, but has made something, which another attempt
+// leftObject reports whether a creation failed, but has made something, which another attempt
 // would make twice.
-func made(s *step, err error) bool {
+func leftObject(s *step, err error) bool {
 	e, ok := errors.AsType[*abi.Error](err)
 	return ok && e.Kind == abi.ErrorKindInitFailed && (s.op == OpCreate || s.op == OpCreateReplacement)
 }
@@ -194,8 +194,8 @@ func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []strin
 	return retry, nil
 }
 
-// completed runs the hooks that waited for the outputs of a component.
-func (d *deployment) completed(ctx context.Context, u urn.URN) error {
+// finishComponent runs the hooks that waited for the outputs of a component.
+func (d *deployment) finishComponent(ctx context.Context, u urn.URN) error {
 	s, ok := d.hooks.Awaiting(u)
 	if !ok {
 		return nil
@@ -208,12 +208,12 @@ func (d *deployment) completed(ctx context.Context, u urn.URN) error {
 	return err
 }
 
-// deletable refuses to delete resources whose delete hooks nobody has registered,
+// checkDeleteHooks refuses to delete resources whose delete hooks nobody has registered,
 // before any of them is deleted.
-func (r *runState) deletable(resources []*state.Resource) error {
+func (r *runState) checkDeleteHooks(resources []*state.Resource) error {
 	var missing []string
 	for _, res := range resources {
-		if operation, _, _ := r.hooked(&step{op: OpDelete, old: res}); operation == "" {
+		if operation, _, _ := r.hooksOf(&step{op: OpDelete, old: res}); operation == "" {
 			continue
 		}
 		for _, kind := range []abi.HookKind{abi.HookKindBeforeDelete, abi.HookKindAfterDelete} {

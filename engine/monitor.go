@@ -49,22 +49,22 @@ func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResource
 			return resp, nil
 		}
 	}
-	return m.failed(gl, req, err)
+	return m.failedRegistration(gl, req, err)
 }
 
-// failed is the response to a registration that failed. A deployment that goes on after
+// failedRegistration is the response to a registration that failed. A deployment that goes on after
 // failures reports to the program what it lacks; in others that is an error.
-func (m *monitor) failed(gl *goal, req abi.RegisterResourceRequest, err error) (abi.RegisterResourceResponse, error) {
+func (m *monitor) failedRegistration(gl *goal, req abi.RegisterResourceRequest, err error) (abi.RegisterResourceResponse, error) {
 	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
 	if gl != nil {
 		resp.URN = gl.urn
 		m.d.registrations.Failed.Set(gl.urn, true)
 	}
-	if s, ok := errors.AsType[*skipped](err); ok {
+	if s, ok := errors.AsType[*skippedError](err); ok {
 		resp.Result = abi.RegistrationResultSkipped
 		m.d.warn(resp.URN, "%v", s)
 	} else {
-		err = m.d.refuse(gl, req, err)
+		err = m.d.reportRefused(gl, req, err)
 	}
 	if (m.d.ContinueOnError || m.d.continuesAfter(err)) && gl != nil && !m.d.failures.stopped() {
 		return resp, nil
@@ -161,7 +161,7 @@ func (m *monitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRe
 	if err := m.d.setOutputs(ctx, req.URN, outputs); err != nil {
 		return err
 	}
-	return m.d.completed(ctx, req.URN)
+	return m.d.finishComponent(ctx, req.URN)
 }
 
 // ReadResource looks up a resource that the stack does not manage.
@@ -177,11 +177,11 @@ func (m *monitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest)
 			return abi.ReadResourceResponse{URN: res.URN, State: res.Outputs}, nil
 		}
 	}
-	resp, err := m.failed(gl, reg, err)
+	resp, err := m.failedRegistration(gl, reg, err)
 	if err != nil {
 		return abi.ReadResourceResponse{}, err
 	}
-	return abi.ReadResourceResponse{URN: resp.URN, State: m.d.absent(ctx, gl).Outputs}, nil
+	return abi.ReadResourceResponse{URN: resp.URN, State: m.d.unknownState(ctx, gl).Outputs}, nil
 }
 
 // errUnknownResult is what a function must not return when something is to be done with it.
@@ -220,7 +220,7 @@ func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest
 	for _, u := range req.Options.DependsOn {
 		deps[u] = struct{}{}
 	}
-	if m.d.mayLackResources() && m.d.awaited(deps) {
+	if m.d.mayLackResources() && m.d.isAwaited(deps) {
 		return nil, call, nil
 	}
 	provider, err = m.functionProvider(ctx, req.Token, req.Options)

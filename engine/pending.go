@@ -72,7 +72,7 @@ func readable(res *state.Resource) bool {
 }
 
 // readIfUnsure reads a resource that needs it and that the program registers, and returns how it is
-// recorded then. One that is gone waits to be made again. Only now is it known whether the
+// needsRecorded then. One that is gone waits to be made again. Only now is it known whether the
 // resource is selected at all.
 func (d *deployment) readIfUnsure(ctx context.Context, old *state.Resource) (*state.Resource, error) {
 	if old == nil || !d.needsRead(old) {
@@ -135,7 +135,7 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 			"have the program register the resource with its import option, which names the object", u, n.Provider)
 	}
 	n.ID, n.Outputs, n.Created, n.Modified = id, n.Inputs, d.now(), d.now()
-	if other := d.owner(n); other != nil {
+	if other := d.objectOwner(n); other != nil {
 		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, id, other.URN)
 	}
 	provider, err := d.providerOf(ctx, n)
@@ -162,9 +162,9 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	return adoption{op, n}, nil
 }
 
-// repeated returns the creation that an earlier run was cut off in, if the step has just made the
+// repeatedCreation returns the creation that an earlier run was cut off in, if the step has just made the
 // same object again: the schema says what objects are known by, and all of that is equal.
-func (d *deployment) repeated(ctx context.Context, s *step) record.Operation {
+func (d *deployment) repeatedCreation(ctx context.Context, s *step) record.Operation {
 	op, created := d.recorder.Creating(s.new.URN)
 	if created == nil || d.dryRun || created.Provider != s.new.Provider {
 		return record.Operation{}
@@ -210,8 +210,8 @@ func (r *runState) withoutMissing(res *state.Resource) *state.Resource {
 	return n
 }
 
-// owner returns the recorded resource that is the same object as res, nil if there is none.
-func (r *runState) owner(res *state.Resource) *state.Resource {
+// objectOwner returns the recorded resource that is the same object as res, nil if there is none.
+func (r *runState) objectOwner(res *state.Resource) *state.Resource {
 	for _, other := range r.recorder.Resources() {
 		if r.sameObject(res, other) {
 			return other
@@ -238,7 +238,7 @@ func (d *deployment) proposal(ctx context.Context, created *state.Resource) stri
 	var found []string
 	for _, id := range d.candidates(ctx, provider, created) {
 		n := clone(created)
-		if n.ID = id; slices.Contains(found, id) || d.owner(n) != nil {
+		if n.ID = id; slices.Contains(found, id) || d.objectOwner(n) != nil {
 			continue
 		}
 		resp, unhealthy, err := readObject(ctx, provider, n, id, nil, nil)

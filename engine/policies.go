@@ -76,7 +76,7 @@ func (g *generator) checkAndRemediate(ctx context.Context, gl *goal, provider ab
 	result := checked
 	for _, r := range made {
 		r.Before = result
-		if result, err = g.remediated(ctx, gl, checked, r); err != nil {
+		if result, err = g.admitRemediation(ctx, gl, checked, r); err != nil {
 			return checked, nil, fmt.Errorf("the inputs that the policy %s made: %w", r.Source, err)
 		}
 		r.After = result
@@ -98,10 +98,10 @@ type correction struct {
 	violation   *analysis.Violation
 }
 
-// remediated returns the inputs that a policy made, as the engine takes them: what was secret
+// admitRemediation returns the inputs that a policy made, as the engine takes them: what was secret
 // stays so, what only the engine knows of stays as it was, and no file is read that the
 // program has not named.
-func (g *generator) remediated(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
+func (g *generator) admitRemediation(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
 	inputs := providers.KeepSecrets(checked, r.After.Lower(property.KindOutput))
 	if !g.dryRun && inputs.ContainsUnknowns() {
 		return inputs, errors.New("they hold values that are not known")
@@ -139,12 +139,12 @@ func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, t
 	if err != nil {
 		return err
 	}
-	return g.violated(append(violations, found...))
+	return g.reportViolations(append(violations, found...))
 }
 
-// violated reports what is violated. The error is that of mandatory violations, unless a
+// reportViolations reports what is violated. The error is that of mandatory violations, unless a
 // preview goes on after them.
-func (r *runState) violated(violations []analysis.Violation) error {
+func (r *runState) reportViolations(violations []analysis.Violation) error {
 	var errs []error
 	for _, v := range violations {
 		r.emit(PolicyViolated{Source: v.Source, Level: levelOf(v), URN: v.URN, Path: v.Path, Message: v.Message})
@@ -189,7 +189,7 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.violated(violations); err != nil {
+	if err := d.reportViolations(violations); err != nil {
 		return err
 	}
 	return errors.Join(d.failures.all()...)

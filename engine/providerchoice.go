@@ -22,7 +22,7 @@ func (r *runState) providerFor(ctx context.Context, typ string, by providerRef) 
 	if providers.IsType(typ) {
 		return r.registry, nil
 	}
-	return r.serving(ctx, by)
+	return r.resolveProvider(ctx, by)
 }
 
 // providerOf returns what manages a recorded resource.
@@ -38,9 +38,9 @@ func (r *runState) deletionProvider(ctx context.Context, res *state.Resource) (a
 	return r.providerOf(ctx, res)
 }
 
-// handedDown returns the provider that an ancestor has for the package, which is that
+// inheritedProvider returns the provider that an ancestor has for the package, which is that
 // of providers: the one that is extended, for an extension.
-func (r *runState) handedDown(pkg string, parent urn.URN) string {
+func (r *runState) inheritedProvider(pkg string, parent urn.URN) string {
 	for parent != "" {
 		p := r.registrations.Declaration(parent)
 		if p == nil {
@@ -105,7 +105,7 @@ func (m *monitor) functionProvider(ctx context.Context, token string, o abi.Func
 	if err != nil {
 		return nil, err
 	}
-	return m.d.serving(ctx, by)
+	return m.d.resolveProvider(ctx, by)
 }
 
 // chooseProvider chooses a resource's or function's provider: the one named, the one that an
@@ -131,7 +131,7 @@ func (m *monitor) chooseProvider(ctx context.Context, w providerRequest) (by pro
 		by.provider = providers.Reference(u, cmp.Or(id, providers.UnknownID)) // only a preview knows no ID
 		return by, nil
 	}
-	if by.provider = m.d.handedDown(pkg, w.parent); by.provider == "" {
+	if by.provider = m.d.inheritedProvider(pkg, w.parent); by.provider == "" {
 		by.provider, err = m.defaultProvider(ctx, spec.extended())
 	}
 	return by, err
@@ -215,15 +215,15 @@ func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, 
 // and the extension of it that is used, by reference, empty for none.
 type providerRef struct{ provider, extension string }
 
-// extending is an extension on its way to a provider; ready is closed once the rest is set.
-type extending struct {
+// pendingExtension is an extension on its way to a provider; ready is closed once the rest is set.
+type pendingExtension struct {
 	ready    chan struct{}
 	provider abi.Provider
 	err      error
 }
 
-// serving returns the configured provider of what is served, which knows the extension.
-func (r *runState) serving(ctx context.Context, by providerRef) (abi.Provider, error) {
+// resolveProvider returns the configured provider of what is served, which knows the extension.
+func (r *runState) resolveProvider(ctx context.Context, by providerRef) (abi.Provider, error) {
 	l, err := r.registry.lookup(ctx, by.provider)
 	if err != nil {
 		return nil, err
@@ -255,22 +255,22 @@ func (r *runState) serving(ctx context.Context, by providerRef) (abi.Provider, e
 
 // extend returns what is known of an extension's way to the provider, and whether the
 // caller is the first to ask, who must bring it there.
-func (l *live) extend(ref string) (e *extending, first bool) {
+func (l *configuredProvider) extend(ref string) (e *pendingExtension, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e = l.extensions[ref]; e != nil {
 		return e, false
 	}
 	if l.extensions == nil {
-		l.extensions, l.names = make(map[string]*extending), make(map[string]string)
+		l.extensions, l.names = make(map[string]*pendingExtension), make(map[string]string)
 	}
-	e = &extending{ready: make(chan struct{})}
+	e = &pendingExtension{ready: make(chan struct{})}
 	l.extensions[ref] = e
 	return e, true
 }
 
 // claims reserves the name of an extension, by which the provider knows its resources.
-func (l *live) claims(name, ref string) bool {
+func (l *configuredProvider) claims(name, ref string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, taken := l.names[name]; taken {
@@ -283,7 +283,7 @@ func (l *live) claims(name, ref string) bool {
 // extend gives a provider an extension, as a step. Another extension of that name,
 // which is an earlier version of the package whose resources are on their way out, has
 // a provider of its own with the same configuration.
-func (r *runState) extend(ctx context.Context, ref string, l *live, s *providers.Session, extensionRef string, extension state.Extension) (abi.Provider, error) {
+func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider, s *providers.Session, extensionRef string, extension state.Extension) (abi.Provider, error) {
 	u, id, err := providers.SplitReference(ref)
 	if err != nil {
 		return nil, err
@@ -315,7 +315,7 @@ func (r *runState) extend(ctx context.Context, ref string, l *live, s *providers
 }
 
 // another loads and configures the provider of a live reference once more.
-func (r *registry) another(ctx context.Context, u urn.URN, id string, l *live) (*providers.Session, error) {
+func (r *registry) another(ctx context.Context, u urn.URN, id string, l *configuredProvider) (*providers.Session, error) {
 	spec, err := recordedSpec(u.Type(), l.inputs)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if d.failures.stopped() {
 		return nil, ErrStopped
 	}
-	if id == "" && !d.unknowns() && !d.selection.IsNarrow() {
+	if id == "" && !d.mayHaveUnknowns() && !d.selection.IsNarrow() {
 		return nil, fmt.Errorf("reading %q needs an ID", gl.name)
 	}
 	old, err := d.gen.claim(gl)
@@ -44,7 +44,7 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 			g.registrations.Displaced.Set(old.URN, true)
 			old = nil
 		}
-		return g.describe(ctx, gl, old)
+		return g.planUnchanged(ctx, gl, old)
 	}
 	if steps, left := g.leaveUnselectedRead(gl, old, id); left {
 		return steps, nil
@@ -69,13 +69,13 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 	n := s.new
 	if n.ID == "" { // a preview in which the ID is not known
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
+		return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
 	}
 	resp, _, err := readObject(ctx, s.provider, n, n.ID, &n.Inputs, nil)
 	switch {
 	case errors.Is(err, providers.ErrUnconfigured):
 		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
+		return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
 	case err != nil:
 		return err
 	case resp.ID == "":
@@ -86,12 +86,12 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 		s.new = s.old
 		return nil
 	}
-	return d.recorder.Record(ctx, d.placed(s, s.op == OpReadReplacement))
+	return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
 }
 
-// placed returns the change that puts a step's new resource in the place of the old one. The old
+// placement returns the change that puts a step's new resource in the place of the old one. The old
 // copy of another object waits for its deletion.
-func (d *deployment) placed(s *step, anotherObject bool) record.Change {
+func (d *deployment) placement(s *step, anotherObject bool) record.Change {
 	if s.old == nil || anotherObject {
 		return d.recorder.Supersede(s.old, s.new)
 	}
@@ -180,7 +180,7 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 		if err := d.importAsFound(ctx, s, found); err != nil {
 			return record.Change{}, err
 		}
-		return d.placed(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
+		return d.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 	}
 	news := d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
 	checked, err := s.provider.Check(ctx, abi.CheckRequest{
@@ -208,14 +208,14 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 	n.ID, n.Inputs, n.Outputs, n.RefreshBeforeUpdate = resp.ID, checked.Inputs, found.Outputs, resp.RefreshBeforeUpdate
 	now := d.now()
 	n.Created, n.Modified, found.Created, found.Modified = now, now, now, now
-	if df.some() {
+	if df.changed() {
 		if df.replace || !d.UpdateOnImport {
 			return record.Change{}, &ImportDifference{ID: resp.ID, Changes: changesOf(df, found, n)}
 		}
 		s.next = &step{op: OpUpdate, old: found, new: n, provider: s.provider, diff: df}
 		s.new = found
 	}
-	return d.placed(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
+	return d.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 }
 
 // ImportDifference says why an import failed: the program's inputs are not

@@ -128,13 +128,13 @@ func (d *deployment) refreshDiff(ctx context.Context, s *step, inputsTold bool) 
 	}
 	inverse := diff{ofState: true}
 	for _, p := range df.detailed {
-		p.Kind = inverted(p.Kind)
+		p.Kind = inverseKind(p.Kind)
 		inverse.detailed = append(inverse.detailed, p)
 	}
 	return inverse, nil
 }
 
-func inverted(k abi.DiffKind) abi.DiffKind {
+func inverseKind(k abi.DiffKind) abi.DiffKind {
 	switch k {
 	case abi.DiffKindAdd, abi.DiffKindAddReplace:
 		return abi.DiffKindDelete
@@ -194,10 +194,10 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 	return d.recorder.Record(ctx, c)
 }
 
-// describe decides the steps for a registration that is not to change anything:
+// planUnchanged decides the steps for a registration that is not to change anything:
 // the recorded resource is read or left as it is, and one that is not recorded has
 // no steps.
-func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource) ([]*step, error) {
+func (g *generator) planUnchanged(ctx context.Context, gl *goal, old *state.Resource) ([]*step, error) {
 	n := gl.state(gl.inputs)
 	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
 		if old != nil {
@@ -218,7 +218,7 @@ func (g *generator) describe(ctx context.Context, gl *goal, old *state.Resource)
 // taken to be gone; a replaced provider is another one.
 func (r *runState) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
 	if gl.by.provider == old.Provider {
-		provider, err := r.serving(ctx, gl.by)
+		provider, err := r.resolveProvider(ctx, gl.by)
 		if _, not := provider.(providers.Unconfigured); !not && err == nil {
 			return provider, nil
 		}
@@ -226,14 +226,14 @@ func (r *runState) reader(ctx context.Context, gl *goal, old *state.Resource) (a
 	return r.providerOf(ctx, old)
 }
 
-// configurable reports whether the goal is a provider that a run which changes
+// isConfigurable reports whether the goal is a provider that a run which changes
 // nothing else configures anew: all that it takes is known and exists.
-func (g *generator) configurable(gl *goal) bool {
-	return providers.IsType(gl.typ) && !gl.inputs.ContainsUnknowns() && g.recorded(gl)
+func (g *generator) isConfigurable(gl *goal) bool {
+	return providers.IsType(gl.typ) && !gl.inputs.ContainsUnknowns() && g.needsRecorded(gl)
 }
 
-// recorded reports whether all that the goal names is recorded.
-func (g *generator) recorded(gl *goal) bool {
+// needsRecorded reports whether all that the goal names is recorded.
+func (g *generator) needsRecorded(gl *goal) bool {
 	for u := range gl.needs {
 		if g.recorder.Lookup(u) == nil {
 			return false

@@ -33,16 +33,16 @@ type registry struct {
 	dryRun  bool
 	secrets *redact.Secrets // learns what providers are told
 
-	mu      sync.Mutex
-	pending map[urn.URN]*providers.Session
-	live    map[string]*live
-	all     []*providers.Session
+	mu         sync.Mutex
+	pending    map[urn.URN]*providers.Session
+	configured map[string]*configuredProvider
+	all        []*providers.Session
 	// stored finds provider resources in the state by reference.
 	stored func(ref string) *state.Resource
 }
 
-// live is one configured provider; ready is closed once session and err are set.
-type live struct {
+// configuredProvider is one configured provider; ready is closed once session and err are set.
+type configuredProvider struct {
 	ready   chan struct{}
 	session abi.Provider
 	inputs  property.Map
@@ -51,14 +51,14 @@ type live struct {
 	mu sync.Mutex
 	// extensions holds those that the provider was told of, and those on their way, by
 	// reference; names holds the references by the names that the session knows.
-	extensions map[string]*extending
+	extensions map[string]*pendingExtension
 	names      map[string]string
 }
 
 func newRegistry(loader Loader, dryRun bool, stored func(ref string) *state.Resource) *registry {
 	return &registry{
 		loader: loader, dryRun: dryRun, stored: stored,
-		pending: make(map[urn.URN]*providers.Session), live: make(map[string]*live),
+		pending: make(map[urn.URN]*providers.Session), configured: make(map[string]*configuredProvider),
 	}
 }
 
@@ -217,12 +217,12 @@ func (r *registry) configurePending(ctx context.Context, u urn.URN, id string, i
 	if err != nil {
 		return err
 	}
-	l := &live{ready: make(chan struct{}), session: configured, inputs: inputs}
+	l := &configuredProvider{ready: make(chan struct{}), session: configured, inputs: inputs}
 	close(l.ready)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.pending, u)
-	r.live[providers.Reference(u, id)] = l
+	r.configured[providers.Reference(u, id)] = l
 	return nil
 }
 
@@ -259,16 +259,16 @@ func (r *registry) inputsOf(ctx context.Context, ref string) (property.Map, erro
 	return l.inputs, l.err
 }
 
-func (r *registry) lookup(ctx context.Context, ref string) (*live, error) {
+func (r *registry) lookup(ctx context.Context, ref string) (*configuredProvider, error) {
 	u, id, err := providers.SplitReference(ref)
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
-	l, ok := r.live[ref]
+	l, ok := r.configured[ref]
 	if !ok {
-		l = &live{ready: make(chan struct{})}
-		r.live[ref] = l
+		l = &configuredProvider{ready: make(chan struct{})}
+		r.configured[ref] = l
 	}
 	r.mu.Unlock()
 	if ok {

@@ -70,7 +70,7 @@ func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*s
 	if err != nil {
 		return nil, err
 	}
-	if err := g.deletable(going); err != nil {
+	if err := g.checkDeleteHooks(going); err != nil {
 		return nil, err
 	}
 	done := make(chan struct{})

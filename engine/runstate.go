@@ -66,8 +66,8 @@ const (
 	destroying
 )
 
-// unknowns reports whether values may be unknown in this run.
-func (r *runState) unknowns() bool { return r.dryRun || r.mode != updating }
+// mayHaveUnknowns reports whether values may be unknown in this run.
+func (r *runState) mayHaveUnknowns() bool { return r.dryRun || r.mode != updating }
 
 // learn has Secrets learn what is secret in the configuration and in the state. A part of a list or
 // object of the configuration is told when it is used: the rest of it may be none.
@@ -213,7 +213,7 @@ func PackageConfig(config []abi.ConfigEntry, pkg string) property.Map {
 func (r *runState) runContext() abi.RunContext {
 	return abi.RunContext{
 		Project: r.Project, Stack: r.Stack, Organization: r.Organization,
-		Config: r.Config, DryRun: r.unknowns(), Parallel: uint32(r.Parallel),
+		Config: r.Config, DryRun: r.mayHaveUnknowns(), Parallel: uint32(r.Parallel),
 	}
 }
 

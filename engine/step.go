@@ -222,7 +222,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 		return err
 	}
 	n.Outputs = *outputs
-	done = done.Ending(op).Ending(d.repeated(ctx, s))
+	done = done.Ending(op).Ending(d.repeatedCreation(ctx, s))
 	if recordErr := d.recorder.Record(ctx, done); recordErr != nil {
 		return errors.Join(err, fmt.Errorf(
 			"the resource was created with ID %q, but could not be recorded: %w", n.ID, recordErr))

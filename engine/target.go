@@ -120,7 +120,7 @@ func (r *runState) notSelected(e NotSelectedError) error {
 }
 
 // leaveUnselected decides a registration that is not selected, and reports whether it is one: a
-// recorded resource stays as it is, and a new one is not created. The error is a
+// needsRecorded resource stays as it is, and a new one is not created. The error is a
 // [NotSelectedError] if a selected resource needs one that is not created.
 func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*step, left bool, err error) {
 	s := g.selection
@@ -238,13 +238,13 @@ func (r *runState) checkReplacedTogether(old *state.Resource) error {
 
 // mayLackResources reports whether resources that the program registers may be absent, and
 // what comes from them not known.
-func (r *runState) mayLackResources() bool { return r.unknowns() || r.selection.IsNarrow() }
+func (r *runState) mayLackResources() bool { return r.mayHaveUnknowns() || r.selection.IsNarrow() }
 
 // continuesAfter reports whether a run goes on after a failed registration, to report all
 // that is missing in the selection at once.
 func (r *runState) continuesAfter(err error) bool {
 	_, missing := errors.AsType[*NotSelectedError](err)
-	_, lacking := errors.AsType[*skipped](err)
+	_, lacking := errors.AsType[*skippedError](err)
 	return r.dryRun && (missing || lacking)
 }
 

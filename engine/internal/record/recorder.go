@@ -201,7 +201,9 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, op := range c.Ended {
-		delete(r.unfinished.operations, op.id)
+		if op.begun {
+			delete(r.unfinished.operations, op.id)
+		}
 	}
 	for _, res := range c.Removed {
 		r.drop(res)
