@@ -37,6 +37,13 @@ func (m *Map[K, V]) Set(key K, value V) {
 	m.entries[key] = value
 }
 
+// Len returns the number of keys.
+func (m *Map[K, V]) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.entries)
+}
+
 // Entries returns a copy of the map.
 func (m *Map[K, V]) Entries() map[K]V {
 	m.mu.Lock()

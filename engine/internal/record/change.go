@@ -9,8 +9,6 @@ import (
 // Change is what a step did to the recorded resources. It is written as one
 // journal entry: all of it or nothing survives a crash.
 type Change struct {
-	// Ended are operations that are over. Those that were never begun are left out.
-	Ended []Operation
 	// Added is a resource that is new.
 	Added *state.Resource
 	// Replaced holds recorded resources with what takes their place.
@@ -18,6 +16,8 @@ type Change struct {
 	// Removed holds recorded resources that are gone.
 	Removed []*state.Resource
 
+	// ended are operations that are over, see Ending.
+	ended []state.OpID
 	// begun is an operation that begins with the change, nil for none.
 	begun *state.BeginOperation
 	// renamed holds the operations of an earlier run that a renaming writes anew.
@@ -33,14 +33,18 @@ func Replace(old, n *state.Resource) Change { return Change{Replaced: []Replacem
 // Remove returns the change that removes a resource.
 func Remove(res *state.Resource) Change { return Change{Removed: []*state.Resource{res}} }
 
-// End returns the change that ends operations.
-func End(ops ...Operation) Change { return Change{Ended: ops} }
-
-// Ending returns the change with the end of an operation.
-func (c Change) Ending(op Operation) Change {
-	c.Ended = append(c.Ended, op)
+// Ending returns the change with the end of operations. Those that were never begun are left out.
+func (c Change) Ending(ops ...Operation) Change {
+	for _, op := range ops {
+		if op.begun {
+			c.ended = append(c.ended, op.id)
+		}
+	}
 	return c
 }
+
+// End returns the change that ends operations.
+func End(ops ...Operation) Change { return Change{}.Ending(ops...) }
 
 // Operation identifies a pending operation. The zero Operation is none.
 type Operation struct {
@@ -60,10 +64,8 @@ func (r *Recorder) entry(c Change) (entry state.Entry, added state.Serial, err e
 	if c.begun != nil {
 		entry = append(entry, *c.begun)
 	}
-	for _, op := range c.Ended {
-		if op.begun {
-			entry = append(entry, state.EndOperation{Op: op.id})
-		}
+	for _, op := range c.ended {
+		entry = append(entry, state.EndOperation{Op: op})
 	}
 	entry = append(entry, c.renamed...)
 	for _, res := range c.Removed {

@@ -200,10 +200,8 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	// deployment, and the checkpoint at its end, go by what is true.
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, op := range c.Ended {
-		if op.begun {
-			delete(r.unfinished.operations, op.id)
-		}
+	for _, op := range c.ended {
+		delete(r.unfinished.operations, op)
 	}
 	for _, res := range c.Removed {
 		r.drop(res)

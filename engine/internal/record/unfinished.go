@@ -39,13 +39,15 @@ func (r *Recorder) Unfinished() iter.Seq2[Operation, state.PendingOperation] {
 
 // Creating returns the first creation of a URN that was cut off, nil if there is none. Another
 // one of the same URN may have made another object, and stays.
-func (r *Recorder) Creating(u urn.URN) (Operation, *state.Resource) {
-	for op, pending := range r.Unfinished() {
-		if pending.Type == state.OperationCreating && pending.Resource.URN == u {
-			return op, pending.Resource
+func (r *Recorder) Creating(u urn.URN) (first Operation, created *state.Resource) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, pending := range r.unfinished.operations {
+		if pending.Type == state.OperationCreating && pending.Resource.URN == u && (created == nil || id < first.id) {
+			first, created = Operation{id, true}, pending.Resource
 		}
 	}
-	return Operation{}, nil
+	return first, created
 }
 
 // Doubt notes that how a resource is cannot be known before it is read, because of an operation.
@@ -81,11 +83,7 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 		}
 	}
 	r.mu.Unlock()
-	var c Change
-	for _, id := range done {
-		c.Ended = append(c.Ended, Operation{id, true})
-	}
-	return r.Record(ctx, c)
+	return r.Record(ctx, Change{ended: done})
 }
 
 // renameUnfinished has what an earlier run was cut off with known by its new name, and naming others

@@ -72,6 +72,9 @@ func (r *Registrations) IsPendingDelete(res *state.Resource) bool {
 
 // FailedDependency returns one of the resources that failed, empty if none did.
 func (r *Registrations) FailedDependency(needed iter.Seq[urn.URN]) urn.URN {
+	if r.Failed.Len() == 0 { // as in most runs
+		return ""
+	}
 	for u := range needed {
 		if r.Failed.Get(u) {
 			return u
