@@ -17,12 +17,12 @@ import (
 // provided registers a provider and resources that use it.
 func provided(region int, names ...string) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		own, err := p.Custom(providerType, "own", props("region", region))
+		own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", region))
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			_, e := p.Custom(plain, name, props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+			_, e := p.Custom(enginetest.Plain, name, enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
 			err = errors.Join(err, e)
 		}
 		return err
@@ -30,8 +30,8 @@ func provided(region int, names ...string) enginetest.Program {
 }
 
 func regional(t *testing.T) *enginetest.Stack {
-	cloud := newCloud()
-	cloud.DiffConfig = replacedByRegion
+	cloud := enginetest.NewCloud()
+	cloud.DiffConfig = enginetest.ReplacedByRegion
 	return enginetest.NewStack(t, cloud)
 }
 
@@ -51,7 +51,7 @@ func TestReplacedProviderStaysForItsUsers(t *testing.T) {
 				before := s.Resource("b")
 				s.Edit = func(d *enginetest.Deployment) { d.Selection, d.Replace = selection, []engine.Pattern{"**::own"} }
 				for range 2 {
-					for _, run := range []operation{enginetest.Preview, enginetest.Up} {
+					for _, run := range []enginetest.Operation{enginetest.Preview, enginetest.Up} {
 						_, err := s.Try(run, provided(region, "a", "b"))
 						require.NoError(t, err)
 					}
@@ -74,25 +74,25 @@ func TestExcludedResourceKeepsOldCopies(t *testing.T) {
 	s := regional(t)
 	program := func(region int, key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			own, err := p.Custom(providerType, "own", props("region", region))
+			own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", region))
 			if err != nil {
 				return err
 			}
 			with := func(o *abi.ResourceOptions) { o.Provider = own.Reference() }
-			a, err := p.Custom(strict, "a", props("key", key), with)
+			a, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key), with)
 			if err != nil {
 				return err
 			}
-			b, err := p.Custom(strict, "b", props("key", a.Out("made")), with)
+			b, err := p.Custom(enginetest.Strict, "b", enginetest.Props("key", a.Out("made")), with)
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(plain, "c", props("from", b.Out("made")))
+			_, err = p.Custom(enginetest.Plain, "c", enginetest.Props("from", b.Out("made")))
 			return err
 		}
 	}
 	s.Up(program(1, "1"))
-	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::c"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{"**::c"}})
 	for region := range 3 {
 		s.Up(program(region, "1"))
 		require.Contains(t, s.Cloud.IDs(), "a-1", "c may use b-2, which may use it")
@@ -106,20 +106,20 @@ func TestExcludedResourceKeepsOldCopies(t *testing.T) {
 
 // A provider that is deleted before it is made again stays for the old copies that it made.
 func TestProviderDeletedFirstStaysForOldCopies(t *testing.T) {
-	cloud := newCloud()
+	cloud := enginetest.NewCloud()
 	cloud.DiffConfig = func(req abi.DiffRequest) (abi.DiffResponse, error) {
-		resp, err := replacedByRegion(req)
+		resp, err := enginetest.ReplacedByRegion(req)
 		resp.DeleteBeforeReplace = true
 		return resp, err
 	}
 	s := enginetest.NewStack(t, cloud)
 	program := func(region int, key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			own, err := p.Custom(providerType, "own", props("region", region))
+			own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", region))
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(strict, "a", props("key", key), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+			_, err = p.Custom(enginetest.Strict, "a", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
 			return err
 		}
 	}
@@ -142,22 +142,25 @@ func TestProviderDeletedFirstStaysForOldCopies(t *testing.T) {
 
 // A resource that was renamed is renamed in what others hold of it: nothing is replaced.
 func TestAliasRenamesReferencesInValues(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(name string, aliases ...abi.Alias) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			a, err := p.Custom(plain, name, props(), func(o *abi.ResourceOptions) { o.Aliases = aliases })
+			a, err := p.Custom(enginetest.Plain, name, enginetest.Props(), func(o *abi.ResourceOptions) { o.Aliases = aliases })
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(strict, "b", props("key", property.Secret(property.Array(referenceTo(a, true)))),
-				func(o *abi.ResourceOptions) { trigger := referenceTo(a, true); o.ReplacementTrigger = &trigger })
+			_, err = p.Custom(enginetest.Strict, "b", enginetest.Props("key", property.Secret(property.Array(enginetest.ReferenceTo(a, true)))),
+				func(o *abi.ResourceOptions) {
+					trigger := enginetest.ReferenceTo(a, true)
+					o.ReplacementTrigger = &trigger
+				})
 			return err
 		}
 	}
 	s.Up(program("a"))
 	s.Cloud.Calls()
-	for _, run := range []operation{enginetest.Preview, enginetest.Up} {
-		_, err := s.Try(run, program("renamed", aliasName("a")))
+	for _, run := range []enginetest.Operation{enginetest.Preview, enginetest.Up} {
+		_, err := s.Try(run, program("renamed", enginetest.AliasName("a")))
 		require.NoError(t, err)
 		require.Empty(t, s.Steps())
 	}
@@ -173,7 +176,7 @@ func TestAliasRenamesReferencesInValues(t *testing.T) {
 func TestTargetThatAnOldCopyNeeds(t *testing.T) {
 	s := regional(t)
 	s.Up(provided(1, "a"))
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::own"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::own"}})
 	_, err := s.Try(enginetest.Destroy, nil)
 	var missing *engine.NotSelectedError
 	require.ErrorAs(t, err, &missing)
@@ -183,10 +186,10 @@ func TestTargetThatAnOldCopyNeeds(t *testing.T) {
 // What depends on a target is selected with it whether it does so in the state or in the
 // program.
 func TestDependentsOfTargetsInStateAndProgram(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(typ, key string, depends bool) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			a, err := p.Custom(typ, "a", props("key", key))
+			a, err := p.Custom(typ, "a", enginetest.Props("key", key))
 			if err != nil {
 				return err
 			}
@@ -194,26 +197,26 @@ func TestDependentsOfTargetsInStateAndProgram(t *testing.T) {
 			if !depends {
 				from = property.String("nothing")
 			}
-			b, err := p.Custom(strict, "b", props("key", from))
+			b, err := p.Custom(enginetest.Strict, "b", enginetest.Props("key", from))
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(plain, "c", props("from", b.Out("made")))
+			_, err = p.Custom(enginetest.Plain, "c", enginetest.Props("from", b.Out("made")))
 			return err
 		}
 	}
-	s.Up(program(single, "1", true))
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
-	s.Up(program(single, "2", false))
-	require.Zero(t, s.Up(program(single, "2", false)).Total())
-	require.Equal(t, "nothing", mustText(s.Resource("b").Inputs.Get("key")))
+	s.Up(program(enginetest.Single, "1", true))
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
+	s.Up(program(enginetest.Single, "2", false))
+	require.Zero(t, s.Up(program(enginetest.Single, "2", false)).Total())
+	require.Equal(t, "nothing", enginetest.MustText(s.Resource("b").Inputs.Get("key")))
 	s.Edit = nil
-	require.Zero(t, s.Up(program(single, "2", false)).Total(), "nothing was left out")
+	require.Zero(t, s.Up(program(enginetest.Single, "2", false)).Total(), "nothing was left out")
 
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
-	s.Up(program(single, "2", true))
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
+	s.Up(program(enginetest.Single, "2", true))
 	s.Edit = nil
-	require.Zero(t, s.Up(program(single, "2", true)).Total())
+	require.Zero(t, s.Up(program(enginetest.Single, "2", true)).Total())
 }
 
 // The advice of a selection that lacks something is what the user can do, and has not done.
@@ -236,22 +239,22 @@ func TestAdviceFitsTheSelection(t *testing.T) {
 // A resource whose replacement was cut off does not exist. Excluding it fails what needs it, and
 // says what helps.
 func TestExcludedWhileItsReplacementIsPending(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(single, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
 	s.Cloud.Hook = func(call string) error {
 		if call == "create a" {
 			return errors.New("busy")
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(single, "2"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
 	require.ErrorContains(t, err, "busy")
 	s.Cloud.Hook = nil
-	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}})
-	_, err = s.Try(enginetest.Up, chain(single, "2"))
+	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}})
+	_, err = s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
 	require.ErrorContains(t, err, "which does not exist yet and is excluded: do not exclude it, or exclude")
-	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}, ExcludeDependents: true})
-	s.Up(chain(single, "2"))
+	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}, ExcludeDependents: true})
+	s.Up(enginetest.Chain(enginetest.Single, "2"))
 	require.Empty(t, s.Steps())
 }
 
@@ -261,32 +264,32 @@ func TestChildOfAnUnselectedParentInheritsFromTheProgram(t *testing.T) {
 	s := regional(t)
 	program := func(region int, owner, child bool) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			own, err := p.Custom(providerType, "own", props("region", region))
+			own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", region))
 			if err != nil {
 				return err
 			}
 			with := func(o *abi.ResourceOptions) { o.Provider = own.Reference() }
 			var owned urn.URN
 			if owner {
-				x, err := p.Custom(plain, "x", props(), with)
+				x, err := p.Custom(enginetest.Plain, "x", enginetest.Props(), with)
 				if err != nil {
 					return err
 				}
 				owned = x.URN
 			}
-			parent, err := p.Custom(plain, "parent", props(), with, func(o *abi.ResourceOptions) {
+			parent, err := p.Custom(enginetest.Plain, "parent", enginetest.Props(), with, func(o *abi.ResourceOptions) {
 				o.DeletedWith = owned
 				o.Protect = &owner
 			})
 			if err != nil || !child {
 				return err
 			}
-			_, err = p.Child(parent.URN, plain, "child", props())
+			_, err = p.Child(parent.URN, enginetest.Plain, "child", enginetest.Props())
 			return err
 		}
 	}
 	s.Up(program(1, true, false))
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
 	s.Up(program(2, false, true))
 	child := s.Resource("child")
 	require.Empty(t, child.DeletedWith)
@@ -305,12 +308,12 @@ func TestUnprotectedByTheReplacingChange(t *testing.T) {
 	yes, no := true, false
 	program := func(typ, key string, protect *bool) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, err := p.Custom(typ, "a", props("key", key), func(o *abi.ResourceOptions) { o.Protect = protect })
+			_, err := p.Custom(typ, "a", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Protect = protect })
 			return err
 		}
 	}
-	for _, typ := range []string{strict, single} {
-		s := enginetest.NewStack(t, newCloud())
+	for _, typ := range []string{enginetest.Strict, enginetest.Single} {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		s.Up(program(typ, "1", &yes))
 		_, err := s.Try(enginetest.Up, program(typ, "2", &yes))
 		require.ErrorContains(t, err, "the resource is protected, but its change of key needs a replacement")
@@ -322,11 +325,11 @@ func TestUnprotectedByTheReplacingChange(t *testing.T) {
 // Some states have a provider for components, which means nothing.
 func TestComponentWithAProvider(t *testing.T) {
 	program := func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props())
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Component(group, "g", props(), func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{a.URN} })
+		_, err = p.Component(enginetest.Group, "g", enginetest.Props(), func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{a.URN} })
 		return err
 	}
 	for name, run := range map[string]func(*enginetest.Stack){
@@ -339,7 +342,7 @@ func TestComponentWithAProvider(t *testing.T) {
 		"destroy": func(s *enginetest.Stack) { s.Destroy() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program)
 			s.Change("g", func(res *state.Resource) { res.Provider = s.Resource("a").Provider })
 			run(s)
@@ -352,7 +355,7 @@ func TestComponentWithAProvider(t *testing.T) {
 
 // What a selection has already is not advised again.
 func TestErrorsKnowTheSelection(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	for _, test := range []struct {
 		selection            engine.Selection
 		excluded, dependents bool
@@ -361,8 +364,8 @@ func TestErrorsKnowTheSelection(t *testing.T) {
 		{engine.Selection{Targets: []engine.Pattern{"**::b"}, TargetDependents: true}, false, true},
 		{engine.Selection{Excludes: []engine.Pattern{"**::a"}}, true, false},
 	} {
-		s.Edit = targeting(test.selection)
-		_, err := s.Try(enginetest.Preview, chain(plain, "1"))
+		s.Edit = enginetest.Targeting(test.selection)
+		_, err := s.Try(enginetest.Preview, enginetest.Chain(enginetest.Plain, "1"))
 		var missing *engine.NotSelectedError
 		require.ErrorAs(t, err, &missing)
 		require.Equal(t, test.excluded, missing.Excluded)

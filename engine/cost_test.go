@@ -32,14 +32,14 @@ func calls(s *enginetest.Stack) (made, failed map[string]int) {
 // Every call of a provider is counted, for the provider and for the step that it was
 // made for.
 func TestCostsOfCalls(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := enginetest.Program(func(p *enginetest.Run) error {
-		own, err := p.Custom(providerType, "own", props())
+		own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
-		return errors.Join(err, one(props("key", "1"))(p))
+		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+		return errors.Join(err, enginetest.One(enginetest.Props("key", "1"))(p))
 	})
 	s.Up(program)
 	made, failed := calls(s)
@@ -50,13 +50,13 @@ func TestCostsOfCalls(t *testing.T) {
 		}
 	}
 	for _, e := range s.Events() {
-		if done, ok := e.(engine.StepDone); ok && done.Step.Resource == plain {
+		if done, ok := e.(engine.StepDone); ok && done.Step.Resource == enginetest.Plain {
 			require.Equal(t, 2, done.Cost.Calls, "a check and a creation")
 		}
 	}
 
 	s.Cloud.Hook = func(string) error { return errors.New("no") }
-	_, err := s.Try(enginetest.Up, one(props("key", "2")))
+	_, err := s.Try(enginetest.Up, enginetest.One(enginetest.Props("key", "2")))
 	require.Error(t, err)
 	made, failed = calls(s)
 	require.Equal(t, map[string]int{"default update": 1}, failed)
@@ -90,9 +90,9 @@ func (measured) Measured() map[string]engine.Measure {
 
 // What providers measure themselves is told with the calls.
 func TestCostsThatProvidersMeasure(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Edit = func(d *enginetest.Deployment) { d.Providers = measuring{s.Cloud} }
-	s.Up(one(props()))
+	s.Up(enginetest.One(enginetest.Props()))
 	for _, e := range s.Events() {
 		if costs, ok := e.(engine.ProviderCosts); ok {
 			require.Equal(t, "test", costs.Package)

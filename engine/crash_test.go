@@ -33,19 +33,19 @@ func TestKilledAtEachWrite(t *testing.T) {
 		after  enginetest.Program
 		want   int // objects of the goal
 	}{
-		{"create", empty, up(chain(plain, "1")), chain(plain, "1"), 3},
-		{"update", chain(plain, "1"), up(chain(plain, "2")), chain(plain, "2"), 3},
-		{"replace", chain(strict, "1"), up(chain(strict, "2")), chain(strict, "2"), 3},
-		{"delete before replace", chain(single, "1"), up(chain(single, "2")), chain(single, "2"), 3},
-		{"delete", chain(plain, "1"), up(empty), empty, 0},
-		{"destroy", chain(plain, "1"), enginetest.Destroy, empty, 0},
-		{"refresh", chain(plain, "1"), drifted, chain(plain, "1"), 3},
+		{"create", enginetest.Empty, up(enginetest.Chain(enginetest.Plain, "1")), enginetest.Chain(enginetest.Plain, "1"), 3},
+		{"update", enginetest.Chain(enginetest.Plain, "1"), up(enginetest.Chain(enginetest.Plain, "2")), enginetest.Chain(enginetest.Plain, "2"), 3},
+		{"replace", enginetest.Chain(enginetest.Strict, "1"), up(enginetest.Chain(enginetest.Strict, "2")), enginetest.Chain(enginetest.Strict, "2"), 3},
+		{"delete before replace", enginetest.Chain(enginetest.Single, "1"), up(enginetest.Chain(enginetest.Single, "2")), enginetest.Chain(enginetest.Single, "2"), 3},
+		{"delete", enginetest.Chain(enginetest.Plain, "1"), up(enginetest.Empty), enginetest.Empty, 0},
+		{"destroy", enginetest.Chain(enginetest.Plain, "1"), enginetest.Destroy, enginetest.Empty, 0},
+		{"refresh", enginetest.Chain(enginetest.Plain, "1"), drifted, enginetest.Chain(enginetest.Plain, "1"), 3},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for _, late := range []bool{false, true} {
 				for n := 1; ; n++ {
-					s := enginetest.NewStack(t, newCloud())
+					s := enginetest.NewStack(t, enginetest.NewCloud())
 					s.Up(c.before)
 					if !s.CrashAt(n, late, c.run, nil) {
 						require.Greater(t, n, 1, "the operation writes nothing")
@@ -113,29 +113,29 @@ func requireKnown(t *testing.T, s *enginetest.Stack, n int, late bool) {
 func TestOldCopyThatDependsOnItsSuccessor(t *testing.T) {
 	stop := errors.New("the program ends here")
 	before := enginetest.Program(func(p *enginetest.Run) error {
-		b, err := p.Custom(plain, "b", props())
+		b, err := p.Custom(enginetest.Plain, "b", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(strict, "a", props("key", b.Out("made")))
+		_, err = p.Custom(enginetest.Strict, "a", enginetest.Props("key", b.Out("made")))
 		return err
 	})
 	after := func(end error) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			a, err := p.Custom(strict, "a", props("key", "new"))
+			a, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", "new"))
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(plain, "b", props("from", a.Out("made")))
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props("from", a.Out("made")))
 			return errors.Join(err, end)
 		}
 	}
 	for _, finish := range []func(s *enginetest.Stack){
 		func(s *enginetest.Stack) { s.Destroy() },
-		func(s *enginetest.Stack) { s.Up(empty) },
+		func(s *enginetest.Stack) { s.Up(enginetest.Empty) },
 		func(s *enginetest.Stack) { s.Up(after(nil)); s.Destroy() },
 	} {
-		s := enginetest.NewStack(t, newCloud())
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		s.Up(before)
 		_, err := s.Try(enginetest.Up, after(stop))
 		require.ErrorIs(t, err, stop)
@@ -147,19 +147,22 @@ func TestOldCopyThatDependsOnItsSuccessor(t *testing.T) {
 // A run was cut off after an object was deleted and before that was recorded. The
 // program wants it again, changed: it is made anew, though only an update was asked for.
 func TestDeletedObjectWhoseDeletionWasCutOff(t *testing.T) {
-	b := enginetest.Program(func(p *enginetest.Run) error { _, err := p.Custom(plain, "b", props()); return err })
+	b := enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "b", enginetest.Props())
+		return err
+	})
 	for n, lost := 1, false; !lost; n++ {
-		s := enginetest.NewStack(t, newCloud())
-		s.Up(chain(plain, "1"))
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Up(enginetest.Chain(enginetest.Plain, "1"))
 		require.True(t, s.CrashAt(n, false, enginetest.Up, b), "no write comes after the deletion of an object and before the record of it")
 		for _, res := range s.Snapshot().Resources() {
 			lost = lost || res.Custom && !res.IsProvider() && !slices.Contains(s.Cloud.IDs(), res.ID)
 		}
-		preview := s.Preview(chain(plain, "2"))
-		require.Equal(t, preview, s.Up(chain(plain, "2")))
+		preview := s.Preview(enginetest.Chain(enginetest.Plain, "2"))
+		require.Equal(t, preview, s.Up(enginetest.Chain(enginetest.Plain, "2")))
 		require.Equal(t, lost, strings.Contains(strings.Join(s.Warnings(), "\n"), "cut off while deleting"))
 		require.Equal(t, 3, s.Cloud.Objects())
-		require.Zero(t, s.Up(chain(plain, "2")).Total())
+		require.Zero(t, s.Up(enginetest.Chain(enginetest.Plain, "2")).Total())
 		require.Empty(t, s.Warnings(), "what was found out is not asked again")
 	}
 }
@@ -168,13 +171,13 @@ func TestDeletedObjectWhoseDeletionWasCutOff(t *testing.T) {
 // it said before undoes that.
 func TestUpdateThatWasCutOffIsUndone(t *testing.T) {
 	for n, changed := 1, false; !changed; n++ {
-		s := enginetest.NewStack(t, newCloud())
-		s.Up(chain(plain, "1"))
-		require.True(t, s.CrashAt(n, false, enginetest.Up, chain(plain, "2")))
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Up(enginetest.Chain(enginetest.Plain, "1"))
+		require.True(t, s.CrashAt(n, false, enginetest.Up, enginetest.Chain(enginetest.Plain, "2")))
 		changed = !s.Cloud.Snapshot()["a-1"].Get("key").Equal(property.String("1"))
-		s.Up(chain(plain, "1"))
+		s.Up(enginetest.Chain(enginetest.Plain, "1"))
 		require.Equal(t, property.String("1"), s.Cloud.Snapshot()["a-1"].Get("key"))
-		require.Zero(t, s.Up(chain(plain, "1")).Total())
+		require.Zero(t, s.Up(enginetest.Chain(enginetest.Plain, "1")).Total())
 	}
 }
 
@@ -183,9 +186,9 @@ func TestUpdateThatWasCutOffIsUndone(t *testing.T) {
 func TestUpdateThatWasCutOffMayHaveItsEffect(t *testing.T) {
 	program := func(of string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			inputs, owner := props("key", of), func(*abi.ResourceOptions) {}
+			inputs, owner := enginetest.Props("key", of), func(*abi.ResourceOptions) {}
 			for _, name := range []string{"a", "b"} {
-				r, err := p.Custom(plain, name, props())
+				r, err := p.Custom(enginetest.Plain, name, enginetest.Props())
 				if err != nil {
 					return err
 				}
@@ -194,12 +197,12 @@ func TestUpdateThatWasCutOffMayHaveItsEffect(t *testing.T) {
 					owner = func(o *abi.ResourceOptions) { o.DeletedWith = r.URN }
 				}
 			}
-			_, err := p.Custom(plain, "c", inputs, owner)
+			_, err := p.Custom(enginetest.Plain, "c", inputs, owner)
 			return err
 		}
 	}
 	for n, changed := 1, false; !changed; n++ {
-		s := enginetest.NewStack(t, newCloud())
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		s.Edit = func(d *enginetest.Deployment) { d.Parallel = 1 }
 		s.Up(program("a"))
 		require.True(t, s.CrashAt(n, false, enginetest.Up, program("b")))
@@ -211,7 +214,7 @@ func TestUpdateThatWasCutOffMayHaveItsEffect(t *testing.T) {
 		require.Equal(t, []urn.URN{s.Resource("a").URN, s.Resource("b").URN}, c.Dependencies)
 		require.Empty(t, c.DeletedWith)
 		s.Cloud.Calls()
-		s.Up(empty)
+		s.Up(enginetest.Empty)
 		require.Equal(t, "delete c-3", s.Cloud.Calls()[0])
 	}
 }
@@ -220,18 +223,18 @@ func TestUpdateThatWasCutOffMayHaveItsEffect(t *testing.T) {
 func TestUpdateThatFailedNeedsNothingNew(t *testing.T) {
 	program := func(inputs func(a enginetest.Resource) property.Map) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			a, err := p.Custom(plain, "a", props())
+			a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 			if err == nil {
-				_, err = p.Custom(plain, "b", inputs(a))
+				_, err = p.Custom(enginetest.Plain, "b", inputs(a))
 			}
 			return err
 		}
 	}
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(program(func(enginetest.Resource) property.Map { return props("key", 1) }))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(program(func(enginetest.Resource) property.Map { return enginetest.Props("key", 1) }))
 	before := s.Resource("b")
 	s.Cloud.Hook = func(call string) error { return errors.New("the cloud refuses") }
-	_, err := s.Try(enginetest.Up, program(func(a enginetest.Resource) property.Map { return props("key", a.Out("made")) }))
+	_, err := s.Try(enginetest.Up, program(func(a enginetest.Resource) property.Map { return enginetest.Props("key", a.Out("made")) }))
 	require.ErrorContains(t, err, "the cloud refuses")
 	require.Equal(t, before, s.Resource("b"))
 }
@@ -240,32 +243,32 @@ func TestUpdateThatFailedNeedsNothingNew(t *testing.T) {
 // only when the program registers it is made anew.
 func TestCutOffAndSelectedByTheProgram(t *testing.T) {
 	before := enginetest.Program(func(p *enginetest.Run) error {
-		_, errB := p.Custom(plain, "b", props())
-		_, errA := p.Custom(plain, "a", props())
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props())
+		_, errA := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		return errors.Join(errB, errA)
 	})
 	cases := []struct {
 		name, of  string
 		selection engine.Selection
-		options   optionsOf
+		options   enginetest.OptionsOf
 	}{
 		{"by its new dependency", "b", engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true}, func(*abi.ResourceOptions) {}},
-		{"by its new name", "c", engine.Selection{Targets: []engine.Pattern{"**::c"}}, func(o *abi.ResourceOptions) { o.Aliases = []abi.Alias{aliasName("b")} }},
+		{"by its new name", "c", engine.Selection{Targets: []engine.Pattern{"**::c"}}, func(o *abi.ResourceOptions) { o.Aliases = []abi.Alias{enginetest.AliasName("b")} }},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			after := enginetest.Program(func(p *enginetest.Run) error {
-				a, err := p.Custom(plain, "a", props())
+				a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 				if err == nil {
-					_, err = p.Custom(plain, c.of, props("key", a.Out("made")), c.options)
+					_, err = p.Custom(enginetest.Plain, c.of, enginetest.Props("key", a.Out("made")), c.options)
 				}
 				return err
 			})
 			for n, lost := 1, false; !lost; n++ {
-				s := enginetest.NewStack(t, newCloud())
+				s := enginetest.NewStack(t, enginetest.NewCloud())
 				s.Up(before)
 				s.Edit = func(d *enginetest.Deployment) { d.Parallel = 1 }
-				require.True(t, s.CrashAt(n, false, enginetest.Up, enginetest.Program(empty)))
+				require.True(t, s.CrashAt(n, false, enginetest.Up, enginetest.Program(enginetest.Empty)))
 				lost = slices.Equal(s.Cloud.IDs(), []string{"a-2"}) && s.Resource("b") != nil
 				if !lost {
 					continue
@@ -287,13 +290,13 @@ func TestCutOffAndSelectedByTheProgram(t *testing.T) {
 func TestCutOffAgainAfterItsRenaming(t *testing.T) {
 	program := func(name, key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, err := p.Custom(plain, name, props("key", key), func(o *abi.ResourceOptions) { o.Aliases = []abi.Alias{aliasName("a")} })
+			_, err := p.Custom(enginetest.Plain, name, enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Aliases = []abi.Alias{enginetest.AliasName("a")} })
 			return err
 		}
 	}
 	for n, changed := 1, false; !changed; n++ {
 		for again, more := 1, true; more; again++ {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program("a", "1"))
 			require.True(t, s.CrashAt(n, false, enginetest.Up, program("a", "2")))
 			changed = s.Cloud.Snapshot()["a-1"].Get("key").Equal(property.String("2"))

@@ -15,17 +15,17 @@ import (
 // TestStoppedBetweenDeletions: what was begun while the deletion before it was being
 // recorded is neither deleted nor left behind as cut off.
 func TestStoppedBetweenDeletions(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		first, err := p.Custom(plain, "first", props("a", 1))
+		first, err := p.Custom(enginetest.Plain, "first", enginetest.Props("a", 1))
 		if err != nil {
 			return err
 		}
-		second, err := p.Custom(plain, "second", property.MapOf(map[string]property.Value{"a": first.Out("a")}))
+		second, err := p.Custom(enginetest.Plain, "second", property.MapOf(map[string]property.Value{"a": first.Out("a")}))
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "third", property.MapOf(map[string]property.Value{"a": second.Out("a")}))
+		_, err = p.Custom(enginetest.Plain, "third", property.MapOf(map[string]property.Value{"a": second.Out("a")}))
 		return err
 	})
 	stop := make(chan struct{})
@@ -54,11 +54,11 @@ func TestStoppedBetweenDeletions(t *testing.T) {
 func TestWritesOfAChainOfDeletions(t *testing.T) {
 	writes := func(size int) int {
 		for n := 1; ; n++ {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(func(p *enginetest.Run) error {
-				inputs := props("a", 1)
+				inputs := enginetest.Props("a", 1)
 				for i := range size {
-					res, err := p.Custom(plain, fmt.Sprint(i), inputs)
+					res, err := p.Custom(enginetest.Plain, fmt.Sprint(i), inputs)
 					if err != nil {
 						return err
 					}

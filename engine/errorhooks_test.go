@@ -48,14 +48,14 @@ func failTimes(s *enginetest.Stack, n int, call string) {
 // All error hooks of a step are asked after each failure, with the errors so far, the
 // newest first. The step is tried again if one of them wants that.
 func TestErrorHooksRetry(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	for _, c := range []struct {
 		operation, call string
 		then            enginetest.Program
 		old, new        bool
 	}{
-		{"create", "create a", custom(plain, "a", props("key", "1"), onError("one", "two")), false, true},
-		{"update", "update a", custom(plain, "a", props("key", "2"), onError("one", "two")), true, true},
+		{"create", "create a", custom(enginetest.Plain, "a", enginetest.Props("key", "1"), onError("one", "two")), false, true},
+		{"update", "update a", custom(enginetest.Plain, "a", enginetest.Props("key", "2"), onError("one", "two")), true, true},
 		{"delete", "delete a-1", nothing, true, false},
 	} {
 		s.Cloud.Calls()
@@ -91,9 +91,9 @@ func TestErrorHooksEnd(t *testing.T) {
 		"just in time":     {always, 99, 100, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			failTimes(s, c.failures, "create a")
-			_, err := s.Try(enginetest.Up, deciding(c.decide, custom(plain, "a", props(), onError("h")), "h"))
+			_, err := s.Try(enginetest.Up, deciding(c.decide, custom(enginetest.Plain, "a", enginetest.Props(), onError("h")), "h"))
 			if c.err == "" {
 				require.NoError(t, err)
 			} else {
@@ -108,10 +108,10 @@ func TestErrorHooksEnd(t *testing.T) {
 // Hooks around a step see one step, however many attempts it takes.
 func TestErrorHooksInsideOthers(t *testing.T) {
 	log := new(diary)
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	failTimes(s, 3, "create a")
 	s.Up(hooked([]callback.Hook{log.hook("log")},
-		deciding(always, custom(plain, "a", props(), bound("log"), onError("h")), "h")))
+		deciding(always, custom(enginetest.Plain, "a", enginetest.Props(), bound("log"), onError("h")), "h")))
 	require.Equal(t, []string{"before-create a", "after-create a"}, log.read())
 }
 
@@ -119,7 +119,7 @@ func TestErrorHooksInsideOthers(t *testing.T) {
 // is recorded, and the next deployment updates it. An update that failed like that is
 // tried again, from what it has left behind.
 func TestErrorHooksAfterPartialSuccess(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	partial := func(call string, times int) {
 		s.Cloud.Hook = func(c string) error {
 			if c != call || times == 0 {
@@ -127,32 +127,32 @@ func TestErrorHooksAfterPartialSuccess(t *testing.T) {
 			}
 			times--
 			return &abi.Error{Kind: abi.ErrorKindInitFailed, Message: "not ready", InitFailure: &abi.InitFailure{
-				ID: "a-1", State: props("key", "half"), Reasons: []string{"not ready"},
+				ID: "a-1", State: enginetest.Props("key", "half"), Reasons: []string{"not ready"},
 			}}
 		}
 	}
 	partial("create a", 1)
 	up := func(key string) error {
-		_, err := s.Try(enginetest.Up, deciding(always, custom(plain, "a", props("key", key), onError("h")), "h"))
+		_, err := s.Try(enginetest.Up, deciding(always, custom(enginetest.Plain, "a", enginetest.Props("key", key), onError("h")), "h"))
 		return err
 	}
 	require.ErrorContains(t, up("1"), "not ready")
 	require.Equal(t, []string{"create a"}, s.Cloud.Calls())
 	require.Equal(t, "a-1", s.Resource("a").ID)
 
-	s.Cloud.Change("a-1", func(property.Map) property.Map { return props("key", "half") })
+	s.Cloud.Change("a-1", func(property.Map) property.Map { return enginetest.Props("key", "half") })
 	partial("update a", 2)
 	require.NoError(t, up("2"))
 	require.Equal(t, []string{"update a", "update a", "update a"}, s.Cloud.Calls())
 	require.Empty(t, s.Resource("a").InitErrors)
-	require.Equal(t, props("key", "2"), s.Resource("a").Inputs)
+	require.Equal(t, enginetest.Props("key", "2"), s.Resource("a").Inputs)
 }
 
 // Where an attempt may have had its effect, a creation stays pending though a later
 // attempt succeeds, since it may have made something; what else it was, the later
 // attempt has settled.
 func TestErrorHooksAfterUnknownOutcome(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	lost := errors.New("x")
 	once := func(call string) {
 		done := false
@@ -171,11 +171,11 @@ func TestErrorHooksAfterUnknownOutcome(t *testing.T) {
 		return slices.Compact(kinds)
 	}
 	once("create a")
-	s.Up(deciding(always, custom(plain, "a", props("key", "1"), onError("h")), "h"))
+	s.Up(deciding(always, custom(enginetest.Plain, "a", enginetest.Props("key", "1"), onError("h")), "h"))
 	require.Equal(t, []state.OperationType{state.OperationCreating}, pending())
 	require.Equal(t, "a-1", s.Resource("a").ID)
 	once("update a")
-	s.Up(deciding(always, custom(plain, "a", props("key", "2"), onError("h")), "h"))
+	s.Up(deciding(always, custom(enginetest.Plain, "a", enginetest.Props("key", "2"), onError("h")), "h"))
 	once("delete a-1")
 	s.Up(deciding(always, nothing, "h"))
 	require.Equal(t, []state.OperationType{state.OperationCreating}, pending())
@@ -183,8 +183,8 @@ func TestErrorHooksAfterUnknownOutcome(t *testing.T) {
 
 // A deletion whose error hook is no longer registered fails as without it.
 func TestErrorHooksOfAbsentPrograms(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(deciding(always, custom(plain, "a", props(), onError("h")), "h"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(deciding(always, custom(enginetest.Plain, "a", enginetest.Props(), onError("h")), "h"))
 	failTimes(s, 1, "delete a-1")
 	_, err := s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "failure 1")

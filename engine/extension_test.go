@@ -25,12 +25,12 @@ func extend(p *enginetest.Run, name, word string) (func(*abi.ResourceOptions), e
 // that extend it, with the default provider and with one of its own.
 func twoExtensions(word string) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		prov, err := p.Custom(providerType, "mine", props())
+		prov, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props())
 		if err != nil {
 			return err
 		}
 		mine := func(o *abi.ResourceOptions) { o.Provider = prov.Reference() }
-		if _, err := p.Custom(plain, "own", props()); err != nil {
+		if _, err := p.Custom(enginetest.Plain, "own", enginetest.Props()); err != nil {
 			return err
 		}
 		for _, name := range []string{"cats", "dogs"} {
@@ -38,14 +38,14 @@ func twoExtensions(word string) enginetest.Program {
 			if err != nil {
 				return err
 			}
-			pet, err := p.Custom(name+":index:Pet", name, props(), ref)
+			pet, err := p.Custom(name+":index:Pet", name, enginetest.Props(), ref)
 			if err != nil {
 				return err
 			}
-			if _, err := p.Custom(name+":index:Pet", name+"-mine", props(), ref, mine); err != nil {
+			if _, err := p.Custom(name+":index:Pet", name+"-mine", enginetest.Props(), ref, mine); err != nil {
 				return err
 			}
-			if _, err := p.Child(pet.URN, plain, name+"-child", props()); err != nil {
+			if _, err := p.Child(pet.URN, enginetest.Plain, name+"-child", enginetest.Props()); err != nil {
 				return err
 			}
 		}
@@ -67,7 +67,7 @@ func extensionsOf(t *testing.T, s *enginetest.Stack) map[string]state.Extension 
 // A package that extends another is served by that one's providers, which are told of
 // it once; the state alone is enough to refresh and destroy what was made.
 func TestExtensions(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	require.Equal(t, engine.Changes{Create: 9}, s.Preview(twoExtensions("big")))
 	require.Nil(t, s.Snapshot().Extensions)
 	require.Equal(t, engine.Changes{Create: 9}, s.Up(twoExtensions("big")))
@@ -99,13 +99,13 @@ func TestExtensions(t *testing.T) {
 
 // An extension comes to a provider as a step, before the first resource that uses it.
 func TestExtendingIsAStep(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
 		ref, err := extend(p, "cats", "big")
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom("cats:index:Pet", "tom", props(), ref)
+		_, err = p.Custom("cats:index:Pet", "tom", enginetest.Props(), ref)
 		return err
 	})
 	var steps []string
@@ -128,14 +128,14 @@ func TestChangedExtension(t *testing.T) {
 				return err
 			}
 			for _, name := range names {
-				if _, err := p.Custom("cats:index:Pet", name, props(), ref); err != nil {
+				if _, err := p.Custom("cats:index:Pet", name, enginetest.Props(), ref); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
 	}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program("big", "tom", "felix"))
 	before := s.Resource("tom").ExtensionRef
 	s.Cloud.Parameters()
@@ -148,9 +148,9 @@ func TestChangedExtension(t *testing.T) {
 }
 
 func TestFunctionOfAnExtension(t *testing.T) {
-	cloud := newCloud()
+	cloud := enginetest.NewCloud()
 	cloud.Invoke = func(req abi.InvokeRequest) (abi.InvokeResponse, error) {
-		return abi.InvokeResponse{Result: props("token", req.Token)}, nil
+		return abi.InvokeResponse{Result: enginetest.Props("token", req.Token)}, nil
 	}
 	s := enginetest.NewStack(t, cloud)
 	s.Up(func(p *enginetest.Run) error {
@@ -180,10 +180,10 @@ func TestExtensionOfAParameterizedPackage(t *testing.T) {
 			return err
 		}
 		require.Equal(t, "cats", pkg.Name)
-		_, err = p.Custom("cats:index:Pet", "tom", props(), func(o *abi.ResourceOptions) { o.PackageRef = pkg.PackageRef })
+		_, err = p.Custom("cats:index:Pet", "tom", enginetest.Props(), func(o *abi.ResourceOptions) { o.PackageRef = pkg.PackageRef })
 		return err
 	})
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program)
 	require.Contains(t, s.Resource("tom").Provider, "pulumi:providers:animals::default_2_0_0::")
 	require.Equal(t, engine.Changes{Same: 2}, s.Up(program))
@@ -202,20 +202,20 @@ func TestExtensionsRefused(t *testing.T) {
 		"another's providers": {typ: "cats:index:Pet", extension: "cats", provider: "other", want: `is for package "other", but the resource belongs to package "test"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := enginetest.NewStack(t, newCloud()).Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+			_, err := enginetest.NewStack(t, enginetest.NewCloud()).Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 				ref, err := extend(p, test.extension, "x")
 				if err != nil {
 					return err
 				}
 				options := []func(*abi.ResourceOptions){ref}
 				if test.provider != "" {
-					prov, err := p.Custom("pulumi:providers:"+test.provider, "theirs", props())
+					prov, err := p.Custom("pulumi:providers:"+test.provider, "theirs", enginetest.Props())
 					if err != nil {
 						return err
 					}
 					options = append(options, func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
 				}
-				_, err = p.Custom(test.typ, "tom", props(), options...)
+				_, err = p.Custom(test.typ, "tom", enginetest.Props(), options...)
 				return err
 			}))
 			require.ErrorContains(t, err, test.want)

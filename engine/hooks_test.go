@@ -27,7 +27,7 @@ var stepHooks = []abi.HookKind{
 }
 
 // bound binds the hook to all kinds of steps.
-func bound(hook string) optionsOf {
+func bound(hook string) enginetest.OptionsOf {
 	return func(o *abi.ResourceOptions) {
 		for _, kind := range stepHooks {
 			o.Hooks = append(o.Hooks, abi.HookBinding{Kind: kind, Names: []string{hook}})
@@ -36,7 +36,7 @@ func bound(hook string) optionsOf {
 }
 
 // onError binds error hooks.
-func onError(hooks ...string) optionsOf {
+func onError(hooks ...string) enginetest.OptionsOf {
 	return func(o *abi.ResourceOptions) {
 		o.Hooks = append(o.Hooks, abi.HookBinding{Kind: abi.HookKindOnError, Names: hooks})
 	}
@@ -82,7 +82,7 @@ func hooked(hooks []callback.Hook, then enginetest.Program) enginetest.Program {
 	}
 }
 
-func custom(typ, name string, inputs property.Map, options ...optionsOf) enginetest.Program {
+func custom(typ, name string, inputs property.Map, options ...enginetest.OptionsOf) enginetest.Program {
 	return func(p *enginetest.Run) error {
 		_, err := p.Custom(typ, name, inputs, options...)
 		return err
@@ -96,28 +96,28 @@ func nothing(*enginetest.Run) error { return nil }
 func TestHooksAroundSteps(t *testing.T) {
 	log := new(diary)
 	hooks := []callback.Hook{log.hook("log")}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error { log.write(call); return nil }
 	run := func(typ, key string) []string {
-		s.Up(hooked(hooks, custom(typ, "a", props("key", key), bound("log"))))
+		s.Up(hooked(hooks, custom(typ, "a", enginetest.Props("key", key), bound("log"))))
 		return log.read()
 	}
-	require.Equal(t, []string{"before-create a", "create a", "after-create a"}, run(plain, "1"))
-	require.Empty(t, run(plain, "1"), "not where nothing changes")
-	require.Equal(t, []string{"before-update a", "update a", "after-update a"}, run(plain, "2"))
+	require.Equal(t, []string{"before-create a", "create a", "after-create a"}, run(enginetest.Plain, "1"))
+	require.Empty(t, run(enginetest.Plain, "1"), "not where nothing changes")
+	require.Equal(t, []string{"before-update a", "update a", "after-update a"}, run(enginetest.Plain, "2"))
 	s.Up(hooked(hooks, nothing))
 	require.Equal(t, []string{"before-delete a", "delete a-1", "after-delete a"}, log.read())
 
-	run(strict, "1")
+	run(enginetest.Strict, "1")
 	require.Equal(t, []string{
 		"before-create a", "create a", "after-create a", "before-delete a", "delete a-2", "after-delete a",
-	}, run(strict, "2"), "a replacement")
+	}, run(enginetest.Strict, "2"), "a replacement")
 	s.Up(hooked(hooks, nothing))
 	log.read()
-	run(single, "1")
+	run(enginetest.Single, "1")
 	require.Equal(t, []string{
 		"before-delete a", "delete a-4", "after-delete a", "before-create a", "create a", "after-create a",
-	}, run(single, "2"), "a replacement that deletes first")
+	}, run(enginetest.Single, "2"), "a replacement that deletes first")
 }
 
 // Hooks see the resource as it was, except in creations, and as it will be or is, except
@@ -127,11 +127,11 @@ func TestWhatHooksSee(t *testing.T) {
 	hooks := []callback.Hook{{Name: "look", Run: func(_ context.Context, s callback.Step) error {
 		seen = append(seen, s)
 		if s.New != nil {
-			s.New.Inputs = props("key", "a hook changes its own copy only")
+			s.New.Inputs = enginetest.Props("key", "a hook changes its own copy only")
 		}
 		return nil
 	}}}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	up := func(p enginetest.Program) (before, after callback.Step) {
 		seen = nil
 		s.Up(hooked(hooks, p))
@@ -140,7 +140,7 @@ func TestWhatHooksSee(t *testing.T) {
 	}
 	key := func(m property.Map) string { v, _ := m.Get("key").AsString(); return v }
 
-	before, after := up(custom(plain, "a", props("key", "1"), bound("look")))
+	before, after := up(custom(enginetest.Plain, "a", enginetest.Props("key", "1"), bound("look")))
 	require.Nil(t, before.Old)
 	require.Empty(t, before.New.ID)
 	require.Zero(t, before.New.Outputs.Len())
@@ -148,7 +148,7 @@ func TestWhatHooksSee(t *testing.T) {
 	require.Equal(t, "a-1", after.New.ID)
 	require.Equal(t, "1", key(after.New.Outputs))
 
-	before, after = up(custom(plain, "a", props("key", "2"), bound("look")))
+	before, after = up(custom(enginetest.Plain, "a", enginetest.Props("key", "2"), bound("look")))
 	require.Equal(t, "1", key(before.Old.Outputs))
 	require.Equal(t, "1", key(after.Old.Inputs))
 	require.Equal(t, "2", key(after.New.Outputs))
@@ -178,14 +178,14 @@ func TestHookBeforeStepFails(t *testing.T) {
 		before []string // the values of key until then
 		then   enginetest.Program
 	}{
-		{abi.HookKindBeforeCreate, nil, custom(plain, "a", props("key", "1"), bound("h"))},
-		{abi.HookKindBeforeUpdate, []string{"1"}, custom(plain, "a", props("key", "2"), bound("h"))},
+		{abi.HookKindBeforeCreate, nil, custom(enginetest.Plain, "a", enginetest.Props("key", "1"), bound("h"))},
+		{abi.HookKindBeforeUpdate, []string{"1"}, custom(enginetest.Plain, "a", enginetest.Props("key", "2"), bound("h"))},
 		{abi.HookKindBeforeDelete, []string{"1"}, nothing},
 	} {
 		t.Run(c.kind.String(), func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			for _, key := range c.before {
-				s.Up(hooked(refusing(), custom(plain, "a", props("key", key), bound("h"))))
+				s.Up(hooked(refusing(), custom(enginetest.Plain, "a", enginetest.Props("key", key), bound("h"))))
 			}
 			s.Cloud.Calls()
 			was := s.Resource("a")
@@ -200,14 +200,14 @@ func TestHookBeforeStepFails(t *testing.T) {
 // A hook after a step cannot undo it: what was done is recorded, but the deployment
 // fails, and what follows is not done.
 func TestHookAfterStepFails(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(hooks []callback.Hook) enginetest.Program {
 		return hooked(hooks, func(p *enginetest.Run) error {
-			a, err := p.Custom(plain, "a", props("key", "1"), bound("h"))
+			a, err := p.Custom(enginetest.Plain, "a", enginetest.Props("key", "1"), bound("h"))
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(plain, "b", props("key", a.Out("made")))
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props("key", a.Out("made")))
 			return err
 		})
 	}
@@ -230,8 +230,8 @@ func TestHookAfterStepFails(t *testing.T) {
 func TestHookErrorsIgnored(t *testing.T) {
 	hooks := refusing(abi.HookKindBeforeCreate, abi.HookKindAfterCreate)
 	hooks[0].IgnoreErrors = true
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(hooked(hooks, custom(plain, "a", props(), bound("h"))))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(hooked(hooks, custom(enginetest.Plain, "a", enginetest.Props(), bound("h"))))
 	require.Equal(t, []string{`the before-create hook "h" failed: oh no`, `the after-create hook "h" failed: oh no`}, s.Warnings())
 }
 
@@ -244,8 +244,8 @@ func TestHooksInPreviews(t *testing.T) {
 		log.write(fmt.Sprintf("eager %s, dry: %t", s.Kind, s.DryRun))
 		return nil
 	}
-	s := enginetest.NewStack(t, newCloud())
-	program := hooked([]callback.Hook{shy, eager}, custom(plain, "a", props(), bound("shy"), bound("eager")))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	program := hooked([]callback.Hook{shy, eager}, custom(enginetest.Plain, "a", enginetest.Props(), bound("shy"), bound("eager")))
 	s.Preview(program)
 	require.Equal(t, []string{"eager before-create, dry: true", "eager after-create, dry: true"}, log.read())
 	s.Up(program)
@@ -258,7 +258,7 @@ func TestHooksInPreviews(t *testing.T) {
 // registered, which is when its children are there.
 func TestHooksOfComponents(t *testing.T) {
 	log := new(diary)
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error { log.write(call); return nil }
 	program := func(size int) enginetest.Program {
 		hooks := []callback.Hook{log.hook("log"), {Name: "look", Run: func(_ context.Context, s callback.Step) error {
@@ -266,16 +266,16 @@ func TestHooksOfComponents(t *testing.T) {
 			return nil
 		}}}
 		return hooked(hooks, func(p *enginetest.Run) error {
-			g, err := p.Component("test:index:Group", "g", props("size", size), bound("log"), func(o *abi.ResourceOptions) {
+			g, err := p.Component("test:index:Group", "g", enginetest.Props("size", size), bound("log"), func(o *abi.ResourceOptions) {
 				o.Hooks = append(o.Hooks, abi.HookBinding{Kind: abi.HookKindAfterCreate, Names: []string{"look"}})
 			})
 			if err != nil {
 				return err
 			}
-			if _, err := p.Child(g.URN, plain, "a", props("size", size)); err != nil {
+			if _, err := p.Child(g.URN, enginetest.Plain, "a", enginetest.Props("size", size)); err != nil {
 				return err
 			}
-			return p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: props("size", size)})
+			return p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: enginetest.Props("size", size)})
 		})
 	}
 	s.Up(program(1))
@@ -292,25 +292,25 @@ func TestHooksOfComponents(t *testing.T) {
 func TestWhereHooksDoNotRun(t *testing.T) {
 	log := new(diary)
 	hooks := []callback.Hook{log.hook("log")}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
-		inputs := props()
+		inputs := enginetest.Props()
 		return abi.ReadResponse{ID: req.ID, Inputs: &inputs}, nil
 	}
 	yes := true
 	s.Up(hooked(hooks, func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "imported", props(), bound("log"), func(o *abi.ResourceOptions) { o.ImportID = "x" })
-		read := abi.ReadResourceRequest{ID: "y", Type: plain, Name: "read"}
+		_, err := p.Custom(enginetest.Plain, "imported", enginetest.Props(), bound("log"), func(o *abi.ResourceOptions) { o.ImportID = "x" })
+		read := abi.ReadResourceRequest{ID: "y", Type: enginetest.Plain, Name: "read"}
 		bound("log")(&read.Options)
 		_, errRead := p.Monitor.ReadResource(p.Ctx, read)
 		return errors.Join(err, errRead)
 	}))
 	s.Refresh()
-	s.Up(hooked(hooks, custom(plain, "imported", props(), bound("log"), func(o *abi.ResourceOptions) { o.RetainOnDelete = &yes })))
+	s.Up(hooked(hooks, custom(enginetest.Plain, "imported", enginetest.Props(), bound("log"), func(o *abi.ResourceOptions) { o.RetainOnDelete = &yes })))
 	s.Up(nothing)
 	require.Empty(t, log.read(), "imports, reads, refreshes, forgetting, and retaining")
 
-	s.Up(hooked(hooks, custom(plain, "a", props(), bound("log"), func(o *abi.ResourceOptions) { o.Protect = &yes })))
+	s.Up(hooked(hooks, custom(enginetest.Plain, "a", enginetest.Props(), bound("log"), func(o *abi.ResourceOptions) { o.Protect = &yes })))
 	log.read()
 	_, err := s.Try(enginetest.Up, enginetest.Program(nothing))
 	require.ErrorContains(t, err, "protected")
@@ -321,7 +321,7 @@ func TestWhereHooksDoNotRun(t *testing.T) {
 func TestHookRegistration(t *testing.T) {
 	run := func(context.Context, callback.Step) error { return nil }
 	decide := func(context.Context, callback.Failure) (bool, error) { return false, nil }
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		m := callbacks(p)
 		require.NoError(t, m.RegisterHook(callback.Hook{Name: "h", Run: run}))
@@ -330,11 +330,11 @@ func TestHookRegistration(t *testing.T) {
 		require.ErrorContains(t, m.RegisterErrorHook(callback.ErrorHook{Name: "h", Run: decide}), `the error hook "h" is registered twice`)
 		require.ErrorContains(t, m.RegisterHook(callback.Hook{Run: run}), "has no name")
 		require.ErrorContains(t, m.RegisterHook(callback.Hook{Name: "x"}), "nothing to run")
-		_, err := p.Custom(plain, "a", props(), bound("late"))
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), bound("late"))
 		return err
 	}))
 	require.ErrorContains(t, err, `the before-create hook "late" is not registered`)
-	_, err = s.Try(enginetest.Up, custom(plain, "a", props(), onError("never")))
+	_, err = s.Try(enginetest.Up, custom(enginetest.Plain, "a", enginetest.Props(), onError("never")))
 	require.ErrorContains(t, err, `the on-error hook "never" is not registered`)
 	require.Empty(t, s.Cloud.Calls())
 }
@@ -343,11 +343,11 @@ func TestHookRegistration(t *testing.T) {
 func TestDeleteHooksNeedTheProgram(t *testing.T) {
 	log := new(diary)
 	program := hooked([]callback.Hook{log.hook("log")}, func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", props(), bound("log"))
-		_, errB := p.Custom(plain, "b", props())
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), bound("log"))
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props())
 		return errors.Join(err, errB)
 	})
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program)
 	s.Cloud.Calls()
 	log.read()
@@ -372,9 +372,9 @@ func TestDeleteHooksNeedTheProgram(t *testing.T) {
 // The state names the hooks of resources, as Pulumi's does, and says that it does.
 func TestHooksAreRecorded(t *testing.T) {
 	hooks := []callback.Hook{new(diary).hook("first"), new(diary).hook("second")}
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(hooked(hooks, custom(plain, "a", props(), bound("first"))))
-	changes := s.Up(hooked(hooks, custom(plain, "a", props(), bound("second"), func(o *abi.ResourceOptions) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(hooked(hooks, custom(enginetest.Plain, "a", enginetest.Props(), bound("first"))))
+	changes := s.Up(hooked(hooks, custom(enginetest.Plain, "a", enginetest.Props(), bound("second"), func(o *abi.ResourceOptions) {
 		o.Hooks = append(o.Hooks, abi.HookBinding{Kind: abi.HookKindBeforeDelete, Names: []string{"first"}}, abi.HookBinding{Kind: abi.HookKindAfterCreate})
 	})))
 	require.Zero(t, changes.Total(), "other hooks are no change of the resource")

@@ -16,7 +16,9 @@ import (
 
 // existing puts an object into the cloud that no stack knows.
 func existing(s *enginetest.Stack, id string, pairs ...any) {
-	s.Cloud.Change(id, func(property.Map) property.Map { return props(pairs...).With("made", property.String("elsewhere")) })
+	s.Cloud.Change(id, func(property.Map) property.Map {
+		return enginetest.Props(pairs...).With("made", property.String("elsewhere"))
+	})
 }
 
 // importing imports the targets in what is run next.
@@ -29,18 +31,18 @@ var rootURN = urn.New("dev", "proj", "", urn.RootType, "proj-dev")
 // Objects are taken over with the inputs that they have, below the stack and below one
 // another. A program that says the same finds nothing to do.
 func TestImport(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	existing(s, "x-1", "key", "one", "password", property.Secret(property.String("hush")))
 	existing(s, "x-2", "key", "two")
-	home := urn.New("dev", "proj", rootURN, group, "home")
+	home := urn.New("dev", "proj", rootURN, enginetest.Group, "home")
 	importing(s,
-		engine.ImportTarget{Type: plain, Name: "child", ID: "x-2", Parent: home, Protect: true},
-		engine.ImportTarget{Type: plain, Name: "a", ID: "x-1"},
-		engine.ImportTarget{Type: group, Name: "home", Component: true})
+		engine.ImportTarget{Type: enginetest.Plain, Name: "child", ID: "x-2", Parent: home, Protect: true},
+		engine.ImportTarget{Type: enginetest.Plain, Name: "a", ID: "x-1"},
+		engine.ImportTarget{Type: enginetest.Group, Name: "home", Component: true})
 	preview, err := s.Try(enginetest.PreviewImport, nil)
 	require.NoError(t, err)
 	require.Zero(t, s.Snapshot().Len(), "a preview records nothing")
-	require.Equal(t, props("key", "two"), preview.Imported[0].Inputs)
+	require.Equal(t, enginetest.Props("key", "two"), preview.Imported[0].Inputs)
 
 	result, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
@@ -62,16 +64,16 @@ func TestImport(t *testing.T) {
 	require.Zero(t, again.Changes.Total(), "what is there stays")
 	s.Edit = nil
 	require.Zero(t, s.Up(func(p *enginetest.Run) error {
-		home, err := p.Component(group, "home", props())
+		home, err := p.Component(enginetest.Group, "home", enginetest.Props())
 		if err != nil {
 			return err
 		}
 		yes := true
-		_, err = p.Child(home.URN, plain, "child", props("key", "two"), func(o *abi.ResourceOptions) { o.Protect = &yes })
+		_, err = p.Child(home.URN, enginetest.Plain, "child", enginetest.Props("key", "two"), func(o *abi.ResourceOptions) { o.Protect = &yes })
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "a", props("key", "one", "password", property.Secret(property.String("hush"))))
+		_, err = p.Custom(enginetest.Plain, "a", enginetest.Props("key", "one", "password", property.Secret(property.String("hush"))))
 		return err
 	}).Total())
 }
@@ -79,20 +81,20 @@ func TestImport(t *testing.T) {
 // An imported resource may name its provider. Without, it has that of its parent, as if
 // a program had registered it there.
 func TestImportChoosesTheProvider(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		own, err := p.Custom(providerType, "own", props("region", "north"))
+		own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", "north"))
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "parent", props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+		_, err = p.Custom(enginetest.Plain, "parent", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
 		return err
 	})
 	own, parent := s.Resource("own"), s.Resource("parent")
 	existing(s, "x-1")
 	importing(s,
-		engine.ImportTarget{Type: plain, Name: "named", ID: "x-1", Provider: own.URN},
-		engine.ImportTarget{Type: plain, Name: "below", ID: "x-1", Parent: parent.URN})
+		engine.ImportTarget{Type: enginetest.Plain, Name: "named", ID: "x-1", Provider: own.URN},
+		engine.ImportTarget{Type: enginetest.Plain, Name: "below", ID: "x-1", Parent: parent.URN})
 	_, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
 	require.Equal(t, own.Reference(), s.Resource("named").Provider)
@@ -102,39 +104,39 @@ func TestImportChoosesTheProvider(t *testing.T) {
 
 // Only the inputs that are asked for are kept.
 func TestImportOfSomeProperties(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	existing(s, "x-1", "key", "one", "size", 3)
-	importing(s, engine.ImportTarget{Type: plain, Name: "a", ID: "x-1", Properties: []string{"key", "keye"}})
+	importing(s, engine.ImportTarget{Type: enginetest.Plain, Name: "a", ID: "x-1", Properties: []string{"key", "keye"}})
 	_, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
-	require.Equal(t, props("key", "one"), s.Resource("a").Inputs)
+	require.Equal(t, enginetest.Props("key", "one"), s.Resource("a").Inputs)
 	require.Equal(t, property.Number(3), s.Resource("a").Outputs.Get("size"))
 	require.Equal(t, []string{`the object has no input "keye" to import`}, s.Warnings())
 }
 
 // Inputs that the provider told and would refuse are imported all the same.
 func TestImportOfInputsThatAreRefused(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Cloud.Types[plain] = enginetest.Type{Required: []string{"size"}, Computed: []string{"made"}}
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Types[enginetest.Plain] = enginetest.Type{Required: []string{"size"}, Computed: []string{"made"}}
 	existing(s, "x-1", "key", "one")
-	importing(s, engine.ImportTarget{Type: plain, Name: "a", ID: "x-1"})
+	importing(s, engine.ImportTarget{Type: enginetest.Plain, Name: "a", ID: "x-1"})
 	_, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
-	require.Equal(t, props("key", "one"), s.Resource("a").Inputs)
+	require.Equal(t, enginetest.Props("key", "one"), s.Resource("a").Inputs)
 	require.Len(t, s.Warnings(), 1)
 	require.Contains(t, s.Warnings()[0], "size: missing required property")
 }
 
 func TestImportRefuses(t *testing.T) {
-	u := func(name string) urn.URN { return urn.New("dev", "proj", rootURN, plain, name) }
-	a := engine.ImportTarget{Type: plain, Name: "a", ID: "x-1"}
+	u := func(name string) urn.URN { return urn.New("dev", "proj", rootURN, enginetest.Plain, name) }
+	a := engine.ImportTarget{Type: enginetest.Plain, Name: "a", ID: "x-1"}
 	for name, c := range map[string]struct {
 		targets []engine.ImportTarget
 		edit    func(c *enginetest.Cloud)
 		want    string
 	}{
 		"an object that does not exist": {
-			[]engine.ImportTarget{{Type: plain, Name: "a", ID: "x-9"}}, nil, `no test:index:Plain with ID "x-9" exists`},
+			[]engine.ImportTarget{{Type: enginetest.Plain, Name: "a", ID: "x-9"}}, nil, `no test:index:Plain with ID "x-9" exists`},
 		"what the provider cannot tell the inputs of": {[]engine.ImportTarget{a}, func(c *enginetest.Cloud) {
 			c.Read = func(r abi.ReadRequest) (abi.ReadResponse, error) { return abi.ReadResponse{ID: r.ID}, nil }
 		}, "does not support importing test:index:Plain"},
@@ -143,24 +145,27 @@ func TestImportRefuses(t *testing.T) {
 		}, "no way"},
 		"unknown values": {[]engine.ImportTarget{a}, func(c *enginetest.Cloud) {
 			c.Read = func(r abi.ReadRequest) (abi.ReadResponse, error) {
-				inputs := props("key", property.Unknown)
+				inputs := enginetest.Props("key", property.Unknown)
 				return abi.ReadResponse{ID: r.ID, Inputs: &inputs}, nil
 			}
 		}, "unknown values"},
 		"another object of a name that is taken": {
-			[]engine.ImportTarget{{Type: plain, Name: "there", ID: "x-1"}}, nil, `has one of that name already, with the ID "there-`},
+			[]engine.ImportTarget{{Type: enginetest.Plain, Name: "there", ID: "x-1"}}, nil, `has one of that name already, with the ID "there-`},
 		"one thing twice":             {[]engine.ImportTarget{a, a}, nil, `test:index:Plain "a" is imported twice`},
-		"a parent that is nowhere":    {[]engine.ImportTarget{{Type: plain, Name: "a", ID: "x-1", Parent: u("no")}}, nil, "neither in the stack nor imported"},
-		"parents of one another":      {[]engine.ImportTarget{{Type: plain, Name: "a", ID: "x-1", Parent: u("a")}}, nil, "neither in the stack nor imported"},
-		"a provider":                  {[]engine.ImportTarget{{Type: providerType, Name: "a", ID: "x-1"}}, nil, "only what providers make"},
-		"an object without an ID":     {[]engine.ImportTarget{{Type: plain, Name: "a"}}, nil, "an object has an ID"},
-		"a component with an ID":      {[]engine.ImportTarget{{Type: group, Name: "a", ID: "x", Component: true}}, nil, "a component has none"},
-		"a provider that is nowhere":  {[]engine.ImportTarget{{Type: plain, Name: "a", ID: "x-1", Provider: u("p")}}, nil, "the stack has no provider"},
+		"a parent that is nowhere":    {[]engine.ImportTarget{{Type: enginetest.Plain, Name: "a", ID: "x-1", Parent: u("no")}}, nil, "neither in the stack nor imported"},
+		"parents of one another":      {[]engine.ImportTarget{{Type: enginetest.Plain, Name: "a", ID: "x-1", Parent: u("a")}}, nil, "neither in the stack nor imported"},
+		"a provider":                  {[]engine.ImportTarget{{Type: enginetest.ProviderType, Name: "a", ID: "x-1"}}, nil, "only what providers make"},
+		"an object without an ID":     {[]engine.ImportTarget{{Type: enginetest.Plain, Name: "a"}}, nil, "an object has an ID"},
+		"a component with an ID":      {[]engine.ImportTarget{{Type: enginetest.Group, Name: "a", ID: "x", Component: true}}, nil, "a component has none"},
+		"a provider that is nowhere":  {[]engine.ImportTarget{{Type: enginetest.Plain, Name: "a", ID: "x-1", Provider: u("p")}}, nil, "the stack has no provider"},
 		"a type that cannot be named": {[]engine.ImportTarget{{Type: "plain", Name: "a", ID: "x-1"}}, nil, "invalid resource type"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
-			s.Up(func(p *enginetest.Run) error { _, err := p.Custom(plain, "there", props()); return err })
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(func(p *enginetest.Run) error {
+				_, err := p.Custom(enginetest.Plain, "there", enginetest.Props())
+				return err
+			})
 			before := s.Snapshot().Len()
 			existing(s, "x-1", "key", "one")
 			if c.edit != nil {
@@ -185,11 +190,11 @@ func countOperations(s *state.Snapshot) (n int) {
 // What an import that was cut off has not recorded, the next one records.
 func TestImportThatWasCutOff(t *testing.T) {
 	for n, more := 1, true; more; n++ {
-		s := enginetest.NewStack(t, newCloud())
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		existing(s, "x-1", "key", "one")
-		home := urn.New("dev", "proj", rootURN, group, "home")
-		importing(s, engine.ImportTarget{Type: group, Name: "home", Component: true},
-			engine.ImportTarget{Type: plain, Name: "a", ID: "x-1", Parent: home})
+		home := urn.New("dev", "proj", rootURN, enginetest.Group, "home")
+		importing(s, engine.ImportTarget{Type: enginetest.Group, Name: "home", Component: true},
+			engine.ImportTarget{Type: enginetest.Plain, Name: "a", ID: "x-1", Parent: home})
 		more = s.CrashAt(n, n%2 == 0, enginetest.Import, nil)
 		_, err := s.Try(enginetest.Import, nil)
 		require.NoError(t, err)

@@ -17,8 +17,8 @@ import (
 // no providers. Such a stack is refreshed, updated, and destroyed like any other.
 func TestResourcesWithoutAProviderGetTheDefaultOne(t *testing.T) {
 	old := func(t *testing.T) *enginetest.Stack {
-		s := enginetest.NewStack(t, newCloud())
-		s.Up(chain(plain, "1"))
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Up(enginetest.Chain(enginetest.Plain, "1"))
 		s.Cloud.Calls()
 		s.Config = []abi.ConfigEntry{{Key: "test:region", Value: "eu", Secret: true}}
 		var resources []*state.Resource
@@ -58,7 +58,7 @@ func TestResourcesWithoutAProviderGetTheDefaultOne(t *testing.T) {
 	})
 	t.Run("up", func(t *testing.T) {
 		s := old(t)
-		changes := s.Up(chain(plain, "1"))
+		changes := s.Up(enginetest.Chain(enginetest.Plain, "1"))
 		require.Equal(t, 4, changes.Same)
 		require.Zero(t, changes.Create+changes.Replace+changes.Delete)
 		require.Empty(t, s.Cloud.Calls())
@@ -69,7 +69,7 @@ func TestResourcesWithoutAProviderGetTheDefaultOne(t *testing.T) {
 		require.NoError(t, err)
 		result, err := engine.Preview(t.Context(), engine.Deployment{
 			Project: "proj", Stack: "dev", Providers: s.Cloud, State: st,
-		}, engine.Up{Program: chain(plain, "1")})
+		}, engine.Up{Program: enginetest.Chain(enginetest.Plain, "1")})
 		require.NoError(t, err)
 		require.Equal(t, 4, result.Changes.Same)
 		require.NoError(t, st.Close(t.Context()))

@@ -49,8 +49,6 @@ func (c checked) Errorf(format string, args ...any) { c.rapid.Errorf(format, arg
 func (c checked) FailNow()                          { c.rapid.FailNow() }
 func (c checked) Helper()                           {}
 
-type operation = func(contextType, enginetest.Deployment) (*engine.Result, error)
-
 // model is one stack under test.
 type model struct {
 	*enginetest.Stack
@@ -70,16 +68,16 @@ type model struct {
 }
 
 func runScenario(t testing.TB, s scenario) {
-	cloud := newCloud()
-	cloud.DiffConfig = replacedByRegion
+	cloud := enginetest.NewCloud()
+	cloud.DiffConfig = enginetest.ReplacedByRegion
 	for typ, about := range cloud.Types {
-		if typ != plain {
+		if typ != enginetest.Plain {
 			about.Replace = append(about.Replace, "froma", "fromb") // some dependents cannot be updated
 			cloud.Types[typ] = about
 		}
 	}
 	cloud.Types[vague] = enginetest.Type{Computed: []string{"made"}, Vague: true}
-	for typ, about := range newFiles().Types {
+	for typ, about := range enginetest.NewFiles().Types {
 		if len(about.Identity) > 0 {
 			about.Replace, about.Computed = []string{"path", "key", "froma"}, []string{"made"}
 			cloud.Types[typ] = about
@@ -100,7 +98,7 @@ func runScenario(t testing.TB, s scenario) {
 // place makes an object that the stack has not made, and need not know of.
 func (m *model) place(id, region string, key int) {
 	m.retained[id] = true
-	m.Cloud.Put(id, region, props("key", key, "made", "made of "+id))
+	m.Cloud.Put(id, region, enginetest.Props("key", key, "made", "made of "+id))
 }
 
 // act does one operation, and what makes up for it if it went wrong.
@@ -109,7 +107,7 @@ func (m *model) act(a act) {
 	refused := false
 	m.prepare(a)
 	m.options(a)
-	operations := map[string]operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
+	operations := map[string]enginetest.Operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
 	run := operations[a.Do]
 	switch {
 	case a.CrashAt > 0:
@@ -306,7 +304,7 @@ func (m *model) note(format string, args ...any) {
 func (m *model) watchOrder(program modelProgram) func(call string) {
 	first := make(map[string]bool)
 	for _, r := range program.Resources {
-		first[r.Name] = r.DeleteFirst || r.Type == single || r.Type == declared
+		first[r.Name] = r.DeleteFirst || r.Type == enginetest.Single || r.Type == enginetest.Declared
 		first[r.Alias] = first[r.Alias] || first[r.Name]
 	}
 	ahead, recorded := make(map[urn.URN]bool), make(map[string]bool)

@@ -1,6 +1,10 @@
 package engine_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+)
 
 // Scenarios that [TestModel] found to go wrong, as short as they could be made.
 
@@ -9,14 +13,14 @@ import "testing"
 func TestCircleOfAnOldCopyKeepsProviders(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
-			{Name: "e", Type: strict, Key: 1},
-			{Name: "a", Type: plain},
-			{Name: "c", Type: plain, After: []int{0, 1}},
+			{Name: "e", Type: enginetest.Strict, Key: 1},
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "c", Type: enginetest.Plain, After: []int{0, 1}},
 		}}},
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
-			{Name: "c", Type: plain, Region: true},
-			{Name: "a", Type: plain, From: []int{0}},
-			{Name: "e", Type: strict, Key: 1},
+			{Name: "c", Type: enginetest.Plain, Region: true},
+			{Name: "a", Type: enginetest.Plain, From: []int{0}},
+			{Name: "e", Type: enginetest.Strict, Key: 1},
 		}}, Excludes: []string{"e"}, Dependents: true},
 		{Do: "up"},
 	})
@@ -27,12 +31,12 @@ func TestCircleOfAnOldCopyKeepsProviders(t *testing.T) {
 func TestExcludedByNewDependencies(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: plain},
-			{Name: "b", Type: plain, After: []int{0}},
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "b", Type: enginetest.Plain, After: []int{0}},
 		}}},
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "e", Type: plain},
-			{Name: "b", Type: plain, After: []int{0}},
+			{Name: "e", Type: enginetest.Plain},
+			{Name: "b", Type: enginetest.Plain, After: []int{0}},
 		}}, Excludes: []string{"e"}, Dependents: true},
 	})
 }
@@ -42,14 +46,14 @@ func TestExcludedByNewDependencies(t *testing.T) {
 func TestGoneAheadAsPlanned(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "c", Type: plain, Region: true},
-			{Name: "e", Type: plain, From: []int{0}, Owner: 1},
-			{Name: "b", Type: plain, After: []int{1}},
+			{Name: "c", Type: enginetest.Plain, Region: true},
+			{Name: "e", Type: enginetest.Plain, From: []int{0}, Owner: 1},
+			{Name: "b", Type: enginetest.Plain, After: []int{1}},
 		}}},
 		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
-			{Name: "b", Type: strict},
-			{Name: "c", Type: plain, Key: 2, DeleteFirst: true},
-			{Name: "d", Type: strict, Key: 1, After: []int{0}, Region: true},
+			{Name: "b", Type: enginetest.Strict},
+			{Name: "c", Type: enginetest.Plain, Key: 2, DeleteFirst: true},
+			{Name: "d", Type: enginetest.Strict, Key: 1, After: []int{0}, Region: true},
 		}}, Excludes: []string{"b"}, Dependents: true},
 	})
 }
@@ -59,19 +63,19 @@ func TestGoneAheadAsPlanned(t *testing.T) {
 func TestOldCopyOutsideOfACircle(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: plain, Region: true},
-			{Name: "b", Type: plain, From: []int{0}},
+			{Name: "a", Type: enginetest.Plain, Region: true},
+			{Name: "b", Type: enginetest.Plain, From: []int{0}},
 			{Name: "c", Type: vague, Key: 2},
 			{Name: "e", Type: vague, Key: 1, Region: true},
-			{Name: "d", Type: strict, Key: 2},
-			{Name: "f", Type: single, Key: 1, From: []int{1}, DeleteFirst: true, Retain: true},
+			{Name: "d", Type: enginetest.Strict, Key: 2},
+			{Name: "f", Type: enginetest.Single, Key: 1, From: []int{1}, DeleteFirst: true, Retain: true},
 		}}},
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "f", Type: single, Alias: "c", Ignore: true, Region: true},
-			{Name: "a", Type: plain, Key: 1, From: []int{0}},
+			{Name: "f", Type: enginetest.Single, Alias: "c", Ignore: true, Region: true},
+			{Name: "a", Type: enginetest.Plain, Key: 1, From: []int{0}},
 			{Name: "b", Type: vague, Key: 1, From: []int{0, 1}, Retain: true},
-			{Name: "e", Type: single, Key: 2},
-			{Name: "d", Type: strict, From: []int{2, 1}},
+			{Name: "e", Type: enginetest.Single, Key: 2},
+			{Name: "d", Type: enginetest.Strict, From: []int{2, 1}},
 		}}, CrashAt: 5},
 		{Do: "up", Program: modelProgram{Region: 2}},
 	})
@@ -81,15 +85,15 @@ func TestOldCopyOutsideOfACircle(t *testing.T) {
 func TestOldCopiesInACircleGoFirst(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
-			{Name: "a", Type: plain},
-			{Name: "f", Type: strict, Key: 1, After: []int{0}},
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "f", Type: enginetest.Strict, Key: 1, After: []int{0}},
 		}}},
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
-			{Name: "f", Type: strict},
-			{Name: "a", Type: plain, Key: 2, From: []int{0}},
+			{Name: "f", Type: enginetest.Strict},
+			{Name: "a", Type: enginetest.Plain, Key: 2, From: []int{0}},
 		}}, Half: []string{"update a"}},
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
-			{Name: "a", Type: plain, Key: 2, Alias: "b", Region: true},
+			{Name: "a", Type: enginetest.Plain, Key: 2, Alias: "b", Region: true},
 		}}},
 	})
 }
@@ -98,14 +102,14 @@ func TestOldCopiesInACircleGoFirst(t *testing.T) {
 func TestCutOffFromItsOwner(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "d", Type: strict, Key: 2, DeleteFirst: true},
+			{Name: "d", Type: enginetest.Strict, Key: 2, DeleteFirst: true},
 			{Name: "b", Type: vague, Key: 2, Owner: 1, Ignore: true},
-			{Name: "a", Type: single, Key: 1},
-			{Name: "c", Type: single, Key: 1, DeleteFirst: true},
-			{Name: "f", Type: strict, Key: 2},
+			{Name: "a", Type: enginetest.Single, Key: 1},
+			{Name: "c", Type: enginetest.Single, Key: 1, DeleteFirst: true},
+			{Name: "f", Type: enginetest.Strict, Key: 2},
 		}}},
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
-			{Name: "f", Type: strict, Key: 1, Retain: true, Ignore: true},
+			{Name: "f", Type: enginetest.Strict, Key: 1, Retain: true, Ignore: true},
 			{Name: "a", Type: vague, Retain: true},
 			{Name: "c", Type: vague, Alias: "b", Retain: true},
 		}}, CrashAt: 8},
@@ -116,21 +120,21 @@ func TestCutOffFromItsOwner(t *testing.T) {
 func TestCutOffBeforeItsNewDependency(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "d", Type: single, Key: 1},
-			{Name: "c", Type: plain},
-			{Name: "b", Type: strict},
+			{Name: "d", Type: enginetest.Single, Key: 1},
+			{Name: "c", Type: enginetest.Plain},
+			{Name: "b", Type: enginetest.Strict},
 			{Name: "f", Type: vague, Key: 1, Alias: "a", From: []int{1}},
-			{Name: "e", Type: strict, Key: 2, Retain: true},
+			{Name: "e", Type: enginetest.Strict, Key: 2, Retain: true},
 		}}},
 		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
-			{Name: "d", Type: strict, Key: 2, Alias: "e", DeleteFirst: true, Ignore: true},
-			{Name: "c", Type: plain, Key: 1, From: []int{0}, DeleteFirst: true},
-			{Name: "b", Type: strict, Key: 2, Retain: true},
-			{Name: "a", Type: strict, Key: 1, After: []int{0, 1}, DeleteFirst: true, Retain: true, Region: true},
+			{Name: "d", Type: enginetest.Strict, Key: 2, Alias: "e", DeleteFirst: true, Ignore: true},
+			{Name: "c", Type: enginetest.Plain, Key: 1, From: []int{0}, DeleteFirst: true},
+			{Name: "b", Type: enginetest.Strict, Key: 2, Retain: true},
+			{Name: "a", Type: enginetest.Strict, Key: 1, After: []int{0, 1}, DeleteFirst: true, Retain: true, Region: true},
 		}}, Judged: true, CrashAt: 7},
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
 			{Name: "f", Type: vague, Key: 2, Ignore: true},
-			{Name: "a", Type: strict, Key: 1, After: []int{0}},
+			{Name: "a", Type: enginetest.Strict, Key: 1, After: []int{0}},
 		}}},
 	})
 }
@@ -139,8 +143,8 @@ func TestCutOffBeforeItsNewDependency(t *testing.T) {
 func TestProtectedObjectOfTwoResources(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "c", Type: file, Protect: true, Path: "y"},
-			{Name: "e", Type: file, Key: 2, Path: "y"},
+			{Name: "c", Type: enginetest.File, Protect: true, Path: "y"},
+			{Name: "e", Type: enginetest.File, Key: 2, Path: "y"},
 		}}},
 		{Do: "destroy"},
 	})
@@ -150,12 +154,12 @@ func TestProtectedObjectOfTwoResources(t *testing.T) {
 // now wants it to be of another one, or configures it for another region.
 func TestRefreshReadsWithTheRecordedProvider(t *testing.T) {
 	for _, program := range []modelProgram{
-		{Resources: []modelResource{{Name: "a", Type: strict}}},
-		{Region: 1, Resources: []modelResource{{Name: "a", Type: strict, Region: true}}},
-		{OtherRegion: 1, Resources: []modelResource{{Name: "a", Type: strict, Other: true}}},
+		{Resources: []modelResource{{Name: "a", Type: enginetest.Strict}}},
+		{Region: 1, Resources: []modelResource{{Name: "a", Type: enginetest.Strict, Region: true}}},
+		{OtherRegion: 1, Resources: []modelResource{{Name: "a", Type: enginetest.Strict, Other: true}}},
 	} {
 		runScenario(t, scenario{
-			{Do: "up", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: strict, Region: true}}}},
+			{Do: "up", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: enginetest.Strict, Region: true}}}},
 			{Do: "refresh", Program: program, RunProgram: true},
 			{Do: "up", Program: program},
 		})
@@ -166,9 +170,9 @@ func TestRefreshReadsWithTheRecordedProvider(t *testing.T) {
 func TestReadAfterWhatIsNotSelected(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: plain},
-			{Name: "d", Type: strict, From: []int{0}},
-			{Name: "e", Type: plain, After: []int{1}, Read: "ext2"},
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "d", Type: enginetest.Strict, From: []int{0}},
+			{Name: "e", Type: enginetest.Plain, After: []int{1}, Read: "ext2"},
 		}}, Excludes: []string{"a"}},
 	})
 }
@@ -178,18 +182,18 @@ func TestReadAfterWhatIsNotSelected(t *testing.T) {
 func TestReplacementTakesOverTheObjectOfWhatGoes(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "c", Type: declared, DeleteFirst: true, Path: "q"},
-			{Name: "d", Type: declared, Path: "p"},
+			{Name: "c", Type: enginetest.Declared, DeleteFirst: true, Path: "q"},
+			{Name: "d", Type: enginetest.Declared, Path: "p"},
 		}}},
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "d", Type: declared, DeleteFirst: true, Path: "q"},
+			{Name: "d", Type: enginetest.Declared, DeleteFirst: true, Path: "q"},
 		}}},
 	})
 }
 
 // What was imported and is replaced is not imported again.
 func TestReplacedImport(t *testing.T) {
-	imported := modelProgram{Resources: []modelResource{{Name: "f", Type: plain, Import: true}}}
+	imported := modelProgram{Resources: []modelResource{{Name: "f", Type: enginetest.Plain, Import: true}}}
 	runScenario(t, scenario{
 		{Do: "up", Program: imported},
 		{Do: "up", Program: imported, Replace: []string{"f"}},
@@ -202,15 +206,15 @@ func TestReplacedImport(t *testing.T) {
 func TestWhatIsKeptMayUseOldCopies(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
-			{Name: "a", Type: strict, Region: true},
-			{Name: "f", Type: strict, From: []int{0}},
-			{Name: "b", Type: plain, From: []int{1}, Protect: true, Import: true},
+			{Name: "a", Type: enginetest.Strict, Region: true},
+			{Name: "f", Type: enginetest.Strict, From: []int{0}},
+			{Name: "b", Type: enginetest.Plain, From: []int{1}, Protect: true, Import: true},
 		}}},
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: strict, Region: true},
+			{Name: "a", Type: enginetest.Strict, Region: true},
 		}}},
 		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
-			{Name: "b", Type: plain, Region: true},
+			{Name: "b", Type: enginetest.Plain, Region: true},
 		}}, ContinueOnError: true, Half: []string{"create b"}},
 	})
 }
@@ -219,22 +223,22 @@ func TestWhatIsKeptMayUseOldCopies(t *testing.T) {
 func TestNewDependentOfATargetIsRefreshed(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "e", Type: plain},
-			{Name: "a", Type: strict},
+			{Name: "e", Type: enginetest.Plain},
+			{Name: "a", Type: enginetest.Strict},
 		}}},
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: strict, Key: 1},
-			{Name: "e", Type: plain, Key: 1, After: []int{0}},
+			{Name: "a", Type: enginetest.Strict, Key: 1},
+			{Name: "e", Type: enginetest.Plain, Key: 1, After: []int{0}},
 		}}, RefreshFirst: true, Lose: []string{"e"}, Targets: []string{"a"}, Dependents: true},
 	})
 }
 
 // A refresh reads what the program has something else in place of.
 func TestRefreshReadsWhatTheProgramReadsElsewhere(t *testing.T) {
-	managed := modelProgram{Resources: []modelResource{{Name: "a", Type: plain, Key: 2}}}
+	managed := modelProgram{Resources: []modelResource{{Name: "a", Type: enginetest.Plain, Key: 2}}}
 	runScenario(t, scenario{
 		{Do: "up", Program: managed},
-		{Do: "refresh", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: plain, Read: "ext1"}}}, RunProgram: true, Drift: []string{"a"}},
+		{Do: "refresh", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: enginetest.Plain, Read: "ext1"}}}, RunProgram: true, Drift: []string{"a"}},
 		{Do: "up", Program: managed},
 	})
 }
@@ -244,20 +248,20 @@ func TestRefreshReadsWhatTheProgramReadsElsewhere(t *testing.T) {
 func TestWhatIsGoneIsNoOldCopy(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: group},
-			{Name: "e", Type: strict, Key: 2, DeleteFirst: true},
+			{Name: "a", Type: enginetest.Group},
+			{Name: "e", Type: enginetest.Strict, Key: 2, DeleteFirst: true},
 			{Name: "c", Type: vague, Owner: 2},
-			{Name: "b", Type: single, After: []int{2}, Protect: true},
+			{Name: "b", Type: enginetest.Single, After: []int{2}, Protect: true},
 		}}},
 		{Do: "destroy"},
 		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
-			{Name: "d", Type: plain, Read: "ext2"},
+			{Name: "d", Type: enginetest.Plain, Read: "ext2"},
 			{Name: "c", Type: vague, Region: true},
-			{Name: "e", Type: strict, Key: 2, After: []int{1}, Protect: true},
+			{Name: "e", Type: enginetest.Strict, Key: 2, After: []int{1}, Protect: true},
 		}}, Half: []string{"create d"}},
 		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
-			{Name: "c", Type: plain, Key: 1, Retain: true},
-			{Name: "e", Type: strict},
+			{Name: "c", Type: enginetest.Plain, Key: 1, Retain: true},
+			{Name: "e", Type: enginetest.Strict},
 		}}, RefreshFirst: true, Lose: []string{"c"}},
 	})
 }
@@ -266,23 +270,23 @@ func TestWhatIsGoneIsNoOldCopy(t *testing.T) {
 func TestDependentsOfWhatIsGoneCanBeDeleted(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: strict},
+			{Name: "a", Type: enginetest.Strict},
 		}}},
 		{Do: "up", Program: modelProgram{Resources: []modelResource{
-			{Name: "a", Type: group},
-			{Name: "e", Type: strict},
+			{Name: "a", Type: enginetest.Group},
+			{Name: "e", Type: enginetest.Strict},
 			{Name: "c", Type: vague, Owner: 2},
-			{Name: "b", Type: single, After: []int{2}, Protect: true},
+			{Name: "b", Type: enginetest.Single, After: []int{2}, Protect: true},
 		}}, Judged: true},
 		{Do: "destroy", Program: modelProgram{Resources: []modelResource{
-			{Name: "f", Type: group, Key: 2, Protect: true},
-			{Name: "d", Type: file, Path: "x"},
+			{Name: "f", Type: enginetest.Group, Key: 2, Protect: true},
+			{Name: "d", Type: enginetest.File, Path: "x"},
 		}}, RunProgram: true},
 		{Do: "destroy"},
 		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
-			{Name: "d", Type: plain, Read: "ext2"},
+			{Name: "d", Type: enginetest.Plain, Read: "ext2"},
 			{Name: "c", Type: vague, Region: true},
-			{Name: "e", Type: strict, Key: 2, After: []int{1}, Protect: true},
+			{Name: "e", Type: enginetest.Strict, Key: 2, After: []int{1}, Protect: true},
 		}}},
 		{Do: "refresh", RunProgram: true, Lose: []string{"c"}},
 	})

@@ -33,8 +33,8 @@ func (a act) selection() engine.Selection {
 // whether the selection lacks something, which is all that can be wrong with it. What is
 // not selected stays.
 func (m *model) narrowed(a act, program enginetest.Program) {
-	previews := map[string]operation{"up": enginetest.Preview, "refresh": enginetest.PreviewRefresh, "destroy": enginetest.PreviewDestroy}
-	operations := map[string]operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
+	previews := map[string]enginetest.Operation{"up": enginetest.Preview, "refresh": enginetest.PreviewRefresh, "destroy": enginetest.PreviewDestroy}
+	operations := map[string]enginetest.Operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
 	before := m.Snapshot()
 	m.also(func(d *enginetest.Deployment) { d.DraftPlan = true })
 	result, foreseen := m.Try(previews[a.Do], program)

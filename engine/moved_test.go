@@ -29,7 +29,7 @@ func TestMovedResourcesAreSuggested(t *testing.T) {
 					parent = made[r.parent].URN
 				}
 				resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
-					Type: r.typ, Name: r.name, Parent: parent, Custom: r.typ != group, Inputs: props("key", r.key),
+					Type: r.typ, Name: r.name, Parent: parent, Custom: r.typ != enginetest.Group, Inputs: enginetest.Props("key", r.key),
 					Options: abi.ResourceOptions{Aliases: r.aliases},
 				})
 				made[r.name] = enginetest.Resource{RegisterResourceResponse: resp}
@@ -43,24 +43,24 @@ func TestMovedResourcesAreSuggested(t *testing.T) {
 		before, after []resource
 		want          []string
 	}{
-		{"another name, like inputs", []resource{{typ: plain, name: "a", key: "1"}}, []resource{{typ: plain, name: "b", key: "1"}}, []string{"a is b"}},
-		{"another parent, the same name", []resource{{typ: plain, name: "a", key: "1"}},
-			[]resource{{typ: group, name: "g"}, {parent: "g", typ: plain, name: "a", key: "2"}}, []string{"a is a"}},
-		{"a renamed component with its child", []resource{{typ: group, name: "g"}, {parent: "g", typ: plain, name: "a", key: "1"}},
-			[]resource{{typ: group, name: "h"}, {parent: "h", typ: plain, name: "b", key: "1"}}, []string{"g is h"}},
-		{"another type", []resource{{typ: plain, name: "a", key: "1"}}, []resource{{typ: strict, name: "a", key: "1"}}, nil},
-		{"other name and inputs", []resource{{typ: plain, name: "a", key: "1"}}, []resource{{typ: plain, name: "b", key: "2"}}, nil},
-		{"inputs that differ late", []resource{{typ: plain, name: "a", key: strings.Repeat("x", 100) + "1"}}, []resource{{typ: plain, name: "b", key: strings.Repeat("x", 100) + "2"}}, nil},
-		{"two could be it", []resource{{typ: plain, name: "a", key: "1"}},
-			[]resource{{typ: plain, name: "b", key: "1"}, {typ: plain, name: "c", key: "1"}}, nil},
-		{"an alias says so already", []resource{{typ: plain, name: "a", key: "1"}},
-			[]resource{{typ: plain, name: "b", key: "1", aliases: []abi.Alias{aliasName("a")}}}, nil},
-		{"nothing goes", []resource{{typ: plain, name: "a", key: "1"}},
-			[]resource{{typ: plain, name: "a", key: "1"}, {typ: plain, name: "b", key: "1"}}, nil},
+		{"another name, like inputs", []resource{{typ: enginetest.Plain, name: "a", key: "1"}}, []resource{{typ: enginetest.Plain, name: "b", key: "1"}}, []string{"a is b"}},
+		{"another parent, the same name", []resource{{typ: enginetest.Plain, name: "a", key: "1"}},
+			[]resource{{typ: enginetest.Group, name: "g"}, {parent: "g", typ: enginetest.Plain, name: "a", key: "2"}}, []string{"a is a"}},
+		{"a renamed component with its child", []resource{{typ: enginetest.Group, name: "g"}, {parent: "g", typ: enginetest.Plain, name: "a", key: "1"}},
+			[]resource{{typ: enginetest.Group, name: "h"}, {parent: "h", typ: enginetest.Plain, name: "b", key: "1"}}, []string{"g is h"}},
+		{"another type", []resource{{typ: enginetest.Plain, name: "a", key: "1"}}, []resource{{typ: enginetest.Strict, name: "a", key: "1"}}, nil},
+		{"other name and inputs", []resource{{typ: enginetest.Plain, name: "a", key: "1"}}, []resource{{typ: enginetest.Plain, name: "b", key: "2"}}, nil},
+		{"inputs that differ late", []resource{{typ: enginetest.Plain, name: "a", key: strings.Repeat("x", 100) + "1"}}, []resource{{typ: enginetest.Plain, name: "b", key: strings.Repeat("x", 100) + "2"}}, nil},
+		{"two could be it", []resource{{typ: enginetest.Plain, name: "a", key: "1"}},
+			[]resource{{typ: enginetest.Plain, name: "b", key: "1"}, {typ: enginetest.Plain, name: "c", key: "1"}}, nil},
+		{"an alias says so already", []resource{{typ: enginetest.Plain, name: "a", key: "1"}},
+			[]resource{{typ: enginetest.Plain, name: "b", key: "1", aliases: []abi.Alias{enginetest.AliasName("a")}}}, nil},
+		{"nothing goes", []resource{{typ: enginetest.Plain, name: "a", key: "1"}},
+			[]resource{{typ: enginetest.Plain, name: "a", key: "1"}, {typ: enginetest.Plain, name: "b", key: "1"}}, nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program(c.before...))
 			for _, run := range []func(engine.Program){
 				func(p engine.Program) { _, err := s.Try(enginetest.Preview, p); require.NoError(t, err) },

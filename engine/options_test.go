@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -20,8 +21,8 @@ import (
 
 // Of several reasons to replace a resource the first one is told.
 func TestDiffPrecedence(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Cloud.DiffConfig = replacedByRegion
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.DiffConfig = enginetest.ReplacedByRegion
 	type change struct {
 		trigger, taint, asked, with, deletedWith, provider, inputs bool
 	}
@@ -33,11 +34,11 @@ func TestDiffPrecedence(t *testing.T) {
 	}
 	program := func(c change) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			base, errBase := p.Custom(strict, "base", props("key", text(c.with)))
-			owner, errOwner := p.Custom(strict, "owner", props("key", text(c.deletedWith)))
-			prov, errProv := p.Custom(providerType, "mine", props("region", text(c.provider)))
+			base, errBase := p.Custom(enginetest.Strict, "base", enginetest.Props("key", text(c.with)))
+			owner, errOwner := p.Custom(enginetest.Strict, "owner", enginetest.Props("key", text(c.deletedWith)))
+			prov, errProv := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", text(c.provider)))
 			trigger := property.String(text(c.trigger))
-			_, err := p.Custom(strict, "a", props("key", text(c.inputs)), func(o *abi.ResourceOptions) {
+			_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", text(c.inputs)), func(o *abi.ResourceOptions) {
 				o.Provider, o.ReplacementTrigger = prov.Reference(), &trigger
 				o.ReplaceWith, o.DeletedWith = []urn.URN{base.URN}, owner.URN
 			})
@@ -65,7 +66,7 @@ func TestDiffPrecedence(t *testing.T) {
 			}
 		}
 		s.Preview(program(c))
-		got, replaced := reasons(s)["a"]
+		got, replaced := enginetest.Reasons(s)["a"]
 		require.True(t, replaced)
 		require.Equal(t, step.want, got)
 		*step.off = false
@@ -74,32 +75,32 @@ func TestDiffPrecedence(t *testing.T) {
 }
 
 func TestParentsAreRegisteredFirst(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		_, err := p.Child(urn.New("dev", "proj", "", group, "later"), plain, "a", props())
+		_, err := p.Child(urn.New("dev", "proj", "", enginetest.Group, "later"), enginetest.Plain, "a", enginetest.Props())
 		return err
 	}))
-	require.ErrorContains(t, err, "parent urn:pulumi:dev::proj::"+group+"::later is not registered")
+	require.ErrorContains(t, err, "parent urn:pulumi:dev::proj::"+enginetest.Group+"::later is not registered")
 }
 
 // Children have the options of their parent that concern how they end, unless they
 // say otherwise.
 func TestChildrenInheritHowTheyEnd(t *testing.T) {
 	yes, no := true, false
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props())
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		g, err := p.Component(group, "g", props(), func(o *abi.ResourceOptions) {
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props(), func(o *abi.ResourceOptions) {
 			o.Protect, o.RetainOnDelete, o.DeletedWith = &yes, &yes, a.URN
 		})
 		if err != nil {
 			return err
 		}
-		_, errChild := p.Child(g.URN, plain, "child", props())
-		_, errOther := p.Child(g.URN, plain, "other", props(), func(o *abi.ResourceOptions) { o.Protect, o.RetainOnDelete = &no, &no })
+		_, errChild := p.Child(g.URN, enginetest.Plain, "child", enginetest.Props())
+		_, errOther := p.Child(g.URN, enginetest.Plain, "other", enginetest.Props(), func(o *abi.ResourceOptions) { o.Protect, o.RetainOnDelete = &no, &no })
 		return errors.Join(errChild, errOther)
 	})
 	child, other := s.Resource("child"), s.Resource("other")
@@ -109,14 +110,14 @@ func TestChildrenInheritHowTheyEnd(t *testing.T) {
 }
 
 func TestDefaultProviderIsNamedAfterItsVersion(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
 		var all sync.WaitGroup
 		errs := make(chan error, 20)
 		for _, name := range strings.Split("abcdefghij", "") {
 			for _, version := range []string{"4.16.0", "5.0.0-beta"} {
 				all.Go(func() {
-					_, err := p.Custom(plain, name+version, props(), func(o *abi.ResourceOptions) { o.Version = version })
+					_, err := p.Custom(enginetest.Plain, name+version, enginetest.Props(), func(o *abi.ResourceOptions) { o.Version = version })
 					errs <- err
 				})
 			}
@@ -140,11 +141,11 @@ func TestDefaultProviderIsNamedAfterItsVersion(t *testing.T) {
 }
 
 func TestCustomTimeoutsReachTheProvider(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	timeouts := make(map[string]float64)
 	s.Edit = func(d *enginetest.Deployment) { d.Providers = timed{s.Cloud, timeouts} }
 	program := func(size int) enginetest.Program {
-		return one(props("size", size), func(o *abi.ResourceOptions) {
+		return enginetest.One(enginetest.Props("size", size), func(o *abi.ResourceOptions) {
 			o.CustomTimeouts = abi.CustomTimeouts{Create: 1, Update: 2, Delete: 3, Read: 4}
 		})
 	}
@@ -161,7 +162,7 @@ type timed struct {
 	timeouts map[string]float64
 }
 
-func (l timed) Load(ctx contextType, spec engine.PackageSpec) (abi.Provider, error) {
+func (l timed) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
 	p, err := l.Cloud.Load(ctx, spec)
 	return timedProvider{p, l.timeouts}, err
 }
@@ -171,22 +172,22 @@ type timedProvider struct {
 	timeouts map[string]float64
 }
 
-func (p timedProvider) Create(ctx contextType, req abi.CreateRequest) (abi.CreateResponse, error) {
+func (p timedProvider) Create(ctx context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
 	p.timeouts["create"] = req.Timeout
 	return p.Provider.Create(ctx, req)
 }
 
-func (p timedProvider) Update(ctx contextType, req abi.UpdateRequest) (abi.UpdateResponse, error) {
+func (p timedProvider) Update(ctx context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {
 	p.timeouts["update"] = req.Timeout
 	return p.Provider.Update(ctx, req)
 }
 
-func (p timedProvider) Delete(ctx contextType, req abi.DeleteRequest) error {
+func (p timedProvider) Delete(ctx context.Context, req abi.DeleteRequest) error {
 	p.timeouts["delete"] = req.Timeout
 	return p.Provider.Delete(ctx, req)
 }
 
-func (p timedProvider) Read(ctx contextType, req abi.ReadRequest) (abi.ReadResponse, error) {
+func (p timedProvider) Read(ctx context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
 	p.timeouts["read"] = req.Timeout
 	return p.Provider.Read(ctx, req)
 }

@@ -14,19 +14,19 @@ import (
 // nest is inputs that take every form of a property path: root.nested["key with
 // \"quotes\""][0], and elements that wildcards match.
 func nest(first string, ports ...int) property.Map {
-	quoted := props(`key with "quotes"`, property.Array(property.String(first)))
+	quoted := enginetest.Props(`key with "quotes"`, property.Array(property.String(first)))
 	rules := make([]property.Value, len(ports))
 	for i, port := range ports {
-		rules[i] = property.Object(props("port", port, "name", "rule"))
+		rules[i] = property.Object(enginetest.Props("port", port, "name", "rule"))
 	}
-	return props("root", property.Object(props("nested", property.Object(quoted))), "rules", property.Array(rules...))
+	return enginetest.Props("root", property.Object(enginetest.Props("nested", property.Object(quoted))), "rules", property.Array(rules...))
 }
 
 const quotedPath = `root.nested["key with \"quotes\""][0]`
 
 func nested(inputs property.Map, option func(*abi.ResourceOptions)) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", inputs, option)
+		_, err := p.Custom(enginetest.Plain, "a", inputs, option)
 		return err
 	}
 }
@@ -58,7 +58,7 @@ func TestPathsOfIgnoreChanges(t *testing.T) {
 		"the whole thing": {ignoring(quotedPath, "rules"), nest("y", 9), nest("x", 1, 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(nested(nest("x", 1, 2), c.option))
 			s.Up(nested(c.changed, c.option))
 			require.Equal(t, property.Object(c.want).String(), property.Object(s.Resource("a").Inputs).String())
@@ -80,7 +80,7 @@ func TestPathsOfReplaceOnChanges(t *testing.T) {
 		"everything":     {replacing("*"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(nested(nest("x", 1), c.option))
 			want := engine.Changes{Same: 1, Update: 1}
 			if c.replaces {
@@ -107,7 +107,7 @@ func TestPathsOfDetailedDiffsAndHideDiffs(t *testing.T) {
 		"everything":     {hiding("*"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(nested(nest("x", 1), c.option))
 			require.Equal(t, 1, s.Up(nested(nest("y", 2), c.option)).Update, "hidden changes are made")
 			var shown []engine.PropertyChange
@@ -123,8 +123,8 @@ func TestPathsOfDetailedDiffsAndHideDiffs(t *testing.T) {
 
 // Outputs that are secret are named, as in Pulumi: a name may have any letters.
 func TestNamesOfAdditionalSecretOutputs(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(nested(props(`a "b".c`, 1, "a", property.Object(props("c", 2))), func(o *abi.ResourceOptions) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(nested(enginetest.Props(`a "b".c`, 1, "a", property.Object(enginetest.Props("c", 2))), func(o *abi.ResourceOptions) {
 		o.AdditionalSecretOutputs = []string{`a "b".c`, "a.c"}
 	}))
 	outputs := s.Resource("a").Outputs
@@ -134,19 +134,19 @@ func TestNamesOfAdditionalSecretOutputs(t *testing.T) {
 
 // Inputs that a provider refuses are told of at their path.
 func TestPathsOfCheckFailures(t *testing.T) {
-	cloud := newCloud()
-	cloud.Types[plain] = enginetest.Type{Required: []string{quotedPath}}
+	cloud := enginetest.NewCloud()
+	cloud.Types[enginetest.Plain] = enginetest.Type{Required: []string{quotedPath}}
 	s := enginetest.NewStack(t, cloud)
-	_, err := s.Try(enginetest.Up, nested(props(), ignoring()))
+	_, err := s.Try(enginetest.Up, nested(enginetest.Props(), ignoring()))
 	require.ErrorContains(t, err, quotedPath+": missing required property")
 }
 
 // A path of ignoreChanges that leads nowhere is told, and no more.
 func TestPathOfIgnoreChangesThatLeadsNowhere(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	ignoring := func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{"a.b"} }
-	s.Up(one(props("a", property.Object(props("b", 1))), ignoring))
-	require.Equal(t, engine.Changes{Same: 1, Update: 1}, s.Up(one(props("a", "text"), ignoring)))
+	s.Up(enginetest.One(enginetest.Props("a", property.Object(enginetest.Props("b", 1))), ignoring))
+	require.Equal(t, engine.Changes{Same: 1, Update: 1}, s.Up(enginetest.One(enginetest.Props("a", "text"), ignoring)))
 	var told []string
 	for _, e := range s.Events() {
 		if d, ok := e.(engine.Diagnostic); ok && d.Severity == "info" {

@@ -51,16 +51,18 @@ func adopting(u urn.URN, id string) func(*enginetest.Deployment) {
 
 // Only an object that exists, and that nobody else is, is adopted. Else nothing changes.
 func TestAdoptionIsDecidedByARead(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	b := cutOff(t, s, chain(plain, "1"))
-	s.Cloud.Change("found", func(property.Map) property.Map { return props("key", "made of a-1", "made", "made of found") })
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	b := cutOff(t, s, enginetest.Chain(enginetest.Plain, "1"))
+	s.Cloud.Change("found", func(property.Map) property.Map {
+		return enginetest.Props("key", "made of a-1", "made", "made of found")
+	})
 	before := s.Snapshot()
 	for id, want := range map[string]string{
 		"wrong": `no test:index:Plain with the ID "wrong" exists, so nothing was changed`,
 		"a-1":   `the object "a-1" is urn:pulumi:dev::proj::test:index:Plain::a, which is recorded already`,
 	} {
 		s.Edit = adopting(b, id)
-		for _, run := range []operation{enginetest.PreviewRefresh, enginetest.Refresh} {
+		for _, run := range []enginetest.Operation{enginetest.PreviewRefresh, enginetest.Refresh} {
 			_, err := s.Try(run, nil)
 			require.ErrorContains(t, err, want)
 			require.Equal(t, b, pendingURN(t, s))
@@ -83,13 +85,13 @@ func TestAdoptionIsDecidedByARead(t *testing.T) {
 
 // Of several adoptions, one that is wrong keeps all from being made.
 func TestAdoptionsAreMadeTogether(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error { return crashed }
 	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
-	_, err := s.Try(enginetest.Up, pairs("1", "1", "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Pairs("1", "1", "1"))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
-	s.Cloud.Change("a-found", func(property.Map) property.Map { return props("key", "1") })
+	s.Cloud.Change("a-found", func(property.Map) property.Map { return enginetest.Props("key", "1") })
 	adopted := make(map[urn.URN]string)
 	for _, op := range s.Snapshot().Operations() {
 		adopted[op.Resource.URN] = op.Resource.URN.Name() + "-found"
@@ -103,23 +105,23 @@ func TestAdoptionsAreMadeTogether(t *testing.T) {
 
 // What a creation that was cut off depended on may be gone when its object is adopted.
 func TestAdoptionWithoutWhatItNamed(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(p *enginetest.Run) error {
-		g, err := p.Component(group, "g", props())
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		a, err := p.Custom(plain, "a", props())
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Child(g.URN, plain, "b", props("from", a.Out("made")), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
+		_, err = p.Child(g.URN, enginetest.Plain, "b", enginetest.Props("from", a.Out("made")), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
 		return err
 	}
 	b := cutOff(t, s, program)
-	s.Cloud.Change("found", func(property.Map) property.Map { return props("from", "made of a-1") })
+	s.Cloud.Change("found", func(property.Map) property.Map { return enginetest.Props("from", "made of a-1") })
 	s.Up(func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "other", props())
+		_, err := p.Custom(enginetest.Plain, "other", enginetest.Props())
 		return err
 	})
 	s.Edit = adopting(b, "found")
@@ -129,7 +131,7 @@ func TestAdoptionWithoutWhatItNamed(t *testing.T) {
 	require.Empty(t, adopted.Dependencies)
 	require.Empty(t, adopted.DeletedWith)
 
-	s = enginetest.NewStack(t, newCloud())
+	s = enginetest.NewStack(t, enginetest.NewCloud())
 	b = cutOff(t, s, program)
 	s.Destroy()
 	s.Edit = adopting(b, "found")
@@ -139,20 +141,20 @@ func TestAdoptionWithoutWhatItNamed(t *testing.T) {
 
 // A creation that was cut off is known by the names that resources have now.
 func TestRenamingReachesPendingCreations(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(a string, b bool, aliases ...abi.Alias) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			ra, err := p.Custom(plain, a, props(), func(o *abi.ResourceOptions) { o.Aliases = aliases })
+			ra, err := p.Custom(enginetest.Plain, a, enginetest.Props(), func(o *abi.ResourceOptions) { o.Aliases = aliases })
 			if err != nil || !b {
 				return err
 			}
-			_, err = p.Custom(plain, "b", props("from", ra.Out("made")))
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props("from", ra.Out("made")))
 			return err
 		}
 	}
 	b := cutOff(t, s, program("a", true))
-	s.Up(program("renamed", false, aliasName("a")))
-	s.Cloud.Change("found", func(property.Map) property.Map { return props("from", "made of a-1") })
+	s.Up(program("renamed", false, enginetest.AliasName("a")))
+	s.Cloud.Change("found", func(property.Map) property.Map { return enginetest.Props("from", "made of a-1") })
 	s.Edit = adopting(b, "found")
 	s.Refresh()
 	require.Equal(t, []urn.URN{s.Resource("renamed").URN}, s.Resource("b").Dependencies)
@@ -161,10 +163,10 @@ func TestRenamingReachesPendingCreations(t *testing.T) {
 // The object that a creation which was cut off has made is proposed if it is the only one that
 // can be meant: found by the provider, with its inputs, and of no other resource.
 func TestPendingCreationsProposeTheirObject(t *testing.T) {
-	object := props("key", "made of a-1", "made", "made of it")
+	object := enginetest.Props("key", "made of a-1", "made", "made of it")
 	list := func(ids ...string) func(abi.ListRequest) (abi.ListResponse, error) {
 		return func(req abi.ListRequest) (resp abi.ListResponse, err error) {
-			if req.Token != plain {
+			if req.Token != enginetest.Plain {
 				return resp, fmt.Errorf("what is %s?", req.Token)
 			}
 			for _, id := range ids {
@@ -191,13 +193,13 @@ func TestPendingCreationsProposeTheirObject(t *testing.T) {
 		"more than are asked of": {map[string]property.Map{"x": object}, list(append(many, "x")...), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
-			b := cutOff(t, s, chain(plain, "1"))
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			b := cutOff(t, s, enginetest.Chain(enginetest.Plain, "1"))
 			for id, properties := range test.objects {
 				s.Cloud.Change(id, func(property.Map) property.Map { return properties })
 			}
 			s.Cloud.List = test.list
-			s.Preview(chain(plain, "1"))
+			s.Preview(enginetest.Chain(enginetest.Plain, "1"))
 			warned := strings.Join(s.Warnings(), "\n")
 			require.Contains(t, warned, "cut off while creating this resource, which may exist or not")
 			if test.want == "" {
@@ -212,11 +214,11 @@ func TestPendingCreationsProposeTheirObject(t *testing.T) {
 
 // An update can be told to do nothing while something may exist that nobody knows of.
 func TestStopOnPendingCreations(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	b := cutOff(t, s, chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	b := cutOff(t, s, enginetest.Chain(enginetest.Plain, "1"))
 	s.Edit = func(d *enginetest.Deployment) { d.StopOnPending = true }
-	for _, run := range []operation{enginetest.Preview, enginetest.Up} {
-		_, err := s.Try(run, chain(plain, "1"))
+	for _, run := range []enginetest.Operation{enginetest.Preview, enginetest.Up} {
+		_, err := s.Try(run, enginetest.Chain(enginetest.Plain, "1"))
 		var pending *engine.PendingCreatesError
 		require.ErrorAs(t, err, &pending)
 		require.Equal(t, []urn.URN{b}, pending.URNs)
@@ -226,14 +228,14 @@ func TestStopOnPendingCreations(t *testing.T) {
 	s.Edit = func(d *enginetest.Deployment) { d.ClearPendingCreates = true }
 	s.Refresh()
 	s.Edit = func(d *enginetest.Deployment) { d.StopOnPending = true }
-	s.Up(chain(plain, "1"))
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 }
 
 // A creation that was cut off is checked as the same one again, so that what its provider
 // generates is the same; the user can forget it, and then it is another one.
 func TestACutOffCreationIsRepeated(t *testing.T) {
-	for _, typ := range []string{plain, single} {
-		s := enginetest.NewStack(t, newCloud())
+	for _, typ := range []string{enginetest.Plain, enginetest.Single} {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		generated := 0
 		s.Cloud.Check = func(req abi.CheckRequest) (abi.CheckResponse, error) {
 			key := fmt.Sprint("name-", generated)
@@ -244,10 +246,10 @@ func TestACutOffCreationIsRepeated(t *testing.T) {
 			}
 			return abi.CheckResponse{Inputs: req.News.With("name", property.String(key))}, nil
 		}
-		name := func() string { return mustText(s.Resource("b").Inputs.Get("name")) }
+		name := func() string { return enginetest.MustText(s.Resource("b").Inputs.Get("name")) }
 		program := func(key string) enginetest.Program {
 			return func(p *enginetest.Run) error {
-				_, err := p.Custom(typ, "b", props("key", key))
+				_, err := p.Custom(typ, "b", enginetest.Props("key", key))
 				return err
 			}
 		}
@@ -258,7 +260,7 @@ func TestACutOffCreationIsRepeated(t *testing.T) {
 		s.Refresh()
 		s.Edit = nil
 
-		s.Cloud.Types[typ] = enginetest.Type{Replace: []string{"key"}, DeleteBeforeReplace: typ == single}
+		s.Cloud.Types[typ] = enginetest.Type{Replace: []string{"key"}, DeleteBeforeReplace: typ == enginetest.Single}
 		cutOff(t, s, program("2"))
 		s.Up(program("2"))
 		require.Equal(t, "name-1", name(), "a replacement that was cut off")
@@ -267,19 +269,19 @@ func TestACutOffCreationIsRepeated(t *testing.T) {
 
 // A provider is nothing real: a creation of one that was cut off leaves nothing behind.
 func TestCutOffProviderIsConfiguredAnew(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	for n := 1; s.CrashAt(n, true, enginetest.Up, one(props())); n++ {
-		s.Up(one(props()))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	for n := 1; s.CrashAt(n, true, enginetest.Up, enginetest.One(enginetest.Props())); n++ {
+		s.Up(enginetest.One(enginetest.Props()))
 		for _, op := range s.Snapshot().Operations() {
 			require.False(t, op.Resource.IsProvider())
 		}
-		s = enginetest.NewStack(t, newCloud())
+		s = enginetest.NewStack(t, enginetest.NewCloud())
 	}
 }
 
 // describedFiles is a cloud with a schema that says what files are known by.
 func describedFiles() *enginetest.Cloud {
-	cloud := newFiles()
+	cloud := enginetest.NewFiles()
 	cloud.Schema = `{"name": "test", "version": "1.0.0", "resources": {"test:index:File": {
 		"inputProperties": {"path": {"type": "string"}, "mode": {"type": "string"}},
 		"language": {"husk": {"identity": ["path"]}}}}}`
@@ -294,21 +296,21 @@ func TestARepeatedCreationIsNoLongerPending(t *testing.T) {
 	}{{"x", false}, {"y", true}} {
 		cloud := describedFiles()
 		s := enginetest.NewStack(t, cloud)
-		cutOff(t, s, files(file, "rw", "b", "x"))
-		s.Preview(files(file, "ro", "b", test.path))
+		cutOff(t, s, enginetest.Files(enginetest.File, "rw", "b", "x"))
+		s.Preview(enginetest.Files(enginetest.File, "ro", "b", test.path))
 		require.NotEmpty(t, pendingURN(t, s))
-		s.Up(files(file, "ro", "b", test.path))
+		s.Up(enginetest.Files(enginetest.File, "ro", "b", test.path))
 		require.Equal(t, test.pending, pendingURN(t, s) != "")
 	}
 }
 
 // A renaming leaves alone what others were cut off with.
 func TestRenamingBesideAnotherPendingUpdate(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(key, a string, aliases ...abi.Alias) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, errA := p.Custom(plain, a, props("key", key), func(o *abi.ResourceOptions) { o.Aliases = aliases })
-			_, errB := p.Custom(plain, "z", props("key", key))
+			_, errA := p.Custom(enginetest.Plain, a, enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Aliases = aliases })
+			_, errB := p.Custom(enginetest.Plain, "z", enginetest.Props("key", key))
 			return errors.Join(errA, errB)
 		}
 	}
@@ -323,29 +325,29 @@ func TestRenamingBesideAnotherPendingUpdate(t *testing.T) {
 		read = append(read, req.Name)
 		return abi.ReadResponse{ID: req.ID, State: *req.State, Inputs: req.Inputs}, nil
 	}
-	s.Up(program("2", "b", aliasName("a")))
+	s.Up(program("2", "b", enginetest.AliasName("a")))
 	require.ElementsMatch(t, []string{"b", "z"}, read)
 	require.Empty(t, pendingURN(t, s))
 }
 
 // A resource that was cut off is read, and after that what it depended on gets another name.
 func TestRenamingAfterAPendingUpdateWasRead(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(key, a, before string, aliases ...abi.Alias) enginetest.Program {
 		return func(p *enginetest.Run) error {
 			var on []urn.URN
 			if before != "" {
-				z, err := p.Custom(plain, "z", props("key", key))
+				z, err := p.Custom(enginetest.Plain, "z", enginetest.Props("key", key))
 				if err != nil {
 					return err
 				}
 				on = append(on, z.URN)
 			}
-			first, err := p.Custom(plain, a, props("key", "1"), func(o *abi.ResourceOptions) { o.Aliases, o.Dependencies = aliases, on })
+			first, err := p.Custom(enginetest.Plain, a, enginetest.Props("key", "1"), func(o *abi.ResourceOptions) { o.Aliases, o.Dependencies = aliases, on })
 			if err != nil || before != "" {
 				return err
 			}
-			_, err = p.Custom(plain, "z", props("key", key), func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{first.URN} })
+			_, err = p.Custom(enginetest.Plain, "z", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{first.URN} })
 			return err
 		}
 	}
@@ -355,16 +357,16 @@ func TestRenamingAfterAPendingUpdateWasRead(t *testing.T) {
 	require.ErrorIs(t, err, crashed)
 	require.NotZero(t, countPending(s))
 	s.Cloud.Hook = nil
-	s.Up(program("2", "b", "z", aliasName("a")))
+	s.Up(program("2", "b", "z", enginetest.AliasName("a")))
 	require.Zero(t, countPending(s))
 }
 
 // An object of another type may have the same ID.
 func TestAdoptionOfAnIDOfAnotherType(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	b := cutOff(t, s, func(p *enginetest.Run) error {
-		_, errA := p.Custom(strict, "a", props("key", "1"))
-		_, errB := p.Custom(plain, "b", props("key", "1"))
+		_, errA := p.Custom(enginetest.Strict, "a", enginetest.Props("key", "1"))
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props("key", "1"))
 		return errors.Join(errA, errB)
 	})
 	s.Edit = adopting(b, "a-1")
@@ -382,11 +384,11 @@ func countPending(s *enginetest.Stack) (n int) {
 // A provider that looks only at inputs would find the object whatever the ID is.
 func TestAdoptionReadsByTheIDAlone(t *testing.T) {
 	s := enginetest.NewStack(t, describedFiles())
-	u := cutOff(t, s, files(file, "rw", "b", "x"))
+	u := cutOff(t, s, enginetest.Files(enginetest.File, "rw", "b", "x"))
 	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
 		require.Nil(t, req.State)
 		require.Nil(t, req.Inputs)
-		other := props("path", "y", "mode", "rw")
+		other := enginetest.Props("path", "y", "mode", "rw")
 		return abi.ReadResponse{ID: req.ID, State: other, Inputs: &other}, nil
 	}
 	s.Edit = adopting(u, "y")
@@ -398,17 +400,17 @@ func TestAdoptionReadsByTheIDAlone(t *testing.T) {
 
 // One object cannot be two resources.
 func TestAnObjectIsAdoptedOnce(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(string) error { return crashed }
 	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		_, errA := p.Custom(plain, "a", props("key", "1"))
-		_, errB := p.Custom(plain, "b", props("key", "1"))
+		_, errA := p.Custom(enginetest.Plain, "a", enginetest.Props("key", "1"))
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props("key", "1"))
 		return errors.Join(errA, errB)
 	}))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
-	s.Cloud.Put("found", "", props("key", "1"))
+	s.Cloud.Put("found", "", enginetest.Props("key", "1"))
 	adopted := make(map[urn.URN]string)
 	for _, op := range s.Snapshot().Operations() {
 		adopted[op.Resource.URN] = "found"

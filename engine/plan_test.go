@@ -34,7 +34,7 @@ func flat(typ string, keys map[string]string, options ...func(*abi.ResourceOptio
 		var errs []error
 		for _, name := range []string{"a", "b", "c"} {
 			if key, ok := keys[name]; ok {
-				_, err := p.Custom(typ, name, props("key", key), options...)
+				_, err := p.Custom(typ, name, enginetest.Props("key", key), options...)
 				errs = append(errs, err)
 			}
 		}
@@ -53,24 +53,24 @@ func TestUpdatesKeepToTheirPlan(t *testing.T) {
 		deviation              string // of a; empty where there is none
 		steps                  []string
 	}{
-		{"as planned", flat(plain, one), flat(plain, two), flat(plain, two), "", []string{"update a"}},
-		{"an update that is no longer needed", flat(plain, two), flat(plain, two), flat(plain, two), "", nil},
-		{"another input", flat(plain, one), flat(plain, two), flat(plain, map[string]string{"a": "3"}),
+		{"as planned", flat(enginetest.Plain, one), flat(enginetest.Plain, two), flat(enginetest.Plain, two), "", []string{"update a"}},
+		{"an update that is no longer needed", flat(enginetest.Plain, two), flat(enginetest.Plain, two), flat(enginetest.Plain, two), "", nil},
+		{"another input", flat(enginetest.Plain, one), flat(enginetest.Plain, two), flat(enginetest.Plain, map[string]string{"a": "3"}),
 			`its inputs.key is "3", and "2" was planned`, nil},
-		{"an update instead of none", flat(plain, one), flat(plain, one), flat(plain, two),
+		{"an update instead of none", flat(enginetest.Plain, one), flat(enginetest.Plain, one), flat(enginetest.Plain, two),
 			`its inputs.key is "2", and "1" was planned`, nil},
-		{"an option", flat(plain, one), flat(plain, two), flat(plain, two, protect), `its protect is true, and false was planned`, nil},
-		{"another resource", flat(plain, one), flat(plain, one), flat(plain, map[string]string{"a": "1", "b": "1"}),
+		{"an option", flat(enginetest.Plain, one), flat(enginetest.Plain, two), flat(enginetest.Plain, two, protect), `its protect is true, and false was planned`, nil},
+		{"another resource", flat(enginetest.Plain, one), flat(enginetest.Plain, one), flat(enginetest.Plain, map[string]string{"a": "1", "b": "1"}),
 			"b deviates from the plan: its registration is new, and none was planned", nil},
-		{"a resource that is not registered", flat(plain, nil), flat(plain, one), flat(plain, nil), "its registration is none, and create was planned", nil},
-		{"a deletion", flat(plain, one), flat(plain, one), flat(plain, nil), "its step is delete, and same was planned", nil},
-		{"a planned deletion", flat(plain, one), flat(plain, nil), flat(plain, nil), "", []string{"delete a"}},
-		{"none instead of a deletion", flat(plain, one), flat(plain, nil), flat(plain, one), "its registration is new, and none was planned", nil},
-		{"a planned replacement", flat(strict, one), flat(strict, two), flat(strict, two), "", []string{"create-replacement a", "delete-replaced a"}},
-		{"one that deletes first", flat(single, one), flat(single, two), flat(single, two), "", []string{"delete-replaced a", "create-replacement a"}},
+		{"a resource that is not registered", flat(enginetest.Plain, nil), flat(enginetest.Plain, one), flat(enginetest.Plain, nil), "its registration is none, and create was planned", nil},
+		{"a deletion", flat(enginetest.Plain, one), flat(enginetest.Plain, one), flat(enginetest.Plain, nil), "its step is delete, and same was planned", nil},
+		{"a planned deletion", flat(enginetest.Plain, one), flat(enginetest.Plain, nil), flat(enginetest.Plain, nil), "", []string{"delete a"}},
+		{"none instead of a deletion", flat(enginetest.Plain, one), flat(enginetest.Plain, nil), flat(enginetest.Plain, one), "its registration is new, and none was planned", nil},
+		{"a planned replacement", flat(enginetest.Strict, one), flat(enginetest.Strict, two), flat(enginetest.Strict, two), "", []string{"create-replacement a", "delete-replaced a"}},
+		{"one that deletes first", flat(enginetest.Single, one), flat(enginetest.Single, two), flat(enginetest.Single, two), "", []string{"delete-replaced a", "create-replacement a"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(test.before)
 			plan := planned(s, test.planned)
 			_, err := s.Try(enginetest.Up, test.later)
@@ -95,25 +95,25 @@ func TestPlansOfAnotherWorld(t *testing.T) {
 		deviation string
 	}{
 		"a replacement instead of an update": {func(s *enginetest.Stack) {
-			s.Cloud.Types[plain] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}}
+			s.Cloud.Types[enginetest.Plain] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}}
 		}, "its step is create-replacement, and update was planned"},
 		"a creation instead of an update": {func(s *enginetest.Stack) {
 			s.Cloud.Change(s.Resource("a").ID, nil)
 			s.Refresh()
 		}, "its step is create, and update was planned"},
 		"what is to be deleted first": {func(s *enginetest.Stack) {
-			s.Cloud.Types[plain] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}, DeleteBeforeReplace: true}
+			s.Cloud.Types[enginetest.Plain] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}, DeleteBeforeReplace: true}
 		}, "its step is delete-replaced, and update was planned"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
-			s.Up(chain(plain, "1"))
-			planned(s, chain(plain, "2"))
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(enginetest.Chain(enginetest.Plain, "1"))
+			planned(s, enginetest.Chain(enginetest.Plain, "2"))
 			keep := s.Edit
 			s.Edit = nil
 			meddle.change(s)
 			s.Edit = keep
-			_, err := s.Try(enginetest.Up, chain(plain, "2"))
+			_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "2"))
 			require.ErrorContains(t, err, meddle.deviation)
 			require.Empty(t, s.Steps())
 		})
@@ -122,40 +122,40 @@ func TestPlansOfAnotherWorld(t *testing.T) {
 
 // What a preview does not know may become anything, and nothing else may.
 func TestUnknownsOfPlansAreOpen(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	plan := planned(s, chain(plain, "1"))
-	b := plan.Resources[urn.New("dev", "proj", "", plain, "b")]
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	plan := planned(s, enginetest.Chain(enginetest.Plain, "1"))
+	b := plan.Resources[urn.New("dev", "proj", "", enginetest.Plain, "b")]
 	require.Equal(t, property.Unknown, b.Goal.Inputs.Get("key"))
 	require.Equal(t, []engine.Op{engine.OpCreate}, b.Steps)
-	require.Equal(t, engine.Changes{Create: 4}, s.Up(chain(plain, "1")))
-	require.Equal(t, 4, s.Up(chain(plain, "1")).Same, "a plan that is carried out may be carried out again")
+	require.Equal(t, engine.Changes{Create: 4}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
+	require.Equal(t, 4, s.Up(enginetest.Chain(enginetest.Plain, "1")).Same, "a plan that is carried out may be carried out again")
 
-	planned(s, chain(plain, "1"))
+	planned(s, enginetest.Chain(enginetest.Plain, "1"))
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		if err := chain(plain, "1")(p); err != nil {
+		if err := enginetest.Chain(enginetest.Plain, "1")(p); err != nil {
 			return err
 		}
-		return p.Outputs(props("made", "by hand"))
+		return p.Outputs(enginetest.Props("made", "by hand"))
 	}))
 	require.ErrorContains(t, err, `proj-dev deviates from the plan: its outputs.made is "by hand", and "made of c-3" was planned`)
 }
 
 // Plans know of imports, reads, and components, and of what their previews do not know.
 func TestPlansOfAllKindsOfResources(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(one(props("size", 7)))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 7)))
 	other := enginetest.NewStack(t, s.Cloud)
 	program := func(size int) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			own, errOwn := p.Custom(providerType, "own", props("region", "here"))
-			taken, errTaken := p.Custom(plain, "taken", props("size", 7), func(o *abi.ResourceOptions) { o.ImportID = "a-1" })
-			made, errMade := p.Custom(plain, "made", props("from", taken.Out("made")), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
-			group, errGroup := p.Component(group, "group", props("size", size, "from", made.Out("made")))
+			own, errOwn := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", "here"))
+			taken, errTaken := p.Custom(enginetest.Plain, "taken", enginetest.Props("size", 7), func(o *abi.ResourceOptions) { o.ImportID = "a-1" })
+			made, errMade := p.Custom(enginetest.Plain, "made", enginetest.Props("from", taken.Out("made")), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+			group, errGroup := p.Component(enginetest.Group, "group", enginetest.Props("size", size, "from", made.Out("made")))
 			_, errRead := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{
-				ID: made.ID, Type: plain, Name: "read", Options: abi.ResourceOptions{Provider: own.Reference()},
+				ID: made.ID, Type: enginetest.Plain, Name: "read", Options: abi.ResourceOptions{Provider: own.Reference()},
 			})
 			return errors.Join(errOwn, errTaken, errMade, errGroup, errRead, p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{
-				URN: group.URN, Outputs: props("made", property.Reference(property.ResourceReference{URN: string(made.URN), HasID: true, ID: made.ID})),
+				URN: group.URN, Outputs: enginetest.Props("made", property.Reference(property.ResourceReference{URN: string(made.URN), HasID: true, ID: made.ID})),
 			}))
 		}
 	}
@@ -170,15 +170,15 @@ func TestPlansOfAllKindsOfResources(t *testing.T) {
 
 // An update makes the same random parts of inputs as its preview.
 func TestPlansKeepSeeds(t *testing.T) {
-	cloud := newCloud()
+	cloud := enginetest.NewCloud()
 	s := enginetest.NewStack(t, cloud)
 	var seeds []string
 	s.Cloud.Check = func(req abi.CheckRequest) (abi.CheckResponse, error) {
 		seeds = append(seeds, string(req.RandomSeed))
 		return abi.CheckResponse{Inputs: req.News.With("name", property.String(string(req.RandomSeed[:4])))}, nil
 	}
-	planned(s, flat(plain, map[string]string{"a": "1"}))
-	s.Up(flat(plain, map[string]string{"a": "1"}))
+	planned(s, flat(enginetest.Plain, map[string]string{"a": "1"}))
+	s.Up(flat(enginetest.Plain, map[string]string{"a": "1"}))
 	require.Len(t, seeds, 2)
 	require.Len(t, seeds[0], 32)
 	require.Equal(t, seeds[0], seeds[1])
@@ -186,10 +186,10 @@ func TestPlansKeepSeeds(t *testing.T) {
 
 // Secrets are encrypted in a plan, and are not shown where they deviate.
 func TestSecretsInPlans(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(secret string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, err := p.Custom(plain, "a", props("key", property.Secret(property.String(secret))))
+			_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("key", property.Secret(property.String(secret))))
 			return err
 		}
 	}
@@ -206,15 +206,15 @@ func TestSecretsInPlans(t *testing.T) {
 }
 
 func TestPlanOfAnotherStack(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	planned(s, empty).Stack = "prod"
-	_, err := s.Try(enginetest.Up, enginetest.Program(empty))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	planned(s, enginetest.Empty).Stack = "prod"
+	_, err := s.Try(enginetest.Up, enginetest.Program(enginetest.Empty))
 	require.EqualError(t, err, "the plan is of the stack proj/prod, and this one is proj/dev")
 }
 
 // A preview that finds something wrong makes no plan.
 func TestFailedPreviewsMakeNoPlan(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
 	result, err := s.Try(enginetest.Preview, enginetest.Program(func(*enginetest.Run) error { return errors.New("oh") }))
 	require.ErrorContains(t, err, "oh")

@@ -37,32 +37,6 @@ func judgedBy(t *testing.T, s *enginetest.Stack, settings map[string]analysis.Se
 	}
 }
 
-// noted demands of the test's resources an input "note".
-func noted(level policy.Level) rule {
-	return rule{Name: "noted", Level: level, Resource: func(_ context.Context, r resourceRequest) ([]policy.Violation, error) {
-		if r.Resource.Type != plain && r.Resource.Type != strict || r.Resource.Properties.Has("note") {
-			return nil, nil
-		}
-		return []policy.Violation{{Path: "note", Message: "add a note to " + r.Resource.Name}}, nil
-	}}
-}
-
-// notes gives resources the note that noted demands, unless they refuse it.
-func notes() rule {
-	r := noted(policy.Remediate)
-	r.Remedy = func(_ context.Context, r resourceRequest) (policy.Remedy, error) {
-		switch {
-		case r.Resource.Type != plain && r.Resource.Type != strict || r.Resource.Properties.Has("note"):
-			return policy.Remedy{}, nil
-		case r.Resource.Properties.Has("refuses"):
-			return policy.Remedy{Message: "it refuses notes"}, nil
-		}
-		inputs := r.Resource.Properties.With("note", property.String("by the house"))
-		return policy.Remedy{Inputs: &inputs, Message: "added a note"}, nil
-	}
-	return r
-}
-
 // verdicts are the events about policies of the last operation, as text.
 func verdicts(s *enginetest.Stack) []string {
 	var out []string
@@ -88,7 +62,7 @@ func counts(s *enginetest.Stack) *engine.PolicyCounts {
 
 func registers(inputs property.Map) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", inputs)
+		_, err := p.Custom(enginetest.Plain, "a", inputs)
 		return err
 	}
 }
@@ -108,9 +82,9 @@ func TestLevelsOfPolicies(t *testing.T) {
 			[]string{"mandatory noted a note: add a note to a"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
-			judgedBy(t, s, test.settings, noted(test.level))
-			_, err := s.Try(enginetest.Up, registers(props()))
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			judgedBy(t, s, test.settings, enginetest.Noted(test.level))
+			_, err := s.Try(enginetest.Up, registers(enginetest.Props()))
 			require.Equal(t, test.want, verdicts(s))
 			if !test.fails {
 				require.NoError(t, err)
@@ -129,9 +103,9 @@ func TestLevelsOfPolicies(t *testing.T) {
 
 // A preview tells all violations, and what would be done if there were none.
 func TestPreviewTellsAllViolations(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	judgedBy(t, s, nil, noted(policy.Mandatory))
-	_, err := s.Try(enginetest.Preview, chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	judgedBy(t, s, nil, enginetest.Noted(policy.Mandatory))
+	_, err := s.Try(enginetest.Preview, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorContains(t, err, `"a" violates`)
 	require.ErrorContains(t, err, `"c" violates`)
 	require.Len(t, verdicts(s), 3)
@@ -139,14 +113,14 @@ func TestPreviewTellsAllViolations(t *testing.T) {
 }
 
 func TestViolationsAndContinueOnError(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	judgedBy(t, s, nil, noted(policy.Mandatory))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	judgedBy(t, s, nil, enginetest.Noted(policy.Mandatory))
 	edit := s.Edit
 	s.Edit = func(d *enginetest.Deployment) { edit(d); d.ContinueOnError = true }
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		a, errA := p.Custom(plain, "a", props())
-		_, errB := p.Custom(plain, "b", props("note", a.Out("made")))
-		_, errC := p.Custom(plain, "c", props("note", "fine"))
+		a, errA := p.Custom(enginetest.Plain, "a", enginetest.Props())
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props("note", a.Out("made")))
+		_, errC := p.Custom(enginetest.Plain, "c", enginetest.Props("note", "fine"))
 		return errors.Join(errA, errB, errC)
 	}))
 	require.ErrorContains(t, err, `"a" violates`)
@@ -155,7 +129,7 @@ func TestViolationsAndContinueOnError(t *testing.T) {
 
 // Policies correct inputs after the provider's check, which then checks what they made.
 func TestRemediation(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	var mu sync.Mutex
 	var checked []string
 	s.Cloud.Checked = func(req abi.CheckRequest) {
@@ -163,8 +137,8 @@ func TestRemediation(t *testing.T) {
 		defer mu.Unlock()
 		checked = append(checked, strings.Join(req.News.Keys(), " "))
 	}
-	judgedBy(t, s, nil, notes())
-	program := registers(props("key", property.Secret(property.String("hush"))))
+	judgedBy(t, s, nil, enginetest.Notes())
+	program := registers(enginetest.Props("key", property.Secret(property.String("hush"))))
 	for range 2 {
 		s.Preview(program)
 		require.Equal(t, []string{`remediated noted a: added a note; add note "by the house"`}, verdicts(s))
@@ -185,8 +159,8 @@ func must(text string, ok bool) string {
 }
 
 func TestReplacementsAreRemediated(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	judgedBy(t, s, nil, notes())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	judgedBy(t, s, nil, enginetest.Notes())
 	s.Up(keyed("1"))
 	s.Up(keyed("2"))
 	require.Equal(t, []string{`remediated noted a: added a note; add note "by the house"`}, verdicts(s), "once")
@@ -196,32 +170,32 @@ func TestReplacementsAreRemediated(t *testing.T) {
 
 func keyed(key string) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		_, err := p.Custom(strict, "a", props("key", key))
+		_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key))
 		return err
 	}
 }
 
 // What a policy cannot correct is advice, and then judged like anything else.
 func TestWhatCannotBeRemediated(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	judgedBy(t, s, nil, notes())
-	_, err := s.Try(enginetest.Up, registers(props("refuses", true)))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	judgedBy(t, s, nil, enginetest.Notes())
+	_, err := s.Try(enginetest.Up, registers(enginetest.Props("refuses", true)))
 	require.ErrorContains(t, err, "note: add a note to a")
 	require.Equal(t, []string{
 		"advisory noted a : it could not be corrected: it refuses notes",
 		"mandatory noted a note: add a note to a",
 	}, verdicts(s))
 
-	corrects := notes()
+	corrects := enginetest.Notes()
 	corrects.Resource = nil // nobody else judges
 	judgedBy(t, s, nil, corrects)
-	_, err = s.Try(enginetest.Up, registers(props("refuses", true)))
+	_, err = s.Try(enginetest.Up, registers(enginetest.Props("refuses", true)))
 	require.ErrorContains(t, err, "it could not be corrected: it refuses notes")
 	require.Empty(t, s.Cloud.Calls())
 }
 
 func TestProviderRefusesWhatAPolicyMade(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Check = func(req abi.CheckRequest) (resp abi.CheckResponse, _ error) {
 		if req.News.Has("note") {
 			resp.Failures = []abi.CheckFailure{{Path: "note", Reason: "there is no such property"}}
@@ -229,8 +203,8 @@ func TestProviderRefusesWhatAPolicyMade(t *testing.T) {
 		resp.Inputs = req.News
 		return resp, nil
 	}
-	judgedBy(t, s, nil, notes())
-	_, err := s.Try(enginetest.Up, registers(props()))
+	judgedBy(t, s, nil, enginetest.Notes())
+	_, err := s.Try(enginetest.Up, registers(enginetest.Props()))
 	require.ErrorContains(t, err, "the inputs that the policy noted of house 1.0.0 made are refused: note: there is no such property")
 	require.Empty(t, s.Cloud.Calls())
 }
@@ -246,16 +220,16 @@ func TestRemediationKeepsWhatMustBeKept(t *testing.T) {
 		"a file":  {property.AssetOf(property.Asset{Source: property.SourcePath, Path: "policies_test.go"}), "the inputs that the policy bold of house 1.0.0 made: key: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			judgedBy(t, s, nil, rule{Name: "bold", Level: policy.Remediate,
 				Remedy: func(_ context.Context, r resourceRequest) (policy.Remedy, error) {
-					if r.Resource.Type != plain {
+					if r.Resource.Type != enginetest.Plain {
 						return policy.Remedy{}, nil
 					}
 					inputs := r.Resource.Properties.With("key", test.made)
 					return policy.Remedy{Inputs: &inputs}, nil
 				}})
-			_, err := s.Try(enginetest.Up, registers(props("key", property.Secret(property.String("hush")))))
+			_, err := s.Try(enginetest.Up, registers(enginetest.Props("key", property.Secret(property.String("hush")))))
 			if test.want != "" {
 				require.ErrorContains(t, err, test.want)
 				return
@@ -293,22 +267,22 @@ func (r *recorder) rule() rule {
 }
 
 func TestWhatPoliciesSee(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Digest = "sha256:1"
 	s.Config = []abi.ConfigEntry{{Key: "test:region", Value: "eu"}, {Key: "test:token", Value: "t", Secret: true}}
 	var seen recorder
 	judgedBy(t, s, nil, seen.rule())
 	yes := true
 	program := func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props("key", property.Secret(property.String("hush"))))
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props("key", property.Secret(property.String("hush"))))
 		if err != nil {
 			return err
 		}
-		g, err := p.Component(group, "g", props())
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Child(g.URN, plain, "b", props("from", a.Out("made")), func(o *abi.ResourceOptions) {
+		_, err = p.Child(g.URN, enginetest.Plain, "b", enginetest.Props("from", a.Out("made")), func(o *abi.ResourceOptions) {
 			o.Protect, o.IgnoreChanges = &yes, []string{"x"}
 		})
 		return err
@@ -321,8 +295,8 @@ func TestWhatPoliciesSee(t *testing.T) {
 
 	s.Up(program)
 	a, b := seen.resources["a"], seen.resources["b"]
-	require.True(t, a.Properties.Equal(props("key", property.Secret(property.String("hush")))), "secrets come as such")
-	require.True(t, b.Properties.Equal(props("from", "made of a-1")))
+	require.True(t, a.Properties.Equal(enginetest.Props("key", property.Secret(property.String("hush")))), "secrets come as such")
+	require.True(t, b.Properties.Equal(enginetest.Props("from", "made of a-1")))
 	require.Equal(t, seen.resources["g"].URN, b.Parent)
 	require.False(t, seen.resources["g"].Custom)
 	require.Nil(t, seen.resources["g"].Provider)
@@ -330,7 +304,7 @@ func TestWhatPoliciesSee(t *testing.T) {
 	require.Equal(t, []abi.PropertyDependency{{Key: "from", URNs: []urn.URN{a.URN}}}, b.PropertyDependencies)
 	require.True(t, *b.Options.Protect)
 	require.Equal(t, []string{"x"}, b.Options.IgnoreChanges)
-	config := props("region", "eu", "token", property.Secret(property.String("t")))
+	config := enginetest.Props("region", "eu", "token", property.Secret(property.String("t")))
 	require.Equal(t, "pulumi:providers:test default", b.Provider.Type+" "+b.Provider.Name)
 	require.True(t, b.Provider.Properties.Equal(config), "without what is the engine's")
 	require.True(t, seen.resources["default"].Properties.Equal(config))
@@ -353,7 +327,7 @@ func TestWhatPoliciesSee(t *testing.T) {
 
 // The engine's own parts of a provider's inputs outlive a correction.
 func TestProvidersCanBeRemediated(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Digest = "sha256:1"
 	judgedBy(t, s, nil, rule{Name: "region", Level: policy.Remediate,
 		Remedy: func(_ context.Context, r resourceRequest) (policy.Remedy, error) {
@@ -363,8 +337,8 @@ func TestProvidersCanBeRemediated(t *testing.T) {
 			inputs := r.Resource.Properties.With("region", property.String("eu"))
 			return policy.Remedy{Inputs: &inputs}, nil
 		}})
-	s.Up(registers(props()))
-	s.Up(registers(props()))
+	s.Up(registers(enginetest.Props()))
+	s.Up(registers(enginetest.Props()))
 	require.Equal(t, []string{"__internal", "region"}, s.Resource("default").Inputs.Keys())
 	require.Empty(t, s.Steps())
 }
@@ -382,14 +356,14 @@ func TestStackPolicies(t *testing.T) {
 	few.Remedy = func(context.Context, resourceRequest) (policy.Remedy, error) { return policy.Remedy{}, nil }
 	want := []string{"mandatory few b : there must be no b", "mandatory few  : it is too large"}
 	for _, run := range []func(context.Context, enginetest.Deployment) (*engine.Result, error){enginetest.Preview, enginetest.Up} {
-		s := enginetest.NewStack(t, newCloud())
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		judgedBy(t, s, nil, few)
-		_, err := s.Try(run, chain(plain, "1"))
+		_, err := s.Try(run, enginetest.Chain(enginetest.Plain, "1"))
 		require.ErrorContains(t, err, "the stack violates the policy few of house 1.0.0: it is too large")
 		require.Equal(t, want, verdicts(s))
 	}
 
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	judgedBy(t, s, nil, few)
 	s.Cloud.Hook = func(call string) error {
 		if call == "create c" {
@@ -397,18 +371,18 @@ func TestStackPolicies(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorContains(t, err, "no")
 	require.Empty(t, verdicts(s), "what is not whole is not judged")
 }
 
 func TestImportsAreJudged(t *testing.T) {
-	cloud := newCloud()
-	cloud.Change("outside", func(property.Map) property.Map { return props("size", 1) })
+	cloud := enginetest.NewCloud()
+	cloud.Change("outside", func(property.Map) property.Map { return enginetest.Props("size", 1) })
 	s := enginetest.NewStack(t, cloud)
-	judgedBy(t, s, nil, noted(policy.Mandatory))
+	judgedBy(t, s, nil, enginetest.Noted(policy.Mandatory))
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", props("size", 1), func(o *abi.ResourceOptions) { o.ImportID = "outside" })
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("size", 1), func(o *abi.ResourceOptions) { o.ImportID = "outside" })
 		return err
 	}))
 	require.ErrorContains(t, err, `violates the policy noted`)
@@ -417,20 +391,20 @@ func TestImportsAreJudged(t *testing.T) {
 
 // Only what is about to be made is judged.
 func TestRefreshAndDestroyAreNotJudged(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(registers(props()))
-	judgedBy(t, s, nil, noted(policy.Mandatory))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(registers(enginetest.Props()))
+	judgedBy(t, s, nil, enginetest.Noted(policy.Mandatory))
 	s.Refresh()
 	s.Destroy()
 	require.Nil(t, counts(s))
 }
 
 func TestPackThatFails(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	judgedBy(t, s, nil, rule{Name: "unsure", Resource: func(context.Context, resourceRequest) ([]policy.Violation, error) {
 		return nil, errors.New("too dark to see")
 	}})
-	_, err := s.Try(enginetest.Up, registers(props()))
+	_, err := s.Try(enginetest.Up, registers(enginetest.Props()))
 	require.EqualError(t, err, "house 1.0.0: analyze: the policy unsure: too dark to see")
 	require.Empty(t, s.Cloud.Calls())
 }

@@ -1,7 +1,7 @@
 package engine_test
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,41 +14,25 @@ import (
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
-func jsonOf(t *testing.T, v any) string {
-	data, err := json.Marshal(v)
-	require.NoError(t, err)
-	return string(data)
-}
-
-const providerType = "pulumi:providers:test"
-
-// replacedByRegion makes the provider's region its identity.
-func replacedByRegion(req abi.DiffRequest) (abi.DiffResponse, error) {
-	if req.OldInputs.Get("region").Equal(req.News.Get("region")) {
-		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
-	}
-	return abi.DiffResponse{Changes: abi.DiffChangesSome, ReplaceKeys: []string{"region"}}, nil
-}
-
 func withProvider(region property.Value) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		prov, err := p.Custom(providerType, "mine", props("region", region))
+		prov, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", region))
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "a", props("x", 1), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+		_, err = p.Custom(enginetest.Plain, "a", enginetest.Props("x", 1), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
 		return err
 	}
 }
 
 func TestDefaultProviderTakesTheStacksConfiguration(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Config = []abi.ConfigEntry{
 		{Key: "test:region", Value: "north"}, {Key: "test:token", Value: "hunter2", Secret: true}, {Key: "proj:region", Value: "no"},
 	}
-	s.Up(chain(plain, "1"))
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	prov := s.Resource("default")
-	require.Equal(t, providerType, prov.Type)
+	require.Equal(t, enginetest.ProviderType, prov.Type)
 	require.Equal(t, property.String("north"), prov.Inputs.Get("region"))
 	require.True(t, prov.Inputs.Get("token").IsSecret())
 	require.Equal(t, prov.Reference(), s.Resource("a").Provider)
@@ -63,15 +47,15 @@ func TestDefaultProviderTakesTheStacksConfiguration(t *testing.T) {
 
 func TestDefaultProvidersCanBeDisabled(t *testing.T) {
 	for _, list := range []string{`["test"]`, `["*"]`} {
-		s := enginetest.NewStack(t, newCloud())
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		s.Config = []abi.ConfigEntry{{Key: "pulumi:disable-default-providers", Value: list}}
-		_, err := s.Try(enginetest.Up, chain(plain, "1"))
+		_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 		require.ErrorContains(t, err, `default provider of package "test" is disabled`)
 	}
 }
 
 func TestExplicitProvider(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(withProvider(property.String("north")))
 	require.Equal(t, s.Resource("mine").Reference(), s.Resource("a").Provider)
 	require.Nil(t, s.Resource("default"))
@@ -87,11 +71,11 @@ func TestProviderThatIsNotConfiguredYet(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			mine, err := p.Custom(providerType, "mine", props("region", at))
+			mine, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", at))
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(plain, "user", props("x", 1), func(o *abi.ResourceOptions) { o.Provider = mine.Reference() })
+			_, err = p.Custom(enginetest.Plain, "user", enginetest.Props("x", 1), func(o *abi.ResourceOptions) { o.Provider = mine.Reference() })
 			if err != nil {
 				return err
 			}
@@ -104,7 +88,7 @@ func TestProviderThatIsNotConfiguredYet(t *testing.T) {
 			return err
 		}
 	}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Invoke = func(abi.InvokeRequest) (abi.InvokeResponse, error) { return abi.InvokeResponse{}, nil }
 	_, err := s.Try(enginetest.Up, program(func(*enginetest.Run) (property.Value, error) { return property.String("here"), nil }))
 	require.NoError(t, err)
@@ -114,7 +98,7 @@ func TestProviderThatIsNotConfiguredYet(t *testing.T) {
 		return abi.DiffResponse{Changes: abi.DiffChangesNone}, nil
 	}
 	later := program(func(p *enginetest.Run) (property.Value, error) {
-		source, err := p.Custom(plain, "source", props())
+		source, err := p.Custom(enginetest.Plain, "source", enginetest.Props())
 		return source.Out("made"), err
 	})
 	_, err = s.Try(enginetest.Preview, later)
@@ -128,21 +112,21 @@ func TestProviderThatIsNotConfiguredYet(t *testing.T) {
 }
 
 func TestProviderOfAnotherPackageIsRefused(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		prov, err := p.Custom("pulumi:providers:other", "mine", props())
+		prov, err := p.Custom("pulumi:providers:other", "mine", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "a", props(), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+		_, err = p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
 		return err
 	}))
 	require.ErrorContains(t, err, `is for package "other", but the resource belongs to package "test"`)
 }
 
 func TestReplacedProviderReplacesItsResources(t *testing.T) {
-	cloud := newCloud()
-	cloud.DiffConfig = replacedByRegion
+	cloud := enginetest.NewCloud()
+	cloud.DiffConfig = enginetest.ReplacedByRegion
 	s := enginetest.NewStack(t, cloud)
 	s.Up(withProvider(property.String("north")))
 	s.Cloud.Calls()
@@ -153,7 +137,7 @@ func TestReplacedProviderReplacesItsResources(t *testing.T) {
 }
 
 func TestUpdatedProviderKeepsItsResources(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(withProvider(property.String("north")))
 	s.Cloud.Calls()
 	require.Equal(t, engine.Changes{Same: 2, Update: 1}, s.Up(withProvider(property.String("south"))))
@@ -162,22 +146,22 @@ func TestUpdatedProviderKeepsItsResources(t *testing.T) {
 
 func TestProviderConfiguredFromAResource(t *testing.T) {
 	program := enginetest.Program(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "source", props())
+		a, err := p.Custom(enginetest.Plain, "source", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		prov, err := p.Custom(providerType, "mine", props("region", a.Out("made")))
+		prov, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", a.Out("made")))
 		if err != nil {
 			return err
 		}
-		b, err := p.Custom(plain, "user", props("x", 1), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+		b, err := p.Custom(enginetest.Plain, "user", enginetest.Props("x", 1), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "after", props("x", b.Out("made")))
+		_, err = p.Custom(enginetest.Plain, "after", enginetest.Props("x", b.Out("made")))
 		return err
 	})
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	require.Equal(t, engine.Changes{Create: 5}, s.Preview(program), "a provider that is not configured yet is no obstacle")
 	require.Equal(t, engine.Changes{Create: 5}, s.Up(program))
 	require.Equal(t, engine.Changes{Same: 5}, s.Up(program))
@@ -186,28 +170,28 @@ func TestProviderConfiguredFromAResource(t *testing.T) {
 }
 
 func TestMissingConfigurationSaysHowToSetIt(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Edit = func(d *enginetest.Deployment) { d.Providers = missingKey{s.Cloud} }
-	_, err := s.Try(enginetest.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorContains(t, err, "husk config set test:token <value>")
 }
 
 func TestChildrenInheritProviderAndProtection(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		prov, err := p.Custom(providerType, "mine", props())
+		prov, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props())
 		if err != nil {
 			return err
 		}
 		yes := true
-		group, err := p.Component("proj:index:Group", "group", props(), func(o *abi.ResourceOptions) {
+		group, err := p.Component("proj:index:Group", "group", enginetest.Props(), func(o *abi.ResourceOptions) {
 			o.Providers = []abi.PackageProvider{{Package: "test", Reference: prov.Reference()}}
 			o.Protect = &yes
 		})
 		if err != nil {
 			return err
 		}
-		_, err = p.Child(group.URN, plain, "child", props())
+		_, err = p.Child(group.URN, enginetest.Plain, "child", enginetest.Props())
 		return err
 	})
 	child := s.Resource("child")
@@ -217,17 +201,17 @@ func TestChildrenInheritProviderAndProtection(t *testing.T) {
 }
 
 func TestInvoke(t *testing.T) {
-	cloud := newCloud()
+	cloud := enginetest.NewCloud()
 	cloud.Invoke = func(req abi.InvokeRequest) (abi.InvokeResponse, error) {
 		name, _ := req.Args.Get("name").Plain().AsString()
-		return abi.InvokeResponse{Result: props("upper", strings.ToUpper(name))}, nil
+		return abi.InvokeResponse{Result: enginetest.Props("upper", strings.ToUpper(name))}, nil
 	}
 	none := abi.FeaturesPreview
 	cloud.Features = &none
 	s := enginetest.NewStack(t, cloud)
 	s.Up(func(p *enginetest.Run) error {
 		resp, err := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{
-			Token: "test:index:upper", Args: props("name", property.Secret(property.String("x"))),
+			Token: "test:index:upper", Args: enginetest.Props("name", property.Secret(property.String("x"))),
 		})
 		if err != nil {
 			return err
@@ -236,19 +220,19 @@ func TestInvoke(t *testing.T) {
 		return nil
 	})
 	s.Preview(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "new", props())
+		a, err := p.Custom(enginetest.Plain, "new", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		resp, err := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:upper", Args: props("name", a.Out("made"))})
+		resp, err := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:upper", Args: enginetest.Props("name", a.Out("made"))})
 		require.True(t, resp.Unknown)
 		return err
 	})
 }
 
 func TestComponentOfAProvider(t *testing.T) {
-	cloud := newCloud()
-	cloud.Construct = func(ctx contextType, m abi.Monitor, req abi.ConstructRequest) (abi.ConstructResponse, error) {
+	cloud := enginetest.NewCloud()
+	cloud.Construct = func(ctx context.Context, m abi.Monitor, req abi.ConstructRequest) (abi.ConstructResponse, error) {
 		self, err := m.RegisterResource(ctx, abi.RegisterResourceRequest{
 			Type: req.Type, Name: req.Name, Parent: req.Parent, Options: req.Options,
 		})
@@ -259,7 +243,7 @@ func TestComponentOfAProvider(t *testing.T) {
 			if _, err := m.Start(ctx, abi.Operation{
 				Case: abi.OperationCaseRegisterResource,
 				RegisterResource: abi.RegisterResourceRequest{
-					Type: plain, Name: req.Name + "-" + name, Parent: self.URN, Custom: true, Inputs: req.Inputs,
+					Type: enginetest.Plain, Name: req.Name + "-" + name, Parent: self.URN, Custom: true, Inputs: req.Inputs,
 				},
 			}); err != nil {
 				return abi.ConstructResponse{}, err
@@ -274,18 +258,18 @@ func TestComponentOfAProvider(t *testing.T) {
 				return abi.ConstructResponse{}, done.Outcome.Failed
 			}
 		}
-		outputs := props("children", 2)
+		outputs := enginetest.Props("children", 2)
 		err = m.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: self.URN, Outputs: outputs})
 		return abi.ConstructResponse{URN: self.URN, State: outputs}, err
 	}
 	program := enginetest.Program(func(p *enginetest.Run) error {
 		resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
-			Type: "test:index:Pair", Name: "pair", Remote: true, Inputs: props("x", 1),
+			Type: "test:index:Pair", Name: "pair", Remote: true, Inputs: enginetest.Props("x", 1),
 		})
 		if err != nil {
 			return err
 		}
-		return p.Outputs(props("children", resp.State.Get("children")))
+		return p.Outputs(enginetest.Props("children", resp.State.Get("children")))
 	})
 	s := enginetest.NewStack(t, cloud)
 	require.Equal(t, engine.Changes{Create: 4}, s.Up(program))
@@ -308,14 +292,14 @@ func TestParameterizedPackages(t *testing.T) {
 			}
 			require.Equal(t, name, pkg.Name)
 			ref := func(o *abi.ResourceOptions) { o.PackageRef = pkg.PackageRef }
-			if _, err := p.Custom(name+":index:Pet", name+"-pet", props(), ref); err != nil {
+			if _, err := p.Custom(name+":index:Pet", name+"-pet", enginetest.Props(), ref); err != nil {
 				return err
 			}
-			prov, err := p.Custom("pulumi:providers:"+name, name+"-mine", props(), ref)
+			prov, err := p.Custom("pulumi:providers:"+name, name+"-mine", enginetest.Props(), ref)
 			if err != nil {
 				return err
 			}
-			if _, err := p.Custom(name+":index:Pet", name+"-other", props(), func(o *abi.ResourceOptions) {
+			if _, err := p.Custom(name+":index:Pet", name+"-other", enginetest.Props(), func(o *abi.ResourceOptions) {
 				o.Provider = prov.Reference()
 			}); err != nil {
 				return err
@@ -323,7 +307,7 @@ func TestParameterizedPackages(t *testing.T) {
 		}
 		return nil
 	})
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	require.Equal(t, engine.Changes{Create: 7}, s.Up(program))
 	require.Equal(t, engine.Changes{Same: 7}, s.Up(program))
 	pet := s.Resource("cats-pet")
@@ -335,13 +319,13 @@ func TestParameterizedPackages(t *testing.T) {
 }
 
 func TestPackageReferenceOfAnotherPackageIsRefused(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
 		pkg, err := p.Monitor.RegisterPackage(p.Ctx, abi.RegisterPackageRequest{Name: "test"})
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom("other:index:Thing", "a", props(), func(o *abi.ResourceOptions) { o.PackageRef = pkg.PackageRef })
+		_, err = p.Custom("other:index:Thing", "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.PackageRef = pkg.PackageRef })
 		return err
 	}))
 	require.ErrorContains(t, err, `is of package "test", but the token is of package "other"`)
@@ -350,7 +334,7 @@ func TestPackageReferenceOfAnotherPackageIsRefused(t *testing.T) {
 // A provider resource records the digest of its module: what the module made is
 // refreshed and destroyed by it, and an update moves to the module installed now.
 func TestModulesAreKeptByDigest(t *testing.T) {
-	cloud := newCloud()
+	cloud := enginetest.NewCloud()
 	cloud.Digest = "sha256:one"
 	s := enginetest.NewStack(t, cloud)
 	s.Up(withProvider(property.String("north")))

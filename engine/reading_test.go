@@ -12,8 +12,6 @@ import (
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
-type contextType = context.Context
-
 // missingKey makes providers that want a token.
 type missingKey struct{ *enginetest.Cloud }
 
@@ -31,44 +29,37 @@ func (wantsToken) Configure(context.Context, abi.ConfigureRequest) error {
 	}
 }
 
-func one(inputs property.Map, options ...func(*abi.ResourceOptions)) enginetest.Program {
-	return func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", inputs, options...)
-		return err
-	}
-}
-
 func TestRefreshRecordsWhatChanged(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(one(props("size", 1)))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 1)))
 	require.Equal(t, 0, s.Refresh().Total())
 	s.Cloud.Change("a-1", func(m property.Map) property.Map { return m.With("size", property.Number(2)) })
 	require.Equal(t, engine.Changes{Update: 1}, s.Refresh())
 	require.Equal(t, property.Number(2), s.Resource("a").Outputs.Get("size"))
-	require.Equal(t, engine.Changes{Same: 1, Update: 1}, s.Up(one(props("size", 1))), "the program's wish is restored")
+	require.Equal(t, engine.Changes{Same: 1, Update: 1}, s.Up(enginetest.One(enginetest.Props("size", 1))), "the program's wish is restored")
 }
 
 func TestRefreshRemovesWhatIsGone(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Cloud.Calls()
 	s.Cloud.Change("a-1", nil)
 	require.Equal(t, engine.Changes{Delete: 1, Same: 2}, s.Refresh())
 	require.Nil(t, s.Resource("a"))
 	require.Empty(t, s.Resource("b").Dependencies, "nothing depends on what is gone")
-	require.Equal(t, engine.Changes{Same: 2, Create: 1, Update: 1}, s.Up(chain(plain, "1")))
+	require.Equal(t, engine.Changes{Same: 2, Create: 1, Update: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
 }
 
 func TestReadUsesAnObjectThatTheStackDoesNotOwn(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(one(props("size", 7)))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 7)))
 	other := enginetest.NewStack(t, s.Cloud)
 	program := enginetest.Program(func(p *enginetest.Run) error {
-		resp, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{ID: "a-1", Type: plain, Name: "found"})
+		resp, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{ID: "a-1", Type: enginetest.Plain, Name: "found"})
 		if err != nil {
 			return err
 		}
-		return p.Outputs(props("size", resp.State.Get("size")))
+		return p.Outputs(enginetest.Props("size", resp.State.Get("size")))
 	})
 	require.Equal(t, engine.Changes{Create: 1, Read: 1}, other.Up(program))
 	require.True(t, other.Resource("found").External)
@@ -78,7 +69,7 @@ func TestReadUsesAnObjectThatTheStackDoesNotOwn(t *testing.T) {
 	require.Empty(t, s.Cloud.Calls(), "what the stack does not own, it does not delete")
 
 	missing := enginetest.Program(func(p *enginetest.Run) error {
-		_, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{ID: "a-99", Type: plain, Name: "found"})
+		_, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{ID: "a-99", Type: enginetest.Plain, Name: "found"})
 		return err
 	})
 	_, err := other.Try(enginetest.Up, missing)
@@ -86,25 +77,25 @@ func TestReadUsesAnObjectThatTheStackDoesNotOwn(t *testing.T) {
 }
 
 func TestImportTakesOverAnObject(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(one(props("size", 7)))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 7)))
 	other := enginetest.NewStack(t, s.Cloud)
 	importing := func(o *abi.ResourceOptions) { o.ImportID = "a-1" }
 
-	_, err := other.Try(enginetest.Up, one(props("size", 8), importing))
+	_, err := other.Try(enginetest.Up, enginetest.One(enginetest.Props("size", 8), importing))
 	require.ErrorContains(t, err, "size: is 7, the program says 8")
 	require.Nil(t, other.Resource("a"))
 
 	s.Cloud.Calls()
-	require.Equal(t, 1, other.Up(one(props("size", 7), importing)).Create)
+	require.Equal(t, 1, other.Up(enginetest.One(enginetest.Props("size", 7), importing)).Create)
 	require.Empty(t, s.Cloud.Calls())
 	require.Equal(t, "a-1", other.Resource("a").ID)
-	require.Equal(t, 0, other.Up(one(props("size", 7), importing)).Total(), "it is imported once")
-	require.Equal(t, 0, other.Up(one(props("size", 7))).Total(), "and managed from then on")
+	require.Equal(t, 0, other.Up(enginetest.One(enginetest.Props("size", 7), importing)).Total(), "it is imported once")
+	require.Equal(t, 0, other.Up(enginetest.One(enginetest.Props("size", 7))).Total(), "and managed from then on")
 }
 
 func TestGracefulStopFinishesWhatRuns(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	stop := make(chan struct{})
 	s.Edit = func(d *enginetest.Deployment) { d.Stop = stop }
 	stopped := false
@@ -115,17 +106,17 @@ func TestGracefulStopFinishesWhatRuns(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorContains(t, err, "stopped")
 	require.NotNil(t, s.Resource("a"), "the step that ran was finished and recorded")
 	require.Equal(t, 1, s.Cloud.Objects(), "and no other was started")
 	s.Edit = nil
-	s.Up(chain(plain, "1"))
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	require.Equal(t, 3, s.Cloud.Objects())
 }
 
 func TestCancelledContextEndsTheRun(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	ctx, cancel := context.WithCancel(context.Background())
 	s.Cloud.Hook = func(string) error {
 		cancel()
@@ -133,7 +124,7 @@ func TestCancelledContextEndsTheRun(t *testing.T) {
 	}
 	_, err := s.Try(func(_ context.Context, d enginetest.Deployment) (*engine.Result, error) {
 		return enginetest.Up(ctx, d)
-	}, chain(plain, "1"))
+	}, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, s.Resource("a"))
 }

@@ -13,12 +13,6 @@ import (
 	. "github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
-func referenceTo(r Resource, custom bool) property.Value {
-	return property.Reference(property.ResourceReference{
-		URN: string(r.URN), HasID: custom, ID: r.ID, PackageVersion: "1.0.0",
-	})
-}
-
 // referring registers a resource, a component, and what refers to both.
 func referring(p *Run) error {
 	a, err := p.Custom("test:index:Thing", "a", property.Map{})
@@ -30,9 +24,9 @@ func referring(p *Run) error {
 		return err
 	}
 	_, err = p.Custom("test:index:Thing", "b", Props(
-		"resource", referenceTo(a, true),
-		"component", referenceTo(c, false),
-		"nested", property.Secret(property.Array(referenceTo(a, true))),
+		"resource", ReferenceTo(a, true),
+		"component", ReferenceTo(c, false),
+		"nested", property.Secret(property.Array(ReferenceTo(a, true))),
 	))
 	return err
 }

@@ -28,8 +28,8 @@ func updates(s *enginetest.Stack) map[string][]engine.PropertyChange {
 
 // A refresh shows what an update would undo, from the object's side.
 func TestRefreshShowsWhatAnUpdateWouldUndo(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(one(props("size", 1, "color", "red")))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 1, "color", "red")))
 	s.Cloud.Change("a-1", func(m property.Map) property.Map {
 		return m.With("size", property.Number(2)).With("new", property.Bool(true)).Without("color")
 	})
@@ -48,11 +48,11 @@ func TestRefreshShowsWhatAnUpdateWouldUndo(t *testing.T) {
 // A change that the program ignores, or that is no concern of it, is recorded, but
 // is no drift.
 func TestRefreshRecordsWhatIsNoDrift(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
 		return abi.DiffResponse{Changes: abi.DiffChangesNone}, nil
 	}
-	s.Up(one(props("size", 1)))
+	s.Up(enginetest.One(enginetest.Props("size", 1)))
 	modified := s.Resource("a").Modified
 	s.Cloud.Change("a-1", func(m property.Map) property.Map { return m.With("made", property.String("later")) })
 	require.Equal(t, engine.Changes{Same: 1}, s.Refresh())
@@ -64,24 +64,24 @@ func TestRefreshRecordsWhatIsNoDrift(t *testing.T) {
 // become those of its nearest ancestor. That is one change, whatever happens then.
 func TestRefreshForgetsWhatIsGone(t *testing.T) {
 	program := enginetest.Program(func(p *enginetest.Run) error {
-		g, err := p.Component(group, "g", props())
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		a, err := p.Child(g.URN, plain, "a", props())
+		a, err := p.Child(g.URN, enginetest.Plain, "a", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		b, err := p.Child(a.URN, plain, "b", props("key", a.Out("made")))
+		b, err := p.Child(a.URN, enginetest.Plain, "b", enginetest.Props("key", a.Out("made")))
 		if err != nil {
 			return err
 		}
-		_, err = p.Child(b.URN, plain, "c", props(), func(o *abi.ResourceOptions) {
+		_, err = p.Child(b.URN, enginetest.Plain, "c", enginetest.Props(), func(o *abi.ResourceOptions) {
 			o.DeletedWith, o.ReplaceWith = a.URN, []urn.URN{b.URN}
 		})
 		return err
 	})
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program)
 	s.Cloud.Change("a-1", nil)
 	s.Cloud.Change("b-2", nil)
@@ -93,8 +93,8 @@ func TestRefreshForgetsWhatIsGone(t *testing.T) {
 }
 
 func TestRefreshOfAnUnhealthyResourceWarns(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(one(props("size", 1)))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 1)))
 	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
 		return abi.ReadResponse{}, &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{
 			ID: req.ID, State: *req.State, Inputs: req.Inputs, Reasons: []string{"it is ill"},
@@ -104,15 +104,15 @@ func TestRefreshOfAnUnhealthyResourceWarns(t *testing.T) {
 	require.Contains(t, strings.Join(s.Warnings(), "\n"), "it is ill")
 	require.Equal(t, []string{"it is ill"}, s.Resource("a").InitErrors)
 	s.Cloud.Read = nil
-	require.Equal(t, 1, s.Up(one(props("size", 1))).Update, "the next update tries to heal it")
+	require.Equal(t, 1, s.Up(enginetest.One(enginetest.Props("size", 1))).Update, "the next update tries to heal it")
 }
 
 // A resource whose provider asks for it is read before each update, and only it.
 func TestRefreshBeforeUpdate(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := enginetest.Program(func(p *enginetest.Run) error {
-		_, errA := p.Custom(plain, "a", props("size", 1))
-		_, errB := p.Custom(plain, "b", props("size", 1))
+		_, errA := p.Custom(enginetest.Plain, "a", enginetest.Props("size", 1))
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props("size", 1))
 		return errors.Join(errA, errB)
 	})
 	s.Up(program)
@@ -120,7 +120,7 @@ func TestRefreshBeforeUpdate(t *testing.T) {
 	var read []string
 	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
 		read = append(read, req.Name)
-		inputs := props("size", 2)
+		inputs := enginetest.Props("size", 2)
 		return abi.ReadResponse{ID: req.ID, State: inputs, Inputs: &inputs, RefreshBeforeUpdate: true}, nil
 	}
 	require.Equal(t, 1, s.Preview(program).Update-1, "the refresh and the update")
@@ -140,18 +140,20 @@ func slicesOf(calls []string, prefix string) (out []string) {
 
 // What a creation that was cut off has made is taken over by its ID.
 func TestAdoptPendingCreates(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error {
 		if call == "create b" {
 			return &abi.Error{Kind: abi.ErrorKindCrashed, Message: "cut off"}
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
-	s.Cloud.Change("b-found", func(property.Map) property.Map { return props("key", "made of a-1", "made", "made of b-found") })
-	b := urn.New("dev", "proj", urn.New("dev", "proj", "", urn.RootType, "proj-dev"), plain, "b")
+	s.Cloud.Change("b-found", func(property.Map) property.Map {
+		return enginetest.Props("key", "made of a-1", "made", "made of b-found")
+	})
+	b := urn.New("dev", "proj", urn.New("dev", "proj", "", urn.RootType, "proj-dev"), enginetest.Plain, "b")
 
 	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b + "x": "b-found"} }
 	_, err = s.Try(enginetest.Refresh, nil)
@@ -165,5 +167,5 @@ func TestAdoptPendingCreates(t *testing.T) {
 	require.Equal(t, property.String("made of b-found"), s.Resource("b").Outputs.Get("made"))
 	require.Empty(t, s.Warnings())
 	s.Edit = nil
-	require.Equal(t, engine.Changes{Same: 3, Create: 1}, s.Up(chain(plain, "1")))
+	require.Equal(t, engine.Changes{Same: 3, Create: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
 }

@@ -14,19 +14,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-type optionsOf = func(*abi.ResourceOptions)
-
-// reasons returns why the last operation replaced each resource.
-func reasons(s *enginetest.Stack) map[string]string {
-	out := make(map[string]string)
-	for _, e := range s.Events() {
-		if done, ok := e.(engine.StepDone); ok && done.Step.Op == engine.OpCreateReplacement {
-			out[done.Step.Name] = done.Step.Reason
-		}
-	}
-	return out
-}
-
 // A trigger replaces when it changes, whatever is secret about it; null is none.
 func TestReplacementTrigger(t *testing.T) {
 	text, number := property.String("1"), property.Number(1)
@@ -45,9 +32,9 @@ func TestReplacementTrigger(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			program := func(v property.Value) enginetest.Program {
-				return one(props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &v })
+				return enginetest.One(enginetest.Props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &v })
 			}
 			s.Up(program(c.before))
 			want := 0
@@ -62,40 +49,40 @@ func TestReplacementTrigger(t *testing.T) {
 }
 
 func TestUnknownReplacementTriggerReplacesInAPreview(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	known := property.String("1")
-	s.Up(one(props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &known }))
-	unknown := one(props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &property.Unknown })
+	s.Up(enginetest.One(enginetest.Props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &known }))
+	unknown := enginetest.One(enginetest.Props(), func(o *abi.ResourceOptions) { o.ReplacementTrigger = &property.Unknown })
 	require.Equal(t, 1, s.Preview(unknown).Replace)
 	_, err := s.Try(enginetest.Up, unknown)
 	require.ErrorContains(t, err, "the replacement trigger is not known")
 }
 
 func TestTaintedResourceIsReplacedOnce(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Change("a", func(res *state.Resource) { res.Taint = true })
-	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(chain(plain, "1")))
-	require.Equal(t, map[string]string{"a": "it is tainted"}, reasons(s))
-	require.Zero(t, s.Up(chain(plain, "1")).Total())
+	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
+	require.Equal(t, map[string]string{"a": "it is tainted"}, enginetest.Reasons(s))
+	require.Zero(t, s.Up(enginetest.Chain(enginetest.Plain, "1")).Total())
 }
 
 func TestReplacementCanBeAskedFor(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{engine.Pattern(s.Resource("b").URN)} }
-	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(chain(plain, "1")))
-	require.Equal(t, map[string]string{"b": "its replacement was asked for"}, reasons(s))
+	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
+	require.Equal(t, map[string]string{"b": "its replacement was asked for"}, enginetest.Reasons(s))
 }
 
 // withOne registers a and, with options that name it, b.
-func withOne(typ, key string, options func(a enginetest.Resource) optionsOf) enginetest.Program {
+func withOne(typ, key string, options func(a enginetest.Resource) enginetest.OptionsOf) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		a, err := p.Custom(typ, "a", props("key", key))
+		a, err := p.Custom(typ, "a", enginetest.Props("key", key))
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "b", props(), options(a))
+		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), options(a))
 		return err
 	}
 }
@@ -103,24 +90,24 @@ func withOne(typ, key string, options func(a enginetest.Resource) optionsOf) eng
 // A resource goes with what it is replaced with, or deleted with: afterwards, or
 // ahead of it where the old one is deleted first.
 func TestReplacedWithAnother(t *testing.T) {
-	options := map[string]func(a enginetest.Resource) optionsOf{
-		"replaceWith": func(a enginetest.Resource) optionsOf {
+	options := map[string]func(a enginetest.Resource) enginetest.OptionsOf{
+		"replaceWith": func(a enginetest.Resource) enginetest.OptionsOf {
 			return func(o *abi.ResourceOptions) { o.ReplaceWith = []urn.URN{a.URN} }
 		},
-		"deletedWith": func(a enginetest.Resource) optionsOf {
+		"deletedWith": func(a enginetest.Resource) enginetest.OptionsOf {
 			return func(o *abi.ResourceOptions) { o.DeletedWith = a.URN }
 		},
 	}
 	want := map[string][]string{
-		"replaceWith " + strict: {"create a", "create b", "delete b-2", "delete a-1"},
-		"replaceWith " + single: {"delete b-2", "delete a-1", "create a", "create b"},
-		"deletedWith " + strict: {"create a", "create b", "delete a-1"},
-		"deletedWith " + single: {"delete a-1", "create a", "create b"},
+		"replaceWith " + enginetest.Strict: {"create a", "create b", "delete b-2", "delete a-1"},
+		"replaceWith " + enginetest.Single: {"delete b-2", "delete a-1", "create a", "create b"},
+		"deletedWith " + enginetest.Strict: {"create a", "create b", "delete a-1"},
+		"deletedWith " + enginetest.Single: {"delete a-1", "create a", "create b"},
 	}
 	for option, set := range options {
-		for _, typ := range []string{strict, single} {
+		for _, typ := range []string{enginetest.Strict, enginetest.Single} {
 			t.Run(option+" "+typ, func(t *testing.T) {
-				s := enginetest.NewStack(t, newCloud())
+				s := enginetest.NewStack(t, enginetest.NewCloud())
 				s.Up(withOne(typ, "1", set))
 				s.Cloud.Calls()
 				changes := engine.Changes{Same: 1, Replace: 2}
@@ -134,14 +121,14 @@ func TestReplacedWithAnother(t *testing.T) {
 }
 
 func TestOptionsNameRegisteredResources(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	nowhere := urn.New("dev", "proj", "", plain, "nowhere")
-	for _, option := range []optionsOf{
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	nowhere := urn.New("dev", "proj", "", enginetest.Plain, "nowhere")
+	for _, option := range []enginetest.OptionsOf{
 		func(o *abi.ResourceOptions) { o.ReplaceWith = []urn.URN{nowhere} },
 		func(o *abi.ResourceOptions) { o.DeletedWith = nowhere },
 		func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{nowhere} },
 	} {
-		_, err := s.Try(enginetest.Up, one(props(), option))
+		_, err := s.Try(enginetest.Up, enginetest.One(enginetest.Props(), option))
 		require.ErrorContains(t, err, string(nowhere)+" is not registered")
 	}
 }
@@ -150,15 +137,15 @@ func TestOptionsNameRegisteredResources(t *testing.T) {
 // live on: asked with unknowns in place of what would change.
 func TestDependentReplacements(t *testing.T) {
 	yes := true
-	program := func(key string, b optionsOf, bInputs func(a enginetest.Resource) property.Map) enginetest.Program {
+	program := func(key string, b enginetest.OptionsOf, bInputs func(a enginetest.Resource) property.Map) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			a, err := p.Custom(single, "a", props("key", key))
+			a, err := p.Custom(enginetest.Single, "a", enginetest.Props("key", key))
 			if err != nil {
 				return err
 			}
-			typ := strict
+			typ := enginetest.Strict
 			if b == nil {
-				b, typ = func(*abi.ResourceOptions) {}, plain
+				b, typ = func(*abi.ResourceOptions) {}, enginetest.Plain
 			}
 			_, err = p.Custom(typ, "b", bInputs(a), func(o *abi.ResourceOptions) {
 				o.Dependencies = []urn.URN{a.URN}
@@ -169,17 +156,17 @@ func TestDependentReplacements(t *testing.T) {
 	}
 	none := func(*abi.ResourceOptions) {}
 	from := func(key string) func(a enginetest.Resource) property.Map {
-		return func(a enginetest.Resource) property.Map { return props(key, a.Out("made")) }
+		return func(a enginetest.Resource) property.Map { return enginetest.Props(key, a.Out("made")) }
 	}
 	cases := []struct {
 		name    string
-		options optionsOf
+		options enginetest.OptionsOf
 		inputs  func(a enginetest.Resource) property.Map
 		want    []string
 	}{
 		{"an input that replaces it", none, from("key"), []string{"delete b-2", "delete a-1", "create a", "create b"}},
 		{"an input that does not", none, from("size"), []string{"delete a-1", "create a", "update b"}},
-		{"no input", none, func(enginetest.Resource) property.Map { return props() }, []string{"delete a-1", "create a"}},
+		{"no input", none, func(enginetest.Resource) property.Map { return enginetest.Props() }, []string{"delete a-1", "create a"}},
 		{"an input that replaces it by option", func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{"size"} },
 			from("size"), []string{"delete b-2", "delete a-1", "create a", "create b"}},
 		{"an ignored input", func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{"key"} },
@@ -189,7 +176,7 @@ func TestDependentReplacements(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program("1", c.options, c.inputs))
 			s.Cloud.Calls()
 			s.Up(program("2", c.options, c.inputs))
@@ -202,20 +189,20 @@ func TestDependentReplacements(t *testing.T) {
 // A provider that is configured from what is deleted goes with it if its provider
 // says so, and then so do its resources.
 func TestDependentProviderIsReplaced(t *testing.T) {
-	cloud := newCloud()
-	cloud.DiffConfig = replacedByRegion
+	cloud := enginetest.NewCloud()
+	cloud.DiffConfig = enginetest.ReplacedByRegion
 	s := enginetest.NewStack(t, cloud)
 	program := func(key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			a, err := p.Custom(single, "a", props("key", key))
+			a, err := p.Custom(enginetest.Single, "a", enginetest.Props("key", key))
 			if err != nil {
 				return err
 			}
-			prov, err := p.Custom(providerType, "mine", props("region", a.Out("made")))
+			prov, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", a.Out("made")))
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
 			return err
 		}
 	}
@@ -229,11 +216,11 @@ func TestDependentProviderIsReplaced(t *testing.T) {
 func TestProtectedDependentStopsTheReplacement(t *testing.T) {
 	yes := true
 	program := func(key string) enginetest.Program {
-		return withOne(single, key, func(a enginetest.Resource) optionsOf {
+		return withOne(enginetest.Single, key, func(a enginetest.Resource) enginetest.OptionsOf {
 			return func(o *abi.ResourceOptions) { o.DeletedWith, o.Protect = a.URN, &yes }
 		})
 	}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program("1"))
 	s.Cloud.Calls()
 	_, err := s.Try(enginetest.Up, program("2"))
@@ -249,11 +236,11 @@ func TestProtectedDependentStopsTheReplacement(t *testing.T) {
 // failures.
 func TestReplaceOnInitError(t *testing.T) {
 	for _, pattern := range []string{"#initerror", "*"} {
-		s := enginetest.NewStack(t, newCloud())
+		s := enginetest.NewStack(t, enginetest.NewCloud())
 		s.Cloud.Hook = func(string) error {
-			return &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "a-9", State: props(), Reasons: []string{"no"}}}
+			return &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "a-9", State: enginetest.Props(), Reasons: []string{"no"}}}
 		}
-		program := one(props(), func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{pattern} })
+		program := enginetest.One(enginetest.Props(), func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{pattern} })
 		_, err := s.Try(enginetest.Up, program)
 		require.Error(t, err)
 		s.Cloud.Hook = nil
@@ -263,40 +250,40 @@ func TestReplaceOnInitError(t *testing.T) {
 }
 
 func TestLegacyDiffLooksAtInputsFirst(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	asked := 0
 	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
 		asked++
 		return abi.DiffResponse{Changes: abi.DiffChangesSome}, nil
 	}
-	s.Up(one(props("size", 1)))
-	require.Equal(t, 1, s.Up(one(props("size", 1))).Update)
+	s.Up(enginetest.One(enginetest.Props("size", 1)))
+	require.Equal(t, 1, s.Up(enginetest.One(enginetest.Props("size", 1))).Update)
 	s.Edit = func(d *enginetest.Deployment) { d.LegacyDiff = true }
 	asked = 0
-	require.Equal(t, 0, s.Up(one(props("size", 1))).Update)
+	require.Equal(t, 0, s.Up(enginetest.One(enginetest.Props("size", 1))).Update)
 	require.Zero(t, asked)
-	require.Equal(t, 1, s.Up(one(props("size", 2))).Update)
+	require.Equal(t, 1, s.Up(enginetest.One(enginetest.Props("size", 2))).Update)
 }
 
 // A provider that cannot tell leaves it to the inputs, whatever is secret in them.
 func TestUnknownDiffComparesInputs(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
 		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
 	}
-	s.Up(one(props("size", 1)))
-	require.Equal(t, 0, s.Up(one(props("size", property.Secret(property.Number(1))))).Total())
-	require.Equal(t, 1, s.Up(one(props("size", 2))).Update)
+	s.Up(enginetest.One(enginetest.Props("size", 1)))
+	require.Equal(t, 0, s.Up(enginetest.One(enginetest.Props("size", property.Secret(property.Number(1))))).Total())
+	require.Equal(t, 1, s.Up(enginetest.One(enginetest.Props("size", 2))).Update)
 }
 
 func TestComponentThatBecomesAResourceIsReplaced(t *testing.T) {
 	program := func(custom bool) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{Type: plain, Name: "a", Custom: custom})
+			_, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{Type: enginetest.Plain, Name: "a", Custom: custom})
 			return err
 		}
 	}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program(false))
 	require.Equal(t, 1, s.Up(program(true)).Replace)
 	require.Equal(t, 1, s.Cloud.Objects())
@@ -307,7 +294,7 @@ func TestComponentThatBecomesAResourceIsReplaced(t *testing.T) {
 // Check sees the old inputs, so that it can keep what it generated, but not those
 // of a resource that is about to be made anew.
 func TestCheckTwiceOnReplacement(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	var olds []bool
 	s.Cloud.Check = func(req abi.CheckRequest) (abi.CheckResponse, error) {
 		olds = append(olds, req.Olds != nil)
@@ -315,7 +302,7 @@ func TestCheckTwiceOnReplacement(t *testing.T) {
 	}
 	program := func(key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, err := p.Custom(single, "a", props("key", key))
+			_, err := p.Custom(enginetest.Single, "a", enginetest.Props("key", key))
 			return err
 		}
 	}

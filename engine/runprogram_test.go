@@ -14,7 +14,7 @@ import (
 
 // withToken is a cloud whose providers work only while their token is the one given.
 func withToken(valid *string) *enginetest.Cloud {
-	cloud := newCloud()
+	cloud := enginetest.NewCloud()
 	cloud.Configure = func(req abi.ConfigureRequest) error {
 		if token, _ := req.Inputs.Get("token").Plain().AsString(); token != *valid {
 			return errors.New("the token has expired")
@@ -24,21 +24,21 @@ func withToken(valid *string) *enginetest.Cloud {
 	return cloud
 }
 
-func withTokenOf(token string, more func(p *enginetest.Run, use optionsOf) error) enginetest.Program {
+func withTokenOf(token string, more func(p *enginetest.Run, use enginetest.OptionsOf) error) enginetest.Program {
 	return func(p *enginetest.Run) error {
-		prov, err := p.Custom(providerType, "mine", props("token", token))
+		prov, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("token", token))
 		if err != nil {
 			return err
 		}
 		use := func(o *abi.ResourceOptions) { o.Provider = prov.Reference() }
-		if _, err := p.Custom(plain, "a", props("size", 1), use); err != nil {
+		if _, err := p.Custom(enginetest.Plain, "a", enginetest.Props("size", 1), use); err != nil {
 			return err
 		}
 		return more(p, use)
 	}
 }
 
-func nothingMore(*enginetest.Run, optionsOf) error { return nil }
+func nothingMore(*enginetest.Run, enginetest.OptionsOf) error { return nil }
 
 func running(program enginetest.Program) func(*enginetest.Deployment) {
 	return func(d *enginetest.Deployment) { d.Program, d.RunProgram = program, true }
@@ -79,9 +79,9 @@ func TestRunProgramConfiguresProvidersAnew(t *testing.T) {
 func TestRefreshWithProgramReadsAndCreatesNothing(t *testing.T) {
 	valid := "one"
 	s := enginetest.NewStack(t, withToken(&valid))
-	s.Up(withTokenOf("one", func(p *enginetest.Run, use optionsOf) error {
-		_, errOld := p.Custom(plain, "old", props("size", 1), use)
-		_, errGone := p.Custom(plain, "gone", props("size", 1), use)
+	s.Up(withTokenOf("one", func(p *enginetest.Run, use enginetest.OptionsOf) error {
+		_, errOld := p.Custom(enginetest.Plain, "old", enginetest.Props("size", 1), use)
+		_, errGone := p.Custom(enginetest.Plain, "gone", enginetest.Props("size", 1), use)
 		return errors.Join(errOld, errGone)
 	}))
 	s.Cloud.Calls()
@@ -91,24 +91,24 @@ func TestRefreshWithProgramReadsAndCreatesNothing(t *testing.T) {
 	s.Cloud.Change("gone-3", nil)
 	var size, unknown, gone property.Value
 	s.Edit = running(func(p *enginetest.Run) error {
-		prov, err := p.Custom(providerType, "mine", props("token", "one"))
+		prov, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("token", "one"))
 		if err != nil {
 			return err
 		}
 		use := func(o *abi.ResourceOptions) { o.Provider = prov.Reference() }
-		a, errA := p.Custom(plain, "a2", props("size", 9), use, aliased(aliasName("a")))
+		a, errA := p.Custom(enginetest.Plain, "a2", enginetest.Props("size", 9), use, enginetest.Aliased(enginetest.AliasName("a")))
 		size = a.State.Get("size")
-		g, errG := p.Component(group, "new-group", props())
-		fresh, errF := p.Child(g.URN, plain, "new", props("size", a.Out("made")), use)
+		g, errG := p.Component(enginetest.Group, "new-group", enginetest.Props())
+		fresh, errF := p.Child(g.URN, enginetest.Plain, "new", enginetest.Props("size", a.Out("made")), use)
 		unknown = fresh.Out("id")
-		lost, errL := p.Custom(plain, "gone", props("size", 1), use)
+		lost, errL := p.Custom(enginetest.Plain, "gone", enginetest.Props("size", 1), use)
 		gone = lost.Out("id")
-		other, errO := p.Custom(providerType, "other", props("token", fresh.Out("id")))
-		_, errU := p.Custom(plain, "user", props(), func(o *abi.ResourceOptions) { o.Provider = other.Reference() })
+		other, errO := p.Custom(enginetest.ProviderType, "other", enginetest.Props("token", fresh.Out("id")))
+		_, errU := p.Custom(enginetest.Plain, "user", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = other.Reference() })
 		_, errR := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{
-			ID: "old-2", Type: plain, Name: "read", Options: abi.ResourceOptions{Provider: prov.Reference()},
+			ID: "old-2", Type: enginetest.Plain, Name: "read", Options: abi.ResourceOptions{Provider: prov.Reference()},
 		})
-		return errors.Join(errA, errG, errF, errL, errO, errU, errR, p.Outputs(props("made", fresh.Out("id"))))
+		return errors.Join(errA, errG, errF, errL, errO, errU, errR, p.Outputs(enginetest.Props("made", fresh.Out("id"))))
 	})
 	changes, err := s.Try(enginetest.Refresh, nil)
 	require.NoError(t, err)
@@ -126,24 +126,24 @@ func TestRefreshWithProgramReadsAndCreatesNothing(t *testing.T) {
 
 // In a destruction the program sees its resources as they are; then all go.
 func TestDestroyWithProgramDeletesEverything(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Cloud.Calls()
 	s.Edit = running(func(p *enginetest.Run) error {
 		require.True(t, p.Context.DryRun, "values may be unknown")
-		a, err := p.Custom(plain, "a", props("key", "2"))
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props("key", "2"))
 		if err != nil {
 			return err
 		}
 		require.Equal(t, property.String("1"), a.State.Get("key"))
-		_, err = p.Custom(plain, "new", props("key", a.Out("made")))
+		_, err = p.Custom(enginetest.Plain, "new", enginetest.Props("key", a.Out("made")))
 		return err
 	})
 	require.Equal(t, 4, s.Destroy().Delete)
 	require.Equal(t, []string{"delete c-3", "delete b-2", "delete a-1"}, s.Cloud.Calls())
 
 	s.Edit = nil
-	s.Up(chain(plain, "1"))
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	stop := errors.New("the program fails")
 	s.Edit = running(func(*enginetest.Run) error { return stop })
 	_, err := s.Try(enginetest.Destroy, nil)
@@ -155,11 +155,11 @@ func TestDestroyWithProgramDeletesEverything(t *testing.T) {
 func TestDestroyWithProgramGoesByItsOptions(t *testing.T) {
 	program := func(protect, retain bool) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			g, err := p.Component(group, "g", props(), func(o *abi.ResourceOptions) { o.Protect = &protect })
+			g, err := p.Component(enginetest.Group, "g", enginetest.Props(), func(o *abi.ResourceOptions) { o.Protect = &protect })
 			if err != nil {
 				return err
 			}
-			_, err = p.Child(g.URN, plain, "a", props(), func(o *abi.ResourceOptions) { o.RetainOnDelete = &retain })
+			_, err = p.Child(g.URN, enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.RetainOnDelete = &retain })
 			return err
 		}
 	}
@@ -175,13 +175,13 @@ func TestDestroyWithProgramGoesByItsOptions(t *testing.T) {
 		{name: "as it was", recorded: true, protect: true, failed: true, left: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program(test.recorded, false))
 			s.Edit = func(d *enginetest.Deployment) {
 				running(program(test.protect, test.retain))(d)
 				d.Selection.ExcludeProtected = test.excludeProtected
 			}
-			for _, run := range []operation{enginetest.PreviewDestroy, enginetest.Destroy} {
+			for _, run := range []enginetest.Operation{enginetest.PreviewDestroy, enginetest.Destroy} {
 				_, err := s.Try(run, nil)
 				require.Equal(t, test.failed, err != nil, "%v", err)
 			}

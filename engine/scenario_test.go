@@ -54,8 +54,8 @@ func (a act) policies(t testing.TB) []analysis.Pack {
 	if !a.Judged {
 		return nil
 	}
-	noted := notes()
-	noted.Remedy = func(_ context.Context, r resourceRequest) (policy.Remedy, error) {
+	noted := enginetest.Notes()
+	noted.Remedy = func(_ context.Context, r enginetest.ResourceRequest) (policy.Remedy, error) {
 		if !strings.HasPrefix(r.Resource.Type, "test:index:") || r.Resource.Properties.Has("note") {
 			return policy.Remedy{}, nil
 		}
@@ -99,9 +99,11 @@ type modelResource struct {
 }
 
 // kinds of resources: components have the type group, and all others are custom.
-func (r modelResource) isComponent() bool { return r.Type == group }
+func (r modelResource) isComponent() bool { return r.Type == enginetest.Group }
 
-func (r modelResource) hasPath() bool { return r.Type == file || r.Type == declared }
+func (r modelResource) hasPath() bool {
+	return r.Type == enginetest.File || r.Type == enginetest.Declared
+}
 
 // modelProgram is a random program.
 type modelProgram struct {
@@ -134,13 +136,13 @@ func (m modelProgram) regionOf(r modelResource) string {
 
 func (m modelProgram) program() enginetest.Program {
 	return func(p *enginetest.Run) error {
-		own, err := p.Custom(providerType, "own", props("region", m.Region))
+		own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", m.Region))
 		if err != nil {
 			return err
 		}
 		var other enginetest.Resource
 		if slices.ContainsFunc(m.Resources, func(r modelResource) bool { return r.Other }) {
-			if other, err = p.Custom(providerType, "other", props("region", m.OtherRegion)); err != nil {
+			if other, err = p.Custom(enginetest.ProviderType, "other", enginetest.Props("region", m.OtherRegion)); err != nil {
 				return err
 			}
 		}
@@ -167,7 +169,7 @@ func (m modelProgram) program() enginetest.Program {
 	}
 }
 
-func (m modelProgram) register(p *enginetest.Run, r modelResource, made []enginetest.Resource, options optionsOf) (enginetest.Resource, error) {
+func (m modelProgram) register(p *enginetest.Run, r modelResource, made []enginetest.Resource, options enginetest.OptionsOf) (enginetest.Resource, error) {
 	var parent urn.URN
 	if r.Parent > 0 {
 		parent = made[r.Parent-1].URN
@@ -183,11 +185,11 @@ func (m modelProgram) register(p *enginetest.Run, r modelResource, made []engine
 	case r.isComponent():
 		o.ReplacementTrigger, o.DeletedWith, o.RetainOnDelete, o.IgnoreChanges = nil, "", nil, nil
 		resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
-			Type: r.Type, Name: r.Name, Parent: parent, Inputs: props("key", r.Key), Options: o,
+			Type: r.Type, Name: r.Name, Parent: parent, Inputs: enginetest.Props("key", r.Key), Options: o,
 		})
 		return enginetest.Resource{RegisterResourceResponse: resp}, err
 	}
-	inputs := props("key", r.Key)
+	inputs := enginetest.Props("key", r.Key)
 	for _, from := range r.From {
 		if v := made[from].Out("made"); !m.Resources[from].isComponent() {
 			inputs = inputs.With("from"+m.Resources[from].Name, v)
@@ -233,7 +235,7 @@ func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resourc
 		o.IgnoreChanges = []string{"key"}
 	}
 	if r.Alias != "" {
-		o.Aliases = []abi.Alias{aliasName(r.Alias)}
+		o.Aliases = []abi.Alias{enginetest.AliasName(r.Alias)}
 	}
 }
 
@@ -256,7 +258,7 @@ func drawProgram(t *rapid.T) modelProgram {
 			return rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 0, min(i, 2), rapid.ID).Draw(t, what)
 		}
 		r := modelResource{
-			Name: name, Type: rapid.SampledFrom([]string{plain, strict, single, vague, plain, strict, file, declared, group}).Draw(t, "type"),
+			Name: name, Type: rapid.SampledFrom([]string{enginetest.Plain, enginetest.Strict, enginetest.Single, vague, enginetest.Plain, enginetest.Strict, enginetest.File, enginetest.Declared, enginetest.Group}).Draw(t, "type"),
 			Key: rapid.IntRange(0, 2).Draw(t, "key"), After: earlier("after"), DeleteFirst: rarely("delete first"), Protect: rarely("protect"),
 		}
 		if len(components) > 0 && rarely("parent") {
@@ -272,7 +274,7 @@ func drawProgram(t *rapid.T) modelProgram {
 			m.Resources = append(m.Resources, r)
 			continue
 		case rarely("read"):
-			r = modelResource{Name: name, Type: plain, Parent: r.Parent, After: r.After, Read: rapid.SampledFrom(outside).Draw(t, "read")}
+			r = modelResource{Name: name, Type: enginetest.Plain, Parent: r.Parent, After: r.After, Read: rapid.SampledFrom(outside).Draw(t, "read")}
 			objects = append(objects, i+1)
 			m.Resources = append(m.Resources, r)
 			continue
@@ -280,7 +282,7 @@ func drawProgram(t *rapid.T) modelProgram {
 		r.From, r.Retain, r.Ignore = earlier("from"), rarely("retain"), rarely("ignore")
 		if r.hasPath() {
 			paths := []string{"x", "y"}
-			if r.Type == declared {
+			if r.Type == enginetest.Declared {
 				paths = []string{"p", "q"} // objects of other types are other objects
 			}
 			r.Path = rapid.SampledFrom(paths).Draw(t, "path")
@@ -297,7 +299,7 @@ func drawProgram(t *rapid.T) modelProgram {
 		if len(objects) > 0 && !r.hasPath() && rarely("owner") {
 			r.Owner = rapid.SampledFrom(objects).Draw(t, "owner")
 		}
-		if r.Type == plain && r.Owner == 0 && rarely("import") {
+		if r.Type == enginetest.Plain && r.Owner == 0 && rarely("import") {
 			r.Import = true
 		}
 		if !r.hasPath() {

@@ -17,23 +17,8 @@ func pattern(typ, name string) engine.Pattern {
 	return engine.Pattern(urn.New("dev", "proj", "", typ, name))
 }
 
-// targeting is an option of [enginetest.Stack].
-func targeting(sel engine.Selection) func(*enginetest.Deployment) {
-	return func(d *enginetest.Deployment) { d.Selection = sel }
-}
-
-// pairs registers a -> b (b takes from a), and c on its own, with a key for each.
-func pairs(a, b, c string) enginetest.Program {
-	return func(p *enginetest.Run) error {
-		ra, errA := p.Custom(strict, "a", props("key", a))
-		rb, errB := p.Custom(plain, "b", props("key", b, "from", ra.Out("made")))
-		rc, errC := p.Custom(plain, "c", props("key", c))
-		return errors.Join(errA, errB, errC, p.Outputs(props("b", rb.Out("made"), "c", rc.Out("made"))))
-	}
-}
-
 func TestTargets(t *testing.T) {
-	all, a, b, c := engine.Pattern("**"), pattern(strict, "a"), pattern(plain, "b"), pattern(plain, "c")
+	all, a, b, c := engine.Pattern("**"), pattern(enginetest.Strict, "a"), pattern(enginetest.Plain, "b"), pattern(enginetest.Plain, "c")
 	for _, test := range []struct {
 		name      string
 		selection engine.Selection
@@ -41,45 +26,45 @@ func TestTargets(t *testing.T) {
 		program   enginetest.Program
 		failure   string
 	}{
-		{"a target is updated, all else stays", engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, pairs("1", "2", "2"), ""},
-		{"several targets", engine.Selection{Targets: []engine.Pattern{b, c}}, []string{"update b", "update c"}, pairs("1", "2", "2"), ""},
+		{"a target is updated, all else stays", engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, enginetest.Pairs("1", "2", "2"), ""},
+		{"several targets", engine.Selection{Targets: []engine.Pattern{b, c}}, []string{"update b", "update c"}, enginetest.Pairs("1", "2", "2"), ""},
 		{"dependents of a target", engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true},
-			[]string{"create-replacement a", "update b", "delete-replaced a"}, pairs("2", "2", "2"), ""},
+			[]string{"create-replacement a", "update b", "delete-replaced a"}, enginetest.Pairs("2", "2", "2"), ""},
 		{"a replaced target leaves its dependents", engine.Selection{Targets: []engine.Pattern{a}},
-			[]string{"create-replacement a", "delete-replaced a"}, pairs("2", "2", "2"), ""},
+			[]string{"create-replacement a", "delete-replaced a"}, enginetest.Pairs("2", "2", "2"), ""},
 		{"a star is one part of a URN", engine.Selection{Targets: []engine.Pattern{"urn:pulumi:dev::proj::test:index:Plain::*"}},
-			[]string{"update b", "update c"}, pairs("2", "2", "2"), ""},
-		{"a star does not reach over a colon", engine.Selection{Targets: []engine.Pattern{"urn:*::c"}}, nil, pairs("2", "2", "2"),
+			[]string{"update b", "update c"}, enginetest.Pairs("2", "2", "2"), ""},
+		{"a star does not reach over a colon", engine.Selection{Targets: []engine.Pattern{"urn:*::c"}}, nil, enginetest.Pairs("2", "2", "2"),
 			"--target urn:*::c: there is no such resource"},
-		{"two stars do", engine.Selection{Targets: []engine.Pattern{"urn:**::c"}}, []string{"update c"}, pairs("2", "2", "2"), ""},
-		{"everything", engine.Selection{Targets: []engine.Pattern{all}}, []string{"update b", "update c"}, pairs("1", "2", "2"), ""},
-		{"a target that does not exist", engine.Selection{Targets: []engine.Pattern{c, pattern(plain, "d")}}, []string{"update c"}, pairs("2", "2", "2"),
+		{"two stars do", engine.Selection{Targets: []engine.Pattern{"urn:**::c"}}, []string{"update c"}, enginetest.Pairs("2", "2", "2"), ""},
+		{"everything", engine.Selection{Targets: []engine.Pattern{all}}, []string{"update b", "update c"}, enginetest.Pairs("1", "2", "2"), ""},
+		{"a target that does not exist", engine.Selection{Targets: []engine.Pattern{c, pattern(enginetest.Plain, "d")}}, []string{"update c"}, enginetest.Pairs("2", "2", "2"),
 			"--target urn:pulumi:dev::proj::test:index:Plain::d: there is no such resource"},
-		{"an excluded resource stays", engine.Selection{Excludes: []engine.Pattern{c}}, []string{"update b"}, pairs("1", "2", "2"), ""},
-		{"excluded with dependents", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"update c"}, pairs("2", "2", "2"), ""},
-		{"an excluded URN that does not exist", engine.Selection{Excludes: []engine.Pattern{pattern(plain, "d")}}, []string{"update c"}, pairs("1", "1", "2"),
+		{"an excluded resource stays", engine.Selection{Excludes: []engine.Pattern{c}}, []string{"update b"}, enginetest.Pairs("1", "2", "2"), ""},
+		{"excluded with dependents", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"update c"}, enginetest.Pairs("2", "2", "2"), ""},
+		{"an excluded URN that does not exist", engine.Selection{Excludes: []engine.Pattern{pattern(enginetest.Plain, "d")}}, []string{"update c"}, enginetest.Pairs("1", "1", "2"),
 			"--exclude urn:pulumi:dev::proj::test:index:Plain::d: there is no such resource"},
-		{"excludes that match nothing", engine.Selection{Excludes: []engine.Pattern{"**::d"}}, []string{"update c"}, pairs("1", "1", "2"), ""},
-		{"targets and excludes", engine.Selection{Targets: []engine.Pattern{a}, Excludes: []engine.Pattern{c}}, nil, pairs("1", "1", "2"),
+		{"excludes that match nothing", engine.Selection{Excludes: []engine.Pattern{"**::d"}}, []string{"update c"}, enginetest.Pairs("1", "1", "2"), ""},
+		{"targets and excludes", engine.Selection{Targets: []engine.Pattern{a}, Excludes: []engine.Pattern{c}}, nil, enginetest.Pairs("1", "1", "2"),
 			"either targets or excludes"},
 		{"what the program no longer has is deleted only as a target", engine.Selection{Targets: []engine.Pattern{a}}, nil, func(p *enginetest.Run) error {
-			_, err := p.Custom(strict, "a", props("key", "1"))
+			_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", "1"))
 			return err
 		}, ""},
-		{"a target that the program no longer has", engine.Selection{Targets: []engine.Pattern{c}}, []string{"delete c"}, empty, ""},
-		{"a deleted target that another needs", engine.Selection{Targets: []engine.Pattern{a}}, nil, empty,
+		{"a target that the program no longer has", engine.Selection{Targets: []engine.Pattern{c}}, []string{"delete c"}, enginetest.Empty, ""},
+		{"a deleted target that another needs", engine.Selection{Targets: []engine.Pattern{a}}, nil, enginetest.Empty,
 			string(a) + " cannot be deleted: " + string(b) + " depends on it and is not selected"},
-		{"a deleted target with its dependents", engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true}, []string{"delete b", "delete a"}, empty, ""},
-		{"a kept dependent keeps what it needs", engine.Selection{Excludes: []engine.Pattern{b}}, []string{"delete c"}, empty, ""},
-		{"dependents of what is excluded stay", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"delete c"}, empty, ""},
+		{"a deleted target with its dependents", engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true}, []string{"delete b", "delete a"}, enginetest.Empty, ""},
+		{"a kept dependent keeps what it needs", engine.Selection{Excludes: []engine.Pattern{b}}, []string{"delete c"}, enginetest.Empty, ""},
+		{"dependents of what is excluded stay", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"delete c"}, enginetest.Empty, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for _, run := range []operation{
+			for _, run := range []enginetest.Operation{
 				enginetest.Preview, enginetest.Up,
 			} {
-				s := enginetest.NewStack(t, newCloud())
-				s.Up(pairs("1", "1", "1"))
-				s.Edit = targeting(test.selection)
+				s := enginetest.NewStack(t, enginetest.NewCloud())
+				s.Up(enginetest.Pairs("1", "1", "1"))
+				s.Edit = enginetest.Targeting(test.selection)
 				_, err := s.Try(run, test.program)
 				if test.failure == "" {
 					require.NoError(t, err)
@@ -100,22 +85,22 @@ func TestNewResourcesThatAreNotTargets(t *testing.T) {
 		return func(p *enginetest.Run) error {
 			var err error
 			register := func(name string, inputs property.Map) enginetest.Resource {
-				r, e := p.Custom(plain, name, inputs)
+				r, e := p.Custom(enginetest.Plain, name, inputs)
 				results[name] = r.Result
 				err = errors.Join(err, e)
 				return r
 			}
-			first := register("first", props())
-			second := register("second", props("from", first.Out("made")))
+			first := register("first", enginetest.Props())
+			second := register("second", enginetest.Props("from", first.Out("made")))
 			for _, name := range needy {
-				register(name, props("from", second.Out("made")))
+				register(name, enginetest.Props("from", second.Out("made")))
 			}
-			own := register("own", props())
-			return errors.Join(err, p.Outputs(props("second", second.Out("made"), "own", own.Out("made"))))
+			own := register("own", enginetest.Props())
+			return errors.Join(err, p.Outputs(enginetest.Props("second", second.Out("made"), "own", own.Out("made"))))
 		}
 	}
-	s := enginetest.NewStack(t, newCloud())
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(plain, "own")}})
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "own")}})
 	s.Up(program())
 	require.Equal(t, []string{"create proj-dev", "create own"}, s.Steps())
 	require.Equal(t, map[string]abi.RegistrationResult{
@@ -124,16 +109,16 @@ func TestNewResourcesThatAreNotTargets(t *testing.T) {
 	require.Nil(t, s.Resource("first"))
 	require.Equal(t, []string{"own"}, s.Resource("proj-dev").Outputs.Keys())
 
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::x", "**::y"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::x", "**::y"}})
 	_, err := s.Try(enginetest.Preview, program("x", "y"))
 	for _, name := range []string{"x", "y"} {
-		require.ErrorContains(t, err, string(pattern(plain, name))+" depends on "+string(pattern(plain, "second"))+
+		require.ErrorContains(t, err, string(pattern(enginetest.Plain, name))+" depends on "+string(pattern(enginetest.Plain, "second"))+
 			", which does not exist yet and is not selected: add it with --target")
 	}
 	_, err = s.Try(enginetest.Up, program("x", "y"))
 	var missing *engine.NotSelectedError
 	require.ErrorAs(t, err, &missing)
-	require.Equal(t, engine.NotSelectedError{Resource: urn.URN(pattern(plain, "x")), Needs: urn.URN(pattern(plain, "second"))}, *missing)
+	require.Equal(t, engine.NotSelectedError{Resource: urn.URN(pattern(enginetest.Plain, "x")), Needs: urn.URN(pattern(enginetest.Plain, "second"))}, *missing)
 	require.Empty(t, s.Steps())
 
 	s.Edit = nil
@@ -144,19 +129,19 @@ func TestNewResourcesThatAreNotTargets(t *testing.T) {
 // A resource that is left alone keeps its state, also where the program has other
 // options and dependencies for it, and where it has another name.
 func TestWhatIsNotSelectedKeepsItsState(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(pairs("1", "1", "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Pairs("1", "1", "1"))
 	before := *s.Resource("b")
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(plain, "c")}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "c")}})
 	yes := true
 	s.Up(func(p *enginetest.Run) error {
-		extra, errExtra := p.Custom(plain, "extra", props())
-		b, errB := p.Custom(plain, "renamed", props("from", extra.Out("made")), func(o *abi.ResourceOptions) {
+		extra, errExtra := p.Custom(enginetest.Plain, "extra", enginetest.Props())
+		b, errB := p.Custom(enginetest.Plain, "renamed", enginetest.Props("from", extra.Out("made")), func(o *abi.ResourceOptions) {
 			o.Protect = &yes
-			o.Aliases = []abi.Alias{{Case: abi.AliasCaseURN, URN: urn.URN(pattern(plain, "b"))}}
+			o.Aliases = []abi.Alias{{Case: abi.AliasCaseURN, URN: urn.URN(pattern(enginetest.Plain, "b"))}}
 		})
 		require.Equal(t, before.Outputs.Get("made"), b.State.Get("made"))
-		_, errC := p.Custom(plain, "c", props("key", "2"))
+		_, errC := p.Custom(enginetest.Plain, "c", enginetest.Props("key", "2"))
 		return errors.Join(errExtra, errB, errC)
 	})
 	require.Equal(t, []string{"update c"}, s.Steps())
@@ -168,17 +153,17 @@ func TestWhatIsNotSelectedKeepsItsState(t *testing.T) {
 // The provider of a target is configured anew though it is no target, and other
 // resources keep the one that they have.
 func TestProvidersNeedNotBeTargets(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(region, key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			prov, errProv := p.Custom(providerType, "mine", props("region", region))
-			_, errA := p.Custom(plain, "a", props("key", key), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
-			_, errB := p.Custom(plain, "b", props("key", key), func(o *abi.ResourceOptions) { o.Version = key + ".0.0" })
+			prov, errProv := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", region))
+			_, errA := p.Custom(enginetest.Plain, "a", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+			_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Version = key + ".0.0" })
 			return errors.Join(errProv, errA, errB)
 		}
 	}
 	s.Up(program("1", "1"))
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(plain, "a")}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "a")}})
 	s.Up(program("2", "2"))
 	require.Equal(t, []string{"update mine", "update a"}, s.Steps())
 	s.Edit = nil
@@ -189,56 +174,56 @@ func TestProvidersNeedNotBeTargets(t *testing.T) {
 
 // Children of a component that is new and no target cannot be made.
 func TestComponentsThatAreNotTargets(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(p *enginetest.Run) error {
-		g, err := p.Component(group, "g", props())
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Child(g.URN, plain, "child", props())
-		return errors.Join(err, p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: props("x", 1)}))
+		_, err = p.Child(g.URN, enginetest.Plain, "child", enginetest.Props())
+		return errors.Join(err, p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: enginetest.Props("x", 1)}))
 	}
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
 	_, err := s.Try(enginetest.Up, enginetest.Program(program))
-	require.ErrorContains(t, err, "child depends on urn:pulumi:dev::proj::"+group+"::g, which does not exist yet")
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g", "**::child"}})
+	require.ErrorContains(t, err, "child depends on urn:pulumi:dev::proj::"+enginetest.Group+"::g, which does not exist yet")
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::g", "**::child"}})
 	s.Up(program)
 	require.Equal(t, []string{"create g", "create child"}, s.Steps())
 	require.Equal(t, []string{"x"}, s.Resource("g").Outputs.Keys())
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}})
 	_, err = s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "::child depends on it and is not selected")
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}, TargetDependents: true})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}, TargetDependents: true})
 	require.Equal(t, engine.Changes{Delete: 2}, s.Destroy())
 }
 
 // A target that is deleted before its replacement takes its dependents along, which
 // must be selected as well.
 func TestTargetsThatAreDeletedFirst(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(single, "1"))
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(single, "a")}})
-	_, err := s.Try(enginetest.Up, chain(single, "2"))
-	require.ErrorContains(t, err, string(pattern(single, "a"))+" cannot be deleted: "+string(pattern(single, "b"))+" depends on it and is not selected")
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Single, "a")}})
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
+	require.ErrorContains(t, err, string(pattern(enginetest.Single, "a"))+" cannot be deleted: "+string(pattern(enginetest.Single, "b"))+" depends on it and is not selected")
 	require.Empty(t, s.Steps())
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(single, "a")}, TargetDependents: true})
-	s.Up(chain(single, "2"))
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Single, "a")}, TargetDependents: true})
+	s.Up(enginetest.Chain(enginetest.Single, "2"))
 	require.Equal(t, []string{"delete-replaced b", "delete-replaced a", "create-replacement a", "create-replacement b", "update c"}, s.Steps())
 }
 
 func TestTargetedRefreshAndDestroy(t *testing.T) {
 	yes := true
 	program := func(p *enginetest.Run) error {
-		if err := pairs("1", "1", "1")(p); err != nil {
+		if err := enginetest.Pairs("1", "1", "1")(p); err != nil {
 			return err
 		}
-		_, err := p.Custom(plain, "guarded", props(), func(o *abi.ResourceOptions) { o.Protect = &yes })
+		_, err := p.Custom(enginetest.Plain, "guarded", enginetest.Props(), func(o *abi.ResourceOptions) { o.Protect = &yes })
 		return err
 	}
-	a, b, c := pattern(strict, "a"), pattern(plain, "b"), pattern(plain, "c")
+	a, b, c := pattern(enginetest.Strict, "a"), pattern(enginetest.Plain, "b"), pattern(enginetest.Plain, "c")
 	for _, test := range []struct {
 		name      string
-		run       operation
+		run       enginetest.Operation
 		selection engine.Selection
 		steps     []string
 		failure   string
@@ -254,11 +239,11 @@ func TestTargetedRefreshAndDestroy(t *testing.T) {
 		{"destroy a target and its dependents", enginetest.Destroy, engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true}, []string{"delete b", "delete a"}, ""},
 		{"destroy all but what a resource needs", enginetest.Destroy, engine.Selection{Excludes: []engine.Pattern{b, "**::guarded"}}, []string{"delete c"}, ""},
 		{"destroy all but protected ones", enginetest.Destroy, engine.Selection{ExcludeProtected: true}, []string{"delete b", "delete c", "delete a"}, ""},
-		{"destroy what is not there", enginetest.Destroy, engine.Selection{Targets: []engine.Pattern{pattern(plain, "d")}}, nil, "there is no such resource"},
+		{"destroy what is not there", enginetest.Destroy, engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "d")}}, nil, "there is no such resource"},
 	} {
 		for _, withProgram := range []bool{false, true} {
 			t.Run(test.name, func(t *testing.T) {
-				s := enginetest.NewStack(t, newCloud())
+				s := enginetest.NewStack(t, enginetest.NewCloud())
 				s.Up(program)
 				for _, id := range s.Cloud.IDs() {
 					s.Cloud.Change(id, func(m property.Map) property.Map { return m.With("key", property.String("drifted")) })
@@ -278,86 +263,81 @@ func TestTargetedRefreshAndDestroy(t *testing.T) {
 
 // What is deleted with a resource that is kept needs a deletion of its own.
 func TestDeletedWithWhatIsExcluded(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props())
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
+		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
 		return err
 	})
 	s.Cloud.Calls()
-	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{pattern(plain, "a")}})
+	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{pattern(enginetest.Plain, "a")}})
 	s.Destroy()
 	require.Equal(t, []string{"delete b-2"}, s.Cloud.Calls())
 }
 
 func TestReadsThatAreNotTargets(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(one(props("key", "1")))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("key", "1")))
 	id := s.Resource("a").ID
 	program := func(id string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			first, err := p.Custom(plain, "first", props())
+			first, err := p.Custom(enginetest.Plain, "first", enginetest.Props())
 			if err != nil {
 				return err
 			}
 			read := func(name, id string, deps ...urn.URN) abi.ReadResourceResponse {
 				resp, e := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{
-					ID: id, Type: plain, Name: name, Options: abi.ResourceOptions{Dependencies: deps},
+					ID: id, Type: enginetest.Plain, Name: name, Options: abi.ResourceOptions{Dependencies: deps},
 				})
 				err = errors.Join(err, e)
 				return resp
 			}
-			require.Equal(t, "1", mustText(read("free", id).State.Get("key")))
+			require.Equal(t, "1", enginetest.MustText(read("free", id).State.Get("key")))
 			read("after", id, first.URN)
 			read("a", "another")
 			return err
 		}
 	}
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
 	s.Up(program(id))
 	require.Equal(t, []string{"read free"}, s.Steps())
 	require.Nil(t, s.Resource("after"))
 	require.False(t, s.Resource("a").External)
 }
 
-func mustText(v property.Value) string {
-	s, _ := v.AsString()
-	return s
-}
-
 func TestReplaceByPattern(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(pairs("1", "1", "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Pairs("1", "1", "1"))
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::c"} }
-	s.Up(pairs("1", "1", "1"))
+	s.Up(enginetest.Pairs("1", "1", "1"))
 	require.Equal(t, []string{"create-replacement c", "delete-replaced c"}, s.Steps())
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::d"} }
-	_, err := s.Try(enginetest.Up, pairs("1", "1", "2"))
+	_, err := s.Try(enginetest.Up, enginetest.Pairs("1", "1", "2"))
 	require.ErrorContains(t, err, "--replace **::d: there is no such resource")
 	require.Empty(t, s.Steps())
 }
 
 // An invoke that waits for a resource which is not created has no answer.
 func TestFunctionsThatNeedWhatIsNotCreated(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Invoke = func(req abi.InvokeRequest) (abi.InvokeResponse, error) {
 		return abi.InvokeResponse{Result: req.Args}, nil
 	}
 	var unknown []bool
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
 	s.Up(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props())
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		call := func(args property.Map, deps ...urn.URN) {
 			resp, e := p.Monitor.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:f", Args: args, Options: abi.FunctionOptions{DependsOn: deps}})
 			err = errors.Join(err, e)
 			unknown = append(unknown, resp.Unknown)
 		}
-		call(props("x", a.Out("made")))
-		call(props(), a.URN)
-		call(props())
+		call(enginetest.Props("x", a.Out("made")))
+		call(enginetest.Props(), a.URN)
+		call(enginetest.Props())
 		return err
 	})
 	require.Equal(t, []bool{true, true, false}, unknown)
@@ -369,7 +349,7 @@ func TestTargetsThatCloseACircle(t *testing.T) {
 		return func(p *enginetest.Run) error {
 			var last []urn.URN
 			for _, name := range names {
-				r, err := p.Custom(plain, name, props(), func(o *abi.ResourceOptions) { o.Dependencies = last })
+				r, err := p.Custom(enginetest.Plain, name, enginetest.Props(), func(o *abi.ResourceOptions) { o.Dependencies = last })
 				if err != nil {
 					return err
 				}
@@ -378,14 +358,14 @@ func TestTargetsThatCloseACircle(t *testing.T) {
 			return nil
 		}
 	}
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program("a", "b", "c"))
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}})
-	for _, run := range []operation{enginetest.Preview, enginetest.Up} {
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}})
+	for _, run := range []enginetest.Operation{enginetest.Preview, enginetest.Up} {
 		_, err := s.Try(run, program("c", "b", "a"))
 		require.ErrorContains(t, err, "::a now depends on urn:pulumi:dev::proj::test:index:Plain::b, which depended on it so far and is not selected")
 	}
-	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a", "**::b"}})
+	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a", "**::b"}})
 	s.Up(program("b", "a", "c"))
 	s.Edit = nil
 	s.Up(program("c", "b", "a"))
@@ -400,21 +380,21 @@ func TestReplacedTargetsThatTakeOthersAlong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program := func(key string) enginetest.Program {
 				return func(p *enginetest.Run) error {
-					a, err := p.Custom(strict, "a", props("key", key))
+					a, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key))
 					if err != nil {
 						return err
 					}
-					_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { bind(o, a.URN) })
+					_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { bind(o, a.URN) })
 					return err
 				}
 			}
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program("1"))
-			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(strict, "a")}})
+			s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Strict, "a")}})
 			_, err := s.Try(enginetest.Up, program("2"))
 			require.ErrorContains(t, err, "::a cannot be deleted: urn:pulumi:dev::proj::test:index:Plain::b depends on it and is not selected")
 			require.Empty(t, s.Steps())
-			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(strict, "a")}, TargetDependents: true})
+			s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Strict, "a")}, TargetDependents: true})
 			require.Equal(t, 2, s.Up(program("2")).Replace)
 		})
 	}

@@ -25,7 +25,7 @@ func appending(letter string) callback.ResourceTransform {
 
 func register(p *enginetest.Run, custom bool, typ, name string, parent urn.URN, own ...callback.ResourceTransform) (enginetest.Resource, error) {
 	resp, err := callbacks(p).RegisterTransformed(p.Ctx, abi.RegisterResourceRequest{
-		Type: typ, Name: name, Custom: custom, Parent: parent, Inputs: props("by", ""),
+		Type: typ, Name: name, Custom: custom, Parent: parent, Inputs: enginetest.Props("by", ""),
 	}, own...)
 	return enginetest.Resource{RegisterResourceResponse: resp}, err
 }
@@ -40,9 +40,9 @@ func by(s *enginetest.Stack, name string) string {
 // on, then those of the stack; at each place in the order of their registration. They
 // are for what is registered from then on.
 func TestOrderOfTransforms(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		if _, err := register(p, true, plain, "before", ""); err != nil {
+		if _, err := register(p, true, enginetest.Plain, "before", ""); err != nil {
 			return err
 		}
 		callbacks(p).RegisterStackTransform(appending("S"))
@@ -59,8 +59,8 @@ func TestOrderOfTransforms(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, errA := register(p, true, plain, "a", bare.URN, appending("a"), appending("b"))
-		_, errB := register(p, true, plain, "beside", "")
+		_, errA := register(p, true, enginetest.Plain, "a", bare.URN, appending("a"), appending("b"))
+		_, errB := register(p, true, enginetest.Plain, "beside", "")
 		return errors.Join(errA, errB)
 	})
 	for name, want := range map[string]string{
@@ -73,19 +73,19 @@ func TestOrderOfTransforms(t *testing.T) {
 // Transforms change inputs and options, and say what the inputs come from; what the
 // resource is they are only told.
 func TestWhatTransformsChange(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	yes := true
 	s.Up(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props())
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, errB := p.Custom(plain, "b", props())
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props())
 		resp, errC := callbacks(p).RegisterTransformed(p.Ctx, abi.RegisterResourceRequest{
-			Type: plain, Name: "c", Custom: true, Parent: p.Root, Inputs: props("from", "a", "gone", "x", "kept", "y"),
+			Type: enginetest.Plain, Name: "c", Custom: true, Parent: p.Root, Inputs: enginetest.Props("from", "a", "gone", "x", "kept", "y"),
 			PropertyDependencies: []abi.PropertyDependency{{Key: "from", URNs: []urn.URN{a.URN}}, {Key: "gone", URNs: []urn.URN{a.URN}}},
 		}, func(_ context.Context, id callback.Identity, d *callback.Declaration) error {
-			require.Equal(t, callback.Identity{Type: plain, Name: "c", Custom: true, Parent: p.Root}, id)
+			require.Equal(t, callback.Identity{Type: enginetest.Plain, Name: "c", Custom: true, Parent: p.Root}, id)
 			require.Equal(t, []string{string(a.URN)}, d.Inputs.Get("from").Dependencies())
 			d.Inputs = d.Inputs.Without("gone").With("copy", d.Inputs.Get("from")).With("kept", property.Secret(property.String("z")))
 			d.Options.Protect = &yes
@@ -96,7 +96,7 @@ func TestWhatTransformsChange(t *testing.T) {
 		return errors.Join(errB, errC)
 	})
 	a, c := s.Resource("a"), s.Resource("c")
-	require.Equal(t, props("from", "a", "copy", "a", "kept", property.Secret(property.String("z"))), c.Inputs)
+	require.Equal(t, enginetest.Props("from", "a", "copy", "a", "kept", property.Secret(property.String("z"))), c.Inputs)
 	require.Equal(t, map[string][]urn.URN{"from": {a.URN}, "copy": {a.URN}}, c.PropertyDependencies)
 	require.True(t, c.Protect)
 	require.Equal(t, a.URN, c.DeletedWith)
@@ -104,9 +104,9 @@ func TestWhatTransformsChange(t *testing.T) {
 
 // An error of a transform refuses the registration before the provider is asked.
 func TestTransformFails(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		_, err := register(p, true, plain, "a", "", func(context.Context, callback.Identity, *callback.Declaration) error {
+		_, err := register(p, true, enginetest.Plain, "a", "", func(context.Context, callback.Identity, *callback.Declaration) error {
 			return errors.New("every resource needs an owner")
 		})
 		return err
@@ -119,7 +119,7 @@ func TestTransformFails(t *testing.T) {
 // though the provider registers it too. What the provider registers below it is
 // transformed like all else.
 func TestTransformsOfRemoteComponents(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	var given string
 	s.Cloud.Construct = func(ctx context.Context, m abi.Monitor, req abi.ConstructRequest) (abi.ConstructResponse, error) {
 		given, _ = req.Inputs.Get("by").AsString()
@@ -130,14 +130,14 @@ func TestTransformsOfRemoteComponents(t *testing.T) {
 			return abi.ConstructResponse{}, err
 		}
 		_, err = m.RegisterResource(ctx, abi.RegisterResourceRequest{
-			Type: plain, Name: "child", Custom: true, Parent: g.URN, Inputs: props("by", ""),
+			Type: enginetest.Plain, Name: "child", Custom: true, Parent: g.URN, Inputs: enginetest.Props("by", ""),
 		})
 		return abi.ConstructResponse{URN: g.URN}, err
 	}
 	s.Up(func(p *enginetest.Run) error {
 		callbacks(p).RegisterStackTransform(appending("S"))
 		_, err := callbacks(p).RegisterTransformed(p.Ctx, abi.RegisterResourceRequest{
-			Type: "test:index:Site", Name: "site", Remote: true, Inputs: props("by", ""),
+			Type: "test:index:Site", Name: "site", Remote: true, Inputs: enginetest.Props("by", ""),
 		}, appending("o"))
 		return err
 	})
@@ -149,7 +149,7 @@ func TestTransformsOfRemoteComponents(t *testing.T) {
 // Transforms can bind hooks, which is how a program puts hooks on all resources.
 func TestTransformsBindHooks(t *testing.T) {
 	log := new(diary)
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(hooked([]callback.Hook{log.hook("log")}, func(p *enginetest.Run) error {
 		callbacks(p).RegisterStackTransform(func(_ context.Context, id callback.Identity, d *callback.Declaration) error {
 			if id.Custom {
@@ -157,7 +157,7 @@ func TestTransformsBindHooks(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := p.Custom(plain, "a", props())
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		return err
 	}))
 	require.Equal(t, []string{"after-create a"}, log.read())
@@ -165,7 +165,7 @@ func TestTransformsBindHooks(t *testing.T) {
 
 // Calls of functions are transformed by the stack's transforms alone, whoever makes them.
 func TestInvokeTransforms(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	var asked []property.Map
 	s.Cloud.Invoke = func(req abi.InvokeRequest) (abi.InvokeResponse, error) {
 		asked = append(asked, req.Args)
@@ -183,11 +183,11 @@ func TestInvokeTransforms(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := m.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:get", Args: props("a", 1)})
+		_, err := m.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:get", Args: enginetest.Props("a", 1)})
 		require.NoError(t, err)
-		_, err = m.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:get", Args: props("refused", true)})
+		_, err = m.Invoke(p.Ctx, abi.MonitorInvokeRequest{Token: "test:index:get", Args: enginetest.Props("refused", true)})
 		require.ErrorContains(t, err, "function test:index:get: transform: not this one")
 		return nil
 	})
-	require.Equal(t, []property.Map{props("a", 1, "token", "test:index:get")}, asked)
+	require.Equal(t, []property.Map{enginetest.Props("a", 1, "token", "test:index:get")}, asked)
 }

@@ -15,101 +15,63 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-var props = enginetest.Props
-
-const (
-	plain  = "test:index:Plain"
-	strict = "test:index:Strict" // replaced when "key" changes
-	single = "test:index:Single" // replaced when "key" changes, deleted first
-)
-
-func newCloud() *enginetest.Cloud {
-	cloud := enginetest.NewCloud()
-	cloud.Types[plain] = enginetest.Type{Computed: []string{"made"}}
-	cloud.Types[strict] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}}
-	cloud.Types[single] = enginetest.Type{Replace: []string{"key"}, Computed: []string{"made"}, DeleteBeforeReplace: true}
-	return cloud
-}
-
-// chain registers a -> b -> c, where each takes the computed property of the
-// one before. key is the input of a that may need a replacement.
-func chain(typ, key string) enginetest.Program {
-	return func(p *enginetest.Run) error {
-		a, err := p.Custom(typ, "a", props("key", key))
-		if err != nil {
-			return err
-		}
-		b, err := p.Custom(typ, "b", props("key", a.Out("made")))
-		if err != nil {
-			return err
-		}
-		c, err := p.Custom(plain, "c", props("from", b.Out("made")))
-		if err != nil {
-			return err
-		}
-		return p.Outputs(props("made", c.Out("made")))
-	}
-}
-
-func empty(*enginetest.Run) error { return nil }
-
 func TestUpCreatesThenKeepsThenDeletes(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	require.Equal(t, engine.Changes{Create: 4}, s.Up(chain(plain, "1")))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	require.Equal(t, engine.Changes{Create: 4}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
 	require.Equal(t, []string{"create a", "create b", "create c"}, s.Cloud.Calls())
 
-	require.Equal(t, engine.Changes{Same: 4}, s.Up(chain(plain, "1")))
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
 	require.Empty(t, s.Cloud.Calls(), "nothing changed, so no provider was asked to change anything")
 
-	require.Equal(t, engine.Changes{Same: 1, Delete: 3}, s.Up(empty))
+	require.Equal(t, engine.Changes{Same: 1, Delete: 3}, s.Up(enginetest.Empty))
 	require.Equal(t, []string{"delete c-3", "delete b-2", "delete a-1"}, s.Cloud.Calls(), "dependents first")
 	require.Zero(t, s.Cloud.Objects())
 }
 
 func TestUpdateInPlace(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Cloud.Calls()
-	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Preview(chain(plain, "2")))
+	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Preview(enginetest.Chain(enginetest.Plain, "2")))
 	require.Empty(t, s.Cloud.Calls())
-	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Up(chain(plain, "2")))
+	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Up(enginetest.Chain(enginetest.Plain, "2")))
 	require.Equal(t, []string{"update a"}, s.Cloud.Calls())
 }
 
 func TestReplaceCreatesBeforeItDeletes(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(strict, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Strict, "1"))
 	s.Cloud.Calls()
 	want := engine.Changes{Same: 1, Update: 1, Replace: 2}
-	require.Equal(t, want, s.Preview(chain(strict, "2")))
-	require.Equal(t, want, s.Up(chain(strict, "2")))
+	require.Equal(t, want, s.Preview(enginetest.Chain(enginetest.Strict, "2")))
+	require.Equal(t, want, s.Up(enginetest.Chain(enginetest.Strict, "2")))
 	require.Equal(t, []string{
 		"create a", "create b", "update c", // the new copies, in the order of dependencies
 		"delete b-2", "delete a-1", // then the old ones, dependents first
 	}, s.Cloud.Calls())
-	require.Equal(t, engine.Changes{Same: 4}, s.Up(chain(strict, "2")))
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(enginetest.Chain(enginetest.Strict, "2")))
 }
 
 func TestReplaceDeletesFirstWithDependents(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(single, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
 	s.Cloud.Calls()
 	want := engine.Changes{Same: 1, Update: 1, Replace: 2}
-	require.Equal(t, want, s.Preview(chain(single, "2")))
-	require.Equal(t, want, s.Up(chain(single, "2")))
+	require.Equal(t, want, s.Preview(enginetest.Chain(enginetest.Single, "2")))
+	require.Equal(t, want, s.Up(enginetest.Chain(enginetest.Single, "2")))
 	require.Equal(t, []string{
 		"delete b-2", "delete a-1", // b cannot live on with another a; c can
 		"create a", "create b", "update c",
 	}, s.Cloud.Calls())
-	require.Equal(t, engine.Changes{Same: 4}, s.Up(chain(single, "2")))
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(enginetest.Chain(enginetest.Single, "2")))
 }
 
 func TestDeleteBeforeReplaceOption(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
 			yes := true
-			_, err := p.Custom(strict, "a", props("key", key), func(o *abi.ResourceOptions) { o.DeleteBeforeReplace = &yes })
+			_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.DeleteBeforeReplace = &yes })
 			return err
 		}
 	}
@@ -120,8 +82,8 @@ func TestDeleteBeforeReplaceOption(t *testing.T) {
 }
 
 func TestInterruptedReplacementIsFinished(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(single, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
 	s.Cloud.Calls()
 	s.Cloud.Hook = func(call string) error {
 		if call == "create a" {
@@ -129,37 +91,37 @@ func TestInterruptedReplacementIsFinished(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(single, "2"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
 	require.ErrorContains(t, err, "no quota")
 	require.True(t, s.Resource("a").PendingReplacement)
 
 	s.Cloud.Hook = nil
 	s.Cloud.Calls()
-	s.Up(chain(single, "2"))
+	s.Up(enginetest.Chain(enginetest.Single, "2"))
 	require.Equal(t, []string{"create a", "create b", "update c"}, s.Cloud.Calls(), "what was deleted is not deleted again")
 }
 
 func TestInterruptedReplacementThatIsNoLongerWanted(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(single, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
 	s.Cloud.Hook = func(call string) error {
 		if call == "create a" {
 			return errors.New("no quota")
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(single, "2"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
 	s.Cloud.Calls()
-	s.Up(empty)
+	s.Up(enginetest.Empty)
 	require.Equal(t, []string{"delete c-3"}, s.Cloud.Calls(), "a and b are gone already")
 	require.Zero(t, s.Cloud.Objects())
 }
 
 func TestDestroy(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(strict, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Strict, "1"))
 	s.Cloud.Calls()
 	require.Equal(t, engine.Changes{Delete: 4}, s.Destroy())
 	require.Equal(t, []string{"delete c-3", "delete b-2", "delete a-1"}, s.Cloud.Calls())
@@ -167,9 +129,9 @@ func TestDestroy(t *testing.T) {
 }
 
 func TestFailedStepStopsDependentsAndDeletesNothing(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "old", props())
+		_, err := p.Custom(enginetest.Plain, "old", enginetest.Props())
 		return err
 	})
 	s.Cloud.Calls()
@@ -179,7 +141,7 @@ func TestFailedStepStopsDependentsAndDeletesNothing(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorContains(t, err, `create test:index:Plain "b": out of luck`)
 	require.Equal(t, []string{"create a", "create b"}, s.Cloud.Calls())
 	require.NotNil(t, s.Resource("old"), "a program that failed deletes nothing")
@@ -188,36 +150,36 @@ func TestFailedStepStopsDependentsAndDeletesNothing(t *testing.T) {
 }
 
 func TestPartialFailureIsRecordedAndRepaired(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error {
 		if call != "create b" {
 			return nil
 		}
 		return &abi.Error{Kind: abi.ErrorKindInitFailed, Message: "b is not ready", InitFailure: &abi.InitFailure{
-			ID: "b-9", State: props("key", "x"), Reasons: []string{"it did not come up"},
+			ID: "b-9", State: enginetest.Props("key", "x"), Reasons: []string{"it did not come up"},
 		}}
 	}
-	_, err := s.Try(enginetest.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorContains(t, err, "it did not come up")
 	b := s.Resource("b")
 	require.Equal(t, "b-9", b.ID)
 	require.Equal(t, []string{"it did not come up"}, b.InitErrors)
 
 	s.Cloud.Hook = nil
-	s.Cloud.Change("b-9", func(property.Map) property.Map { return props("key", "x") })
+	s.Cloud.Change("b-9", func(property.Map) property.Map { return enginetest.Props("key", "x") })
 	s.Cloud.Calls()
-	s.Up(chain(plain, "1"))
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	require.Equal(t, []string{"update b", "create c"}, s.Cloud.Calls())
 	require.Empty(t, s.Resource("b").InitErrors)
 }
 
 func TestOutcomeThatIsNotKnownStaysPending(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error {
 		return &abi.Error{Kind: abi.ErrorKindInternal, Origin: abi.ErrorOriginHost, Message: "the guest trapped"}
 	}
 	program := func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", props())
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		return err
 	}
 	_, err := s.Try(enginetest.Up, enginetest.Program(program))
@@ -235,12 +197,12 @@ func TestOutcomeThatIsNotKnownStaysPending(t *testing.T) {
 }
 
 func TestDuplicateNamesAreRefused(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		if _, err := p.Custom(plain, "a", props()); err != nil {
+		if _, err := p.Custom(enginetest.Plain, "a", enginetest.Props()); err != nil {
 			return err
 		}
-		_, err := p.Custom(plain, "a", props())
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		return err
 	}))
 	require.ErrorContains(t, err, `"a"`)
@@ -248,11 +210,11 @@ func TestDuplicateNamesAreRefused(t *testing.T) {
 }
 
 func TestCheckFailuresNameTheProperty(t *testing.T) {
-	cloud := newCloud()
-	cloud.Types[plain] = enginetest.Type{Required: []string{"size", "shape"}}
+	cloud := enginetest.NewCloud()
+	cloud.Types[enginetest.Plain] = enginetest.Type{Required: []string{"size", "shape"}}
 	s := enginetest.NewStack(t, cloud)
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", props())
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		return err
 	}))
 	require.ErrorContains(t, err, "size: missing required property")
@@ -261,11 +223,11 @@ func TestCheckFailuresNameTheProperty(t *testing.T) {
 }
 
 func TestProtect(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	protected := func(key string) enginetest.Program {
 		return func(p *enginetest.Run) error {
 			yes := true
-			_, err := p.Custom(strict, "a", props("key", key), func(o *abi.ResourceOptions) { o.Protect = &yes })
+			_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Protect = &yes })
 			return err
 		}
 	}
@@ -273,44 +235,44 @@ func TestProtect(t *testing.T) {
 	s.Cloud.Calls()
 	_, err := s.Try(enginetest.Up, protected("2"))
 	require.ErrorContains(t, err, "protected")
-	_, err = s.Try(enginetest.Up, enginetest.Program(empty))
+	_, err = s.Try(enginetest.Up, enginetest.Program(enginetest.Empty))
 	require.ErrorContains(t, err, "protected")
 	require.Empty(t, s.Cloud.Calls())
 	require.NotNil(t, s.Resource("a"))
 }
 
 func TestRetainOnDelete(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
 		yes := true
-		_, err := p.Custom(plain, "a", props(), func(o *abi.ResourceOptions) { o.RetainOnDelete = &yes })
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.RetainOnDelete = &yes })
 		return err
 	})
-	s.Up(empty)
+	s.Up(enginetest.Empty)
 	require.Nil(t, s.Resource("a"))
 	require.Equal(t, 1, s.Cloud.Objects(), "the object itself stays")
 }
 
 func TestDeletedWith(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props())
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(plain, "b", props(), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
+		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
 		return err
 	})
 	s.Cloud.Calls()
-	s.Up(empty)
+	s.Up(enginetest.Empty)
 	require.Equal(t, []string{"delete a-1"}, s.Cloud.Calls(), "b goes with a")
 }
 
 func TestIgnoreChanges(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(size, color string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, err := p.Custom(plain, "a", props("size", size, "color", color),
+			_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("size", size, "color", color),
 				func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{"size"} })
 			return err
 		}
@@ -322,10 +284,10 @@ func TestIgnoreChanges(t *testing.T) {
 }
 
 func TestReplaceOnChanges(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(size string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			_, err := p.Custom(plain, "a", props("size", size),
+			_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("size", size),
 				func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{"size"} })
 			return err
 		}
@@ -335,14 +297,14 @@ func TestReplaceOnChanges(t *testing.T) {
 }
 
 func TestAliasKeepsARenamedResource(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "before", props("x", 1))
+		_, err := p.Custom(enginetest.Plain, "before", enginetest.Props("x", 1))
 		return err
 	})
 	s.Cloud.Calls()
 	s.Up(func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "after", props("x", 1), func(o *abi.ResourceOptions) {
+		_, err := p.Custom(enginetest.Plain, "after", enginetest.Props("x", 1), func(o *abi.ResourceOptions) {
 			o.Aliases = []abi.Alias{{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Name: "before"}}}
 		})
 		return err
@@ -353,14 +315,14 @@ func TestAliasKeepsARenamedResource(t *testing.T) {
 }
 
 func TestSecretsStaySecret(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := enginetest.Program(func(p *enginetest.Run) error {
-		a, err := p.Custom(plain, "a", props("password", property.Secret(property.String("hunter2")), "made", "x"),
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props("password", property.Secret(property.String("hunter2")), "made", "x"),
 			func(o *abi.ResourceOptions) { o.AdditionalSecretOutputs = []string{"made"} })
 		if err != nil {
 			return err
 		}
-		return p.Outputs(props("password", a.Out("password")))
+		return p.Outputs(enginetest.Props("password", a.Out("password")))
 	})
 	s.Up(program)
 	outputs := s.Resource("a").Outputs
@@ -368,17 +330,17 @@ func TestSecretsStaySecret(t *testing.T) {
 	require.True(t, outputs.Get("made").IsSecret())
 	require.True(t, s.Resource("proj-dev").Outputs.Get("password").IsSecret())
 	for _, e := range s.Events() {
-		require.NotContains(t, jsonOf(t, e), "hunter2")
+		require.NotContains(t, enginetest.JSONOf(t, e), "hunter2")
 	}
 }
 
 func TestProviderThatKnowsNoSecretsGetsPlainValues(t *testing.T) {
-	cloud := newCloud()
+	cloud := enginetest.NewCloud()
 	none := abi.FeaturesPreview
 	cloud.Features = &none
 	s := enginetest.NewStack(t, cloud)
 	s.Up(func(p *enginetest.Run) error {
-		_, err := p.Custom(plain, "a", props("password", property.Secret(property.String("hunter2"))))
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("password", property.Secret(property.String("hunter2"))))
 		return err
 	})
 	require.True(t, s.Resource("a").Inputs.Get("password").IsSecret())
@@ -390,38 +352,38 @@ func TestProviderThatKnowsNoSecretsGetsPlainValues(t *testing.T) {
 }
 
 func TestDependenciesAreRecorded(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	b := s.Resource("b")
 	require.Equal(t, []urn.URN{s.Resource("a").URN}, b.Dependencies)
 	require.Equal(t, map[string][]urn.URN{"key": {s.Resource("a").URN}}, b.PropertyDependencies)
 }
 
 func TestPreviewHasNoEffect(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	require.Equal(t, engine.Changes{Create: 4}, s.Preview(chain(plain, "1")))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	require.Equal(t, engine.Changes{Create: 4}, s.Preview(enginetest.Chain(enginetest.Plain, "1")))
 	require.Empty(t, s.Cloud.Calls())
 	require.Zero(t, s.Snapshot().Len())
 }
 
 func TestStackOutputsOfAFailedRunAreKept(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
-	s.Up(chain(plain, "1"))
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Cloud.Hook = func(call string) error {
 		if strings.HasPrefix(call, "update") {
 			return errors.New("no")
 		}
 		return nil
 	}
-	_, err := s.Try(enginetest.Up, chain(plain, "2"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "2"))
 	require.Error(t, err)
 	require.True(t, s.Resource("proj-dev").Outputs.Has("made"))
 }
 
 func TestACrashDuringACreationStaysPending(t *testing.T) {
-	s := enginetest.NewStack(t, newCloud())
+	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(string) error { return abi.NewError(abi.ErrorKindCrashed, "panic: nil map") }
-	_, err := s.Try(enginetest.Up, chain(plain, "1"))
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.ErrorContains(t, err, "nil map")
 	n := 0
 	for _, op := range s.Snapshot().Operations() {

@@ -92,9 +92,16 @@ func (t Type) ID(inputs property.Map) string {
 	return strings.Join(values, "/")
 }
 
-// NewCloud returns an empty cloud.
+// NewCloud returns an empty cloud of the types Plain, Strict, and Single.
 func NewCloud() *Cloud {
-	return &Cloud{objects: make(map[string]property.Map), regions: make(map[string]string), generations: make(map[string]string), Types: make(map[string]Type)}
+	return &Cloud{
+		objects: make(map[string]property.Map), regions: make(map[string]string), generations: make(map[string]string),
+		Types: map[string]Type{
+			Plain:  {Computed: []string{"made"}},
+			Strict: {Replace: []string{"key"}, Computed: []string{"made"}},
+			Single: {Replace: []string{"key"}, Computed: []string{"made"}, DeleteBeforeReplace: true},
+		},
+	}
 }
 
 // Calls returns the log of mutating calls and empties it.
