@@ -1,0 +1,25 @@
+package enginetest_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/doctest"
+)
+
+// docs/engine.md has one row for each item of the checklist, each with tests that
+// exist.
+func TestChecklist(t *testing.T) {
+	text := doctest.Require(t, "../../..", "docs/engine.md")
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(text, -1)
+	require.Len(t, rows, 75)
+	for i, row := range rows {
+		require.Equal(t, strconv.Itoa(i+1), row[1])
+		shown := strings.Contains(row[3], "_test.go:") || strings.Contains(row[3], ".txtar`")
+		require.True(t, shown, "item %s: nothing shows it", row[1])
+	}
+}

@@ -1,0 +1,293 @@
+package model_test
+
+import (
+	"testing"
+
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+)
+
+// Scenarios that [TestModel] found to go wrong, as short as they could be made.
+
+// An old copy that was kept depends on what by now depends on its successor. What the
+// program leaves out then, and its replaced provider, go in the right order all the same.
+func TestCircleOfAnOldCopyKeepsProviders(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "e", Type: enginetest.Strict, Key: 1},
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "c", Type: enginetest.Plain, After: []int{0, 1}},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "c", Type: enginetest.Plain, Region: true},
+			{Name: "a", Type: enginetest.Plain, From: []int{0}},
+			{Name: "e", Type: enginetest.Strict, Key: 1},
+		}}, Excludes: []string{"e"}, Dependents: true},
+		{Do: "up"},
+	})
+}
+
+// What is left alone since the program now makes it depend on what is excluded keeps what
+// it depends on as it is recorded.
+func TestExcludedByNewDependencies(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "b", Type: enginetest.Plain, After: []int{0}},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "e", Type: enginetest.Plain},
+			{Name: "b", Type: enginetest.Plain, After: []int{0}},
+		}}, Excludes: []string{"e"}, Dependents: true},
+	})
+}
+
+// What goes with a replacement, and stays in the state since what is excluded depends on
+// it, has gone as planned.
+func TestGoneAheadAsPlanned(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "c", Type: enginetest.Plain, Region: true},
+			{Name: "e", Type: enginetest.Plain, From: []int{0}, Owner: 1},
+			{Name: "b", Type: enginetest.Plain, After: []int{1}},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "b", Type: enginetest.Strict},
+			{Name: "c", Type: enginetest.Plain, Key: 2, DeleteFirst: true},
+			{Name: "d", Type: enginetest.Strict, Key: 1, After: []int{0}, Region: true},
+		}}, Excludes: []string{"b"}, Dependents: true},
+	})
+}
+
+// An old copy that is in no circle goes after what may use it, though old copies of
+// others are in one.
+func TestOldCopyOutsideOfACircle(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Plain, Region: true},
+			{Name: "b", Type: enginetest.Plain, From: []int{0}},
+			{Name: "c", Type: vague, Key: 2},
+			{Name: "e", Type: vague, Key: 1, Region: true},
+			{Name: "d", Type: enginetest.Strict, Key: 2},
+			{Name: "f", Type: enginetest.Single, Key: 1, From: []int{1}, DeleteFirst: true, Retain: true},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "f", Type: enginetest.Single, Alias: "c", Ignore: true, Region: true},
+			{Name: "a", Type: enginetest.Plain, Key: 1, From: []int{0}},
+			{Name: "b", Type: vague, Key: 1, From: []int{0, 1}, Retain: true},
+			{Name: "e", Type: enginetest.Single, Key: 2},
+			{Name: "d", Type: enginetest.Strict, From: []int{2, 1}},
+		}}, CrashAt: 5},
+		{Do: "up", Program: modelProgram{Region: 2}},
+	})
+}
+
+// Old copies that need each other go before the successor of one of them.
+func TestOldCopiesInACircleGoFirst(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "f", Type: enginetest.Strict, Key: 1, After: []int{0}},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "f", Type: enginetest.Strict},
+			{Name: "a", Type: enginetest.Plain, Key: 2, From: []int{0}},
+		}}, Half: []string{"update a"}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "a", Type: enginetest.Plain, Key: 2, Alias: "b", Region: true},
+		}}},
+	})
+}
+
+// What an update that was cut off may have taken from its owner does not go with that.
+func TestCutOffFromItsOwner(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "d", Type: enginetest.Strict, Key: 2, DeleteFirst: true},
+			{Name: "b", Type: vague, Key: 2, Owner: 1, Ignore: true},
+			{Name: "a", Type: enginetest.Single, Key: 1},
+			{Name: "c", Type: enginetest.Single, Key: 1, DeleteFirst: true},
+			{Name: "f", Type: enginetest.Strict, Key: 2},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "f", Type: enginetest.Strict, Key: 1, Retain: true, Ignore: true},
+			{Name: "a", Type: vague, Retain: true},
+			{Name: "c", Type: vague, Alias: "b", Retain: true},
+		}}, CrashAt: 8},
+	})
+}
+
+// What an update that was cut off may have made use of another resource goes before that.
+func TestCutOffBeforeItsNewDependency(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "d", Type: enginetest.Single, Key: 1},
+			{Name: "c", Type: enginetest.Plain},
+			{Name: "b", Type: enginetest.Strict},
+			{Name: "f", Type: vague, Key: 1, Alias: "a", From: []int{1}},
+			{Name: "e", Type: enginetest.Strict, Key: 2, Retain: true},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: enginetest.Strict, Key: 2, Alias: "e", DeleteFirst: true, Ignore: true},
+			{Name: "c", Type: enginetest.Plain, Key: 1, From: []int{0}, DeleteFirst: true},
+			{Name: "b", Type: enginetest.Strict, Key: 2, Retain: true},
+			{Name: "a", Type: enginetest.Strict, Key: 1, After: []int{0, 1}, DeleteFirst: true, Retain: true, Region: true},
+		}}, Judged: true, CrashAt: 7},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "f", Type: vague, Key: 2, Ignore: true},
+			{Name: "a", Type: enginetest.Strict, Key: 1, After: []int{0}},
+		}}},
+	})
+}
+
+// An object of two resources is not deleted with one of them while the other is protected.
+func TestProtectedObjectOfTwoResources(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "c", Type: enginetest.File, Protect: true, Path: "y"},
+			{Name: "e", Type: enginetest.File, Key: 2, Path: "y"},
+		}}},
+		{Do: "destroy"},
+	})
+}
+
+// What a refresh runs the program for is read by the provider that made it, though the program
+// now wants it to be of another one, or configures it for another region.
+func TestRefreshReadsWithTheRecordedProvider(t *testing.T) {
+	for _, program := range []modelProgram{
+		{Resources: []modelResource{{Name: "a", Type: enginetest.Strict}}},
+		{Region: 1, Resources: []modelResource{{Name: "a", Type: enginetest.Strict, Region: true}}},
+		{OtherRegion: 1, Resources: []modelResource{{Name: "a", Type: enginetest.Strict, Other: true}}},
+	} {
+		runScenario(t, scenario{
+			{Do: "up", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: enginetest.Strict, Region: true}}}},
+			{Do: "refresh", Program: program, RunProgram: true},
+			{Do: "up", Program: program},
+		})
+	}
+}
+
+// What is read and depends on what is left out is left out, and does not end the preview.
+func TestReadAfterWhatIsNotSelected(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Plain},
+			{Name: "d", Type: enginetest.Strict, From: []int{0}},
+			{Name: "e", Type: enginetest.Plain, After: []int{1}, Read: "ext2"},
+		}}, Excludes: []string{"a"}},
+	})
+}
+
+// What was deleted ahead of its replacement is no longer about to be deleted once the
+// replacement is there: its object may be another resource's, which goes.
+func TestReplacementTakesOverTheObjectOfWhatGoes(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "c", Type: enginetest.Declared, DeleteFirst: true, Path: "q"},
+			{Name: "d", Type: enginetest.Declared, Path: "p"},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "d", Type: enginetest.Declared, DeleteFirst: true, Path: "q"},
+		}}},
+	})
+}
+
+// What was imported and is replaced is not imported again.
+func TestReplacedImport(t *testing.T) {
+	imported := modelProgram{Resources: []modelResource{{Name: "f", Type: enginetest.Plain, Import: true}}}
+	runScenario(t, scenario{
+		{Do: "up", Program: imported},
+		{Do: "up", Program: imported, Replace: []string{"f"}},
+		{Do: "up", Program: imported},
+	})
+}
+
+// What is kept for a resource that failed is not what the run has brought to its goal: it may use
+// old copies.
+func TestWhatIsKeptMayUseOldCopies(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "a", Type: enginetest.Strict, Region: true},
+			{Name: "f", Type: enginetest.Strict, From: []int{0}},
+			{Name: "b", Type: enginetest.Plain, From: []int{1}, Protect: true, Import: true},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Strict, Region: true},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "b", Type: enginetest.Plain, Region: true},
+		}}, ContinueOnError: true, Half: []string{"create b"}},
+	})
+}
+
+// With --refresh, what the program makes a dependent of a target is read as well.
+func TestNewDependentOfATargetIsRefreshed(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "e", Type: enginetest.Plain},
+			{Name: "a", Type: enginetest.Strict},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Strict, Key: 1},
+			{Name: "e", Type: enginetest.Plain, Key: 1, After: []int{0}},
+		}}, RefreshFirst: true, Lose: []string{"e"}, Targets: []string{"a"}, Dependents: true},
+	})
+}
+
+// A refresh reads what the program has something else in place of.
+func TestRefreshReadsWhatTheProgramReadsElsewhere(t *testing.T) {
+	managed := modelProgram{Resources: []modelResource{{Name: "a", Type: enginetest.Plain, Key: 2}}}
+	runScenario(t, scenario{
+		{Do: "up", Program: managed},
+		{Do: "refresh", Program: modelProgram{Resources: []modelResource{{Name: "a", Type: enginetest.Plain, Read: "ext1"}}}, RunProgram: true, Drift: []string{"a"}},
+		{Do: "up", Program: managed},
+	})
+}
+
+// A resource is gone, and an old copy of it waits to be deleted, which names the dependents of
+// the resource in turn.
+func TestWhatIsGoneIsNoOldCopy(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Group},
+			{Name: "e", Type: enginetest.Strict, Key: 2, DeleteFirst: true},
+			{Name: "c", Type: vague, Owner: 2},
+			{Name: "b", Type: enginetest.Single, After: []int{2}, Protect: true},
+		}}},
+		{Do: "destroy"},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: enginetest.Plain, Read: "ext2"},
+			{Name: "c", Type: vague, Region: true},
+			{Name: "e", Type: enginetest.Strict, Key: 2, After: []int{1}, Protect: true},
+		}}, Half: []string{"create d"}},
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "c", Type: enginetest.Plain, Key: 1, Retain: true},
+			{Name: "e", Type: enginetest.Strict},
+		}}, RefreshFirst: true, Lose: []string{"c"}},
+	})
+}
+
+// What is gone is deleted by nobody, and what named it can be.
+func TestDependentsOfWhatIsGoneCanBeDeleted(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Strict},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Group},
+			{Name: "e", Type: enginetest.Strict},
+			{Name: "c", Type: vague, Owner: 2},
+			{Name: "b", Type: enginetest.Single, After: []int{2}, Protect: true},
+		}}, Judged: true},
+		{Do: "destroy", Program: modelProgram{Resources: []modelResource{
+			{Name: "f", Type: enginetest.Group, Key: 2, Protect: true},
+			{Name: "d", Type: enginetest.File, Path: "x"},
+		}}, RunProgram: true},
+		{Do: "destroy"},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: enginetest.Plain, Read: "ext2"},
+			{Name: "c", Type: vague, Region: true},
+			{Name: "e", Type: enginetest.Strict, Key: 2, After: []int{1}, Protect: true},
+		}}},
+		{Do: "refresh", RunProgram: true, Lose: []string{"c"}},
+	})
+}

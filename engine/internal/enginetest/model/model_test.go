@@ -1,0 +1,474 @@
+package model_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// TestModel runs random scenarios: programs, failures, half failures, drift, and
+// crashes, in updates, refreshes, and destructions with all their options. Whatever
+// happens, the state holds together after every step, nothing that exists is
+// forgotten or made twice, deletions keep the order of dependencies, a preview tells
+// what the update does, an update keeps to its plan, and a second update does nothing.
+//
+// The scenarios are the same in each run; -rapid.seed and -rapid.checks choose others
+// and more. A failing one is printed as a test to paste below.
+func TestModel(t *testing.T) {
+	if f := flag.Lookup("rapid.seed"); f.Value.String() == f.DefValue {
+		require.NoError(t, flag.Set("rapid.seed", "1"))
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := rapid.Custom(drawScenario).Draw(rt, "scenario")
+		rt.Logf("as a test:\n%s", s.source())
+		runScenario(checked{t, rt}, s)
+	})
+}
+
+// checked gives the helpers of the tests rapid's way to fail, so that cases shrink.
+type checked struct {
+	testing.TB
+	rapid *rapid.T
+}
+
+func (c checked) Errorf(format string, args ...any) { c.rapid.Errorf(format, args...) }
+func (c checked) FailNow()                          { c.rapid.FailNow() }
+func (c checked) Helper()                           {}
+
+// model is one stack under test.
+type model struct {
+	*enginetest.Stack
+	t testing.TB
+	// retained are objects that were left behind on purpose, and retains the names of resources
+	// whose objects the program wants to leave behind when it is destroyed.
+	retained, retains map[string]bool
+	// shared are objects that were several resources at once, which may use each other by way of
+	// them, whatever goes first.
+	shared map[string]bool
+	// former are the names that resources had before others, by the later ones.
+	former map[string][]string
+
+	mu sync.Mutex
+	// disorder tells of deletions that came too early.
+	disorder []string
+}
+
+func runScenario(t testing.TB, s scenario) {
+	cloud := enginetest.NewCloud()
+	cloud.DiffConfig = enginetest.ReplacedByRegion
+	for typ, about := range cloud.Types {
+		if typ != enginetest.Plain {
+			about.Replace = append(about.Replace, "froma", "fromb") // some dependents cannot be updated
+			cloud.Types[typ] = about
+		}
+	}
+	cloud.Types[vague] = enginetest.Type{Computed: []string{"made"}, Vague: true}
+	for typ, about := range enginetest.NewFiles().Types {
+		if len(about.Identity) > 0 {
+			about.Replace, about.Computed = []string{"path", "key", "froma"}, []string{"made"}
+			cloud.Types[typ] = about
+		}
+	}
+	cloud.Regional = true
+	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), retained: make(map[string]bool), shared: make(map[string]bool), former: make(map[string][]string)}
+	m.MayFail = true // what is protected refuses
+	for _, id := range outside {
+		m.place(id, "", 0)
+	}
+	for _, a := range s {
+		m.act(a)
+	}
+	m.finish()
+}
+
+// place makes an object that the stack has not made, and need not know of.
+func (m *model) place(id, region string, key int) {
+	m.retained[id] = true
+	m.Cloud.Put(id, region, enginetest.Props("key", key, "made", "made of "+id))
+}
+
+// act does one operation, and what makes up for it if it went wrong.
+func (m *model) act(a act) {
+	program := a.Program.program()
+	refused := false
+	m.prepare(a)
+	m.options(a)
+	operations := map[string]enginetest.Operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
+	run := operations[a.Do]
+	switch {
+	case a.CrashAt > 0:
+		m.CrashAt(a.CrashAt, a.Late, run, program)
+	case a.narrow():
+		m.narrowed(a, program)
+	case !a.quiet():
+		_, err := m.Try(run, program)
+		if a.ContinueOnError && err != nil {
+			require.NotErrorIs(m.t, err, engine.ErrStopped)
+		}
+	case a.Do == "up":
+		if refused = m.up(a); !refused {
+			m.requireReached(a.Program)
+		}
+	default:
+		_, err := m.Try(run, program)
+		refused = m.isRefused(err)
+	}
+	m.noteRetained()
+	m.requireKnown()
+	require.Empty(m.t, m.disorder)
+	if len(a.Lose)+len(a.Drift) > 0 && (!a.quiet() || a.narrow() || refused) {
+		m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
+		m.Refresh() // an update alone does not look for what has vanished or changed
+	}
+}
+
+// isRefused reports whether an operation was refused since a resource is protected, which is
+// all that may be wrong with it.
+func (m *model) isRefused(err error) bool {
+	if err != nil {
+		require.ErrorContains(m.t, err, "protected")
+	}
+	return err != nil
+}
+
+// up previews, updates, and updates again. It reports whether the preview was refused; the
+// update is refused then as well.
+func (m *model) up(a act) (refused bool) {
+	program := a.Program.program()
+	before := m.export()
+	m.also(func(d *enginetest.Deployment) { d.DraftPlan = true })
+	result, err := m.Try(enginetest.Preview, program)
+	if m.isRefused(err) {
+		require.Equal(m.t, before, m.export(), "a preview changes nothing")
+		_, err = m.Try(enginetest.Up, program)
+		require.True(m.t, m.isRefused(err))
+		return true
+	}
+	plan, _ := m.Reread(result.Plan)
+	m.also(func(d *enginetest.Deployment) { d.Plan = plan })
+	planned := m.Steps()
+	require.Equal(m.t, before, m.export(), "a preview changes nothing")
+	_, err = m.Try(enginetest.Up, program)
+	require.NoError(m.t, err)
+	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
+	m.noteRetained()
+	m.Edit = func(d *enginetest.Deployment) { d.Policies = a.policies(m.t) }
+	again, err := m.Try(enginetest.Up, program)
+	require.NoError(m.t, err)
+	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
+	return false
+}
+
+// also adds to the options of the deployments that follow.
+func (m *model) also(edit func(*enginetest.Deployment)) {
+	before := m.Edit
+	m.Edit = func(d *enginetest.Deployment) { before(d); edit(d) }
+}
+
+func (m *model) export() []string {
+	var out []string
+	for _, res := range m.Snapshot().Resources() {
+		out = append(out, fmt.Sprintf("%s %s %v %v %v", res.URN, res.ID, res.Inputs, res.Outputs, res.Delete))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// prepare changes the world and the state as the act wants.
+func (m *model) prepare(a act) {
+	m.retains = make(map[string]bool)
+	for _, r := range a.Program.Resources {
+		if r.Alias != "" {
+			m.former[r.Name] = append(append(m.former[r.Name], r.Alias), m.former[r.Alias]...)
+		}
+		m.retains[r.Name] = r.Retain && a.Do == "destroy" && a.RunProgram
+		m.retains[r.Alias] = m.retains[r.Alias] || m.retains[r.Name]
+	}
+	m.noteRetained()
+	m.disorder = nil
+	for _, res := range m.Snapshot().Resources() {
+		if name := res.URN.Name(); res.Custom && !res.Delete && !res.PendingReplacement && !res.IsProvider() && !res.External {
+			switch {
+			case slices.Contains(a.Lose, name):
+				m.takeAlong(res.ID)
+				m.Cloud.Change(res.ID, nil)
+			case slices.Contains(a.Drift, name) && slices.Contains(m.Cloud.IDs(), res.ID):
+				m.Cloud.Change(res.ID, func(p property.Map) property.Map { return p.With("key", property.Number(9)) })
+			}
+			if slices.Contains(a.Taint, name) {
+				m.Change(name, func(res *state.Resource) { res.Taint = true })
+			}
+		}
+	}
+	objects := m.Cloud.Snapshot()
+	for _, r := range a.Program.Resources {
+		if id := a.Program.importID(r); r.Import && objects[id].Len() == 0 {
+			m.place(id, a.Program.regionOf(r), r.Key)
+		}
+	}
+}
+
+// options sets the deployment's options, watches the state after every step, and
+// lets calls of providers fail.
+func (m *model) options(a act) {
+	var replace []engine.Pattern
+	for _, res := range m.Snapshot().Resources() {
+		if slices.Contains(a.Replace, res.URN.Name()) {
+			replace = append(replace, engine.Pattern(res.URN))
+		}
+	}
+	m.Edit = func(d *enginetest.Deployment) {
+		d.Selection, d.Policies = a.selection(), a.policies(m.t)
+		d.RunProgram, d.ContinueOnError, d.RefreshFirst, d.Replace = a.RunProgram, a.ContinueOnError, a.RefreshFirst, replace
+		d.UpdateOnImport = true
+		events := d.Events
+		d.Events = func(e engine.Event) {
+			switch e.(type) {
+			case engine.StepDone, engine.StepFailed:
+				if err := d.State.Snapshot().Verify(); err != nil {
+					m.note("after a step: %v", err)
+				}
+			}
+			events(e)
+		}
+	}
+	guarded := m.guarded(a)
+	order := m.watchOrder(a.Program)
+	if a.narrow() { // what is replaced may leave dependents behind
+		order = m.watchOwners
+	}
+	among := func(calls []string, call string) bool {
+		name, _, _ := strings.Cut(call, "-") // deletions name the ID
+		return slices.Contains(calls, name)
+	}
+	m.Cloud.Hook = func(call string) error {
+		if among(a.Fail, call) {
+			return errors.New("the cloud refuses")
+		}
+		if id, ok := strings.CutPrefix(call, "delete "); ok && (guarded[id] || slices.Contains(outside, id)) {
+			m.note("%s is deleted, and must not be", id)
+		}
+		order(call)
+		return nil
+	}
+	m.Cloud.Unhealthy = func(call string) bool { return among(a.Half, call) }
+}
+
+// guarded returns the objects of resources that are protected, and stay so: the program
+// protects them, or does not have them.
+func (m *model) guarded(a act) map[string]bool {
+	open := make(map[string]bool) // names that the program does not protect
+	if a.Do == "up" || a.RunProgram {
+		for i, r := range a.Program.Resources {
+			protected := r.Protect
+			for at := a.Program.Resources[i].Parent; at > 0 && !protected; at = a.Program.Resources[at-1].Parent {
+				protected = a.Program.Resources[at-1].Protect
+			}
+			if !protected {
+				open[r.Name], open[r.Alias] = true, true
+			}
+		}
+	}
+	out := make(map[string]bool)
+	for _, res := range m.Snapshot().Resources() {
+		if res.Protect && res.Custom && !res.Delete && !res.PendingReplacement && !res.External && !open[res.URN.Name()] {
+			out[res.ID] = true
+		}
+	}
+	return out
+}
+
+func (m *model) note(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.disorder = append(m.disorder, fmt.Sprintf(format, args...))
+}
+
+// watchOrder returns what notes deletions of what something that exists was made
+// from. Only what is deleted ahead of its own replacement may still be used, by
+// resources that are updated afterwards. What is deleted takes along what it owns.
+func (m *model) watchOrder(program modelProgram) func(call string) {
+	first := make(map[string]bool)
+	for _, r := range program.Resources {
+		first[r.Name] = r.DeleteFirst || r.Type == enginetest.Single || r.Type == enginetest.Declared
+		first[r.Alias] = first[r.Alias] || first[r.Name]
+	}
+	ahead, recorded := make(map[urn.URN]bool), make(map[string]bool)
+	may := make(map[string]bool) // IDs that may be deleted while they are used
+	resources, err := state.Sort(slices.Collect(maps.Values(maps.Collect(m.Snapshot().Resources()))))
+	require.NoError(m.t, err)
+	for _, res := range resources {
+		recorded[res.ID] = true
+		gone := first[res.URN.Name()] || ahead[res.DeletedWith]
+		for _, dep := range slices.Concat(res.Dependencies, res.ReplaceWith) {
+			gone = gone || ahead[dep]
+		}
+		ahead[res.URN] = ahead[res.URN] || gone
+		may[res.ID] = ahead[res.URN]
+	}
+	owners := make(map[string]string)
+	for _, res := range resources {
+		owners[res.ID] = res.URN.Name() + " in " + res.Parent.Name()
+	}
+	for _, r := range program.Resources {
+		owner := r.Name + " in proj-dev"
+		if r.Parent > 0 {
+			owner = r.Name + " in " + program.Resources[r.Parent-1].Name
+		}
+		m.shared[r.Path] = m.shared[r.Path] || owners[r.Path] != "" && owners[r.Path] != owner
+		owners[r.Path] = owner
+	}
+	orphans := make(map[string]bool) // a crash came between their creation and the record of it
+	for _, id := range m.Cloud.IDs() {
+		orphans[id] = !recorded[id]
+	}
+	return func(call string) {
+		id, ok := strings.CutPrefix(call, "delete ")
+		if !ok {
+			return
+		}
+		made := m.Cloud.Snapshot()[id].Get("made").Plain()
+		m.takeAlong(id)
+		for other, object := range m.Cloud.Snapshot() {
+			if other == id || may[id] || object.Has("owner") || m.retained[other] || orphans[other] || m.shared[other] {
+				continue
+			}
+			for _, v := range object.All() {
+				if v.Plain().Equal(made) {
+					m.note("%s is deleted while %s uses it", id, other)
+				}
+			}
+		}
+	}
+}
+
+// watchOwners has what an object owns vanish with it.
+func (m *model) watchOwners(call string) {
+	if id, ok := strings.CutPrefix(call, "delete "); ok {
+		m.takeAlong(id)
+	}
+}
+
+// takeAlong removes all that an object owns.
+func (m *model) takeAlong(id string) {
+	for other, object := range m.Cloud.Snapshot() {
+		if object.Get("owner").Plain().Equal(property.String("made of " + id)) {
+			m.takeAlong(other)
+			m.Cloud.Change(other, nil)
+		}
+	}
+}
+
+// noteRetained remembers the objects that retainOnDelete keeps: those of the state
+// whose removal deletes nothing, and those that would go with one of them.
+func (m *model) noteRetained() {
+	kept := make(map[urn.URN]bool)
+	snapshot := m.Snapshot()
+	for range snapshot.Len() {
+		for _, res := range snapshot.Resources() {
+			if res.RetainOnDelete || kept[res.DeletedWith] || m.retains[res.URN.Name()] {
+				kept[res.URN] = true
+				m.retained[res.ID] = true
+			}
+		}
+	}
+}
+
+// requireKnown requires that every object is in the state, that its creation is
+// pending, or that it goes with one for which that holds.
+func (m *model) requireKnown() {
+	objects := m.Cloud.Snapshot()
+	known := m.known()
+	for id := range objects {
+		at := id
+		for !known(at) {
+			owner, _ := objects[at].Get("owner").Plain().AsString()
+			var owned bool
+			if at, owned = strings.CutPrefix(owner, "made of "); !owned || objects[at].Len() == 0 {
+				require.Fail(m.t, "nothing knows of object "+id)
+			}
+		}
+	}
+}
+
+// known returns what reports whether something knows of an object.
+func (m *model) known() func(id string) bool {
+	snapshot := m.Snapshot()
+	ids, creating := make(map[string]bool), make(map[string]bool)
+	for _, res := range snapshot.Resources() {
+		ids[res.ID] = true
+	}
+	for _, op := range snapshot.Operations() {
+		if op.Type == state.OperationCreating {
+			for _, name := range append(m.former[op.Resource.URN.Name()], op.Resource.URN.Name()) {
+				creating[name] = true
+			}
+			creating[m.Cloud.Types[op.Resource.Type].ID(op.Resource.Inputs)] = true
+		}
+	}
+	return func(id string) bool {
+		name, _, _ := strings.Cut(id, "-")
+		return ids[id] || m.retained[id] || creating[name]
+	}
+}
+
+// requireReached requires that the stack is what the program says, and that each of
+// its resources is one object, as it is recorded, which its provider reaches.
+func (m *model) requireReached(program modelProgram) {
+	var want, got []string
+	for _, r := range program.Resources {
+		want = append(want, r.Name)
+	}
+	objects, providers := m.Cloud.Snapshot(), make(map[string]*state.Resource)
+	for _, res := range m.Snapshot().Resources() {
+		if res.IsProvider() {
+			providers[res.Reference()] = res
+		}
+	}
+	for _, res := range m.Snapshot().Resources() {
+		require.False(m.t, res.Delete || res.PendingReplacement, "%s is left half done", res.URN)
+		if res.IsProvider() || res.Type == urn.RootType {
+			continue
+		}
+		got = append(got, res.URN.Name())
+		if !res.Custom {
+			continue
+		}
+		object, ok := objects[res.ID]
+		require.True(m.t, ok, "%s has no object %s", res.URN, res.ID)
+		region := ""
+		if v, ok := providers[res.Provider].Inputs.Lookup("region"); ok {
+			region = property.Display(v.Plain())
+		}
+		require.Equal(m.t, region, m.Cloud.Region(res.ID), "%s is managed where it is not", res.URN)
+		if !m.shared[res.ID] && !res.External {
+			require.Equal(m.t, res.Inputs.Get("key"), object.Get("key"), "%s is not as it is recorded", res.URN)
+		}
+	}
+	require.ElementsMatch(m.t, want, got)
+}
+
+// finish destroys the stack. What is left over then is retained, or its creation
+// was cut off.
+func (m *model) finish() {
+	m.Edit, m.Cloud.Unhealthy = func(d *enginetest.Deployment) { d.IgnoreProtect = true }, nil
+	m.Cloud.Hook = func(call string) error { m.watchOrder(modelProgram{})(call); return nil }
+	m.noteRetained()
+	m.Destroy()
+	require.Zero(m.t, m.Snapshot().Len())
+	m.requireKnown()
+}

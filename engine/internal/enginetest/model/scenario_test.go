@@ -1,0 +1,426 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"go/format"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/analysis"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/guest-sdk/policy"
+)
+
+// scenario is what a test of the model does to one stack: plain data, so that a
+// failing one can be printed and pasted.
+type scenario []act
+
+// act is one operation on the stack.
+type act struct {
+	Do      string // up, refresh, or destroy
+	Program modelProgram
+	// RunProgram, ContinueOnError, and RefreshFirst are options of the deployment.
+	RunProgram, ContinueOnError, RefreshFirst bool
+	// Judged says that a policy adds a note to each resource.
+	Judged bool
+	// Taint and Replace name resources to replace.
+	Taint, Replace []string
+	// Drift and Lose name resources whose objects change or vanish before a refresh.
+	Drift, Lose []string
+	// Fail holds the calls of providers that fail, such as "create a"; Half those that
+	// have their effect, but report that it is not healthy.
+	Fail, Half []string
+	// Targets are the resources to work on, Excludes those to leave alone, with
+	// Dependents also what depends on them.
+	Targets, Excludes []string
+	Dependents        bool
+	// CrashAt is the write of the state at which the process dies, 0 for none; with
+	// Late that write is still done.
+	CrashAt int
+	Late    bool
+}
+
+// policies are those of the act.
+func (a act) policies(t testing.TB) []analysis.Pack {
+	if !a.Judged {
+		return nil
+	}
+	noted := enginetest.Notes()
+	noted.Remedy = func(_ context.Context, r enginetest.ResourceRequest) (policy.Remedy, error) {
+		if !strings.HasPrefix(r.Resource.Type, "test:index:") || r.Resource.Properties.Has("note") {
+			return policy.Remedy{}, nil
+		}
+		inputs := r.Resource.Properties.With("note", property.String("by the house"))
+		return policy.Remedy{Inputs: &inputs}, nil
+	}
+	p, err := policy.New(policy.Pack{Name: "house", Version: "1.0.0", Policies: []policy.Policy{policy.Of(noted)}})
+	require.NoError(t, err)
+	return []analysis.Pack{{Policy: p}}
+}
+
+// quiet reports whether nothing goes wrong in the act.
+func (a act) quiet() bool { return a.CrashAt == 0 && len(a.Fail)+len(a.Half) == 0 }
+
+// modelResource is one resource of a random program.
+type modelResource struct {
+	Name, Type string
+	Key        int
+	// Alias is an earlier name.
+	Alias string
+	// From, After, Owner, and With are earlier resources of the program: those whose
+	// computed property is an input, those that it depends on without taking anything,
+	// the one (counted from 1) that it is deleted with, and the ones that it is
+	// replaced with.
+	From, After, With []int
+	Owner             int
+	Trigger           int // a replacement trigger, 0 for none
+	DeleteFirst       bool
+	Retain            bool
+	Ignore            bool // changes of the key
+	Protect           bool
+	// Region has the resource use the program's own provider, Other its other one.
+	Region, Other bool
+	// Path is what objects of the types file and declared are known by.
+	Path string
+	// Parent is an earlier component, counted from 1; 0 for the stack.
+	Parent int
+	// Read has an object read that the stack does not manage, and Import one taken over.
+	Read   string
+	Import bool
+}
+
+// kinds of resources: components have the type group, and all others are custom.
+func (r modelResource) isComponent() bool { return r.Type == enginetest.Group }
+
+func (r modelResource) hasPath() bool {
+	return r.Type == enginetest.File || r.Type == enginetest.Declared
+}
+
+// modelProgram is a random program.
+type modelProgram struct {
+	// Region configures the program's own provider, OtherRegion the other one, which is there
+	// where a resource uses it.
+	Region, OtherRegion int
+	Resources           []modelResource
+}
+
+// vague is a type whose provider cannot tell what differs.
+const vague = "test:index:Vague"
+
+// outside are objects that no stack manages, which programs read.
+var outside = []string{"ext1", "ext2"}
+
+// importID is that of the object that a resource takes over: there is one in each region.
+func (m modelProgram) importID(r modelResource) string { return r.Name + "-in" + m.regionOf(r) }
+
+// regionOf is the region of a resource's provider.
+func (m modelProgram) regionOf(r modelResource) string {
+	switch {
+	case r.Region:
+		return fmt.Sprint(m.Region)
+	case r.Other:
+		return fmt.Sprint(m.OtherRegion)
+	default:
+		return ""
+	}
+}
+
+func (m modelProgram) program() enginetest.Program {
+	return func(p *enginetest.Run) error {
+		own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", m.Region))
+		if err != nil {
+			return err
+		}
+		var other enginetest.Resource
+		if slices.ContainsFunc(m.Resources, func(r modelResource) bool { return r.Other }) {
+			if other, err = p.Custom(enginetest.ProviderType, "other", enginetest.Props("region", m.OtherRegion)); err != nil {
+				return err
+			}
+		}
+		made := make([]enginetest.Resource, len(m.Resources))
+		for i, r := range m.Resources {
+			options := func(o *abi.ResourceOptions) {
+				r.options(o, made)
+				switch {
+				case r.isComponent():
+				case r.Region:
+					o.Provider = own.Reference()
+				case r.Other:
+					o.Provider = other.Reference()
+				}
+				if r.Import {
+					o.ImportID = m.importID(r)
+				}
+			}
+			if made[i], err = m.register(p, r, made, options); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (m modelProgram) register(p *enginetest.Run, r modelResource, made []enginetest.Resource, options enginetest.OptionsOf) (enginetest.Resource, error) {
+	var parent urn.URN
+	if r.Parent > 0 {
+		parent = made[r.Parent-1].URN
+	}
+	var o abi.ResourceOptions
+	options(&o)
+	switch {
+	case r.Read != "":
+		resp, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{
+			ID: r.Read, Type: r.Type, Name: r.Name, Parent: parent, Options: abi.ResourceOptions{Dependencies: o.Dependencies},
+		})
+		return enginetest.Resource{RegisterResourceResponse: abi.RegisterResourceResponse{URN: resp.URN, ID: r.Read, State: resp.State}}, err
+	case r.isComponent():
+		o.ReplacementTrigger, o.DeletedWith, o.RetainOnDelete, o.IgnoreChanges = nil, "", nil, nil
+		resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
+			Type: r.Type, Name: r.Name, Parent: parent, Inputs: enginetest.Props("key", r.Key), Options: o,
+		})
+		return enginetest.Resource{RegisterResourceResponse: resp}, err
+	}
+	inputs := enginetest.Props("key", r.Key)
+	for _, from := range r.From {
+		if v := made[from].Out("made"); !m.Resources[from].isComponent() {
+			inputs = inputs.With("from"+m.Resources[from].Name, v)
+		}
+	}
+	if r.Owner > 0 {
+		inputs = inputs.With("owner", made[r.Owner-1].Out("made"))
+	}
+	if r.hasPath() {
+		inputs = inputs.With("path", property.String(r.Path))
+	}
+	resp, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
+		Type: r.Type, Name: r.Name, Custom: true, Parent: parent, Inputs: inputs, Options: o,
+	})
+	return enginetest.Resource{RegisterResourceResponse: resp}, err
+}
+
+func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resource) {
+	urnsOf := func(indexes []int) (out []urn.URN) {
+		for _, i := range indexes {
+			out = append(out, made[i].URN)
+		}
+		return out
+	}
+	o.Dependencies, o.ReplaceWith = urnsOf(r.After), urnsOf(r.With)
+	if r.Owner > 0 {
+		o.DeletedWith = made[r.Owner-1].URN
+	}
+	if r.DeleteFirst {
+		o.DeleteBeforeReplace = &r.DeleteFirst
+	}
+	if r.Retain {
+		o.RetainOnDelete = &r.Retain
+	}
+	if r.Protect {
+		o.Protect = &r.Protect
+	}
+	if r.Trigger > 0 {
+		trigger := property.Number(float64(r.Trigger))
+		o.ReplacementTrigger = &trigger
+	}
+	if r.Ignore {
+		o.IgnoreChanges = []string{"key"}
+	}
+	if r.Alias != "" {
+		o.Aliases = []abi.Alias{enginetest.AliasName(r.Alias)}
+	}
+}
+
+var modelNames = []string{"a", "b", "c", "d", "e", "f"}
+
+// selectable are all names that selections may have: those of resources and of providers.
+var selectable = append(slices.Clone(modelNames), "own", "other")
+
+func drawProgram(t *rapid.T) modelProgram {
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom(modelNames), 0, len(modelNames), rapid.ID).Draw(t, "names")
+	free := slices.DeleteFunc(slices.Clone(modelNames), func(n string) bool { return slices.Contains(names, n) })
+	m := modelProgram{Region: rapid.IntRange(0, 2).Draw(t, "region"), OtherRegion: rapid.IntRange(0, 1).Draw(t, "other region")}
+	rarely := func(what string) bool { return rapid.IntRange(0, 5).Draw(t, what) == 5 } // a failing case shrinks to none
+	var objects, components []int                                                       // indexes of those that stand for objects, and of components, from 1
+	for i, name := range names {
+		earlier := func(what string) []int {
+			if i == 0 {
+				return nil
+			}
+			return rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 0, min(i, 2), rapid.ID).Draw(t, what)
+		}
+		r := modelResource{
+			Name: name, Type: rapid.SampledFrom([]string{enginetest.Plain, enginetest.Strict, enginetest.Single, vague, enginetest.Plain, enginetest.Strict, enginetest.File, enginetest.Declared, enginetest.Group}).Draw(t, "type"),
+			Key: rapid.IntRange(0, 2).Draw(t, "key"), After: earlier("after"), DeleteFirst: rarely("delete first"), Protect: rarely("protect"),
+		}
+		if len(components) > 0 && rarely("parent") {
+			r.Parent = rapid.SampledFrom(components).Draw(t, "parent")
+		}
+		if len(free) > 0 && rarely("alias") {
+			r.Alias, free = free[0], free[1:]
+		}
+		switch {
+		case r.isComponent():
+			r.DeleteFirst = false
+			components = append(components, i+1)
+			m.Resources = append(m.Resources, r)
+			continue
+		case rarely("read"):
+			r = modelResource{Name: name, Type: enginetest.Plain, Parent: r.Parent, After: r.After, Read: rapid.SampledFrom(outside).Draw(t, "read")}
+			objects = append(objects, i+1)
+			m.Resources = append(m.Resources, r)
+			continue
+		}
+		r.From, r.Retain, r.Ignore = earlier("from"), rarely("retain"), rarely("ignore")
+		if r.hasPath() {
+			paths := []string{"x", "y"}
+			if r.Type == enginetest.Declared {
+				paths = []string{"p", "q"} // objects of other types are other objects
+			}
+			r.Path = rapid.SampledFrom(paths).Draw(t, "path")
+			r.Retain = false // who has retained an object that others have as well is not told apart
+		} else if r.Region = rarely("region"); !r.Region {
+			r.Other = rarely("other")
+		}
+		if rarely("trigger") {
+			r.Trigger = rapid.IntRange(1, 2).Draw(t, "trigger")
+		}
+		if rarely("with") {
+			r.With = earlier("with")
+		}
+		if len(objects) > 0 && !r.hasPath() && rarely("owner") {
+			r.Owner = rapid.SampledFrom(objects).Draw(t, "owner")
+		}
+		if r.Type == enginetest.Plain && r.Owner == 0 && rarely("import") {
+			r.Import = true
+		}
+		if !r.hasPath() {
+			objects = append(objects, i+1)
+		}
+		m.Resources = append(m.Resources, r)
+	}
+	m.takeNothingOfShared()
+	return m
+}
+
+// takeNothingOfShared leaves out what is taken from objects of several resources: what they are
+// made of depends on who came last.
+func (m modelProgram) takeNothingOfShared() {
+	owners := make(map[string]int)
+	for _, r := range m.Resources {
+		owners[r.Path]++
+	}
+	for i, r := range m.Resources {
+		m.Resources[i].From = slices.DeleteFunc(r.From, func(from int) bool {
+			path := m.Resources[from].Path
+			return path != "" && owners[path] > 1
+		})
+	}
+}
+
+func drawScenario(t *rapid.T) scenario {
+	some := func(what string) []string {
+		return rapid.SliceOfNDistinct(rapid.SampledFrom(selectable), 0, 2, rapid.ID).Draw(t, what)
+	}
+	calls := func(what string, methods ...string) (out []string) {
+		for range rapid.IntRange(0, 2).Draw(t, what) {
+			out = append(out, rapid.SampledFrom(methods).Draw(t, what)+" "+rapid.SampledFrom(modelNames).Draw(t, what))
+		}
+		return out
+	}
+	var out scenario
+	for range rapid.IntRange(1, 6).Draw(t, "acts") {
+		a := act{Do: rapid.SampledFrom([]string{"up", "up", "up", "refresh", "destroy"}).Draw(t, "do")}
+		a.Program = drawProgram(t)
+		switch a.Do {
+		case "up":
+			a.RefreshFirst = rapid.IntRange(0, 5).Draw(t, "refresh first") == 5
+			imports := slices.ContainsFunc(a.Program.Resources, func(r modelResource) bool { return r.Import })
+			a.Judged = rapid.IntRange(0, 3).Draw(t, "judged") == 3 && !imports // what is imported is never corrected
+			if rapid.IntRange(0, 3).Draw(t, "ask") == 3 {
+				a.Taint, a.Replace = some("taint"), some("replace")
+			}
+			if a.RefreshFirst {
+				a.Drift, a.Lose = some("drift"), some("lose")
+			}
+		case "refresh":
+			a.Drift, a.Lose = some("drift"), some("lose")
+			fallthrough
+		case "destroy":
+			a.RunProgram = rapid.IntRange(0, 2).Draw(t, "run program") == 2
+		}
+		switch rapid.IntRange(0, 5).Draw(t, "trouble") {
+		case 5:
+			if a.Dependents = rapid.Bool().Draw(t, "dependents"); rapid.Bool().Draw(t, "target") {
+				if a.Targets = some("targets"); len(a.Replace) > 0 { // as with --target-replace
+					a.Targets = a.Replace
+				}
+			} else {
+				a.Excludes = some("excludes")
+			}
+		case 4:
+			a.Fail, a.Half = calls("fail", "create", "update", "delete"), calls("half", "create", "update")
+			a.ContinueOnError = rapid.Bool().Draw(t, "continue")
+		case 3:
+			a.CrashAt, a.Late = rapid.IntRange(1, 14).Draw(t, "crash"), rapid.Bool().Draw(t, "late")
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// source is a Go test of the scenario.
+func (s scenario) source() string {
+	var b strings.Builder
+	b.WriteString("// What was wrong, in a sentence.\nfunc TestModelFound(t *testing.T) {\nrunScenario(t, scenario")
+	writeLiteral(&b, reflect.ValueOf(s))
+	b.WriteString(")\n}\n")
+	formatted, err := format.Source([]byte(b.String()))
+	if err != nil {
+		return b.String()
+	}
+	return string(formatted)
+}
+
+// writeLiteral writes a composite literal without its type and without zero fields.
+func writeLiteral(b *strings.Builder, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		b.WriteString("{")
+		for _, e := range v.Seq2() {
+			if e.Kind() == reflect.Struct {
+				b.WriteString("\n")
+			}
+			writeLiteral(b, e)
+			b.WriteString(", ")
+		}
+		if v.Len() > 0 && v.Index(0).Kind() == reflect.Struct {
+			b.WriteString("\n")
+		}
+		b.WriteString("}")
+	case reflect.Struct:
+		b.WriteString("{")
+		for field, f := range v.Fields() {
+			if f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
+				continue
+			}
+			b.WriteString(field.Name + ": ")
+			if f.Kind() == reflect.Slice || f.Kind() == reflect.Struct {
+				b.WriteString(strings.ReplaceAll(f.Type().String(), "model_test.", ""))
+			}
+			writeLiteral(b, f)
+			b.WriteString(", ")
+		}
+		b.WriteString("}")
+	default:
+		fmt.Fprintf(b, "%#v", v.Interface())
+	}
+}

@@ -1,0 +1,208 @@
+package resources_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+)
+
+func aliasURN(u urn.URN) abi.Alias { return abi.Alias{Case: abi.AliasCaseURN, URN: u} }
+
+// A renamed resource keeps its object, whichever way the earlier name is told.
+func TestAliases(t *testing.T) {
+	before := enginetest.Program(func(p *enginetest.Run) error {
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props())
+		if err != nil {
+			return err
+		}
+		_, err = p.Child(g.URN, enginetest.Plain, "a", enginetest.Props("key", "1"))
+		return err
+	})
+	old := urn.New("dev", "proj", urn.New("dev", "proj", "", enginetest.Group, "g"), enginetest.Plain, "a")
+	spec := func(s abi.AliasSpec) abi.Alias { return abi.Alias{Case: abi.AliasCaseSpec, Spec: s} }
+	parent := urn.New("dev", "proj", urn.New("dev", "proj", "", urn.RootType, "proj-dev"), enginetest.Group, "g")
+	cases := []struct {
+		name, typ, now string
+		child          bool // of the group, which stays
+		alias          abi.Alias
+	}{
+		{"the URN", enginetest.Plain, "b", false, aliasURN(old)},
+		{"the name", enginetest.Plain, "b", true, enginetest.AliasName("a")},
+		{"the name and the parent", enginetest.Plain, "b", false, spec(abi.AliasSpec{Name: "a", ParentURN: parent})},
+		{"the type", enginetest.Strict, "a", true, spec(abi.AliasSpec{Type: enginetest.Plain})},
+		{"type and name", enginetest.Strict, "b", true, spec(abi.AliasSpec{Type: enginetest.Plain, Name: "a"})},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(before)
+			s.Cloud.Calls()
+			after := enginetest.Program(func(p *enginetest.Run) error {
+				g, err := p.Component(enginetest.Group, "g", enginetest.Props())
+				if err != nil {
+					return err
+				}
+				under := p.Root
+				if c.child {
+					under = g.URN
+				}
+				_, err = p.Child(under, c.typ, c.now, enginetest.Props("key", "1"), enginetest.Aliased(c.alias))
+				return err
+			})
+			require.Equal(t, engine.Changes{Same: 3}, s.Preview(after))
+			require.Equal(t, engine.Changes{Same: 3}, s.Up(after))
+			require.Empty(t, s.Cloud.Calls())
+			now := s.Resource(c.now)
+			require.Equal(t, "a-1", now.ID)
+			require.Equal(t, c.typ, now.Type)
+			require.Equal(t, engine.Changes{Same: 3}, s.Up(after), "the alias may stay in the program")
+		})
+	}
+}
+
+// What names a renamed resource names it by its new name at once, so that the
+// state holds together even if the run ends there.
+func TestRenamedResourceIsRenamedInItsDependents(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
+	stop := errors.New("the program ends here")
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "new", enginetest.Props("key", "1"), enginetest.Aliased(enginetest.AliasName("a")))
+		return errors.Join(err, stop)
+	}))
+	require.ErrorIs(t, err, stop)
+	now := s.Resource("new").URN
+	require.Equal(t, []urn.URN{now}, s.Resource("b").Dependencies)
+	require.Equal(t, []urn.URN{now}, s.Resource("b").PropertyDependencies["key"])
+}
+
+// A renamed provider is no other provider.
+func TestRenamedProviderKeepsItsResources(t *testing.T) {
+	program := func(name string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			prov, err := p.Custom(enginetest.ProviderType, name, enginetest.Props("region", "north"), enginetest.Aliased(enginetest.AliasName("mine")))
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+			return err
+		}
+	}
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(program("mine"))
+	require.Equal(t, engine.Changes{Same: 3}, s.Up(program("yours")))
+	require.Equal(t, s.Resource("yours").Reference(), s.Resource("a").Provider)
+}
+
+// Renaming and replacing at once is both: the old copy goes under the new name.
+func TestRenamedResourceCanBeReplaced(t *testing.T) {
+	for _, typ := range []string{enginetest.Strict, enginetest.Single} {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Up(enginetest.Chain(typ, "1"))
+		s.Cloud.Calls()
+		after := enginetest.Program(func(p *enginetest.Run) error {
+			a, err := p.Custom(typ, "new", enginetest.Props("key", "2"), enginetest.Aliased(enginetest.AliasName("a")))
+			if err != nil {
+				return err
+			}
+			b, err := p.Custom(typ, "b", enginetest.Props("key", a.Out("made")))
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(enginetest.Plain, "c", enginetest.Props("from", b.Out("made")))
+			return err
+		})
+		require.Equal(t, engine.Changes{Same: 1, Update: 1, Replace: 2}, s.Up(after))
+		require.Equal(t, 3, s.Cloud.Objects())
+		require.Equal(t, engine.Changes{Same: 4}, s.Up(after))
+	}
+}
+
+// Children of a renamed or retyped component were children of it before.
+func TestAliasesAreInheritedByChildren(t *testing.T) {
+	const fleet = "proj:index:Fleet"
+	program := func(typ, name string, aliases ...abi.Alias) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			g, err := p.Component(typ, name, enginetest.Props(), enginetest.Aliased(aliases...))
+			if err != nil {
+				return err
+			}
+			inner, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{Type: enginetest.Group, Name: name + "-inner", Parent: g.URN})
+			if err != nil {
+				return err
+			}
+			if _, err := p.Child(inner.URN, enginetest.Plain, name+"-inner-a", enginetest.Props()); err != nil {
+				return err
+			}
+			_, err = p.Child(g.URN, enginetest.Plain, "other", enginetest.Props(), enginetest.Aliased(enginetest.AliasName("another")))
+			return err
+		}
+	}
+	retyped := abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: enginetest.Group, Name: "site"}}
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(program(enginetest.Group, "site"))
+	s.Cloud.Calls()
+	require.Equal(t, engine.Changes{Same: 5}, s.Up(program(fleet, "page", retyped)))
+	require.Empty(t, s.Cloud.Calls())
+	require.NotNil(t, s.Resource("page-inner-a"))
+	require.Equal(t, fleet+"$"+enginetest.Plain, s.Resource("other").URN.QualifiedType())
+}
+
+func TestAliasConflictsAreErrors(t *testing.T) {
+	register := func(p *enginetest.Run, name string, aliases ...abi.Alias) error {
+		_, err := p.Custom(enginetest.Plain, name, enginetest.Props(), enginetest.Aliased(aliases...))
+		return err
+	}
+	two := enginetest.Program(func(p *enginetest.Run) error {
+		return errors.Join(register(p, "a"), register(p, "b"))
+	})
+	cases := []struct {
+		name, want string
+		after      enginetest.Program
+	}{
+		{"two claim one", "is claimed by", func(p *enginetest.Run) error {
+			return errors.Join(register(p, "c", enginetest.AliasName("a")), register(p, "d", enginetest.AliasName("a")))
+		}},
+		{"one claims two", "match two recorded resources", func(p *enginetest.Run) error {
+			return register(p, "c", enginetest.AliasName("a"), enginetest.AliasName("b"))
+		}},
+		{"the alias is registered", "is registered as well", func(p *enginetest.Run) error {
+			return errors.Join(register(p, "a"), register(p, "c", enginetest.AliasName("a")))
+		}},
+		{"the alias was taken over", "is claimed by", func(p *enginetest.Run) error {
+			return errors.Join(register(p, "c", enginetest.AliasName("a")), register(p, "a"))
+		}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(two)
+			s.Cloud.Calls()
+			_, err := s.Try(enginetest.Preview, c.after)
+			require.ErrorContains(t, err, c.want)
+			require.Empty(t, s.Cloud.Calls())
+		})
+	}
+}
+
+// A resource's own name comes first: an alias is not looked at then.
+func TestOwnNameComesBeforeAliases(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(func(p *enginetest.Run) error {
+		_, errA := p.Custom(enginetest.Plain, "a", enginetest.Props())
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props())
+		return errors.Join(errA, errB)
+	})
+	s.Cloud.Calls()
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "b", enginetest.Props(), enginetest.Aliased(enginetest.AliasName("a")))
+		return err
+	})
+	require.Equal(t, []string{"delete a-1"}, s.Cloud.Calls())
+}

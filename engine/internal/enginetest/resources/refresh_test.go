@@ -1,0 +1,171 @@
+package resources_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// updates returns the differences that the last operation's updates showed.
+func updates(s *enginetest.Stack) map[string][]engine.PropertyChange {
+	out := make(map[string][]engine.PropertyChange)
+	for _, e := range s.Events() {
+		if done, ok := e.(engine.StepDone); ok && done.Step.Op == engine.OpUpdate {
+			out[done.Step.Name] = done.Step.Diff
+		}
+	}
+	return out
+}
+
+// A refresh shows what an update would undo, from the object's side.
+func TestRefreshShowsWhatAnUpdateWouldUndo(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 1, "color", "red")))
+	s.Cloud.Change("a-1", func(m property.Map) property.Map {
+		return m.With("size", property.Number(2)).With("new", property.Bool(true)).Without("color")
+	})
+	_, err := s.Try(enginetest.PreviewRefresh, nil)
+	require.NoError(t, err)
+	want := map[string][]engine.PropertyChange{"a": {
+		{Path: "color", Kind: "delete", Old: `"red"`},
+		{Path: "new", Kind: "add", New: "true"},
+		{Path: "size", Kind: "update", Old: "1", New: "2"},
+	}}
+	require.Equal(t, want, updates(s))
+	s.Refresh()
+	require.Equal(t, want, updates(s))
+}
+
+// A change that the program ignores, or that is no concern of it, is recorded, but
+// is no drift.
+func TestRefreshRecordsWhatIsNoDrift(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
+		return abi.DiffResponse{Changes: abi.DiffChangesNone}, nil
+	}
+	s.Up(enginetest.One(enginetest.Props("size", 1)))
+	modified := s.Resource("a").Modified
+	s.Cloud.Change("a-1", func(m property.Map) property.Map { return m.With("made", property.String("later")) })
+	require.Equal(t, engine.Changes{Same: 1}, s.Refresh())
+	require.Equal(t, property.String("later"), s.Resource("a").Outputs.Get("made"))
+	require.True(t, s.Resource("a").Modified.After(modified))
+}
+
+// An object that is gone is forgotten together with what names it; its children
+// become those of its nearest ancestor. That is one change, whatever happens then.
+func TestRefreshForgetsWhatIsGone(t *testing.T) {
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props())
+		if err != nil {
+			return err
+		}
+		a, err := p.Child(g.URN, enginetest.Plain, "a", enginetest.Props())
+		if err != nil {
+			return err
+		}
+		b, err := p.Child(a.URN, enginetest.Plain, "b", enginetest.Props("key", a.Out("made")))
+		if err != nil {
+			return err
+		}
+		_, err = p.Child(b.URN, enginetest.Plain, "c", enginetest.Props(), func(o *abi.ResourceOptions) {
+			o.DeletedWith, o.ReplaceWith = a.URN, []urn.URN{b.URN}
+		})
+		return err
+	})
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(program)
+	s.Cloud.Change("a-1", nil)
+	s.Cloud.Change("b-2", nil)
+	require.Equal(t, 2, s.Refresh().Delete)
+	c := s.Resource("c")
+	require.Equal(t, s.Resource("g").URN, c.Parent)
+	require.Empty(t, c.DeletedWith)
+	require.Empty(t, c.ReplaceWith)
+}
+
+func TestRefreshOfAnUnhealthyResourceWarns(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 1)))
+	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
+		return abi.ReadResponse{}, &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{
+			ID: req.ID, State: *req.State, Inputs: req.Inputs, Reasons: []string{"it is ill"},
+		}}
+	}
+	s.Refresh()
+	require.Contains(t, strings.Join(s.Warnings(), "\n"), "it is ill")
+	require.Equal(t, []string{"it is ill"}, s.Resource("a").InitErrors)
+	s.Cloud.Read = nil
+	require.Equal(t, 1, s.Up(enginetest.One(enginetest.Props("size", 1))).Update, "the next update tries to heal it")
+}
+
+// A resource whose provider asks for it is read before each update, and only it.
+func TestRefreshBeforeUpdate(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		_, errA := p.Custom(enginetest.Plain, "a", enginetest.Props("size", 1))
+		_, errB := p.Custom(enginetest.Plain, "b", enginetest.Props("size", 1))
+		return errors.Join(errA, errB)
+	})
+	s.Up(program)
+	s.Change("a", func(res *state.Resource) { res.RefreshBeforeUpdate = true })
+	var read []string
+	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
+		read = append(read, req.Name)
+		inputs := enginetest.Props("size", 2)
+		return abi.ReadResponse{ID: req.ID, State: inputs, Inputs: &inputs, RefreshBeforeUpdate: true}, nil
+	}
+	require.Equal(t, 1, s.Preview(program).Update-1, "the refresh and the update")
+	s.Up(program)
+	require.Equal(t, []string{"a", "a"}, read)
+	require.Equal(t, []string{"update a"}, slicesOf(s.Cloud.Calls(), "update"))
+}
+
+func slicesOf(calls []string, prefix string) (out []string) {
+	for _, c := range calls {
+		if strings.HasPrefix(c, prefix) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// What a creation that was cut off has made is taken over by its ID.
+func TestAdoptPendingCreates(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Hook = func(call string) error {
+		if call == "create b" {
+			return &abi.Error{Kind: abi.ErrorKindCrashed, Message: "cut off"}
+		}
+		return nil
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
+	require.Error(t, err)
+	s.Cloud.Hook = nil
+	s.Cloud.Change("b-found", func(property.Map) property.Map {
+		return enginetest.Props("key", "made of a-1", "made", "made of b-found")
+	})
+	b := urn.New("dev", "proj", urn.New("dev", "proj", "", urn.RootType, "proj-dev"), enginetest.Plain, "b")
+
+	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b + "x": "b-found"} }
+	_, err = s.Try(enginetest.Refresh, nil)
+	require.ErrorContains(t, err, "no creation of "+string(b)+"x was cut off")
+	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b: "b-found"} }
+	_, err = s.Try(enginetest.PreviewRefresh, nil)
+	require.NoError(t, err)
+	require.Nil(t, s.Resource("b"))
+	s.Refresh()
+	require.Equal(t, "b-found", s.Resource("b").ID)
+	require.Equal(t, property.String("made of b-found"), s.Resource("b").Outputs.Get("made"))
+	require.Empty(t, s.Warnings())
+	s.Edit = nil
+	require.Equal(t, engine.Changes{Same: 3, Create: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
+}

@@ -1,0 +1,394 @@
+package resources_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+func TestUpCreatesThenKeepsThenDeletes(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	require.Equal(t, engine.Changes{Create: 4}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
+	require.Equal(t, []string{"create a", "create b", "create c"}, s.Cloud.Calls())
+
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
+	require.Empty(t, s.Cloud.Calls(), "nothing changed, so no provider was asked to change anything")
+
+	require.Equal(t, engine.Changes{Same: 1, Delete: 3}, s.Up(enginetest.Empty))
+	require.Equal(t, []string{"delete c-3", "delete b-2", "delete a-1"}, s.Cloud.Calls(), "dependents first")
+	require.Zero(t, s.Cloud.Objects())
+}
+
+func TestUpdateInPlace(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
+	s.Cloud.Calls()
+	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Preview(enginetest.Chain(enginetest.Plain, "2")))
+	require.Empty(t, s.Cloud.Calls())
+	require.Equal(t, engine.Changes{Same: 3, Update: 1}, s.Up(enginetest.Chain(enginetest.Plain, "2")))
+	require.Equal(t, []string{"update a"}, s.Cloud.Calls())
+}
+
+func TestReplaceCreatesBeforeItDeletes(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Strict, "1"))
+	s.Cloud.Calls()
+	want := engine.Changes{Same: 1, Update: 1, Replace: 2}
+	require.Equal(t, want, s.Preview(enginetest.Chain(enginetest.Strict, "2")))
+	require.Equal(t, want, s.Up(enginetest.Chain(enginetest.Strict, "2")))
+	require.Equal(t, []string{
+		"create a", "create b", "update c", // the new copies, in the order of dependencies
+		"delete b-2", "delete a-1", // then the old ones, dependents first
+	}, s.Cloud.Calls())
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(enginetest.Chain(enginetest.Strict, "2")))
+}
+
+func TestReplaceDeletesFirstWithDependents(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
+	s.Cloud.Calls()
+	want := engine.Changes{Same: 1, Update: 1, Replace: 2}
+	require.Equal(t, want, s.Preview(enginetest.Chain(enginetest.Single, "2")))
+	require.Equal(t, want, s.Up(enginetest.Chain(enginetest.Single, "2")))
+	require.Equal(t, []string{
+		"delete b-2", "delete a-1", // b cannot live on with another a; c can
+		"create a", "create b", "update c",
+	}, s.Cloud.Calls())
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(enginetest.Chain(enginetest.Single, "2")))
+}
+
+func TestDeleteBeforeReplaceOption(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	program := func(key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			yes := true
+			_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.DeleteBeforeReplace = &yes })
+			return err
+		}
+	}
+	s.Up(program("1"))
+	s.Cloud.Calls()
+	s.Up(program("2"))
+	require.Equal(t, []string{"delete a-1", "create a"}, s.Cloud.Calls())
+}
+
+func TestInterruptedReplacementIsFinished(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
+	s.Cloud.Calls()
+	s.Cloud.Hook = func(call string) error {
+		if call == "create a" {
+			return errors.New("no quota")
+		}
+		return nil
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
+	require.ErrorContains(t, err, "no quota")
+	require.True(t, s.Resource("a").PendingReplacement)
+
+	s.Cloud.Hook = nil
+	s.Cloud.Calls()
+	s.Up(enginetest.Chain(enginetest.Single, "2"))
+	require.Equal(t, []string{"create a", "create b", "update c"}, s.Cloud.Calls(), "what was deleted is not deleted again")
+}
+
+func TestInterruptedReplacementThatIsNoLongerWanted(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Single, "1"))
+	s.Cloud.Hook = func(call string) error {
+		if call == "create a" {
+			return errors.New("no quota")
+		}
+		return nil
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
+	require.Error(t, err)
+	s.Cloud.Hook = nil
+	s.Cloud.Calls()
+	s.Up(enginetest.Empty)
+	require.Equal(t, []string{"delete c-3"}, s.Cloud.Calls(), "a and b are gone already")
+	require.Zero(t, s.Cloud.Objects())
+}
+
+func TestDestroy(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Strict, "1"))
+	s.Cloud.Calls()
+	require.Equal(t, engine.Changes{Delete: 4}, s.Destroy())
+	require.Equal(t, []string{"delete c-3", "delete b-2", "delete a-1"}, s.Cloud.Calls())
+	require.Zero(t, s.Snapshot().Len(), "providers are removed from the state as well")
+}
+
+func TestFailedStepStopsDependentsAndDeletesNothing(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "old", enginetest.Props())
+		return err
+	})
+	s.Cloud.Calls()
+	s.Cloud.Hook = func(call string) error {
+		if call == "create b" {
+			return errors.New("out of luck")
+		}
+		return nil
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
+	require.ErrorContains(t, err, `create test:index:Plain "b": out of luck`)
+	require.Equal(t, []string{"create a", "create b"}, s.Cloud.Calls())
+	require.NotNil(t, s.Resource("old"), "a program that failed deletes nothing")
+	require.NotNil(t, s.Resource("a"))
+	require.Nil(t, s.Resource("b"))
+}
+
+func TestPartialFailureIsRecordedAndRepaired(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Hook = func(call string) error {
+		if call != "create b" {
+			return nil
+		}
+		return &abi.Error{Kind: abi.ErrorKindInitFailed, Message: "b is not ready", InitFailure: &abi.InitFailure{
+			ID: "b-9", State: enginetest.Props("key", "x"), Reasons: []string{"it did not come up"},
+		}}
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
+	require.ErrorContains(t, err, "it did not come up")
+	b := s.Resource("b")
+	require.Equal(t, "b-9", b.ID)
+	require.Equal(t, []string{"it did not come up"}, b.InitErrors)
+
+	s.Cloud.Hook = nil
+	s.Cloud.Change("b-9", func(property.Map) property.Map { return enginetest.Props("key", "x") })
+	s.Cloud.Calls()
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
+	require.Equal(t, []string{"update b", "create c"}, s.Cloud.Calls())
+	require.Empty(t, s.Resource("b").InitErrors)
+}
+
+func TestOutcomeThatIsNotKnownStaysPending(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Hook = func(call string) error {
+		return &abi.Error{Kind: abi.ErrorKindInternal, Origin: abi.ErrorOriginHost, Message: "the guest trapped"}
+	}
+	program := func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
+		return err
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Program(program))
+	require.ErrorContains(t, err, "the guest trapped")
+	s.Cloud.Hook = nil
+	s.Up(program)
+	require.Len(t, s.Warnings(), 1)
+	require.Contains(t, s.Warnings()[0], "cut off while creating")
+
+	s.Edit = func(d *enginetest.Deployment) { d.ClearPendingCreates = true }
+	s.Refresh()
+	s.Edit = nil
+	s.Up(program)
+	require.Empty(t, s.Warnings())
+}
+
+func TestDuplicateNamesAreRefused(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		if _, err := p.Custom(enginetest.Plain, "a", enginetest.Props()); err != nil {
+			return err
+		}
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
+		return err
+	}))
+	require.ErrorContains(t, err, `"a"`)
+	require.ErrorContains(t, err, "registered twice")
+}
+
+func TestCheckFailuresNameTheProperty(t *testing.T) {
+	cloud := enginetest.NewCloud()
+	cloud.Types[enginetest.Plain] = enginetest.Type{Required: []string{"size", "shape"}}
+	s := enginetest.NewStack(t, cloud)
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
+		return err
+	}))
+	require.ErrorContains(t, err, "size: missing required property")
+	require.ErrorContains(t, err, "shape: missing required property")
+	require.Empty(t, s.Cloud.Calls())
+}
+
+func TestProtect(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	protected := func(key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			yes := true
+			_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Protect = &yes })
+			return err
+		}
+	}
+	s.Up(protected("1"))
+	s.Cloud.Calls()
+	_, err := s.Try(enginetest.Up, protected("2"))
+	require.ErrorContains(t, err, "protected")
+	_, err = s.Try(enginetest.Up, enginetest.Program(enginetest.Empty))
+	require.ErrorContains(t, err, "protected")
+	require.Empty(t, s.Cloud.Calls())
+	require.NotNil(t, s.Resource("a"))
+}
+
+func TestRetainOnDelete(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(func(p *enginetest.Run) error {
+		yes := true
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.RetainOnDelete = &yes })
+		return err
+	})
+	s.Up(enginetest.Empty)
+	require.Nil(t, s.Resource("a"))
+	require.Equal(t, 1, s.Cloud.Objects(), "the object itself stays")
+}
+
+func TestDeletedWith(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(func(p *enginetest.Run) error {
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { o.DeletedWith = a.URN })
+		return err
+	})
+	s.Cloud.Calls()
+	s.Up(enginetest.Empty)
+	require.Equal(t, []string{"delete a-1"}, s.Cloud.Calls(), "b goes with a")
+}
+
+func TestIgnoreChanges(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	program := func(size, color string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("size", size, "color", color),
+				func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{"size"} })
+			return err
+		}
+	}
+	s.Up(program("1", "red"))
+	require.Equal(t, 0, s.Up(program("2", "red")).Total())
+	require.Equal(t, 1, s.Up(program("3", "blue")).Update)
+	require.Equal(t, property.String("1"), s.Resource("a").Outputs.Get("size"))
+}
+
+func TestReplaceOnChanges(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	program := func(size string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("size", size),
+				func(o *abi.ResourceOptions) { o.ReplaceOnChanges = []string{"size"} })
+			return err
+		}
+	}
+	s.Up(program("1"))
+	require.Equal(t, engine.Changes{Same: 1, Replace: 1}, s.Up(program("2")))
+}
+
+func TestAliasKeepsARenamedResource(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "before", enginetest.Props("x", 1))
+		return err
+	})
+	s.Cloud.Calls()
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "after", enginetest.Props("x", 1), func(o *abi.ResourceOptions) {
+			o.Aliases = []abi.Alias{{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Name: "before"}}}
+		})
+		return err
+	})
+	require.Empty(t, s.Cloud.Calls())
+	require.Nil(t, s.Resource("before"))
+	require.Equal(t, "before-1", s.Resource("after").ID)
+}
+
+func TestSecretsStaySecret(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props("password", property.Secret(property.String("hunter2")), "made", "x"),
+			func(o *abi.ResourceOptions) { o.AdditionalSecretOutputs = []string{"made"} })
+		if err != nil {
+			return err
+		}
+		return p.Outputs(enginetest.Props("password", a.Out("password")))
+	})
+	s.Up(program)
+	outputs := s.Resource("a").Outputs
+	require.True(t, outputs.Get("password").IsSecret())
+	require.True(t, outputs.Get("made").IsSecret())
+	require.True(t, s.Resource("proj-dev").Outputs.Get("password").IsSecret())
+	for _, e := range s.Events() {
+		require.NotContains(t, enginetest.JSONOf(t, e), "hunter2")
+	}
+}
+
+func TestProviderThatKnowsNoSecretsGetsPlainValues(t *testing.T) {
+	cloud := enginetest.NewCloud()
+	none := abi.FeaturesPreview
+	cloud.Features = &none
+	s := enginetest.NewStack(t, cloud)
+	s.Up(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("password", property.Secret(property.String("hunter2"))))
+		return err
+	})
+	require.True(t, s.Resource("a").Inputs.Get("password").IsSecret())
+	require.True(t, s.Resource("a").Outputs.Get("password").IsSecret())
+	cloud.Change("a-1", func(m property.Map) property.Map {
+		require.False(t, m.Get("password").IsSecret())
+		return m
+	})
+}
+
+func TestDependenciesAreRecorded(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
+	b := s.Resource("b")
+	require.Equal(t, []urn.URN{s.Resource("a").URN}, b.Dependencies)
+	require.Equal(t, map[string][]urn.URN{"key": {s.Resource("a").URN}}, b.PropertyDependencies)
+}
+
+func TestPreviewHasNoEffect(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	require.Equal(t, engine.Changes{Create: 4}, s.Preview(enginetest.Chain(enginetest.Plain, "1")))
+	require.Empty(t, s.Cloud.Calls())
+	require.Zero(t, s.Snapshot().Len())
+}
+
+func TestStackOutputsOfAFailedRunAreKept(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.Chain(enginetest.Plain, "1"))
+	s.Cloud.Hook = func(call string) error {
+		if strings.HasPrefix(call, "update") {
+			return errors.New("no")
+		}
+		return nil
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "2"))
+	require.Error(t, err)
+	require.True(t, s.Resource("proj-dev").Outputs.Has("made"))
+}
+
+func TestACrashDuringACreationStaysPending(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Hook = func(string) error { return abi.NewError(abi.ErrorKindCrashed, "panic: nil map") }
+	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
+	require.ErrorContains(t, err, "nil map")
+	n := 0
+	for _, op := range s.Snapshot().Operations() {
+		require.Equal(t, state.OperationCreating, op.Type)
+		n++
+	}
+	require.Equal(t, 1, n, "the provider may have created it before it crashed")
+}
