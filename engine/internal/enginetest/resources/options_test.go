@@ -209,14 +209,14 @@ func TestAChangedOptionIsRecorded(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			s := enginetest.NewStack(t, newCloud())
+			s := enginetest.NewStack(t, enginetest.NewCloud())
 			program := func(change func(*abi.ResourceOptions, urn.URN)) enginetest.Program {
 				return func(p *enginetest.Run) error {
-					first, err := p.Custom(plain, "first", props("x", 1))
+					first, err := p.Custom(enginetest.Plain, "first", enginetest.Props("x", 1))
 					if err != nil {
 						return err
 					}
-					_, err = p.Custom(plain, "a", props("x", 1), func(o *abi.ResourceOptions) { change(o, first.URN) })
+					_, err = p.Custom(enginetest.Plain, "a", enginetest.Props("x", 1), func(o *abi.ResourceOptions) { change(o, first.URN) })
 					return err
 				}
 			}
