@@ -868,7 +868,7 @@ func serveMonitorWait(ctx context.Context, imports *Imports, s *server) {
 	})
 }
 
-// providerServers answers the functions of providerFunctions.
+// providerServers serves the functions of providerFunctions.
 var providerServers = [...]func(context.Context, abi.Provider, *server){
 	serveProviderHandshake,
 	serveProviderParameterize,
@@ -894,7 +894,7 @@ var providerServers = [...]func(context.Context, abi.Provider, *server){
 	serveProviderCancel,
 }
 
-// policyServers answers the functions of policyFunctions.
+// policyServers serves the functions of policyFunctions.
 var policyServers = [...]func(context.Context, abi.Policy, *server){
 	servePolicyHandshake,
 	servePolicyConfigure,
@@ -904,7 +904,7 @@ var policyServers = [...]func(context.Context, abi.Policy, *server){
 	servePolicyCancel,
 }
 
-// importServers answers what modules import.
+// importServers serves what modules import.
 var importServers = [...]struct {
 	function *Function
 	serve    func(context.Context, *Imports, *server)
