@@ -94,7 +94,7 @@ func (i *instance) doAwaited() {
 			a.panicked = p
 		}
 		if !a.state.CompareAndSwap(isAwaited, hasEnded) {
-			i.close()
+			i.Close()
 			return
 		}
 		a.done <- struct{}{}

@@ -69,7 +69,7 @@ func (d declared) diff(request abi.DiffRequest) (abi.DiffResponse, error) {
 // mayAnswer reports whether a guest would be asked now, and may be answered for: the provider
 // is neither closed nor in quarantine.
 func (p *Provider) mayAnswer(ctx context.Context) bool {
-	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.admit() == nil
+	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.Quarantine() == nil
 }
 
 // areTexts reports whether texts could be passed to a guest.

@@ -33,6 +33,7 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/codecache"
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/internal/rewriting"
 )
 
@@ -73,7 +74,7 @@ type Host struct {
 	// files are those that are open for guests.
 	files    atomic.Int64
 	counters counters
-	budget   *budget
+	budget   *pool.Budget
 	idling   idling
 	// buffers are what property values are encoded into.
 	buffers buffers
@@ -101,7 +102,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	}
 	settings = settings.WithMemoryLimitPages(mostPages())
 	h := &Host{config: config, settings: settings, compiling: make(chan struct{}, compilations()), modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
-	h.budget, h.empty, h.rewriting = newBudget(config.most.totalMemory), empty, rewriting.Of(ctx)
+	h.budget, h.empty, h.rewriting = pool.NewBudget(config.most.totalMemory), empty, rewriting.Of(ctx)
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}

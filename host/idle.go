@@ -2,10 +2,13 @@ package host
 
 import (
 	"io"
-	"slices"
 	"sync/atomic"
 	"time"
 )
+
+// WithTotalMemory bounds the memory of all instances of the host together, in bytes. See
+// [DefaultTotalMemory].
+func (c Config) WithTotalMemory(bytes uint64) Config { c.most.totalMemory = bytes; return c }
 
 // WithIdleTime sets for how long an instance that serves nothing is kept. See
 // [DefaultIdleTime].
@@ -72,28 +75,9 @@ func (h *Host) endIdle() {
 }
 
 func (s *sandbox) endStale() bool {
-	stale, left := s.instances.stale()
+	stale, left := s.instances.TakeStale()
 	for _, i := range stale {
-		i.close()
+		i.Close()
 	}
 	return left
-}
-
-// stale answers the instances that were idle since it was called last, which are the
-// caller's then, and whether others are idle.
-func (p *pool) stale() (stale []*instance, left bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// Those that were used last are at the end, and are not stale.
-	n := 0
-	for n < len(p.idle) && p.idle[n].stale {
-		n++
-	}
-	stale = slices.Clone(p.idle[:n])
-	p.idle = slices.Delete(p.idle, 0, n)
-	p.idling.Add(-int64(n))
-	for _, i := range p.idle {
-		i.stale = true
-	}
-	return stale, len(p.idle) > 0
 }

@@ -209,7 +209,7 @@ func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*inst
 	if err != nil {
 		return nil, d.reason(m.images, err)
 	}
-	defer i.close()
+	defer i.Close()
 	if err := prepare(i); err != nil || d.printed || d.refused != nil || i.hostCalls > 0 {
 		return nil, d.reason(m.images, err)
 	}

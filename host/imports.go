@@ -86,8 +86,8 @@ func importFunc(i canon.Import) api.GoModuleFunc {
 		guest.call.hostCall()
 		guest.ledger.passed()
 		if waits {
-			guest.sandbox.budget.leave()
-			defer guest.sandbox.budget.enter()
+			guest.sandbox.budget.Leave()
+			defer guest.sandbox.budget.Enter()
 		}
 		guest.hostCalls++
 		// What the host does for the guest ends with the caller's context.

@@ -52,8 +52,6 @@ type instance struct {
 	spoiled    bool
 	// outgrown is set where it was of a part of the module that did not have all that was called.
 	outgrown bool
-	// stale is set where it was idle when stale instances were last looked for.
-	stale bool
 	// nested counts exports that run inside of themselves.
 	nested int
 	// awaiting is what the host does for the guest, and holders counts who uses the instance: its
@@ -125,7 +123,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	}
 	if err != nil {
 		i.spoiled = true
-		i.close()
+		i.Close()
 		return nil, err
 	}
 	return i, nil
@@ -153,7 +151,7 @@ func (i *instance) takeMemory(ctx context.Context) error {
 	if most := s.config.memoryBytes(); bytes > most {
 		err = &ExceededError{Limit: LimitMemory, Most: most, Needed: bytes}
 	} else {
-		err = s.budget.take(ctx, s, bytes)
+		err = s.takeMemory(ctx, bytes)
 	}
 	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
 		s.counters.failed(Failure(exceeded.Limit))
@@ -370,8 +368,8 @@ func (s *sandbox) leave(r *running) {
 
 func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil }
 
-// close frees what the instance holds, once nothing uses it any more.
-func (i *instance) close() {
+// Close frees what the instance holds, once nothing uses it any more.
+func (i *instance) Close() {
 	if i.holders.Add(-1) == 0 {
 		i.free()
 	}
@@ -391,7 +389,7 @@ func (i *instance) free() {
 	if i.bare != nil && !(i.usable() && s.module.recycle(i.bare, i.from)) {
 		i.bare.close()
 	}
-	s.budget.free(s, taken)
+	s.budget.Free(s.instances, taken)
 	s.counters.count(func(c *Stats) {
 		c.Instances--
 		if !i.usable() && !i.outgrown {

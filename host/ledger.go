@@ -93,12 +93,12 @@ func (l *ledger) settle() error {
 	s := l.instance.sandbox
 	switch {
 	case want < l.reserved:
-		s.budget.free(s, l.reserved-want)
+		s.budget.Free(s.instances, l.reserved-want)
 	case want > l.reserved:
 		if exceeded := l.instance.memory.fits(l.instance.memory.taken, held); exceeded != nil {
 			return l.refuse(exceeded)
 		}
-		if err := s.budget.take(l.instance.ctx, s, want-l.reserved); err != nil {
+		if err := s.takeMemory(l.instance.ctx, want-l.reserved); err != nil {
 			if exceeded, ok := errors.AsType[*ExceededError](err); ok {
 				return l.refuse(exceeded)
 			}

@@ -1,9 +1,11 @@
 package host
 
 import (
+	"context"
 	"errors"
 
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/host/internal/pool"
 )
 
 // guestMemory is the linear memory of an instance, whose size is part of the host's budget.
@@ -24,7 +26,7 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 			i.refuse(exceeded)
 			return nil
 		}
-		if err := s.budget.take(i.ctx, s, size-m.taken); err != nil {
+		if err := s.takeMemory(i.ctx, size-m.taken); err != nil {
 			if exceeded, ok := errors.AsType[*ExceededError](err); ok {
 				i.refuse(exceeded)
 			}
@@ -51,6 +53,15 @@ func (m *guestMemory) fits(size, held uint64) *ExceededError {
 // Free does nothing: wazero must not free a memory, as a call may still run in it when the
 // runtime is closed. Who has the memory does.
 func (m *guestMemory) Free() {}
+
+// takeMemory waits for memory of the host's budget. The error is an *[ExceededError], or the context's.
+func (s *sandbox) takeMemory(ctx context.Context, bytes uint64) error {
+	err := s.budget.Take(ctx, s.instances, bytes)
+	if errors.Is(err, pool.ErrNoMemory) {
+		return &ExceededError{Limit: LimitTotalMemory, Most: s.module.host.config.most.totalMemory}
+	}
+	return err
+}
 
 // newEmptyImage makes the image of memories that wazero lays out.
 func newEmptyImage() (*image.Image, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -31,14 +32,14 @@ type sandbox struct {
 	resource  atomic.Pointer[urn.URN] // which configured it; nil before
 	audit     func(Use)
 	logRate   *logRate
-	health    health
+	health    pool.Health
 	counters  counters
-	budget    *budget
+	budget    *pool.Budget
 	env       []string
 	variables []string // the names of those in env that were granted
 	expected  string
 	identity  atomic.Pointer[identity]
-	instances *pool
+	instances *pool.Pool[*instance]
 	setup     setup
 	// limited is set if instances start only to make an image, or to rehearse.
 	limited bool
@@ -60,9 +61,6 @@ type sandbox struct {
 
 // identity is who answers, for messages.
 type identity struct{ name, version string }
-
-// errClosed is a provider or policy pack that was closed.
-var errClosed = errors.New("it is closed")
 
 // WorldError is a module that is used as what it is not.
 type WorldError struct {
@@ -107,10 +105,10 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.open = 1
 	s.budget = m.host.budget
-	s.instances = newPool(instances, config.most.waitingCalls, s.budget, &m.host.idling.count)
+	s.instances = pool.New[*instance](instances, config.most.waitingCalls, s.budget, &m.host.idling.count)
 	most := &config.most
 	s.logRate = newLogRate(most.logRate)
-	s.health.crashes, s.health.window = most.crashes, most.crashWindow
+	s.health.Crashes, s.health.Window = most.crashes, most.crashWindow
 	s.counters.whole = &m.host.counters
 	s.identity.Store(&identity{name: name})
 	if manifest := m.Manifest; manifest != nil {
@@ -143,11 +141,11 @@ func (s *sandbox) end() bool {
 	}
 	s.closed = true
 	for r := s.running.first; r != nil; r = r.next {
-		r.end(errClosed)
+		r.end(pool.ErrClosed)
 	}
 	s.mu.Unlock()
-	for _, i := range s.instances.close() {
-		i.close()
+	for _, i := range s.instances.Close() {
+		i.Close()
 	}
 	return true
 }
@@ -225,22 +223,22 @@ func (s *sandbox) takeWith(ctx context.Context, method abi.Method, state setupSt
 	if ctx.Err() != nil {
 		return nil, s.cancelled(method, context.Cause(ctx))
 	}
-	if quarantine := s.health.admit(); quarantine != nil {
+	if quarantine := s.health.Quarantine(); quarantine != nil {
 		s.counters.failed(FailureQuarantine)
-		return nil, s.refuse(method, quarantine)
+		return nil, s.refuse(method, &QuarantineError{Crashes: quarantine.Crashes, Window: quarantine.Window, Last: quarantine.Last})
 	}
-	i, err := s.instances.take(ctx)
+	i, err := s.instances.Take(ctx)
 	switch {
-	case errors.Is(err, errClosed):
+	case errors.Is(err, pool.ErrClosed):
 		return nil, s.gone(method)
-	case errors.Is(err, errCrowded):
+	case errors.Is(err, pool.ErrCrowded):
 		return nil, s.refuse(method, &ExceededError{Limit: LimitWaitingCalls, Most: uint64(s.config.most.waitingCalls)})
 	case err != nil:
 		return nil, s.cancelled(method, err)
 	}
 	i, err = s.ready(ctx, method, i, state)
 	if err != nil {
-		s.instances.leave()
+		s.instances.Leave()
 		return nil, err
 	}
 	return i, nil
@@ -260,7 +258,7 @@ func (s *sandbox) ready(ctx context.Context, method abi.Method, i *instance, sta
 
 func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
 	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || s.module.useless(i.bare)) {
-		i.close()
+		i.Close()
 		i = nil
 	}
 	fresh := i == nil
@@ -275,7 +273,7 @@ func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, sta
 		first := step.first()
 		if n == i.applied {
 			if err := i.replay(ctx, step); err != nil {
-				i.close()
+				i.Close()
 				if first && err != errPart {
 					err = late(err, method)
 				}
@@ -322,7 +320,7 @@ func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, er
 
 // waitAfterCrash keeps instances that crash from being started as fast as they do.
 func (s *sandbox) waitAfterCrash(ctx context.Context) error {
-	wait := s.health.backoff()
+	wait := s.health.Backoff()
 	if wait == 0 {
 		return nil
 	}
@@ -337,23 +335,23 @@ func (s *sandbox) ended(r *running, err error) {
 	switch {
 	case err == nil:
 		if r.method != methodStart {
-			s.health.well()
+			s.health.Succeeded()
 		}
 		return
 	case r.failure.lost():
-		s.health.crashed(s.module.host.config.clock.Elapsed(), err.Error())
+		s.health.Crashed(s.module.host.config.clock.Elapsed(), err.Error())
 	}
 	s.counters.failed(r.failure)
 }
 
 // put gives an instance back, and discards it if it must not be used again.
 func (s *sandbox) put(i *instance) {
-	if i.usable() && s.instances.put(i) {
+	if i.usable() && s.instances.Put(i) {
 		s.module.host.noteIdle()
 		return
 	}
-	i.close()
-	s.instances.leave()
+	i.Close()
+	s.instances.Leave()
 }
 
 // cancelAll tells the calls that are running to stop, and has idle instances release what
@@ -364,18 +362,18 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 		r.cancel(errCancelled)
 	}
 	s.mu.Unlock()
-	idle := s.instances.takeIdle()
+	idle := s.instances.TakeIdle()
 	failures := make([]error, len(idle))
 	var all sync.WaitGroup // one that takes its time does not add to that of others
 	for n, i := range idle {
 		if i.bare.partial { // it cannot hold anything
-			i.close()
+			i.Close()
 			continue
 		}
 		all.Go(func() {
-			s.budget.enter()
-			defer s.budget.leave()
-			defer i.close()
+			s.budget.Enter()
+			defer s.budget.Leave()
+			defer i.Close()
 			err := i.run(ctx, abi.MethodCancel, func(ctx context.Context) error { return do(i.guest, ctx) })
 			if !errors.Is(err, abi.ErrUnimplemented) {
 				failures[n] = err

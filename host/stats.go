@@ -154,7 +154,7 @@ func (c *counters) read() Stats {
 // Stats tells what the instances have done.
 func (s *sandbox) Stats() Stats {
 	stats := s.counters.read()
-	stats.Memory = s.budget.of(s)
+	stats.Memory = s.budget.Held(s.instances)
 	return stats
 }
 
@@ -162,6 +162,6 @@ func (s *sandbox) Stats() Stats {
 // closed among them.
 func (h *Host) Stats() Stats {
 	stats := h.counters.read()
-	stats.Memory = h.budget.of(nil)
+	stats.Memory = h.budget.Used()
 	return stats
 }

@@ -84,7 +84,7 @@ func (s *stream) close() {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
-		s.instance.close()
+		s.instance.Close()
 	}
 }
 
@@ -124,7 +124,7 @@ func (p *Provider) beginStream(ctx context.Context, method abi.Method, request a
 		p.put(i)
 		return nil, err
 	}
-	p.instances.leave() // the instance is the stream's now
+	p.instances.Leave() // the instance is the stream's now
 	return s, nil
 }
 
@@ -141,12 +141,12 @@ func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (ite
 		s.mu.Unlock()
 		return item, p.fail(method, abi.ErrorKindNotFound, "the stream was closed")
 	}
-	p.budget.enter()
+	p.budget.Enter()
 	err = s.instance.run(ctx, method, func(ctx context.Context) error {
 		item, err = s.instance.guest.StreamNext(ctx, s.handle)
 		return err
 	})
-	p.budget.leave()
+	p.budget.Leave()
 	s.mu.Unlock()
 	if err == nil && item.Result != nil {
 		err = p.breach(method, p.check(answer{role: abi.RoleResult, properties: *item.Result, declared: s.declared}))
@@ -174,9 +174,9 @@ func (p *Provider) StreamClose(ctx context.Context, handle abi.StreamHandle) err
 		return nil
 	}
 	s.closed = true
-	p.budget.enter()
-	defer p.budget.leave()
-	defer s.instance.close()
+	p.budget.Enter()
+	defer p.budget.Leave()
+	defer s.instance.Close()
 	return s.instance.run(ctx, abi.MethodStreamClose, func(ctx context.Context) error {
 		return s.instance.guest.StreamClose(ctx, s.handle)
 	})

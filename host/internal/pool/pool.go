@@ -1,0 +1,197 @@
+// Package pool says when a guest may run: how many calls of a provider run and wait ([Pool]), how much memory
+// the guests of all providers have together ([Budget]), and whether a provider crashes too often
+// ([Health]).
+package pool
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Instance is what a pool has of a guest. Close frees it.
+type Instance interface {
+	comparable
+	Close()
+}
+
+// Pool holds the idle instances of a provider, and bounds how many are busy. The
+// instance that was used last is used next, so that its memory is still warm.
+type Pool[I Instance] struct {
+	// slots has an element for each call that is running.
+	slots chan struct{}
+	// ended is closed by close.
+	ended chan struct{}
+	// waiting has an element for each call that waits for one of the slots.
+	waiting chan struct{}
+	// budget learns of the calls that run, and idling counts the idle instances of the host.
+	budget *Budget
+	idling *atomic.Int64
+
+	mu     sync.Mutex
+	idle   []idleInstance[I]
+	closed bool
+}
+
+type idleInstance[I Instance] struct {
+	instance I
+	// stale is set if the instance was idle when stale instances were last looked for.
+	stale bool
+}
+
+// New makes a pool for so many calls at once, and so many more that wait. idling counts the idle instances
+// of all pools.
+func New[I Instance](size, waiting int, b *Budget, idling *atomic.Int64) *Pool[I] {
+	return &Pool[I]{
+		slots: make(chan struct{}, size), ended: make(chan struct{}), waiting: make(chan struct{}, waiting),
+		budget: b, idling: idling,
+	}
+}
+
+var (
+	// ErrCrowded is a call that comes when too many are waiting.
+	ErrCrowded = errors.New("too many calls are waiting")
+	// ErrClosed is a call of a provider or policy pack that was closed.
+	ErrClosed = errors.New("it is closed")
+)
+
+// Take waits until one more call may run, and returns an idle instance for it, the zero value if there is
+// none. Put or Leave ends the call.
+func (p *Pool[I]) Take(ctx context.Context) (i I, err error) {
+	if err := p.enter(ctx); err != nil {
+		return i, err
+	}
+	p.budget.Enter()
+	if i, err = p.last(); err != nil {
+		p.Leave()
+	}
+	return i, err
+}
+
+// last takes the idle instance that was used last, the zero value if there is none.
+func (p *Pool[I]) last() (i I, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return i, ErrClosed
+	}
+	if len(p.idle) == 0 {
+		return i, nil
+	}
+	last := len(p.idle) - 1
+	i = p.idle[last].instance
+	p.idle[last] = idleInstance[I]{} // it may end before another one takes its place
+	p.idle = p.idle[:last]
+	p.idling.Add(-1)
+	return i, nil
+}
+
+// enter waits for a slot.
+func (p *Pool[I]) enter(ctx context.Context) error {
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case p.waiting <- struct{}{}:
+		defer func() { <-p.waiting }()
+	default:
+		return ErrCrowded
+	}
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-p.ended:
+		return ErrClosed
+	}
+}
+
+// Put ends a call and keeps the instance. False: the pool is closed, and the call has
+// not ended.
+func (p *Pool[I]) Put(i I) bool {
+	p.mu.Lock()
+	closed := p.closed
+	if !closed {
+		p.idle = append(p.idle, idleInstance[I]{instance: i})
+		p.idling.Add(1)
+	}
+	p.mu.Unlock()
+	if !closed {
+		p.Leave()
+	}
+	return !closed
+}
+
+// Leave ends a call whose instance is gone.
+func (p *Pool[I]) Leave() {
+	p.budget.Leave()
+	<-p.slots
+}
+
+// HasIdle implements [Owner].
+func (p *Pool[I]) HasIdle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle) > 0
+}
+
+// EndOldest implements [Owner]. It ends the idle instance that was used first.
+func (p *Pool[I]) EndOldest() {
+	p.mu.Lock()
+	if len(p.idle) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	oldest := p.idle[0].instance
+	p.idle = slices.Delete(p.idle, 0, 1)
+	p.idling.Add(-1)
+	p.mu.Unlock()
+	oldest.Close()
+}
+
+// TakeIdle returns all idle instances, which are the caller's then.
+func (p *Pool[I]) TakeIdle() []I {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.takeFirst(len(p.idle))
+}
+
+// TakeStale returns the instances that were idle since it was called last, which are the
+// caller's then, and whether others are idle.
+func (p *Pool[I]) TakeStale() (stale []I, left bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// Those that were used last are at the end, and are not stale.
+	n := 0
+	for n < len(p.idle) && p.idle[n].stale {
+		n++
+	}
+	stale = p.takeFirst(n)
+	for i := range p.idle {
+		p.idle[i].stale = true
+	}
+	return stale, len(p.idle) > 0
+}
+
+func (p *Pool[I]) takeFirst(n int) (taken []I) {
+	for _, i := range p.idle[:n] {
+		taken = append(taken, i.instance)
+	}
+	p.idle = slices.Delete(p.idle, 0, n)
+	p.idling.Add(-int64(n))
+	return taken
+}
+
+// Close refuses further calls and returns the idle instances.
+func (p *Pool[I]) Close() []I {
+	p.mu.Lock()
+	p.closed = true
+	close(p.ended)
+	p.mu.Unlock()
+	return p.TakeIdle()
+}
