@@ -242,7 +242,7 @@ type Section struct {
 func Inspect(wasm []byte, config Config) (Info, error) {
 	module, info, err := admit(wasm, config.withDefaults())
 	if module != nil {
-		info.Contents.Features = features(module)
+		info.Contents.Features = wasmfile.Features(module)
 	}
 	return info, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/system"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -110,6 +111,14 @@ func (c Config) WithAudit(audit func(Use)) Config { c.audit = audit; return c }
 // WithInterpreter runs modules in wazero's interpreter, which is some 30 times slower
 // but needs no executable memory.
 func (c Config) WithInterpreter() Config { c.interpreter = true; return c }
+
+// CompilerSupported reports whether modules are compiled here: wazero has a compiler for
+// the processor and the system, and the system lets a program make machine code. Elsewhere
+// a host takes the interpreter by itself.
+//
+// The host decides that, and not wazero, because what a host keeps of a module is
+// of use to the compiler only.
+func CompilerSupported() bool { return system.Compiles() }
 
 // mostPages is the largest memory limit in pages of 64 KiB.
 func mostPages() uint32 {

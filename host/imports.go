@@ -117,7 +117,7 @@ func (i *instance) grantedImports() *canon.Imports {
 		Monitor: capability.DeniedMonitor{},
 	}
 	if i.call.monitor != nil {
-		i.call.started = &guestMonitor{Monitor: i.call.monitor, ledger: &i.ledger}
+		i.call.started = capability.NewMonitor(i.call.monitor, &i.ledger)
 		i.imports.Monitor = i.call.started
 	}
 	return i.imports

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/capability"
 )
 
 type someMonitor struct{ abi.Monitor }
@@ -17,7 +18,7 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 		"construct": true, "call": true, "create": false, "invoke": false, "configure": false, "start": false,
 	} {
 		i := &instance{sandbox: &sandbox{}, call: begin(ctx, abi.Method(method), callLimits{timeout: time.Hour}, time.Second)}
-		m, ok := i.grantedImports().Monitor.(*guestMonitor)
+		m, ok := i.grantedImports().Monitor.(*capability.Monitor)
 		require.Equal(t, granted, ok, method)
 		if granted {
 			require.Equal(t, someMonitor{}, m.Monitor)

@@ -25,7 +25,7 @@ import (
 )
 
 // What a cache keeps of a module saves all work on its code: that of admission, of the
-// rewriter, and of wazero, which checks every function again even where it has machine
+// rewriter, and of wazero, which checks every function again even if it has machine
 // code of it. So wazero gets a hollow module, which has no code, under whose name the
 // machine code of the whole one is kept.
 
@@ -53,14 +53,14 @@ type recordedBase struct {
 // recordVersion changes with what is recorded, and with what admission looks at.
 const recordVersion = 9
 
-// recordName names the files for a module. It tells all that they depend on.
+// recordName names the files for a module. The name depends on all that the files depend on.
 func (h *Host) recordName(digest string) string {
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, relooper.Version, h.rewriting, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.most.tableElements, h.config.moduleLimits))
 	return hex.EncodeToString(key[:])
 }
 
-// installed answers a module from the cache, nil where it is not there whole. Of most of it
+// installed returns a module from the cache, nil if it is not there whole. Of most of it
 // only whether it is there is looked at: a module that is not called needs no more.
 // Where that turns out to be damaged when it is called, it is made again of its source.
 func (h *Host) installed(digest string, from source) *Module {
@@ -236,8 +236,8 @@ func (h *Host) record(ctx context.Context, m *Module, hollow []byte, whole *layo
 	}
 }
 
-// keepPart compiles and keeps the part of a module, of which it answers the hollow module; nil
-// where it has none.
+// keepPart compiles and keeps the part of a module, and returns its hollow module, nil if the module
+// has none.
 func (h *Host) keepPart(ctx context.Context, whole *layout, of *rehearsal) []byte {
 	small := h.partOf(whole, of)
 	if small == nil {

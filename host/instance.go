@@ -342,7 +342,7 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 		return err
 	}
 	if r.started != nil {
-		r.started.end()
+		r.started.End()
 	}
 	i.ledger.passed()
 	i.call, i.ctx, i.imports = nil, nil, nil

@@ -194,6 +194,8 @@ func (l *ledger) Hold(what string, bytes uint64) error { return tooMuchHeld(what
 
 func (l *ledger) Release(bytes uint64) { l.release(bytes) }
 
+func (l *ledger) Passing() uint64 { return l.passing }
+
 func (l *ledger) Pass(what string, bytes uint64) error { return tooMuchHeld(what, l.pass(bytes)) }
 
 // tooMuchHeld returns the error for a guest, and those of a context as they are.

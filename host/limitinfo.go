@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/system"
 )
 
 // Unit is what a limit is counted in.
@@ -195,7 +196,7 @@ var limitTable = append([]LimitInfo{
 	{"total-memory", LimitTotalMemory, UnitBytes, ScopeHost, DefaultTotalMemory, "WithTotalMemory",
 		"the instances of all providers would need more than the %s of memory that they may have together", nil,
 		Config.WithTotalMemory},
-	{"total-open-files", LimitTotalFiles, UnitCount, ScopeHost, uint64(defaultTotalOpenFiles()), "WithTotalOpenFiles",
+	{"total-open-files", LimitTotalFiles, UnitCount, ScopeHost, uint64(system.OpenFiles(DefaultOpenFiles)), "WithTotalOpenFiles",
 		"the instances of all providers would have more than the %s files and connections open that they may have together", nil,
 		counted(Config.WithTotalOpenFiles)},
 	{"table-elements", LimitTableElements, UnitCount, ScopeModule, DefaultTableElements, "WithTableElements",

@@ -3,6 +3,8 @@ package host
 import (
 	"cmp"
 	"time"
+
+	"github.com/husk-dev/husk/host/internal/system"
 )
 
 // limits are those of a host that are set by a method of [Config] of their own. A limit of
@@ -27,7 +29,7 @@ func defaultLimits() limits {
 	return limits{
 		totalMemory: DefaultTotalMemory, tableElements: DefaultTableElements,
 		requestBytes: DefaultRequestBytes, answerBytes: DefaultAnswerBytes,
-		logRate: DefaultLogRate, openFiles: DefaultOpenFiles, totalOpenFiles: defaultTotalOpenFiles(),
+		logRate: DefaultLogRate, openFiles: DefaultOpenFiles, totalOpenFiles: system.OpenFiles(DefaultOpenFiles),
 		waitingCalls: DefaultWaitingCalls, streams: DefaultStreams,
 		compileTime: DefaultCompileTime,
 		crashes:     DefaultQuarantineCrashes, crashWindow: DefaultQuarantineWindow,

@@ -27,7 +27,7 @@ func (c Config) WithPrecompiled(dir string) Config { c.precompiled = dir; return
 // PrecompiledError is a module that cannot be taken from a directory of precompiled ones.
 type PrecompiledError struct {
 	Dir string
-	// Digest is the module's, empty where the directory as a whole is at fault.
+	// Digest is the module's, empty if the directory as a whole is at fault.
 	Digest string
 	// Differences are in what the code was compiled for. Without any, Err says what is wrong.
 	Differences []Difference
@@ -168,7 +168,7 @@ func (m *Module) loadAll() error {
 // this version of Husk, and the limits of this host's configuration; wazero cannot compile
 // for others. The host must have a cache (see [Config.WithCacheDir]), which it is taken from.
 //
-// The directory may hold several modules, and is made where it is missing. It holds no
+// The directory may hold several modules, and is made if it is missing. It holds no
 // secrets, and can be read by all.
 func (m *Module) Precompile(dir string) error {
 	if err := m.precompile(dir); err != nil {

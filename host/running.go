@@ -19,7 +19,7 @@ type running struct {
 	assets   capability.Assets
 	http     *capability.HTTP // nil until it is used
 	// started is the monitor for the guest, nil until it is used.
-	started *guestMonitor
+	started *capability.Monitor
 	// limits is what the call may take, and left what it may still.
 	limits, left callLimits
 	// failure is why the call failed, empty until it has.

@@ -75,7 +75,7 @@ func checkReading(text string) error {
 	return nil
 }
 
-// shown leaves out characters that are not seen, since some servers drop them, and makes one
+// shown leaves out characters that are not seen, because some servers drop them, and makes one
 // character of all spaces.
 func shown(r rune) rune {
 	switch {
@@ -97,7 +97,7 @@ var asciiOf = strings.NewReplacer(
 	"\uff1b", ";", "\ufe54", ";", "\u037e", ";", "\uff1f", "?", "\ufe56", "?", "\uff03", "#", "\ufe5f", "#",
 )
 
-// unescape unescapes what is an escape, %2e or %u002e, and leaves all else as it is.
+// unescape unescapes what is an escape, %2e or %u002e, and leaves all else alone.
 func unescape(text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {

@@ -20,6 +20,8 @@ type Ledger interface {
 	Release(bytes uint64)
 	// Pass counts until the guest calls the host again, or its call ends.
 	Pass(what string, bytes uint64) error
+	// Passing returns what is counted so.
+	Passing() uint64
 }
 
 // Held is what a guest has open by a capability.

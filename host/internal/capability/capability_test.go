@@ -41,3 +41,4 @@ func (unbounded) Abandon(int, uint64)               {}
 func (unbounded) Hold(string, uint64) error         { return nil }
 func (unbounded) Release(uint64)                    {}
 func (unbounded) Pass(string, uint64) error         { return nil }
+func (unbounded) Passing() uint64                   { return 0 }

@@ -37,7 +37,7 @@ func newHTTP(t *testing.T, roots *x509.CertPool, grants ...string) *HTTP {
 	return &HTTP{Client: client, Ledger: unbounded{}}
 }
 
-// echo answers what it was asked.
+// echo responds with what it was asked.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

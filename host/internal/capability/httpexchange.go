@@ -33,7 +33,7 @@ type httpExchange struct {
 
 	// first is the part of the body that came with the request.
 	first []byte
-	// body takes the further parts; nil where there are none.
+	// body takes the further parts; nil if there are none.
 	body *io.PipeWriter
 	// done is closed once response or err is set.
 	done     chan struct{}

@@ -44,3 +44,54 @@ func (d DeniedMonitor) Start(context.Context, abi.Operation) (abi.OperationHandl
 func (d DeniedMonitor) Wait(context.Context) (abi.Completed, error) {
 	return abi.Completed{}, d.refuse()
 }
+
+// operationBytes is what an operation takes beside its request, in bytes, while it is under way.
+const operationBytes = 4 << 10
+
+// Monitor is the monitor for one call. What the guest passes to an operation that it starts is
+// held until it has waited for that, or the call ends.
+type Monitor struct {
+	abi.Monitor
+	ledger Ledger
+	// started has what is held for each operation, in bytes.
+	started map[abi.OperationHandle]uint64
+}
+
+// NewMonitor returns the monitor of one call.
+func NewMonitor(m abi.Monitor, l Ledger) *Monitor { return &Monitor{Monitor: m, ledger: l} }
+
+// Start begins an operation.
+func (m *Monitor) Start(ctx context.Context, op abi.Operation) (abi.OperationHandle, error) {
+	bytes := m.ledger.Passing() + operationBytes
+	if err := m.ledger.Hold("starting an operation", bytes); err != nil {
+		return 0, err
+	}
+	handle, err := m.Monitor.Start(ctx, op)
+	if err != nil {
+		m.ledger.Release(bytes)
+		return 0, err
+	}
+	if m.started == nil {
+		m.started = make(map[abi.OperationHandle]uint64)
+	}
+	m.started[handle] = bytes
+	return handle, nil
+}
+
+// Wait returns the next operation that ended.
+func (m *Monitor) Wait(ctx context.Context) (abi.Completed, error) {
+	done, err := m.Monitor.Wait(ctx)
+	if err == nil {
+		m.ledger.Release(m.started[done.Handle])
+		delete(m.started, done.Handle)
+	}
+	return done, err
+}
+
+// End gives back what is held for operations that the guest has not waited for.
+func (m *Monitor) End() {
+	for _, bytes := range m.started {
+		m.ledger.Release(bytes)
+	}
+	m.started = nil
+}

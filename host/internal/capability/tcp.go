@@ -27,8 +27,8 @@ const (
 	// some copies of a whole database's tables.
 	MaxTCPStream = 64 << 30
 
-	// DefaultTCPTimeout bounds the time to connect where a request says nothing, and
-	// MaxTCPTimeout where it does.
+	// DefaultTCPTimeout bounds the time to connect if a request sets no bound, and
+	// MaxTCPTimeout if it does.
 	DefaultTCPTimeout = 30 * time.Second
 	MaxTCPTimeout     = 5 * time.Minute
 
@@ -60,8 +60,8 @@ func NewTCP(grants []grant.TCP, advice Advice, used Uses, l Ledger) *TCP {
 	return t
 }
 
-// allows reports whether a name may lead to an address inside: where the address is granted
-// itself, or the name is localhost.
+// allows reports whether a name may lead to an address inside: if the address is granted
+// itself, or if the name is localhost.
 func (t *TCP) allows(host string, addr netip.Addr, port uint16) bool {
 	return hostname.IsLocalhost(host, addr) || slices.Contains(t.grants, grant.TCP{Host: addr.String(), Port: port})
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// stateOf tells what changes whenever a file is written or replaced, empty where there is no
-// telling, and when it changed for the last time. That is set by the kernel alone, unlike the
-// time of the last modification, which programs set as they like.
+// stateOf returns a text that changes whenever a file is written or replaced, empty if there is none,
+// and when it changed last. The kernel alone sets that time. Programs can set the time of the last
+// modification.
 func stateOf(info fs.FileInfo) (state string, changed time.Time) {
 	sys, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.Mode().IsRegular() {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// closedToOthers tells whether only the owner can use a file.
+// closedToOthers reports whether only the owner can use a file.
 func closedToOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
 
-// writableByOthers tells whether somebody else can write a file.
+// writableByOthers reports whether somebody else can write a file.
 func writableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }
 
 func ownedByUser(info fs.FileInfo) bool {

@@ -18,7 +18,7 @@ func Target() map[string]string {
 	}
 }
 
-// processor names those features of the processor that wazero's compiler uses where they
+// processor names those features of the processor that wazero's compiler uses if they
 // are there (see its package platform).
 func processor() string {
 	var features []string

@@ -11,9 +11,9 @@ import (
 	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
-// A cache keeps a module for as long as it is used now and then. When it was used last is
-// the time of its files: a host that finds them older than a day sets it, when it loads the
-// module. So each file tells for itself, and nothing has to be written at each start.
+// A cache keeps a module for as long as it is used now and then. The time of a file is when the file was
+// used last: a host that loads a module sets the time if it is older than a day. So a start seldom
+// writes anything.
 
 const (
 	// KeptUnused is for how long a cache keeps a module that is not used. One that comes back
@@ -97,8 +97,8 @@ func prunable(name string) bool {
 	return strings.HasPrefix(name, atomicfile.Unfinished)
 }
 
-// remove removes a file, unless somebody says meanwhile that it is in use. It is put aside
-// before that is looked at, so that whoever says it later finds that the file is not there.
+// remove removes a file, unless somebody says meanwhile that it is in use. The file is renamed
+// before its time is read: whoever marks it later finds that it is not there.
 func remove(file string, since time.Time) (removed bool, err error) {
 	aside := file
 	if filepath.Ext(file) != asideSuffix {

@@ -24,8 +24,8 @@ const (
 )
 
 // sealer makes and checks the seals of files that only this user may have written: GMAC,
-// which is as fast as reading them. The key is where the user's configuration is, not with
-// the files, so that a directory that was put in their place as a whole has no seal either.
+// which is as fast as reading them. The key is in the directory of the user's configuration. A cache
+// directory that somebody put in the place of another one therefore has no seal either.
 // Who has no directory for configuration has the key beside the files.
 type sealer struct{ key []byte }
 
@@ -37,7 +37,7 @@ func newSealer(dir string) (*sealer, error) {
 	return &sealer{key}, nil
 }
 
-// sealKeyDir is where the key of a cache is.
+// sealKeyDir returns the directory of a cache's key.
 func sealKeyDir(cache string) string {
 	config, err := os.UserConfigDir()
 	if err != nil {
@@ -53,7 +53,7 @@ func sealKeyDir(cache string) string {
 	return dir
 }
 
-// sealKey reads the key, and makes it where there is none. One that others could read or
+// sealKey reads the key, and makes it if there is none. One that others could read or
 // have written is replaced.
 func sealKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, sealKeyFile)
@@ -74,7 +74,7 @@ func sealKey(dir string) ([]byte, error) {
 	return key, err
 }
 
-// readSealKey answers nil where there is no key that can be trusted.
+// readSealKey returns nil if there is no key that can be trusted.
 func readSealKey(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,7 @@ func readSealKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// cipher is that for one name, so that no content passes under another one.
+// cipher returns the cipher for one name. Content that was sealed under another name does not pass.
 func (s *sealer) cipher(name string) cipher.AEAD {
 	own := hmac.New(sha256.New, s.key)
 	own.Write([]byte(name))
@@ -116,7 +116,7 @@ func (s *sealer) seal(name string, content []byte) []byte {
 	return gcm.Seal(nonce, nonce, nil, content)
 }
 
-// check tells whether the content has this seal.
+// check reports whether the content has this seal.
 func (s *sealer) check(name string, content, seal []byte) bool {
 	gcm := s.cipher(name)
 	nonce := seal[:gcm.NonceSize()]

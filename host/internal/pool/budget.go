@@ -24,7 +24,7 @@ type Budget struct {
 	// working counts the calls that are at work.
 	working int
 	waiting map[*claim]struct{}
-	// changed is closed, and made anew, where a claim may come to another end now.
+	// changed is closed, and made anew, when a claim may come to another end now.
 	changed chan struct{}
 }
 

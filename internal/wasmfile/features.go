@@ -1,12 +1,8 @@
-package host
+package wasmfile
 
-import (
-	"github.com/husk-dev/husk/internal/wasmfile"
-)
-
-// features names what of WebAssembly 2.0 a module uses beyond version 1, in the words of
+// Features names what of WebAssembly 2.0 a module uses beyond version 1, in the words of
 // the proposals. A module that is malformed uses what could be read.
-func features(m *wasmfile.Module) []string {
+func Features(m *Module) []string {
 	var used struct{ signs, saturating, bulk, references, vectors, values bool }
 	for _, t := range m.Types {
 		used.values = used.values || len(t.Results) > 1
@@ -14,13 +10,13 @@ func features(m *wasmfile.Module) []string {
 	used.references = len(m.Tables) > 1
 	for n := range m.Bodies {
 		code := m.Code(n)
-		var in wasmfile.Instruction
+		var in Instruction
 		for code.Next(&in) {
 			switch op := in.Op; {
 			case op >= 0xc0 && op <= 0xc4:
 				used.signs = true
-			case op == 0x1c, op == 0x25, op == wasmfile.OpTableSet, op >= 0xd0 && op <= 0xd2,
-				op >= wasmfile.OpTableGrow && op <= wasmfile.OpTableFill:
+			case op == 0x1c, op == 0x25, op == OpTableSet, op >= 0xd0 && op <= 0xd2,
+				op >= OpTableGrow && op <= OpTableFill:
 				used.references = true
 			case op>>8 == 0xfc && op&0xff < 8:
 				used.saturating = true

@@ -1,6 +1,6 @@
 //go:build unix
 
-package host
+package system
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executableMemory tells whether memory that was written can be made executable, which
-// some systems refuse for the sake of hardening: SELinux's execmem, or systemd's
+// executableMemory reports whether memory that was written can be made executable, which
+// hardened systems refuse: SELinux's execmem, or systemd's
 // MemoryDenyWriteExecute.
 func executableMemory() bool {
 	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

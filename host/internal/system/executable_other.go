@@ -1,6 +1,6 @@
 //go:build !unix
 
-package host
+package system
 
 // executableMemory is there on the one of these systems that wazero compiles for, Windows.
 func executableMemory() bool { return true }

@@ -1,4 +1,5 @@
-package host
+// Package system knows what this machine can do for a host.
+package system
 
 import (
 	"runtime"
@@ -7,13 +8,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// CompilerSupported tells whether modules are compiled here: wazero has a compiler for
-// the processor and the system, and the system lets a program make machine code. Elsewhere
-// a host takes the interpreter by itself.
-//
-// It is the host that decides, and not wazero, because what a host keeps of a module is
-// of use to the compiler only.
-func CompilerSupported() bool {
+// Compiles reports whether wazero has a compiler for the processor and the system, and the system lets a
+// program make machine code.
+func Compiles() bool {
 	compiles := []string{"linux", "darwin", "freebsd", "netbsd", "windows"}
 	switch runtime.GOARCH {
 	case "arm64":
