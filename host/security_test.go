@@ -31,6 +31,6 @@ func TestThePromisesNameTestsAndDefaults(t *testing.T) {
 	require.Contains(t, text, fmt.Sprintf("| `WithCancelGrace` | %v |\n", host.DefaultCancelGrace))
 	require.Contains(t, text, fmt.Sprintf("| `ProviderOptions.Instances` | %v |\n", host.DefaultInstances))
 	require.Equal(t, time.Minute, host.DefaultQuarantineWindow)
-	require.Contains(t, text, "16 HTTP exchanges and 64 TCP connections at once")
+	require.Contains(t, text, "16 concurrent HTTP exchanges and 64 TCP connections")
 	require.Equal(t, []int{16, 64, 16}, []int{host.MaxHTTPExchanges, host.MaxTCPConnections, host.MaxOpenAssets})
 }
