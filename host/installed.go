@@ -68,13 +68,16 @@ func (h *Host) installed(digest string, from source) *Module {
 		return nil
 	}
 	m, err := h.readRecord(h.cache, h.recordName(digest))
+	if err != nil && from.draft {
+		m, err = h.readRecord(h.cache, h.recordName(from.name(digest)))
+	}
 	if err != nil {
 		return nil // it is made again
 	}
 	load, layOut := m.code, m.images.layOut
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
 		source := from
-		from = nil // it is not needed any more
+		from.read = nil // it is not needed any more
 		if compiled, err := load(); err == nil {
 			return compiled, nil
 		}
@@ -177,16 +180,19 @@ func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Im
 
 // install compiles a module, and keeps what it takes to have it without that the next
 // time. What cannot be kept is compiled all the same.
-func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) error {
+func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte, from source) error {
 	if h.cache == nil {
 		compiled, err := h.runtime.CompileModule(ctx, metered)
 		m.code = compiledTo(compiled)
 		return err
 	}
-	rehearsal := h.rehearse(ctx, m, decoded, metered)
+	var rehearsal *rehearsal
 	whole := &layout{decoded: decoded, metered: metered}
-	if faster := h.relooped(decoded, rehearsal); faster != nil {
-		whole = faster
+	if !from.draft {
+		rehearsal = h.rehearse(ctx, m, decoded, metered)
+		if faster := h.relooped(decoded, rehearsal); faster != nil {
+			whole = faster
+		}
 	}
 	compiled, hollow, err := h.compileKept(ctx, whole.metered)
 	if err != nil {
@@ -194,19 +200,18 @@ func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module,
 	}
 	m.code = compiledTo(compiled)
 	if hollow != nil && h.config.random == nil { // else it has no base image, which others would miss
-		h.record(ctx, m, hollow, whole, rehearsal)
+		h.record(ctx, h.recordName(from.name(m.Digest)), m, hollow, whole, rehearsal)
 	}
 	return nil
 }
 
 // record writes the record of a module that was compiled. Where it cannot be written,
 // the module is compiled again the next time.
-func (h *Host) record(ctx context.Context, m *Module, hollow []byte, whole *layout, rehearsal *rehearsal) {
+func (h *Host) record(ctx context.Context, name string, m *Module, hollow []byte, whole *layout, rehearsal *rehearsal) {
 	if m.images.frozen {
 		m.images.base, m.images.about = m.makeBase(h.stopped)
 		m.images.made = true
 	}
-	name := h.recordName(m.Digest)
 	fresh, err := m.images.fresh()
 	r := codecache.Record{Digest: m.Digest, World: m.World, Code: h.cache.CodeName(hollow)}
 	details := recordDetails{Info: m.Info, MostMemory: mostMemory(whole.decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account}

@@ -170,3 +170,36 @@ func TestADamagedPartIsNotUsed(t *testing.T) {
 	require.True(t, has)
 	require.True(t, outgrown)
 }
+
+// A draft has no part, and is another one than the module that is loaded in full, which goes before it.
+func TestADraft(t *testing.T) {
+	needsCompiler(t)
+	dir, wasm := filepath.Join(t.TempDir(), "cache"), saying("ok").wasm()
+	codes := func() int {
+		files, err := filepath.Glob(filepath.Join(dir, "*.code"))
+		require.NoError(t, err)
+		return len(files)
+	}
+	load := func(how func(*host.Host, context.Context, []byte) (*host.Module, error)) (hasPart bool) {
+		h, err := host.New(rewriting.With(t.Context(), rewriting.All), host.NewConfig().WithCacheDir(dir))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, h.Close(context.Background())) }()
+		module, err := how(h, t.Context(), wasm)
+		require.NoError(t, err)
+		p, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: "saying", Lenient: true})
+		require.NoError(t, err)
+		defer p.Close()
+		answered, err := schema(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, "ok", answered)
+		hasPart, _ = module.Part()
+		return hasPart
+	}
+	require.False(t, load((*host.Host).LoadDraft))
+	require.Equal(t, 1, codes())
+	require.False(t, load((*host.Host).LoadDraft))
+	require.Equal(t, 1, codes(), "a draft is compiled once")
+	load((*host.Host).LoadBytes)
+	require.True(t, load((*host.Host).LoadBytes), "it is installed")
+	require.True(t, load((*host.Host).LoadDraft), "what was compiled in full is better")
+}

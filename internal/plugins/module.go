@@ -134,7 +134,7 @@ func (p *Plugins) build(ctx context.Context, name, dir string,
 		return nil, nil, err
 	}
 	defer p.progress.begin(name, compiling)()
-	module, err := p.host.LoadBytes(ctx, wasm)
+	module, err := p.host.LoadDraft(ctx, wasm)
 	var refused *host.LoadError
 	if errors.As(err, &refused) {
 		refused.Path = dir
