@@ -37,7 +37,7 @@ const (
 	// keptUnused is for how long a cache is kept that nobody opens, and what nobody takes from a cache
 	// that is opened.
 	keptUnused = 3 * 24 * time.Hour
-	// mostCaches is how many are kept, some 300 MB each: an engineer who changes the host makes a new
+	// mostCaches is how many are kept, some 1 GB each: an engineer who changes the host makes a new
 	// one with each change.
 	mostCaches = 6
 	// longestTest is the time after which no process uses a cache that it has opened.
