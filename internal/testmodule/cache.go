@@ -37,11 +37,12 @@ const (
 	// keptUnused is for how long a cache is kept that nobody opens, and what nobody takes from a cache
 	// that is opened.
 	keptUnused = 3 * 24 * time.Hour
-	// mostCaches is how many are kept, some 1 GB each: an engineer who changes the host makes a new
+	// mostCaches is how many are kept, up to 1 GB each: an engineer who changes the host makes a new
 	// one with each change.
-	mostCaches = 6
-	// longestTest is the time after which no process uses a cache that it has opened.
-	longestTest = 2 * time.Hour
+	mostCaches = 4
+	// longestTest is the time after which no process uses a cache that it has opened: the go command
+	// ends tests after 10 minutes. Without a cache under it a host compiles again.
+	longestTest = 20 * time.Minute
 )
 
 // CacheDir returns the directory of machine code that all tests share, for [host.Config.WithCacheDir].
@@ -116,7 +117,7 @@ func prune(all string, now time.Time) error {
 			times[file] = info.ModTime()
 		}
 	}
-	slices.SortFunc(opened, func(a, b string) int { return times[b].Compare(times[a]) })
+	slices.SortStableFunc(opened, func(a, b string) int { return times[b].Compare(times[a]) })
 	var failures []error
 	for n, file := range opened {
 		unused := now.Sub(times[file])
