@@ -79,6 +79,26 @@ func NewText(out *Output, o Options) *Text {
 	return t
 }
 
+// NewPlainText returns a display on any writer, which is no terminal. It hides known secrets.
+func NewPlainText(out io.Writer, o Options) *Text {
+	hiding := hidingWriter{out, o.Secrets}
+	o.Errors = hiding
+	return newText(&screen{out: hiding}, o)
+}
+
+// hidingWriter hides known secrets in each text that is written.
+type hidingWriter struct {
+	out     io.Writer
+	secrets *redact.Secrets
+}
+
+func (w hidingWriter) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(w.out, w.secrets.In(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
 func newText(s *screen, o Options) *Text {
 	return &Text{options: o, screen: s, running: make(map[urn.URN]*running), preparing: make(map[string]time.Time), stop: make(chan struct{})}
 }

@@ -144,6 +144,9 @@ func (p *Plugins) Perform() {
 	clear(p.stores)
 }
 
+// Diagnose gives a message to who receives what providers say.
+func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Diagnostics(d) }
+
 // Close ends the policies, the host, and the claims to modules. What the run has changed must be
 // saved by then.
 func (p *Plugins) Close(ctx context.Context) error {

@@ -57,6 +57,9 @@ func CacheDir(t testing.TB) string {
 	return compiledIn(dir)
 }
 
+// Cache returns the cache directory of husk that all tests share, for HUSK_CACHE_DIR.
+func Cache() (string, error) { return openCache() }
+
 // compiledIn is the directory of machine code in husk's cache directory.
 func compiledIn(cache string) string { return filepath.Join(cache, "compiled") }
 

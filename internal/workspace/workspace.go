@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/secrets"
@@ -297,6 +299,16 @@ func CountResources(s *state.Snapshot) int {
 		}
 	}
 	return n
+}
+
+// Outputs returns the outputs of a stack: those of its root resource.
+func Outputs(s *state.Snapshot) property.Map {
+	for _, r := range s.Resources() {
+		if r.Type == urn.RootType && !r.Delete {
+			return r.Outputs
+		}
+	}
+	return property.Map{}
 }
 
 func holder(command string) state.Holder {

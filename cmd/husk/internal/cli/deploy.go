@@ -16,7 +16,6 @@ import (
 	"github.com/husk-dev/husk/internal/blocking"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // deployFlags are those of the commands that run the engine.
@@ -166,7 +165,7 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	if err != nil {
 		return s.end(err)
 	}
-	o.deployment.Stop = interrupts.stop
+	o.Deployment.Stop = interrupts.stop
 	if err := s.confirmModules(ctx, c, o, interrupts.stop); err != nil {
 		return s.end(errors.Join(err, o.close(ctx)))
 	}
@@ -180,7 +179,10 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		if !c.previewOnly && f.yes {
 			s.plan()
 		}
-		result, err := c.run(ctx, engine.Preview, o, operation)
+		result, err := engine.Preview(ctx, o.Deployment, operation)
+		if err == nil {
+			err = c.finish(ctx, o)(result)
+		}
 		if c.previewOnly || err != nil {
 			return s.end(errors.Join(err, o.close(ctx)))
 		}
@@ -196,29 +198,18 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		}
 		s.begin()
 	}
-	o.plugins.Perform()
-	update := workspace.Begun(c.name)
-	result, err := c.run(ctx, engine.Run, o, operation)
-	if result != nil {
-		update.Changes = &result.Changes
-	}
-	recorded := o.workspace.Record(context.WithoutCancel(ctx), o.deployment.Stack, update, err)
-	if err == nil {
-		inUse := func() (map[string]bool, error) { return o.workspace.ModulesInUse(ctx, o.deployment.State) }
-		if err := o.plugins.CollectModules(c.name == "destroy", inUse); err != nil {
-			s.diagnostic(engine.Diagnostic{Severity: "warning", Message: notCollected(err)})
-		}
-	}
-	return s.end(errors.Join(err, recorded, o.close(ctx)))
+	_, err = o.Execute(ctx, operation, c.finish(ctx, o))
+	return s.end(errors.Join(err, o.close(ctx)))
 }
 
-// run runs an operation, or a preview of it.
-func (c command) run(ctx context.Context, run func(context.Context, engine.Deployment, engine.Operation) (*engine.Result, error), o *opened, operation engine.Operation) (*engine.Result, error) {
-	result, err := run(ctx, o.deployment, operation)
-	if err == nil && c.result != nil {
-		err = c.result(ctx, o, result)
+// finish is what is done with the result of a preview or operation that succeeded.
+func (c command) finish(ctx context.Context, o *opened) func(*engine.Result) error {
+	return func(result *engine.Result) error {
+		if c.result == nil {
+			return nil
+		}
+		return c.result(ctx, o, result)
 	}
-	return result, err
 }
 
 // confirmModules asks about the modules that a refresh or destruction would run because the state
@@ -229,14 +220,14 @@ func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop
 		return nil
 	}
 	var named []plugins.RecordedModule
-	for _, r := range o.deployment.State.Snapshot().Resources() {
+	for _, r := range o.Deployment.State.Snapshot().Resources() {
 		if r.IsProvider() {
 			if spec, err := engine.SpecOf(r); err == nil { // the engine tells what is wrong with it
 				named = append(named, plugins.RecordedModule{Digest: spec.Digest, Provider: spec.Name})
 			}
 		}
 	}
-	untrusted, err := o.plugins.Untrusted(ctx, named)
+	untrusted, err := o.Plugins.Untrusted(ctx, named)
 	if err != nil || untrusted == nil {
 		return err
 	}
@@ -256,17 +247,11 @@ func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop
 		if err := a.ask(question, stop); err != nil {
 			return err
 		}
-		if err := o.plugins.Confirm(m); err != nil {
+		if err := o.Plugins.Confirm(m); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// notCollected is the message for modules that could not be collected. That is no failure of the
-// command: another stack may be damaged, or belong to another user.
-func notCollected(err error) string {
-	return "could not remove the modules that no stack needs: " + err.Error()
 }
 
 func (a *app) checkDeploy(c command, f *deployFlags) error {

@@ -70,9 +70,9 @@ func (o *deployOptions) parse() error {
 
 // up makes an update of the flags.
 func (f *deployFlags) up(ctx context.Context, o *opened) (engine.Up, error) {
-	policies, err := f.policies.open(ctx, o.plugins)
+	policies, err := f.policies.open(ctx, o.Plugins)
 	return engine.Up{
-		Program: o.program, Policies: policies, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
+		Program: o.Program, Policies: policies, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
 		Selection: f.selection, Replace: f.replaced, IgnoreProtect: f.ignoreProtect, LegacyDiff: f.legacyDiff,
 		UpdateOnImport: f.updateOnImport, StopOnPending: f.stopOnPending,
 	}, err
@@ -80,15 +80,15 @@ func (f *deployFlags) up(ctx context.Context, o *opened) (engine.Up, error) {
 
 func (f *deployFlags) refreshing(_ context.Context, o *opened) (engine.Operation, error) {
 	return engine.Refresh{
-		Program: o.program, Selection: f.selection, ClearPendingCreates: f.clearPendingCreates, AdoptPendingCreates: f.adopted,
+		Program: o.Program, Selection: f.selection, ClearPendingCreates: f.clearPendingCreates, AdoptPendingCreates: f.adopted,
 	}, nil
 }
 
 func (f *deployFlags) destroying(_ context.Context, o *opened) (engine.Operation, error) {
 	return engine.Destroy{
-		Program: o.program, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
+		Program: o.Program, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
 		Selection: f.selection, IgnoreProtect: f.ignoreProtect,
 	}, nil
 }
 
-func (f *deployFlags) refreshesFirst(o *opened) bool { return f.refreshes(o.workspace.Project) }
+func (f *deployFlags) refreshesFirst(o *opened) bool { return f.refreshes(o.Workspace.Project) }

@@ -134,18 +134,18 @@ func (i *importing) operation(ctx context.Context, o *opened) (engine.Operation,
 		if r.Component {
 			continue
 		}
-		token, err := yamlprogram.ResourceToken(ctx, o.workspace.Project, o.plugins, r.Type)
+		token, err := yamlprogram.ResourceToken(ctx, o.Workspace.Project, o.Plugins, r.Type)
 		if err != nil {
 			return nil, fmt.Errorf("import %q: %w", r.Name, err)
 		}
 		pkg, _, _ := strings.Cut(token, ":")
-		if declared := o.workspace.Project.Package(pkg); declared.Parameterized() && r.Provider == "" && r.Parent == "" {
+		if declared := o.Workspace.Project.Package(pkg); declared.Parameterized() && r.Provider == "" && r.Parent == "" {
 			return nil, fmt.Errorf("import %q: the package %q is the provider %q with parameters: name one of its providers in the stack",
 				r.Name, pkg, declared.Source)
 		}
 		r.Type = token
 	}
-	d := &o.deployment
+	d := &o.Deployment
 	targets, err := i.list.Targets(urn.New(d.Stack, d.Project, "", urn.RootType, d.Project+"-"+d.Stack), i.protect)
 	return engine.Import{Targets: targets}, err
 }
@@ -160,7 +160,7 @@ func (i *importing) generate(_ context.Context, o *opened, result *engine.Result
 		resources = append(resources, yamlcode.Resource{Name: i.list.Resources[at].Name, Resource: res})
 	}
 	if i.code, err = yamlcode.Write(resources, i.list.Names()); err == nil && i.out == "" {
-		o.deployment.Events(generated{Program: string(i.code.Text)})
+		o.Deployment.Events(generated{Program: string(i.code.Text)})
 	}
 	return err
 }

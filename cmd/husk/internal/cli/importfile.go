@@ -20,8 +20,8 @@ type listing struct {
 // listening has what a preview would create noted.
 func (l *listing) listening(update makeUp) makeUp {
 	return func(ctx context.Context, o *opened) (engine.Up, error) {
-		events := o.deployment.Events
-		o.deployment.Events = func(e engine.Event) {
+		events := o.Deployment.Events
+		o.Deployment.Events = func(e engine.Event) {
 			l.listed.Event(e)
 			events(e)
 		}

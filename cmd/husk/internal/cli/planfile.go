@@ -41,7 +41,7 @@ func (p *planFile) save(ctx context.Context, o *opened, result *engine.Result) e
 	if result.Plan == nil {
 		return nil
 	}
-	text, err := result.Plan.Encode(ctx, o.deployment.State.Codec())
+	text, err := result.Plan.Encode(ctx, o.Deployment.State.Codec())
 	if err == nil {
 		err = os.WriteFile(p.path, text, 0o600) // names and values are nobody else's business
 	}
@@ -67,7 +67,7 @@ func (p *planFile) keeping(update makeUp) makeOperation {
 		if err != nil {
 			return nil, fmt.Errorf("reading the plan: %w", err)
 		}
-		if up.Plan, err = engine.DecodePlan(ctx, text, o.deployment.Stacks.Open); err != nil {
+		if up.Plan, err = engine.DecodePlan(ctx, text, o.Deployment.Stacks.Open); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.path, err)
 		}
 		return up, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/stackrun"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -212,7 +213,7 @@ func (a *app) stackRemove() *cobra.Command {
 func (a *app) collectModules(ctx context.Context, w *workspace.Workspace) {
 	inUse := func() (map[string]bool, error) { return w.ModulesInUse(ctx, nil) }
 	if err := plugins.CollectModules(w.ModulesDir(), inUse); err != nil {
-		a.say("%s", notCollected(err))
+		a.say("%s", stackrun.NotCollected(err))
 	}
 }
 

@@ -11,13 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *app) stackOutput() *cobra.Command {
@@ -33,7 +32,7 @@ func (a *app) stackOutput() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			outputs := outputsOf(snapshot)
+			outputs := workspace.Outputs(snapshot)
 			if show {
 				a.secrets.Show()
 				outputs = outputs.Unwrap()
@@ -69,16 +68,6 @@ func (a *app) writeOutput(shown map[string]any, name, stack string) error {
 		return a.write([]byte(text + "\n")) // as it is, for scripts
 	}
 	return a.writeJSON(v)
-}
-
-// outputsOf returns the outputs of a stack: those of its root resource.
-func outputsOf(s *state.Snapshot) property.Map {
-	for _, r := range s.Resources() {
-		if r.Type == urn.RootType && !r.Delete {
-			return r.Outputs
-		}
-	}
-	return property.Map{}
 }
 
 func (a *app) stackExport() *cobra.Command {

@@ -1,0 +1,97 @@
+package automation_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/automation"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/testmodule"
+)
+
+// Modules are compiled in the cache of all tests.
+func TestMain(m *testing.M) {
+	cache, err := testmodule.Cache()
+	if err == nil {
+		err = os.Setenv("HUSK_CACHE_DIR", cache)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	testmodule.Main(m)
+}
+
+// A preview changes nothing, and does not make the default stack. The progress is what the command shows.
+func TestPreviewAndProgress(t *testing.T) {
+	testmodule.Skip(t)
+	dir := t.TempDir()
+	require.NoError(t, newProject(dir))
+	p, err := automation.Open(t.Context(), dir, automation.Options{})
+	require.NoError(t, err)
+	require.Equal(t, "lottery", p.File().Name)
+	stack, err := p.Stack("")
+	require.NoError(t, err)
+
+	var progress bytes.Buffer
+	options := automation.RunOptions{Progress: &progress, Diff: true}
+	result, err := stack.Preview(t.Context(), engine.Up{DraftPlan: true}, options)
+	require.NoError(t, err)
+	require.NotNil(t, result.Plan)
+	require.Contains(t, progress.String(), "draw")
+	stacks, err := p.Stacks(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stacks)
+
+	// The update keeps to the plan of the preview. Then there is nothing to do.
+	result, err = stack.Run(t.Context(), engine.Up{Plan: result.Plan}, options)
+	require.NoError(t, err)
+	require.Equal(t, 2, result.Changes.Create, "the draw, and the stack itself")
+	result, err = stack.Run(t.Context(), engine.Up{}, options)
+	require.NoError(t, err)
+	require.Zero(t, result.Changes.Total())
+	require.Error(t, stack.Remove(t.Context()), "it still has resources")
+
+	_, err = stack.Run(t.Context(), engine.Refresh{}, automation.RunOptions{RunProgram: true})
+	require.NoError(t, err)
+	_, err = stack.Run(t.Context(), engine.Destroy{}, options)
+	require.NoError(t, err)
+	require.NoError(t, stack.Remove(t.Context()))
+
+	_, err = p.NewStack(t.Context(), "test")
+	require.NoError(t, err)
+	stacks, err = p.Stacks(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"test"}, stacks)
+}
+
+// Mistakes are errors, which the progress shows as well.
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	_, err := automation.Open(t.Context(), dir, automation.Options{})
+	var none *program.NoProjectError
+	require.ErrorAs(t, err, &none)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: p\nruntime: yaml\nresources: {a: {type: nobody:Thing}}\n"), 0o600))
+	p, err := automation.Open(t.Context(), dir, automation.Options{})
+	require.NoError(t, err)
+	_, err = p.Stack("other/project/x")
+	require.Error(t, err)
+	stack, err := p.Stack("")
+	require.NoError(t, err)
+	require.Equal(t, "dev", stack.Name())
+	var progress bytes.Buffer
+	_, err = stack.Preview(t.Context(), engine.Up{}, automation.RunOptions{Progress: &progress})
+	require.ErrorContains(t, err, `there is no provider for the package "nobody"`)
+	require.Contains(t, progress.String(), `there is no provider for the package "nobody"`)
+	_, err = stack.Preview(t.Context(), engine.Up{}, automation.RunOptions{Limits: []string{"memory=lots"}})
+	require.ErrorContains(t, err, "lots")
+	_, err = stack.Preview(t.Context(), engine.Import{}, automation.RunOptions{RunProgram: true})
+	require.ErrorContains(t, err, "RunProgram is an option of Refresh and Destroy")
+}

@@ -1,0 +1,228 @@
+// Package stackrun opens what an operation on a stack of a project works on (the state, the
+// configuration, the providers, and the program), runs operations, and writes the history. The command
+// line and package automation are built on it.
+package stackrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/contents"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// Options say what is opened.
+type Options struct {
+	// Command is the name of the operation, for the lock of the stack and for its history.
+	Command string
+	// Stack is the stack to work on, empty for the selected one.
+	Stack string
+	// Preview opens a copy of the state, which nobody else waits for.
+	Preview bool
+	// Creates makes the stack if it does not exist.
+	Creates bool
+	// Program has the project's program run.
+	Program bool
+	// Replaces refuses a program without resources while the stack has some.
+	Replaces bool
+	// Deletes says that resources are deleted whatever the program says.
+	Deletes bool
+	// Parallel bounds the steps that run at once; 0 is the engine's default.
+	Parallel int
+	// Events receives every event of the engine, one at a time.
+	Events func(engine.Event)
+	// Version is that of the engine, for the manifest of the state.
+	Version string
+	// Trusted are digests of modules that run though the project has never listed them.
+	Trusted []string
+	// Plugins say how providers are loaded. What follows from the stack is filled in.
+	Plugins plugins.Options
+}
+
+// Run is what an operation works on. Close releases it.
+type Run struct {
+	Workspace  *workspace.Workspace
+	Deployment engine.Deployment
+	// Program is nil for operations that do without.
+	Program engine.Program
+	Plugins *plugins.Plugins
+
+	command string
+}
+
+// Open opens a stack of a project with its providers.
+func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err error) {
+	diagnostic := o.Plugins.Diagnostics
+	if w.Detached != nil {
+		if o.Program {
+			return nil, w.Detached
+		}
+		diagnostic(engine.Diagnostic{Severity: "info", Message: fmt.Sprintf(
+			"no project file here: using the state in %s; providers may do only what --grant allows", w.Place)})
+	}
+	for _, warning := range w.Project.Warnings {
+		diagnostic(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
+	}
+	if o.Program {
+		if err := checkRuntime(w.Project); err != nil {
+			return nil, err
+		}
+	}
+	stack, err := w.Stack(o.Stack)
+	if err != nil {
+		return nil, err
+	}
+	config, err := w.Config(stack)
+	if err != nil {
+		return nil, err
+	}
+	var st *state.Stack
+	switch {
+	case o.Preview:
+		st, err = w.Copy(ctx, stack)
+	case o.Creates:
+		st, err = w.Lease(ctx, stack, o.Command)
+	default:
+		st, err = w.LeaseExisting(ctx, stack, o.Command)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Workspace: w, command: o.Command, Deployment: engine.Deployment{
+		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
+		State: st, Stacks: w.References(), Parallel: o.Parallel, Events: o.Events, Secrets: o.Plugins.Secrets, Version: o.Version,
+		Contents: programContents(w.Project, o.Plugins.Withheld),
+	}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close(ctx))
+		}
+	}()
+	if o.Replaces {
+		if err := checkHasResources(w.Project, st); err != nil {
+			return nil, err
+		}
+	}
+	reportRecovery(diagnostic, st.Recovery())
+	// The state comes first: where the default stack was just made, its key can
+	// now open the configuration.
+	if r.Deployment.Config, err = config.Entries(ctx); err != nil {
+		return nil, err
+	}
+	p := o.Plugins
+	if p.Trust, err = plugins.OpenTrust(w.Project, o.Trusted); err != nil {
+		return nil, err
+	}
+	p.Instances, p.Modules, p.Stores, p.Config = o.Parallel, w.ModulesDir(), w.StoresDir(stack), r.Deployment.Config
+	p.Effects = !o.Preview && (o.Deletes || o.Program && st.Len() == 0)
+	if r.Plugins, err = plugins.Open(ctx, w.Project, p); err != nil {
+		return nil, err
+	}
+	r.Deployment.Providers = r.Plugins
+	if o.Program {
+		r.Program = yamlprogram.New(w.Project, r.Plugins)
+	}
+	return r, nil
+}
+
+// Execute runs an operation and adds it to the history of the stack. finish, if it is set, receives
+// the result of an operation that succeeded.
+func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
+	r.Plugins.Perform()
+	update := workspace.Begun(r.command)
+	result, err := engine.Run(ctx, r.Deployment, o)
+	if err == nil && finish != nil {
+		err = finish(result)
+	}
+	if result != nil {
+		update.Changes = &result.Changes
+	}
+	recorded := r.Workspace.Record(context.WithoutCancel(ctx), r.Deployment.Stack, update, err)
+	if err == nil {
+		inUse := func() (map[string]bool, error) { return r.Workspace.ModulesInUse(ctx, r.Deployment.State) }
+		if err := r.Plugins.CollectModules(r.command == "destroy", inUse); err != nil {
+			r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: NotCollected(err)})
+		}
+	}
+	return result, errors.Join(err, recorded)
+}
+
+// NotCollected returns the message for modules that could not be collected. That is no failure of the
+// operation: another stack may be damaged, or belong to another user.
+func NotCollected(err error) string {
+	return "could not remove the modules that no stack needs: " + err.Error()
+}
+
+// Close saves the state and releases everything. It goes on if the context was
+// cancelled, because what was done must be saved.
+func (r *Run) Close(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	err := r.Deployment.State.Close(ctx)
+	if r.Plugins != nil {
+		err = errors.Join(err, r.Plugins.Close(ctx))
+	}
+	return err
+}
+
+// checkHasResources refuses a program that says nothing of resources while the stack has some: all
+// of them would be deleted, which somebody who means it writes down.
+func checkHasResources(p *program.Project, st *state.Stack) error {
+	if p.Template.Resources != nil && !source.IsNull(p.Template.Resources) {
+		return nil
+	}
+	n := workspace.CountResources(st.Snapshot())
+	if n == 0 {
+		return nil
+	}
+	d := p.Template.File.Errorf(source.Of(p.Template.Resources), "the program has no resources, and the stack has %d, which would all be deleted", n)
+	d.Detail = "to delete them, write \"resources: {}\", or run husk destroy"
+	return source.Diagnostics{d}
+}
+
+// programContents is where the assets of a project's program are, and what computed paths do not read of
+// it: the project's own files, those that are withheld from providers, and its history.
+func programContents(p *program.Project, withheld []string) contents.Source {
+	source := contents.Source{
+		Dir: p.ProgramDir, Within: p.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),
+		Withheld: slices.Concat(p.OwnFiles(), withheld, []string{filepath.Join(p.Dir, ".git")}),
+	}
+	if below, err := filepath.Rel(p.Dir, p.ProgramDir); err != nil || !filepath.IsLocal(below) {
+		source.Within = p.ProgramDir
+	}
+	return source
+}
+
+func checkRuntime(p *program.Project) error {
+	if p.Runtime == program.RuntimeYAML {
+		return nil
+	}
+	d := p.File.Errorf(source.Position{}, "the runtime %q is not supported", p.Runtime)
+	d.Detail = "husk runs programs of the runtime yaml, with resources in the project file"
+	return source.Diagnostics{d}
+}
+
+// reportRecovery tells what an earlier run left behind.
+func reportRecovery(diagnostic func(engine.Diagnostic), r state.Recovery) {
+	if r.Records > 0 {
+		changes := "1 change"
+		if r.Records > 1 {
+			changes = fmt.Sprintf("%d changes", r.Records)
+		}
+		diagnostic(engine.Diagnostic{Severity: "warning",
+			Message: fmt.Sprintf("an earlier run was interrupted: recovered the %s that it had recorded", changes)})
+	}
+	if d := r.Dropped; d != nil {
+		diagnostic(engine.Diagnostic{Severity: "warning", Message: fmt.Sprintf(
+			"an earlier run was interrupted while it wrote to %s: dropped an incomplete record of %d bytes at the end (%s)", d.File, d.Size, d.Reason)})
+	}
+}
