@@ -2,14 +2,19 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
@@ -107,4 +112,57 @@ func requestText(r host.CapabilityRequest) string {
 		text += " (optional)"
 	}
 	return text
+}
+
+// auditLog writes each use of a capability to a file, one JSON object on a line.
+type auditLog struct {
+	file    *os.File
+	secrets *redact.Secrets
+
+	mu  sync.Mutex
+	err error // the first that a line was lost by
+}
+
+// auditEntry is a line of the log.
+type auditEntry struct {
+	Time       time.Time `json:"time"`
+	Provider   string    `json:"provider"`
+	Version    string    `json:"version,omitempty"`
+	Method     string    `json:"method"`
+	Capability string    `json:"capability"`
+	Target     string    `json:"target"`
+	Allowed    bool      `json:"allowed"`
+	Reason     string    `json:"reason,omitempty"`
+}
+
+// openAuditLog appends to a file, which only its owner can read where it is made.
+func openAuditLog(path string, secrets *redact.Secrets) (*auditLog, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--audit-log: %w", err)
+	}
+	return &auditLog{file: file, secrets: secrets}, nil
+}
+
+// write writes a line, without known secrets. It is safe for concurrent use.
+func (l *auditLog) write(u host.Use) {
+	line, err := json.Marshal(auditEntry(redact.Copy(l.secrets, u)))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && l.err == nil {
+		_, err = l.file.Write(append(line, '\n'))
+	}
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// close is an error where the log does not have all.
+func (l *auditLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.err, l.file.Close()); err != nil {
+		return fmt.Errorf("the audit log %s is incomplete: %w", l.file.Name(), err)
+	}
+	return nil
 }

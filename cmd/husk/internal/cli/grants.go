@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/engine/secrets"
@@ -59,4 +61,22 @@ func (f *deployFlags) withheld(w *workspace.Workspace) []string {
 		all = append(all, f.auditLog)
 	}
 	return all
+}
+
+// addLimits adds the flag of all commands that run providers.
+func (a *app) addLimits(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&a.limits, "limit", nil,
+		"set a limit for all providers or for one, overriding the project: NAME=VALUE or PROVIDER:NAME=VALUE, such as memory=512MiB or time=2h; can be repeated")
+}
+
+// givenLimits reads the flag.
+func (a *app) givenLimits() ([]plugins.Limit, error) {
+	limits := make([]plugins.Limit, len(a.limits))
+	for i, text := range a.limits {
+		var err error
+		if limits[i], err = plugins.ParseLimit(text); err != nil {
+			return nil, usagef("--limit %s: %w", text, err)
+		}
+	}
+	return limits, nil
 }
