@@ -20,10 +20,15 @@ import (
 // package.
 var goName = regexp.MustCompile(`\b(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|(?:host|engine|abi|guest)\.[A-Z]\w*|Readmit)\b`)
 
-// ofGo are texts that name Go for those who embed the library, and that the command replaces
-// by advice of its own.
+// ofGo are texts for programs that embed the library. The command has its own advice in their
+// place, or refuses the combination of flags before.
 var ofGo = map[string]bool{
 	"make it anew or Readmit it to try again": true,
+
+	"TargetDependents adds what depends on Targets, and there are none":                       true,
+	"ExcludeDependents adds what depends on Excludes, and there are none":                     true,
+	"ExcludeProtected is an option of Destroy: other operations leave protected resources be": true,
+	"Up: DraftPlan is an option of Preview: use the plan in its result":                       true,
 }
 
 // No text of the command, nor of the packages that it is made of, sends its user to the
