@@ -111,9 +111,14 @@ func (r *rehearsal) forget() {
 	clear(r.resumed)
 }
 
-// rehearsed reports whether a part may do for a method. Of create it does in a preview.
+// rehearsed reports whether a rehearsal calls a method, so that a part of the module may do for it. It
+// calls create as in a preview.
 func rehearsed(method abi.Method) bool {
-	return method.Kind() == abi.KindAsks || method == abi.MethodCreate
+	switch method {
+	case abi.MethodGetSchema, abi.MethodCheckConfig, abi.MethodCheck, abi.MethodDiff, abi.MethodCreate:
+		return true
+	}
+	return false
 }
 
 // harmless tells whether nobody can notice that a guest has called an imported function twice.
