@@ -191,13 +191,6 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-func are(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
 // usageError is a mistake in the command line.
 type usageError struct{ err error }
 
