@@ -231,6 +231,7 @@ func TestSecretsAreLearnedWhileTextsAreHidden(t *testing.T) {
 // FuzzIn hides a secret in a text that was made of anything.
 func FuzzIn(f *testing.F) {
 	f.Add("hunter2", "the password is hunter2")
+	f.Add("babababa[", "ababababababababababababababa......babababx abababababab… abab")
 	f.Add(key, key)
 	f.Add(long, long[:90]+"…")
 	f.Add("aaaaaaaaaaaaaaaaaaaaaaaaab", strings.Repeat("a", 300))
@@ -240,11 +241,17 @@ func FuzzIn(f *testing.F) {
 		if again := s.In(hidden); !strings.Contains(hidden, "secret") && again != hidden {
 			t.Fatalf("%q is hidden as %q, and that as %q", text, hidden, again)
 		}
-		if len(secret) <= 64<<10 && !strings.ContainsAny(secret, "\n ") && len(strings.TrimSpace(secret)) >= 6 && !strings.Contains(redact.Mask, strings.TrimSpace(secret)) &&
-			!strings.HasPrefix(strings.TrimSpace(secret), "-----") && strings.Contains(hidden, strings.TrimSpace(secret)) && !strings.Contains(text, redact.Mask) {
-			t.Fatalf("%q is left in %q", secret, hidden)
-		}
 		s.InJSON([]byte(text))
+		sought := strings.TrimSpace(secret)
+		if len(secret) > 64<<10 || len(sought) < 6 || strings.ContainsAny(secret, "\n ") || strings.HasPrefix(sought, "-----") ||
+			strings.Contains(redact.Mask, sought) || strings.Contains(text, redact.Mask) {
+			return
+		}
+		for _, shown := range strings.Split(hidden, redact.Mask) { // what a mask adds to its neighbours is no secret
+			if strings.Contains(shown, sought) {
+				t.Fatalf("%q is left in %q", secret, hidden)
+			}
+		}
 	})
 }
 
