@@ -47,10 +47,8 @@ type Host struct {
 	// module that is being compiled.
 	settings  wazero.RuntimeConfig
 	compiling chan struct{}
-	// loads are held while the code of modules is loaded, each for some of them.
-	loads   [simultaneousLoads]sync.Mutex
-	imports imports
-	cache   *codecache.Cache
+	imports   imports
+	cache     *codecache.Cache
 	// own has the files that are in no grant, see ownFiles.
 	own []string
 	// ahead is where all modules come from, nil where they are compiled.
@@ -81,9 +79,6 @@ type Host struct {
 	// empty is the image of memories that wazero lays out.
 	empty *image.Image
 }
-
-// simultaneousLoads is how many modules are loaded at once, at the most.
-const simultaneousLoads = 16
 
 // New makes a host. Close it when no provider of it is needed any more.
 func New(ctx context.Context, config Config) (*Host, error) {

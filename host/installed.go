@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"runtime"
 	"sync"
 	"time"
@@ -51,7 +50,7 @@ type recordedBase struct {
 }
 
 // recordVersion changes with what is recorded, and with what admission looks at.
-const recordVersion = 9
+const recordVersion = 10
 
 // recordName names the files for a module. The name depends on all that the files depend on.
 func (h *Host) recordName(digest string) string {
@@ -149,13 +148,9 @@ func (h *Host) loadCode(from codecache.Modules, name string) (wazero.CompiledMod
 	return h.loadHollow(from, hollow)
 }
 
-// loadHollow makes a module of machine code, of which wazero finds a file. Modules that differ
-// in their data only have the same hollow one. It is not loaded twice at once: whoever came second
-// would get from wazero what is not ready yet.
+// loadHollow loads the machine code that belongs to a hollow module. Modules that differ in their data only
+// have the same hollow module.
 func (h *Host) loadHollow(from codecache.Modules, hollow []byte) (wazero.CompiledModule, error) {
-	one := &h.loads[crc32.ChecksumIEEE(hollow)%simultaneousLoads]
-	one.Lock()
-	defer one.Unlock()
 	return from.Load(hollow, func() (wazero.CompiledModule, error) {
 		// wazero looks there before it looks at the context.
 		ctx, cancel := context.WithCancelCause(h.stopped)

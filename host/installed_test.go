@@ -50,7 +50,7 @@ func TestInstalledModules(t *testing.T) {
 		require.NoError(t, err)
 		return entries
 	}
-	kinds := []string{"*.module", "*.hollow", "*.base", "*.data", "*.code", "*.seal"}
+	kinds := []string{"*.module", "*.hollow", "*.base", "*.data", "*.code", "*.frame"}
 	// The data of a module is looked at when it is first needed, which is too late for
 	// that instance only.
 	damaged := func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestInstalledModules(t *testing.T) {
 	})
 	t.Run("the interpreter", func(t *testing.T) { require.NoError(t, use(t, host.NewConfig().WithInterpreter())) })
 	require.Empty(t, files(".new-*"))
-	require.Empty(t, files("run-*"))
+	require.Empty(t, files("husk-run-*"))
 }
 
 // What is kept of a module serves hosts with other memory limits, and is the same whichever

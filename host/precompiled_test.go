@@ -89,11 +89,11 @@ func TestPrecompiledModulesAreLoadedAndNotCompiled(t *testing.T) {
 	for name := range before {
 		kind := filepath.Ext(name)
 		if strings.HasPrefix(name, "wazero-") {
-			kind = "code"
+			kind = "wazero's"
 		}
 		kinds = append(kinds, kind)
 	}
-	require.ElementsMatch(t, []string{".manifest", ".module", ".hollow", ".base", ".data", "code"}, kinds)
+	require.ElementsMatch(t, []string{".manifest", ".module", ".hollow", ".base", ".data", ".frame", ".code", "wazero's"}, kinds)
 
 	// Neither a home nor a place for temporary files is needed, and nothing is written.
 	nowhere := filepath.Join(t.TempDir(), "nowhere")

@@ -29,7 +29,7 @@ func aged(t *testing.T, age time.Duration, files ...string) {
 func keptIn(t *testing.T, dir string) []string {
 	t.Helper()
 	var kept []string
-	for _, kind := range []string{"module", "hollow", "part", "data", "base", "answers", "code", "seal"} {
+	for _, kind := range []string{"module", "hollow", "part", "data", "base", "answers", "code", "frame"} {
 		kept = append(kept, filesOf(t, dir, "*."+kind)...)
 	}
 	return kept

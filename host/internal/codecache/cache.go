@@ -6,7 +6,6 @@
 package codecache
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,16 +28,10 @@ import (
 type Cache struct {
 	dir   string
 	seals *sealer
-	// Compiled is where wazero looks for the code of a module.
-	Compiled wazero.CompilationCache
-	// run is the directory of this host, and files that in which wazero has its files.
-	run, files string
+	*loader
 	// Target is all that compiled code depends on beside the module.
 	Target string
 }
-
-// staleRun is after what time the directory of a host is one that it could not remove.
-const staleRun = 24 * time.Hour
 
 // Open opens or makes a cache. It must be closed.
 func Open(dir string) (*Cache, error) {
@@ -53,42 +46,13 @@ func Open(dir string) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	removeStaleRuns(dir)
 	pruneDaily(dir, time.Now())
 	c := &Cache{dir: dir, seals: seals}
-	if c.run, err = os.MkdirTemp(dir, "run-*"); err != nil {
+	if c.loader, err = newLoader(sharedMemory, dir); err != nil {
 		return nil, err
-	}
-	if c.Compiled, err = wazero.NewCompilationCacheWithDir(c.run); err == nil {
-		c.files, err = filesIn(c.run)
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.run))
 	}
 	c.Target = fmt.Sprint(filepath.Base(c.files), cpu.X86, cpu.ARM64)
 	return c, nil
-}
-
-// filesIn finds the directory for its files that wazero made in another one. It is named
-// after its version and the platform.
-func filesIn(dir string) (string, error) {
-	made, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
-	if err != nil {
-		return "", err
-	}
-	if len(made) != 1 {
-		return "", fmt.Errorf("%s should have one directory of wazero's, and has %d", dir, len(made))
-	}
-	return made[0], nil
-}
-
-func removeStaleRuns(dir string) {
-	runs, _ := filepath.Glob(filepath.Join(dir, "run-*")) // the pattern is well-formed
-	for _, run := range runs {
-		if info, err := os.Lstat(run); err == nil && time.Since(info.ModTime()) > staleRun {
-			_ = os.RemoveAll(run) // the next host tries again
-		}
-	}
 }
 
 // privateDir makes the directory, or sees to it that only its owner, who must be the
@@ -114,11 +78,6 @@ func privateDir(dir string) error {
 		return fmt.Errorf("%s can be used by others, who could put machine code into it: %w", dir, err)
 	}
 	return nil
-}
-
-// Close ends the use of the cache.
-func (c *Cache) Close(ctx context.Context) error {
-	return errors.Join(c.Compiled.Close(ctx), os.RemoveAll(c.run))
 }
 
 // OwnFiles returns the files that decide which code is run.
@@ -152,12 +111,22 @@ func (c *Cache) Has(name string, r *Record) bool {
 
 // Load implements [Modules].
 func (c *Cache) Load(hollow []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
-	name, ok := c.restore(c.entry(hollow))
-	if !ok {
-		return nil, ErrNotCached
+	name := c.CodeName(hollow)
+	f, err := readFrame(c, name)
+	if err != nil {
+		return nil, err
 	}
-	defer c.forget(name)
-	return compile()
+	return c.load(f, filepath.Join(c.dir, name+textSuffix), c.sealOf(name, f), compile)
+}
+
+// sealOf returns a check of a text by the seal in its frame.
+func (c *Cache) sealOf(name string, f *frame) func([]byte) error {
+	return func(text []byte) error {
+		if len(f.Seal) != sealSize || !c.seals.check(name+textSuffix, text, f.Seal) {
+			return ErrNotCached
+		}
+		return nil
+	}
 }
 
 // ErrNotCached is what is not in the cache, or has no seal.
@@ -209,59 +178,7 @@ func (c *Cache) CodeName(module []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (c *Cache) entry(module []byte) string { return filepath.Join(c.dir, c.CodeName(module)) }
-
-// An entry is two files: the code as wazero wrote it, and its seal with the name that
-// wazero looks for it by.
-const (
-	codeSuffix = ".code"
-	sealSuffix = ".seal"
-)
-
-func codeFiles(entry string) []string { return []string{entry + codeSuffix, entry + sealSuffix} }
-
-// code passes on the machine code of an entry, which it must not keep, and the name that
-// wazero looks for it by.
-func (c *Cache) code(entry string, use func(name string, code []byte) error) error {
-	seal, err := os.ReadFile(entry + sealSuffix)
-	if err != nil {
-		return err
-	}
-	if len(seal) < sealSize || !isCodeName(string(seal[sealSize:])) {
-		return ErrNotCached
-	}
-	name := string(seal[sealSize:])
-	return viewFile(entry+codeSuffix, func(code []byte) error {
-		if !c.seals.check(sealed(entry, name), code, seal[:sealSize]) {
-			return ErrNotCached
-		}
-		return use(name, code)
-	})
-}
-
-// restore puts an entry where wazero looks for it.
-func (c *Cache) restore(entry string) (restored string, ok bool) {
-	err := c.code(entry, func(name string, code []byte) error {
-		restored = name
-		into := filepath.Join(c.files, name)
-		if err := os.Link(entry+codeSuffix, into); err == nil {
-			return nil
-		}
-		// A file that is there already may be the entry itself, which other processes are reading.
-		return atomicfile.WriteUnsynced(into, code, 0o600)
-	})
-	if err != nil && restored != "" {
-		c.forget(restored)
-	}
-	return restored, err == nil
-}
-
-func (c *Cache) forget(name string) {
-	_ = os.Remove(filepath.Join(c.files, name)) // the directory is removed as a whole
-}
-
-// sealed is what a seal says beside the content.
-func sealed(entry, name string) string { return filepath.Base(entry) + "/" + name }
+func codeFiles(entry string) []string { return []string{entry + frameSuffix, entry + textSuffix} }
 
 // isCodeName reports whether wazero could have given the name to code.
 func isCodeName(name string) bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/strictcbor"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -26,7 +27,7 @@ func (c *Cache) Compile(ctx context.Context, settings wazero.RuntimeConfig, modu
 	if hollow, err = wasmfile.Hollow(module, codeSection, sum[:]); err != nil {
 		return nil, err
 	}
-	own, err := newCompiler(ctx, settings, c.run)
+	own, err := newCompiler(ctx, settings, c.dir)
 	if err != nil {
 		return nil, nil
 	}
@@ -41,12 +42,11 @@ func (c *Cache) Compile(ctx context.Context, settings wazero.RuntimeConfig, modu
 	return nil, err
 }
 
-// keep makes an entry of a file of code.
+// keep writes the entry of a module whose machine code is in a file, and removes the file.
 func (c *Cache) keep(ctx context.Context, own *compiler, file string, hollow []byte) error {
-	entry := c.entry(hollow)
 	code, err := os.ReadFile(file)
 	if err == nil {
-		err = os.Rename(file, entry+codeSuffix)
+		err = os.Remove(file)
 	}
 	if err != nil {
 		return err
@@ -55,31 +55,36 @@ func (c *Cache) keep(ctx context.Context, own *compiler, file string, hollow []b
 	if err != nil {
 		return err
 	}
-	name := filepath.Base(named)
-	return atomicfile.WriteUnsynced(entry+sealSuffix, append(c.seals.seal(sealed(entry, name), code), name...), 0o600)
+	f, text, err := divide(filepath.Base(named), code)
+	if err != nil {
+		return err
+	}
+	name := c.CodeName(hollow)
+	f.Seal = c.seals.seal(name+textSuffix, text)
+	if err := atomicfile.WriteUnsynced(filepath.Join(c.dir, name+textSuffix), text, 0o600); err != nil {
+		return err
+	}
+	content, err := strictcbor.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return c.Write(name+frameSuffix, content)
 }
 
 // compiler is a runtime of wazero's that only compiles. It has a directory of its own, so
 // that what appears there is known to be of the module that was compiled, whatever else is
 // being compiled.
 type compiler struct {
-	dir, files string
-	cache      wazero.CompilationCache
-	runtime    wazero.Runtime
+	*loader
+	runtime wazero.Runtime
 }
 
-func newCompiler(ctx context.Context, settings wazero.RuntimeConfig, in string) (_ *compiler, err error) {
-	own := &compiler{}
-	if own.dir, err = os.MkdirTemp(in, "compile-*"); err != nil {
+func newCompiler(ctx context.Context, settings wazero.RuntimeConfig, in string) (own *compiler, err error) {
+	own = &compiler{}
+	if own.loader, err = newLoader(in); err != nil {
 		return nil, err
 	}
-	if own.cache, err = wazero.NewCompilationCacheWithDir(own.dir); err == nil {
-		own.files, err = filesIn(own.dir)
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(own.dir))
-	}
-	own.runtime = wazero.NewRuntimeWithConfig(ctx, settings.WithCompilationCache(own.cache))
+	own.runtime = wazero.NewRuntimeWithConfig(ctx, settings.WithCompilationCache(own.Compiled))
 	return own, nil
 }
 
@@ -102,8 +107,7 @@ func (c *compiler) compile(ctx context.Context, module []byte) (file string, err
 // close frees all that was compiled. Nothing of it runs.
 func (c *compiler) close() {
 	_ = c.runtime.Close(context.Background())
-	_ = c.cache.Close(context.Background())
-	_ = os.RemoveAll(c.dir) // it is removed with the host's directory
+	_ = c.Close(context.Background()) // the directory is removed with the host's
 }
 
 // Unwritten reports whether an error of wazero's is about its files, and not about the module.

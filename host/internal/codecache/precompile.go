@@ -37,18 +37,37 @@ func (c *Cache) Precompile(dir, kept, name string, needs map[string]string) erro
 	if files[name+RecordSuffix], err = strictcbor.Marshal(r); err != nil {
 		return err
 	}
-	m := manifest{Module: r.Digest, Name: r.Name, Version: r.Version, For: needs, Sums: make(map[string]string)}
-	err = c.code(filepath.Join(c.dir, r.Code), func(name string, content []byte) error {
-		m.Code = filepath.Join(codeDir(), name)
-		files[m.Code] = bytes.Clone(content)
-		return nil
+	f, err := readFrame(c, r.Code)
+	if err != nil {
+		return fmt.Errorf("reading the host's cache: %w", err)
+	}
+	var text []byte
+	err = viewFile(filepath.Join(c.dir, r.Code+textSuffix), func(content []byte) error {
+		text = bytes.Clone(content)
+		return c.sealOf(r.Code, f)(text)
 	})
 	if err != nil {
 		return fmt.Errorf("reading the host's cache: %w", err)
 	}
+	f.Seal = nil // others have no key for it
+	if files[name+frameSuffix], err = strictcbor.Marshal(f); err != nil {
+		return err
+	}
+	files[name+textSuffix] = text
 	if err := os.MkdirAll(filepath.Join(dir, codeDir()), 0o755); err != nil {
 		return err
 	}
+	if f.mapped() {
+		text = nil
+	}
+	file := filepath.Join(dir, codeDir(), f.Name)
+	if err := f.write(file+asideSuffix, text, publicMode); err != nil {
+		return err
+	}
+	if err := os.Rename(file+asideSuffix, file); err != nil {
+		return err
+	}
+	m := manifest{Module: r.Digest, Name: r.Name, Version: r.Version, For: needs, Sums: make(map[string]string)}
 	for file, content := range files {
 		sum, err := checksum(bytes.NewReader(content))
 		if err != nil {
@@ -59,9 +78,9 @@ func (c *Cache) Precompile(dir, kept, name string, needs map[string]string) erro
 			return err
 		}
 	}
-	text, err := checkedcbor.Marshal(m)
+	encoded, err := checkedcbor.Marshal(m)
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteUnsynced(filepath.Join(dir, name+manifestSuffix), text, publicMode)
+	return atomicfile.WriteUnsynced(filepath.Join(dir, name+manifestSuffix), encoded, publicMode)
 }

@@ -2,7 +2,6 @@ package codecache
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -25,7 +24,9 @@ import (
 //	<digest>.module   the record
 //	<digest>.base     images, if the module has them
 //	<digest>.data
-//	wazero-…/<name>   machine code, where wazero looks for it
+//	<digest>.frame    machine code
+//	<digest>.code
+//	wazero-…/<name>   the file for wazero, with a placeholder for the machine code
 //
 // It is machine code that is run without a further look, and it has no seal: who made it
 // is not the user who runs it. So a host takes it only of a directory that was named to
@@ -39,10 +40,8 @@ type manifest struct {
 	Version string
 	// For is what the code depends on, in the words of errors.
 	For map[string]string
-	// Code is the file with the machine code, below the directory, and Sums has the
-	// checksums of all files. They are against accidents, not against anybody who can write
-	// the directory.
-	Code string
+	// Sums has the checksums of all files. They are against accidents, not against anybody who
+	// can write the directory.
 	Sums map[string]string
 }
 
@@ -50,25 +49,44 @@ type manifest struct {
 type Directory struct {
 	// Dir is its absolute path.
 	Dir string
-	// Compiled is nil if there is no code for this wazero.
-	Compiled wazero.CompilationCache
+	*loader
 }
 
-// OpenDirectory opens a directory by its absolute path, without writing to it.
-func OpenDirectory(dir string) (_ *Directory, err error) {
-	p := &Directory{Dir: dir}
+// OpenDirectory opens a directory by its absolute path, without writing to it. Only if machine code cannot
+// be mapped from the directory, a temporary directory is needed. It must be closed.
+func OpenDirectory(dir string) (*Directory, error) {
 	if err := trusted(dir); err != nil {
 		return nil, err
 	}
-	code := filepath.Join(dir, codeDir())
-	if _, err := os.Stat(code); errors.Is(err, fs.ErrNotExist) {
-		return p, nil // wazero would make it; the manifests tell what there is
-	}
-	if err := trusted(code); err != nil {
+	switch err := trusted(filepath.Join(dir, codeDir())); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Directory{dir, &loader{}}, nil // wazero would make it; the manifests tell what there is
+	case err != nil:
 		return nil, err
 	}
-	p.Compiled, err = wazero.NewCompilationCacheWithDir(dir)
-	return p, err
+	if mappable(dir) {
+		l, err := openLoader(dir)
+		return &Directory{dir, l}, err
+	}
+	l, err := newLoader(sharedMemory, os.TempDir())
+	if err != nil {
+		err = fmt.Errorf("its machine code cannot be mapped, and TMPDIR names no directory to copy it to: %w", err)
+	}
+	return &Directory{dir, l}, err
+}
+
+// mappable reports whether files of the directory can be mapped as machine code.
+func mappable(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*"+textSuffix)) // the pattern is well-formed
+	if len(files) == 0 {
+		return true
+	}
+	file, err := os.Open(files[0])
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return canMapText(file)
 }
 
 // trusted returns an error unless nobody but the user and root can have written a file.
@@ -83,14 +101,6 @@ func trusted(path string) error {
 		return fmt.Errorf("%s can be written by others, who could put machine code into it: chmod -R go-w it", path)
 	}
 	return nil
-}
-
-// Close ends the use of the directory.
-func (p *Directory) Close(ctx context.Context) error {
-	if p.Compiled == nil {
-		return nil
-	}
-	return p.Compiled.Close(ctx)
 }
 
 func differences(compiled, here map[string]string) []Difference {
@@ -122,7 +132,8 @@ var ErrNotPrecompiled = errors.New("it is not there: compile it with `husk provi
 
 // PrecompiledModule is what is kept of one module. It is [Modules] with one record.
 type PrecompiledModule struct {
-	dir      string
+	*Directory
+	name     string
 	manifest manifest
 }
 
@@ -137,7 +148,7 @@ const (
 // Module returns what is kept of the module of a digest, which must be for what code depends on here. It
 // looks at the content of the manifest, and only at the owner of the other files.
 func (p *Directory) Module(digest, name string, here map[string]string) (*PrecompiledModule, error) {
-	m := &PrecompiledModule{dir: p.Dir}
+	m := &PrecompiledModule{Directory: p, name: name}
 	text, err := readTrusted(filepath.Join(p.Dir, name+manifestSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(p.Dir, name+formerSuffix)); err == nil {
@@ -183,7 +194,7 @@ func readTrusted(path string) ([]byte, error) {
 
 // Read implements [Modules].
 func (m *PrecompiledModule) Read(name string) ([]byte, error) {
-	content, err := readTrusted(filepath.Join(m.dir, name))
+	content, err := readTrusted(filepath.Join(m.Dir, name))
 	if err == nil {
 		err = m.check(name, bytes.NewReader(content))
 	}
@@ -192,7 +203,7 @@ func (m *PrecompiledModule) Read(name string) ([]byte, error) {
 
 // View implements [Modules].
 func (m *PrecompiledModule) View(name string, use func([]byte) error) error {
-	path := filepath.Join(m.dir, name)
+	path := filepath.Join(m.Dir, name)
 	if err := trusted(path); err != nil {
 		return err
 	}
@@ -213,32 +224,27 @@ func (m *PrecompiledModule) check(name string, content io.Reader) error {
 	return err
 }
 
-// checkCode compares the machine code with its checksum. It is some 20 MB, and wazero reads
-// it by itself.
-func (m *PrecompiledModule) checkCode() error {
-	path := filepath.Join(m.dir, m.manifest.Code)
-	if err := trusted(path); err != nil {
-		return err
-	}
-	code, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer code.Close()
-	return m.check(m.manifest.Code, code)
-}
-
 // Has implements [Modules]. All files that the manifest names are there by now.
 func (m *PrecompiledModule) Has(string, *Record) bool { return true }
 
 // Load implements [Modules].
 func (m *PrecompiledModule) Load(_ []byte, compile func() (wazero.CompiledModule, error)) (wazero.CompiledModule, error) {
-	if err := m.checkCode(); err != nil {
+	f, err := readFrame(m, m.name)
+	if err != nil {
 		return nil, err
 	}
-	compiled, err := compile()
+	if m.run == "" {
+		if err := trusted(filepath.Join(m.files, f.Name)); err != nil {
+			return nil, err
+		}
+	}
+	path, check := m.name+textSuffix, func(text []byte) error { return m.check(m.name+textSuffix, bytes.NewReader(text)) }
+	if err := trusted(filepath.Join(m.Dir, path)); err != nil {
+		return nil, err
+	}
+	compiled, err := m.load(f, filepath.Join(m.Dir, path), check, compile)
 	if errors.Is(err, ErrNotCached) {
-		err = fmt.Errorf("wazero does not take its machine code %s: compile it again with `husk provider compile`", m.manifest.Code)
+		err = fmt.Errorf("wazero does not take the machine code in %s: compile it again with `husk provider compile`", path)
 	}
 	return compiled, err
 }

@@ -91,7 +91,7 @@ func prune(dir string, since time.Time) (bytes int64, err error) {
 // prunable reports whether a file is one that can be made again, or was left half-made.
 func prunable(name string) bool {
 	switch filepath.Ext(name) {
-	case RecordSuffix, HollowSuffix, PartSuffix, DataSuffix, BaseSuffix, AnswersSuffix, digestSuffix, codeSuffix, sealSuffix, asideSuffix:
+	case RecordSuffix, HollowSuffix, PartSuffix, DataSuffix, BaseSuffix, AnswersSuffix, digestSuffix, frameSuffix, textSuffix, asideSuffix:
 		return true
 	}
 	return strings.HasPrefix(name, atomicfile.Unfinished)

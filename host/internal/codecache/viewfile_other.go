@@ -2,13 +2,17 @@
 
 package codecache
 
-import "os"
+import (
+	"io"
+	"math"
+	"os"
+)
 
-// viewFile passes on the content of a file, which must not be kept.
-func viewFile(path string, view func([]byte) error) error {
-	content, err := os.ReadFile(path)
+// view passes on the content of a file, which must not be kept.
+func view(file *os.File, use func([]byte) error) error {
+	content, err := io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64))
 	if err != nil {
 		return err
 	}
-	return view(content)
+	return use(content)
 }

@@ -13,27 +13,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// viewFile passes on the content of a file, which must not be kept. It is mapped: reading
+// view passes on the content of a file, which must not be kept. It is mapped: reading
 // 20 MB of machine code into new memory takes four times as long as checking it.
-func viewFile(path string, view func([]byte) error) (err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
+func view(file *os.File, use func([]byte) error) (err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() || int64(int(info.Size())) != info.Size() {
-		return fmt.Errorf("mapping %s: it is not a regular file that fits into memory", path)
+		return fmt.Errorf("mapping %s: it is not a regular file that fits into memory", file.Name())
 	}
 	if info.Size() == 0 {
-		return view(nil)
+		return use(nil)
 	}
 	content, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
-		return fmt.Errorf("mapping %s: %w", path, err)
+		return fmt.Errorf("mapping %s: %w", file.Name(), err)
 	}
 	defer func() { _ = unix.Munmap(content) }() // it is mapped
 	// A look behind the end of a file that was cut off meanwhile is an error, too.
@@ -46,7 +41,7 @@ func viewFile(path string, view func([]byte) error) (err error) {
 		}); ok {
 			first := uintptr(unsafe.Pointer(unsafe.SliceData(content)))
 			if at := fault.Addr(); at >= first && at-first < uintptr(len(content)) {
-				err = fmt.Errorf("reading %s: %w", path, io.ErrUnexpectedEOF)
+				err = fmt.Errorf("reading %s: %w", file.Name(), io.ErrUnexpectedEOF)
 				return
 			}
 		}
@@ -54,5 +49,5 @@ func viewFile(path string, view func([]byte) error) (err error) {
 			panic(failure)
 		}
 	}()
-	return view(content)
+	return use(content)
 }
