@@ -94,40 +94,10 @@ func (b *builder) line() {
 	b.buf = append(b.buf, '\n')
 }
 
-// fields that are left out where they are empty
-
 func (b *builder) optionalString(name, s string) {
 	if s != "" {
 		b.name(name)
 		b.string(s)
-	}
-}
-
-func (b *builder) optionalBool(name string, v bool) {
-	if v {
-		b.name(name)
-		b.bool(v)
-	}
-}
-
-func (b *builder) optionalNumber(name string, f float64) {
-	if f != 0 {
-		b.name(name)
-		b.number(f)
-	}
-}
-
-func (b *builder) optionalRaw(name string, v jsontext.Value) {
-	if v != nil {
-		b.name(name)
-		b.raw(v)
-	}
-}
-
-func optionalStrings[S ~string](b *builder, name string, list []S) {
-	if len(list) > 0 {
-		b.name(name)
-		stringArray(b, list)
 	}
 }
 

@@ -65,29 +65,11 @@ func (noCrypter) Decrypt(context.Context, string) (string, error) {
 	return "", fmt.Errorf("the state has encrypted secrets and names no secrets provider: %w", secrets.ErrNoKey)
 }
 
-// encode appends the resource's JSON, its secrets encrypted unless they are to be
-// shown, and returns it.
-func (c *Codec) encode(ctx context.Context, b *builder, r *Resource, showSecrets bool) (sealedJSON, error) {
-	start := len(b.buf)
-	e := encoder{builder: *b, ctx: ctx, codec: c, showSecrets: showSecrets}
-	e.resource(r)
-	*b = e.builder
-	if e.err != nil {
-		return sealedJSON{}, e.err
-	}
-	j := sealedJSON{text: string(b.buf[start:]), byteStrings: e.byteStrings}
-	if e.sealed {
-		j.provider = c.identity
-	}
-	return j, nil
-}
-
-// likelySize, in bytes, is that of the JSON of a resource of a dozen properties.
-const likelySize = 1024
-
-// encodeAlone is encode where the JSON is to stand alone.
-func (c *Codec) encodeAlone(ctx context.Context, r *Resource, showSecrets bool) (sealedJSON, error) {
-	return c.encode(ctx, &builder{buf: make([]byte, 0, likelySize)}, r, showSecrets)
+// encoder returns an encoder, with space for a resource of a dozen properties. showSecrets writes
+// secrets as plaintext.
+func (c *Codec) encoder(ctx context.Context, showSecrets bool) *encoder {
+	const likelySize = 1024 // bytes
+	return &encoder{builder: builder{buf: make([]byte, 0, likelySize)}, ctx: ctx, codec: c, showSecrets: showSecrets}
 }
 
 // compact returns JSON without the line breaks that a person or tool put in.

@@ -2,11 +2,10 @@ package state
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ErrUnsupported says that a state is of a version, or uses a feature, that this
@@ -62,7 +61,7 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 		case StoreMember:
 			err = r.skip()
 		default:
-			err = keep(r, name, &s.documentUnknown)
+			err = r.keep(name, &s.documentUnknown)
 		}
 		return err
 	})
@@ -111,9 +110,9 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 const StoreMember = "husk"
 
 // keep keeps a member that this package does not know.
-func keep(r *reader, name string, in *[]member) error {
+func (r *reader) keep(name string, in *[]member) error {
 	v, err := r.raw()
-	*in = append(*in, member{name, v})
+	*in = append(*in, member{name, json.RawMessage(compact(string(v)))})
 	return err
 }
 
@@ -132,7 +131,7 @@ func (s *Snapshot) decodeCheckpoint(r *reader, other section) (section, error) {
 		case "latest":
 			deployment, err = r.section()
 		default:
-			err = keep(r, name, &s.checkpointUnknown)
+			err = r.keep(name, &s.checkpointUnknown)
 		}
 		return err
 	})
@@ -154,10 +153,10 @@ func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, ope
 		whole = whole || name == "manifest" || name == "secrets_providers" || (name == "resources" || name == "pending_operations") && r.kind() != 'n'
 		switch name {
 		case "manifest":
-			err = s.Manifest.decode(r)
+			err = manifestJSON.decode(&decoder{reader: r}, &s.Manifest)
 		case "secrets_providers":
 			if provider, err = r.section(); err == nil {
-				err = s.Secrets.decode(provider.reader())
+				err = secretsJSON.decode(&decoder{reader: provider.reader()}, &s.Secrets)
 			}
 			if err == nil {
 				codec, err = s.openCodec(ctx, &provider, open)
@@ -177,7 +176,7 @@ func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, ope
 		case "extensions":
 			s.Extensions, err = r.raw()
 		default:
-			err = keep(r, name, &s.deploymentUnknown)
+			err = r.keep(name, &s.deploymentUnknown)
 		}
 		return err
 	})
@@ -269,65 +268,6 @@ func (r *reader) operationType() (OperationType, error) {
 		err = r.failf("%q is not a type of operation", s)
 	}
 	return OperationType(s), err
-}
-
-func (p *SecretsProvider) decode(r *reader) error {
-	return r.object(func(name string) (err error) {
-		switch name {
-		case "type":
-			p.Type, err = r.optionalString()
-		case "state":
-			var v jsontext.Value
-			v, err = r.raw()
-			p.State = []byte(v)
-		default:
-			err = r.skip()
-		}
-		return err
-	})
-}
-
-func (m *Manifest) decode(r *reader) error {
-	err := r.object(func(name string) (err error) {
-		switch name {
-		case "time":
-			m.Time, err = r.time()
-		case "magic":
-			m.Magic, err = r.optionalString()
-		case "version":
-			m.Version, err = r.optionalString()
-		case "plugins":
-			err = r.array(func(int) error {
-				var p Plugin
-				err := p.decode(r)
-				m.Plugins = append(m.Plugins, p)
-				return err
-			})
-		default:
-			err = keep(r, name, &m.unknown)
-		}
-		return err
-	})
-	sortMembers(m.unknown)
-	return err
-}
-
-func (p *Plugin) decode(r *reader) error {
-	return r.object(func(name string) (err error) {
-		switch name {
-		case "name":
-			p.Name, err = r.optionalString()
-		case "path":
-			p.Path, err = r.optionalString()
-		case "type":
-			p.Type, err = r.optionalString()
-		case "version":
-			p.Version, err = r.optionalString()
-		default:
-			err = r.skip()
-		}
-		return err
-	})
 }
 
 // time reads a time, or null or "", which is the zero time.

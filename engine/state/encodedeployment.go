@@ -3,11 +3,10 @@ package state
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/husk-dev/husk/engine/secrets"
 )
@@ -16,108 +15,116 @@ import (
 // {"version", "checkpoint": {"stack", "latest"}}, one resource a line, in
 // topological order.
 func (c *Codec) EncodeCheckpoint(ctx context.Context, s *Snapshot) ([]byte, error) {
-	t, err := c.texts(ctx, s, false)
+	p, err := c.parts(ctx, s, false)
 	if err != nil {
 		return nil, err
 	}
-	b := s.document(t)
-	b.name("checkpoint")
-	b.open('{')
-	b.name("stack")
-	b.string(s.Stack)
-	b.members(s.checkpointUnknown)
-	b.name("latest")
-	c.deployment(b, s, t, c.secrets)
-	b.close('}')
-	return b.end()
+	e := p.begin(s)
+	e.name("checkpoint")
+	e.open('{')
+	e.name("stack")
+	e.string(s.Stack)
+	e.members(s.checkpointUnknown)
+	e.name("latest")
+	p.deployment(e, s, c.secrets)
+	e.close('}')
+	return e.end()
 }
 
 // EncodeExport returns the JSON of the snapshot as `stack export` prints it:
-// {"version", "deployment"}. With showSecrets, secrets are plain text. A secrets provider
-// that Pulumi does not know is named only where there are secrets, as Pulumi refuses it.
+// {"version", "deployment"}. With showSecrets, secrets are plain text. Pulumi refuses a secrets
+// provider that it does not know: such a one is named only if there are secrets.
 func (c *Codec) EncodeExport(ctx context.Context, s *Snapshot, showSecrets bool) ([]byte, error) {
-	t, err := c.texts(ctx, s, showSecrets)
+	p, err := c.parts(ctx, s, showSecrets)
 	if err != nil {
 		return nil, err
 	}
-	b := s.document(t)
-	b.name("deployment")
 	named := c.secrets
 	if secrets.OnlyHusk(named.Type) && !s.HasSecrets() {
 		named = SecretsProvider{}
 	}
-	c.deployment(b, s, t, named)
-	return b.end()
+	e := p.begin(s)
+	e.name("deployment")
+	p.deployment(e, s, named)
+	return e.end()
 }
 
-// texts are what a document is made of: with them at hand it is written once, however
-// large it is.
-type texts struct {
+// parts are what a document is made of. Their size is known before the document is written.
+type parts struct {
 	// resources are in topological order, operations in that of their numbers.
 	resources, operations []string
-	// features are those that a reader must know, sorted: those that the state uses, and
-	// those that it named when it was read.
+	// features are those that the state uses, and those that it named when it was read. They are
+	// sorted.
 	features []string
 	// size is that of the texts, in bytes, with what is between them.
 	size int
 }
 
-// texts returns the texts of a snapshot.
-func (c *Codec) texts(ctx context.Context, s *Snapshot, showSecrets bool) (t texts, err error) {
-	used := featureSet{}
-	used.addAll(s.Features)
-	used.add(featureSnippets, s.Snippets != nil)
-	used.add(featureExtensions, s.Extensions != nil)
+func (c *Codec) parts(ctx context.Context, s *Snapshot, showSecrets bool) (p parts, err error) {
+	used := make(map[string]bool)
+	add := func(feature string, uses bool) {
+		if uses {
+			used[feature] = true
+		}
+	}
+	for _, feature := range s.Features {
+		add(feature, true)
+	}
+	add(featureSnippets, s.Snippets != nil)
+	add(featureExtensions, s.Extensions != nil)
+	e := c.encoder(ctx, showSecrets)
 	text := func(v slot) (string, error) {
-		used.addResource(v.resource)
+		for i := range resourceJSON.fields {
+			if f := &resourceJSON.fields[i]; f.feature != "" {
+				add(f.feature, f.present(v.resource))
+			}
+		}
 		json := v.json
 		if !json.usableBy(c.identity) || showSecrets && json.provider != "" {
-			var err error
-			if json, err = c.encodeAlone(ctx, v.resource, showSecrets); err != nil {
+			e.builder = builder{buf: e.buf[:0]}
+			if json, err = e.resource(v.resource); err != nil {
 				return "", err
 			}
 		}
-		used.add(featureByteString, json.byteStrings)
+		add(featureByteString, json.byteStrings)
 		const between = len(`{"resource":,"type":"importing"},`) + len("\n")
-		t.size += len(json.text) + between
+		p.size += len(json.text) + between
 		return json.text, ctx.Err()
 	}
 	resources := s.ordered()
-	t.resources = make([]string, len(resources))
+	p.resources = make([]string, len(resources))
 	for i, v := range resources {
-		if t.resources[i], err = text(v); err != nil {
-			return t, err
+		if p.resources[i], err = text(v); err != nil {
+			return p, err
 		}
 	}
 	for _, op := range slices.Sorted(maps.Keys(s.operations)) {
 		json, err := text(s.operations[op])
 		if err != nil {
-			return t, err
+			return p, err
 		}
-		t.operations = append(t.operations, json)
+		p.operations = append(p.operations, json)
 	}
-	t.features = slices.Sorted(maps.Keys(used))
-	return t, nil
+	p.features = slices.Sorted(maps.Keys(used))
+	return p, nil
 }
 
-// document begins a document of the texts.
-func (s *Snapshot) document(t texts) *builder {
-	around := 4096 // bytes; a guess of all that is not counted here
-	for _, v := range []jsontext.Value{s.Metadata, s.Snippets, s.Extensions} {
-		around += len(v)
-	}
-	b := &builder{buf: make([]byte, 0, t.size+around)}
-	b.open('{')
-	b.name("version")
-	if len(t.features) == 0 {
-		b.uint(3)
+// begin begins a document of the parts.
+func (p *parts) begin(s *Snapshot) *encoder {
+	const rest = 4096 // bytes; a guess of all that is not counted here
+	size := p.size + len(s.Metadata) + len(s.Snippets) + len(s.Extensions) + rest
+	e := &encoder{builder: builder{buf: make([]byte, 0, size)}}
+	e.open('{')
+	e.name("version")
+	if len(p.features) == 0 {
+		e.uint(version3)
 	} else {
-		b.uint(4)
-		b.name("features")
-		stringArray(b, t.features)
+		e.uint(version4)
+		e.name("features")
+		stringArray(&e.builder, p.features)
 	}
-	b.members(s.documentUnknown)
-	return b
+	e.members(s.documentUnknown)
+	return e
 }
 
 func (b *builder) members(members []member) {
@@ -134,107 +141,69 @@ func (b *builder) end() ([]byte, error) {
 }
 
 // deployment appends the JSON of the deployment.
-func (c *Codec) deployment(b *builder, s *Snapshot, t texts, named SecretsProvider) {
-	b.open('{')
-	b.line()
-	b.name("manifest")
-	s.Manifest.append(b)
+func (p *parts) deployment(e *encoder, s *Snapshot, named SecretsProvider) {
+	e.open('{')
+	e.line()
+	e.name("manifest")
+	e.manifest(s.Manifest)
 	if named.Type != "" {
-		b.line()
-		b.name("secrets_providers")
-		b.open('{')
-		b.name("type")
-		b.string(named.Type)
-		if len(named.State) > 0 {
-			b.name("state")
-			b.text(compact(string(named.State)))
-		}
-		b.close('}')
+		e.line()
+		e.name("secrets_providers")
+		secretsJSON.encode(e, &named)
 	}
-	if len(t.resources) > 0 {
-		b.line()
-		b.name("resources")
-		b.open('[')
-		for _, json := range t.resources {
-			b.line()
-			b.text(json)
+	lines := func(name string, n int, element func(i int)) {
+		if n == 0 {
+			return
 		}
-		b.buf = append(b.buf, '\n')
-		b.close(']')
-	}
-	if len(t.operations) > 0 {
-		b.line()
-		b.name("pending_operations")
-		b.open('[')
-		for i, op := range slices.Sorted(maps.Keys(s.operations)) {
-			b.line()
-			b.open('{')
-			b.name("resource")
-			b.text(t.operations[i])
-			b.name("type")
-			b.string(string(s.operations[op].operation))
-			b.close('}')
+		e.line()
+		e.name(name)
+		e.open('[')
+		for i := range n {
+			e.line()
+			element(i)
 		}
-		b.buf = append(b.buf, '\n')
-		b.close(']')
+		e.buf = append(e.buf, '\n')
+		e.close(']')
 	}
-	b.optionalRaw("metadata", s.Metadata)
-	b.optionalRaw("snippets", s.Snippets)
-	b.optionalRaw("extensions", s.Extensions)
-	b.members(s.deploymentUnknown)
-	b.close('}')
+	lines("resources", len(p.resources), func(i int) { e.text(p.resources[i]) })
+	operations := slices.Sorted(maps.Keys(s.operations))
+	lines("pending_operations", len(operations), func(i int) {
+		e.open('{')
+		e.name("resource")
+		e.text(p.operations[i])
+		e.name("type")
+		e.string(string(s.operations[operations[i]].operation))
+		e.close('}')
+	})
+	for _, m := range []member{{"metadata", s.Metadata}, {"snippets", s.Snippets}, {"extensions", s.Extensions}} {
+		if m.value != nil {
+			e.members([]member{m})
+		}
+	}
+	e.members(s.deploymentUnknown)
+	e.close('}')
 }
 
-func (m Manifest) append(b *builder) {
-	b.open('{')
-	b.name("time")
-	b.string(m.Time.Format(time.RFC3339Nano))
-	b.name("magic")
-	b.string(cmp.Or(m.Magic, magic(m.Version)))
-	b.name("version")
-	b.string(m.Version)
-	if len(m.Plugins) > 0 {
-		b.name("plugins")
-		b.open('[')
-		for _, p := range m.Plugins {
-			b.open('{')
-			b.name("name")
-			b.string(p.Name)
-			b.name("path")
-			b.string(p.Path)
-			b.name("type")
-			b.string(p.Type)
-			b.name("version")
-			b.string(p.Version)
-			b.close('}')
-		}
-		b.close(']')
-	}
-	b.members(m.unknown)
-	b.close('}')
-}
+var manifestJSON = newObject(func(m *Manifest) *[]member { return &m.unknown },
+	newField("time", func(m *Manifest) *time.Time { return &m.Time }, always(moment)),
+	newField("magic", func(m *Manifest) *string { return &m.Magic }, always(text[string]())),
+	newField("version", func(m *Manifest) *string { return &m.Version }, always(text[string]())),
+	newField("plugins", func(m *Manifest) *[]Plugin { return &m.Plugins }, list(pluginJSON)),
+)
 
-// featureSet is the features that a state uses.
-type featureSet map[string]bool
+var pluginJSON = newObject(nil,
+	newField("name", func(p *Plugin) *string { return &p.Name }, always(text[string]())),
+	newField("path", func(p *Plugin) *string { return &p.Path }, always(text[string]())),
+	newField("type", func(p *Plugin) *string { return &p.Type }, always(text[string]())),
+	newField("version", func(p *Plugin) *string { return &p.Version }, always(text[string]())),
+)
 
-func (f featureSet) add(name string, uses bool) {
-	if uses {
-		f[name] = true
-	}
-}
+var secretsJSON = newObject(nil,
+	newField("type", func(p *SecretsProvider) *string { return &p.Type }, text[string]()),
+	newField("state", func(p *SecretsProvider) *json.RawMessage { return &p.State }, raw),
+)
 
-func (f featureSet) addAll(names []string) {
-	for _, name := range names {
-		f[name] = true
-	}
-}
-
-func (f featureSet) addResource(r *Resource) {
-	f.add(featureRefreshBeforeUpdate, r.RefreshBeforeUpdate)
-	f.add(featureViews, r.ViewOf != "")
-	f.add(featureHooks, len(r.ResourceHooks) > 0)
-	f.add(featureTaint, r.Taint)
-	f.add(featureReplaceWith, len(r.ReplaceWith) > 0)
-	f.add(featureExtensions, r.ExtensionRef != "")
-	f.add(featureSnippets, r.SnippetID != "")
+func (e *encoder) manifest(m Manifest) {
+	m.Magic = cmp.Or(m.Magic, magic(m.Version))
+	manifestJSON.encode(e, &m)
 }

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,13 +50,10 @@ type SetManifest struct {
 	Manifest Manifest
 }
 
-// SetMetadata, SetSnippets, and SetExtensions replace those parts of a snapshot;
-// nil removes them.
-type (
-	SetMetadata   struct{ Value jsontext.Value }
-	SetSnippets   struct{ Value jsontext.Value }
-	SetExtensions struct{ Value jsontext.Value }
-)
+// SetExtensions replaces the extensions of a snapshot; nil removes them.
+type SetExtensions struct {
+	Value json.RawMessage
+}
 
 // An EntryError reports an entry that does not fit the snapshot that it is for:
 // a mistake of the caller, or a journal that is not the checkpoint's.
@@ -161,30 +160,16 @@ func (c RemoveResource) apply(s *Snapshot, _ sealedJSON) (func(), error) {
 }
 
 func (c SetManifest) apply(s *Snapshot, _ sealedJSON) (func(), error) {
-	return set(&s.Manifest, c.Manifest), nil
-}
-
-func (c SetMetadata) apply(s *Snapshot, _ sealedJSON) (func(), error) {
-	return setValue(&s.Metadata, c.Value)
-}
-
-func (c SetSnippets) apply(s *Snapshot, _ sealedJSON) (func(), error) {
-	return setValue(&s.Snippets, c.Value)
+	old := s.Manifest
+	s.Manifest = c.Manifest
+	return func() { s.Manifest = old }, nil
 }
 
 func (c SetExtensions) apply(s *Snapshot, _ sealedJSON) (func(), error) {
-	return setValue(&s.Extensions, c.Value)
-}
-
-func setValue(at *jsontext.Value, v jsontext.Value) (func(), error) {
-	if v != nil && !v.IsValid() {
-		return nil, fmt.Errorf("the value is not JSON")
+	if c.Value != nil && !jsontext.Value(c.Value).IsValid() {
+		return nil, errors.New("the extensions are not JSON")
 	}
-	return set(at, v), nil
-}
-
-func set[T any](at *T, v T) func() {
-	old := *at
-	*at = v
-	return func() { *at = old }
+	old := s.Extensions
+	s.Extensions = c.Value
+	return func() { s.Extensions = old }, nil
 }

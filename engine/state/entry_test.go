@@ -1,10 +1,10 @@
 package state_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -27,9 +27,7 @@ func TestApply(t *testing.T) {
 		require.Equal(t, state.OperationCreating, pending.Type)
 	}
 	require.Equal(t, "v1", s.Manifest.Version)
-	require.Equal(t, `{"a": 1}`, string(s.Metadata))
-	require.Equal(t, `[]`, string(s.Snippets))
-	require.Nil(t, s.Extensions)
+	require.Equal(t, `{"a": 1}`, string(s.Extensions))
 }
 
 func TestApplyIsAllOrNothing(t *testing.T) {
@@ -42,7 +40,7 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 		"put nothing":           state.PutResource{Serial: 3},
 		"put out of range":      state.PutResource{Serial: 1 << 60, Resource: statetest.Custom("x")},
 		"remove twice":          state.RemoveResource{Serial: 1},
-		"not JSON":              state.SetMetadata{Value: jsontext.Value(`{`)},
+		"not JSON":              state.SetExtensions{Value: json.RawMessage(`{`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state.NewSnapshot(statetest.Provider(), statetest.Custom("x"))

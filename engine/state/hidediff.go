@@ -19,15 +19,13 @@ import (
 // anyKey is how Pulumi writes the wildcard.
 const anyKey = "*"
 
-// hideDiff appends the member hideDiff.
-func (e *encoder) hideDiff(paths []property.Path) {
-	if len(paths) > 0 {
-		e.name("hideDiff")
-		e.hideDiffValue(paths)
-	}
+var hiddenPaths = form[[]property.Path]{
+	empty:  func(paths *[]property.Path) bool { return len(*paths) == 0 },
+	encode: func(e *encoder, paths *[]property.Path) { e.hideDiff(*paths) },
+	decode: reading((*decoder).hideDiff),
 }
 
-func (e *encoder) hideDiffValue(paths []property.Path) {
+func (e *encoder) hideDiff(paths []property.Path) {
 	e.open('[')
 	for _, path := range paths {
 		if text := pulumiPath(path); readsAs(text, path) {
@@ -199,7 +197,7 @@ func (d *decoder) hideDiff() (paths []property.Path, err error) {
 	})
 	if err == nil && arrays {
 		var e encoder
-		e.hideDiffValue(paths)
+		e.hideDiff(paths)
 		start := at.offset - d.offset
 		d.respelt = &respelt{start, start + int64(len(at.value)), string(e.buf)}
 	}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -258,17 +259,17 @@ func stringList[S ~string](r *reader) ([]S, error) {
 }
 
 // raw reads a value and returns its JSON.
-func (r *reader) raw() (jsontext.Value, error) {
+func (r *reader) raw() (json.RawMessage, error) {
 	v, err := r.dec.ReadValue()
 	if err != nil {
 		return nil, r.syntax(err)
 	}
-	return v.Clone(), nil
+	return bytes.Clone(v), nil
 }
 
 // section is a value that was passed over, to be read later.
 type section struct {
-	value   jsontext.Value // nil where there is none
+	value   []byte // nil if there is none
 	pointer string
 	offset  int64
 }

@@ -3,8 +3,8 @@ package state
 import (
 	"context"
 	"fmt"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"slices"
+	"strings"
 )
 
 // A journal record is the JSON of the entries that were made durable together:
@@ -17,81 +17,57 @@ import (
 
 // encodeEntry returns the JSON of an entry and of the resources in it.
 func (c *Codec) encodeEntry(ctx context.Context, entry Entry) ([]byte, sealedEntry, error) {
-	b := &builder{buf: make([]byte, 0, likelySize)}
+	e := c.encoder(ctx, false)
 	out := sealedEntry{changes: entry, texts: make([]sealedJSON, len(entry))}
-	b.open('[')
+	e.open('[')
 	for i, change := range entry {
-		b.open('{')
+		e.open('{')
 		var err error
 		switch change := change.(type) {
 		case BeginOperation:
-			b.name("begin")
-			b.open('{')
-			b.name("op")
-			b.uint(uint64(change.Op))
-			b.name("type")
-			b.string(string(change.Type))
-			out.texts[i], err = c.appendChanged(ctx, b, i, change.Resource)
-			b.close('}')
+			out.texts[i], err = e.numbered("begin", "op", uint64(change.Op), change.Type, change.Resource)
 		case EndOperation:
-			b.name("end")
-			b.open('{')
-			b.name("op")
-			b.uint(uint64(change.Op))
-			b.close('}')
+			_, err = e.numbered("end", "op", uint64(change.Op), "", nil)
 		case PutResource:
-			b.name("put")
-			b.open('{')
-			b.name("serial")
-			b.uint(uint64(change.Serial))
-			out.texts[i], err = c.appendChanged(ctx, b, i, change.Resource)
-			b.close('}')
+			out.texts[i], err = e.numbered("put", "serial", uint64(change.Serial), "", change.Resource)
 		case RemoveResource:
-			b.name("remove")
-			b.open('{')
-			b.name("serial")
-			b.uint(uint64(change.Serial))
-			b.close('}')
+			_, err = e.numbered("remove", "serial", uint64(change.Serial), "", nil)
 		case SetManifest:
-			b.name("manifest")
-			change.Manifest.append(b)
-		case SetMetadata:
-			err = appendSet(b, i, "metadata", change.Value)
-		case SetSnippets:
-			err = appendSet(b, i, "snippets", change.Value)
+			e.name("manifest")
+			e.manifest(change.Manifest)
 		case SetExtensions:
-			err = appendSet(b, i, "extensions", change.Value)
+			e.name("extensions")
+			if change.Value == nil {
+				e.null()
+			} else {
+				e.text(compact(string(change.Value)))
+			}
 		default:
 			err = &EntryError{Change: i, Reason: fmt.Sprintf("%T is not a change", change)}
 		}
 		if err != nil {
 			return nil, sealedEntry{}, err
 		}
-		b.close('}')
+		e.close('}')
 	}
-	b.close(']')
-	return b.buf, out, b.err
+	e.close(']')
+	return e.buf, out, e.err
 }
 
-func (c *Codec) appendChanged(ctx context.Context, b *builder, change int, r *Resource) (sealedJSON, error) {
-	if r == nil {
-		return sealedJSON{}, &EntryError{Change: change, Reason: "it has no resource"}
+// numbered appends a change of an operation or a resource. typ is empty and r is nil if the change
+// has none.
+func (e *encoder) numbered(name, member string, number uint64, typ OperationType, r *Resource) (text sealedJSON, err error) {
+	e.name(name)
+	e.open('{')
+	e.name(member)
+	e.uint(number)
+	e.optionalString("type", string(typ))
+	if r != nil {
+		e.name("resource")
+		text, err = e.resource(r)
 	}
-	b.name("resource")
-	return c.encode(ctx, b, r, false)
-}
-
-func appendSet(b *builder, change int, name string, v jsontext.Value) error {
-	b.name(name)
-	if v == nil {
-		b.null()
-		return nil
-	}
-	if !v.IsValid() {
-		return &EntryError{Change: change, Reason: "the " + name + " are not JSON"}
-	}
-	b.text(compact(string(v)))
-	return nil
+	e.close('}')
+	return text, err
 }
 
 // decodeRecord reads the entries of a journal record.
@@ -120,38 +96,34 @@ func (c *Codec) decodeChange(ctx context.Context, r *reader) (change Change, tex
 		if change != nil {
 			return r.fail("a change has more than one member")
 		}
+		var m changeMembers
 		switch name {
 		case "begin":
-			change, text, err = c.decodeBegin(ctx, r)
+			m, err = c.decodeMembers(ctx, r, "op", "type", "resource")
+			change = BeginOperation{Op: OpID(m.number), Type: m.typ, Resource: m.resource}
 		case "end":
-			var op uint64
-			op, err = r.numbered("op")
-			change = EndOperation{Op: OpID(op)}
+			m, err = c.decodeMembers(ctx, r, "op")
+			change = EndOperation{Op: OpID(m.number)}
 		case "put":
-			change, text, err = c.decodePut(ctx, r)
+			m, err = c.decodeMembers(ctx, r, "serial", "resource")
+			change = PutResource{Serial: Serial(m.number), Resource: m.resource}
 		case "remove":
-			var serial uint64
-			serial, err = r.numbered("serial")
-			change = RemoveResource{Serial: Serial(serial)}
+			m, err = c.decodeMembers(ctx, r, "serial")
+			change = RemoveResource{Serial: Serial(m.number)}
 		case "manifest":
-			var m Manifest
-			err = m.decode(r)
-			change = SetManifest{m}
-		case "metadata":
-			var v jsontext.Value
-			v, err = r.optionalRaw()
-			change = SetMetadata{v}
-		case "snippets":
-			var v jsontext.Value
-			v, err = r.optionalRaw()
-			change = SetSnippets{v}
+			var manifest Manifest
+			err = manifestJSON.decode(&decoder{reader: r}, &manifest)
+			change = SetManifest{manifest}
 		case "extensions":
-			var v jsontext.Value
-			v, err = r.optionalRaw()
-			change = SetExtensions{v}
+			var extensions SetExtensions
+			if !r.null() {
+				extensions.Value, err = r.raw()
+			}
+			change = extensions
 		default:
 			err = r.wrap(fmt.Sprintf("unknown change %q, which a newer husk may know", name), ErrUnsupported)
 		}
+		text = m.text
 		return err
 	})
 	if err == nil && change == nil {
@@ -160,71 +132,34 @@ func (c *Codec) decodeChange(ctx context.Context, r *reader) (change Change, tex
 	return change, text, err
 }
 
-func (c *Codec) decodeBegin(ctx context.Context, r *reader) (change BeginOperation, text sealedJSON, err error) {
-	numbered := false
-	err = r.object(func(name string) (err error) {
-		switch name {
-		case "op":
-			var op uint64
-			op, err = r.uint()
-			change.Op, numbered = OpID(op), true
-		case "type":
-			change.Type, err = r.operationType()
-		case "resource":
-			change.Resource, text, err = c.decodeResource(ctx, r)
-		default:
-			err = r.failf("unknown member %q", name)
-		}
-		return err
-	})
-	if err == nil && (!numbered || change.Type == "" || change.Resource == nil) {
-		err = r.fail("the change lacks its op, type, or resource")
-	}
-	return change, text, err
+// changeMembers are the members of a change. The number is that of the operation or the resource.
+type changeMembers struct {
+	number   uint64
+	typ      OperationType
+	resource *Resource
+	text     sealedJSON
 }
 
-func (c *Codec) decodePut(ctx context.Context, r *reader) (change PutResource, text sealedJSON, err error) {
-	numbered := false
+// decodeMembers reads an object that has just these members.
+func (c *Codec) decodeMembers(ctx context.Context, r *reader, names ...string) (m changeMembers, err error) {
+	found := 0
 	err = r.object(func(name string) (err error) {
-		switch name {
-		case "serial":
-			var serial uint64
-			serial, err = r.uint()
-			change.Serial, numbered = Serial(serial), true
-		case "resource":
-			change.Resource, text, err = c.decodeResource(ctx, r)
-		default:
-			err = r.failf("unknown member %q", name)
-		}
-		return err
-	})
-	if err == nil && (!numbered || change.Resource == nil) {
-		err = r.fail("the change lacks its serial or resource")
-	}
-	return change, text, err
-}
-
-// numbered reads an object whose one member is a number.
-func (r *reader) numbered(member string) (n uint64, err error) {
-	found := false
-	err = r.object(func(name string) (err error) {
-		if name != member {
+		if !slices.Contains(names, name) {
 			return r.failf("unknown member %q", name)
 		}
-		found = true
-		n, err = r.uint()
+		found++
+		switch name {
+		case "type":
+			m.typ, err = r.operationType()
+		case "resource":
+			m.resource, m.text, err = c.decodeResource(ctx, r)
+		default:
+			m.number, err = r.uint()
+		}
 		return err
 	})
-	if err == nil && !found {
-		err = r.failf("the member %q is missing", member)
+	if err == nil && found < len(names) {
+		err = r.failf("the change lacks its %s", strings.Join(names, ", "))
 	}
-	return n, err
-}
-
-// optionalRaw reads a value and returns its JSON, nil for null.
-func (r *reader) optionalRaw() (jsontext.Value, error) {
-	if r.null() {
-		return nil, nil
-	}
-	return r.raw()
+	return m, err
 }

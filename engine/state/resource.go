@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/internal/jsonerror"
@@ -106,7 +104,7 @@ type Resource struct {
 // member is a name and value of a JSON object.
 type member struct {
 	name  string
-	value jsontext.Value
+	value json.RawMessage
 }
 
 func sortMembers(members []member) {
@@ -178,36 +176,28 @@ type Extension struct {
 }
 
 // DecodeExtensions returns the extensions of a snapshot, by reference, each as it is
-// written, so that what this package does not know is kept.
-func DecodeExtensions(value jsontext.Value) (map[string]jsontext.Value, error) {
+// written: members that this package does not know are kept.
+func DecodeExtensions(value json.RawMessage) (map[string]json.RawMessage, error) {
 	if value == nil {
 		return nil, nil
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(value, &raw); err != nil {
+	extensions := make(map[string]json.RawMessage)
+	if err := json.Unmarshal(value, &extensions); err != nil {
 		return nil, fmt.Errorf("the extensions of the state are damaged: %w", jsonerror.Explain(value, err))
-	}
-	extensions := make(map[string]jsontext.Value, len(raw))
-	for ref, text := range raw {
-		extensions[ref] = jsontext.Value(text)
 	}
 	return extensions, nil
 }
 
 // EncodeExtensions is the reverse of [DecodeExtensions]; nil for no extensions.
-func EncodeExtensions(extensions map[string]jsontext.Value) (jsontext.Value, error) {
+func EncodeExtensions(extensions map[string]json.RawMessage) (json.RawMessage, error) {
 	if len(extensions) == 0 {
 		return nil, nil
 	}
-	raw := make(map[string]json.RawMessage, len(extensions))
-	for ref, text := range extensions {
-		raw[ref] = json.RawMessage(text)
-	}
-	return json.Marshal(raw)
+	return json.Marshal(extensions)
 }
 
 // DecodeExtension reads one of the values of [DecodeExtensions].
-func DecodeExtension(value jsontext.Value) (Extension, error) {
+func DecodeExtension(value json.RawMessage) (Extension, error) {
 	var e Extension
 	if err := json.Unmarshal(value, &e); err != nil {
 		return e, fmt.Errorf("an extension of the state is damaged: %w", jsonerror.Explain(value, err))
@@ -216,4 +206,4 @@ func DecodeExtension(value jsontext.Value) (Extension, error) {
 }
 
 // Encode returns the extension as it is written.
-func (e Extension) Encode() (jsontext.Value, error) { return json.Marshal(e) }
+func (e Extension) Encode() (json.RawMessage, error) { return json.Marshal(e) }

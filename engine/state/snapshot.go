@@ -36,7 +36,7 @@ type Snapshot struct {
 	Secrets SecretsProvider
 	// Metadata, Snippets, and Extensions are parts of the deployment that this
 	// package keeps as they are. They are nil where absent.
-	Metadata, Snippets, Extensions jsontext.Value
+	Metadata, Snippets, Extensions json.RawMessage
 	// Features are those that the JSON named when it was read; see [Codec].
 	Features []string
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"encoding/json"
 
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -15,16 +15,16 @@ import (
 type Extensions struct {
 	mu       sync.Mutex
 	damaged  error
-	recorded map[string]jsontext.Value
+	recorded map[string]json.RawMessage
 	declared map[string]state.Extension
 	// writing serializes what writes all that is recorded.
 	writing sync.Mutex
 }
 
-func (e *Extensions) read(value jsontext.Value) {
+func (e *Extensions) read(value json.RawMessage) {
 	e.recorded, e.damaged = state.DecodeExtensions(value)
 	if e.recorded == nil {
-		e.recorded = make(map[string]jsontext.Value)
+		e.recorded = make(map[string]json.RawMessage)
 	}
 	e.declared = make(map[string]state.Extension)
 }
@@ -54,7 +54,7 @@ func (e *Extensions) Get(ref string) (state.Extension, error) {
 }
 
 // with returns what is to be recorded so that the extension is, nil if it is already.
-func (e *Extensions) with(ref string) (jsontext.Value, error) {
+func (e *Extensions) with(ref string) (json.RawMessage, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, ok := e.recorded[ref]; ok {

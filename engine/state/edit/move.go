@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"encoding/json"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
@@ -287,7 +287,7 @@ func (m *move) bringExtensions() error {
 			continue
 		}
 		if there == nil {
-			there = make(map[string]jsontext.Value)
+			there = make(map[string]json.RawMessage)
 		}
 		there[r.ExtensionRef] = extension
 	}

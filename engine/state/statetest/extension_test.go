@@ -1,9 +1,9 @@
 package statetest_test
 
 import (
+	"encoding/json"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -13,11 +13,11 @@ import (
 // Extensions are written as Pulumi writes them, and what a newer version says of one
 // is kept.
 func TestExtensions(t *testing.T) {
-	newer := jsontext.Value(`{"name":"old","version":"1.0.0","value":"eA==","more":true}`)
+	newer := json.RawMessage(`{"name":"old","version":"1.0.0","value":"eA==","more":true}`)
 	cats := state.Extension{Name: "cats", Version: "2.0.0", Value: []byte{0, 255}}
 	text, err := cats.Encode()
 	require.NoError(t, err)
-	all, err := state.EncodeExtensions(map[string]jsontext.Value{"b": text, "a": newer})
+	all, err := state.EncodeExtensions(map[string]json.RawMessage{"b": text, "a": newer})
 	require.NoError(t, err)
 	require.Equal(t, `{"a":`+string(newer)+`,"b":{"name":"cats","version":"2.0.0","value":"AP8="}}`, string(all))
 
@@ -32,10 +32,10 @@ func TestExtensions(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, none)
 	for _, damaged := range []string{`[]`, `1`, `{"a":`} {
-		_, err = state.DecodeExtensions(jsontext.Value(damaged))
+		_, err = state.DecodeExtensions(json.RawMessage(damaged))
 		require.ErrorContains(t, err, "the extensions of the state are damaged")
 	}
-	_, err = state.DecodeExtension(jsontext.Value(`{"value":"?"}`))
+	_, err = state.DecodeExtension(json.RawMessage(`{"value":"?"}`))
 	require.ErrorContains(t, err, "an extension of the state is damaged")
 }
 
@@ -49,7 +49,7 @@ func TestVerifyExtensions(t *testing.T) {
 	} {
 		s := state.NewSnapshot(statetest.Provider(), extended)
 		if extensions != "" {
-			s.Extensions = jsontext.Value(extensions)
+			s.Extensions = json.RawMessage(extensions)
 		}
 		var got []state.ProblemKind
 		if err := s.Verify(); err != nil {

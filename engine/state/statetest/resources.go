@@ -3,9 +3,8 @@
 package statetest
 
 import (
+	"encoding/json"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
@@ -64,9 +63,7 @@ func EveryChange() state.Entry {
 		state.PutResource{Serial: 0, Resource: Changed(Provider(), func(r *state.Resource) { r.Protect = true })},
 		state.RemoveResource{Serial: 1},
 		state.SetManifest{Manifest: state.Manifest{Time: time.Unix(1e9, 0).UTC(), Version: "v1", Plugins: []state.Plugin{{Name: "a", Type: "resource"}}}},
-		state.SetMetadata{Value: jsontext.Value(`{"a": 1}`)},
-		state.SetSnippets{Value: jsontext.Value(`[]`)},
-		state.SetExtensions{Value: jsontext.Value(`{}`)},
 		state.SetExtensions{},
+		state.SetExtensions{Value: json.RawMessage(`{"a": 1}`)},
 	}
 }
