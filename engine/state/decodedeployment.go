@@ -3,36 +3,8 @@ package state
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 )
-
-// ErrUnsupported says that a state is of a version, or uses a feature, that this
-// package does not read.
-var ErrUnsupported = errors.New("unsupported state")
-
-// A VersionError reports a state of a version that is not read. It is ErrUnsupported.
-type VersionError struct {
-	Version uint64
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("the state has version %d and this husk reads %d to %d: use a newer husk", e.Version, oldestVersion, version4)
-}
-
-func (e *VersionError) Unwrap() error { return ErrUnsupported }
-
-// A FeatureError reports a state that uses an unknown feature. It is ErrUnsupported.
-type FeatureError struct {
-	Feature string
-}
-
-func (e *FeatureError) Error() string {
-	return fmt.Sprintf("the state uses the feature %q, which this husk does not know: use a newer husk", e.Feature)
-}
-
-func (e *FeatureError) Unwrap() error { return ErrUnsupported }
 
 // Decode reads a state: a checkpoint, or an export ({"version", "deployment"}).
 // It decrypts secrets with the provider that open returns, and returns a codec
@@ -85,13 +57,13 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 	case version < oldestVersion:
 		return nil, nil, r.fail("the document names no version: it is not a state")
 	case version > version4:
-		return nil, nil, &VersionError{Version: version}
+		return nil, nil, errorOf(ErrUnsupported, "the state has version %d and this husk reads %d to %d: use a newer husk", version, oldestVersion, version4)
 	case deployment.value == nil && s.Stack == "":
 		return nil, nil, r.fail("the document has neither a checkpoint nor a deployment: it is not a state")
 	}
 	for _, f := range s.Features {
 		if !knownFeature(f) {
-			return nil, nil, &FeatureError{Feature: f}
+			return nil, nil, errorOf(ErrUnsupported, "the state uses the feature %q, which this husk does not know: use a newer husk", f)
 		}
 	}
 	sortMembers(s.documentUnknown)

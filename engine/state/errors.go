@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Errors of stores, for errors.Is. Each has a type below with the details.
+// Errors of stores, for errors.Is.
 var (
 	ErrStackName     = errors.New("invalid stack name")
 	ErrStackNotFound = errors.New("stack not found")
@@ -19,23 +19,45 @@ var (
 	ErrNoSpace       = errors.New("no space left")
 )
 
-// A StackError says that a stack is not there, or is there already.
-type StackError struct {
-	// Kind is ErrStackNotFound or ErrStackExists.
-	Kind  error
-	Stack StackName
-	// Place is where the store keeps its stacks.
-	Place string
+// ErrUnsupported says that a state is of a version, or uses a feature, that this
+// package does not read.
+var ErrUnsupported = errors.New("unsupported state")
+
+// kindError is an error of one of the kinds above.
+type kindError struct {
+	kind    error
+	message string
 }
 
-func (e *StackError) Error() string {
-	if e.Kind == ErrStackExists {
-		return fmt.Sprintf("the stack %s exists already in %s", e.Stack, e.Place)
-	}
-	return fmt.Sprintf("there is no stack %s in %s", e.Stack, e.Place)
+func (e *kindError) Error() string { return e.message }
+func (e *kindError) Unwrap() error { return e.kind }
+
+func errorOf(kind error, format string, args ...any) error {
+	return &kindError{kind, fmt.Sprintf(format, args...)}
 }
 
-func (e *StackError) Unwrap() error { return e.Kind }
+// StackNotFound returns the error of a store without the stack. place is where the store keeps
+// its stacks.
+func StackNotFound(stack StackName, place string) error {
+	return errorOf(ErrStackNotFound, "there is no stack %s in %s", stack, place)
+}
+
+// StackExists returns the error of a store that has the stack already.
+func StackExists(stack StackName, place string) error {
+	return errorOf(ErrStackExists, "the stack %s exists already in %s", stack, place)
+}
+
+// Fenced returns the error of a write under a lease that was lost.
+func Fenced(stack StackName) error {
+	return errorOf(ErrFenced, "this run no longer holds the lock of the stack %s: it was taken away while the run was going on; "+
+		"nothing more is written, refresh the stack before the next update", stack)
+}
+
+// OutOfSequence returns the error of a record or checkpoint that does not follow on what the store
+// holds.
+func OutOfSequence(stack StackName, got, want uint64) error {
+	return errorOf(ErrSequence, "the journal of the stack %s is at sequence number %d, not %d", stack, want, got)
+}
 
 // A LockedError says who holds the lease of a stack. It is ErrLocked.
 type LockedError struct {
@@ -64,34 +86,6 @@ func printable(s string) string {
 }
 
 func (e *LockedError) Unwrap() error { return ErrLocked }
-
-// A FencedError says that a write was refused, since the lease was lost. It is
-// ErrFenced.
-type FencedError struct {
-	Stack StackName
-	// Token is the lease's fencing token.
-	Token uint64
-}
-
-func (e *FencedError) Error() string {
-	return fmt.Sprintf("this run no longer holds the lock of the stack %s: it was taken away while the run was going on; "+
-		"nothing more is written, refresh the stack before the next update", e.Stack)
-}
-
-func (e *FencedError) Unwrap() error { return ErrFenced }
-
-// A SequenceError says that a record or checkpoint does not follow on what the
-// store holds. It is ErrSequence.
-type SequenceError struct {
-	Stack     StackName
-	Got, Want uint64
-}
-
-func (e *SequenceError) Error() string {
-	return fmt.Sprintf("the journal of the stack %s is at sequence number %d, not %d", e.Stack, e.Want, e.Got)
-}
-
-func (e *SequenceError) Unwrap() error { return ErrSequence }
 
 // A CorruptError says that what a store holds of a stack is damaged, and nothing
 // was guessed. It is ErrCorrupt.

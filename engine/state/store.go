@@ -162,15 +162,15 @@ const Organization = "organization"
 func (n StackName) Qualified() string { return Organization + "/" + n.String() }
 
 // checkQualified checks the name of a stack that a checkpoint has: Pulumi's are
-// organization/project/name, older ones leave out what comes before the name. The error is a
-// *StackNameError.
+// organization/project/name, older ones leave out what comes before the name. The error is
+// ErrStackName.
 func checkQualified(text string) error {
 	if text == "" {
 		return nil
 	}
 	parts := strings.Split(text, "/")
 	if len(parts) > 3 {
-		return &StackNameError{What: "stack's full name", Name: text, Reason: "it must have the form organization/project/name"}
+		return errorOf(ErrStackName, "%q cannot be a stack's full name: it must have the form organization/project/name", text)
 	}
 	for i, what := range []string{"organization", "project name", "stack name"}[3-len(parts):] {
 		if err := validatePart(what, parts[i]); err != nil {
@@ -180,21 +180,9 @@ func checkQualified(text string) error {
 	return nil
 }
 
-// A StackNameError says why a name cannot be a stack's. It is ErrStackName.
-type StackNameError struct {
-	// What is "project name" or "stack name", or what else of a full name cannot be.
-	What, Name, Reason string
-}
-
-func (e *StackNameError) Error() string {
-	return fmt.Sprintf("%q cannot be a %s: %s", e.Name, e.What, e.Reason)
-}
-
-func (e *StackNameError) Unwrap() error { return ErrStackName }
-
 // Validate checks that both parts are letters, digits, "-", "_", and ".", do not
-// begin with "." or "-", and are names of files on every system. The error is a
-// *StackNameError.
+// begin with "." or "-", and are names of files on every system. The error is
+// ErrStackName.
 func (n StackName) Validate() error {
 	if err := validatePart("project name", n.Project); err != nil {
 		return err
@@ -221,7 +209,7 @@ func validatePart(what, name string) error {
 	if reason == "" {
 		return nil
 	}
-	return &StackNameError{What: what, Name: name, Reason: reason}
+	return errorOf(ErrStackName, "%q cannot be a %s: %s", name, what, reason)
 }
 
 func nameRune(r rune) bool {

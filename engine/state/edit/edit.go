@@ -15,48 +15,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// NotFoundError says that the state has no resource of a URN.
-type NotFoundError struct {
-	URN urn.URN
-	// Likely are the URNs of resources that have this name, sorted.
-	Likely []urn.URN
-}
+// refused returns the error of an edit that is not possible with a resource.
+func refused(u urn.URN, reason string) error { return fmt.Errorf("%s %s", u, reason) }
 
-func (e *NotFoundError) Error() string {
-	if len(e.Likely) == 0 {
-		return fmt.Sprintf("there is no resource %s: husk state ls lists all", e.URN)
-	}
-	return fmt.Sprintf("there is no resource %s; did you mean %s?", e.URN, list(e.Likely))
-}
-
-// ProtectedError says that resources are protected.
-type ProtectedError struct{ URNs []urn.URN }
-
-func (e *ProtectedError) Error() string {
-	return fmt.Sprintf("%s %s protected: unprotect first, or forget all the same with --force", list(e.URNs), are(e.URNs))
-}
-
-// DependentsError says that resources are still needed by others.
-type DependentsError struct {
-	URNs, Dependents []urn.URN
-}
-
-func (e *DependentsError) Error() string {
-	return fmt.Sprintf("%s %s needed by %s: forget those as well with --target-dependents", list(e.URNs), are(e.URNs), list(e.Dependents))
-}
-
-// ConflictError says that a URN is taken.
-type ConflictError struct{ URN urn.URN }
-
-func (e *ConflictError) Error() string { return fmt.Sprintf("there is a resource %s already", e.URN) }
-
-// RefusedError says that an edit is not possible with a resource.
-type RefusedError struct {
-	URN    urn.URN
-	Reason string
-}
-
-func (e *RefusedError) Error() string { return fmt.Sprintf("%s %s", e.URN, e.Reason) }
+func conflict(u urn.URN) error { return fmt.Errorf("there is a resource %s already", u) }
 
 func are(urns []urn.URN) string {
 	if len(urns) == 1 {
@@ -73,7 +35,7 @@ func list(urns []urn.URN) string {
 	return strings.Join(texts, ", ")
 }
 
-// Find returns the resource of a URN. The error is a [*NotFoundError].
+// Find returns the resource of a URN.
 func Find(s *state.Snapshot, u urn.URN) (*state.Resource, error) {
 	serials, err := find(s, s.Graph(), []urn.URN{u})
 	if err != nil {
@@ -98,20 +60,23 @@ func find(s *state.Snapshot, g *state.Graph, urns []urn.URN) ([]state.Serial, er
 	return out, nil
 }
 
+// notFound returns the error of a URN that the state lacks. It names resources that have the name.
 func notFound(s *state.Snapshot, u urn.URN) error {
-	e := &NotFoundError{URN: u}
 	name := u.Name()
 	if name == "" {
 		name = string(u) // a bare name
 	}
+	var likely []urn.URN
 	for _, r := range s.Resources() {
 		if r.URN.Name() == name {
-			e.Likely = append(e.Likely, r.URN)
+			likely = append(likely, r.URN)
 		}
 	}
-	slices.Sort(e.Likely)
-	e.Likely = slices.Compact(e.Likely)
-	return e
+	if len(likely) == 0 {
+		return fmt.Errorf("there is no resource %s: husk state ls lists all", u)
+	}
+	slices.Sort(likely)
+	return fmt.Errorf("there is no resource %s; did you mean %s?", u, list(slices.Compact(likely)))
 }
 
 func urnsOf(s *state.Snapshot, serials []state.Serial) []urn.URN {
@@ -170,7 +135,7 @@ func Protect(s *state.Snapshot, urns []urn.URN, protect bool) (*state.Snapshot, 
 func Taint(s *state.Snapshot, urns []urn.URN, taint bool) (*state.Snapshot, error) {
 	return change(s, urns, func(r *state.Resource) error {
 		if taint && !r.Custom {
-			return &RefusedError{r.URN, "is a component: there is nothing of it to replace"}
+			return refused(r.URN, "is a component: there is nothing of it to replace")
 		}
 		r.Taint = taint
 		return nil
@@ -185,8 +150,7 @@ type DeleteOptions struct {
 	Dependents bool
 }
 
-// Delete forgets resources, which go on to exist. The error is a [*NotFoundError],
-// [*ProtectedError], or [*DependentsError].
+// Delete forgets resources, which go on to exist.
 func Delete(s *state.Snapshot, urns []urn.URN, o DeleteOptions) (*state.Snapshot, error) {
 	g := s.Graph()
 	serials, err := find(s, g, urns)
@@ -195,7 +159,8 @@ func Delete(s *state.Snapshot, urns []urn.URN, o DeleteOptions) (*state.Snapshot
 	}
 	if dependents := g.Dependents(serials...); len(dependents) > 0 {
 		if !o.Dependents {
-			return nil, &DependentsError{URNs: urnsOf(s, serials), Dependents: urnsOf(s, dependents)}
+			urns := urnsOf(s, serials)
+			return nil, fmt.Errorf("%s %s needed by %s: forget those as well with --target-dependents", list(urns), are(urns), list(urnsOf(s, dependents)))
 		}
 		serials = append(serials, dependents...)
 	}
@@ -208,7 +173,7 @@ func Delete(s *state.Snapshot, urns []urn.URN, o DeleteOptions) (*state.Snapshot
 		changes = append(changes, state.RemoveResource{Serial: serial})
 	}
 	if len(protected) > 0 && !o.Protected {
-		return nil, &ProtectedError{protected}
+		return nil, fmt.Errorf("%s %s protected: unprotect first, or forget all the same with --force", list(protected), are(protected))
 	}
 	return apply(s, changes)
 }

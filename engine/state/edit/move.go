@@ -33,8 +33,6 @@ type Broken struct {
 // Move moves resources, with all below them, to another stack. Providers come along
 // as copies, since others may still use them. A resource whose parent stays behind
 // gets the stack as parent, and loses the parent's types in its URN.
-//
-// The error is a [*NotFoundError], a [*ConflictError], or a [*RefusedError].
 func Move(source, target *state.Snapshot, from, to state.StackName, urns []urn.URN) (*Moved, error) {
 	if from == to {
 		return nil, errors.New("the resources are in that stack already")
@@ -91,9 +89,9 @@ func (m *move) choose(urns []urn.URN) error {
 		r, _ := m.source.Resource(serial)
 		switch {
 		case r.Type == urn.RootType:
-			return &RefusedError{r.URN, "is the stack itself, which cannot be moved"}
+			return refused(r.URN, "is the stack itself, which cannot be moved")
 		case r.IsProvider():
-			return &RefusedError{r.URN, "is a provider: name the resources, and their providers come along"}
+			return refused(r.URN, "is a provider: name the resources, and their providers come along")
 		}
 		chosen[r.URN] = true
 	}
@@ -154,8 +152,8 @@ func (m *move) bringProviders() error {
 		case property.Object(other.Inputs).EqualContents(property.Object(provider.Inputs)):
 			m.references[r.Provider] = other.Reference()
 		default:
-			return &RefusedError{name, fmt.Sprintf(
-				"is configured otherwise than %s, which %s uses: make the two alike with an update of either stack first", provider.URN, r.URN)}
+			return refused(name, fmt.Sprintf(
+				"is configured otherwise than %s, which %s uses: make the two alike with an update of either stack first", provider.URN, r.URN))
 		}
 	}
 	return nil
@@ -211,7 +209,7 @@ func (m *move) name() error {
 	for _, r := range ordered(m.going) {
 		name := nameOf(r.URN)
 		if other := named[name]; other != "" && other != r.URN {
-			return &RefusedError{r.URN, fmt.Sprintf("would have the same name as %s without the parents of the two: %s", other, name)}
+			return refused(r.URN, fmt.Sprintf("would have the same name as %s without the parents of the two: %s", other, name))
 		}
 		named[name] = r.URN
 	}
@@ -238,7 +236,7 @@ func (m *move) put() error {
 	for _, r := range append(ordered(m.providers), ordered(m.going)...) {
 		name := m.names[r.URN]
 		if taken[name] {
-			return &ConflictError{name}
+			return conflict(name)
 		}
 		moved := m.renamed(r, root)
 		if r.IsProvider() {

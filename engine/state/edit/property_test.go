@@ -1,7 +1,6 @@
 package edit_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -166,11 +165,4 @@ func TestRepairLeavesOnlyWhatNeedsAPerson(t *testing.T) {
 		require.Equal(t, whole, len(done) == 0, "%v", done)
 		require.Equal(t, count(s), count(repaired), "nothing is lost")
 	})
-}
-
-func TestErrorsAreTyped(t *testing.T) {
-	_, err := edit.Delete(shop(), []urn.URN{vpc.URN}, edit.DeleteOptions{})
-	var dependents *edit.DependentsError
-	require.True(t, errors.As(err, &dependents))
-	require.Equal(t, []urn.URN{subnet.URN}, dependents.Dependents)
 }

@@ -6,14 +6,14 @@ import (
 )
 
 // Rename gives a resource another name, under which the program is to register it from
-// then on. The error is a [*NotFoundError], [*ConflictError], or [*RefusedError].
+// then on.
 func Rename(s *state.Snapshot, u urn.URN, name string) (*state.Snapshot, error) {
 	r, err := Find(s, u)
 	if err != nil {
 		return nil, err
 	}
 	if r.Type == urn.RootType {
-		return nil, &RefusedError{u, "is the stack itself: husk stack rename renames it"}
+		return nil, refused(u, "is the stack itself: husk stack rename renames it")
 	}
 	to, err := urn.Parse(string(urn.New(u.Stack(), u.Project(), "", u.QualifiedType(), name)))
 	if err != nil {
@@ -21,7 +21,7 @@ func Rename(s *state.Snapshot, u urn.URN, name string) (*state.Snapshot, error) 
 	}
 	for _, other := range s.Resources() {
 		if other.URN == to {
-			return nil, &ConflictError{to}
+			return nil, conflict(to)
 		}
 	}
 	return rewrite(s, renaming{urn: func(v urn.URN) urn.URN {

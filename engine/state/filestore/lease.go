@@ -111,7 +111,7 @@ func (l *lease) check() error {
 		return fmt.Errorf("checking the lock of the stack %s: %w", l.files.name, err)
 	}
 	if string(data) != string(l.contents) {
-		l.ended = &state.FencedError{Stack: l.files.name, Token: l.token}
+		l.ended = state.Fenced(l.files.name)
 	}
 	return l.ended
 }
@@ -128,7 +128,7 @@ func (l *lease) writable(ctx context.Context, sequence, want uint64) error {
 		return err
 	}
 	if sequence != want {
-		return &state.SequenceError{Stack: l.files.name, Got: sequence, Want: want}
+		return state.OutOfSequence(l.files.name, sequence, want)
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func (s *Store) mustNotExist(f files) error {
 		return err
 	}
 	if there {
-		return &state.StackError{Kind: state.ErrStackExists, Stack: f.name, Place: s.fs.Path("")}
+		return state.StackExists(f.name, s.fs.Path(""))
 	}
 	if err := s.notThere(f); !errors.Is(err, state.ErrStackNotFound) {
 		return err
@@ -187,7 +187,7 @@ func (s *Store) notThere(f files) error {
 	case err != nil:
 		return err
 	case left == "":
-		return &state.StackError{Kind: state.ErrStackNotFound, Stack: f.name, Place: s.fs.Path("")}
+		return state.StackNotFound(f.name, s.fs.Path(""))
 	}
 	return &state.CorruptError{File: s.fs.Path(f.checkpoint), Offset: -1,
 		Reason: "the file is gone, though nobody removed the stack: " + s.fs.Path(left) + " is there", Remedy: s.remedy(f, f.checkpoint)}

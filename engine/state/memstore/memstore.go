@@ -62,7 +62,7 @@ func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []b
 
 func (s *Store) create(name state.StackName, checkpoint []byte) error {
 	if _, ok := s.stacks[name]; ok {
-		return &state.StackError{Kind: state.ErrStackExists, Stack: name, Place: place}
+		return state.StackExists(name, place)
 	}
 	if s.stacks == nil {
 		s.stacks, s.tokens = map[state.StackName]*stack{}, map[state.StackName]uint64{}
@@ -102,7 +102,7 @@ func (s *Store) find(name state.StackName) (*stack, error) {
 	if st, ok := s.stacks[name]; ok {
 		return st, nil
 	}
-	return nil, &state.StackError{Kind: state.ErrStackNotFound, Stack: name, Place: place}
+	return nil, state.StackNotFound(name, place)
 }
 
 // Lease implements [state.Store].
@@ -165,7 +165,7 @@ func (l *lease) held(ctx context.Context) (*stack, error) {
 	if st := l.store.stacks[l.name]; st != nil && st.holder == l {
 		return st, nil
 	}
-	return nil, &state.FencedError{Stack: l.name, Token: l.token}
+	return nil, state.Fenced(l.name)
 }
 
 // Load implements [state.Lease].
@@ -187,7 +187,7 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		return err
 	}
 	if want := st.last() + 1; sequence != want {
-		return &state.SequenceError{Stack: l.name, Got: sequence, Want: want}
+		return state.OutOfSequence(l.name, sequence, want)
 	}
 	st.records = append(st.records, bytes.Clone(record))
 	return nil
@@ -238,7 +238,7 @@ func (l *lease) next(ctx context.Context, next state.NextCheckpoint) (*stack, er
 		return nil, err
 	}
 	if want := st.last(); next.Sequence != want {
-		return nil, &state.SequenceError{Stack: l.name, Got: next.Sequence, Want: want}
+		return nil, state.OutOfSequence(l.name, next.Sequence, want)
 	}
 	return st, nil
 }
