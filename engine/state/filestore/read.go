@@ -1,8 +1,10 @@
 package filestore
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -119,7 +121,7 @@ func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, 
 	}
 	if err != nil {
 		remedy := contents.CheckpointRemedy
-		if v.Token > 0 && file == f.checkpoint {
+		if file == f.checkpoint && json.Valid(checkpoint) {
 			remedy += "; if it was changed on purpose, husk stack import --force --file " + contents.CheckpointFile + " takes it as it is"
 		}
 		return nil, v, &state.CorruptError{File: contents.CheckpointFile, Offset: -1, Reason: "it is not as husk wrote it", Remedy: remedy, Cause: err}
@@ -149,7 +151,16 @@ func (s *Store) stampIn(checkpoint string) (stampValue, error) {
 	if err != nil {
 		return stampValue{}, err
 	}
-	v, _, err := readStamp(file)
+	head, err := io.ReadAll(io.LimitReader(file, maxStamp))
+	v, _, ok := parseStamp(head)
+	if err == nil && !ok {
+		var rest []byte
+		rest, err = io.ReadAll(file)
+		if err == nil {
+			err = checkUnstamped(append(head, rest...))
+		}
+		v = stampValue{}
+	}
 	return v, errors.Join(err, file.Close())
 }
 

@@ -2,12 +2,13 @@ package filestore
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,16 +21,8 @@ import (
 //	{"husk":{"sequence":12,"token":3,"crc32c":"8a1b0f3c"},"version":3,"checkpoint":{…}}
 //
 // The checksum is the CRC-32C of the whole file, with zeros in place of its own eight digits.
-// The member comes first and is written in exactly this way. If a stamp has a checksum and
-// is written in any other way, the file was changed. Older versions of Husk wrote no
-// checksum, and other tools write no stamp: such files are read as they are.
-const (
-	stampMember = state.StoreMember
-
-	sequenceMember = "sequence"
-	tokenMember    = "token"
-	checksumMember = "crc32c"
-)
+// The member comes first and is written in exactly this way; a file with any other stamp was
+// changed. Other tools write no stamp: such files are read as they are.
 
 // stampValue says where a checkpoint stands in the stack's history.
 type stampValue struct {
@@ -53,10 +46,11 @@ func parseID(id string) (v stampValue, ok bool) {
 	return v, n == 2 && err == nil && v.id() == id
 }
 
-// head returns the beginning of a checkpoint's file, up to the end of the stamp.
+// stampFormat is the beginning of a checkpoint's file, up to the end of the stamp.
+const stampFormat = `{"husk":{"sequence":%d,"token":%d,"crc32c":"%s"}`
+
 func (v stampValue) head(checksum string) []byte {
-	return fmt.Appendf(nil, `{%q:{%q:%d,%q:%d,%q:%q}`,
-		stampMember, sequenceMember, v.Sequence, tokenMember, v.Token, checksumMember, checksum)
+	return fmt.Appendf(nil, stampFormat, v.Sequence, v.Token, checksum)
 }
 
 // noChecksum stands for the checksum's digits while it is computed.
@@ -88,15 +82,11 @@ func stamp(checkpoint []byte, v stampValue) (parts [2][]byte, err error) {
 // verify returns the stamp of a checkpoint, zero if it has none. It returns an error if the file is
 // not as it was written.
 func verify(checkpoint []byte) (stampValue, error) {
-	v, checksum, err := readStamp(bytes.NewReader(checkpoint))
-	if err != nil || checksum == "" {
-		return v, err
-	}
-	rest, ok := bytes.CutPrefix(checkpoint, v.head(checksum))
+	v, checksum, ok := parseStamp(checkpoint)
 	if !ok {
-		return v, fmt.Errorf("the member %q is not as husk writes it", stampMember)
+		return stampValue{}, checkUnstamped(checkpoint)
 	}
-	if is := v.checksum(rest); is != checksum {
+	if is := v.checksum(checkpoint[len(v.head(checksum)):]); is != checksum {
 		return v, fmt.Errorf("its checksum is %s, and that of its contents %s", checksum, is)
 	}
 	return v, nil
@@ -109,124 +99,68 @@ func Verify(checkpoint []byte) error {
 	return err
 }
 
-// maxSequence bounds what a stamp may hold, so that counting on never overflows.
-const maxSequence = 1 << 53
+const (
+	// maxSequence bounds what a stamp may hold, so that counting on never overflows.
+	maxSequence = 1 << 53
+	// maxStamp bounds the beginning of a file that holds the stamp, in bytes.
+	maxStamp = 128
+)
 
-// readStamp returns the stamp of a checkpoint and the digits of its checksum. The stamp is zero if
-// another tool wrote the file, the checksum is empty if the stamp has none. readStamp reads
-// no further than the stamp and does not verify the checksum.
-func readStamp(checkpoint io.Reader) (v stampValue, checksum string, err error) {
-	dec := jsontext.NewDecoder(checkpoint)
-	if t, err := dec.ReadToken(); err != nil {
-		return v, "", err
-	} else if t.Kind() != jsontext.KindBeginObject {
-		return v, "", errors.New("it is not an object")
-	}
-	for dec.PeekKind() != jsontext.KindEndObject {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return v, "", err
-		}
-		if text := name.String(); text == stampMember {
-			return parseStamp(dec)
-		} else if err := skipMember(dec, text); err != nil {
-			return v, "", err
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return v, "", err
-	}
-	switch _, err := dec.ReadToken(); err {
-	case io.EOF:
-		return v, "", nil
-	case nil:
-		return v, "", errors.New("more follows on the object")
-	default:
-		return v, "", err
-	}
-}
-
-// parseStamp reads the value of the stamp's member: a sequence number, a token, and perhaps a
-// checksum.
-func parseStamp(dec *jsontext.Decoder) (v stampValue, checksum string, err error) {
-	members, err := readMembers(dec)
-	if err != nil {
-		return v, "", err
-	}
-	number := func(name string) (n uint64) {
-		if err == nil {
-			if n, err = strconv.ParseUint(string(members[name]), 10, 64); err != nil || n > maxSequence {
-				err = fmt.Errorf("the member %q has no %s that can be right", stampMember, name)
-			}
-		}
-		return n
-	}
-	v = stampValue{Sequence: number(sequenceMember), Token: number(tokenMember)}
-	if err != nil {
-		return v, "", err
-	}
-	known := 2
-	if value, ok := members[checksumMember]; ok {
-		known++
-		text, quoted := bytes.CutPrefix(value, []byte(`"`))
-		text, ended := bytes.CutSuffix(text, []byte(`"`))
-		if !quoted || !ended || len(text) != len(noChecksum) {
-			return v, "", fmt.Errorf("the member %q has no %s that can be right", stampMember, checksumMember)
-		}
-		checksum = string(text)
-	}
-	if len(members) != known {
-		return v, "", fmt.Errorf("the member %q has an unknown member", stampMember)
-	}
-	if kind := dec.PeekKind(); kind != jsontext.KindString && kind != jsontext.KindEndObject {
-		return v, "", fmt.Errorf("the member %q ends in the wrong place", stampMember)
-	}
-	return v, checksum, nil
-}
-
-// readMembers reads an object.
-func readMembers(dec *jsontext.Decoder) (map[string]jsontext.Value, error) {
-	if dec.PeekKind() != jsontext.KindBeginObject {
-		return nil, fmt.Errorf("the member %q is not an object", stampMember)
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	members := make(map[string]jsontext.Value)
-	for dec.PeekKind() != jsontext.KindEndObject {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		key := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		members[key] = value.Clone()
-	}
-	_, err := dec.ReadToken()
-	return members, err
+// parseStamp returns the stamp at the beginning of a file and the digits of its checksum.
+func parseStamp(file []byte) (v stampValue, checksum string, ok bool) {
+	head := file[:min(len(file), maxStamp)]
+	format := strings.Replace(stampFormat, "%s", "%8s", 1)
+	_, err := fmt.Sscanf(string(head), format, &v.Sequence, &v.Token, &checksum)
+	ok = err == nil && len(checksum) == len(noChecksum) && v.Sequence <= maxSequence && v.Token <= maxSequence &&
+		bytes.HasPrefix(head, v.head(checksum)) // Sscanf takes other spellings, too
+	return v, checksum, ok
 }
 
 // documentMembers are the members of a checkpoint of any version.
 var documentMembers = []string{"version", "features", "checkpoint", "deployment", "stack", "config", "latest"}
 
-// skipMember skips a member that is not the stamp. A member of another name with the contents of a
-// stamp is a stamp whose name was damaged. Without this check, the file would pass for one of
-// another tool, which has no checksum.
-func skipMember(dec *jsontext.Decoder, name string) error {
-	if slices.Contains(documentMembers, name) || dec.PeekKind() != jsontext.KindBeginObject {
-		return dec.SkipValue()
-	}
-	members, err := readMembers(dec)
-	if err != nil {
+// checkUnstamped refuses a file that is no JSON object, or has a stamp that was altered. A member of
+// another name with the contents of a stamp is one whose name was damaged. Without this check, the
+// file would pass for one of another tool, which has no checksum.
+func checkUnstamped(checkpoint []byte) error {
+	dec := jsontext.NewDecoder(bytes.NewReader(checkpoint))
+	if t, err := dec.ReadToken(); err != nil {
 		return err
+	} else if t.Kind() != jsontext.KindBeginObject {
+		return errors.New("it is not an object")
 	}
-	for _, of := range []string{sequenceMember, tokenMember, checksumMember} {
-		if _, ok := members[of]; ok {
-			return fmt.Errorf("the member %q has the %s of the member %q, whose name is damaged", name, of, stampMember)
+	for dec.PeekKind() != jsontext.KindEndObject {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := t.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		if name == state.StoreMember {
+			return fmt.Errorf("the member %q is not as husk writes it", name)
+		}
+		var members map[string]json.RawMessage
+		if slices.Contains(documentMembers, name) || json.Unmarshal(value, &members) != nil {
+			continue
+		}
+		for _, of := range []string{"sequence", "token", "crc32c"} {
+			if members[of] != nil {
+				return fmt.Errorf("the member %q has the %s of the member %q, whose name is damaged", name, of, state.StoreMember)
+			}
 		}
 	}
-	return nil
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	switch _, err := dec.ReadToken(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return errors.New("more follows on the object")
+	default:
+		return err
+	}
 }
