@@ -129,6 +129,17 @@ func (s *Store) readDir(name string) ([]fs.DirEntry, error) {
 
 // Create implements [state.Store].
 func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
+	return s.claim(ctx, name, checkpoint, func(f files, v stampValue) error {
+		if err := s.publishCheckpoint(f, v); err != nil {
+			return errors.Join(err, s.remove(f.temporary(v.Token)))
+		}
+		return nil
+	})
+}
+
+// claim writes the first checkpoint of a stack that does not exist to its temporary file, and calls
+// publish with the lock of the stack held.
+func (s *Store) claim(ctx context.Context, name state.StackName, checkpoint []byte, publish func(files, stampValue) error) (err error) {
 	if err := s.prepare(ctx, name); err != nil {
 		return err
 	}
@@ -140,11 +151,7 @@ func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []b
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.create(f, checkpoint), lock.Close())
-}
-
-// create makes a stack. The caller holds its lock.
-func (s *Store) create(f files, checkpoint []byte) error {
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	if err := errors.Join(s.settle(f), s.mustNotExist(f)); err != nil {
 		return err
 	}
@@ -160,10 +167,7 @@ func (s *Store) create(f files, checkpoint []byte) error {
 	if err := s.writeCheckpoint(f, v, checkpoint); err != nil {
 		return err
 	}
-	if err := s.publishCheckpoint(f, v); err != nil {
-		return errors.Join(err, s.remove(f.temporary(token)))
-	}
-	return nil
+	return publish(f, v)
 }
 
 // writeCheckpoint writes the checkpoint that is to have the stamp to its temporary file.
@@ -183,7 +187,8 @@ func (s *Store) publishCheckpoint(f files, v stampValue) error {
 	// The copy is made before the checkpoint has its name: under that name it could be the
 	// checkpoint of the next holder. It becomes a backup afterwards.
 	twin := temporary + ".twin"
-	copied := s.copyFile(temporary, twin) == nil
+	data, err := s.readFile(temporary)
+	copied := err == nil && s.put(twin, false, data) == nil
 	if err := s.rename(temporary, f.checkpoint, f.stacks); err != nil {
 		return errors.Join(err, s.remove(twin))
 	}

@@ -364,8 +364,8 @@ func (s *Store) readIntent(file string) (in intent, err error) {
 		err = errors.New("it has no checksum")
 	}
 	if err != nil {
-		return in, &state.CorruptError{File: s.fs.Path(file), Offset: -1, Reason: "a renaming or move of stacks that was cut off cannot be finished", Cause: err,
-			Remedy: "move the file away to leave the stacks as they are, and compare them with husk state ls before the next update"}
+		return in, s.corrupt(file, "a renaming or move of stacks that was cut off cannot be finished",
+			"move the file away to leave the stacks as they are, and compare them with husk state ls before the next update", err)
 	}
 	return in, nil
 }

@@ -36,39 +36,31 @@ func (s *Store) readFile(name string) ([]byte, error) {
 	return data.Bytes(), errors.Join(err, f.Close())
 }
 
-// writeFile writes a new file of the parts and makes its contents durable, not its name.
-// It leaves no part of one behind.
-func (s *Store) writeFile(name string, parts ...[]byte) error {
+// put makes the parts the contents of a file, which stays the same file. They are durable if sync
+// is set; the name of a new file is not.
+func (s *Store) put(name string, sync bool, parts ...[]byte) error {
 	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
-		return s.writeError(name, err)
+		return err
 	}
 	for _, part := range parts {
 		if err == nil {
 			_, err = f.Write(part)
 		}
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
-	if err := errors.Join(err, f.Close()); err != nil {
+	return errors.Join(err, f.Close())
+}
+
+// writeFile writes a new file of the parts and makes its contents durable, not its name.
+// It leaves no part of one behind.
+func (s *Store) writeFile(name string, parts ...[]byte) error {
+	if err := s.put(name, true, parts...); err != nil {
 		return errors.Join(s.writeError(name, err), s.remove(name))
 	}
 	return nil
-}
-
-// copyFile copies a file. The copy is not durable yet.
-func (s *Store) copyFile(from, to string) error {
-	data, err := s.readFile(from)
-	if err != nil {
-		return err
-	}
-	f, err := s.fs.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
 }
 
 // remove removes a file that may not be there.

@@ -172,8 +172,7 @@ func (s *Store) checkMeta(ctx context.Context) error {
 	}
 	var meta struct{ Version int }
 	if err := json.Unmarshal(data, &meta); err != nil || meta.Version == 0 {
-		return &state.CorruptError{File: s.fs.Path(metaFile), Offset: -1, Reason: "it names no version",
-			Remedy: fmt.Sprintf(`write {"version":%d} to it`, layoutVersion), Cause: jsonerror.Explain(data, err)}
+		return s.corrupt(metaFile, "it names no version", fmt.Sprintf(`write {"version":%d} to it`, layoutVersion), jsonerror.Explain(data, err))
 	}
 	if meta.Version != layoutVersion {
 		return fmt.Errorf("%s has the layout %d and this husk knows %d: use a newer husk: %w",

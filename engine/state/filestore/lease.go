@@ -177,44 +177,22 @@ func (l *lease) removeOldJournals() error {
 		case v.before(l.checkpoint):
 			return s.remove(f.journal(v))
 		}
-		return &state.CorruptError{File: s.fs.Path(f.checkpoint), Offset: -1,
-			Reason: "it is older than the changes in " + s.fs.Path(f.journal(v)), Remedy: s.remedy(f, f.checkpoint)}
+		return s.corrupt(f.checkpoint, "it is older than the changes in "+s.fs.Path(f.journal(v)), s.remedy(f, f.checkpoint), nil)
 	})
 }
 
 // Rename implements [state.Lease].
-func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) (err error) {
+func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
 	if err := l.writable(ctx, l.sequence, l.sequence); err != nil {
 		return err
 	}
-	s, f := l.store, filesOf(to)
-	if err := s.prepare(ctx, to); err != nil {
-		return err
-	}
-	if err := s.mustNotExist(f); err != nil {
-		return err // not that it is locked
-	}
-	lock, err := s.lockOf(f)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := errors.Join(s.settle(f), s.mustNotExist(f)); err != nil {
-		return err
-	}
-	token, _, err := s.takeToken(f, state.Holder{})
-	if err != nil {
-		return err
-	}
-	v := stampValue{Token: token}
-	if err := s.writeCheckpoint(f, v, checkpoint); err != nil {
-		return err
-	}
 	from := l.files.name
-	err = s.commit(intent{
-		Publish: []publication{{Stack: to, Stamp: v, From: &from}},
-		Remove:  []removal{{Stack: from, Token: l.token, Renamed: true}},
-	}, l)
+	err := l.store.claim(ctx, to, checkpoint, func(_ files, v stampValue) error {
+		return l.store.commit(intent{
+			Publish: []publication{{Stack: to, Stamp: v, From: &from}},
+			Remove:  []removal{{Stack: from, Token: l.token, Renamed: true}},
+		}, l)
+	})
 	if err != nil {
 		return err
 	}

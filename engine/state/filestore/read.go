@@ -36,7 +36,7 @@ func (s *Store) examine(f files) (*state.Contents, found, error) {
 			return nil, found{}, err
 		}
 		if was.Token == 0 {
-			if err := s.checkForeign(f, contents); err != nil {
+			if err := s.checkForeign(f); err != nil {
 				return nil, found{}, err
 			}
 		}
@@ -70,13 +70,17 @@ func (s *Store) follow(contents *state.Contents, data []byte) *journal {
 	return j
 }
 
+// corrupt returns the error of a file that is damaged as a whole.
+func (s *Store) corrupt(file, reason, remedy string, cause error) error {
+	return &state.CorruptError{File: s.fs.Path(file), Offset: -1, Reason: reason, Remedy: remedy, Cause: cause}
+}
+
 // checkForeign refuses a checkpoint that another tool wrote while a journal of
 // changes was waiting, which it does not hold.
-func (s *Store) checkForeign(f files, contents *state.Contents) error {
+func (s *Store) checkForeign(f files) error {
 	return s.journals(f, func(v stampValue) error {
-		return &state.CorruptError{File: contents.CheckpointFile, Offset: -1,
-			Reason: "another tool wrote it while changes were waiting in " + s.fs.Path(f.journal(v)),
-			Remedy: "restore the file, or move the journal away to give its changes up"}
+		return s.corrupt(f.checkpoint, "another tool wrote it while changes were waiting in "+s.fs.Path(f.journal(v)),
+			"restore the file, or move the journal away to give its changes up", nil)
 	})
 }
 
@@ -109,7 +113,7 @@ func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, error) {
 	checkpoint, err := s.readFile(file)
 	if errors.Is(err, syscall.EISDIR) {
-		return nil, stampValue{}, &state.CorruptError{File: s.fs.Path(file), Offset: -1, Reason: "it is no file", Remedy: "move it away, and run husk stack restore", Cause: err}
+		return nil, stampValue{}, s.corrupt(file, "it is no file", "move it away, and run husk stack restore", err)
 	}
 	if err != nil {
 		return nil, stampValue{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
@@ -124,7 +128,7 @@ func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, 
 		if file == f.checkpoint && json.Valid(checkpoint) {
 			remedy += "; if it was changed on purpose, husk stack import --force --file " + contents.CheckpointFile + " takes it as it is"
 		}
-		return nil, v, &state.CorruptError{File: contents.CheckpointFile, Offset: -1, Reason: "it is not as husk wrote it", Remedy: remedy, Cause: err}
+		return nil, v, s.corrupt(file, "it is not as husk wrote it", remedy, err)
 	}
 	return contents, v, nil
 }
@@ -200,8 +204,7 @@ func (s *Store) notThere(f files) error {
 	case left == "":
 		return state.StackNotFound(f.name, s.fs.Path(""))
 	}
-	return &state.CorruptError{File: s.fs.Path(f.checkpoint), Offset: -1,
-		Reason: "the file is gone, though nobody removed the stack: " + s.fs.Path(left) + " is there", Remedy: s.remedy(f, f.checkpoint)}
+	return s.corrupt(f.checkpoint, "the file is gone, though nobody removed the stack: "+s.fs.Path(left)+" is there", s.remedy(f, f.checkpoint), nil)
 }
 
 // remains returns a file that shows that a stack without a checkpoint is lost, empty if it never

@@ -5,7 +5,6 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path"
 )
 
@@ -36,17 +35,12 @@ func (l *lease) Reserve(ctx context.Context) error {
 
 // setReserveAside takes the space.
 func (l *lease) setReserveAside() error {
-	f, err := l.store.fs.OpenFile(l.reserveFile(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
-	if err != nil {
-		return err
-	}
 	// What can be compressed, or is there already, takes no space on some file systems.
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // never fails
 	filler := make([]byte, reserveSize)
 	_, _ = rand.NewChaCha8(seed).Read(filler) // never fails
-	_, err = f.Write(filler)
-	return errors.Join(err, f.Close())
+	return l.store.put(l.reserveFile(), false, filler)
 }
 
 // releaseReserve gives the space back and reports whether there was any.

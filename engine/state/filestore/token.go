@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/filelock"
@@ -55,7 +54,10 @@ func (s *Store) takeToken(f files, holder state.Holder) (token uint64, contents 
 	if contents, err = newLockContents(token, holder); err != nil {
 		return 0, nil, err
 	}
-	return token, contents, s.overwrite(f.lock, contents)
+	if err := s.put(f.lock, true, contents); err != nil {
+		return 0, nil, s.writeError(f.lock, err)
+	}
+	return token, contents, nil
 }
 
 func newLockContents(token uint64, holder state.Holder) ([]byte, error) {
@@ -105,23 +107,6 @@ func (s *Store) lastToken(f files) (uint64, error) {
 		return err
 	})
 	return last, err
-}
-
-// overwrite replaces the contents of a file and leaves it the same file, whose
-// lock is held.
-func (s *Store) overwrite(name string, data []byte) error {
-	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
-	if err != nil {
-		return s.writeError(name, err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return s.writeError(name, err)
-	}
-	return nil
 }
 
 // Break implements [state.Store]. It puts another file in the lock file's place:

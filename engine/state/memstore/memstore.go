@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,21 +45,17 @@ const place = "memory"
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	names := make([]state.StackName, 0, len(s.stacks))
-	for name := range s.stacks {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b state.StackName) int { return strings.Compare(a.String(), b.String()) })
-	return names, ctx.Err()
+	byName := func(a, b state.StackName) int { return strings.Compare(a.String(), b.String()) }
+	return slices.SortedFunc(maps.Keys(s.stacks), byName), ctx.Err()
 }
 
 // Create implements [state.Store].
 func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
-	if err := check(ctx, name); err != nil {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer unlock()
 	return s.create(name, checkpoint)
 }
 
@@ -73,11 +72,11 @@ func (s *Store) create(name state.StackName, checkpoint []byte) error {
 
 // Load implements [state.Store].
 func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents, error) {
-	if err := check(ctx, name); err != nil {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer unlock()
 	return s.load(name)
 }
 
@@ -107,11 +106,11 @@ func (s *Store) find(name state.StackName) (*stack, error) {
 
 // Lease implements [state.Store].
 func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
-	if err := check(ctx, name); err != nil {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer unlock()
 	st, err := s.find(name)
 	if err != nil {
 		return nil, err
@@ -126,11 +125,11 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 
 // Break implements [state.Store].
 func (s *Store) Break(ctx context.Context, name state.StackName) error {
-	if err := check(ctx, name); err != nil {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer unlock()
 	st, err := s.find(name)
 	if err != nil {
 		return err
@@ -139,11 +138,13 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	return nil
 }
 
-func check(ctx context.Context, name state.StackName) error {
-	if err := name.Validate(); err != nil {
-		return err
+// lock checks the name and the context, and takes the store's lock.
+func (s *Store) lock(ctx context.Context, name state.StackName) (unlock func(), err error) {
+	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
+		return nil, err
 	}
-	return ctx.Err()
+	s.mu.Lock()
+	return s.mu.Unlock, nil
 }
 
 // lease is a [state.Lease]. It lasts while it is its stack's holder.
@@ -157,8 +158,19 @@ type lease struct {
 // Token implements [state.Lease].
 func (l *lease) Token() uint64 { return l.token }
 
-// held returns the stack. The caller holds the store's lock.
-func (l *lease) held(ctx context.Context) (*stack, error) {
+// held calls do with the stack, if the lease lasts, under the store's lock.
+func (l *lease) held(ctx context.Context, do func(*stack) error) error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	st, err := l.stack(ctx)
+	if err != nil {
+		return err
+	}
+	return do(st)
+}
+
+// stack returns the stack, if the lease lasts. The caller holds the store's lock.
+func (l *lease) stack(ctx context.Context) (*stack, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -169,36 +181,28 @@ func (l *lease) held(ctx context.Context) (*stack, error) {
 }
 
 // Load implements [state.Lease].
-func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	if _, err := l.held(ctx); err != nil {
-		return nil, err
-	}
-	return l.store.load(l.name)
+func (l *lease) Load(ctx context.Context) (contents *state.Contents, err error) {
+	err = l.held(ctx, func(*stack) error {
+		contents, err = l.store.load(l.name)
+		return err
+	})
+	return contents, err
 }
 
 // Append implements [state.Lease].
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	st, err := l.held(ctx)
-	if err != nil {
-		return err
-	}
-	if want := st.last() + 1; sequence != want {
-		return state.OutOfSequence(l.name, sequence, want)
-	}
-	st.records = append(st.records, bytes.Clone(record))
-	return nil
+	return l.held(ctx, func(st *stack) error {
+		if want := st.last() + 1; sequence != want {
+			return state.OutOfSequence(l.name, sequence, want)
+		}
+		st.records = append(st.records, bytes.Clone(record))
+		return nil
+	})
 }
 
 // Reserve implements [state.Lease].
 func (l *lease) Reserve(ctx context.Context) error {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	_, err := l.held(ctx)
-	return err
+	return l.held(ctx, func(*stack) error { return nil })
 }
 
 // Salvage implements [state.Lease]. Memory is never damaged.
@@ -206,14 +210,10 @@ func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) { return l
 
 // Reset implements [state.Lease].
 func (l *lease) Reset(ctx context.Context, checkpoint []byte) ([]string, error) {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	st, err := l.held(ctx)
-	if err != nil {
-		return nil, err
-	}
-	st.replace(state.NextCheckpoint{Sequence: st.last(), Checkpoint: checkpoint})
-	return nil, nil
+	return nil, l.held(ctx, func(st *stack) error {
+		st.replace(state.NextCheckpoint{Sequence: st.last(), Checkpoint: checkpoint})
+		return nil
+	})
 }
 
 // last returns the sequence number of the last record.
@@ -221,26 +221,22 @@ func (st *stack) last() uint64 { return st.sequence + uint64(len(st.records)) }
 
 // Checkpoint implements [state.Lease].
 func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
 	next := state.NextCheckpoint{Sequence: sequence, Checkpoint: checkpoint}
-	st, err := l.next(ctx, next)
-	if err == nil {
+	return l.held(ctx, func(st *stack) error {
+		if err := l.follows(st, next); err != nil {
+			return err
+		}
 		st.replace(next)
-	}
-	return err
+		return nil
+	})
 }
 
-// next returns the stack if it may be replaced. The caller holds the store's lock.
-func (l *lease) next(ctx context.Context, next state.NextCheckpoint) (*stack, error) {
-	st, err := l.held(ctx)
-	if err != nil {
-		return nil, err
-	}
+// follows checks that a checkpoint follows on what the store holds.
+func (l *lease) follows(st *stack, next state.NextCheckpoint) error {
 	if want := st.last(); next.Sequence != want {
-		return nil, state.OutOfSequence(l.name, next.Sequence, want)
+		return state.OutOfSequence(l.name, next.Sequence, want)
 	}
-	return st, nil
+	return nil
 }
 
 func (st *stack) replace(next state.NextCheckpoint) {
@@ -255,19 +251,18 @@ func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, o
 	if !ok || o.store != l.store || o == l {
 		return errors.New("the two leases are not of two stacks of one store")
 	}
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	first, err := l.next(ctx, mine)
-	if err != nil {
-		return err
-	}
-	second, err := o.next(ctx, others)
-	if err != nil {
-		return err
-	}
-	first.replace(mine)
-	second.replace(others)
-	return nil
+	return l.held(ctx, func(first *stack) error {
+		second, err := o.stack(ctx)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(l.follows(first, mine), o.follows(second, others)); err != nil {
+			return err
+		}
+		first.replace(mine)
+		second.replace(others)
+		return nil
+	})
 }
 
 // Rename implements [state.Lease].
@@ -275,40 +270,110 @@ func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byt
 	if err := to.Validate(); err != nil {
 		return err
 	}
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	if _, err := l.held(ctx); err != nil {
-		return err
-	}
-	if err := l.store.create(to, checkpoint); err != nil {
-		return err
-	}
-	delete(l.store.stacks, l.name)
-	if records, ok := l.store.history[l.name]; ok {
-		l.store.history[to] = records
-		delete(l.store.history, l.name)
-	}
-	return nil
+	return l.held(ctx, func(*stack) error {
+		if err := l.store.create(to, checkpoint); err != nil {
+			return err
+		}
+		delete(l.store.stacks, l.name)
+		if records, ok := l.store.history[l.name]; ok {
+			l.store.history[to] = records
+			delete(l.store.history, l.name)
+		}
+		return nil
+	})
 }
 
 // Remove implements [state.Lease].
 func (l *lease) Remove(ctx context.Context) error {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	if _, err := l.held(ctx); err != nil {
-		return err
-	}
-	delete(l.store.stacks, l.name)
-	delete(l.store.history, l.name)
-	return nil
+	return l.held(ctx, func(*stack) error {
+		delete(l.store.stacks, l.name)
+		delete(l.store.history, l.name)
+		return nil
+	})
 }
 
 // Release implements [state.Lease].
 func (l *lease) Release(context.Context) error {
-	l.store.mu.Lock()
-	defer l.store.mu.Unlock()
-	if st := l.store.stacks[l.name]; st != nil && st.holder == l {
-		st.holder = nil
-	}
+	_ = l.held(context.Background(), func(st *stack) error { st.holder = nil; return nil }) // if it lasts
 	return nil
+}
+
+var _ state.Archive = (*Store)(nil)
+
+// backup is a checkpoint that was replaced.
+type backup struct {
+	info state.BackupInfo
+	data []byte
+}
+
+// keep keeps the checkpoint that is about to be replaced.
+func (st *stack) keep() {
+	st.kept++
+	st.backups = append(st.backups, backup{state.BackupInfo{ID: strconv.Itoa(st.kept), Written: st.written}, st.checkpoint})
+	st.backups = st.backups[max(0, len(st.backups)-state.KeptBackups):]
+}
+
+// Backups implements [state.Archive].
+func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var out []state.BackupInfo
+	if st := s.stacks[name]; st != nil {
+		for _, b := range slices.Backward(st.backups) {
+			out = append(out, b.info)
+		}
+	}
+	return out, nil
+}
+
+// Backup implements [state.Archive].
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if st := s.stacks[name]; st != nil {
+		for _, b := range st.backups {
+			if b.info.ID == id {
+				return &state.Contents{CheckpointFile: "the backup " + id + " of " + name.String(), Checkpoint: bytes.Clone(b.data)}, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
+}
+
+// History implements [state.Archive].
+func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return cloned(s.history[name]), nil
+}
+
+// SetHistory implements [state.Archive].
+func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if s.history == nil {
+		s.history = make(map[state.StackName][][]byte)
+	}
+	s.history[name] = cloned(records)
+	return nil
+}
+
+func cloned(records [][]byte) [][]byte {
+	var out [][]byte
+	for _, r := range records {
+		out = append(out, bytes.Clone(r))
+	}
+	return out
 }
