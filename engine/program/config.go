@@ -26,8 +26,6 @@ type ConfigDeclaration struct {
 	Position source.Position
 }
 
-var declarationKeys = []string{"type", "default", "value", "secret", "description", "items", "name"}
-
 // declarations reads the keys of config and configuration, once the project's
 // name is known.
 func (d *decoder) declarations() {
@@ -60,41 +58,39 @@ func (d *decoder) declaration(f source.Field) (c ConfigDeclaration, ok bool) {
 		c.Type = typeOf(c.Default)
 		return c, ok
 	}
-	given := d.Fields(f.Value, "a declaration")
-	if slices.ContainsFunc(given, func(f source.Field) bool { return f.Name == "secret" && f.Value.Value == "true" }) {
+	const what = "the declaration of a configuration key"
+	secret := field(f.Value, func(key string) bool { return key == "secret" })
+	if secret >= 0 && source.Resolve(f.Value.Content[secret+1]).Value == "true" {
 		d.File.Hide(f.Key)
 	}
-	ok = true
 	var defaultNode, items *yaml.Node
-	for _, g := range given {
-		valid := true
-		switch g.Name {
-		case "type":
-			c.Type, valid = d.configType(g.Value)
-		case "items":
-			items = g.Value
-		case "default", "value":
-			c.Default, valid = d.Value(g.Value)
-			defaultNode = g.Value
-		case "secret":
-			c.Secret, valid = d.Bool(g.Value, "secret")
-		case "description":
-			c.Description, valid = d.Text(g.Value, "the description")
-		case "name":
-			var name string
-			if name, valid = d.Text(g.Value, "the name"); valid {
-				if c.Key, err = d.project.ConfigKey(name); err != nil {
-					d.Errorf(g.Value, "%v", err)
-					valid = false
-				}
-			}
-		default:
-			d.Unknown(g, "the declaration of a configuration key", declarationKeys)
-		}
-		ok = ok && valid
+	value := func(n *yaml.Node) (property.Value, bool) {
+		defaultNode = n
+		return d.Value(n)
 	}
+	ok = d.Read(f.Value, what,
+		source.KeyOf("type", &c.Type, d.configType),
+		source.KeyOf("default", &c.Default, value),
+		source.KeyOf("value", &c.Default, value),
+		d.BoolKey("secret", &c.Secret),
+		d.TextKey("description", &c.Description, "the description"),
+		source.NodeKey("items", &items),
+		source.KeyOf("name", &c.Key, func(n *yaml.Node) (string, bool) {
+			name, ok := d.Text(n, "the name")
+			if !ok {
+				return "", false
+			}
+			key, err := d.project.ConfigKey(name)
+			if err != nil {
+				d.Errorf(n, "%v", err)
+			}
+			return key, err == nil
+		}),
+	)
 	if items != nil {
-		c.Type.Items, ok = d.items(items, ok)
+		var read bool
+		c.Type.Items, read = d.items(items)
+		ok = ok && read
 	}
 	if !ok {
 		return c, false
@@ -129,23 +125,12 @@ func (d *decoder) configType(n *yaml.Node) (ConfigType, bool) {
 }
 
 // items reads the type of an array's elements: {type: string}.
-func (d *decoder) items(n *yaml.Node, ok bool) (*ConfigType, bool) {
-	t := &ConfigType{}
-	for _, f := range d.Fields(n, "items") {
-		valid := true
-		switch f.Name {
-		case "type":
-			items := t.Items
-			*t, valid = d.configType(f.Value)
-			t.Items = items
-		case "items":
-			t.Items, valid = d.items(f.Value, true)
-		default:
-			d.Unknown(f, "items", []string{"type", "items"})
-		}
-		ok = ok && valid
-	}
-	return t, ok
+func (d *decoder) items(n *yaml.Node) (*ConfigType, bool) {
+	var t ConfigType
+	var items *ConfigType
+	read := d.Read(n, "items", source.KeyOf("type", &t, d.configType), source.KeyOf("items", &items, d.items))
+	t.Items = items
+	return &t, read
 }
 
 // ConfigEntries returns the configuration that a deployment of the stack runs

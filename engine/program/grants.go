@@ -151,22 +151,8 @@ func (d *decoder) headerGrant(field source.Field) (HeaderGrant, bool) {
 		d.Add(e)
 		return h, false
 	}
-	for _, f := range d.Fields(field.Value, what) {
-		text, ok := d.Text(f.Value, what)
-		if !ok {
-			return h, false
-		}
-		switch f.Name {
-		case "prefix":
-			h.Prefix = text
-		case "env":
-			h.Env = text
-		case "config":
-			h.Config = text
-		default:
-			d.Unknown(f, what, []string{"config", "env", "prefix"})
-			return h, false
-		}
+	if !d.Read(field.Value, what, d.TextKey("config", &h.Config, what), d.TextKey("env", &h.Env, what), d.TextKey("prefix", &h.Prefix, what)) {
+		return h, false
 	}
 	if (h.Config == "") == (h.Env == "") {
 		d.Errorf(field.Value, "the header %s is to have its value from one of config and env", h.Name)

@@ -72,46 +72,30 @@ func (d *decoder) packages() {
 // pkg reads a declaration, and reports whether it can be used.
 func (d *decoder) pkg(f source.Field) (p Package, ok bool) {
 	p = Package{Name: f.Name, Position: source.Of(f.Key)}
-	at, version := f.Value, (*yaml.Node)(nil)
+	at := f.Value
 	switch {
 	case source.IsNull(f.Value):
 		d.Errorf(f.Key, "the package %q has a source, but here is nothing", p.Name)
 		return p, false
 	case f.Value.Kind == yaml.MappingNode:
-		ok = true
-		for _, g := range d.Fields(f.Value, "a package") {
-			valid := true
-			switch g.Name {
-			case "source":
-				p.Source, valid = d.Text(g.Value, "a package's source")
+		ok = d.Read(f.Value, "a package",
+			source.On("source", func(g source.Field) (ok bool) {
 				at = g.Value
-			case "version":
-				p.Version, valid = d.Text(g.Value, "a package's version")
-				version = g.Value
-			case "parameters":
-				p.Parameters, valid = d.parameterization(g.Name, g.Value)
-			case "extension":
-				p.Extension, valid = d.parameterization(g.Name, g.Value)
-			default:
-				d.Unknown(g, "a package", []string{"source", "version", "parameters", "extension"})
-			}
-			ok = ok && valid
-		}
+				p.Source, ok = d.Text(g.Value, "a package's source")
+				return ok
+			}),
+			d.versionKey(&p.Version, "a package's version", semver.ParseTolerant),
+			d.parameterizationKey("parameters", &p.Parameters),
+			d.parameterizationKey("extension", &p.Extension),
+		)
 	case f.Value.Kind == yaml.ScalarNode:
-		ok = true
-		var versioned bool
-		if p.Source, p.Version, versioned = strings.Cut(f.Value.Value, "@"); versioned {
-			version = f.Value
+		name, version, versioned := strings.Cut(f.Value.Value, "@")
+		p.Source, ok = name, true
+		if versioned {
+			p.Version, ok = d.version(f.Value, version, semver.ParseTolerant)
 		}
 	default:
 		d.Errorf(f.Value, "a package is a mapping with a source, or text such as openapi@1.2.3, not %s", source.Describe(f.Value))
-	}
-	if ok && version != nil {
-		if _, err := semver.ParseTolerant(p.Version); err != nil {
-			d.Errorf(version, "%q is not a version such as 4.16.0", p.Version)
-			return p, false
-		}
-		p.Version = strings.TrimPrefix(p.Version, "v")
 	}
 	return p, ok && d.checkSource(at, p) && d.checkNames(f, &p)
 }

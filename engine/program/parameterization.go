@@ -2,7 +2,6 @@ package program
 
 import (
 	"encoding/base64"
-	"strings"
 
 	"github.com/blang/semver/v4"
 	"go.yaml.in/yaml/v3"
@@ -35,55 +34,43 @@ func (p *Parameterization) Parameters() *abi.Parameters {
 	return &abi.Parameters{Case: abi.ParametersCaseValue, Value: abi.ParameterValue{Name: p.Name, Version: p.Version, Value: p.Value}}
 }
 
-// parameterization reads a list of words, or {name: ..., version: ..., value: base64}.
+// parameterizationKey returns the key of a list of words, or {name: ..., version: ..., value: base64}.
 // An empty list is none.
-func (d *decoder) parameterization(key string, n *yaml.Node) (p *Parameterization, ok bool) {
-	if n.Kind == yaml.MappingNode {
-		return d.parameterValue(key, n)
-	}
-	if n.Kind != yaml.SequenceNode && !source.IsNull(n) {
-		d.Errorf(n, "%s must be a list of words, or a mapping with a version and a value, not %s", key, source.Describe(n))
-		return nil, false
-	}
-	p, ok = &Parameterization{}, true
-	for _, e := range d.Elements(n, key) {
-		text, isText := d.Text(e, "a parameter")
-		p.Args, ok = append(p.Args, text), ok && isText
-	}
-	if len(p.Args) == 0 {
-		p = nil
-	}
-	return p, ok
+func (d *decoder) parameterizationKey(key string, at **Parameterization) source.Key {
+	return source.KeyOf(key, at, func(n *yaml.Node) (*Parameterization, bool) {
+		if n.Kind == yaml.MappingNode {
+			return d.parameterValue(key, n)
+		}
+		if n.Kind != yaml.SequenceNode && !source.IsNull(n) {
+			d.Errorf(n, "%s must be a list of words, or a mapping with a version and a value, not %s", key, source.Describe(n))
+			return nil, false
+		}
+		p, ok := &Parameterization{}, true
+		for _, e := range d.Elements(n, key) {
+			text, isText := d.Text(e, "a parameter")
+			p.Args, ok = append(p.Args, text), ok && isText
+		}
+		if len(p.Args) == 0 {
+			p = nil
+		}
+		return p, ok
+	})
 }
 
-func (d *decoder) parameterValue(key string, n *yaml.Node) (p *Parameterization, ok bool) {
-	p, ok = &Parameterization{}, true
-	for _, g := range d.Fields(n, key) {
-		text, valid := "", true
-		switch g.Name {
-		case "name":
-			p.Name, valid = d.Text(g.Value, "the name of what the "+key+" make")
-		case "version":
-			if p.Version, valid = d.Text(g.Value, "the version of what the "+key+" make"); valid {
-				p.Version = strings.TrimPrefix(p.Version, "v")
-				if _, err := semver.Parse(p.Version); err != nil {
-					d.Errorf(g.Value, "%q is not a version such as 4.16.0", p.Version)
-					valid = false
-				}
+func (d *decoder) parameterValue(key string, n *yaml.Node) (*Parameterization, bool) {
+	p := &Parameterization{}
+	ok := d.Read(n, key,
+		d.TextKey("name", &p.Name, "the name of what the "+key+" make"),
+		d.versionKey(&p.Version, "the version of what the "+key+" make", semver.Parse),
+		source.KeyOf("value", &p.Value, func(n *yaml.Node) ([]byte, bool) {
+			text, ok := d.Text(n, "the value of the "+key)
+			value, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				d.Errorf(n, "the value of the %s is not base64; husk package add writes it", key)
 			}
-		case "value":
-			if text, valid = d.Text(g.Value, "the value of the "+key); valid {
-				var err error
-				if p.Value, err = base64.StdEncoding.DecodeString(text); err != nil {
-					d.Errorf(g.Value, "the value of the %s is not base64; husk package add writes it", key)
-					valid = false
-				}
-			}
-		default:
-			d.Unknown(g, key, []string{"name", "version", "value"})
-		}
-		ok = ok && valid
-	}
+			return value, ok && err == nil
+		}),
+	)
 	if ok && (p.Version == "" || p.Value == nil) {
 		d.Errorf(n, "the %s need a version and a value, which husk package add writes, or a list of words", key)
 		ok = false

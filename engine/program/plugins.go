@@ -2,7 +2,6 @@ package program
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/blang/semver/v4"
 	"go.yaml.in/yaml/v3"
@@ -27,74 +26,65 @@ type ProviderPlugin struct {
 }
 
 func (d *decoder) plugins(n *yaml.Node) {
-	for _, f := range d.Fields(n, "plugins") {
-		switch f.Name {
-		case "providers":
+	d.Read(n, "plugins",
+		source.On("providers", func(f source.Field) bool {
 			for _, e := range d.Elements(f.Value, "plugins.providers") {
 				d.provider(e)
 			}
-		case "limits":
-			d.project.Limits = d.limits(f.Value)
-		case "languages":
+			return true
+		}),
+		d.limitsKey(&d.project.Limits),
+		source.On("languages", func(f source.Field) bool {
 			d.Warnf(f.Key, "plugins.%s is not read", f.Name)
-		case "analyzers":
+			return true
+		}).Hidden(),
+		source.On("analyzers", func(f source.Field) bool {
 			if source.IsEmpty(f.Value) {
 				d.Warnf(f.Key, "plugins.analyzers is not read: list policy packs under policies")
 			} else {
 				d.Errorf(f.Key, "plugins.analyzers are not supported, so nothing would be held to them: list policy packs under policies")
 			}
-		default:
-			d.Unknown(f, "plugins", []string{"providers", "limits"})
-		}
-	}
+			return true
+		}).Hidden(),
+	)
 }
 
 func (d *decoder) provider(n *yaml.Node) {
 	p := ProviderPlugin{Position: source.Of(n)}
-	given := d.Fields(n, "a provider")
-	if given == nil {
+	if n.Kind != yaml.MappingNode {
 		if source.IsNull(n) {
 			d.Errorf(n, "a provider has a name and a path, but here is nothing")
+		} else {
+			d.Fields(n, "a provider")
 		}
 		return
 	}
-	complete := true
-	for _, f := range given {
-		var ok bool
-		switch f.Name {
-		case "name":
+	misnamed, misplaced := false, false
+	d.Read(n, "a provider",
+		source.On("name", func(f source.Field) (ok bool) {
 			p.Name, ok = d.Text(f.Value, "a provider's name")
 			if ok && !isPackageName(p.Name) {
 				d.Errorf(f.Value, "%q is not the name of a package", p.Name)
 				ok = false
 			}
 			d.listed = append(d.listed, p.Name)
-		case "path":
+			misnamed = !ok
+			return ok
+		}),
+		source.On("path", func(f source.Field) (ok bool) {
 			if p.Path, ok = d.Text(f.Value, "a provider's path"); ok && p.Path == "" {
 				d.Errorf(f.Value, "the path is empty")
 				ok = false
 			}
-		case "version":
-			if p.Version, ok = d.Text(f.Value, "a provider's version"); ok {
-				if _, err := semver.ParseTolerant(p.Version); err != nil {
-					d.Errorf(f.Value, "%q is not a version such as 4.16.0", p.Version)
-				}
-				p.Version = strings.TrimPrefix(p.Version, "v")
-			}
-		case "grants":
-			p.Grants, ok = d.grants(f.Value), true
-		case "limits":
-			p.Limits, ok = d.limits(f.Value), true
-		default:
-			d.Unknown(f, "a provider", []string{"name", "path", "version", "grants", "limits"})
-			ok = true
-		}
-		complete = complete && ok
-	}
-	if !complete {
-		return
-	}
+			misplaced = !ok
+			return ok
+		}),
+		d.versionKey(&p.Version, "a provider's version", semver.ParseTolerant),
+		source.KeyOf("grants", &p.Grants, func(n *yaml.Node) ([]Grant, bool) { return d.grants(n), true }),
+		d.limitsKey(&p.Limits),
+	)
 	switch {
+	case misnamed || misplaced:
 	case p.Name == "":
 		d.Errorf(n, "the provider has no name")
 	case p.Path == "":
@@ -110,4 +100,27 @@ func (d *decoder) provider(n *yaml.Node) {
 	default:
 		d.project.Providers = append(d.project.Providers, p)
 	}
+}
+
+// Limit is a limit that a project sets, of one provider or of all. Which there are, and what
+// their values mean, is the host's matter.
+type Limit struct {
+	// Name and Value are as they are written, for example memory and 512MiB.
+	Name, Value string
+	Position    source.Position
+}
+
+// limitsKey returns the key limits: {NAME: VALUE}.
+func (d *decoder) limitsKey(limits *[]Limit) source.Key {
+	return source.On("limits", func(f source.Field) bool {
+		for _, f := range d.Fields(f.Value, "limits") {
+			value := source.Resolve(f.Value)
+			if value.Kind != yaml.ScalarNode || source.IsNull(value) {
+				d.Errorf(f.Value, "the limit %s is to be a number, a size such as 512MiB, or a time such as 90s", f.Name)
+				continue
+			}
+			*limits = append(*limits, Limit{Name: f.Name, Value: value.Value, Position: source.Of(f.Key)})
+		}
+		return true
+	})
 }

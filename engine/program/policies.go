@@ -32,16 +32,12 @@ func (d *decoder) policies(n *yaml.Node) {
 		if e.Kind != yaml.MappingNode {
 			p.Path, ok = d.Text(e, "a policy pack")
 		} else {
-			for _, f := range d.Fields(e, "a policy pack") {
-				switch f.Name {
-				case "path":
-					p.Path, ok = d.Text(f.Value, "the path of a policy pack")
-				case "config":
-					p.Settings = policySettings(d.Report, f.Value)
-				default:
-					d.Unknown(f, "a policy pack", []string{"path", "config"})
-				}
-			}
+			ok = d.Read(e, "a policy pack",
+				d.TextKey("path", &p.Path, "the path of a policy pack"),
+				source.KeyOf("config", &p.Settings, func(n *yaml.Node) (map[string]analysis.Setting, bool) {
+					return policySettings(d.Report, n), true
+				}),
+			)
 		}
 		if ok && p.Path == "" {
 			x := d.File.Errorf(p.Position, "the policy pack has no path")

@@ -190,13 +190,7 @@ func (d *decoder) root(root *yaml.Node) {
 				p.ProgramDir, d.main = p.Path(main), f.Value
 			}
 		case "backend":
-			for _, b := range d.Fields(f.Value, "backend") {
-				if b.Name == "url" {
-					p.BackendURL, _ = d.Text(b.Value, "the backend's url")
-				} else {
-					d.Unknown(b, "backend", []string{"url"})
-				}
-			}
+			d.Read(f.Value, "backend", d.TextKey("url", &p.BackendURL, "the backend's url"))
 		case "stackConfigDir":
 			if dir, ok := d.Text(f.Value, "stackConfigDir"); ok {
 				p.StackConfigDir = p.Path(dir)
@@ -261,18 +255,14 @@ func (d *decoder) runtimeOption(f source.Field) {
 
 // options reads what the project says of its deployments.
 func (d *decoder) options(n *yaml.Node) {
-	for _, f := range d.Fields(n, "options") {
-		if f.Name != "refresh" {
-			d.Unknown(f, "options", []string{"refresh"})
-			continue
+	d.Read(n, "options", source.KeyOf("refresh", &d.project.Refresh, func(n *yaml.Node) (always, ok bool) {
+		text, ok := d.Text(n, "refresh")
+		if ok && text != "always" {
+			d.Errorf(n, "refresh is %q, and can only be always: leave it out to refresh where --refresh says so", text)
+			return false, false
 		}
-		switch text, ok := d.Text(f.Value, "refresh"); {
-		case ok && text == "always":
-			d.project.Refresh = true
-		case ok:
-			d.Errorf(f.Value, "refresh is %q, and can only be always: leave it out to refresh where --refresh says so", text)
-		}
-	}
+		return ok, ok
+	}))
 }
 
 func (d *decoder) name(n *yaml.Node) {
@@ -290,16 +280,7 @@ func (d *decoder) runtime(n *yaml.Node) {
 		d.project.Runtime, _ = d.Text(n, "the runtime")
 		return
 	}
-	for _, f := range d.Fields(n, "runtime") {
-		switch f.Name {
-		case "name":
-			d.project.Runtime, _ = d.Text(f.Value, "the runtime's name")
-		case "options":
-			d.runtimeOptions = f.Value
-		default:
-			d.Unknown(f, "runtime", []string{"name", "options"})
-		}
-	}
+	d.Read(n, "runtime", d.TextKey("name", &d.project.Runtime, "the runtime's name"), source.NodeKey("options", &d.runtimeOptions))
 }
 
 // other deals with keys that are not read. Keys that begin with x- are free for

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/engine/program/source"
 )
 
 // Compatible reports whether a provider of version have can stand in for wanted:
@@ -55,6 +58,27 @@ func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) 
 			wanted, name, p.File.Name, strings.Join(versions, ", "))
 	}
 	return slices.MaxFunc(fitting, byVersion), nil
+}
+
+// versionKey returns the key of a version.
+func (d *decoder) versionKey(at *string, what string, parse func(string) (semver.Version, error)) source.Key {
+	return source.KeyOf("version", at, func(n *yaml.Node) (string, bool) {
+		text, ok := d.Text(n, what)
+		if !ok {
+			return "", false
+		}
+		return d.version(n, text, parse)
+	})
+}
+
+// version returns a version without the "v" that it may begin with.
+func (d *decoder) version(n *yaml.Node, text string, parse func(string) (semver.Version, error)) (string, bool) {
+	text = strings.TrimPrefix(text, "v")
+	if _, err := parse(text); err != nil {
+		d.Errorf(n, "%q is not a version such as 4.16.0", text)
+		return "", false
+	}
+	return text, true
 }
 
 // byVersion orders providers that are listed in several versions.

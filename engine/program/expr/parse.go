@@ -140,10 +140,7 @@ func parseArgs(r *source.Report, n *yaml.Node) *Object {
 	return ParseObject(r, n, "the arguments of a function")
 }
 
-var (
-	invokeKeys       = []string{"function", "arguments", "options", "return"}
-	invokeOptionKeys = []string{"parent", "provider", "dependsOn", "version"}
-)
+var invokeKeys = []string{"function", "arguments", "options", "return"}
 
 func parseInvoke(r *source.Report, n *yaml.Node, f source.Field) Expr {
 	call := &Invoke{written: written{n}, TokenNode: f.Key, Args: &Object{written: written{f.Key}}}
@@ -174,23 +171,32 @@ func parseInvoke(r *source.Report, n *yaml.Node, f source.Field) Expr {
 }
 
 func (call *Invoke) options(r *source.Report, n *yaml.Node) {
-	for _, f := range r.Fields(n, "the options of a function") {
-		switch f.Name {
-		case "parent":
-			call.Parent = Parse(r, f.Value)
-		case "provider":
-			call.Provider = Parse(r, f.Value)
-		case "dependsOn":
-			call.DependsOn = Parse(r, f.Value)
-		case "version":
-			call.Version, _ = LiteralText(r, f.Value, "the version")
+	r.Read(n, "the options of a function",
+		Key(r, "parent", &call.Parent), Key(r, "provider", &call.Provider), Key(r, "dependsOn", &call.DependsOn),
+		source.On("version", func(f source.Field) (ok bool) {
 			call.VersionNode = f.Value
-		case "pluginDownloadURL", "pluginDownloadUrl":
-			r.Warnf(f.Key, "%s is not read: providers are listed in plugins.providers", f.Name)
-		default:
-			r.Unknown(f, "the options of a function", invokeOptionKeys)
-		}
-	}
+			call.Version, ok = LiteralText(r, f.Value, "the version")
+			return ok
+		}),
+		DownloadURLKey(r, "pluginDownloadURL"), DownloadURLKey(r, "pluginDownloadUrl"))
+}
+
+// Key returns the key of an expression.
+func Key(r *source.Report, name string, at *Expr) source.Key {
+	return source.KeyOf(name, at, func(n *yaml.Node) (Expr, bool) { return Parse(r, n), true })
+}
+
+// LiteralKey returns the key of a text that cannot be computed, see [LiteralText].
+func LiteralKey(r *source.Report, name string, at *string) source.Key {
+	return source.KeyOf(name, at, func(n *yaml.Node) (string, bool) { return LiteralText(r, n, name) })
+}
+
+// DownloadURLKey returns the key of where Pulumi downloads a provider from. It has no effect.
+func DownloadURLKey(r *source.Report, name string) source.Key {
+	return source.On(name, func(f source.Field) bool {
+		r.Warnf(f.Key, "%s is not read: providers are listed in plugins.providers", name)
+		return true
+	}).Hidden()
 }
 
 // LiteralText reads text that cannot be computed.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -81,6 +82,66 @@ func (r *Report) Fields(n *yaml.Node, what string) []Field {
 		fields = append(fields, Field{Name: key.Value, Key: key, Value: Resolve(n.Content[i+1])})
 	}
 	return fields
+}
+
+// Key is a key that a mapping may have.
+type Key struct {
+	name   string
+	read   func(Field) bool
+	hidden bool
+}
+
+// On returns the key of a name. read reports what is wrong with the field, and returns whether it
+// can be used.
+func On(name string, read func(Field) (ok bool)) Key { return Key{name: name, read: read} }
+
+// Hidden returns the key as one that messages do not suggest.
+func (k Key) Hidden() Key {
+	k.hidden = true
+	return k
+}
+
+// KeyOf returns the key of a value that read returns, if it can be used.
+func KeyOf[T any](name string, at *T, read func(*yaml.Node) (T, bool)) Key {
+	return On(name, func(f Field) (ok bool) {
+		*at, ok = read(f.Value)
+		return ok
+	})
+}
+
+// TextKey returns the key of a text, see [Report.Text].
+func (r *Report) TextKey(name string, at *string, what string) Key {
+	return KeyOf(name, at, func(n *yaml.Node) (string, bool) { return r.Text(n, what) })
+}
+
+// BoolKey returns the key of a truth value, see [Report.Bool].
+func (r *Report) BoolKey(name string, at *bool) Key {
+	return KeyOf(name, at, func(n *yaml.Node) (bool, bool) { return r.Bool(n, name) })
+}
+
+// NodeKey returns the key of a value that is read later.
+func NodeKey(name string, at **yaml.Node) Key {
+	return KeyOf(name, at, func(n *yaml.Node) (*yaml.Node, bool) { return n, true })
+}
+
+// Read reads a mapping by its keys, and returns whether all of its fields can be used. Fields of
+// other keys are reported. null is a mapping without fields.
+func (r *Report) Read(n *yaml.Node, what string, keys ...Key) (ok bool) {
+	ok = Resolve(n).Kind == yaml.MappingNode || IsNull(Resolve(n))
+	for _, f := range r.Fields(n, what) {
+		i := slices.IndexFunc(keys, func(k Key) bool { return k.name == f.Name })
+		if i < 0 {
+			var known []string
+			for _, k := range keys {
+				if !k.hidden {
+					known = append(known, k.name)
+				}
+			}
+			r.Unknown(f, what, known)
+		}
+		ok = i >= 0 && keys[i].read(f) && ok
+	}
+	return ok
 }
 
 // Unknown reports a key that what does not have.

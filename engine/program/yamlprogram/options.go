@@ -65,87 +65,51 @@ func (o *options) read(r *source.Report, n *yaml.Node) {
 
 // readTimeouts reads {create: 5m, ...}.
 func (o *options) readTimeouts(r *source.Report, n *yaml.Node) {
-	for _, f := range r.Fields(n, "customTimeouts") {
-		var seconds *float64
-		switch f.Name {
-		case "create":
-			seconds = &o.timeouts.Create
-		case "update":
-			seconds = &o.timeouts.Update
-		case "delete":
-			seconds = &o.timeouts.Delete
-		case "read":
-			seconds = &o.timeouts.Read
-		default:
-			r.Unknown(f, "customTimeouts", []string{"create", "update", "delete", "read"})
-			continue
-		}
-		text, ok := r.Text(f.Value, "a timeout")
+	seconds := func(n *yaml.Node) (float64, bool) {
+		text, ok := r.Text(n, "a timeout")
 		if !ok {
-			continue
+			return 0, false
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
-			r.Errorf(f.Value, "%q is not a duration such as 90s, 5m, or 1h30m", text)
-			continue
+			r.Errorf(n, "%q is not a duration such as 90s, 5m, or 1h30m", text)
+			return 0, false
 		}
-		*seconds = d.Seconds()
+		return d.Seconds(), true
 	}
+	t := &o.timeouts
+	r.Read(n, "customTimeouts",
+		source.KeyOf("create", &t.Create, seconds), source.KeyOf("update", &t.Update, seconds),
+		source.KeyOf("delete", &t.Delete, seconds), source.KeyOf("read", &t.Read, seconds))
 }
-
-var aliasKeys = []string{"name", "type", "stack", "project", "parent", "parentUrn", "noParent"}
 
 // readAlias reads a URN, or {name: ..., type: ..., parent: ...}.
 func (o *options) readAlias(r *source.Report, n *yaml.Node) {
-	a := alias{node: n}
-	if n.Kind == yaml.ScalarNode {
-		text, ok := expr.LiteralText(r, n, "an alias")
+	readURN := func(n *yaml.Node, what string) (urn.URN, bool) {
+		text, ok := expr.LiteralText(r, n, what)
 		if !ok {
-			return
+			return "", false
 		}
 		u, err := urn.Parse(text)
 		if err != nil {
 			r.Errorf(n, "%v", err)
-			return
 		}
-		a.alias = abi.Alias{Case: abi.AliasCaseURN, URN: u}
-		o.aliases = append(o.aliases, a)
+		return u, err == nil
+	}
+	if n.Kind == yaml.ScalarNode {
+		if u, ok := readURN(n, "an alias"); ok {
+			o.aliases = append(o.aliases, alias{node: n, alias: abi.Alias{Case: abi.AliasCaseURN, URN: u}})
+		}
 		return
 	}
-	spec := abi.AliasSpec{}
-	for _, f := range r.Fields(n, "an alias") {
-		var text *string
-		switch f.Name {
-		case "name":
-			text = &spec.Name
-		case "type":
-			text = &spec.Type
-		case "stack":
-			text = &spec.Stack
-		case "project":
-			text = &spec.Project
-		case "parent":
-			a.parent = expr.Parse(r, f.Value)
-			continue
-		case "parentUrn":
-			if written, ok := expr.LiteralText(r, f.Value, "parentUrn"); ok {
-				u, err := urn.Parse(written)
-				if err != nil {
-					r.Errorf(f.Value, "%v", err)
-				}
-				spec.ParentURN = u
-			}
-			continue
-		case "noParent":
-			spec.NoParent, _ = r.Bool(f.Value, "noParent")
-			continue
-		default:
-			r.Unknown(f, "an alias", aliasKeys)
-			continue
-		}
-		*text, _ = expr.LiteralText(r, f.Value, f.Name)
-	}
-	a.alias = abi.Alias{Case: abi.AliasCaseSpec, Spec: spec}
+	a := alias{node: n, alias: abi.Alias{Case: abi.AliasCaseSpec}}
+	spec := &a.alias.Spec
+	r.Read(n, "an alias",
+		expr.LiteralKey(r, "name", &spec.Name), expr.LiteralKey(r, "type", &spec.Type),
+		expr.LiteralKey(r, "stack", &spec.Stack), expr.LiteralKey(r, "project", &spec.Project),
+		expr.Key(r, "parent", &a.parent),
+		source.KeyOf("parentUrn", &spec.ParentURN, func(n *yaml.Node) (urn.URN, bool) { return readURN(n, "parentUrn") }),
+		r.BoolKey("noParent", &spec.NoParent))
 	o.aliases = append(o.aliases, a)
 }
 

@@ -154,16 +154,8 @@ func corrected(r *source.Report, n *yaml.Node) []source.Field {
 
 func readGet(r *source.Report, f source.Field) *get {
 	out := &get{key: f.Key, state: &expr.Object{}}
-	for _, g := range r.Fields(f.Value, "get") {
-		switch g.Name {
-		case "id":
-			out.id = expr.Parse(r, g.Value)
-		case "state":
-			out.state = expr.ParseObject(r, g.Value, "get.state")
-		default:
-			r.Unknown(g, "get", []string{"id", "state"})
-		}
-	}
+	r.Read(f.Value, "get", expr.Key(r, "id", &out.id),
+		source.KeyOf("state", &out.state, func(n *yaml.Node) (*expr.Object, bool) { return expr.ParseObject(r, n, "get.state"), true }))
 	if out.id == nil {
 		r.Errorf(f.Key, "get has no id: it needs the ID of the resource to read")
 	}
