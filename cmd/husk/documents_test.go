@@ -1,0 +1,289 @@
+package main
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/testmodule"
+)
+
+// documents lists the code blocks of each document, in their order, with what the test does with each.
+// The blocks of one document share a directory. In it are husk, a copy of this tree, and what
+// [reader.prepare] makes.
+var documents = map[string][]action{
+	"README.md": {
+		run("husk"),
+		leave("it runs this test"),
+		write("website/Husk.yaml", ""),
+		run("website"),
+		extend("website/Husk.yaml"),
+		write("husk/greet/main.go", ""),
+		run("husk/greet"),
+		leave("an excerpt; the examples of package host are tests"),
+		leave("an excerpt; the examples of packages engine and goprogram are tests"),
+		leave("an excerpt; the example of package automation is a test"),
+		run("website"),
+	},
+	"docs/grants.md": {
+		write("shop/Husk.yaml", project),
+		run("shop"),
+		leave("two lines of a log, whose form the script capabilities tests"),
+	},
+	"docs/performance.md": {leave("the benchmarks take an hour")},
+	"docs/policy.md": {
+		load(),
+		run("rules"),
+		write("husk/house/main.go", `
+package main
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/guest-sdk/policy"
+)
+
+`),
+		run("husk/house"),
+	},
+	"docs/programs.md": {
+		load(),
+		load(),
+		configure(),
+	},
+	"docs/security.md": {load()},
+	"docs/state.md":    {leave("a list of files")},
+}
+
+// project begins a project file whose rest is an excerpt.
+const project = "name: excerpt\nruntime: yaml\n"
+
+// action is what the test does with a code block.
+type action func(t *testing.T, r *reader, block string)
+
+// run runs the commands of a block in a directory. If a line begins with "$ ", the lines up to the
+// next such line are the output of the command. A comment that begins with "or: " is a command, too.
+func run(dir string) action {
+	return func(t *testing.T, r *reader, block string) {
+		if !strings.HasPrefix(block, "$ ") {
+			for command := range strings.Lines(block) {
+				command, comment, _ := strings.Cut(command, " # ")
+				r.sh(t, dir, command)
+				if other, ok := strings.CutPrefix(comment, "or: "); ok {
+					r.sh(t, dir, other)
+				}
+			}
+			return
+		}
+		for _, session := range strings.Split("\n"+block, "\n$ ")[1:] {
+			command, want, _ := strings.Cut(session, "\n")
+			got := r.sh(t, dir, command)
+			require.Equal(t, constant(want), constant(got), "the output of %s", command)
+		}
+	}
+}
+
+// write makes a file of a block, behind a text that the document leaves out.
+func write(name, head string) action {
+	return func(t *testing.T, r *reader, block string) {
+		path := filepath.Join(r.dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(head+block), 0o644))
+	}
+}
+
+// extend adds a block to a file.
+func extend(name string) action {
+	return func(t *testing.T, r *reader, block string) {
+		head, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		write(name, string(head))(t, r, block)
+	}
+}
+
+// load has husk read an excerpt of a project file.
+func load() action {
+	return func(t *testing.T, r *reader, block string) {
+		write("excerpt/Husk.yaml", project)(t, r, block)
+		r.sh(t, "excerpt", "husk config")
+	}
+}
+
+// configure has husk use the configuration of the stack dev.
+func configure() action {
+	return func(t *testing.T, r *reader, block string) {
+		write("excerpt/Husk.yaml", project)(t, r, "")
+		write("excerpt/Husk.dev.yaml", "")(t, r, block)
+		r.sh(t, "excerpt", "husk preview")
+	}
+}
+
+// leave does nothing with a block, for a reason.
+func leave(string) action { return func(*testing.T, *reader, string) {} }
+
+// varying has what differs from run to run in the output of a command.
+var varying = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "DIGEST"},
+	{regexp.MustCompile(`\d+(\.\d+)? ?(µs|ms|s)\b`), "TIME"},
+	{regexp.MustCompile(`\d+(\.\d+)? [kM]B`), "SIZE"},
+	{regexp.MustCompile(`[ \t]+\n`), "\n"},
+}
+
+// constant returns the part of an output that is the same in each run.
+func constant(output string) string {
+	output = strings.TrimSpace(output) + "\n"
+	for _, v := range varying {
+		output = v.pattern.ReplaceAllString(output, v.by)
+	}
+	return output
+}
+
+// TestDocuments does what README.md and docs tell their readers to do.
+func TestDocuments(t *testing.T) {
+	testmodule.Skip(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are for a POSIX shell")
+	}
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	require.NoError(t, err)
+	for _, path := range append(names, filepath.Join(root, "README.md")) {
+		name, err := filepath.Rel(root, path)
+		require.NoError(t, err)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		blocks, actions := codeBlocks(string(text)), documents[filepath.ToSlash(name)]
+		require.Len(t, actions, len(blocks), "%s: say in documents what to do with each code block", name)
+		if len(blocks) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReader(t, root)
+			for i, block := range blocks {
+				actions[i](t, r, block)
+			}
+		})
+	}
+}
+
+// codeBlocks returns the fenced and the indented code blocks of a document.
+func codeBlocks(markdown string) (blocks []string) {
+	var block []string
+	end := func() {
+		if text := strings.TrimSpace(strings.Join(block, "\n")); text != "" {
+			blocks = append(blocks, text+"\n")
+		}
+		block = nil
+	}
+	fenced := false
+	for line := range strings.Lines(markdown) {
+		line = strings.TrimRight(line, "\n")
+		code, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			end()
+			fenced = !fenced
+		case fenced:
+			block = append(block, line)
+		case indented:
+			block = append(block, code)
+		default:
+			end()
+		}
+	}
+	end()
+	return blocks
+}
+
+// reader is a user who has a checkout of the project in the directory husk, and tries what a document
+// says.
+type reader struct {
+	dir string
+	env []string
+}
+
+func newReader(t *testing.T, root string) *reader {
+	r := &reader{dir: t.TempDir(), env: append(os.Environ(), newUser(t).environment...)}
+	copyTree(t, root, filepath.Join(r.dir, "husk"))
+	r.prepare(t)
+	// Confirmation needs a terminal. The source of husk is that of this test, so the built program
+	// stands for go run. With -trimpath, a build in the copy uses the cache of other builds.
+	husk, err := exec.LookPath("husk")
+	require.NoError(t, err)
+	goCommand, err := exec.LookPath("go")
+	require.NoError(t, err)
+	bin := t.TempDir()
+	for name, script := range map[string]string{
+		"husk": "case $1 in up|destroy) set -- \"$@\" --yes;; esac\nexec '" + husk + "' \"$@\"\n",
+		"go":   "if [ \"$1 $2\" = 'run ./cmd/husk' ]; then shift 2; exec husk \"$@\"; fi\nexec '" + goCommand + "' \"$@\"\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755))
+	}
+	r.env = append(r.env, "GOFLAGS=-trimpath", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return r
+}
+
+// prepare makes the files that the documents expect beside their own.
+func (r *reader) prepare(t *testing.T) {
+	for path, content := range map[string][]byte{
+		"website/providers/random.wasm": testmodule.Build(t, "../../examples/providers/random"),
+		"shop/providers/shop.wasm":      testmodule.Build(t, "testdata/shop"),
+		"shop/templates/page.html":      nil,
+		"rules/Husk.yaml":               []byte(project),
+		"rules/baseline.wasm":           testmodule.Build(t, "../../examples/policies/baseline"),
+		"rules/house.json":              []byte(`{"naming": "disabled"}`),
+	} {
+		write(path, string(content))(t, r, "")
+	}
+}
+
+// sh runs a command in a directory and returns what it prints to standard output. The command must
+// succeed.
+func (r *reader) sh(t *testing.T, dir, command string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir, cmd.Env = filepath.Join(r.dir, filepath.FromSlash(dir)), r.env
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s\n%s%s", command, out, &stderr)
+	return string(out)
+}
+
+// copyTree copies the files of a checkout, without those that only tools see.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if below != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata") {
+				return fs.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, below), 0o755)
+		}
+		if !e.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		return cmp.Or(err, os.WriteFile(filepath.Join(to, below), data, 0o644))
+	}))
+}
