@@ -211,29 +211,29 @@ type Info struct {
 // Contents counts what a module is made of.
 type Contents struct {
 	// Functions and Globals are those that the module defines.
-	Functions, Globals int
+	Functions int `json:"functions"`
+	Globals   int `json:"globals"`
 	// LargestFunction is the code of one function in bytes.
-	LargestFunction int
+	LargestFunction int `json:"largestFunction"`
 	// Sections are the parts of the file in their order.
-	Sections []Section
+	Sections []Section `json:"sections"`
 	// TableElements is how many elements its tables have at the start.
-	TableElements int
+	TableElements int `json:"tableElements"`
 	// DataSegments is how many parts of memory have contents at the start.
-	DataSegments int
+	DataSegments int `json:"dataSegments"`
 	// CustomSections are the names of the sections that say something about the module.
-	CustomSections []string
+	CustomSections []string `json:"customSections,omitempty"`
 	// Start is set if code runs as soon as there is an instance.
-	Start bool
+	Start bool `json:"start"`
 	// Features are the proposals, by now parts of WebAssembly, that it uses. Only [Inspect]
 	// tells them.
-	Features []string
+	Features []string `json:"features,omitempty"`
 }
 
 // Section is a part of a module's file.
 type Section struct {
-	Name string
-	// Bytes is its size.
-	Bytes int
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
 }
 
 // Inspect tells what is known of a module without compiling or running it. The error is

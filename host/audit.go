@@ -14,17 +14,19 @@ import (
 // Use is one use that a provider made, or tried to make, of a capability that needs a
 // grant. Its texts are safe to print, and hold no part of a URL's query.
 type Use struct {
-	Time time.Time
+	Time time.Time `json:"time"`
 	// Provider and Version are who used it, and Method is what for: a method's WIT name,
 	// or start for the start of an instance.
-	Provider, Version, Method string
+	Provider string `json:"provider"`
+	Version  string `json:"version,omitempty"`
+	Method   string `json:"method"`
 	// Capability is its name, see [grant.All].
-	Capability string
+	Capability string `json:"capability"`
 	// Target is the variable, file, request, host and port, or key.
-	Target string
+	Target string `json:"target"`
 	// Allowed is false where the grants did not allow it, and Reason says why.
-	Allowed bool
-	Reason  string
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // MaxUses bounds the uses that one call lists. A last one, of the capability audit, says

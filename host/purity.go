@@ -35,13 +35,13 @@ import (
 // instances begin that were granted neither variables nor directories.
 type BaseImage struct {
 	// Made reports whether there is one. Without it, each instance runs the module's start.
-	Made bool
+	Made bool `json:"made"`
 	// Prepared reports whether it has what the module prepares ahead of all calls. A module
 	// made with the Go SDK runs main then. Without it, each instance does that in its first call.
-	Prepared bool
+	Prepared bool `json:"prepared"`
 	// Reason says why there is no image, or why it was not prepared; empty if it was, or if
 	// there is nothing to prepare.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
 // BaseImage makes the base image if there is none yet, and tells about it.

@@ -22,8 +22,9 @@ import (
 // provider as its type (secretsprovider) and its state (encryptionsalt).
 type Config struct {
 	*program.StackConfig
+	// Stack is the stack's name.
+	Stack    string
 	w        *Workspace
-	stack    string
 	provider secrets.Provider // nil until it is needed
 }
 
@@ -33,7 +34,7 @@ func (w *Workspace) Config(stack string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Config{StackConfig: c, w: w, stack: stack}, nil
+	return &Config{StackConfig: c, Stack: stack, w: w}, nil
 }
 
 // Entries returns the configuration that a deployment runs with, decrypted.
@@ -104,7 +105,7 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 	p, err := c.named(ctx)
 	if err == nil && p == nil {
 		var snapshot *state.Snapshot
-		if snapshot, _, err = c.w.Read(ctx, c.stack, true); err == nil {
+		if snapshot, _, err = c.w.Read(ctx, c.Stack, true); err == nil {
 			p, err = c.w.keys.Open(ctx, snapshot.Secrets.Type, snapshot.Secrets.State)
 		}
 	}

@@ -8,15 +8,12 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -74,9 +71,9 @@ func (a *app) writeAudit(audited []*plugins.Audited) error {
 	if a.json {
 		return a.writeJSON(audited)
 	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, one := range audited {
-		fmt.Fprintf(t, "%s %s\n", display.Escape(one.Name), display.Escape(one.Version))
+		rows = append(rows, []string{one.Name + " " + one.Version})
 		for _, r := range one.Requests {
 			state := "granted"
 			switch {
@@ -86,23 +83,23 @@ func (a *app) writeAudit(audited []*plugins.Audited) error {
 			default:
 				state = "NOT GRANTED"
 			}
-			fmt.Fprintf(t, "  asks for\t%s\t%s\n", display.Escape(requestText(r.CapabilityRequest)), state)
+			rows = append(rows, []string{"  asks for", requestText(r.CapabilityRequest), state})
 		}
 		for _, g := range one.Grants {
-			line := "  has\t" + display.Escape(strings.TrimSpace(g.Capability+" "+g.Scope))
+			row := []string{"  has", strings.TrimSpace(g.Capability + " " + g.Scope)}
 			if g.Details != "" {
-				line += "\t" + display.Escape(g.Details)
+				row = append(row, g.Details)
 			}
-			fmt.Fprintln(t, line)
+			rows = append(rows, row)
 		}
 		if len(one.Requests)+len(one.Grants) == 0 {
-			fmt.Fprintf(t, "  asks for nothing, and has nothing\n")
+			rows = append(rows, []string{"  asks for nothing, and has nothing"})
 		}
 	}
-	return writing(t.Flush())
+	return a.table(rows)
 }
 
-// requestText is a request on one line.
+// requestText returns a request on one line.
 func requestText(r host.CapabilityRequest) string {
 	text := strings.TrimSpace(r.Capability + " " + r.Scope)
 	if r.Reason != "" {
@@ -120,22 +117,10 @@ type auditLog struct {
 	secrets *redact.Secrets
 
 	mu  sync.Mutex
-	err error // the first that a line was lost by
+	err error // the first error that lost a line
 }
 
-// auditEntry is a line of the log.
-type auditEntry struct {
-	Time       time.Time `json:"time"`
-	Provider   string    `json:"provider"`
-	Version    string    `json:"version,omitempty"`
-	Method     string    `json:"method"`
-	Capability string    `json:"capability"`
-	Target     string    `json:"target"`
-	Allowed    bool      `json:"allowed"`
-	Reason     string    `json:"reason,omitempty"`
-}
-
-// openAuditLog appends to a file, which only its owner can read where it is made.
+// openAuditLog appends to a file, or makes one that only its owner can read.
 func openAuditLog(path string, secrets *redact.Secrets) (*auditLog, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -144,9 +129,9 @@ func openAuditLog(path string, secrets *redact.Secrets) (*auditLog, error) {
 	return &auditLog{file: file, secrets: secrets}, nil
 }
 
-// write writes a line, without known secrets. It is safe for concurrent use.
+// write writes a line without known secrets. It is safe for concurrent use.
 func (l *auditLog) write(u host.Use) {
-	line, err := json.Marshal(auditEntry(redact.Copy(l.secrets, u)))
+	line, err := json.Marshal(redact.Copy(l.secrets, u))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.err == nil {
@@ -157,7 +142,7 @@ func (l *auditLog) write(u host.Use) {
 	}
 }
 
-// close is an error where the log does not have all.
+// close returns an error if the log is incomplete.
 func (l *auditLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,22 +4,20 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
 func (a *app) cacheCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "cache", Short: "Show and prune the cache of compiled modules"}
-	return group(cmd, func(cmd *cobra.Command) error { return cmd.Help() }, a.cacheList(), a.cachePrune())
+	return group(cmd, nil, a.cacheList(), a.cachePrune())
 }
 
-// compiledModules is the directory of the cache.
+// compiledModules returns the directory of the cache.
 func compiledModules() (string, error) {
 	places, err := plugins.FindPlaces()
 	if err == nil && places.Compiled() == "" {
@@ -28,7 +26,7 @@ func compiledModules() (string, error) {
 	return places.Compiled(), err
 }
 
-// cachedModule is what lists tell of a module in the cache.
+// cachedModule describes a module of the cache in lists.
 type cachedModule struct {
 	Name    string    `json:"name,omitempty"`
 	Version string    `json:"version,omitempty"`
@@ -40,7 +38,7 @@ type cachedModule struct {
 
 func (a *app) cacheList() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Short: "List the cached modules with their size and last use", Args: arguments(0, 0),
+		Use: "ls", Short: "List the cached modules with their size and last use",
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := compiledModules()
 			if err != nil {
@@ -50,37 +48,23 @@ func (a *app) cacheList() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("reading the cache of compiled modules: %w", err)
 			}
-			if a.json {
-				list := make([]cachedModule, len(modules))
-				for i, m := range modules {
-					list[i] = cachedModule{m.Name, m.Version, m.World.String(), m.Digest, m.Bytes, m.Used}
-				}
-				return a.writeJSON(list)
+			list := make([]cachedModule, len(modules))
+			for i, m := range modules {
+				list[i] = cachedModule{m.Name, m.Version, m.World.String(), m.Digest, m.Bytes, m.Used}
 			}
-			return a.writeCached(dir, modules)
+			heading := []string{"MODULE", "VERSION", "SIZE", "USED", "DIGEST"}
+			return writeList(a, list, "No modules in "+dir+".", heading, func(m cachedModule) []string {
+				return []string{cmp.Or(m.Name, "-"), cmp.Or(m.Version, "-"), megabytes(m.Bytes), m.Used.Local().Format(time.DateOnly), m.Digest}
+			})
 		},
 	}
-}
-
-func (a *app) writeCached(dir string, modules []host.CachedModule) error {
-	if len(modules) == 0 {
-		a.say("No modules in %s.", dir)
-		return nil
-	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "MODULE\tVERSION\tSIZE\tUSED\tDIGEST")
-	for _, m := range modules {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", cmp.Or(display.Escape(m.Name), "-"), cmp.Or(display.Escape(m.Version), "-"),
-			megabytes(m.Bytes), m.Used.Local().Format(time.DateOnly), m.Digest)
-	}
-	return writing(t.Flush())
 }
 
 func (a *app) cachePrune() *cobra.Command {
 	var all bool
 	days := int(host.KeptUnused / (24 * time.Hour))
 	cmd := &cobra.Command{
-		Use: "prune", Short: "Remove modules that have not been used for a long time", Args: arguments(0, 0),
+		Use: "prune", Short: "Remove modules that have not been used for a long time",
 		Long: fmt.Sprintf("Remove modules that have not been used for %d days, or all modules with --all. Husk prunes unused modules by\n"+
 			"itself once a day. A module that was removed is compiled again on its next use.", days),
 		RunE: func(*cobra.Command, []string) error {
@@ -97,9 +81,7 @@ func (a *app) cachePrune() *cobra.Command {
 				return fmt.Errorf("removing modules from the cache: %w", err)
 			}
 			if a.json {
-				return a.writeJSON(struct {
-					Removed int64 `json:"removedBytes"`
-				}{removed})
+				return a.writeJSON(map[string]int64{"removedBytes": removed})
 			}
 			return a.printf("Removed %s from %s.\n", megabytes(removed), dir)
 		},

@@ -1,10 +1,11 @@
-// Package cli is the command line of Husk: it reads arguments, asks, prints, and
-// chooses the exit code. What the commands work on is in package workspace, how a
-// deployment looks in package display.
+// Package cli is the command line of Husk: it reads arguments, asks, prints, and chooses the exit
+// code. Package workspace has what the commands work on, package display how a deployment looks.
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,36 +36,32 @@ const (
 type app struct {
 	in        *os.File
 	out, errs *display.Output
-	// secrets are those that this run knows, which it does not show.
+	// secrets are hidden in what this run shows.
 	secrets *redact.Secrets
-	// store opens the store in a directory; nil is that of files.
+	// store opens the store in a directory; nil stands for that of files.
 	store func(directory string) state.Store
 
 	// The flags that every command has.
 	dir   string
 	stack string
 	json  bool
-	// limits are those that commands which run providers are given.
+	// limits are of commands that run providers.
 	limits []string
-	// stackVariable is the environment variable that names the stack, empty if the flag does or
-	// nothing.
+	// stackVariable is the environment variable that names the stack, empty if none does.
 	stackVariable string
 }
 
-// stackVariables name the stack to work on if --stack does not. The first that is set counts.
-var stackVariables = []string{"HUSK_STACK", "PULUMI_STACK"}
-
-// readStackVariables takes the stack from the environment.
+// readStackVariables takes the stack from the environment if --stack does not name it.
 func (a *app) readStackVariables() {
-	for _, name := range stackVariables {
+	for _, name := range []string{"HUSK_STACK", "PULUMI_STACK"} {
 		if a.stack == "" && os.Getenv(name) != "" {
 			a.stack, a.stackVariable = os.Getenv(name), name
 		}
 	}
 }
 
-// tellOverridden tells that the selection of a stack does not count while a variable names one.
-func (a *app) tellOverridden() {
+// warnOverridden says that a variable overrides the selection of a stack.
+func (a *app) warnOverridden() {
 	if a.stackVariable != "" {
 		a.say("%s is set, so husk still uses the stack %s.", a.stackVariable, a.stack)
 	}
@@ -114,15 +112,8 @@ func (a *app) root() *cobra.Command {
 		Example:       "  husk preview           show what an update would do\n  husk up                do it\n  husk stack output      show the results\n  husk destroy           delete everything",
 		SilenceErrors: true, // Main shows them
 		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.readStackVariables()
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
 		},
 	}
 	root.SetOut(a.out)
@@ -134,28 +125,46 @@ func (a *app) root() *cobra.Command {
 	flags.StringVarP(&a.dir, "cwd", "C", ".", "run in this directory, which contains the project file")
 	flags.StringVarP(&a.stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
 	flags.BoolVar(&a.json, "json", false, "write only JSON to standard output")
-	root.AddCommand(a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.watch(), a.cancel(),
+	group(root, nil, a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.watch(), a.cancel(),
 		a.stackCommand(), a.stateCommand(), a.configCommand(), a.providerCommand(), a.packageCommand(),
 		a.cacheCommand(), a.version())
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
+	checkArguments(root)
 	return root
 }
 
-// group makes a command that only has subcommands, or a default of its own.
-func group(cmd *cobra.Command, run func(cmd *cobra.Command) error, subcommands ...*cobra.Command) *cobra.Command {
+// run is what a command does.
+type run = func(cmd *cobra.Command, args []string) error
+
+// group adds subcommands to a command. Without one, the command runs do, or shows its help if do is nil.
+func group(cmd *cobra.Command, do run, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
+		switch {
+		case len(args) > 0:
 			return unknownCommand(cmd, args[0])
+		case do == nil:
+			return cmd.Help()
 		}
-		return run(cmd)
+		return do(cmd, args)
 	}
 	cmd.AddCommand(subcommands...)
 	return cmd
 }
 
-// flagError says what a flag takes that is not a text, as its parser names functions of Go.
+// onStack opens the project and the stack that the flags name.
+func (a *app) onStack(do func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error) run {
+	return func(cmd *cobra.Command, args []string) error {
+		w, stack, err := a.currentStack(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), w, stack, args)
+	}
+}
+
+// flagError returns the error of a flag in the words of its user. The parser's error names functions of Go.
 func flagError(err error) error {
 	_, notParsed := errors.AsType[*strconv.NumError](err)
 	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
@@ -177,17 +186,27 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef("unknown command %q for %q%s: see \"%s --help\"", name, cmd.CommandPath(), near, cmd.CommandPath())
 }
 
-// arguments takes between least and most arguments.
-func arguments(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= least && len(args) <= most {
-			return nil
+// checkArguments has the commands take the arguments that their usage names, such as "set KEY [VALUE]"
+// or "delete URN...".
+func checkArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		checkArguments(sub)
+	}
+	if cmd.Args != nil {
+		return
+	}
+	usage, _, _ := strings.Cut(cmd.Use, " -")
+	names := strings.Fields(usage)[1:]
+	required, _, _ := strings.Cut(usage, " [")
+	least, many := len(strings.Fields(required))-1, strings.Contains(usage, "...")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("missing argument %s: %s", strings.TrimSuffix(names[len(args)], "..."), cmd.UseLine())
+		case len(args) > len(names) && !many:
+			return usagef("unexpected argument %q: %s", args[len(names)], cmd.UseLine())
 		}
-		if len(args) > most {
-			return usagef("unexpected argument %q: %s", args[most], cmd.UseLine())
-		}
-		missing := strings.Fields(cmd.Use)[1+len(args)]
-		return usagef("missing argument %s: %s", strings.TrimSuffix(missing, "..."), cmd.UseLine())
+		return nil
 	}
 }
 
@@ -205,8 +224,7 @@ type shownError struct{ err error }
 func (e *shownError) Error() string { return e.err.Error() }
 func (e *shownError) Unwrap() error { return e.err }
 
-// say writes a remark for people, which is never part of a result. Its arguments may be anybody's
-// text.
+// say writes a remark for people, which is never part of a result. Arguments may be text of strangers.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.errs, format+"\n", escaped(args)...)
 }
@@ -214,13 +232,13 @@ func (a *app) say(format string, args ...any) {
 // remark writes a remark of several lines.
 func (a *app) remark(text string) { fmt.Fprintln(a.errs, display.EscapeLines(text)) }
 
-// printf writes a result. Its arguments may be anybody's text.
+// printf writes a result. Arguments may be text of strangers.
 func (a *app) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.out, format, escaped(args)...)
 	return writing(err)
 }
 
-// escaped are arguments whose texts fit one line, and do nothing to a terminal.
+// escaped returns arguments whose texts fit on one line and control no terminal.
 func escaped(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
@@ -239,8 +257,7 @@ func escaped(args []any) []any {
 	return out
 }
 
-// write writes a result, to programs as it is. What may be of providers or of files does
-// nothing to a terminal.
+// write writes a result: as it is to programs, escaped to a terminal.
 func (a *app) write(data []byte) error {
 	if a.out.IsTerminal() {
 		_, err := a.out.Write([]byte(display.EscapeLines(string(data))))
@@ -256,12 +273,82 @@ func writing(err error) error {
 	return nil
 }
 
-// readAll reads text from standard input, without the line end that an editor or
-// echo adds.
+// readAll reads text from standard input, without the line end that an editor or echo adds.
 func (a *app) readAll() (string, error) {
 	data, err := io.ReadAll(a.in)
 	if err != nil {
 		return "", fmt.Errorf("reading standard input: %w", err)
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), nil
+}
+
+// table writes rows of cells in columns. Cells may be text of strangers.
+func (a *app) table(rows [][]string) error {
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = display.Escape(cell)
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	return writing(t.Flush())
+}
+
+// rows are the lines of a table of names and values.
+type rows [][]string
+
+// add adds a name with its values, one on each line. It leaves out empty values.
+func (r *rows) add(name string, values ...string) {
+	for _, v := range values {
+		if v != "" {
+			*r = append(*r, []string{name, v})
+			name = ""
+		}
+	}
+}
+
+// writeList writes a list: as JSON to programs, as a table with a heading to people. None is the remark
+// for an empty list.
+func writeList[T any](a *app, list []T, none string, heading []string, row func(T) []string) error {
+	if a.json {
+		return a.writeJSON(append([]T{}, list...))
+	}
+	if len(list) == 0 {
+		if none != "" {
+			a.say("%s", none)
+		}
+		return nil
+	}
+	var rows [][]string
+	if heading != nil {
+		rows = append(rows, heading)
+	}
+	for _, item := range list {
+		rows = append(rows, row(item))
+	}
+	return a.table(rows)
+}
+
+// writeJSON writes a result as JSON for programs, readable for people.
+func (a *app) writeJSON(v any) error { return a.writeJSONBy(v, "  ") }
+
+// writeJSONBy writes a result as JSON with an indentation, in one line if that is empty.
+func (a *app) writeJSONBy(v any, indent string) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	err := encoder.Encode(v)
+	if err == nil {
+		err = a.out.WriteData(display.EscapeJSON(a.secrets.InJSON(b.Bytes())))
+	}
+	return writing(err)
+}
+
+// plural returns a count of things in words.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -24,19 +23,22 @@ import (
 func (a *app) configCommand() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{Use: "config", Short: "List and change the stack's configuration"}
-	cmd.Flags().BoolVar(&show, "show-secrets", false, "show secrets in plain text")
-	return group(cmd, func(cmd *cobra.Command) error { return a.configList(cmd, show) },
-		a.configSet(), a.configGet(), a.configRemove())
+	addShowSecrets(cmd, &show)
+	list := a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+		return a.configList(ctx, w, c, show)
+	})
+	return group(cmd, list, a.configSet(), a.configGet(), a.configRemove())
 }
 
-// openConfig opens the configuration of the stack to work on.
-func (a *app) openConfig(ctx context.Context) (*workspace.Workspace, *workspace.Config, string, error) {
-	w, stack, err := a.currentStack(ctx)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	c, err := w.Config(stack)
-	return w, c, stack, err
+// onConfig opens the project and the configuration of the stack that the flags name.
+func (a *app) onConfig(do func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error) run {
+	return a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+		c, err := w.Config(stack)
+		if err != nil {
+			return err
+		}
+		return do(ctx, w, c, args)
+	})
 }
 
 // masked stands for secrets.
@@ -48,15 +50,11 @@ type configValue struct {
 	Secret bool    `json:"secret"`
 }
 
-func (a *app) configList(cmd *cobra.Command, show bool) error {
-	w, c, stack, err := a.openConfig(cmd.Context())
-	if err != nil {
-		return err
-	}
+func (a *app) configList(ctx context.Context, w *workspace.Workspace, c *workspace.Config, show bool) error {
 	decrypt := func(string) (string, error) { return masked, nil }
 	if show {
 		a.secrets.Show()
-		decrypt = c.Decrypt(cmd.Context())
+		decrypt = c.Decrypt(ctx)
 	}
 	entries, err := w.Project.ConfigEntries(c.StackConfig, decrypt)
 	if err != nil {
@@ -73,23 +71,14 @@ func (a *app) configList(cmd *cobra.Command, show bool) error {
 		}
 		return a.writeJSON(values)
 	}
-	if len(entries) == 0 {
-		a.say("The stack %s has no configuration.", stack)
-		return nil
-	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, e := range entries {
+	return writeList(a, entries, "The stack "+c.Stack+" has no configuration.", nil, func(e abi.ConfigEntry) []string {
 		value := e.Value
 		if e.Secret && !show {
 			value = masked
 		}
-		fmt.Fprintf(t, "%s\t%s\n", display.Escape(shortKey(w.Project, e.Key)), display.Escape(value))
-	}
-	return writing(t.Flush())
+		return []string{strings.TrimPrefix(e.Key, w.Project.Name+":"), value} // as people write keys
+	})
 }
-
-// shortKey leaves out the project's own namespace, as people write keys.
-func shortKey(p *program.Project, key string) string { return strings.TrimPrefix(key, p.Name+":") }
 
 func (a *app) configSet() *cobra.Command {
 	var secret, path bool
@@ -101,12 +90,7 @@ func (a *app) configSet() *cobra.Command {
 			"checked against their type; lists and objects are written as JSON, or part by part with\n" +
 			"--path, as in aws:tags.owner or data.servers[0].port. Put two dashes before a value\n" +
 			"that begins with a dash: husk config set offset -- -5",
-		Args: arguments(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, c, stack, err := a.openConfig(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			key, part, err := configKey(w.Project, args[0], path)
 			if err != nil {
 				return &usageError{err}
@@ -127,26 +111,29 @@ func (a *app) configSet() *cobra.Command {
 					return fmt.Errorf("%s does not fit its declaration in %s: %w", args[0], w.Project.File.Name, err)
 				}
 			}
-			if err := a.ensureStack(cmd, w, stack); err != nil {
+			if err := a.ensureStack(ctx, w, c.Stack); err != nil {
 				return err
 			}
 			set := func() error { return c.SetAt(key, part, value, false) }
 			if secret {
-				set = func() error { return c.SetSecret(cmd.Context(), key, part, value) }
+				set = func() error { return c.SetSecret(ctx, key, part, value) }
 			}
 			if err := set(); err != nil {
 				return err
 			}
 			return c.Save()
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&secret, "secret", false, "encrypt the value")
-	cmd.Flags().BoolVar(&path, "path", false, "KEY is a path into a list or object")
+	addPath(cmd, &path)
 	return cmd
 }
 
-// configKey returns the full name of a key that a user wrote, and what follows it where
-// that is a path.
+func addPath(cmd *cobra.Command, path *bool) {
+	cmd.Flags().BoolVar(path, "path", false, "KEY is a path into a list or object")
+}
+
+// configKey returns the full name of a key that a user wrote, and the path behind it.
 func configKey(p *program.Project, text string, isPath bool) (key string, part property.Path, err error) {
 	if isPath {
 		return p.ConfigPath(text)
@@ -163,24 +150,23 @@ func declaration(p *program.Project, key string) *program.ConfigDeclaration {
 	return &p.Config[i]
 }
 
-// ensureStack makes the default stack if there is none; others must exist, lest a
-// misspelt name get a configuration of its own.
-func (a *app) ensureStack(cmd *cobra.Command, w *workspace.Workspace, stack string) error {
-	stacks, err := w.Stacks(cmd.Context())
+// ensureStack makes the default stack if there is none. Other stacks must exist, because their names may
+// be misspelled.
+func (a *app) ensureStack(ctx context.Context, w *workspace.Workspace, stack string) error {
+	stacks, err := w.Stacks(ctx)
 	if err != nil || slices.Contains(stacks, stack) {
 		return err
 	}
 	if stack != workspace.DefaultStack {
 		return &workspace.NoStackError{Stack: stack, Place: w.Place, Err: state.ErrStackNotFound}
 	}
-	if err := w.Init(cmd.Context(), stack); err != nil && !errors.Is(err, state.ErrStackExists) {
+	if err := w.Init(ctx, stack); err != nil && !errors.Is(err, state.ErrStackExists) {
 		return err
 	}
 	return nil
 }
 
-// readValue reads a value from standard input: without echo, where a person types
-// a secret.
+// readValue reads a value from standard input, without echo if a person types a secret.
 func (a *app) readValue(key string, secret bool) (string, error) {
 	if !display.IsTerminal(a.in) {
 		return a.readAll()
@@ -192,7 +178,7 @@ func (a *app) readValue(key string, secret bool) (string, error) {
 	fmt.Fprintf(a.errs, "%s: ", key)
 	terminal := int(a.in.Fd())
 	if state, err := term.GetState(terminal); err == nil {
-		defer a.heed(nil, stage{do: func() { // with the echo that it had
+		defer a.heed(nil, stage{do: func() {
 			_ = term.Restore(terminal, state)
 			os.Exit(exitFailed)
 		}}, stage{})()
@@ -208,40 +194,35 @@ func (a *app) readValue(key string, secret bool) (string, error) {
 func (a *app) configGet() *cobra.Command {
 	var path bool
 	cmd := &cobra.Command{
-		Use: "get KEY", Short: "Show the value of a configuration key, decrypted", Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use: "get KEY", Short: "Show the value of a configuration key, decrypted",
+		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			a.secrets.Show()
-			w, c, stack, err := a.openConfig(cmd.Context())
-			if err != nil {
-				return err
-			}
 			key, part, err := configKey(w.Project, args[0], path)
 			if err != nil {
 				return &usageError{err}
 			}
-			entry, found, err := lookupConfig(cmd, w.Project, c, key)
+			entry, found, err := lookupConfig(ctx, w.Project, c, key)
 			if len(part) > 0 && found && err == nil {
-				entry.Value, found, err = c.TextAt(key, part, c.Decrypt(cmd.Context()))
+				entry.Value, found, err = c.TextAt(key, part, c.Decrypt(ctx))
 			}
 			switch {
 			case err != nil:
 				return err
 			case !found:
-				return fmt.Errorf("the configuration key %s is not set in the stack %s: set it with husk config set %[1]s <value>", args[0], stack)
+				return fmt.Errorf("the configuration key %s is not set in the stack %s: set it with husk config set %[1]s <value>", args[0], c.Stack)
 			case a.json:
 				return a.writeJSON(configValue{Value: &entry.Value, Secret: entry.Secret})
 			default:
 				return a.write([]byte(entry.Value + "\n"))
 			}
-		},
+		}),
 	}
-	cmd.Flags().BoolVar(&path, "path", false, "KEY is a path into a list or object")
+	addPath(cmd, &path)
 	return cmd
 }
 
-// lookupConfig finds what a deployment would see under the key. Other keys are not
-// decrypted, since their secrets are of no concern here.
-func lookupConfig(cmd *cobra.Command, p *program.Project, c *workspace.Config, key string) (entry abi.ConfigEntry, found bool, err error) {
+// lookupConfig returns the value that a deployment gets for the key. It decrypts no other key.
+func lookupConfig(ctx context.Context, p *program.Project, c *workspace.Config, key string) (entry abi.ConfigEntry, found bool, err error) {
 	entries, err := p.ConfigEntries(c.StackConfig, func(string) (string, error) { return "", nil })
 	if err != nil {
 		return entry, false, err
@@ -252,27 +233,23 @@ func lookupConfig(cmd *cobra.Command, p *program.Project, c *workspace.Config, k
 	}
 	entry = entries[i]
 	if _, set := c.Get(key); set {
-		entry.Value, _, err = c.Text(key, c.Decrypt(cmd.Context()))
+		entry.Value, _, err = c.Text(key, c.Decrypt(ctx))
 	}
 	return entry, true, err
 }
 
 func (a *app) configRemove() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm KEY", Short: "Remove a configuration key", Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, c, stack, err := a.openConfig(cmd.Context())
-			if err != nil {
-				return err
-			}
+		Use: "rm KEY", Short: "Remove a configuration key",
+		RunE: a.onConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			key, err := w.Project.ConfigKey(args[0])
 			if err != nil {
 				return &usageError{err}
 			}
 			if !c.Remove(key) {
-				return fmt.Errorf("the configuration key %s is not set in the stack %s", args[0], stack)
+				return fmt.Errorf("the configuration key %s is not set in the stack %s", args[0], c.Stack)
 			}
 			return c.Save()
-		},
+		}),
 	}
 }

@@ -6,152 +6,116 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/importfile"
 	"github.com/husk-dev/husk/internal/blocking"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// deployFlags are those of the commands that run the engine.
-type deployFlags struct {
-	deployOptions
-	yes, diff, timings, refresh, installed, previewOnly bool
-	parallel                                            int
-	grants, trusted                                     []string
-	policies                                            policyFlags
-	skipPreview                                         bool
-	// refreshes reports whether everything is read first; nil for commands that cannot.
-	refreshes func(*program.Project) bool
-	auditLog  string
-}
-
-// makeOperation makes an operation of the flags, the project, and its providers.
-type makeOperation = func(context.Context, *opened) (engine.Operation, error)
-
-// makeUp makes an update.
-type makeUp = func(context.Context, *opened) (engine.Up, error)
-
 // command is a command that runs the engine.
 type command struct {
 	name string
-	// previewOnly is set where nothing is carried out.
+	// previewOnly reports whether the command changes nothing.
 	previewOnly bool
-	// operation makes what is done, once project and providers are open.
-	operation makeOperation
-	// result, if set, receives what a preview or operation has come to.
+	// operation returns what the engine does, after project and providers are open.
+	operation func(context.Context, *opened) (engine.Operation, error)
+	// result, if set, receives the result of a preview or operation that succeeded.
 	result func(context.Context, *opened, *engine.Result) error
-	// program is set where the project's program is run.
-	program bool
-	// replaces is set where what the program lacks is deleted.
-	replaces bool
-	// deletes is set where resources are deleted whatever the program says.
-	deletes bool
-	// question asks for leave to go ahead.
+	// program, replaces, and deletes are options of [stackrun.Options].
+	program, replaces, deletes bool
+	// question asks for confirmation.
 	question string
 }
 
 func (a *app) up() *cobra.Command {
-	f, p := &deployFlags{}, &planFile{}
-	c := command{name: "up", operation: p.keeping(f.up), program: true, replaces: true, question: "Make these changes?"}
-	cmd := a.deployment(c, f, "Create, update, and delete resources to match the program")
-	f.addRefresh(cmd)
-	f.addUpdate(cmd)
-	f.policies.add(cmd)
-	p.addUse(cmd)
-	return cmd
+	f := &deployFlags{}
+	c := command{name: "up", operation: f.update, program: true, replaces: true, question: "Make these changes?"}
+	return a.deployment(c, f, "Create, update, and delete resources to match the program", updateFlags+policyFlags+"plan")
 }
 
 func (a *app) preview() *cobra.Command {
-	f, l, p := &deployFlags{}, &listing{}, &planFile{}
-	c := command{name: "preview", previewOnly: true, operation: p.drafting(l.listening(f.up)), result: p.save, program: true, replaces: true}
-	cmd := a.deployment(c, f, "Show what an update would do, without changing anything")
-	f.addRefresh(cmd)
-	f.addUpdate(cmd)
-	f.policies.add(cmd)
-	l.addTo(cmd, a)
-	p.addSave(cmd, a)
+	f, listed := &deployFlags{}, &importfile.Listed{}
+	operation := func(ctx context.Context, o *opened) (engine.Operation, error) {
+		events := o.Deployment.Events
+		o.Deployment.Events = func(e engine.Event) {
+			listed.Event(e)
+			events(e)
+		}
+		return f.update(ctx, o)
+	}
+	c := command{name: "preview", previewOnly: true, operation: operation, result: f.writePlan, program: true, replaces: true}
+	cmd := a.deployment(c, f, "Show what an update would do, without changing anything", updateFlags+policyFlags+"save-plan import-file")
+	preview := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := preview(cmd, args); err != nil {
+			return err
+		}
+		if f.savePlan != "" {
+			a.say("Saved the plan in %s: husk up --plan %[1]s does exactly that.", f.savePlan)
+		}
+		if f.importFile == "" {
+			return nil
+		}
+		text, err := listed.File().Encode()
+		if err == nil {
+			err = os.WriteFile(f.importFile, text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("writing the import file: %w", err)
+		}
+		a.say("Listed the resources that would be created in %s: fill in the IDs of existing objects, remove the others, and run husk import --file %[1]s.", f.importFile)
+		return nil
+	}
 	return cmd
 }
 
 func (a *app) refresh() *cobra.Command {
 	f := &deployFlags{}
-	c := command{name: "refresh", operation: f.refreshing, question: "Record these changes?"}
-	cmd := a.deployment(c, f, "Read every resource and record its actual state")
-	f.addPreviewOnly(cmd)
-	f.addPending(cmd)
-	f.addRunProgram(cmd)
-	f.addInstalled(cmd)
-	return cmd
+	operation := func(_ context.Context, o *opened) (engine.Operation, error) {
+		return engine.Refresh{
+			Program: o.Program, Selection: f.selection, ClearPendingCreates: f.clearPendingCreates, AdoptPendingCreates: f.adopted,
+		}, nil
+	}
+	c := command{name: "refresh", operation: operation, question: "Record these changes?"}
+	return a.deployment(c, f, "Read every resource and record its actual state", recordedFlags+"clear-pending-creates adopt-pending-creates")
 }
 
 func (a *app) destroy() *cobra.Command {
 	f := &deployFlags{}
-	c := command{name: "destroy", operation: f.destroying, deletes: true, question: "Delete these resources?"}
-	cmd := a.deployment(c, f, "Delete every resource of the stack")
-	f.addRefresh(cmd)
-	f.addPreviewOnly(cmd)
-	f.addExcludeProtected(cmd)
-	f.addFailures(cmd)
-	f.addRunProgram(cmd)
-	f.addInstalled(cmd)
-	return cmd
+	operation := func(_ context.Context, o *opened) (engine.Operation, error) {
+		return engine.Destroy{
+			Program: o.Program, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
+			Selection: f.selection, IgnoreProtect: f.ignoreProtect,
+		}, nil
+	}
+	c := command{name: "destroy", operation: operation, deletes: true, question: "Delete these resources?"}
+	return a.deployment(c, f, "Delete every resource of the stack", recordedFlags+failureFlags+"refresh exclude-protected")
 }
 
-func (f *deployFlags) addRefresh(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "refresh every resource first (--refresh=false overrides the project)")
-	f.refreshes = func(p *program.Project) bool { return f.refresh || p.Refresh && !cmd.Flags().Changed("refresh") }
-}
-
-func (f *deployFlags) addPreviewOnly(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, without changing anything")
-}
-
-// addYes adds the flags of commands that show what they would do, and ask for leave to do it.
-func (f *deployFlags) addYes(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "proceed without confirmation, unless the preview fails")
-	cmd.Flags().BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, deploy without a preview: problems are found on the way")
-}
-
-// addShown adds the flags of all that runs the engine.
-func (f *deployFlags) addShown(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.auditLog, "audit-log", "", "append each use and each refused use of a capability to this file, as JSON lines")
-	cmd.Flags().StringArrayVar(&f.trusted, "trust-module", nil,
-		"trust the module with this digest: the state names it, but the project has never listed it; can be repeated")
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what differs in each resource")
-	cmd.Flags().BoolVar(&f.timings, "timings", false, "show the cost of provider calls and the slowest steps")
-	cmd.Flags().IntVarP(&f.parallel, "parallel", "p", 0, "maximum number of resources to deploy at once (default: 4 per processor)")
-}
-
-func (f *deployFlags) addInstalled(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.installed, "installed", false,
-		"use the providers that the project lists, instead of the modules that made the resources")
-	cmd.Flags().StringArrayVar(&f.grants, "grant", nil,
-		"grant a provider more than the project does: "+grant.Flags("PROVIDER:")+"; can be repeated")
-}
-
-func (a *app) deployment(c command, f *deployFlags, short string) *cobra.Command {
+// deployment makes a command that runs the engine, with flags beside those of all such commands.
+func (a *app) deployment(c command, f *deployFlags, short, flags string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: c.name, Short: short, Args: arguments(0, 0),
+		Use: c.name, Short: short,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.previewOnly = c.previewOnly || f.previewOnly
 			return a.deploy(cmd.Context(), c, f)
 		},
 	}
 	if !c.previewOnly {
-		f.addYes(cmd)
+		flags += " yes skip-preview"
 	}
-	f.addSelection(cmd)
-	f.addShown(cmd)
+	f.add(cmd, selectionFlags+shownFlags+flags)
 	a.addLimits(cmd.Flags())
 	return cmd
 }
 
+// deploy runs a command. What goes wrong is shown by the display that is open then.
 func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	s := &session{app: a, flags: f}
 	s.begin()
@@ -166,55 +130,61 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 		return s.end(err)
 	}
 	o.Deployment.Stop = interrupts.stop
-	if err := s.confirmModules(ctx, c, o, interrupts.stop); err != nil {
-		return s.end(errors.Join(err, o.close(ctx)))
+	declined, err := s.run(ctx, c, o)
+	if err = errors.Join(err, o.close(ctx)); declined {
+		return err
+	}
+	return s.end(err)
+}
+
+// run previews and executes what a command does. declined reports that it ended at the question whether
+// to go on, after the display of the preview.
+func (s *session) run(ctx context.Context, c command, o *opened) (declined bool, err error) {
+	a, f, stop := s.app, s.flags, o.Deployment.Stop
+	if err := s.confirmModules(ctx, c, o, stop); err != nil {
+		return false, err
 	}
 	operation, err := c.operation(ctx, o)
 	if err != nil {
-		return s.end(errors.Join(err, o.close(ctx)))
+		return false, err
 	}
-	// All of it is planned before any of it is done: what is refused, such as the deletion of a
-	// protected resource, then stops the run while everything is as it was.
+	finish := func(result *engine.Result) error {
+		if c.result == nil {
+			return nil
+		}
+		return c.result(ctx, o, result)
+	}
+	// All is planned before anything is done: a refusal, such as to delete a protected resource, then stops
+	// the run before any change.
 	if c.previewOnly || !f.skipPreview {
 		if !c.previewOnly && f.yes {
 			s.plan()
 		}
 		result, err := engine.Preview(ctx, o.Deployment, operation)
 		if err == nil {
-			err = c.finish(ctx, o)(result)
+			err = finish(result)
 		}
 		if c.previewOnly || err != nil {
-			return s.end(errors.Join(err, o.close(ctx)))
+			return false, err
 		}
 		_ = s.end(nil) // shows the preview, which went well
 		if !f.yes && result.Changes.Total() > 0 {
-			if err := a.ask(c.question, interrupts.stop); err != nil {
-				return errors.Join(err, o.close(ctx))
-			}
+			err = a.ask(c.question, stop)
 		} else if !a.json {
-			if err := a.printf("\n"); err != nil {
-				return errors.Join(err, o.close(ctx))
-			}
+			err = a.printf("\n")
+		}
+		if err != nil {
+			return true, err
 		}
 		s.begin()
 	}
-	_, err = o.Execute(ctx, operation, c.finish(ctx, o))
-	return s.end(errors.Join(err, o.close(ctx)))
+	_, err = o.Execute(ctx, operation, finish)
+	return false, err
 }
 
-// finish is what is done with the result of a preview or operation that succeeded.
-func (c command) finish(ctx context.Context, o *opened) func(*engine.Result) error {
-	return func(result *engine.Result) error {
-		if c.result == nil {
-			return nil
-		}
-		return c.result(ctx, o, result)
-	}
-}
-
-// confirmModules asks about the modules that a refresh or destruction would run because the state
-// names them, and that the project has never listed. Where there is nobody to ask they are refused;
-// those of a part of the resources, when they are needed.
+// confirmModules asks about the modules that a refresh or destruction would run because the state names
+// them, and that the project has never listed. If there is nobody to ask, they are refused: now, or
+// when a selected resource needs them.
 func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop <-chan struct{}) error {
 	if c.program {
 		return nil
@@ -222,7 +192,7 @@ func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop
 	var named []plugins.RecordedModule
 	for _, r := range o.Deployment.State.Snapshot().Resources() {
 		if r.IsProvider() {
-			if spec, err := engine.SpecOf(r); err == nil { // the engine tells what is wrong with it
+			if spec, err := engine.SpecOf(r); err == nil { // the engine reports the error
 				named = append(named, plugins.RecordedModule{Digest: spec.Digest, Provider: spec.Name})
 			}
 		}
@@ -285,7 +255,7 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 	return nil
 }
 
-// errDeclined says that the user did not want to go on.
+// errDeclined is the error if the user did not confirm.
 var errDeclined = errors.New("not confirmed: nothing was changed")
 
 // isInteractive reports whether a person can answer a question.
@@ -293,8 +263,7 @@ func (a *app) isInteractive() bool {
 	return !a.json && display.IsTerminal(a.in) && a.out.IsTerminal()
 }
 
-// ask asks a question that only "y" or "yes" answers with yes. It ends early when
-// stop is closed.
+// ask asks a question. Only "y" and "yes" confirm, and closing stop declines.
 func (a *app) ask(question string, stop <-chan struct{}) error {
 	if _, err := fmt.Fprintf(a.out, "%s [y/N] ", a.out.Style().Strong(display.Escape(question))); err != nil {
 		return writing(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// parseGrants reads KIND=WHAT. Directories are relative to dir.
+// parseGrants reads KIND=SCOPE. Directories are relative to dir.
 func parseGrants(dir string, texts []string) (host.Grants, error) {
 	var g host.Grants
 	place := grant.Place{Dir: dir, Store: func() (abi.KV, error) { return host.NewStore(), nil }}
@@ -30,8 +30,8 @@ func parseGrants(dir string, texts []string) (host.Grants, error) {
 	return g, nil
 }
 
-// grantsIn reads PROVIDER:KIND=WHAT, by provider. Directories are relative to the
-// project's, whether or not there is a project file.
+// grantsIn reads PROVIDER:KIND=SCOPE, by provider. Directories are relative to the project's, even if
+// there is no project file.
 func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, error) {
 	texts := make(map[string][]string)
 	for _, text := range f.grants {
@@ -52,11 +52,10 @@ func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, 
 	return grants, nil
 }
 
-// withheld are the files that no provider is to read or change because it was granted a
-// directory above them: those of the workspace, those that the flags name, and the user's own: keys,
-// passphrases, and which modules are trusted.
+// withheld returns the files that no grant of a directory above them covers: those of the workspace,
+// those that flags name, and the user's own (keys, passphrases, and which modules are trusted).
 func (f *deployFlags) withheld(w *workspace.Workspace) []string {
-	all := slices.Concat(w.OwnFiles(), f.policies.packs, f.policies.configs, secrets.SystemKeys(nil).Files(), plugins.UserFiles())
+	all := slices.Concat(w.OwnFiles(), f.policyPacks, f.policyConfigs, secrets.SystemKeys(nil).Files(), plugins.UserFiles())
 	if f.auditLog != "" {
 		all = append(all, f.auditLog)
 	}

@@ -30,7 +30,7 @@ type importing struct {
 func (a *app) importCommand() *cobra.Command {
 	i, f := &importing{app: a}, &deployFlags{}
 	cmd := &cobra.Command{
-		Use: "import [TYPE NAME ID]", Short: "Import existing objects into the stack, and generate the program for them", Args: arguments(0, 3),
+		Use: "import [TYPE NAME ID]", Short: "Import existing objects into the stack, and generate the program for them",
 		Long: "The object TYPE with the ID becomes the resource NAME, with the inputs that its provider reads.\n" +
 			"Nothing is changed at the provider. The command then prints the part of a program that declares\n" +
 			"the resource. Add it to the program before the next husk up: an undeclared resource is deleted, or,\n" +
@@ -48,9 +48,7 @@ func (a *app) importCommand() *cobra.Command {
 	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN if the program calls it NAME")
 	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same form")
 	flags.StringSliceVar(&i.properties, "properties", nil, "the inputs to import (default: all)")
-	f.addYes(cmd)
-	f.addPreviewOnly(cmd)
-	f.addShown(cmd)
+	f.add(cmd, shownFlags+"yes skip-preview preview-only")
 	a.addLimits(cmd.Flags())
 	return cmd
 }
@@ -173,7 +171,7 @@ type generated struct {
 // Type returns "generated".
 func (generated) Type() string { return "generated" }
 
-// show shows the program, and says what is still to do.
+// show shows the program, and says what the user must still do.
 func (i *importing) show() error {
 	a := i.app
 	switch {
@@ -199,43 +197,4 @@ func (i *importing) show() error {
 		a.say("Left out: %s", text)
 	}
 	return nil
-}
-
-// listing is a preview that can write an import file of what it would create.
-type listing struct {
-	path   string
-	listed importfile.Listed
-}
-
-// listening has what a preview would create noted.
-func (l *listing) listening(update makeUp) makeUp {
-	return func(ctx context.Context, o *opened) (engine.Up, error) {
-		events := o.Deployment.Events
-		o.Deployment.Events = func(e engine.Event) {
-			l.listed.Event(e)
-			events(e)
-		}
-		return update(ctx, o)
-	}
-}
-
-// addTo adds the flag for the file to a command that previews.
-func (l *listing) addTo(cmd *cobra.Command, a *app) {
-	cmd.Flags().StringVar(&l.path, "import-file", "", "write the resources that would be created to a file for husk import, with placeholders for IDs")
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := run(cmd, args)
-		if err != nil || l.path == "" {
-			return err
-		}
-		text, err := l.listed.File().Encode()
-		if err == nil {
-			err = os.WriteFile(l.path, text, 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("writing the import file: %w", err)
-		}
-		a.say("Listed the resources that would be created in %s: fill in the IDs of existing objects, remove the others, and run husk import --file %[1]s.", l.path)
-		return nil
-	}
 }

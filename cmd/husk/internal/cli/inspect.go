@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// inspection is what inspect tells.
+// inspection is the result of the command inspect.
 type inspection struct {
 	// Kind is provider or policy pack, empty for a module that is neither.
 	Kind    string `json:"kind,omitempty"`
@@ -24,7 +22,7 @@ type inspection struct {
 	SDK     string `json:"sdk,omitempty"`
 	Digest  string `json:"digest"`
 	Size    int    `json:"size"`
-	// Memory is what an instance has at the start, and MemoryLimit what it may have.
+	// Memory is of an instance at its start, MemoryLimit the most that it may have.
 	Memory      uint64         `json:"memory"`
 	MemoryLimit uint64         `json:"memoryLimit"`
 	Manifest    *host.Manifest `json:"manifest,omitempty"`
@@ -33,22 +31,16 @@ type inspection struct {
 	// Requests are the capabilities that the module asks for.
 	Requests []host.CapabilityRequest `json:"requests,omitempty"`
 	// Image is nil unless the module was run.
-	Image    *baseImage     `json:"image,omitempty"`
-	Contents moduleContents `json:"contents"`
-	Imports  []string       `json:"imports"`
-	Exports  []string       `json:"exports"`
+	Image    *host.BaseImage `json:"image,omitempty"`
+	Contents host.Contents   `json:"contents"`
+	Imports  []string        `json:"imports"`
+	Exports  []string        `json:"exports"`
 	// Refused are the reasons why the module may not run, none if it may.
 	Refused []string `json:"refused,omitempty"`
 }
 
-// baseImage tells about the image with which instances begin.
-type baseImage struct {
-	Made     bool   `json:"made"`
-	Prepared bool   `json:"prepared"`
-	Reason   string `json:"reason,omitempty"`
-}
-
-func (i *baseImage) String() string {
+// imageText says what instances start from.
+func imageText(i *host.BaseImage) string {
 	var text string
 	switch {
 	case i == nil:
@@ -66,42 +58,12 @@ func (i *baseImage) String() string {
 	return text
 }
 
-// moduleContents is what a module is made of.
-type moduleContents struct {
-	Functions       int       `json:"functions"`
-	Globals         int       `json:"globals"`
-	LargestFunction int       `json:"largestFunction"`
-	Sections        []section `json:"sections"`
-	TableElements   int       `json:"tableElements"`
-	DataSegments    int       `json:"dataSegments"`
-	CustomSections  []string  `json:"customSections,omitempty"`
-	Start           bool      `json:"start"`
-	Features        []string  `json:"features,omitempty"`
-}
-
-// section is a part of a module's file.
-type section struct {
-	Name  string `json:"name"`
-	Bytes int    `json:"bytes"`
-}
-
-func contentsOf(c host.Contents) moduleContents {
-	contents := moduleContents{
-		Functions: c.Functions, Globals: c.Globals, LargestFunction: c.LargestFunction,
-		TableElements: c.TableElements, DataSegments: c.DataSegments, CustomSections: c.CustomSections,
-		Start: c.Start, Features: c.Features, Sections: []section{},
-	}
-	for _, s := range c.Sections {
-		contents.Sections = append(contents.Sections, section(s))
-	}
-	return contents
-}
-
 func inspectionOf(info host.Info) inspection {
 	i := inspection{
 		Digest: info.Digest, Size: info.Size, Memory: info.Memory, MemoryLimit: info.MemoryLimit, Manifest: info.Manifest,
-		Contents: contentsOf(info.Contents), Exports: info.Exports, Imports: []string{},
+		Contents: info.Contents, Exports: info.Exports, Imports: []string{},
 	}
+	i.Contents.Sections = append([]host.Section{}, info.Contents.Sections...)
 	for _, imported := range info.Imports {
 		i.Imports = append(i.Imports, imported.Module+" "+imported.Name)
 	}
@@ -116,7 +78,7 @@ func inspectionOf(info host.Info) inspection {
 func (a *app) providerInspect() *cobra.Command {
 	var ask bool
 	cmd := &cobra.Command{
-		Use: "inspect FILE", Short: "Show what a module contains, and what it can ask of the host", Args: arguments(1, 1),
+		Use: "inspect FILE", Short: "Show what a module contains, and what it can ask of the host",
 		Long: "Show what a provider or policy pack contains, what it asks of the host, and every reason for which the\n" +
 			"host would refuse it. A module in a file is read, but not run. With --ask, or if it is built from source,\n" +
 			"the module is also run in a sandbox without any grant: it reports its name, and the host tests whether\n" +
@@ -143,7 +105,7 @@ func (a *app) providerInspect() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				shown.Image = (*baseImage)(&image)
+				shown.Image = &image
 				return a.writeInspection(shown)
 			})
 		},
@@ -152,8 +114,8 @@ func (a *app) providerInspect() *cobra.Command {
 	return cmd
 }
 
-// inspectFile shows the module in a file, unless it is to be asked, too. The error says
-// why it would be refused.
+// inspectFile shows the module in a file, unless the module must run for that. The error says why the
+// host would refuse it.
 func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 	limits, err := a.givenLimits()
 	if err != nil {
@@ -164,7 +126,7 @@ func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 		return false, err
 	}
 	if stat, err := os.Stat(path); err != nil || !stat.Mode().IsRegular() || stat.Size() > int64(config.ModuleSize()) {
-		return false, nil // a directory is built first, and what cannot be read is told by then
+		return false, nil // a directory is built first, and loading reports what cannot be read
 	}
 	wasm, err := os.ReadFile(path)
 	if err != nil {
@@ -189,7 +151,7 @@ func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 	return true, nil
 }
 
-// reasonsOf are the reasons of a refusal.
+// reasonsOf returns the reasons of a refusal.
 func reasonsOf(refused error) []string {
 	reasons := []error{refused}
 	if several, ok := errors.AsType[*host.RefusalError](refused); ok {
@@ -210,63 +172,51 @@ func (a *app) writeInspection(i inspection) error {
 	if i.Manifest != nil {
 		manifest = i.Manifest.Name + " " + i.Manifest.Version
 	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	row := func(name, value string) { fmt.Fprintf(t, "%s\t%s\n", name, display.Escape(value)) }
-	rows := func(name string, values []string) {
-		for n, value := range values {
-			row([]string{name, ""}[min(n, 1)], value)
-		}
-	}
-	rows("refused", i.Refused)
+	var rows rows
+	rows.add("refused", i.Refused...)
 	if i.Kind != "" {
 		name := "the file does not name it: run with --ask"
 		if i.Name != "" {
 			name = i.Name + " " + i.Version
 		}
-		row(i.Kind, name)
+		rows.add(i.Kind, name)
 	}
 	var policies []string
 	for _, p := range i.Policies {
 		policies = append(policies, fmt.Sprintf("%s (%s): %s", p.Name, p.Level, p.Description))
 	}
-	rows("policies", policies)
-	if i.SDK != "" {
-		row("sdk", i.SDK)
-	}
-	row("manifest", manifest)
-	row("digest", i.Digest)
-	row("size", megabytes(i.Size))
+	rows.add("policies", policies...)
+	rows.add("sdk", i.SDK)
+	rows.add("manifest", manifest)
+	rows.add("digest", i.Digest)
+	rows.add("size", megabytes(i.Size))
 	if i.Kind != "" {
-		row("image", i.Image.String())
+		rows.add("image", imageText(i.Image))
 	}
-	row("memory", fmt.Sprintf("%s at the start, at most %s", megabytes(int(i.Memory)), megabytes(int(i.MemoryLimit))))
+	rows.add("memory", fmt.Sprintf("%s at the start, at most %s", megabytes(int(i.Memory)), megabytes(int(i.MemoryLimit))))
 	c := i.Contents
 	var sections []string
 	for _, s := range c.Sections {
 		sections = append(sections, fmt.Sprintf("%s %d", s.Name, s.Bytes))
 	}
 	if len(sections) > 0 {
-		row("sections", strings.Join(sections, ", ")+" bytes")
+		rows.add("sections", strings.Join(sections, ", ")+" bytes")
 	}
-	if len(c.Features) > 0 {
-		row("features", strings.Join(c.Features, ", "))
-	}
-	row("functions", fmt.Sprintf("%d, the largest has %d bytes", c.Functions, c.LargestFunction))
-	row("globals", fmt.Sprint(c.Globals))
-	row("table elements", fmt.Sprint(c.TableElements))
-	row("data segments", fmt.Sprint(c.DataSegments))
+	rows.add("features", strings.Join(c.Features, ", "))
+	rows.add("functions", fmt.Sprintf("%d, the largest has %d bytes", c.Functions, c.LargestFunction))
+	rows.add("globals", fmt.Sprint(c.Globals))
+	rows.add("table elements", fmt.Sprint(c.TableElements))
+	rows.add("data segments", fmt.Sprint(c.DataSegments))
 	if c.Start {
-		row("at the start", "runs code")
+		rows.add("at the start", "runs code")
 	}
-	if len(c.CustomSections) > 0 {
-		row("custom sections", strings.Join(c.CustomSections, ", "))
-	}
+	rows.add("custom sections", strings.Join(c.CustomSections, ", "))
 	var requests []string
 	for _, r := range i.Requests {
 		requests = append(requests, requestText(r))
 	}
-	rows("requests", requests)
-	rows("imports", i.Imports)
-	rows("exports", i.Exports)
-	return writing(t.Flush())
+	rows.add("requests", requests...)
+	rows.add("imports", i.Imports...)
+	rows.add("exports", i.Exports...)
+	return a.table(rows)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 func (a *app) packageCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "package", Short: "Add packages that a provider serves when it is parameterized"}
 	a.addLimits(cmd.PersistentFlags())
-	return group(cmd, (*cobra.Command).Help, a.packageAdd(), a.providerSchema())
+	return group(cmd, nil, a.packageAdd(), a.providerSchema())
 }
 
 func (a *app) packageAdd() *cobra.Command {
@@ -58,17 +57,11 @@ func (a *app) packageAdd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&extension, "extension", false, "add the package to the provider as an extension, beside its own package")
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return &usageError{errors.New("missing argument PROVIDER: husk package add PROVIDER [PARAMETER...]")}
-		}
-		return nil
-	}
 	return cmd
 }
 
-// unlisted is an error where a provider is given by its path, and not by the name that
-// the project lists it under.
+// unlisted returns an error if the argument is the path of a provider, and not the name that the project
+// lists it under.
 func unlisted(ctx context.Context, p *plugins.Plugins, project *program.Project, given string) error {
 	if _, err := os.Stat(given); err != nil || project.Provider(given) != nil || project.Package(given).Parameterized() {
 		return nil

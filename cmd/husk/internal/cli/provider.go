@@ -20,11 +20,11 @@ import (
 func (a *app) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build, inspect, and test provider modules"}
 	a.addLimits(cmd.PersistentFlags())
-	return group(cmd, (*cobra.Command).Help, a.providerBuild(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
+	return group(cmd, nil, a.providerBuild(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
 		a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit())
 }
 
-// pluginOptions are those of all commands: limits, directories, and what is told to the user.
+// pluginOptions returns the options of all commands: limits, directories, and messages to the user.
 func (a *app) pluginOptions() (plugins.Options, error) {
 	limits, err := a.givenLimits()
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *app) withPlugins(ctx context.Context, project *program.Project, do func
 	return withPluginsBy(ctx, project, o, do)
 }
 
-// withPluginsBy does so with options that the caller has changed.
+// withPluginsBy is withPlugins with options that the caller has changed.
 func withPluginsBy(ctx context.Context, project *program.Project, o plugins.Options, do func(*plugins.Plugins) error) error {
 	p, err := plugins.Open(ctx, project, o)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *app) sayDiagnostic(d engine.Diagnostic) {
 func (a *app) providerBuild() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use: "build DIR", Short: "Build a provider or policy pack from Go source into one .wasm file", Args: arguments(1, 1),
+		Use: "build DIR", Short: "Build a provider or policy pack from Go source into one .wasm file",
 		Long: "Build a provider or policy pack from Go source into one .wasm file. Unlike go build, this command writes\n" +
 			"name and version into the module, so that they can be read without running it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,7 +105,7 @@ func megabytes[N int | int64](bytes N) string { return fmt.Sprintf("%.1f MB", fl
 
 func (a *app) providerSchema() *cobra.Command {
 	return &cobra.Command{
-		Use: "schema FILE|NAME", Short: "Show the schema of a module, of Go source, or of a provider or package of the project", Args: arguments(1, 1),
+		Use: "schema FILE|NAME", Short: "Show the schema of a module, of Go source, or of a provider or package of the project",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			project, err := a.projectOf(args[0])
 			if err != nil {
@@ -125,8 +125,8 @@ func (a *app) providerSchema() *cobra.Command {
 	}
 }
 
-// projectOf returns the project that says what a name stands for, nil where it is
-// the path of a module. What a project lists goes before a file of the same name.
+// projectOf returns the project that lists a name, nil if the name is the path of a module. A name that
+// the project lists goes before a file of the same name.
 func (a *app) projectOf(name string) (*program.Project, error) {
 	_, missing := os.Stat(name)
 	if missing == nil && strings.ContainsAny(name, `./\`) {
@@ -150,8 +150,8 @@ func (a *app) unlistedError(name string, project *program.Project) error {
 	return fmt.Errorf("no file %s, and no provider or package with that name in %s", name, filepath.Join(a.dir, project.File.Name))
 }
 
-// schemaOf returns the schema of a provider or package of a project, or of the
-// module at a path where there is no project.
+// schemaOf returns the schema of a provider or package of a project, or of the module at a path if project
+// is nil.
 func (a *app) schemaOf(ctx context.Context, p *plugins.Plugins, project *program.Project, name string) ([]byte, error) {
 	path := name
 	if project != nil {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,11 +21,10 @@ import (
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// askFlags say what a provider that is asked something may do, and what it is.
+// askFlags are the flags of commands that call one provider: its grants, configuration, and parameters.
 type askFlags struct {
 	grants, config, parameters []string
 	extension                  bool
@@ -39,18 +37,18 @@ func (f *askFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.extension, "extension", false, "add the parameterized package as an extension, beside the provider's own")
 }
 
-// asked is a provider that is opened to be asked something.
+// asked is an opened provider.
 type asked struct {
 	abi.Provider
-	// name is that of the provider, or of the package that it has become.
+	// name is of the provider, or of the package that parameters make of it.
 	name       string
 	config     property.Map
 	parameters []abi.ParameterizeRequest
 }
 
-// askProvider opens a provider, makes it what the flags say, and configures it. name is the path of a
-// module, or a provider or package of the project, which has the grants of the project and the
-// configuration of the stack beside those of the flags.
+// askProvider opens, parameterizes, and configures a provider. name is the path of a module, or a provider
+// or package of the project, which has the project's grants and the stack's configuration beside those of
+// the flags.
 func (a *app) askProvider(ctx context.Context, name string, f *askFlags, ask func(abi.Provider) error) error {
 	return a.openProvider(ctx, name, f, func(p *asked) error {
 		if err := p.introduce(ctx); err != nil {
@@ -63,7 +61,7 @@ func (a *app) askProvider(ctx context.Context, name string, f *askFlags, ask fun
 	})
 }
 
-// openProvider opens a provider that nobody has talked to.
+// openProvider opens a provider before any call.
 func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask func(*asked) error) error {
 	grants, err := parseGrants(".", f.grants)
 	if err != nil {
@@ -111,7 +109,7 @@ func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask fu
 	})
 }
 
-// withListed completes what a provider is asked with by what the project and the stack say of it.
+// withListed opens the plugins of the project, and adds configuration and parameters from project and stack.
 func (a *app) withListed(ctx context.Context, name string, grants host.Grants, p *asked, do func(*plugins.Plugins, engine.PackageSpec) error) error {
 	w, stack, err := a.currentStack(ctx)
 	if err != nil {
@@ -153,7 +151,7 @@ func (a *app) withListed(ctx context.Context, name string, grants host.Grants, p
 	})
 }
 
-// introduce shakes hands, and makes the provider into the package that is meant.
+// introduce makes the handshake, and parameterizes the provider.
 func (p *asked) introduce(ctx context.Context) error {
 	who, err := p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs})
 	if err != nil {
@@ -204,7 +202,7 @@ func (p *asked) configure(ctx context.Context) error {
 	return err
 }
 
-// failed is the error of what a provider refuses, nil if that is nothing.
+// failed returns the error for the failures of a check, nil for none.
 func failed(what string, failures []abi.CheckFailure) error {
 	var all []error
 	for _, f := range failures {
@@ -222,7 +220,7 @@ func (a *app) providerList() *cobra.Command {
 	var query []string
 	var first uint64
 	cmd := &cobra.Command{
-		Use: "list FILE|NAME TYPE", Short: "List existing objects of a type, with the IDs to import them by", Args: arguments(2, 2),
+		Use: "list FILE|NAME TYPE", Short: "List existing objects of a type, with the IDs to import them by",
 		Long: "List existing objects of a type, whether or not a stack manages them, with the IDs to import them by.\n" +
 			"The provider needs the grants and the configuration with which it reaches the objects.",
 		Example: "  husk provider list cloud.wasm cloud:Server --grant http=https://api.example.org --config token=...",
@@ -253,7 +251,7 @@ func (a *app) providerList() *cobra.Command {
 	return cmd
 }
 
-// typeOf finds the type that a token means, which may be short as in programs.
+// typeOf returns the type of a token, which may be short as in programs.
 func typeOf(ctx context.Context, p abi.Provider, token string) (string, error) {
 	pkg, err := schemaFor(ctx, p, token)
 	if err != nil || pkg == nil {
@@ -265,7 +263,7 @@ func typeOf(ctx context.Context, p abi.Provider, token string) (string, error) {
 	return "", unknownToken(pkg, "resource type", token, pkg.NearestResource(token))
 }
 
-// functionOf finds the function that a token means, nil if the provider has no schema that says.
+// functionOf returns the function of a token, nil if the provider has no schema.
 func functionOf(ctx context.Context, p abi.Provider, token string) (*schema.Function, error) {
 	pkg, err := schemaFor(ctx, p, token)
 	if err != nil || pkg == nil {
@@ -277,8 +275,8 @@ func functionOf(ctx context.Context, p abi.Provider, token string) (*schema.Func
 	return nil, unknownToken(pkg, "function", token, pkg.NearestFunction(token))
 }
 
-// schemaFor returns the schema of the package of a token, nil if the provider has none, or the token
-// is that of another package: an extension, perhaps.
+// schemaFor returns the schema of a token's package. It is nil if the provider has none, or if the token
+// is of another package, such as an extension.
 func schemaFor(ctx context.Context, p abi.Provider, token string) (*schema.Package, error) {
 	response, err := p.GetSchema(ctx, abi.GetSchemaRequest{})
 	if errors.Is(err, abi.ErrUnimplemented) {
@@ -304,7 +302,7 @@ func unknownToken(pkg *schema.Package, what, token, near string) error {
 	return fmt.Errorf("the package %s has no %s %s%s", pkg.Name, what, token, near)
 }
 
-// listAll goes through all pages.
+// listAll reads all pages.
 func listAll(ctx context.Context, p abi.Provider, request abi.ListRequest) ([]abi.ListedResource, error) {
 	found := []abi.ListedResource{}
 	for {
@@ -327,24 +325,17 @@ func listAll(ctx context.Context, p abi.Provider, request abi.ListRequest) ([]ab
 }
 
 func (a *app) writeListed(found []abi.ListedResource) error {
-	if a.json {
-		list := make([]map[string]string, len(found))
-		for i, r := range found {
-			list[i] = map[string]string{"id": r.ID, "name": r.Name}
-		}
-		return a.writeJSON(list)
+	list := make([]map[string]string, len(found))
+	for i, r := range found {
+		list[i] = map[string]string{"id": r.ID, "name": r.Name}
 	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, r := range found {
-		fmt.Fprintf(t, "  %s\t%s\n", display.Escape(r.ID), display.Escape(r.Name))
-	}
-	return writing(t.Flush())
+	return writeList(a, list, "", nil, func(r map[string]string) []string { return []string{"  " + r["id"], r["name"]} })
 }
 
 func (a *app) providerMapping() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
-		Use: "mapping FILE|NAME ECOSYSTEM [PROVIDER]", Short: "Show how a provider maps another ecosystem's names to its own", Args: arguments(2, 3),
+		Use: "mapping FILE|NAME ECOSYSTEM [PROVIDER]", Short: "Show how a provider maps another ecosystem's names to its own",
 		Long: "Show how a provider maps the names of another ecosystem's provider to its own. The output is meant for\n" +
 			"tools that convert programs of that ecosystem. Without PROVIDER, the command lists the providers that\n" +
 			"have a mapping.",
@@ -378,13 +369,5 @@ func (a *app) writeMapping(ctx context.Context, p abi.Provider, args []string) e
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.writeJSON(append([]string{}, mappings.Providers...))
-	}
-	for _, name := range mappings.Providers {
-		if err := a.printf("  %s\n", name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeList(a, mappings.Providers, "", nil, func(name string) []string { return []string{"  " + name} })
 }

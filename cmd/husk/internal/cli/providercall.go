@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/internal/propertyliteral"
 )
 
-// callFlags are those of the commands that call a provider by hand.
+// callFlags are the flags of the commands that call a provider by hand.
 type callFlags struct {
 	askFlags
 	preview, show bool
@@ -27,22 +27,22 @@ type callFlags struct {
 func (f *callFlags) addTo(cmd *cobra.Command) {
 	f.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.preview, "preview", false, "call as in a preview: nothing is changed")
-	cmd.Flags().BoolVar(&f.show, "show-secrets", false, "show secrets in plain text")
+	addShowSecrets(cmd, &f.show)
 }
 
-// documentHelp says how arguments are written.
-const documentHelp = "JSON or YAML, as in '{length: 3}', or in a file, as in @args.yaml, or - for standard input. What these\n" +
-	"lack is an object with one member, such as {fn::secret: VALUE} or {fn::asset: {text: TEXT}}.\n\n" +
+// documentHelp describes the syntax of arguments.
+const documentHelp = "JSON or YAML, as in '{length: 3}'; a file, as in @args.yaml; or - for standard input. Secrets, assets,\n" +
+	"and the like are objects with one member, such as {fn::secret: VALUE} or {fn::asset: {text: TEXT}}.\n\n" +
 	"A provider of the project has the grants of the project file and the configuration of the stack; the\n" +
-	"flags add to that. What it keeps with the grant kv is forgotten. Nothing of a call is in any state."
+	"flags add to these. Values that it stores with the grant kv are discarded, and no state records the call."
 
 func (a *app) providerCall() *cobra.Command {
 	var f callFlags
 	cmd := &cobra.Command{
-		Use: "call FILE|NAME METHOD [REQUEST]", Short: "Call a method of a provider, such as check or read", Args: arguments(2, 3),
-		Long: "Call a method of a provider, and show what it answers. The methods are " + strings.Join(calldoc.Names(), ", ") + ".\n\n" +
+		Use: "call FILE|NAME METHOD [REQUEST]", Short: "Call a method of a provider, such as check or read",
+		Long: "Call a method of a provider, and show its response. The methods are " + strings.Join(calldoc.Names(), ", ") + ".\n\n" +
 			"The request has the members of the contract, in camel case, such as type, name, inputs, olds, news, id, and\n" +
-			"state. A resource without a name and URN is given some. The request is " + documentHelp + "\n\n" +
+			"state. If a resource has no name or URN, husk makes one up. The request is " + documentHelp + "\n\n" +
 			"A method is called as it is: create does not check its inputs first, and what it makes stays.",
 		Example: "  husk provider call random.wasm check '{type: random:RandomPet, news: {length: 3}}'\n" +
 			"  husk provider call random create '{type: random:RandomPet, inputs: {length: 3}}' --preview\n" +
@@ -109,7 +109,7 @@ func (a *app) callMethod(ctx context.Context, p *asked, method calldoc.Method, r
 	return a.writeResponse(calldoc.Shown(response, show))
 }
 
-// completeIdentity writes the type of a resource out, and gives it a name and URN if it has none.
+// completeIdentity completes the type of a resource, and makes up its name and URN if they are missing.
 func completeIdentity(ctx context.Context, p abi.Provider, request any) error {
 	typ, name, at := calldoc.Field[string](request, "Type"), calldoc.Field[string](request, "Name"), calldoc.Field[urn.URN](request, "URN")
 	if typ == nil || *typ == "" {
@@ -132,7 +132,7 @@ func (a *app) providerInvoke() *cobra.Command {
 	var f callFlags
 	var stream bool
 	cmd := &cobra.Command{
-		Use: "invoke FILE|NAME TOKEN [ARGS]", Short: "Call a function of a provider", Args: arguments(2, 3),
+		Use: "invoke FILE|NAME TOKEN [ARGS]", Short: "Call a function of a provider",
 		Long: "Call a function of a provider, and show its result. A function whose results come one by one is read to\n" +
 			"its end; each result is shown as it comes, with --json in a line of its own. The arguments are " + documentHelp,
 		Example: "  husk provider invoke tls tls:getPublicKey @key.yaml\n" +
@@ -207,7 +207,7 @@ func (a *app) writeStream(ctx context.Context, p abi.Provider, request abi.Invok
 	}
 }
 
-// writeResponse writes what a provider has answered.
+// writeResponse writes the response of a provider.
 func (a *app) writeResponse(shown map[string]any) error {
 	if a.json {
 		return a.writeJSON(shown)

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// precompiledModule is a module that provider compile has compiled.
+// precompiledModule describes a module that provider compile has compiled.
 type precompiledModule struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -28,7 +28,6 @@ func (a *app) providerCompile() *cobra.Command {
 			"The code works only on this platform, this kind of processor, and this version of husk. Husk runs it\n" +
 			"unchecked, so use only directories that you have filled yourself. The modules are still needed, because\n" +
 			"husk finds the code by their digests.",
-		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("missing --output: name the directory for the compiled code")
@@ -54,7 +53,7 @@ func (a *app) providerCompile() *cobra.Command {
 	return cmd
 }
 
-// projectToCompile returns the project whose modules are compiled, nil where they are named.
+// projectToCompile returns the project whose modules are compiled, nil if paths name the modules.
 func (a *app) projectToCompile(paths []string) (*program.Project, error) {
 	if len(paths) > 0 {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/engine"
@@ -27,23 +27,19 @@ import (
 	"github.com/husk-dev/husk/internal/propertyliteral"
 )
 
-// providerTestFlags are those of husk provider test.
+// providerTestFlags are the flags of husk provider test.
 type providerTestFlags struct {
-	cases, rerun              string
-	seed                      string
-	generated                 int
-	only, grants              []string
-	untested                  []string
-	config, parameters        []string
-	extension                 bool
-	readOnly, all, list, logs bool
-	failures                  string
+	askFlags
+	cases, rerun, seed, failures string
+	generated                    int
+	only, untested               []string
+	readOnly, all, list, logs    bool
 }
 
 func (a *app) providerTest() *cobra.Command {
 	var f providerTestFlags
 	cmd := &cobra.Command{
-		Use: "test FILE|DIR", Short: "Test whether a provider keeps to the contract", Args: arguments(0, 1),
+		Use: "test [FILE|DIR]", Short: "Test whether a provider keeps to the contract",
 		Long: "Test whether a provider, a module or a directory of Go source, keeps to the contract: for example,\n" +
 			"that previews change nothing and that secrets stay secret. Inputs are generated from the provider's\n" +
 			"schema, or come from a file of cases.\n\n" +
@@ -79,16 +75,13 @@ func (a *app) providerTest() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
+	f.add(flags)
 	flags.StringVar(&f.cases, "cases", "", "use the cases in this file in place of generated inputs")
 	flags.StringVar(&f.rerun, "case", "", "run only this case, which an earlier test wrote")
 	flags.StringVar(&f.seed, "seed", "", "generate the same inputs as the test that reported this seed")
 	flags.IntVar(&f.generated, "generated", 0, "number of inputs to generate for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
 	flags.StringArrayVar(&f.only, "only", nil, "run only this check; can be repeated")
 	flags.StringArrayVar(&f.untested, "allow-untested", nil, "do not fail if this type, function, package, or configuration refused every input; can be repeated")
-	flags.StringArrayVar(&f.grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
-	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE; lists and objects are JSON; can be repeated")
-	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this argument; can be repeated")
-	flags.BoolVar(&f.extension, "extension", false, "add the parameterized package as an extension, and test that")
 	flags.BoolVar(&f.readOnly, "read-only", false, "skip checks that create, change, or delete resources")
 	flags.BoolVar(&f.all, "all", false, "also show checks that pass and checks that do not apply")
 	flags.BoolVar(&f.logs, "logs", false, "show what the provider logs and prints")
@@ -98,20 +91,11 @@ func (a *app) providerTest() *cobra.Command {
 }
 
 func (a *app) listChecks() error {
-	checks := conformance.Checks()
-	if a.json {
-		list := make([]map[string]string, len(checks))
-		for i, c := range checks {
-			list[i] = map[string]string{"name": c.Name, "rule": c.Rule}
-		}
-		return a.writeJSON(list)
+	var list []map[string]string
+	for _, c := range conformance.Checks() {
+		list = append(list, map[string]string{"name": c.Name, "rule": c.Rule})
 	}
-	for _, c := range checks {
-		if err := a.printf("%-24s %s\n", c.Name, c.Rule); err != nil {
-			return err
-		}
-	}
-	return nil
+	return writeList(a, list, "", nil, func(c map[string]string) []string { return []string{c["name"], c["rule"]} })
 }
 
 func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlags) error {
@@ -172,7 +156,7 @@ func (a *app) reportTest(report *conformance.Report, path string, f *providerTes
 	return nil
 }
 
-// repeated are the flags that a test needs as much the next time.
+// repeated returns the flags that a rerun needs, too.
 func (f *providerTestFlags) repeated() string {
 	var b strings.Builder
 	for _, flag := range []struct {
@@ -189,7 +173,7 @@ func (f *providerTestFlags) repeated() string {
 	return b.String()
 }
 
-// shellWord quotes a word where a shell would not take it as it is.
+// shellWord quotes a word if a shell would not take it literally.
 func shellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("=:/._-+,@%", r)
@@ -221,7 +205,7 @@ func writeFailures(report *conformance.Report, dir string) (map[[2]string]string
 	return files, nil
 }
 
-// fileName makes a name that every file system takes.
+// fileName returns a name that every file system takes.
 func fileName(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
@@ -231,7 +215,7 @@ func fileName(text string) string {
 	}, text)
 }
 
-// options makes options of the flags.
+// options returns the options of the flags.
 func (f *providerTestFlags) options() (conformance.Options, error) {
 	o := conformance.Options{Generated: f.generated, Only: f.only, AllowUntested: f.untested, ReadOnly: f.readOnly}
 	file := f.cases
@@ -266,20 +250,11 @@ func (f *providerTestFlags) options() (conformance.Options, error) {
 		o.Extension = f.extension
 	}
 	for _, name := range f.only {
-		if !isCheck(name) {
+		if !slices.ContainsFunc(conformance.Checks(), func(c conformance.Check) bool { return c.Name == name }) {
 			return o, usagef("%w: --list shows them", &conformance.UnknownCheckError{Name: name})
 		}
 	}
 	return o, nil
-}
-
-func isCheck(name string) bool {
-	for _, c := range conformance.Checks() {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // readCases reads a file of cases. JSON is YAML, too.
@@ -299,8 +274,8 @@ func readCases(file string) (*conformance.Cases, error) {
 	return cases, nil
 }
 
-// parsePairs reads the NAME=VALUE of a flag. Text is what a provider gets from a stack's
-// configuration as well: it makes numbers and bools of it itself.
+// parsePairs reads the NAME=VALUE of a flag. Providers make numbers and booleans of text themselves, as
+// they do with a stack's configuration.
 func parsePairs(flag string, pairs []string) (property.Map, error) {
 	var m property.Map
 	for _, pair := range pairs {
@@ -320,7 +295,7 @@ func parsePairs(flag string, pairs []string) (property.Map, error) {
 	return m, nil
 }
 
-// jsonOf decodes JSON; what is none stays text.
+// jsonOf decodes JSON. Other text stays text.
 func jsonOf(text string) any {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
@@ -329,8 +304,7 @@ func jsonOf(text string) any {
 	return v
 }
 
-// observerOf watches the directories that a provider may write to; nil where there are
-// none.
+// observerOf returns a function that describes the directories that a provider may write to, nil for none.
 func observerOf(g host.Grants) func(context.Context) (map[string]string, error) {
 	var dirs []string
 	for _, grant := range g.FS {
@@ -352,7 +326,7 @@ func observerOf(g host.Grants) func(context.Context) (map[string]string, error) 
 	}
 }
 
-// observe notes what is in a directory and its directories.
+// observe adds the files below a directory, with what changes when they do.
 func observe(ctx context.Context, dir string, seen map[string]string) error {
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/husk-dev/husk/engine"
@@ -129,13 +128,6 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		return nil, err
 	}
 	return o, nil
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // close saves the state and releases everything.

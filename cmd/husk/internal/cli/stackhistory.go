@@ -5,47 +5,30 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *app) stackHistory() *cobra.Command {
 	return &cobra.Command{
-		Use: "history", Short: "List the changes of the stack: who, when, how long, and what", Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
+		Use: "history", Short: "List the changes of the stack: who, when, how long, and what",
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+			updates, damaged, err := w.History(ctx, stack)
 			if err != nil {
 				return err
 			}
-			updates, damaged, err := w.History(cmd.Context(), stack)
-			if err != nil {
-				return err
-			}
+			none := "The stack " + stack + " has no history yet."
 			if damaged > 0 {
+				none = ""
 				a.say("The history of the stack %s is damaged: %s cannot be read.", stack, plural(damaged, "update"))
 			}
-			if a.json {
-				if updates == nil {
-					updates = []workspace.Update{}
-				}
-				return a.writeJSON(updates)
-			}
-			if len(updates) == 0 && damaged == 0 {
-				a.say("The stack %s has no history yet.", stack)
-				return nil
-			}
-			t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(t, "WHEN\tTOOK\tWHO\tWHAT\tRESULT")
-			for _, u := range updates {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", u.Start.Local().Format(time.DateTime), took(u), display.Escape(who(u)), display.Escape(u.Kind), result(u))
-			}
-			return writing(t.Flush())
-		},
+			return writeList(a, updates, none, []string{"WHEN", "TOOK", "WHO", "WHAT", "RESULT"}, func(u workspace.Update) []string {
+				return []string{u.Start.Local().Format(time.DateTime), took(u), who(u), u.Kind, result(u)}
+			})
+		}),
 	}
 }
 
@@ -60,7 +43,7 @@ func who(u workspace.Update) string {
 	return u.User + "@" + u.Host
 }
 
-// result says how an update ended, and what it did until then.
+// result returns how an update ended, and what it did until then.
 func result(u workspace.Update) string {
 	var parts []string
 	if c := u.Changes; c != nil {
@@ -85,20 +68,16 @@ func result(u workspace.Update) string {
 func (a *app) stackRestore() *cobra.Command {
 	var yes, list bool
 	cmd := &cobra.Command{
-		Use: "restore [BACKUP]", Short: "Restore an earlier state of the stack", Args: arguments(0, 1),
+		Use: "restore [BACKUP]", Short: "Restore an earlier state of the stack",
 		Long: "Replace the state of the stack with the one before the last deployment or edit, or with any other\n" +
 			"that --list shows. The replaced state can be restored in turn. No resource is changed: refresh\n" +
 			"before the next update.\n\n" +
 			"The command also works if the state is damaged or gone. It then restores the newest state that can\n" +
 			"be read, and keeps the damaged files under other names. The next update reports resources that only\n" +
 			"the damaged files name.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
 			if list {
-				return a.listBackups(cmd.Context(), w, stack)
+				return a.listBackups(ctx, w, stack)
 			}
 			id, which := "", "before the last change"
 			if len(args) == 1 {
@@ -107,7 +86,7 @@ func (a *app) stackRestore() *cobra.Command {
 			if err := a.agree(yes, "stack restore", "Restore the state "+which+" of the stack "+stack+"?"); err != nil {
 				return err
 			}
-			restored, err := w.Restore(cmd.Context(), stack, id)
+			restored, err := w.Restore(ctx, stack, id)
 			if err != nil {
 				return err
 			}
@@ -120,9 +99,9 @@ func (a *app) stackRestore() *cobra.Command {
 				a.say("The damaged state names %s, which the restored state lacks: the next update says what to do if it exists.", u)
 			}
 			return nil
-		},
+		}),
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "proceed without confirmation")
+	addYes(cmd, &yes)
 	cmd.Flags().BoolVar(&list, "list", false, "list the earlier states instead of restoring one")
 	return cmd
 }
@@ -132,29 +111,17 @@ func (a *app) listBackups(ctx context.Context, w *workspace.Workspace, stack str
 	if err != nil {
 		return err
 	}
-	if a.json {
-		if backups == nil {
-			backups = []workspace.Backup{}
-		}
-		return a.writeJSON(backups)
-	}
-	if len(backups) == 0 {
-		a.say("The stack %s has no earlier state.", stack)
-		return nil
-	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "BACKUP\tWRITTEN\tRESOURCES")
-	for _, b := range backups {
+	none := "The stack " + stack + " has no earlier state."
+	return writeList(a, backups, none, []string{"BACKUP", "WRITTEN", "RESOURCES"}, func(b workspace.Backup) []string {
 		resources := strconv.Itoa(b.Resources)
 		if b.Damage != "" {
 			resources = "damaged"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", b.ID, b.Written.Local().Format(time.DateTime), resources)
-	}
-	return writing(t.Flush())
+		return []string{b.ID, b.Written.Local().Format(time.DateTime), resources}
+	})
 }
 
-// sayAside names the files under which damaged ones are kept.
+// sayAside names the files that keep damaged ones.
 func (a *app) sayAside(files []string) {
 	for _, file := range files {
 		a.say("Kept the damaged file as %s.", file)

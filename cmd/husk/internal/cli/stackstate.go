@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,13 +23,9 @@ import (
 func (a *app) stackOutput() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
-		Use: "output [NAME]", Short: "Show the outputs of the stack, or the plain value of one", Args: arguments(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			snapshot, _, err := w.Read(cmd.Context(), stack, !show)
+		Use: "output [NAME]", Short: "Show the outputs of the stack, or the plain value of one",
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+			snapshot, _, err := w.Read(ctx, stack, !show)
 			if err != nil {
 				return err
 			}
@@ -49,9 +46,9 @@ func (a *app) stackOutput() *cobra.Command {
 				return nil
 			}
 			return writing(display.WriteOutputs(a.out, a.out.Style(), shown))
-		},
+		}),
 	}
-	cmd.Flags().BoolVar(&show, "show-secrets", false, "show secrets in plain text")
+	addShowSecrets(cmd, &show)
 	return cmd
 }
 
@@ -74,17 +71,13 @@ func (a *app) stackExport() *cobra.Command {
 	var show, passphrase bool
 	var file string
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write the state of the stack as Pulumi's deployment JSON", Args: arguments(0, 0),
+		Use: "export", Short: "Write the state of the stack as Pulumi's deployment JSON",
 		Long: "Write the state of the stack as Pulumi's deployment JSON, which `pulumi stack import` reads.\n\n" +
 			"Pulumi does not know the key that Husk generates for stacks without a passphrase. To export secrets,\n" +
 			"set HUSK_CONFIG_PASSPHRASE, export with --passphrase, and set PULUMI_CONFIG_PASSPHRASE to the same\n" +
 			"passphrase for the import.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			snapshot, codec, err := w.Read(cmd.Context(), stack, !show && !passphrase)
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+			snapshot, codec, err := w.Read(ctx, stack, !show && !passphrase)
 			if err != nil {
 				return err
 			}
@@ -100,7 +93,7 @@ func (a *app) stackExport() *cobra.Command {
 			} else if secrets.OnlyHusk(snapshot.Secrets.Type) && snapshot.HasSecrets() {
 				a.say("Pulumi does not know the key of this stack's secrets: to import the export into Pulumi, export with --passphrase.")
 			}
-			data, err := codec.EncodeExport(cmd.Context(), snapshot, show)
+			data, err := codec.EncodeExport(ctx, snapshot, show)
 			if err != nil {
 				return err
 			}
@@ -112,7 +105,7 @@ func (a *app) stackExport() *cobra.Command {
 				return fmt.Errorf("writing the export: %w", err)
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&show, "show-secrets", false, "write secrets in plain text")
 	cmd.Flags().BoolVar(&passphrase, "passphrase", false, "encrypt secrets with the passphrase in HUSK_CONFIG_PASSPHRASE, which Pulumi can decrypt")
@@ -124,17 +117,13 @@ func (a *app) stackImport() *cobra.Command {
 	var file string
 	var force bool
 	cmd := &cobra.Command{
-		Use: "import", Short: "Replace the state of the stack with an export", Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		Use: "import", Short: "Replace the state of the stack with an export",
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
 			data, err := a.readImport(file)
 			if err != nil {
 				return err
 			}
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			snapshot, codec, err := w.Decode(cmd.Context(), data)
+			snapshot, codec, err := w.Decode(ctx, data)
 			if err != nil {
 				return fmt.Errorf("reading the export: %w", err)
 			}
@@ -143,13 +132,13 @@ func (a *app) stackImport() *cobra.Command {
 					return err
 				}
 			}
-			aside, err := w.Import(cmd.Context(), stack, snapshot, codec)
+			aside, err := w.Import(ctx, stack, snapshot, codec)
 			a.sayAside(aside)
 			if err == nil {
 				a.say("Imported the state of the stack %s: %s.", stack, plural(snapshot.Len(), "resource"))
 			}
 			return err
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&file, "file", "", "read from this file instead of standard input")
 	cmd.Flags().BoolVar(&force, "force", false, "import even if the state belongs to another stack, is inconsistent, or was changed by hand")

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"fmt"
+	"context"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *app) stateCommand() *cobra.Command {
@@ -21,12 +21,16 @@ func (a *app) stateCommand() *cobra.Command {
 		Long: "These commands change the state, and never a resource. husk stack restore undoes the last\n" +
 			"change.",
 	}
-	return group(cmd, func(cmd *cobra.Command) error { return cmd.Help() },
+	return group(cmd, nil,
 		a.stateList(), a.stateShow(), a.stateDelete(), a.stateRename(), a.stateMove(),
-		a.stateProtect(), a.stateUnprotect(), a.stateTaint(), a.stateUntaint(), a.stateModule(), a.stateRepair(), a.stateEdit())
+		a.stateMark("protect", "Refuse to delete resources", "Protected", edit.Protect, true),
+		a.stateMark("unprotect", "Allow resources to be deleted", "Unprotected", edit.Protect, false),
+		a.stateMark("taint", "Mark resources for replacement by the next update", "Tainted", edit.Taint, true),
+		a.stateMark("untaint", "Unmark resources for replacement", "Untainted", edit.Taint, false),
+		a.stateModule(), a.stateRepair(), a.stateEdit())
 }
 
-// resourceInfo is what a list tells of a resource.
+// resourceInfo describes a resource in lists.
 type resourceInfo struct {
 	URN      urn.URN  `json:"urn"`
 	Type     string   `json:"type"`
@@ -54,13 +58,9 @@ func resourceInfoOf(r *state.Resource) resourceInfo {
 
 func (a *app) stateList() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List the resources of the state by URN", Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			snapshot, _, err := w.Read(cmd.Context(), stack, true)
+		Use: "ls", Aliases: []string{"list"}, Short: "List the resources of the state by URN",
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+			snapshot, _, err := w.Read(ctx, stack, true)
 			if err != nil {
 				return err
 			}
@@ -84,11 +84,11 @@ func (a *app) stateList() *cobra.Command {
 				a.say("%s was cut off while %s", pending.Resource.URN, pending.Type)
 			}
 			return nil
-		},
+		}),
 	}
 }
 
-// resourceDetails is what is shown of one resource.
+// resourceDetails describes one resource.
 type resourceDetails struct {
 	resourceInfo
 	Module       string         `json:"module,omitempty"`
@@ -105,13 +105,9 @@ type resourceDetails struct {
 func (a *app) stateShow() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
-		Use: "show URN", Short: "Show one resource of the state", Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			snapshot, _, err := w.Read(cmd.Context(), stack, !show)
+		Use: "show URN", Short: "Show one resource of the state",
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+			snapshot, _, err := w.Read(ctx, stack, !show)
 			if err != nil {
 				return err
 			}
@@ -139,9 +135,9 @@ func (a *app) stateShow() *cobra.Command {
 				return a.writeJSON(details)
 			}
 			return a.writeResource(details)
-		},
+		}),
 	}
-	cmd.Flags().BoolVar(&show, "show-secrets", false, "show secrets in plain text")
+	addShowSecrets(cmd, &show)
 	return cmd
 }
 
@@ -158,38 +154,27 @@ func dependents(s *state.Snapshot, r *state.Resource) []urn.URN {
 }
 
 func (a *app) writeResource(d resourceDetails) error {
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	row := func(name string, values ...string) {
-		for i, v := range values {
-			if v == "" {
-				continue
-			}
-			if i > 0 {
-				name = ""
-			}
-			fmt.Fprintf(t, "%s\t%s\n", name, display.Escape(v))
-		}
-	}
+	var rows rows
 	moment := func(t *time.Time) string {
 		if t == nil {
 			return ""
 		}
 		return t.Local().Format(time.DateTime)
 	}
-	row("urn", string(d.URN))
-	row("id", d.ID)
-	row("parent", string(d.Parent))
-	row("provider", d.Provider)
-	row("module", d.Module)
-	row("depends on", texts(d.Dependencies)...)
-	row("needed by", texts(d.Dependents)...)
-	row("aliases", texts(d.Aliases)...)
-	row("created", moment(d.Created))
-	row("modified", moment(d.Modified))
-	row("marks", strings.Join(d.Marks, ", "))
-	row("errors", d.InitErrors...)
-	if err := t.Flush(); err != nil {
-		return writing(err)
+	rows.add("urn", string(d.URN))
+	rows.add("id", d.ID)
+	rows.add("parent", string(d.Parent))
+	rows.add("provider", d.Provider)
+	rows.add("module", d.Module)
+	rows.add("depends on", texts(d.Dependencies)...)
+	rows.add("needed by", texts(d.Dependents)...)
+	rows.add("aliases", texts(d.Aliases)...)
+	rows.add("created", moment(d.Created))
+	rows.add("modified", moment(d.Modified))
+	rows.add("marks", strings.Join(d.Marks, ", "))
+	rows.add("errors", d.InitErrors...)
+	if err := a.table(rows); err != nil {
+		return err
 	}
 	style := a.out.Style()
 	for _, p := range []struct {

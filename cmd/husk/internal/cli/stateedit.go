@@ -16,25 +16,22 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// editState changes the state of the stack to work on, and says what was done. do
-// returns what to say.
+// editState changes the state of the stack to work on. do returns the new state and what to say of it.
 func (a *app) editState(cmd *cobra.Command, do func(*state.Snapshot) (*state.Snapshot, string, error)) error {
-	w, stack, err := a.currentStack(cmd.Context())
-	if err != nil {
+	return a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+		done := ""
+		err := w.Edit(ctx, stack, "state "+cmd.Name(), func(st *state.Stack) (edited *state.Snapshot, err error) {
+			edited, done, err = do(st.Snapshot())
+			return edited, err
+		})
+		if err == nil {
+			a.say("%s", done)
+		}
 		return err
-	}
-	done := ""
-	err = w.Edit(cmd.Context(), stack, "state "+cmd.Name(), func(st *state.Stack) (edited *state.Snapshot, err error) {
-		edited, done, err = do(st.Snapshot())
-		return edited, err
-	})
-	if err == nil {
-		a.say("%s", done)
-	}
-	return err
+	})(cmd, nil)
 }
 
-// agree asks for leave to go ahead, unless yes says that it is given.
+// agree asks for confirmation, unless yes is set.
 func (a *app) agree(yes bool, command, question string) error {
 	if yes {
 		return nil
@@ -56,7 +53,7 @@ func urns(args []string) []urn.URN {
 func (a *app) stateDelete() *cobra.Command {
 	var yes, force, dependents bool
 	cmd := &cobra.Command{
-		Use: "delete URN...", Aliases: []string{"rm"}, Short: "Remove resources from the state without deleting them", Args: arguments(1, manyURNs),
+		Use: "delete URN...", Aliases: []string{"rm"}, Short: "Remove resources from the state without deleting them",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.agree(yes, "state delete", "Forget "+plural(len(args), "resource")+", which will go on to exist?"); err != nil {
 				return err
@@ -70,18 +67,15 @@ func (a *app) stateDelete() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "proceed without confirmation")
+	addYes(cmd, &yes)
 	cmd.Flags().BoolVar(&force, "force", false, "remove protected resources as well")
 	cmd.Flags().BoolVar(&dependents, "target-dependents", false, "remove what depends on the resources as well")
 	return cmd
 }
 
-// manyURNs is how many URNs a command takes at most: what fits a command line.
-const manyURNs = 100_000
-
 func (a *app) stateRename() *cobra.Command {
 	return &cobra.Command{
-		Use: "rename URN NAME", Short: "Rename a resource to the name that the program uses now", Args: arguments(2, 2),
+		Use: "rename URN NAME", Short: "Rename a resource to the name that the program uses now",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
 				edited, err := edit.Rename(s, urn.URN(args[0]), args[1])
@@ -91,26 +85,11 @@ func (a *app) stateRename() *cobra.Command {
 	}
 }
 
-func (a *app) stateProtect() *cobra.Command {
-	return a.stateMark("protect", "Refuse to delete resources", "Protected", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Protect(s, u, true) })
-}
-
-func (a *app) stateUnprotect() *cobra.Command {
-	return a.stateMark("unprotect", "Allow resources to be deleted", "Unprotected", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Protect(s, u, false) })
-}
-
-func (a *app) stateTaint() *cobra.Command {
-	return a.stateMark("taint", "Mark resources for replacement by the next update", "Tainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, true) })
-}
-
-func (a *app) stateUntaint() *cobra.Command {
-	return a.stateMark("untaint", "Unmark resources for replacement", "Untainted", func(s *state.Snapshot, u []urn.URN) (*state.Snapshot, error) { return edit.Taint(s, u, false) })
-}
-
-func (a *app) stateMark(name, short, done string, mark func(*state.Snapshot, []urn.URN) (*state.Snapshot, error)) *cobra.Command {
+// stateMark makes a command that sets or removes a mark of resources.
+func (a *app) stateMark(name, short, done string, mark func(*state.Snapshot, []urn.URN, bool) (*state.Snapshot, error), set bool) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: name + " URN...", Short: short, Args: arguments(0, manyURNs),
+		Use: name + " [URN...]", Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return usagef("name the resources by their URNs, or give --all: see \"%s --help\"", cmd.CommandPath())
@@ -120,7 +99,7 @@ func (a *app) stateMark(name, short, done string, mark func(*state.Snapshot, []u
 				if all {
 					chosen = everyCustom(s)
 				}
-				edited, err := mark(s, chosen)
+				edited, err := mark(s, chosen, set)
 				return edited, done + " " + plural(len(chosen), "resource") + ".", err
 			})
 		},
@@ -129,7 +108,7 @@ func (a *app) stateMark(name, short, done string, mark func(*state.Snapshot, []u
 	return cmd
 }
 
-// everyCustom returns the resources that providers manage, without the providers.
+// everyCustom returns the resources that providers manage.
 func everyCustom(s *state.Snapshot) []urn.URN {
 	var out []urn.URN
 	for _, r := range s.Resources() {
@@ -144,7 +123,7 @@ func (a *app) stateMove() *cobra.Command {
 	var yes bool
 	var to string
 	cmd := &cobra.Command{
-		Use: "move URN... --to STACK", Short: "Move resources, and all below them, to another stack", Args: arguments(1, manyURNs),
+		Use: "move URN... --to STACK", Short: "Move resources, and all below them, to another stack",
 		Long: "Providers move along, unless the other stack has them. Secrets are encrypted with the other\n" +
 			"stack's key. References between what moves and what stays are dropped and reported.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -154,34 +133,32 @@ func (a *app) stateMove() *cobra.Command {
 			if err := a.agree(yes, "state move", "Move "+plural(len(args), "resource")+" to "+to+"?"); err != nil {
 				return err
 			}
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			from, err := w.NameOf(stack)
-			if err != nil {
-				return err
-			}
-			target, err := w.NameOf(to)
-			if err != nil {
-				return err
-			}
-			var moved *edit.Moved
-			err = w.Move(cmd.Context(), stack, target, func(source, other *state.Snapshot) (*edit.Moved, error) {
-				moved, err = edit.Move(source, other, from, target, urns(args))
-				return moved, err
-			})
-			if err != nil {
-				return err
-			}
-			for _, b := range moved.Broken {
-				a.say("%s no longer depends on %s, which is in the other stack.", b.From, b.To)
-			}
-			a.say("Moved %s and %s to the stack %s.", plural(len(moved.Resources), "resource"), plural(len(moved.Providers), "provider"), target)
-			return nil
+			return a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+				from, err := w.NameOf(stack)
+				if err != nil {
+					return err
+				}
+				target, err := w.NameOf(to)
+				if err != nil {
+					return err
+				}
+				var moved *edit.Moved
+				err = w.Move(ctx, stack, target, func(source, other *state.Snapshot) (*edit.Moved, error) {
+					moved, err = edit.Move(source, other, from, target, urns(args))
+					return moved, err
+				})
+				if err != nil {
+					return err
+				}
+				for _, b := range moved.Broken {
+					a.say("%s no longer depends on %s, which is in the other stack.", b.From, b.To)
+				}
+				a.say("Moved %s and %s to the stack %s.", plural(len(moved.Resources), "resource"), plural(len(moved.Providers), "provider"), target)
+				return nil
+			})(cmd, args)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "proceed without confirmation")
+	addYes(cmd, &yes)
 	cmd.Flags().StringVar(&to, "to", "", "the stack to move to, as STACK or PROJECT/STACK")
 	return cmd
 }
@@ -190,26 +167,22 @@ func (a *app) stateRepair() *cobra.Command {
 	var yes, journal bool
 	var providers []string
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Make an inconsistent state consistent", Args: arguments(0, 0),
+		Use: "repair", Short: "Make an inconsistent state consistent",
 		Long: "Make an inconsistent state consistent: drop references to missing resources, drop exact duplicates,\n" +
 			"and recover missing providers from an earlier state. If no earlier state has a missing provider, only\n" +
 			"--provider replaces it, because another provider may manage other objects.\n\n" +
 			"--journal repairs a state that cannot be read because its journal is damaged. The command keeps the\n" +
 			"records before the damage, and lists the changes that are lost. The next update reports the affected\n" +
 			"resources. If a checkpoint is damaged, use husk stack restore.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
 			if journal && len(providers) > 0 {
 				return usagef("--journal and --provider exclude each other")
 			}
 			if journal {
-				return a.repairJournal(cmd.Context(), w, stack, yes)
+				return a.repairJournal(ctx, w, stack, yes)
 			}
-			return w.Edit(cmd.Context(), stack, "state repair", func(st *state.Stack) (*state.Snapshot, error) {
-				options := edit.RepairOptions{Earlier: w.Earlier(cmd.Context(), stack)}
+			return w.Edit(ctx, stack, "state repair", func(st *state.Stack) (repaired *state.Snapshot, err error) {
+				options := edit.RepairOptions{Earlier: w.Earlier(ctx, stack)}
 				if options.Providers, err = substitutes(providers); err != nil {
 					return nil, err
 				}
@@ -225,7 +198,7 @@ func (a *app) stateRepair() *cobra.Command {
 					a.say("  %s", text)
 				}
 				if undecided, ok := errors.AsType[*edit.UndecidedError](left); ok {
-					a.tellUndecided(undecided)
+					a.sayUndecided(undecided)
 					if len(done) == 0 {
 						return nil, left
 					}
@@ -239,9 +212,9 @@ func (a *app) stateRepair() *cobra.Command {
 				}
 				return repaired, nil
 			})
-		},
+		}),
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "save without asking")
+	addYes(cmd, &yes)
 	cmd.Flags().StringArrayVar(&providers, "provider", nil, "MISSING=REFERENCE: the provider to use in place of a missing one, as <urn>::<id> or \"default\"; can be repeated")
 	cmd.Flags().BoolVar(&journal, "journal", false, "keep the records before the damage in the journal, and list what is lost")
 	return cmd
@@ -265,8 +238,8 @@ func substitutes(texts []string) (map[string]string, error) {
 	return out, nil
 }
 
-// tellUndecided tells what a repair leaves to the user, and how to say it.
-func (a *app) tellUndecided(e *edit.UndecidedError) {
+// sayUndecided lists what a repair leaves to the user, with the flags that decide it.
+func (a *app) sayUndecided(e *edit.UndecidedError) {
 	for _, m := range e.Providers {
 		a.say("  the provider %s is missing, and no earlier state has it. It is named by:", m.Reference)
 		for _, u := range m.Users {
@@ -280,7 +253,7 @@ func (a *app) tellUndecided(e *edit.UndecidedError) {
 	}
 }
 
-// repairJournal saves what a damaged journal says up to the damage.
+// repairJournal saves the changes that a damaged journal has before the damage.
 func (a *app) repairJournal(ctx context.Context, w *workspace.Workspace, stack string, yes bool) error {
 	salvage, aside, err := w.SalvageJournal(ctx, stack, func(s *state.Salvage) error {
 		a.say("%s is damaged at byte %d: %s.", s.Damage.File, s.Damage.Offset, s.Damage.Reason)

@@ -20,27 +20,23 @@ import (
 
 func (a *app) stateEdit() *cobra.Command {
 	return &cobra.Command{
-		Use: "edit", Short: "Edit the state as JSON with $VISUAL or $EDITOR", Args: arguments(0, 0),
+		Use: "edit", Short: "Edit the state as JSON with $VISUAL or $EDITOR",
 		Long: "The state is saved if it is valid and consistent. Secrets stay encrypted.\n" +
 			"The stack is locked while you edit.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return w.Edit(cmd.Context(), stack, "state edit", func(st *state.Stack) (*state.Snapshot, error) {
-				text, err := st.Codec().EncodeExport(cmd.Context(), st.Snapshot(), false)
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+			return w.Edit(ctx, stack, "state edit", func(st *state.Stack) (*state.Snapshot, error) {
+				text, err := st.Codec().EncodeExport(ctx, st.Snapshot(), false)
 				if err != nil {
 					return nil, err
 				}
-				return a.edited(cmd.Context(), w, text, stack)
+				return a.edited(ctx, w, text, stack)
 			})
-		},
+		}),
 	}
 }
 
-// edited has the user edit a state, and returns what is to be saved, nil for nothing.
-// The file stays where that cannot be, so that no work is lost.
+// edited has the user edit a state, and returns the state to save, nil for none. If it cannot be saved,
+// the file stays, because it is the user's work.
 func (a *app) edited(ctx context.Context, w *workspace.Workspace, text []byte, stack string) (*state.Snapshot, error) {
 	dir, err := os.MkdirTemp("", "husk-state-")
 	if err != nil {
@@ -72,8 +68,7 @@ func (a *app) edited(ctx context.Context, w *workspace.Workspace, text []byte, s
 	return snapshot, os.RemoveAll(dir)
 }
 
-// runEditor has the user edit a file with the editor that the environment names, which
-// may have arguments.
+// runEditor has the user edit a file with the editor that the environment names, with its arguments.
 func (a *app) runEditor(ctx context.Context, file string) error {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {
@@ -83,7 +78,7 @@ func (a *app) runEditor(ctx context.Context, file string) error {
 		}
 	}
 	words := strings.Fields(editor)
-	// An interrupt is the editor's, which may take it for something else. The second ends it.
+	// The first interrupt is for the editor, the second ends the editor.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer a.heed(nil, stage{}, stage{do: cancel})()

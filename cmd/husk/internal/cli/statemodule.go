@@ -15,31 +15,28 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// moduleUse tells which module serves a provider resource.
+// moduleUse is the module of a provider in the state.
 type moduleUse struct {
 	URN    urn.URN `json:"urn"`
 	Module string  `json:"module"`
-	// Kept says that the module is beside the state.
+	// Kept reports whether the module is beside the state.
 	Kept bool `json:"kept"`
 }
 
 func (a *app) stateModule() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "module [URN [FILE|DIGEST]]", Short: "Show the modules of the providers in the state, or replace one", Args: arguments(0, 2),
+		Use: "module [URN [FILE|DIGEST]]", Short: "Show the modules of the providers in the state, or replace one",
 		Long: "The module that created a resource also reads, changes, and deletes it. If that module is\n" +
 			"faulty, replace it with a file, which is then kept beside the state, or with another module\n" +
 			"that is already kept there.",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.onStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
 			if len(args) == 2 {
-				return a.setModule(cmd, urn.URN(args[0]), args[1])
+				return a.setModule(ctx, w, stack, urn.URN(args[0]), args[1])
 			}
-			w, stack, err := a.currentStack(cmd.Context())
-			if err != nil {
-				return err
-			}
-			snapshot, _, err := w.Read(cmd.Context(), stack, true)
+			snapshot, _, err := w.Read(ctx, stack, true)
 			if err != nil {
 				return err
 			}
@@ -68,18 +65,13 @@ func (a *app) stateModule() *cobra.Command {
 				}
 			}
 			return nil
-		},
+		}),
 	}
 	a.addLimits(cmd.Flags())
 	return cmd
 }
 
-func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error) {
-	ctx := cmd.Context()
-	w, stack, err := a.currentStack(ctx)
-	if err != nil {
-		return err
-	}
+func (a *app) setModule(ctx context.Context, w *workspace.Workspace, stack string, u urn.URN, module string) error {
 	trust, err := plugins.OpenTrust(w.Project, nil)
 	if err != nil {
 		return err
@@ -89,7 +81,7 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error
 		return err
 	}
 	o.Modules, o.Diagnostics, o.Preparing = w.ModulesDir(), nil, nil
-	// It stays open until the state names the module. Otherwise another run could collect it before.
+	// The plugins stay open until the state names the module. Otherwise another run could collect it.
 	p, err := plugins.Open(ctx, w.Project, o)
 	if err != nil {
 		return err
@@ -110,7 +102,7 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error
 			if name != "" && name != spec.Name {
 				return nil, fmt.Errorf("%s is of the provider %s, and %s is the provider %s", u, spec.Name, module, name)
 			}
-			// Who names a module here wants it to be run.
+			// A user who names a module trusts it.
 			return engine.WithModule(r, digest), trust.Add(digest, spec.Name)
 		})
 	})
@@ -122,8 +114,8 @@ func (a *app) setModule(cmd *cobra.Command, u urn.URN, module string) (err error
 	return nil
 }
 
-// keptModule returns the digest of a module, which it keeps beside the state, and the name of its
-// provider, empty if the module is kept already.
+// keptModule keeps a module beside the state. It returns the module's digest, and the name of its
+// provider, empty if the module was kept before.
 func keptModule(ctx context.Context, p *plugins.Plugins, module string) (digest, name string, err error) {
 	if strings.HasPrefix(module, plugins.DigestPrefix) {
 		there, err := p.KeepOn(module)

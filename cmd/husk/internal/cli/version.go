@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build says what this program was built from.
+// build describes the build of this program.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -36,7 +36,6 @@ func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of Husk",
-		Args:  arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			b := thisBuild()
 			if a.json {

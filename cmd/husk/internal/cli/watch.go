@@ -17,12 +17,12 @@ func (a *app) watch() *cobra.Command {
 	var update bool
 	var paths []string
 	cmd := &cobra.Command{
-		Use: "watch", Short: "Preview the program again whenever one of its files changes", Args: arguments(0, 0),
+		Use: "watch", Short: "Preview the program again whenever one of its files changes",
 		Long: "Husk watches the program, the stack's configuration, the modules or sources of providers, and\n" +
 			"the paths of --path. It waits for the next change after each run, even if the run failed.\n" +
 			"Press Ctrl-C to end.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := command{name: "preview", previewOnly: true, operation: (&planFile{}).keeping(f.up), program: true}
+			c := command{name: "preview", previewOnly: true, operation: f.update, program: true}
 			if update {
 				c.name, c.previewOnly, f.yes = "up", false, true
 			}
@@ -31,10 +31,7 @@ func (a *app) watch() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing, without confirmation")
 	cmd.Flags().StringArrayVar(&paths, "path", nil, "watch this file or directory as well; can be repeated")
-	f.addRefresh(cmd)
-	f.addSelection(cmd)
-	f.addUpdate(cmd)
-	f.addShown(cmd)
+	f.add(cmd, selectionFlags+updateFlags+shownFlags)
 	a.addLimits(cmd.Flags())
 	return cmd
 }

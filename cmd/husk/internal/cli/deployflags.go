@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/analysis"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/plugins"
+)
+
+// deployFlags are the flags of the commands that run the engine.
+type deployFlags struct {
+	yes, skipPreview, previewOnly, diff, timings        bool
+	refresh, runProgram, installed                      bool
+	continueOnError, ignoreProtect                      bool
+	updateOnImport, legacyDiff                          bool
+	clearPendingCreates, stopOnPending                  bool
+	targetDependents, excludeDependents, excludeProtect bool
+	parallel                                            int
+	targets, excludes, replace, targetReplace, adopt    []string
+	grants, trusted, policyPacks, policyConfigs         []string
+	auditLog, plan, savePlan, importFile                string
+
+	// refreshFlag is the flag --refresh, which overrides the project if it is set.
+	refreshFlag *pflag.Flag
+
+	// parse makes these of the flags.
+	selection engine.Selection
+	replaced  []engine.Pattern
+	adopted   map[urn.URN]string
+}
+
+// The flags that several commands have.
+const (
+	shownFlags     = "audit-log trust-module diff timings parallel "
+	selectionFlags = "target target-dependents exclude exclude-dependents "
+	failureFlags   = "continue-on-error ignore-protect "
+	updateFlags    = failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
+	policyFlags    = "policy-pack policy-pack-config "
+	recordedFlags  = "preview-only run-program installed grant "
+)
+
+// add adds flags to a command by their names.
+func (f *deployFlags) add(cmd *cobra.Command, names string) {
+	all := f.all()
+	f.refreshFlag = all.Lookup("refresh")
+	for _, name := range strings.Fields(names) {
+		cmd.Flags().AddFlag(all.Lookup(name))
+	}
+}
+
+// all declares the flags.
+func (f *deployFlags) all() *pflag.FlagSet {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.BoolVarP(&f.yes, "yes", "y", false, "proceed without confirmation, unless the preview fails")
+	all.BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, deploy without a preview: problems are found on the way")
+	all.BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, without changing anything")
+	all.BoolVar(&f.diff, "diff", false, "show what differs in each resource")
+	all.BoolVar(&f.timings, "timings", false, "show the cost of provider calls and the slowest steps")
+	all.IntVarP(&f.parallel, "parallel", "p", 0, "maximum number of resources to deploy at once (default: 4 per processor)")
+	all.StringVar(&f.auditLog, "audit-log", "", "append each use and each refused use of a capability to this file, as JSON lines")
+
+	all.BoolVar(&f.refresh, "refresh", false, "refresh every resource first (--refresh=false overrides the project)")
+	all.BoolVar(&f.continueOnError, "continue-on-error", false, "after a failure, continue with resources that do not depend on the failed one")
+	all.BoolVar(&f.ignoreProtect, "ignore-protect", false, "delete and replace protected resources as well")
+	all.BoolVar(&f.updateOnImport, "update-on-import", false,
+		"update an imported resource that differs from the program, instead of failing")
+	all.BoolVar(&f.legacyDiff, "legacy-diff", false, "call Diff of providers only if inputs changed")
+	all.StringVar(&f.plan, "plan", "", "do exactly what the plan in this file says")
+	all.StringVar(&f.savePlan, "save-plan", "", "save the plan in this file, for husk up --plan")
+	all.StringVar(&f.importFile, "import-file", "", "write the resources that would be created to a file for husk import, with placeholders for IDs")
+
+	all.BoolVar(&f.stopOnPending, "stop-on-pending", false, "fail if an earlier run was interrupted while it created resources")
+	all.BoolVar(&f.clearPendingCreates, "clear-pending-creates", false,
+		"forget creations that an earlier run did not finish (first check what they created)")
+	all.StringArrayVar(&f.adopt, "adopt-pending-creates", nil,
+		"adopt the object of a creation that an earlier run did not finish: URN=ID; can be repeated")
+
+	all.StringArrayVarP(&f.targets, "target", "t", nil,
+		"deploy only this resource: a URN, or a pattern (* matches text without a colon, ** any text); can be repeated")
+	all.BoolVar(&f.targetDependents, "target-dependents", false, "also deploy what depends on the targets")
+	all.StringArrayVar(&f.excludes, "exclude", nil, "skip this resource, or those that match a pattern; can be repeated")
+	all.BoolVar(&f.excludeDependents, "exclude-dependents", false, "also skip what depends on the excluded resources")
+	all.BoolVar(&f.excludeProtect, "exclude-protected", false, "skip protected resources, and what they depend on, instead of failing")
+	all.StringArrayVar(&f.replace, "replace", nil, "replace this resource, or those that match a pattern, even if unchanged; can be repeated")
+	all.StringArrayVar(&f.targetReplace, "target-replace", nil, "short for --target and --replace with the same value")
+
+	all.BoolVar(&f.runProgram, "run-program", false, "run the program, so that providers get their current configuration")
+	all.BoolVar(&f.installed, "installed", false,
+		"use the providers that the project lists, instead of the modules that made the resources")
+	all.StringArrayVar(&f.grants, "grant", nil,
+		"grant a provider more than the project does: "+grant.Flags("PROVIDER:")+"; can be repeated")
+	all.StringArrayVar(&f.trusted, "trust-module", nil,
+		"trust the module with this digest: the state names it, but the project has never listed it; can be repeated")
+	all.StringArrayVar(&f.policyPacks, "policy-pack", nil,
+		"check resources with this policy pack, a .wasm file or a directory of Go source; can be repeated")
+	all.StringArrayVar(&f.policyConfigs, "policy-pack-config", nil,
+		"the configuration of a policy pack, a JSON or YAML file: the first is for the first --policy-pack, and so on")
+	return all
+}
+
+// parse reads the flags whose values have a syntax.
+func (f *deployFlags) parse() error {
+	f.adopted = make(map[urn.URN]string)
+	for _, text := range f.adopt {
+		i := strings.LastIndex(text, "=")
+		if i < 0 || i == len(text)-1 {
+			return usagef("--adopt-pending-creates %s: must have the form <urn>=<id>", text)
+		}
+		u, err := urn.Parse(text[:i])
+		if err != nil {
+			return usagef("--adopt-pending-creates: %v", err)
+		}
+		f.adopted[u] = text[i+1:]
+	}
+	s := engine.Selection{
+		TargetDependents: f.targetDependents, ExcludeDependents: f.excludeDependents, ExcludeProtected: f.excludeProtect,
+	}
+	f.replaced = nil
+	for _, flag := range []struct {
+		name  string
+		texts []string
+		lists []*[]engine.Pattern
+	}{
+		{"target", f.targets, []*[]engine.Pattern{&s.Targets}},
+		{"target-replace", f.targetReplace, []*[]engine.Pattern{&s.Targets, &f.replaced}},
+		{"replace", f.replace, []*[]engine.Pattern{&f.replaced}},
+		{"exclude", f.excludes, []*[]engine.Pattern{&s.Excludes}},
+	} {
+		for _, text := range flag.texts {
+			if _, err := urn.Parse(text); err != nil && !strings.Contains(text, "*") {
+				return usagef("--%s %s: neither a URN (husk state ls lists them) nor a pattern: '**::%s' matches the name", flag.name, text, text)
+			}
+			for _, list := range flag.lists {
+				*list = append(*list, engine.Pattern(text))
+			}
+		}
+	}
+	f.selection = s
+	switch {
+	case len(s.Targets) > 0 && len(s.Excludes) > 0:
+		return usagef("--target and --exclude exclude each other")
+	case s.TargetDependents && len(s.Targets) == 0:
+		return usagef("--target-dependents requires --target")
+	case s.ExcludeDependents && len(s.Excludes) == 0:
+		return usagef("--exclude-dependents requires --exclude")
+	}
+	return nil
+}
+
+// refreshesFirst reports whether every resource is refreshed first.
+func (f *deployFlags) refreshesFirst(o *opened) bool {
+	return f.refresh || o.Workspace.Project.Refresh && !f.refreshFlag.Changed
+}
+
+// update returns the update that the flags describe.
+func (f *deployFlags) update(ctx context.Context, o *opened) (engine.Operation, error) {
+	policies, err := f.openPolicies(ctx, o.Plugins)
+	if err != nil {
+		return nil, err
+	}
+	up := engine.Up{
+		Program: o.Program, Policies: policies, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
+		Selection: f.selection, Replace: f.replaced, IgnoreProtect: f.ignoreProtect, LegacyDiff: f.legacyDiff,
+		UpdateOnImport: f.updateOnImport, StopOnPending: f.stopOnPending, DraftPlan: f.savePlan != "",
+	}
+	if f.plan == "" {
+		return up, nil
+	}
+	text, err := blocking.Call(ctx, func() ([]byte, error) { return os.ReadFile(f.plan) }, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan: %w", err)
+	}
+	if up.Plan, err = engine.DecodePlan(ctx, text, o.Deployment.Stacks.Open); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.plan, err)
+	}
+	return up, nil
+}
+
+// writePlan writes the plan that a preview has made.
+func (f *deployFlags) writePlan(ctx context.Context, o *opened, result *engine.Result) error {
+	if result.Plan == nil {
+		return nil
+	}
+	text, err := result.Plan.Encode(ctx, o.Deployment.State.Codec())
+	if err == nil {
+		err = os.WriteFile(f.savePlan, text, 0o600) // names and values are nobody else's business
+	}
+	if err != nil {
+		err = fmt.Errorf("saving the plan: %w", err)
+	}
+	return err
+}
+
+// openPolicies opens the policy packs of the project and of the flags.
+func (f *deployFlags) openPolicies(ctx context.Context, p *plugins.Plugins) ([]analysis.Pack, error) {
+	if len(f.policyConfigs) > 0 && len(f.policyConfigs) != len(f.policyPacks) {
+		return nil, usagef("%d --policy-pack and %d --policy-pack-config: give one configuration for each pack, or none",
+			len(f.policyPacks), len(f.policyConfigs))
+	}
+	packs := make([]program.PolicyPack, len(f.policyPacks))
+	for i, path := range f.policyPacks {
+		packs[i].Path = path
+		if len(f.policyConfigs) == 0 {
+			continue
+		}
+		settings, err := program.ReadPolicySettings(f.policyConfigs[i])
+		if err != nil {
+			return nil, err
+		}
+		packs[i].Settings = settings
+	}
+	return p.Policies(ctx, packs)
+}
