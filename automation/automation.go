@@ -144,7 +144,8 @@ func (s *Stack) Run(ctx context.Context, operation engine.Operation, o RunOption
 func (s *Stack) do(ctx context.Context, operation engine.Operation, o RunOptions, preview bool) (result *engine.Result, err error) {
 	shown := &shown{to: o.Events}
 	if o.Progress != nil {
-		shown.display = display.NewPlainText(o.Progress, display.Options{Diff: o.Diff, Secrets: s.project.secrets})
+		out := display.NewOutput(struct{ io.Writer }{o.Progress}, s.project.secrets) // no terminal
+		shown.display = display.NewText(out, out, display.Options{Diff: o.Diff})
 	}
 	defer func() { shown.close(err) }()
 	options, err := s.options(operation, o, preview, shown)

@@ -2,7 +2,6 @@ package display
 
 import (
 	"encoding/json"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,24 +39,21 @@ func TestCommandsOfServicesAreDefused(t *testing.T) {
 // A command is found however it is written, piece by piece.
 func TestCommandsInPieces(t *testing.T) {
 	var secrets redact.Secrets
-	out := NewOutput(file(t), &secrets)
+	var written strings.Builder
+	out := NewOutput(&written, &secrets)
 	for _, piece := range []string{"one\n", "  ", "::x", "\n", ":", ":y\ntwo ", "::z\n", "\n--- a"} {
 		n, err := out.Write([]byte(piece))
 		require.NoError(t, err)
 		require.Equal(t, len(piece), n)
 	}
-	written, err := os.ReadFile(out.File().Name())
-	require.NoError(t, err)
-	require.Equal(t, "one\n  \\x3a:x\n\\x3a:y\ntwo ::z\n\n\\x2d-- a", string(written))
+	require.Equal(t, "one\n  \\x3a:x\n\\x3a:y\ntwo ::z\n\n\\x2d-- a", written.String())
 }
 
 // Data for programs is as it is, and JSON means the same without the commands in it.
 func TestCommandsInData(t *testing.T) {
-	out := NewOutput(file(t), nil)
-	require.NoError(t, out.WriteData([]byte("::x\n##[y]\n")))
-	written, err := os.ReadFile(out.File().Name())
-	require.NoError(t, err)
-	require.Equal(t, "::x\n##[y]\n", string(written))
+	var written strings.Builder
+	require.NoError(t, NewOutput(&written, nil).WriteData([]byte("::x\n##[y]\n")))
+	require.Equal(t, "::x\n##[y]\n", written.String())
 
 	text := "##vso[x] ##[y] ##teamcity[z] ::w"
 	plain, err := json.Marshal(text)

@@ -1,9 +1,8 @@
-// Package display shows what a deployment does: to people as text, live where
-// there is a terminal, and to programs as JSON lines. Both read the engine's
-// events and nothing else, so what they show is what the engine said.
+// Package display shows a deployment: as text to people, live on a terminal, and as JSON lines to programs.
+// Both read the engine's events and nothing else.
 //
-// Names, IDs, and messages come from providers and from files; text displays
-// escape control characters in them, so that none can write on the terminal.
+// Names, IDs, and messages come from providers and from files. Text displays escape control characters
+// in them, because they could control the terminal.
 package display
 
 import (
@@ -15,15 +14,14 @@ import (
 
 // Display shows one deployment. Its methods are safe for concurrent use.
 type Display interface {
-	// Event shows an event. The summary is kept for Close, since it comes last.
+	// Event shows an event. Close shows the summary.
 	Event(e engine.Event)
-	// Close shows the error that the deployment, or what came before it, ended
-	// with, and the summary.
+	// Close shows the error of the deployment or of its preparation, and the summary.
 	Close(err error)
 }
 
-// failures parts an error into what is shown one by one: the members of joined
-// errors, each once, and without those that only say that others came before.
+// failures returns the parts of an error that are shown one by one: the members of joined errors, each
+// once, without those that only say that others came before.
 func failures(err error) []error {
 	var out []error
 	seen := map[string]bool{}
@@ -52,8 +50,7 @@ func failures(err error) []error {
 	return kept
 }
 
-// joined returns the members of an error that is nothing but their list, as
-// those of errors.Join and lists of diagnostics are.
+// joined returns the members of an error that is only their list, such as that of errors.Join.
 func joined(err error) ([]error, bool) {
 	list, ok := err.(interface{ Unwrap() []error })
 	if !ok {

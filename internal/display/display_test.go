@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +32,7 @@ type shown struct {
 
 func newShown(size func() (columns, rows int), events ...engine.Event) *shown {
 	s := &shown{}
-	s.Text = newText(&screen{out: &s.out, size: size}, Options{Errors: &s.errs})
+	s.Text = newText(&screen{out: &s.out, size: size}, NewOutput(&s.errs, nil), Options{})
 	for _, e := range events {
 		s.Event(e)
 	}
@@ -143,7 +141,7 @@ func TestStrangersCannotWriteOnTheTerminal(t *testing.T) {
 
 func TestOutputsAreReadable(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, WriteOutputs(&out, Style{}, map[string]any{
+	require.NoError(t, WriteProperties(NewOutput(&out, nil), "Outputs", map[string]any{
 		"pem": "-----BEGIN-----\nMIIB\n-----END-----\n", "n": 3.0, "on": true, "list": []any{"<a>", nil}, "text": "a b",
 	}))
 	require.Equal(t, `Outputs
@@ -192,25 +190,16 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 	var secrets redact.Secrets
 	secrets.Learn("hunter2")
 	s := &shown{}
-	s.Text = newText(&screen{out: &s.out}, Options{Errors: NewOutput(file(t), &secrets), Secrets: &secrets})
+	s.Text = newText(&screen{out: &s.out}, NewOutput(&s.errs, &secrets), Options{})
 	s.Event(started)
 	s.Event(redact.Copy[engine.Event](&secrets, engine.StepFailed{Step: step(engine.OpCreate, "one"), Error: "the password hunter2 is wrong"}))
 	s.Close(errors.New("create one: the password hunter2 is wrong"))
-	told, err := os.ReadFile(s.options.Errors.(*Output).File().Name())
-	require.NoError(t, err)
-	require.Equal(t, "error: create one: the password [secret] is wrong\n", string(told))
+	require.Equal(t, "error: create one: the password [secret] is wrong\n", s.errs.String())
 
 	var out bytes.Buffer
-	j := newJSON(&out, &secrets)
+	j := NewJSON(NewOutput(&out, &secrets))
 	j.Close(errors.New("the password hunter2 is wrong"))
 	require.Contains(t, out.String(), `"message":"the password [secret] is wrong"`)
-}
-
-func file(t *testing.T) *os.File {
-	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, f.Close()) })
-	return f
 }
 
 func TestShortTypes(t *testing.T) {
@@ -230,7 +219,7 @@ func TestShortTypes(t *testing.T) {
 
 func TestJSONEndsWithTheSummary(t *testing.T) {
 	var out bytes.Buffer
-	j := newJSON(&out, nil)
+	j := NewJSON(NewOutput(&out, nil))
 	j.Event(started)
 	j.Event(engine.Summary{Result: "succeeded", DurationMs: 7, Changes: engine.Changes{Create: 1}})
 	j.Event(engine.Diagnostic{Severity: "info", Message: "<late>"})

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -25,18 +24,17 @@ func (t *Text) Close(err error) {
 
 	showOutputs := t.outputs != nil && err == nil
 	if showOutputs {
-		t.print(outputs(t.options.Style, t.outputs.Outputs))
+		t.print(properties(t.style, "Outputs", t.outputs.Outputs))
 	}
 	told := ""
 	for _, f := range failures(err) {
-		told += t.options.Secrets.In(writeError(t.options.Errors, t.options.ErrorsStyle, f)) + "\n" // as events have it
+		told += t.errs.secrets.In(writeError(t.errs, f)) + "\n" // events have it without secrets, too
 	}
-	// What the error as a whole does not tell is told here, so that each failure
-	// is read exactly once.
+	// Failures that the error does not mention follow, so each failure is shown exactly once.
 	for _, f := range t.failed {
 		if !tells(told, f.Error) {
 			text := subject(f.Step.Resource, f.Step.Name) + ": " + f.Error
-			told += writeError(t.options.Errors, t.options.ErrorsStyle, errors.New(text)) + "\n"
+			told += writeError(t.errs, errors.New(text)) + "\n"
 		}
 	}
 	if t.summary != nil {
@@ -46,24 +44,24 @@ func (t *Text) Close(err error) {
 		}
 		t.print(gap + t.policies(t.summary.Policies) + t.conclusion(*t.summary, err) + "\n")
 		if t.options.Timings {
-			t.print(t.timings.show(t.options.Style))
+			t.print(t.timings.show(t.style))
 		}
 	}
 }
 
-// tells reports whether a text has the message. Messages of several lines may
-// have been taken apart, into what comes before an excerpt and after it.
+// tells reports whether a text has the message. Only its first line counts, because excerpts of files
+// may separate the others.
 func tells(text, message string) bool {
 	first, _, _ := strings.Cut(message, "\n")
 	return strings.Contains(flat(text), flat(first))
 }
 
-// flat removes what rendering may change in a message: its line ends and indentation.
+// flat removes line ends and indentation, which rendering may change.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// conclusion is the last line.
+// conclusion returns the last line.
 func (t *Text) conclusion(s engine.Summary, err error) string {
-	style, took := t.options.Style, milliseconds(s.DurationMs)
+	style, took := t.style, milliseconds(s.DurationMs)
 	counts := count(s.Changes, t.started, len(t.failed))
 	failed := style.bad("Failed")
 	if len(t.failed) == 0 && errors.Is(err, engine.ErrStopped) {
@@ -118,9 +116,6 @@ func count(c engine.Changes, started engine.Started, failed int) string {
 	return strings.Join(parts, ", ")
 }
 
-// outputs shows the outputs of a stack.
-func outputs(style Style, all map[string]any) string { return properties(style, "Outputs", all) }
-
 // properties shows values under a title, sorted by name.
 func properties(style Style, title string, all map[string]any) string {
 	var b strings.Builder
@@ -132,19 +127,14 @@ func properties(style Style, title string, all map[string]any) string {
 	return b.String()
 }
 
-// WriteOutputs shows the outputs of a stack to people.
-func WriteOutputs(out io.Writer, style Style, all map[string]any) error {
-	return WriteProperties(out, style, "Outputs", all)
-}
-
 // WriteProperties shows values to people, under a title.
-func WriteProperties(out io.Writer, style Style, title string, all map[string]any) error {
-	_, err := io.WriteString(out, strings.TrimSpace(strings.TrimPrefix(properties(style, title, all), "\n"))+"\n")
+func WriteProperties(out *Output, title string, all map[string]any) error {
+	_, err := fmt.Fprintln(out, strings.TrimSpace(properties(out.Style(), title, all)))
 	return err
 }
 
-// value shows one output behind its name: text as it is, in a block of its own where it has
-// several lines, and anything else as JSON.
+// value returns one output as it follows its name: text as it is, in a block if it has several lines, and
+// anything else as JSON.
 func value(v any, indent string) string {
 	text, ok := v.(string)
 	if !ok {
@@ -160,8 +150,6 @@ func value(v any, indent string) string {
 	if !strings.Contains(text, "\n") {
 		return " " + text
 	}
-	return "\n" + indent + citation + strings.ReplaceAll(text, "\n", "\n"+indent+citation)
+	// No line passes for one of husk.
+	return "\n" + indent + abi.Citation + strings.ReplaceAll(text, "\n", "\n"+indent+abi.Citation)
 }
-
-// citation begins each line of a text of several, so that none passes for the command's.
-const citation = abi.Citation

@@ -9,8 +9,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// renderer is an error that shows itself in more than one line, such as a
-// problem in a file with the line it is about.
+// renderer is an error of several lines, such as a diagnostic with its line of the file.
 type renderer interface {
 	error
 	Render(w io.Writer) error
@@ -33,17 +32,16 @@ func render(err error) (text, severity string) {
 	return err.Error(), severity
 }
 
-// WriteErrors shows an error to people, each of its parts once, further lines
-// indented.
-func WriteErrors(out io.Writer, style Style, err error) {
+// WriteErrors shows an error to people, each of its parts once, further lines indented.
+func WriteErrors(out *Output, err error) {
 	for _, f := range failures(err) {
-		writeError(out, style, f)
+		writeError(out, f)
 	}
 }
 
-func writeError(out io.Writer, style Style, err error) (told string) {
+func writeError(out *Output, err error) (told string) {
 	told, severity := render(err)
-	text := strings.TrimPrefix(told, severity+": ")
+	text, style := strings.TrimPrefix(told, severity+": "), out.Style()
 	label := style.bad(severity + ":")
 	if severity == source.Warning.String() {
 		label = style.warning(severity + ":")
@@ -60,6 +58,6 @@ func writeError(out io.Writer, style Style, err error) (told string) {
 		}
 		b.WriteString(line + "\n")
 	}
-	_, _ = io.WriteString(out, b.String()) // there is nowhere left to complain
+	_, _ = io.WriteString(out, b.String()) // OnGone handles a reader that went away
 	return told
 }

@@ -3,39 +3,31 @@ package display
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/engine/redact"
 )
 
-// JSON writes each event as one line of JSON, an object whose "type" is the
-// event's. An error becomes a diagnostic, and the last line is the summary, also
-// where the deployment did not begin.
+// JSON writes each event as one line of JSON, an object with the member "type". An error becomes a
+// diagnostic. The last line is always the summary, even if the deployment did not begin.
 type JSON struct {
 	mu      sync.Mutex
-	out     io.Writer
-	held    *bytes.Buffer // what is written only after a failure; nil for none
-	secrets *redact.Secrets
+	out     *Output
+	held    *bytes.Buffer // events that are written after a failure only; nil to write all
 	start   time.Time
 	summary *engine.Summary
 }
 
 // NewJSON returns a display that writes to out.
-func NewJSON(out *Output) *JSON { return newJSON(dataOf{out}, out.secrets) }
+func NewJSON(out *Output) *JSON { return &JSON{out: out, start: time.Now()} }
 
-// NewJSONOfFailures returns a display that writes everything once it is closed with an error, and
-// nothing otherwise.
+// NewJSONOfFailures returns a display that writes all events when it is closed with an error, and none
+// otherwise.
 func NewJSONOfFailures(out *Output) *JSON {
 	j := NewJSON(out)
 	j.held = new(bytes.Buffer)
 	return j
-}
-
-func newJSON(out io.Writer, secrets *redact.Secrets) *JSON {
-	return &JSON{out: out, secrets: secrets, start: time.Now()}
 }
 
 // Event implements [Display].
@@ -62,11 +54,11 @@ func (j *JSON) Close(err error) {
 	}
 	for _, f := range failures(err) {
 		text, severity := render(f)
-		j.write(engine.Diagnostic{Severity: severity, Message: j.secrets.In(text)})
+		j.write(engine.Diagnostic{Severity: severity, Message: j.out.secrets.In(text)})
 	}
 	j.write(summary)
 	if err != nil && j.held != nil {
-		_, _ = j.out.Write(j.held.Bytes())
+		_ = j.out.WriteData(j.held.Bytes())
 	}
 }
 
@@ -83,11 +75,11 @@ func (j *JSON) write(e engine.Event) {
 	if line[at] = ','; bytes.Equal(line[at+1:], []byte("}\n")) { // an event without fields
 		line = append(line[:at], "}\n"...)
 	}
-	out := j.out
-	if j.held != nil {
-		out = j.held
+	if line = EscapeJSON(line); j.held != nil {
+		j.held.Write(line)
+	} else {
+		_ = j.out.WriteData(line) // OnGone handles a reader that went away
 	}
-	_, _ = out.Write(EscapeJSON(line)) // who has the output learns of a reader that went away
 }
 
 func quoted(s string) string {

@@ -2,6 +2,7 @@ package display
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
 
@@ -10,24 +11,23 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 )
 
-// Output is a file that a command writes to: standard output, or standard error. All that a command
-// tells people goes through its Write, which hides known secrets, and lets nobody give commands to
-// the service that runs the command and reads what it writes. It is safe for concurrent use.
+// Output is what a command writes to, such as standard output. Its Write, for people, hides known secrets
+// and defuses commands to services that read the output. It is safe for concurrent use.
 type Output struct {
-	file    *os.File
+	out     io.Writer
 	secrets *redact.Secrets
 
 	mu sync.Mutex
-	// begun is set within a line, after its first character that is no white space.
+	// begun is set within a line, after its first character other than white space.
 	begun bool
-	// gone is set once nobody reads any more, and told is called then.
-	gone bool
-	told func()
+	// gone is set after the reader of the output went away, and onGone is called then.
+	gone   bool
+	onGone func()
 }
 
-// NewOutput returns the output to a file. Secrets may be learned later.
-func NewOutput(file *os.File, secrets *redact.Secrets) *Output {
-	return &Output{file: file, secrets: secrets, told: func() {}}
+// NewOutput returns an output to a writer. Secrets may be learned later.
+func NewOutput(out io.Writer, secrets *redact.Secrets) *Output {
+	return &Output{out: out, secrets: secrets, onGone: func() {}}
 }
 
 // Write writes text for people. A secret is found where it is within one call of Write.
@@ -36,7 +36,7 @@ func (o *Output) Write(text []byte) (int, error) {
 	defer o.mu.Unlock()
 	var defused string
 	defused, o.begun = defuse(o.secrets.In(string(text)), o.begun)
-	if _, err := o.file.WriteString(defused); err != nil {
+	if _, err := io.WriteString(o.out, defused); err != nil {
 		return 0, o.failed(err)
 	}
 	return len(text), nil
@@ -46,40 +46,43 @@ func (o *Output) Write(text []byte) (int, error) {
 func (o *Output) WriteData(data []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, err := o.file.Write(data)
+	_, err := o.out.Write(data)
 	return o.failed(err)
 }
 
-// failed notes that the output was closed.
+// failed records that the output was closed.
 func (o *Output) failed(err error) error {
 	if !isBrokenPipe(err) {
 		return err
 	}
 	if !o.gone {
 		o.gone = true
-		o.told()
+		o.onGone()
 	}
 	return ErrGone
 }
 
-// ErrGone says that whoever has read the output does not any more.
+// ErrGone is the error of a write after the reader of the output went away.
 var ErrGone = errors.New("the output was closed")
 
-// OnGone has a function called when that turns out, in place of the one before: once, by whoever
-// writes, before the write returns. It is called at once where it is known already.
+// OnGone sets the function that is called when a write finds that the reader went away, before the write
+// returns. The function is called immediately if that is known already.
 func (o *Output) OnGone(f func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.told = f; o.gone {
+	if o.onGone = f; o.gone {
 		f()
 	}
 }
 
-// File returns the file, for another program to write to.
-func (o *Output) File() *os.File { return o.file }
+// File returns the file of the output, nil if the output is no file.
+func (o *Output) File() *os.File {
+	file, _ := o.out.(*os.File)
+	return file
+}
 
 // IsTerminal reports whether a person reads the output.
-func (o *Output) IsTerminal() bool { return IsTerminal(o.file) }
+func (o *Output) IsTerminal() bool { return o.File() != nil && IsTerminal(o.File()) }
 
 // Style returns the style for the output: colours on a terminal, unless NO_COLOR is set
 // (https://no-color.org) or TERM is dumb.
@@ -89,8 +92,3 @@ func (o *Output) Style() Style {
 
 // IsTerminal reports whether a person reads or writes the file.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// dataOf is an output as a writer of data.
-type dataOf struct{ *Output }
-
-func (d dataOf) Write(data []byte) (int, error) { return len(data), d.WriteData(data) }

@@ -8,9 +8,9 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// remediated says what a policy corrected.
+// remediated shows the correction of a policy.
 func (t *Text) remediated(e engine.PolicyRemediated) {
-	style := t.options.Style
+	style := t.style
 	line := "  " + style.note("~  ") + pad(judged(e.URN)) + " " + style.note("corrected by "+Escape(e.Policy))
 	if e.Message != "" {
 		line += ": " + Escape(e.Message)
@@ -22,10 +22,9 @@ func (t *Text) remediated(e engine.PolicyRemediated) {
 	t.tell(strings.TrimRight(line, "\n") + "\n")
 }
 
-// violated shows a violation. What a mandatory one says is an error, which is told at the
-// end like all others.
+// violated shows a violation. The message of a mandatory one is among the errors at the end.
 func (t *Text) violated(e engine.PolicyViolated) {
-	style := t.options.Style
+	style := t.style
 	if e.Level == "mandatory" {
 		t.tell("  " + style.bad("!  "+pad(judged(e.URN))+" violates "+Escape(e.Policy)) + "\n")
 		return
@@ -38,7 +37,7 @@ func (t *Text) violated(e engine.PolicyViolated) {
 		style.faint("("+Escape(e.Policy+" of "+e.Pack+" "+e.Version)+")") + "\n")
 }
 
-// judged names what a policy is about.
+// judged names the resource that a policy has checked.
 func judged(u urn.URN) string {
 	if u == "" {
 		return "the stack"
@@ -46,7 +45,7 @@ func judged(u urn.URN) string {
 	return subject(u.Type(), u.Name())
 }
 
-// policies tells which packs there were, and what they found.
+// policies returns a line with the packs and their findings.
 func (t *Text) policies(c *engine.PolicyCounts) string {
 	if c == nil {
 		return ""

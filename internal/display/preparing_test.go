@@ -31,6 +31,6 @@ func TestWhatIsMadeReady(t *testing.T) {
 	require.Equal(t, "Updating demo/dev\n  compiling tls…\n  compiling tls took 2.6s\n", s.out.String())
 
 	var out bytes.Buffer
-	newJSON(&out, nil).Event(compiling("tls", 500, false))
+	NewJSON(NewOutput(&out, nil)).Event(compiling("tls", 500, false))
 	require.Equal(t, `{"type":"preparing","provider":"tls","doing":"compiling","elapsedMs":500}`+"\n", out.String())
 }

@@ -1,14 +1,11 @@
 package display
 
-import (
-	"io"
+import "github.com/husk-dev/husk/conformance"
 
-	"github.com/husk-dev/husk/conformance"
-)
-
-// WriteReport shows what a test of a provider found. rerun says how to do a failed
-// check again, and allow how to do without one that was never seen to work.
-func WriteReport(out io.Writer, style Style, report *conformance.Report, all bool, rerun, allow func(conformance.Result) string) error {
+// WriteReport shows the report of a conformance test. rerun returns the command that repeats a failed
+// check, allow the flag that accepts an untested subject.
+func WriteReport(out *Output, report *conformance.Report, all bool, rerun, allow func(conformance.Result) string) error {
+	style := out.Style()
 	return report.WriteText(out, conformance.Text{
 		Good: style.good, Bad: style.bad, Faint: style.faint, Escape: Escape, All: all, Rerun: rerun, Allow: allow,
 	})

@@ -9,26 +9,25 @@ import (
 	"golang.org/x/term"
 )
 
-// screen writes lines that stay and, on a terminal, a few live lines below them
-// that are drawn again in place. It is not safe for concurrent use.
+// screen writes lines that stay and, on a terminal, a few live lines below them, which it redraws in
+// place. It is not safe for concurrent use.
 type screen struct {
 	out io.Writer
-	// size returns the terminal's columns and rows; nil where there is none.
+	// size returns the terminal's columns and rows; nil without live lines.
 	size  func() (columns, rows int)
 	drawn int // live lines on the terminal
 }
 
-// maxLiveLines bounds the live lines: with more, what stays scrolls away too fast
-// to be read.
+// maxLiveLines bounds the live lines. With more, lines that stay scroll away too fast to be read.
 const maxLiveLines = 12
 
 // newScreen returns a screen on an output, with live lines if it is a terminal that
 // understands the commands for them.
 func newScreen(out *Output) *screen {
 	s := &screen{out: out}
-	if out.IsTerminal() && os.Getenv("TERM") != "dumb" && enableCommands(out.file) {
+	if out.IsTerminal() && os.Getenv("TERM") != "dumb" && enableCommands(out.File()) {
 		s.size = func() (int, int) {
-			columns, rows, err := term.GetSize(int(out.file.Fd()))
+			columns, rows, err := term.GetSize(int(out.File().Fd()))
 			if err != nil || columns < 1 || rows < 1 {
 				return 80, 24
 			}
@@ -46,13 +45,13 @@ const (
 	cursorUpFmt = "\r\x1b[%dA"
 )
 
-// print writes text that stays above the live lines. It ends with a line end.
+// print writes text, which ends with a line end, above the live lines.
 func (s *screen) print(text string, live []string) {
 	var b strings.Builder
 	s.erase(&b)
 	b.WriteString(text)
 	s.draw(&b, live)
-	_, _ = io.WriteString(s.out, b.String()) // who has the output learns of a reader that went away
+	_, _ = io.WriteString(s.out, b.String()) // OnGone handles a reader that went away
 }
 
 // refresh draws the live lines again.

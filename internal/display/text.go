@@ -2,7 +2,6 @@ package display
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -11,38 +10,32 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/engine/redact"
 )
 
 // Options say how text is shown.
 type Options struct {
 	// Diff shows what differs in each resource.
 	Diff bool
-	// Timings shows at the end what the calls of providers have cost, and which steps took
-	// the longest.
+	// Timings shows at the end the cost of provider calls, and the slowest steps.
 	Timings bool
-	// Style is that of the output.
-	Style Style
-	// Errors is where the errors at the end go, with their own style.
-	Errors      io.Writer
-	ErrorsStyle Style
-	// Secrets are those that errors must not tell. Events do not tell them.
-	Secrets *redact.Secrets
 }
 
-// Text shows events to people: a line for each resource that changed, live lines
-// for those at work where there is a terminal, and errors and counts at the end.
+// Text shows events to people: a line for each resource that changed, and errors and counts at the end.
+// On a terminal, running steps have live lines.
 type Text struct {
 	options Options
+	style   Style
+	// errs receives the errors at the end.
+	errs *Output
 
 	mu      sync.Mutex
 	screen  *screen
 	started engine.Started
 	running map[urn.URN]*running
-	status  string // progress that the next replaces
-	// preparing is when what takes a while to be made ready began, by what it is.
+	status  string // progress, until the next
+	// preparing has the start of each preparation that takes a while.
 	preparing map[string]time.Time
-	told      bool // something was shown below the first line
+	told      bool // a line was shown below the first one
 	failed    []engine.StepFailed
 	packs     []engine.PolicyPackLoaded
 	outputs   *engine.StackOutputs
@@ -53,11 +46,11 @@ type Text struct {
 	ticking sync.WaitGroup
 }
 
-// running is a step at work.
+// running is a running step.
 type running struct {
 	step  engine.StepInfo
 	since time.Time
-	// told is when a line last said that it still runs, for displays without live lines.
+	// told is the time of the last line about it, for displays without live lines.
 	told time.Time
 }
 
@@ -66,41 +59,23 @@ const (
 	redrawEvery = 100 * time.Millisecond
 	// worthTelling is the least time of a step that is shown.
 	worthTelling = 100 * time.Millisecond
-	// tellEvery is the time between lines that say that a step still runs, where
-	// there are no live lines.
+	// tellEvery is the time between lines about a running step, without live lines.
 	tellEvery = 10 * time.Second
 )
 
-// NewText returns a display on an output, usually standard output.
-func NewText(out *Output, o Options) *Text {
-	o.Style = out.Style()
-	t := newText(newScreen(out), o)
+// NewText returns a display on an output, which writes the errors at the end to another one.
+func NewText(out, errs *Output, o Options) *Text {
+	t := newText(newScreen(out), errs, o)
+	t.style = out.Style()
 	t.ticking.Go(t.tick)
 	return t
 }
 
-// NewPlainText returns a display on any writer, which is no terminal. It hides known secrets.
-func NewPlainText(out io.Writer, o Options) *Text {
-	hiding := hidingWriter{out, o.Secrets}
-	o.Errors = hiding
-	return newText(&screen{out: hiding}, o)
-}
-
-// hidingWriter hides known secrets in each text that is written.
-type hidingWriter struct {
-	out     io.Writer
-	secrets *redact.Secrets
-}
-
-func (w hidingWriter) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(w.out, w.secrets.In(string(text))); err != nil {
-		return 0, err
+func newText(s *screen, errs *Output, o Options) *Text {
+	return &Text{
+		options: o, errs: errs, screen: s,
+		running: make(map[urn.URN]*running), preparing: make(map[string]time.Time), stop: make(chan struct{}),
 	}
-	return len(text), nil
-}
-
-func newText(s *screen, o Options) *Text {
-	return &Text{options: o, screen: s, running: make(map[urn.URN]*running), preparing: make(map[string]time.Time), stop: make(chan struct{})}
 }
 
 func (t *Text) tick() {
@@ -116,7 +91,7 @@ func (t *Text) tick() {
 	}
 }
 
-// at shows how long what runs has been running.
+// at shows how long steps have been running.
 func (t *Text) at(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +117,7 @@ func (t *Text) Event(e engine.Event) {
 		if e.DryRun {
 			doing = words.previewing
 		}
-		t.print(t.options.Style.Strong(doing+" "+Escape(e.Project+"/"+e.Stack)) + "\n")
+		t.print(t.style.Strong(doing+" "+Escape(e.Project+"/"+e.Stack)) + "\n")
 	case engine.StepStarted:
 		t.status = ""
 		if !e.Step.DefaultProvider {
@@ -155,7 +130,7 @@ func (t *Text) Event(e engine.Event) {
 		delete(t.running, key(e.Step))
 		t.failed = append(t.failed, e)
 		what := subject(e.Step.Resource, e.Step.Name)
-		t.tell("  " + t.options.Style.bad("!  "+pad(what)+" failed") + "\n")
+		t.tell("  " + t.style.bad("!  "+pad(what)+" failed") + "\n")
 	case engine.Diagnostic:
 		t.diagnostic(e)
 	case engine.Preparing:
@@ -175,15 +150,14 @@ func (t *Text) Event(e engine.Event) {
 	}
 }
 
-// moved says that what is deleted may be what is created, and how to keep it.
+// moved suggests that a deleted resource is a created one, and how to keep it.
 func (t *Text) moved(e engine.MoveSuggested) {
 	from, to := subject(e.From.Type(), e.From.Name()), subject(e.To.Type(), e.To.Name())
-	t.tell("  " + t.options.Style.note("moved? ") + from + " looks like the new " + to +
+	t.tell("  " + t.style.note("moved? ") + from + " looks like the new " + to +
 		": to keep it, give the new one the option\n    aliases: [" + Escape(string(e.From)) + "]\n")
 }
 
-// key tells steps of one resource apart: while the deletion of an old copy runs,
-// no other step of the resource does.
+// key identifies a running step. A resource has one running step at most.
 func key(s engine.StepInfo) urn.URN {
 	if s.URN == "" {
 		return urn.URN(s.Resource + " " + s.Name)
@@ -195,10 +169,10 @@ func key(s engine.StepInfo) urn.URN {
 func (t *Text) Interrupt(message string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.print(t.options.Style.warning(message) + "\n")
+	t.print(t.style.warning(message) + "\n")
 }
 
-// print writes lines that stay.
+// print writes lines above the live lines.
 func (t *Text) print(text string) { t.screen.print(text, t.live(time.Now())) }
 
 // tell writes lines about the deployment's course.
@@ -220,7 +194,7 @@ func (t *Text) done(e engine.StepDone) {
 	if t.started.DryRun {
 		what = words.planned
 	}
-	style := t.options.Style
+	style := t.style
 	line := "  " + words.paint(style, fmt.Sprintf("%-2s ", words.symbol)) + pad(subject(e.Step.Resource, e.Step.Name)) +
 		" " + words.paint(style, what)
 	if why := because(e.Step); why != "" {
@@ -251,7 +225,7 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 		}
 		return
 	}
-	style := t.options.Style
+	style := t.style
 	var label string
 	switch d.Severity {
 	case "debug":
@@ -262,7 +236,7 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 		label = style.bad("error: ")
 	}
 	if d.Guest {
-		t.tell(t.said(d, label))
+		t.tell(t.guestMessage(d, label))
 		return
 	}
 	switch {
@@ -275,14 +249,14 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 	t.tell("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
 }
 
-// speaker begins each line of what a provider or policy pack says itself. What comes behind it is
-// that one's word, in each line by itself, and cannot pass for the command's.
+// speaker begins each line of a message from a provider or policy pack, which cannot pass for a line of
+// husk then.
 func (t *Text) speaker(d engine.Diagnostic) string {
-	return t.options.Style.Strong(Escape(d.Provider)) + " " + t.options.Style.faint("|") + " "
+	return t.style.Strong(Escape(d.Provider)) + " " + t.style.faint("|") + " "
 }
 
-// said shows what a provider or policy pack says itself.
-func (t *Text) said(d engine.Diagnostic, label string) string {
+// guestMessage returns the lines of a message from a provider or policy pack.
+func (t *Text) guestMessage(d engine.Diagnostic, label string) string {
 	if d.URN != "" {
 		label += subject(d.URN.Type(), d.URN.Name()) + ": "
 	}
@@ -294,8 +268,8 @@ func (t *Text) said(d engine.Diagnostic, label string) string {
 	return b.String()
 }
 
-// prepares shows what is made ready as long as it takes. Where there are no live lines, one
-// line says that it has begun, and one how long it took.
+// prepares shows preparations while they run. Without live lines, it writes a line at the beginning, and
+// one with the duration at the end.
 func (t *Text) prepares(e engine.Preparing, now time.Time) {
 	what, elapsed := e.Doing+" "+Escape(e.Provider), time.Duration(e.ElapsedMs)*time.Millisecond
 	line := what + "…"
@@ -312,8 +286,7 @@ func (t *Text) prepares(e engine.Preparing, now time.Time) {
 	}
 }
 
-// live returns the live lines: what runs, the longest first, what is made ready, and the
-// last progress.
+// live returns the live lines: running steps, the longest first, preparations, and the last progress.
 func (t *Text) live(now time.Time) []string {
 	if t.screen.size == nil {
 		return nil
@@ -323,15 +296,15 @@ func (t *Text) live(now time.Time) []string {
 		lines = append(lines, "  "+t.still(r, now))
 	}
 	for _, what := range slices.Sorted(maps.Keys(t.preparing)) {
-		lines = append(lines, "  "+t.options.Style.faint(what+"… "+duration(now.Sub(t.preparing[what]))))
+		lines = append(lines, "  "+t.style.faint(what+"… "+duration(now.Sub(t.preparing[what]))))
 	}
 	if t.status != "" && len(lines) == 0 {
-		lines = append(lines, "  "+t.options.Style.faint(t.status))
+		lines = append(lines, "  "+t.style.faint(t.status))
 	}
 	return lines
 }
 
-// longest returns the running steps that are worth a line, the longest first.
+// longest returns the running steps that change something, the longest first.
 func (t *Text) longest() []*running {
 	all := slices.Collect(maps.Values(t.running))
 	slices.SortFunc(all, func(a, b *running) int {
@@ -345,12 +318,12 @@ func (t *Text) longest() []*running {
 
 func (t *Text) still(r *running, now time.Time) string {
 	words := wordsOf(r.step.Op, false)
-	style := t.options.Style
+	style := t.style
 	return words.paint(style, fmt.Sprintf("%-2s ", words.symbol)) + pad(subject(r.step.Resource, r.step.Name)) +
 		" " + words.paint(style, words.running+"…") + " " + style.faint(duration(now.Sub(r.since)))
 }
 
-// remind says which steps still run, where there are no live lines.
+// remind writes lines about steps that have been running for long, without live lines.
 func (t *Text) remind(now time.Time) {
 	for _, r := range t.longest() {
 		if now.Sub(r.told) >= tellEvery {

@@ -16,7 +16,7 @@ func TestTimings(t *testing.T) {
 	def.DefaultProvider = true
 	for _, asked := range []bool{false, true} {
 		s := &shown{}
-		s.Text = newText(&screen{out: &s.out}, Options{Errors: &s.errs, Timings: asked})
+		s.Text = newText(&screen{out: &s.out}, NewOutput(&s.errs, nil), Options{Timings: asked})
 		for _, e := range []engine.Event{
 			started,
 			engine.StepDone{Step: def, DurationMs: 9_000},

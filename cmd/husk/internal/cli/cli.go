@@ -87,7 +87,7 @@ func (a *app) run(args []string) int {
 	err := root.ExecuteContext(context.Background())
 	var shown *shownError
 	if err != nil && !errors.As(err, &shown) && !errors.Is(err, display.ErrGone) {
-		display.WriteErrors(a.errs, a.errs.Style(), err)
+		display.WriteErrors(a.errs, err)
 	}
 	if missing := (*workspace.NoStackError)(nil); errors.As(err, &missing) && a.stackVariable != "" && !a.json {
 		a.say("The environment variable %s names the stack.", a.stackVariable)

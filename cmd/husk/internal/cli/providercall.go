@@ -212,7 +212,7 @@ func (a *app) writeResponse(shown map[string]any) error {
 	if a.json {
 		return a.writeJSON(shown)
 	}
-	return writing(display.WriteProperties(a.out, a.out.Style(), "Result", shown))
+	return writing(display.WriteProperties(a.out, "Result", shown))
 }
 
 // readDocument reads an object of JSON or YAML from an argument, a file, or standard input. It is

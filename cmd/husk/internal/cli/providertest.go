@@ -141,7 +141,7 @@ func (a *app) reportTest(report *conformance.Report, path string, f *providerTes
 	if a.json {
 		err = a.writeJSON(report)
 	} else {
-		err = display.WriteReport(a.out, a.out.Style(), report, f.all, func(r conformance.Result) string {
+		err = display.WriteReport(a.out, report, f.all, func(r conformance.Result) string {
 			return fmt.Sprintf("husk provider test %s --case %s%s", shellWord(path), shellWord(files[[2]string{r.Subject, r.Check}]), f.repeated())
 		}, func(r conformance.Result) string {
 			return "--allow-untested " + shellWord(r.Subject)

@@ -12,8 +12,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// session is one deployment command: it shows what goes on in one display after
-// the other, since a preview and what follows it have one each.
+// session is one deployment command. Its preview and its execution have a display each.
 type session struct {
 	app   *app
 	flags *deployFlags
@@ -22,8 +21,8 @@ type session struct {
 	shown display.Display // nil between displays
 }
 
-// plan makes the display for a preview whose outcome nobody is asked about. Events are for programs,
-// which want to know what was done: those of a plan that succeeds are not among them.
+// plan makes the display for a preview without a question. Programs do not get the events of such a preview
+// if it succeeds, because they want to know what was done.
 func (s *session) plan() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +31,7 @@ func (s *session) plan() {
 	}
 }
 
-// begin makes the display for what follows.
+// begin makes the display, unless there is one.
 func (s *session) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,9 +42,7 @@ func (s *session) begin() {
 		s.shown = display.NewJSON(s.app.out)
 		return
 	}
-	s.shown = display.NewText(s.app.out, display.Options{
-		Diff: s.flags.diff, Timings: s.flags.timings, Errors: s.app.errs, ErrorsStyle: s.app.errs.Style(), Secrets: s.app.secrets,
-	})
+	s.shown = display.NewText(s.app.out, s.app.errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings})
 }
 
 // end shows how it ended and returns the error, marked as shown.
@@ -61,7 +58,7 @@ func (s *session) end(err error) error {
 	return nil
 }
 
-// event shows an event. Those that come between displays are of no deployment.
+// event shows an event. Events between displays belong to no deployment, and are dropped.
 func (s *session) event(e engine.Event) {
 	s.mu.Lock()
 	shown := s.shown
@@ -71,10 +68,10 @@ func (s *session) event(e engine.Event) {
 	}
 }
 
-// diagnostic shows a message that is not one of the engine's events, which tell no secrets.
+// diagnostic shows a message. Unlike the events of the engine, it may hold secrets.
 func (s *session) diagnostic(d engine.Diagnostic) { s.event(redact.Copy(s.app.secrets, d)) }
 
-// interrupted tells the user that an interrupt was heard.
+// interrupted says that an interrupt was received.
 func (s *session) interrupted(message string) {
 	s.mu.Lock()
 	shown := s.shown
@@ -83,19 +80,19 @@ func (s *session) interrupted(message string) {
 	case *display.Text:
 		shown.Interrupt(message)
 	case nil:
-		s.app.say("") // while a question waits for its answer, which ends it
+		s.app.say("") // ends the line of a question
 	default:
 		s.app.say("%s", message)
 	}
 }
 
-// opened is what a deployment works on. Its method close releases it.
+// opened is what a deployment works on, until close.
 type opened struct {
 	*stackrun.Run
 	audit *auditLog // nil for none
 }
 
-// open opens project, stack, and providers, in a way that fits the command.
+// open opens project, stack, and providers for a command.
 func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	w, err := s.app.workspace(ctx)
 	if err != nil {

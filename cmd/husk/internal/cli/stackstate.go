@@ -45,7 +45,7 @@ func (a *app) stackOutput() *cobra.Command {
 				a.say("The stack %s has no outputs.", stack)
 				return nil
 			}
-			return writing(display.WriteOutputs(a.out, a.out.Style(), shown))
+			return writing(display.WriteProperties(a.out, "Outputs", shown))
 		}),
 	}
 	addShowSecrets(cmd, &show)

@@ -176,7 +176,6 @@ func (a *app) writeResource(d resourceDetails) error {
 	if err := a.table(rows); err != nil {
 		return err
 	}
-	style := a.out.Style()
 	for _, p := range []struct {
 		title  string
 		values map[string]any
@@ -184,7 +183,7 @@ func (a *app) writeResource(d resourceDetails) error {
 		if len(p.values) == 0 {
 			continue
 		}
-		if err := display.WriteProperties(a.out, style, p.title, p.values); err != nil {
+		if err := display.WriteProperties(a.out, p.title, p.values); err != nil {
 			return writing(err)
 		}
 	}

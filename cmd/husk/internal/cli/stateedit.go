@@ -208,7 +208,7 @@ func (a *app) stateRepair() *cobra.Command {
 				}
 				if left != nil {
 					a.say("Problems that need your decision (husk state edit):")
-					display.WriteErrors(a.errs, a.errs.Style(), left)
+					display.WriteErrors(a.errs, left)
 				}
 				return repaired, nil
 			})

@@ -57,7 +57,7 @@ func (a *app) watchFiles(paths []string, run func() error) error {
 			return failed
 		}
 		if shown := (*shownError)(nil); failed != nil && !errors.As(failed, &shown) {
-			display.WriteErrors(a.errs, a.errs.Style(), failed)
+			display.WriteErrors(a.errs, failed)
 		}
 		a.say("Watching for changes. Press Ctrl-C to end.")
 		changed, err := files.Waiter().Wait(stop)
