@@ -23,9 +23,7 @@ func TestContractDocument(t *testing.T) {
 			rows[strings.Trim(cells[1], " `")] = cells[2]
 		}
 	}
-	resolve, err := wit.LoadJSON(filepath.Join(root, "wit", "husk.wit.json"))
-	require.NoError(t, err)
-	for _, i := range resolve.Interfaces {
+	for _, i := range resolveContract(t).Interfaces {
 		for name := range i.Functions.All() {
 			require.Contains(t, rows, *i.Name+"."+name, "a function without a row in %s", contractDocument)
 		}

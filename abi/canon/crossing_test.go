@@ -2,7 +2,9 @@ package canon_test
 
 import (
 	"context"
+	"path/filepath"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,12 +16,25 @@ import (
 	"github.com/husk-dev/husk/abi/canon/canontest"
 )
 
+// loadContract runs a WIT parser in a sandbox, which takes most of a second.
+var loadContract = sync.OnceValues(func() (*wit.Resolve, error) {
+	dir, err := filepath.Abs("../../wit") // the sandbox knows no relative paths
+	if err != nil {
+		return nil, err
+	}
+	return wit.LoadWIT(dir)
+})
+
+func resolveContract(t *testing.T) *wit.Resolve {
+	resolve, err := loadContract()
+	require.NoError(t, err)
+	return resolve
+}
+
 // witFunctions returns the functions of each interface of the contract.
 func witFunctions(t *testing.T) map[string][]*wit.Function {
-	resolve, err := wit.LoadJSON("../../wit/husk.wit.json")
-	require.NoError(t, err)
 	functions := map[string][]*wit.Function{}
-	for _, i := range resolve.Interfaces {
+	for _, i := range resolveContract(t).Interfaces {
 		for _, f := range i.Functions.All() {
 			functions[*i.Name] = append(functions[*i.Name], f)
 		}

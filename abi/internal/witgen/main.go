@@ -1,7 +1,6 @@
-// Command witgen reads the contract in wit/ and writes what follows from it: the
-// resolved WIT as JSON, the Go types and calls of package abi, the codecs and tables of
-// abi/canon, and the guest's shims. Run it with `go generate ./abi`; its argument
-// is the root of the repository.
+// Command witgen reads the contract in wit/ and writes the Go code that follows from it: the
+// types and calls of package abi, the codecs and tables of abi/canon, and the guest's shims.
+// Run it with `go generate ./abi`; its argument is the root of the repository.
 package main
 
 import (
@@ -60,9 +59,6 @@ func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	if files["wit/husk.wit.json"], err = encodeResolve(resolve); err != nil {
-		return nil, err
-	}
 	const bindings = "guest-sdk/internal/bindings/"
 	for _, f := range []struct {
 		path, pkg, tag string

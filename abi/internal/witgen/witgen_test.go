@@ -34,21 +34,6 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestJSON tells that the JSON holds all that the WIT says: the types generated from
-// it are the same.
-func TestJSON(t *testing.T) {
-	want, err := generate(root)
-	require.NoError(t, err)
-	resolve, err := wit.LoadJSON(filepath.Join(root, "wit/husk.wit.json"))
-	require.NoError(t, err)
-	got, err := generateFrom(resolve)
-	require.NoError(t, err)
-	require.Equal(t, len(want), len(got))
-	for name := range want {
-		require.True(t, bytes.Equal(want[name], got[name]), name)
-	}
-}
-
 // TestRefused has contracts that the generator must not pass over in silence.
 func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct{ provider, want string }{
