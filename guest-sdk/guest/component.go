@@ -155,6 +155,7 @@ func (s *server) addOthers(b *shape.Builder, p *Provider) error {
 }
 
 func (s *server) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {
+	s = s.of(request.Type)
 	if s.composer == nil {
 		return s.Unimplemented.Construct(ctx, request)
 	}
@@ -166,6 +167,7 @@ func (s *server) Construct(ctx context.Context, request abi.ConstructRequest) (a
 }
 
 func (s *server) Call(ctx context.Context, request abi.CallRequest) (abi.CallResponse, error) {
+	s = s.of(request.Token)
 	if s.composer == nil {
 		return s.Unimplemented.Call(ctx, request)
 	}

@@ -5,18 +5,19 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
-func register(p Provider) (*server, error) {
+// register makes a server of what the author declared.
+func register(p Provider, common *shared) (*server, error) {
 	if p.Name == "" || p.Version == "" {
 		return nil, errors.New("its name and version must not be empty")
 	}
 	s := &server{
+		shared: common,
 		pkg: &schema.Package{
 			Name: p.Name, Version: p.Version, DisplayName: p.DisplayName, Description: p.Description,
 			Keywords: p.Keywords, Homepage: p.Homepage, License: p.License, Repository: p.Repository,
@@ -31,7 +32,6 @@ func register(p Provider) (*server, error) {
 		close:        p.Close,
 		parameterize: p.Parameterize,
 		extend:       p.Extend,
-		undecided:    &atomic.Bool{},
 	}
 	b := &shape.Builder{Package: p.Name}
 	if p.Config.configure != nil {

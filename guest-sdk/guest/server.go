@@ -3,7 +3,9 @@ package guest
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
@@ -19,9 +21,27 @@ const features = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.Feat
 
 var _ abi.Provider = (*server)(nil)
 
-// server is a registered provider. Of its fields only undecided and recent change.
+// beginFunction returns the context in which the author's code handles a resource, if there is
+// one, and what ends it. The context ends after the timeout by itself, unless that is 0.
+type beginFunction = func(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender)
+
+// ender ends the context of a call.
+type ender interface{ End() }
+
+// shared is what a provider has in common with the packages that it is extended with.
+type shared struct {
+	begin beginFunction
+	// undecided is true while the configuration holds unknowns. The author's code must not run
+	// then.
+	undecided atomic.Bool
+	// streams has the open streams; nil if no function streams.
+	streams atomic.Pointer[streamer]
+}
+
+// server is a registered package.
 type server struct {
 	abi.Unimplemented
+	*shared
 
 	pkg       *schema.Package
 	resources map[string]*resource
@@ -31,22 +51,16 @@ type server struct {
 	mappings  []Mapping
 	requests  []abi.CapabilityRequest
 	close     func(context.Context) error
-	// composer and streams are nil where there are no components, and no functions that
-	// stream.
-	composer composer
-	streams  streamer
-	// parameterize is nil where the provider has no parameters.
+	// composer is nil if there are no components.
+	composer  composer
+	streaming map[string]*streaming
+	// parameterize is nil if the provider has no parameters.
 	parameterize func(context.Context, Parameters) (Parameterized, error)
-	// extend is nil where the provider serves no packages beside its own.
+	// extend is nil if the provider serves no packages beside its own.
 	extend func(context.Context, Parameters) (Parameterized, error)
-	// begin returns the context in which the author's code handles a resource, if there is
-	// one, and what ends it. It ends after the timeout by itself, unless that is 0.
-	begin beginFunction
-
-	// undecided is true while the configuration holds unknowns, so that the author's
-	// code must not run.
-	// It is one for all packages that are configured together.
-	undecided *atomic.Bool
+	// extensions are those packages by name. They come at any time, also during calls.
+	extensions map[string]*server
+	extending  sync.RWMutex
 
 	// recent is the resource that was asked for last. The next call is for the same, as a
 	// rule, and to compare its token is faster than to hash it.
@@ -71,10 +85,18 @@ func (s *server) GetSchema(_ context.Context, request abi.GetSchemaRequest) (abi
 	if request.Version != 0 {
 		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "there is only version 0 of the schema format")
 	}
-	if request.SubpackageName != "" {
-		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindNotFound, "there is no package "+request.SubpackageName+" in "+s.pkg.Name)
+	pkg := s.pkg
+	if name := request.SubpackageName; name != "" {
+		e := s.extension(name)
+		if e == nil {
+			return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindNotFound, "there is no package "+name+" in "+pkg.Name)
+		}
+		pkg = e.pkg
+		if v := request.SubpackageVersion; v != "" && v != pkg.Version {
+			return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindNotFound, "the package "+name+" is served in version "+pkg.Version+", not "+v)
+		}
 	}
-	return abi.GetSchemaResponse{Schema: string(s.pkg.AppendJSON(nil))}, nil
+	return abi.GetSchemaResponse{Schema: string(pkg.AppendJSON(nil))}, nil
 }
 
 func (s *server) CheckConfig(_ context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
@@ -112,6 +134,7 @@ func (s *server) Configure(ctx context.Context, request abi.ConfigureRequest) er
 }
 
 func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	s = s.of(request.Token)
 	f := s.functions[request.Token]
 	if f == nil {
 		return abi.InvokeResponse{}, s.noSuch("function", request.Token, s.pkg.NearestFunction(request.Token))
@@ -146,15 +169,6 @@ func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 	return abi.InvokeResponse{Result: result}, nil
 }
 
-func (s *server) Cancel(ctx context.Context) error {
-	if s.close == nil {
-		return nil
-	}
-	ctx, leave := s.within(ctx, "", 0)
-	defer leave.End()
-	return answerError(s.close(ctx))
-}
-
 // decided is an error while the configuration is not known.
 func (s *server) decided(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -184,6 +198,7 @@ func (s *server) resource(token string, u urn.URN) (*resource, error) {
 	if token == "" {
 		token = u.Type()
 	}
+	s = s.of(token)
 	if r := s.recent.Load(); r != nil && property.EqualText(r.Token, token) {
 		return r, nil
 	}

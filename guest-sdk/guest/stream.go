@@ -56,10 +56,8 @@ type streaming struct {
 	begin        func(ctx context.Context, args unsafe.Pointer) (next func() (unsafe.Pointer, error), stop func())
 }
 
-// streams are the functions that stream, and what they have begun.
+// streams are the open streams.
 type streams struct {
-	functions map[string]*streaming
-
 	mu   sync.Mutex
 	last abi.StreamHandle
 	open map[abi.StreamHandle]*openStream
@@ -82,12 +80,7 @@ type openStream struct {
 }
 
 func (s *server) addStream(b *shape.Builder, token string, about *about, f *streaming, args, result reflect.Type) error {
-	all, _ := s.streams.(*streams)
-	if all == nil {
-		all = &streams{functions: map[string]*streaming{}, open: map[abi.StreamHandle]*openStream{}}
-		s.streams = all
-	}
-	if all.functions[token] != nil || s.functions[token] != nil {
+	if s.streaming[token] != nil || s.functions[token] != nil {
 		return errors.New("it is declared twice")
 	}
 	if err := checkToken(s.pkg.Name, token); err != nil {
@@ -105,7 +98,12 @@ func (s *server) addStream(b *shape.Builder, token string, about *about, f *stre
 		Args: *f.args.Object, Result: *f.result.Object, Streams: true,
 	}
 	s.addDescription(f.Function)
-	all.functions[token] = f
+	if s.streaming == nil {
+		s.streaming = map[string]*streaming{}
+		var all streamer = &streams{open: map[abi.StreamHandle]*openStream{}}
+		s.streams.CompareAndSwap(nil, &all)
+	}
+	s.streaming[token] = f
 	return nil
 }
 
@@ -118,31 +116,34 @@ type streamer interface {
 }
 
 func (s *server) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
-	if s.streams == nil {
+	s = s.of(request.Token)
+	if s.streaming == nil {
 		return s.Unimplemented.StreamInvoke(ctx, request)
 	}
-	handle, err := s.streams.begin(ctx, s, &request)
+	handle, err := (*s.streams.Load()).begin(ctx, s, &request)
 	return handle, answerError(err)
 }
 
 func (s *server) StreamNext(ctx context.Context, handle abi.StreamHandle) (abi.StreamItem, error) {
-	if s.streams == nil {
+	all := s.streams.Load()
+	if all == nil {
 		return s.Unimplemented.StreamNext(ctx, handle)
 	}
-	result, err := s.streams.next(ctx, handle)
+	result, err := (*all).next(ctx, handle)
 	return abi.StreamItem{Result: result}, answerError(err)
 }
 
 func (s *server) StreamClose(ctx context.Context, handle abi.StreamHandle) error {
-	if s.streams == nil {
+	all := s.streams.Load()
+	if all == nil {
 		return s.Unimplemented.StreamClose(ctx, handle)
 	}
-	s.streams.end(handle)
+	(*all).end(handle)
 	return nil
 }
 
 func (all *streams) begin(ctx context.Context, s *server, request *abi.InvokeRequest) (abi.StreamHandle, error) {
-	f := all.functions[request.Token]
+	f := s.streaming[request.Token]
 	if f == nil {
 		return 0, s.noSuch("function that streams", request.Token, s.pkg.NearestFunction(request.Token))
 	}
