@@ -13,19 +13,11 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/internal/call"
-	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
 // Component is a type of component of a provider, see [ComponentOf].
-type Component struct {
-	token string
-	// add registers the component. That it is a function, and not called by those who
-	// have no components, keeps what components need out of their modules.
-	add func(s *server, b *shape.Builder, methods []Method) error
-
-	methods []Method
-}
+type Component struct{ declaration }
 
 // ComponentOf returns the type of component with that token, for example
 // site:index:Site, whose inputs and outputs are the fields of I and S: usually of type
@@ -33,21 +25,34 @@ type Component struct {
 // called. In a preview where one is not known the component has no children.
 func ComponentOf[I, S any](token string, implementation Constructor[I, S], options ...Option) Component {
 	about := aboutOf(options)
-	about.description = docs.Type(about.description, reflect.TypeOf(implementation))
-	return Component{token: token, add: func(s *server, b *shape.Builder, methods []Method) error {
+	return Component{declaration{token, func(s *server, b *shape.Builder) error {
 		var inputs I
 		var state S
 		c := &component{construct: func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, in unsafe.Pointer, d *Deployment) (unsafe.Pointer, error) {
 			state, err := implementation.Construct(ctx, ConstructRequest[I]{URN: u, Name: r.Name, Inputs: *(*I)(in)}, d)
 			return unsafe.Pointer(&state), err
 		}}
-		return s.addComponent(b, token, &about, c, reflect.TypeOf(inputs), reflect.TypeOf(state), methods)
-	}}
+		return s.addComponent(b, token, &about, c, properties{typ: reflect.TypeOf(inputs)}, properties{typ: reflect.TypeOf(state)}, reflect.TypeOf(implementation))
+	}}}
 }
 
 // With returns the component with methods.
 func (c Component) With(methods ...Method) Component {
-	c.methods = slices.Concat(c.methods, methods)
+	add := c.add
+	if add == nil {
+		return c
+	}
+	c.add = func(s *server, b *shape.Builder) error {
+		if err := add(s, b); err != nil {
+			return err
+		}
+		for _, m := range methods {
+			if err := m.add(s, b, c.token); err != nil {
+				return errors.New("method " + m.name + ": " + err.Error())
+			}
+		}
+		return nil
+	}
 	return c
 }
 
@@ -89,68 +94,17 @@ type composite struct {
 	methods    map[string]*method
 }
 
-func (s *server) addComponent(b *shape.Builder, token string, about *about, c *component, inputs, state reflect.Type, methods []Method) error {
+func (s *server) addComponent(b *shape.Builder, token string, about *about, c *component, inputs, state properties, documented reflect.Type) (err error) {
 	all, _ := s.composer.(*composite)
 	if all == nil {
 		all = &composite{components: map[string]*component{}, methods: map[string]*method{}}
 		s.composer = all
 	}
-	if all.components[token] != nil || s.resources[token] != nil {
-		return errors.New("it is declared twice")
-	}
-	if err := checkToken(s.pkg.Name, token); err != nil {
+	if c.Resource, c.inputs, c.state, err = s.addResource(b, token, about, inputs, state, documented); err != nil {
 		return err
 	}
-	var err error
-	if c.inputs, err = b.Inputs(inputs); err != nil {
-		return err
-	}
-	if c.state, err = b.Outputs(state); err != nil {
-		return err
-	}
-	c.Resource = &schema.Resource{
-		Token: token, Description: about.description, Deprecation: about.deprecation, Aliases: about.aliases,
-		Inputs: *c.inputs.Object, Outputs: *c.state.Object, Component: true,
-	}
-	for _, name := range [...]string{"id", "urn"} {
-		if c.Outputs.Property(name) != nil {
-			return errors.New(`its outputs must not have a property "` + name + `"`)
-		}
-	}
+	c.Resource.Component = true
 	all.components[token] = c
-	for i := range methods {
-		m := &methods[i]
-		if err := m.add(s, b, token); err != nil {
-			return errors.New("method " + m.name + ": " + err.Error())
-		}
-	}
-	at, _ := slices.BinarySearchFunc(s.pkg.Resources, token, func(r *schema.Resource, token string) int {
-		return strings.Compare(r.Token, token)
-	})
-	s.pkg.Resources = shape.Insert(s.pkg.Resources, at, c.Resource)
-	return nil
-}
-
-// addOthers adds what few providers have.
-func (s *server) addOthers(b *shape.Builder, p *Provider) error {
-	for i := range p.Streams {
-		declared := &p.Streams[i]
-		if declared.add == nil {
-			return errors.New("function " + declared.token + ": it was not made by guest.StreamOf")
-		}
-		if err := declared.add(s, b); err != nil {
-			return errors.New("function " + declared.token + ": " + err.Error())
-		}
-	}
-	for i := range p.Components {
-		declared := &p.Components[i]
-		if declared.add == nil {
-			return errors.New("component " + declared.token + ": it was not made by guest.ComponentOf")
-		}
-		if err := declared.add(s, b, declared.methods); err != nil {
-			return errors.New("component " + declared.token + ": " + err.Error())
-		}
-	}
 	return nil
 }
 

@@ -412,7 +412,7 @@ func TestComponentRefused(t *testing.T) {
 		"twice":         {[]guest.Component{guest.ComponentOf(box, none), guest.ComponentOf(box, none)}, "component p:index:Box: it is declared twice"},
 		"foreign token": {[]guest.Component{guest.ComponentOf("q:index:Box", none)}, "component q:index:Box: its token must begin with p:"},
 		"reserved": {[]guest.Component{guest.ComponentOf(box, guest.Constructor[boxInputs, reserved](nil))},
-			`component p:index:Box: its outputs must not have a property "urn"`},
+			`component p:index:Box: its state must not have a property "urn"`},
 		"method twice":   {[]guest.Component{guest.ComponentOf(box, none).With(method("m"), method("m"))}, "component p:index:Box: method m: it is declared twice"},
 		"method's name":  {[]guest.Component{guest.ComponentOf(box, none).With(method("a/b"))}, "component p:index:Box: method a/b: it needs a name without : and /"},
 		"without a name": {[]guest.Component{guest.ComponentOf(box, none).With(method(""))}, "it needs a name"},

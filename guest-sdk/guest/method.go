@@ -46,8 +46,7 @@ func MethodOf[A, R any](name string, call func(ctx context.Context, request Meth
 			result, err := call(ctx, MethodRequest[A]{Self: self, Args: *(*A)(args)}, d)
 			return unsafe.Pointer(&result), err
 		}}
-		all, _ := s.composer.(*composite)
-		return s.addMethod(all, b, all.components[token], name, &about, m, reflect.TypeOf(args), reflect.TypeOf(result))
+		return s.addMethod(b, token, name, &about, m, properties{typ: reflect.TypeOf(args)}, properties{typ: reflect.TypeOf(result)})
 	}}
 }
 
@@ -60,24 +59,15 @@ type method struct {
 	call         func(ctx context.Context, self urn.URN, args unsafe.Pointer, d *Deployment) (unsafe.Pointer, error)
 }
 
-func (s *server) addMethod(all *composite, b *shape.Builder, c *component, name string, about *about, m *method, args, result reflect.Type) error {
-	token := c.Token + "/" + name
+func (s *server) addMethod(b *shape.Builder, component, name string, about *about, m *method, args, result properties) (err error) {
+	all, _ := s.composer.(*composite)
+	c := all.components[component]
+	token := component + "/" + name
 	if name == "" || strings.ContainsAny(name, ":/") {
 		return errors.New("it needs a name without : and /")
 	}
-	if all.methods[token] != nil {
-		return errors.New("it is declared twice")
-	}
-	var err error
-	if m.args, err = b.Inputs(args); err != nil {
+	if m.Function, m.args, m.result, err = s.addFunction(b, token, about, args, result); err != nil {
 		return err
-	}
-	if m.result, err = b.Outputs(result); err != nil {
-		return err
-	}
-	m.Function = &schema.Function{
-		Token: token, Description: about.description, Deprecation: about.deprecation,
-		Args: *m.args.Object, Result: *m.result.Object,
 	}
 	at, exists := slices.BinarySearchFunc(m.Args.Properties, self, func(p schema.Property, name string) int {
 		return strings.Compare(p.Name, name)
@@ -88,21 +78,12 @@ func (s *server) addMethod(all *composite, b *shape.Builder, c *component, name 
 	m.Args.Properties = shape.Insert(slices.Clone(m.Args.Properties), at, schema.Property{
 		Name: self, Type: &schema.Type{Kind: schema.KindResource, Token: c.Token}, Required: true,
 	})
-	s.addDescription(m.Function)
 	at, _ = slices.BinarySearchFunc(c.Methods, name, func(m schema.Method, name string) int {
 		return strings.Compare(m.Name, name)
 	})
 	c.Methods = shape.Insert(c.Methods, at, schema.Method{Name: name, Function: token})
 	all.methods[token] = m
 	return nil
-}
-
-// addDescription adds a function to the schema.
-func (s *server) addDescription(f *schema.Function) {
-	at, _ := slices.BinarySearchFunc(s.pkg.Functions, f.Token, func(f *schema.Function, token string) int {
-		return strings.Compare(f.Token, token)
-	})
-	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, f)
 }
 
 // componentOf returns the URN that a reference to a component has, or is, where the

@@ -2,16 +2,13 @@ package guest
 
 import (
 	"context"
-	"errors"
 	"reflect"
-	"slices"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/internal/docs"
-	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
 // SDK is the name and version that a provider tells its host, for messages.
@@ -64,36 +61,16 @@ type Provider struct {
 }
 
 // Resource is a type of resource of a provider, see [ResourceOf].
-type Resource struct {
-	token string
-	about about
-	// inputs and state are the Go types of both.
-	inputs, state reflect.Type
-	code          implementation
-	can           capabilities
-	// creator is the author's value.
-	creator any
-	lister  Lister // nil where the author's value is none
-	// described takes the place of the Go types for [ResourceFrom].
-	described *schema.Resource
-}
+type Resource struct{ declaration }
 
 // Function is a function of a provider, see [FunctionOf].
-type Function struct {
-	token string
-	about about
-	// args and result are the Go types of both.
-	args, result reflect.Type
-	described    *schema.Function // in place of the Go types
-	call         func(ctx context.Context, args unsafe.Pointer) (result unsafe.Pointer, err error)
-}
+type Function struct{ declaration }
 
 // Config is the configuration of a provider, see [ConfigOf].
 type Config struct {
-	typ       reflect.Type
-	described *schema.Object // in place of the Go type
-	configure func(ctx context.Context, config unsafe.Pointer) error
-	deferred  bool
+	properties properties
+	configure  func(ctx context.Context, config unsafe.Pointer) error
+	deferred   bool
 }
 
 // Deferred lets the host call the configuration's function when the first method needs it,
@@ -109,6 +86,9 @@ type about struct {
 	aliases             []string
 	deleteBeforeReplace bool
 	identity            []string
+	// resource or function is the whole description, for [ResourceFrom] and [FunctionFrom].
+	resource *schema.Resource
+	function *schema.Function
 }
 
 // Option says something about a resource or a function.
@@ -156,7 +136,7 @@ func aboutOf(options []Option) about {
 // its resources.
 func ConfigOf[C any](configure func(ctx context.Context, config C) error) Config {
 	var zero C
-	return Config{typ: reflect.TypeOf(zero), configure: func(ctx context.Context, config unsafe.Pointer) error {
+	return Config{properties: properties{typ: reflect.TypeOf(zero)}, configure: func(ctx context.Context, config unsafe.Pointer) error {
 		return configure(ctx, *(*C)(config))
 	}}
 }
@@ -168,14 +148,11 @@ func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (
 	var zeroResult R
 	about := aboutOf(options)
 	about.description = docs.Function(about.description, reflect.ValueOf(call))
-	return Function{
-		token: token, about: about,
-		args: reflect.TypeOf(zeroArgs), result: reflect.TypeOf(zeroResult),
-		call: func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
+	return newFunction(token, about, properties{typ: reflect.TypeOf(zeroArgs)}, properties{typ: reflect.TypeOf(zeroResult)},
+		func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
 			result, err := call(ctx, *(*A)(args))
 			return unsafe.Pointer(&result), err
-		},
-	}
+		})
 }
 
 // ResourceFrom is [ResourceOf] for a type of resource whose properties are known only
@@ -184,35 +161,25 @@ func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (
 // Check and Diff with unknowns. SchemaCheck and SchemaDiff in the description follow
 // from the implementation's methods.
 func ResourceFrom(described schema.Resource, implementation Creator[property.Map, property.Map]) Resource {
-	r := typedResource(described.Token, implementation, about{})
-	r.described = &described
-	return r
+	return typedResource(described.Token, implementation, about{resource: &described})
 }
 
 // FunctionFrom is [FunctionOf] for a function whose arguments and results are known only
 // when the provider runs.
 func FunctionFrom(described schema.Function, call func(ctx context.Context, args property.Map) (property.Map, error)) Function {
-	return Function{token: described.Token, described: &described, call: func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
-		result, err := call(ctx, *(*property.Map)(args))
-		return unsafe.Pointer(&result), err
-	}}
+	return newFunction(described.Token, about{function: &described}, properties{described: &described.Args}, properties{described: &described.Result},
+		func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
+			result, err := call(ctx, *(*property.Map)(args))
+			return unsafe.Pointer(&result), err
+		})
 }
 
 // ConfigFrom is [ConfigOf] for a configuration that is known only when the provider
 // runs.
 func ConfigFrom(described schema.Object, configure func(ctx context.Context, config property.Map) error) Config {
-	return Config{described: &described, configure: func(ctx context.Context, config unsafe.Pointer) error {
+	return Config{properties: properties{described: &described}, configure: func(ctx context.Context, config unsafe.Pointer) error {
 		return configure(ctx, *(*property.Map)(config))
 	}}
-}
-
-// describedShape is the shape of properties that are described.
-func describedShape(o *schema.Object) (*shape.Shape, error) {
-	names := o.Names()
-	if !slices.IsSorted(names) || len(slices.Compact(names)) < len(o.Properties) {
-		return nil, errors.New("its properties are not sorted by name, each once")
-	}
-	return shape.Properties(o), nil
 }
 
 // usage returns the advice for a provider that was built or run as a program.

@@ -1,10 +1,12 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/internal/docs"
@@ -34,37 +36,28 @@ func register(p Provider, common *shared) (*server, error) {
 		extend:       p.Extend,
 	}
 	b := &shape.Builder{Package: p.Name}
-	if p.Config.configure != nil {
-		var err error
-		if described := p.Config.described; described != nil {
-			s.config, err = describedShape(described)
-		} else {
-			s.config, err = b.Inputs(p.Config.typ)
-		}
-		if err != nil {
-			return nil, errors.New("configuration: " + err.Error())
-		}
-		if err := unnamed(s.config); err != nil {
-			return nil, errors.New("configuration: " + err.Error())
-		}
-		s.configure = p.Config.configure
-		s.pkg.Config = *s.config.Object
-		if t := p.Config.typ; t != nil {
-			s.pkg.Config.Description = docs.Type(s.pkg.Config.Description, t)
+	if err := s.addConfig(b, p.Config); err != nil {
+		return nil, errors.New("configuration: " + err.Error())
+	}
+	for _, r := range p.Resources {
+		if err := r.addTo(s, b, "resource", "guest.ResourceOf or guest.ResourceFrom"); err != nil {
+			return nil, err
 		}
 	}
-	for i := range p.Resources {
-		if err := s.addResource(b, &p.Resources[i]); err != nil {
-			return nil, errors.New("resource " + p.Resources[i].token + ": " + err.Error())
+	for _, f := range p.Functions {
+		if err := f.addTo(s, b, "function", "guest.FunctionOf or guest.FunctionFrom"); err != nil {
+			return nil, err
 		}
 	}
-	for i := range p.Functions {
-		if err := s.addFunction(b, &p.Functions[i]); err != nil {
-			return nil, errors.New("function " + p.Functions[i].token + ": " + err.Error())
+	for _, f := range p.Streams {
+		if err := f.addTo(s, b, "function", "guest.StreamOf"); err != nil {
+			return nil, err
 		}
 	}
-	if err := s.addOthers(b, &p); err != nil {
-		return nil, err
+	for _, c := range p.Components {
+		if err := c.addTo(s, b, "component", "guest.ComponentOf"); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range b.References() {
 		if s.pkg.Resource(r.Token) == nil {
@@ -84,111 +77,177 @@ func register(p Provider, common *shared) (*server, error) {
 	return s, nil
 }
 
-func (s *server) addResource(b *shape.Builder, declared *Resource) error {
-	if declared.code == nil {
-		return errors.New("it was not made by guest.ResourceOf or guest.ResourceFrom")
+func (s *server) addConfig(b *shape.Builder, c Config) (err error) {
+	if c.configure == nil {
+		return nil
 	}
-	if s.resources[declared.token] != nil {
-		return errors.New("it is declared twice")
-	}
-	if err := checkToken(s.pkg.Name, declared.token); err != nil {
+	if s.config, err = c.properties.inputs(b); err != nil {
 		return err
 	}
-	r, err := describe(b, declared)
+	s.configure = c.configure
+	s.pkg.Config = *s.config.Object
+	if t := c.properties.typ; t != nil {
+		s.pkg.Config.Description = docs.Type(s.pkg.Config.Description, t)
+	}
+	return unnamed(s.config)
+}
+
+// declaration is a resource, function, or component that an author declares.
+type declaration struct {
+	token string
+	// add registers it. What few providers have is called by nobody else, so that their modules
+	// do not have its code.
+	add func(s *server, b *shape.Builder) error
+}
+
+// addTo registers the declaration, whose kind and maker are for messages.
+func (d declaration) addTo(s *server, b *shape.Builder, kind, maker string) error {
+	err := errors.New("it was not made by " + maker)
+	if d.add != nil {
+		err = d.add(s, b)
+	}
 	if err != nil {
-		return err
+		return errors.New(kind + " " + d.token + ": " + err.Error())
 	}
-	for _, name := range [...]string{"id", "urn"} {
-		if r.Outputs.Property(name) != nil {
-			return errors.New(`its state must not have a property "` + name + `": every resource has one already`)
-		}
-	}
-	at, _ := slices.BinarySearchFunc(s.pkg.Resources, r.Token, func(r *schema.Resource, token string) int {
-		return strings.Compare(r.Token, token)
-	})
-	s.pkg.Resources = shape.Insert(s.pkg.Resources, at, r.Resource)
-	s.resources[declared.token] = r
 	return nil
 }
 
-// describe makes a resource of its types and of what implements it.
-func describe(b *shape.Builder, declared *Resource) (*resource, error) {
-	can := declared.can
-	if err := checkMethods(declared.creator, can); err != nil {
-		return nil, err
+// properties are those of a Go struct, or of a description.
+type properties struct {
+	typ       reflect.Type
+	described *schema.Object
+}
+
+func (p properties) inputs(b *shape.Builder) (*shape.Shape, error) {
+	if p.described != nil {
+		return describedShape(p.described)
 	}
-	r := &resource{code: declared.code, can: can, lister: declared.lister}
-	inputs, outputs, err := shapes(b, declared)
-	if err != nil {
-		return nil, err
+	return b.Inputs(p.typ)
+}
+
+func (p properties) outputs(b *shape.Builder) (*shape.Shape, error) {
+	if p.described != nil {
+		return describedShape(p.described)
 	}
-	r.inputs, r.state, r.copies = inputs, outputs, inputs.Copies()
-	if r.Resource = declared.described; r.Resource == nil {
-		r.Resource = &schema.Resource{
-			Token: declared.token, Description: docs.Type(declared.about.description, reflect.TypeOf(declared.creator)),
-			Deprecation: declared.about.deprecation, Aliases: declared.about.aliases,
-			Inputs: *inputs.Object, Outputs: *outputs.Object,
-			DeleteBeforeReplace: declared.about.deleteBeforeReplace, Identity: declared.about.identity,
+	return b.Outputs(p.typ)
+}
+
+func describedShape(o *schema.Object) (*shape.Shape, error) {
+	names := o.Names()
+	if !slices.IsSorted(names) || len(slices.Compact(names)) < len(o.Properties) {
+		return nil, errors.New("its properties are not sorted by name, each once")
+	}
+	return shape.Properties(o), nil
+}
+
+// newResource returns the declaration of r, which creator implements. Inlined, its closure would be
+// in modules once for each resource.
+//
+//go:noinline
+func newResource(token string, a about, in, out properties, r resource, creator any) Resource {
+	return Resource{declaration{token, func(s *server, b *shape.Builder) (err error) {
+		added := r
+		if err := checkMethods(creator, r.can); err != nil {
+			return err
 		}
+		if added.Resource, added.inputs, added.state, err = s.addResource(b, token, &a, in, out, reflect.TypeOf(creator)); err != nil {
+			return err
+		}
+		s.resources[token] = &added
+		return added.complete(&a)
+	}}}
+}
+
+// addResource adds a resource or component to the schema.
+func (s *server) addResource(b *shape.Builder, token string, a *about, in, out properties, documented reflect.Type) (r *schema.Resource, inputs, state *shape.Shape, err error) {
+	if err := checkToken(s.pkg.Name, token); err != nil {
+		return nil, nil, nil, err
+	}
+	if inputs, err = in.inputs(b); err == nil {
+		state, err = out.outputs(b)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if r = a.resource; r == nil {
+		r = &schema.Resource{
+			Token: token, Description: docs.Type(a.description, documented), Deprecation: a.deprecation, Aliases: a.aliases,
+			Inputs: *inputs.Object, Outputs: *state.Object,
+		}
+	}
+	for _, name := range [...]string{"id", "urn"} {
+		if r.Outputs.Property(name) != nil {
+			return nil, nil, nil, errors.New(`its state must not have a property "` + name + `": every resource has one already`)
+		}
+	}
+	at, exists := slices.BinarySearchFunc(s.pkg.Resources, token, func(r *schema.Resource, token string) int {
+		return strings.Compare(r.Token, token)
+	})
+	if exists {
+		return nil, nil, nil, errors.New("it is declared twice")
+	}
+	s.pkg.Resources = shape.Insert(s.pkg.Resources, at, r)
+	return r, inputs, state, nil
+}
+
+// complete adds to the schema of the resource what follows from its methods and options.
+func (r *resource) complete(a *about) error {
+	if a.resource == nil {
+		r.DeleteBeforeReplace, r.Identity = a.deleteBeforeReplace, a.identity
 	}
 	slices.Sort(r.Identity)
 	for _, name := range r.Identity {
 		if r.Inputs.Property(name) == nil {
-			return nil, errors.New("its identity " + name + " is none of its inputs")
+			return errors.New("its identity " + name + " is none of its inputs")
 		}
 	}
-	name, _ := inputs.Autoname()
-	r.SchemaCheck, r.SchemaDiff = !can.checks && name == "", !can.diffs
-	if !can.updates {
+	r.copies = r.inputs.Copies()
+	name, _ := r.inputs.Autoname()
+	r.SchemaCheck, r.SchemaDiff = !r.can.checks && name == "", !r.can.diffs
+	if !r.can.updates {
 		for i := range r.Inputs.Properties {
 			r.Inputs.Properties[i].Replace = true
 		}
 	}
-	return r, nil
+	return nil
 }
 
-// shapes are those of a resource's inputs and state.
-func shapes(b *shape.Builder, declared *Resource) (inputs, state *shape.Shape, err error) {
-	if d := declared.described; d != nil {
-		if inputs, err = describedShape(&d.Inputs); err == nil {
-			state, err = describedShape(&d.Outputs)
+// newFunction returns the declaration of a function. It is not inlined, as newResource.
+//
+//go:noinline
+func newFunction(token string, a about, args, result properties, call func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error)) Function {
+	return Function{declaration{token, func(s *server, b *shape.Builder) (err error) {
+		f := &function{call: call}
+		if f.Function, f.args, f.result, err = s.addFunction(b, token, &a, args, result); err != nil {
+			return err
 		}
-	} else if inputs, err = b.Inputs(declared.inputs); err == nil {
-		state, err = b.Outputs(declared.state)
-	}
-	return inputs, state, err
+		s.functions[token] = f
+		return unnamed(f.args)
+	}}}
 }
 
-func (s *server) addFunction(b *shape.Builder, declared *Function) error {
-	if declared.call == nil {
-		return errors.New("it was not made by guest.FunctionOf or guest.FunctionFrom")
+// addFunction adds a function, stream, or method to the schema.
+func (s *server) addFunction(b *shape.Builder, token string, a *about, in, out properties) (f *schema.Function, args, result *shape.Shape, err error) {
+	if err := checkToken(s.pkg.Name, token); err != nil {
+		return nil, nil, nil, err
 	}
-	if s.functions[declared.token] != nil {
-		return errors.New("it is declared twice")
-	}
-	if err := checkToken(s.pkg.Name, declared.token); err != nil {
-		return err
-	}
-	args, result, err := functionShapes(b, declared)
-	if err == nil {
-		err = unnamed(args)
+	if args, err = in.inputs(b); err == nil {
+		result, err = out.outputs(b)
 	}
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	described := declared.described
-	if described == nil {
-		described = &schema.Function{
-			Token: declared.token, Description: declared.about.description, Deprecation: declared.about.deprecation,
-			Args: *args.Object, Result: *result.Object,
-		}
+	if f = a.function; f == nil {
+		f = &schema.Function{Token: token, Description: a.description, Deprecation: a.deprecation, Args: *args.Object, Result: *result.Object}
 	}
-	at, _ := slices.BinarySearchFunc(s.pkg.Functions, described.Token, func(f *schema.Function, token string) int {
+	at, exists := slices.BinarySearchFunc(s.pkg.Functions, token, func(f *schema.Function, token string) int {
 		return strings.Compare(f.Token, token)
 	})
-	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, described)
-	s.functions[declared.token] = &function{described, args, result, declared.call}
-	return nil
+	if exists {
+		return nil, nil, nil, errors.New("it is declared twice")
+	}
+	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, f)
+	return f, args, result, nil
 }
 
 // unnamed refuses what is for the names of resources alone.
@@ -197,18 +256,6 @@ func unnamed(s *shape.Shape) error {
 		return errors.New(name + ": autoname is for the inputs of resources")
 	}
 	return nil
-}
-
-// functionShapes are those of a function's arguments and result.
-func functionShapes(b *shape.Builder, declared *Function) (args, result *shape.Shape, err error) {
-	if d := declared.described; d != nil {
-		if args, err = describedShape(&d.Args); err == nil {
-			result, err = describedShape(&d.Result)
-		}
-	} else if args, err = b.Inputs(declared.args); err == nil {
-		result, err = b.Outputs(declared.result)
-	}
-	return args, result, err
 }
 
 func checkToken(pkg, token string) error {

@@ -2,7 +2,6 @@ package guest
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"reflect"
 	"strconv"
@@ -17,10 +16,7 @@ import (
 )
 
 // Stream is a function of a provider whose results come one by one, see [StreamOf].
-type Stream struct {
-	token string
-	add   func(s *server, b *shape.Builder) error
-}
+type Stream struct{ declaration }
 
 // StreamOf returns the function with that token, whose arguments are the fields of A,
 // and each of whose results are those of R. Nothing is computed before it is asked for:
@@ -31,7 +27,7 @@ type Stream struct {
 func StreamOf[A, R any](token string, call func(ctx context.Context, args A) iter.Seq2[R, error], options ...Option) Stream {
 	about := aboutOf(options)
 	about.description = docs.Function(about.description, reflect.ValueOf(call))
-	return Stream{token: token, add: func(s *server, b *shape.Builder) error {
+	return Stream{declaration{token, func(s *server, b *shape.Builder) error {
 		var args A
 		var result R
 		f := &streaming{begin: func(ctx context.Context, args unsafe.Pointer) (func() (unsafe.Pointer, error), func()) {
@@ -44,8 +40,8 @@ func StreamOf[A, R any](token string, call func(ctx context.Context, args A) ite
 				return unsafe.Pointer(&result), nil
 			}, stop
 		}}
-		return s.addStream(b, token, &about, f, reflect.TypeOf(args), reflect.TypeOf(result))
-	}}
+		return s.addStream(b, token, &about, f, properties{typ: reflect.TypeOf(args)}, properties{typ: reflect.TypeOf(result)})
+	}}}
 }
 
 // streaming is a registered function that streams. begin returns a function for the next result,
@@ -79,25 +75,11 @@ type openStream struct {
 	closed bool
 }
 
-func (s *server) addStream(b *shape.Builder, token string, about *about, f *streaming, args, result reflect.Type) error {
-	if s.streaming[token] != nil || s.functions[token] != nil {
-		return errors.New("it is declared twice")
-	}
-	if err := checkToken(s.pkg.Name, token); err != nil {
+func (s *server) addStream(b *shape.Builder, token string, about *about, f *streaming, args, result properties) (err error) {
+	if f.Function, f.args, f.result, err = s.addFunction(b, token, about, args, result); err != nil {
 		return err
 	}
-	var err error
-	if f.args, err = b.Inputs(args); err != nil {
-		return err
-	}
-	if f.result, err = b.Outputs(result); err != nil {
-		return err
-	}
-	f.Function = &schema.Function{
-		Token: token, Description: about.description, Deprecation: about.deprecation,
-		Args: *f.args.Object, Result: *f.result.Object, Streams: true,
-	}
-	s.addDescription(f.Function)
+	f.Streams = true
 	if s.streaming == nil {
 		s.streaming = map[string]*streaming{}
 		var all streamer = &streams{open: map[abi.StreamHandle]*openStream{}}

@@ -52,14 +52,17 @@ func typedResource[I, S any](token string, creator Creator[I, S], a about) Resou
 	t.checker, can.checks = creator.(Checker[I])
 	t.differ, can.diffs = creator.(Differ[I, S])
 	t.previewer, can.previews = creator.(Previewer[I, S])
-	var lister Lister
-	lister, can.lists = creator.(Lister)
-	var inputs I
-	var state S
-	return Resource{
-		token: token, about: a, code: t, can: can, creator: creator, lister: lister,
-		inputs: reflect.TypeOf(inputs), state: reflect.TypeOf(state),
+	lister, _ := creator.(Lister)
+	can.lists = lister != nil
+	in, out := properties{}, properties{}
+	if a.resource != nil {
+		in.described, out.described = &a.resource.Inputs, &a.resource.Outputs
+	} else {
+		var inputs I
+		var state S
+		in.typ, out.typ = reflect.TypeOf(inputs), reflect.TypeOf(state)
 	}
+	return newResource(token, a, in, out, resource{code: t, can: can, lister: lister}, creator)
 }
 
 func (t *typed[I, S]) create(ctx context.Context, request abi.CreateRequest, inputs unsafe.Pointer) (string, unsafe.Pointer, error) {
