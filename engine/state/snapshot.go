@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -154,21 +155,18 @@ func (s *Snapshot) Resource(serial Serial) (*Resource, bool) {
 
 // Resources iterates over the resources in the order of their serials.
 func (s *Snapshot) Resources() iter.Seq2[Serial, *Resource] {
-	return func(yield func(Serial, *Resource) bool) {
-		for _, serial := range slices.Sorted(maps.Keys(s.slots)) {
-			if !yield(serial, s.slots[serial].resource) {
-				return
-			}
-		}
-	}
+	return inOrder(s.slots, func(v slot) *Resource { return v.resource })
 }
 
 // Operations iterates over the pending operations in the order of their numbers.
 func (s *Snapshot) Operations() iter.Seq2[OpID, PendingOperation] {
-	return func(yield func(OpID, PendingOperation) bool) {
-		for _, op := range slices.Sorted(maps.Keys(s.operations)) {
-			v := s.operations[op]
-			if !yield(op, PendingOperation{Type: v.operation, Resource: v.resource}) {
+	return inOrder(s.operations, func(v slot) PendingOperation { return PendingOperation{v.operation, v.resource} })
+}
+
+func inOrder[K cmp.Ordered, V any](slots map[K]slot, of func(slot) V) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(slots)) {
+			if !yield(k, of(slots[k])) {
 				return
 			}
 		}
@@ -177,16 +175,12 @@ func (s *Snapshot) Operations() iter.Seq2[OpID, PendingOperation] {
 
 // HasSecrets reports whether a resource, or one of an operation, has a secret.
 func (s *Snapshot) HasSecrets() bool {
-	secret := func(slots iter.Seq[slot]) bool {
-		for v := range slots {
-			r := v.resource
-			if r.Inputs.ContainsSecrets() || r.Outputs.ContainsSecrets() || r.ReplacementTrigger.ContainsSecrets() {
-				return true
-			}
-		}
-		return false
+	secret := func(v slot) bool {
+		r := v.resource
+		return r.Inputs.ContainsSecrets() || r.Outputs.ContainsSecrets() || r.ReplacementTrigger.ContainsSecrets()
 	}
-	return secret(maps.Values(s.slots)) || secret(maps.Values(s.operations))
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.slots)), secret) ||
+		slices.ContainsFunc(slices.Collect(maps.Values(s.operations)), secret)
 }
 
 // Clone returns a snapshot that changes apart from s. Resources are shared.

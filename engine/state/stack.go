@@ -246,12 +246,7 @@ func (s *Stack) NextOp() OpID { return OpID(s.nextOp.Add(1) - 1) }
 func (s *Stack) Replace(ctx context.Context, snapshot *Snapshot) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
-		return err
-	}
-	next := snapshot.Clone()
-	next.Stack = s.snapshot.Stack
-	return s.rewrite(ctx, next, s.Codec())
+	return s.rewrite(ctx, snapshot, s.Codec())
 }
 
 // Rename makes the snapshot the state of a stack of another name, and removes this one,
@@ -286,35 +281,20 @@ func ReplaceBoth(ctx context.Context, first *Stack, ofFirst *Snapshot, second *S
 	defer first.writing.Unlock()
 	second.writing.Lock()
 	defer second.writing.Unlock()
-	ofFirst, mine, err := first.replacement(ctx, ofFirst)
+	ofFirst, mine, err := first.next(ctx, ofFirst, first.Codec())
 	if err != nil {
 		return err
 	}
-	ofSecond, others, err := second.replacement(ctx, ofSecond)
+	ofSecond, others, err := second.next(ctx, ofSecond, second.Codec())
 	if err != nil {
 		return err
 	}
 	if err := first.lease.CheckpointBoth(ctx, mine, second.lease, others); err != nil {
 		return fmt.Errorf("saving the stacks %s and %s: %w", first.name, second.name, err)
 	}
-	first.changed, second.changed = false, false
-	first.adopt(ofFirst.renumbered(first.Codec()))
-	second.adopt(ofSecond.renumbered(second.Codec()))
+	first.written(ofFirst, first.Codec())
+	second.written(ofSecond, second.Codec())
 	return nil
-}
-
-// replacement returns the snapshot under the stack's name, and its checkpoint.
-func (s *Stack) replacement(ctx context.Context, snapshot *Snapshot) (*Snapshot, NextCheckpoint, error) {
-	if err := s.usable(); err != nil {
-		return nil, NextCheckpoint{}, err
-	}
-	next := snapshot.Clone()
-	next.Stack = s.snapshot.Stack
-	text, err := s.Codec().EncodeCheckpoint(ctx, next)
-	if err != nil {
-		return nil, NextCheckpoint{}, fmt.Errorf("saving the stack %s: %w", s.name, err)
-	}
-	return next, NextCheckpoint{Sequence: s.sequence, Checkpoint: text}, nil
 }
 
 // ChangeSecrets encrypts the stack's secrets with another provider from now on.
@@ -322,34 +302,42 @@ func (s *Stack) replacement(ctx context.Context, snapshot *Snapshot) (*Snapshot,
 func (s *Stack) ChangeSecrets(ctx context.Context, provider secrets.Provider) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
-		return err
-	}
 	return s.rewrite(ctx, s.snapshot, NewCodec(provider))
 }
 
 // rewrite writes a checkpoint of the snapshot and makes it and the codec the
 // current ones.
 func (s *Stack) rewrite(ctx context.Context, snapshot *Snapshot, codec *Codec) error {
-	if err := s.checkpoint(ctx, snapshot, codec); err != nil {
-		return fmt.Errorf("saving the stack %s: %w", s.name, err)
-	}
-	s.codec.Store(codec)
-	s.adopt(snapshot.renumbered(codec))
-	return nil
-}
-
-// checkpoint replaces the stored checkpoint and drops the journal.
-func (s *Stack) checkpoint(ctx context.Context, snapshot *Snapshot, codec *Codec) error {
-	text, err := codec.EncodeCheckpoint(ctx, snapshot)
+	snapshot, next, err := s.next(ctx, snapshot, codec)
 	if err != nil {
 		return err
 	}
-	if err := s.lease.Checkpoint(ctx, s.sequence, text); err != nil {
-		return err
+	if err := s.lease.Checkpoint(ctx, next.Sequence, next.Checkpoint); err != nil {
+		return fmt.Errorf("saving the stack %s: %w", s.name, err)
 	}
-	s.changed = false
+	s.written(snapshot, codec)
 	return nil
+}
+
+// next returns the snapshot under the stack's name, and its checkpoint.
+func (s *Stack) next(ctx context.Context, snapshot *Snapshot, codec *Codec) (*Snapshot, NextCheckpoint, error) {
+	if err := s.usable(); err != nil {
+		return nil, NextCheckpoint{}, err
+	}
+	snapshot = snapshot.Clone()
+	snapshot.Stack = s.snapshot.Stack
+	text, err := codec.EncodeCheckpoint(ctx, snapshot)
+	if err != nil {
+		return nil, NextCheckpoint{}, fmt.Errorf("saving the stack %s: %w", s.name, err)
+	}
+	return snapshot, NextCheckpoint{Sequence: s.sequence, Checkpoint: text}, nil
+}
+
+// written makes the snapshot and the codec, whose checkpoint was written, the current ones.
+func (s *Stack) written(snapshot *Snapshot, codec *Codec) {
+	s.changed = false
+	s.codec.Store(codec)
+	s.adopt(snapshot.renumbered(codec))
 }
 
 // renumbered returns the snapshot as it is when it is read from the checkpoint
@@ -386,7 +374,11 @@ func (s *Stack) Close(ctx context.Context) error {
 	}
 	var err error
 	if s.changed && s.failed == nil {
-		if err = s.checkpoint(ctx, s.snapshot, s.Codec()); err != nil {
+		var text []byte
+		if text, err = s.Codec().EncodeCheckpoint(ctx, s.snapshot); err == nil {
+			err = s.lease.Checkpoint(ctx, s.sequence, text)
+		}
+		if err != nil {
 			err = fmt.Errorf("writing the state of the stack %s in full (its journal holds every change, and the next run continues from there): %w", s.name, err)
 		}
 	}

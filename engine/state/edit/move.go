@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -131,7 +132,7 @@ func (m *move) bringProviders() error {
 		}
 	}
 	rename := stackRenaming(m.from, m.to)
-	for _, r := range append(ordered(m.going), m.pendingResources()...) {
+	for _, r := range m.resources() {
 		if r.Provider == "" || m.references[r.Provider] != "" {
 			continue
 		}
@@ -159,25 +160,20 @@ func (m *move) bringProviders() error {
 	return nil
 }
 
-// ordered returns resources in the order of their serials.
-func ordered(resources map[state.Serial]*state.Resource) []*state.Resource {
-	serials := make([]state.Serial, 0, len(resources))
-	for serial := range resources {
-		serials = append(serials, serial)
-	}
-	slices.Sort(serials)
-	out := make([]*state.Resource, len(serials))
-	for i, serial := range serials {
-		out[i] = resources[serial]
+// ordered returns the values of a map in the order of its keys.
+func ordered[K cmp.Ordered, V any](m map[K]V) []V {
+	out := make([]V, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[k])
 	}
 	return out
 }
 
-// pendingResources returns the resources of the operations that move, in their order.
-func (m *move) pendingResources() []*state.Resource {
-	out := make([]*state.Resource, 0, len(m.pending))
-	for _, op := range slices.Sorted(maps.Keys(m.pending)) {
-		out = append(out, m.pending[op].Resource)
+// resources returns what moves, and the resources of the operations that move.
+func (m *move) resources() []*state.Resource {
+	out := ordered(m.going)
+	for _, pending := range ordered(m.pending) {
+		out = append(out, pending.Resource)
 	}
 	return out
 }
@@ -186,10 +182,7 @@ func (m *move) pendingResources() []*state.Resource {
 // that form a cycle, which no sound state has, lose it.
 func (m *move) name() error {
 	parents := make(map[urn.URN]urn.URN, len(m.going))
-	for _, r := range m.pendingResources() {
-		parents[r.URN] = r.Parent
-	}
-	for _, r := range m.going {
+	for _, r := range slices.Backward(m.resources()) { // what is there counts, not what an operation makes of it
 		parents[r.URN] = r.Parent
 	}
 	open := make(map[urn.URN]bool)
@@ -213,8 +206,8 @@ func (m *move) name() error {
 		}
 		named[name] = r.URN
 	}
-	for _, r := range m.pendingResources() {
-		nameOf(r.URN)
+	for _, pending := range m.pending {
+		nameOf(pending.Resource.URN)
 	}
 	return nil
 }
@@ -246,8 +239,7 @@ func (m *move) put() error {
 		}
 		m.target.Add(moved)
 	}
-	for _, op := range slices.Sorted(maps.Keys(m.pending)) {
-		pending := m.pending[op]
+	for _, pending := range ordered(m.pending) {
 		pending.Resource = m.renamed(pending.Resource, root)
 		m.target.AddOperation(pending)
 	}
@@ -279,7 +271,7 @@ func (m *move) bringExtensions() error {
 	if err != nil {
 		return err
 	}
-	for _, r := range append(ordered(m.going), m.pendingResources()...) {
+	for _, r := range m.resources() {
 		extension, ok := here[r.ExtensionRef]
 		if _, known := there[r.ExtensionRef]; !ok || known {
 			continue

@@ -99,3 +99,15 @@ func (f renaming) resource(r *state.Resource) *state.Resource {
 	}
 	return out
 }
+
+// prune returns r without the mentions for which keep returns false, and calls cut with each of
+// them. It returns r itself if nothing had to go. The provider and earlier names stay.
+func prune(r *state.Resource, keep func(state.Mention) bool, cut func(state.Mention)) *state.Resource {
+	return r.MapURNs(func(m state.Mention) urn.URN {
+		if m.Role == state.RoleProvider || m.Role == state.RoleAlias || keep(m) {
+			return m.URN
+		}
+		cut(m)
+		return ""
+	})
+}

@@ -63,65 +63,77 @@ func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	var out []fs.DirEntry
 	for file := range f.names {
 		if path.Dir(file) == name {
-			out = append(out, entry{path.Base(file), false})
+			out = append(out, fs.FileInfoToDirEntry(info{path.Base(file), false}))
 		}
 	}
 	for d := range f.dirs {
 		if d != "." && path.Dir(d) == name {
-			out = append(out, entry{path.Base(d), true})
+			out = append(out, fs.FileInfoToDirEntry(info{path.Base(d), true}))
 		}
 	}
 	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return out, nil
 }
 
-// MkdirAll implements filestore.FS.
-func (f *FS) MkdirAll(name string, _ fs.FileMode) error {
+// change carries out one operation, unless it fails on demand.
+func (f *FS) change(kind, name string, do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.alive(); err != nil {
-		return err
+	err := f.begin(kind, name).Err
+	if err == nil {
+		err = do()
 	}
-	if name == "." || f.dirs[name] {
-		return nil
-	}
-	if fault := f.begin("mkdir", name); fault.Err != nil {
-		return pathError("mkdir", name, fault.Err)
-	}
-	for d := name; d != "."; d = path.Dir(d) {
-		f.dirs[d] = true
+	if err != nil {
+		return pathError(kind, name, err)
 	}
 	return nil
 }
 
-// Rename implements filestore.FS.
-func (f *FS) Rename(from, to string) error {
+// MkdirAll implements filestore.FS.
+func (f *FS) MkdirAll(name string, _ fs.FileMode) error {
+	if there, err := f.has(func() bool { return name == "." || f.dirs[name] }); there || err != nil {
+		return err
+	}
+	return f.change("mkdir", name, func() error {
+		for d := name; d != "."; d = path.Dir(d) {
+			f.dirs[d] = true
+		}
+		return nil
+	})
+}
+
+// has looks something up, unless the process has ended.
+func (f *FS) has(what func() bool) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if fault := f.begin("rename", to); fault.Err != nil {
-		return pathError("rename", to, fault.Err)
-	}
-	i := f.names[from]
-	switch {
-	case f.dirs[from]:
-		return f.renameDir(from, to)
-	case i == nil || !f.dirs[path.Dir(to)]:
-		return pathError("rename", from, fs.ErrNotExist)
-	case i == f.names[to]:
-		return nil // they are names of one file, and stay so
-	}
-	delete(f.names, from)
-	f.names[to] = i
-	return nil
+	return what(), f.alive()
+}
+
+// Rename implements filestore.FS.
+func (f *FS) Rename(from, to string) error {
+	return f.change("rename", to, func() error {
+		i := f.names[from]
+		switch {
+		case f.dirs[from]:
+			return f.renameDir(from, to)
+		case i == nil || !f.dirs[path.Dir(to)]:
+			return fs.ErrNotExist
+		case i == f.names[to]:
+			return nil // they are names of one file, and stay so
+		}
+		delete(f.names, from)
+		f.names[to] = i
+		return nil
+	})
 }
 
 // renameDir gives a directory another name, with all that is in it. It is durable at once.
 func (f *FS) renameDir(from, to string) error {
 	switch {
 	case !f.dirs[path.Dir(to)]:
-		return pathError("rename", from, fs.ErrNotExist)
+		return fs.ErrNotExist
 	case f.dirs[to]:
-		return pathError("rename", to, fs.ErrExist)
+		return fs.ErrExist
 	}
 	for _, names := range []map[string]*inode{f.names, f.durable} {
 		for name, i := range maps.Clone(names) {
@@ -169,61 +181,48 @@ func (f *FS) RemoveAll(name string) error {
 
 // Link implements filestore.FS.
 func (f *FS) Link(from, to string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if fault := f.begin("link", to); fault.Err != nil {
-		return pathError("link", to, fault.Err)
-	}
-	switch {
-	case f.names[from] == nil:
-		return pathError("link", from, fs.ErrNotExist)
-	case f.names[to] != nil:
-		return pathError("link", to, fs.ErrExist)
-	}
-	f.names[to] = f.names[from]
-	return nil
+	return f.change("link", to, func() error {
+		switch {
+		case f.names[from] == nil:
+			return fs.ErrNotExist
+		case f.names[to] != nil:
+			return fs.ErrExist
+		}
+		f.names[to] = f.names[from]
+		return nil
+	})
 }
 
 // Remove implements filestore.FS.
 func (f *FS) Remove(name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.alive(); err != nil {
+	if there, err := f.has(func() bool { return f.names[name] != nil }); err != nil {
 		return err
-	}
-	if f.names[name] == nil {
+	} else if !there {
 		return pathError("remove", name, fs.ErrNotExist)
 	}
-	if fault := f.begin("remove", name); fault.Err != nil {
-		return pathError("remove", name, fault.Err)
-	}
-	delete(f.names, name)
-	return nil
+	return f.change("remove", name, func() error {
+		delete(f.names, name)
+		return nil
+	})
 }
 
 // SyncDir implements filestore.FS.
 func (f *FS) SyncDir(name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if fault := f.begin("syncdir", name); fault.Err != nil {
-		return pathError("sync", name, fault.Err)
-	}
-	for file := range f.durable {
-		if path.Dir(file) == name {
-			delete(f.durable, file)
+	return f.change("syncdir", name, func() error {
+		within := func(file string, _ *inode) bool { return path.Dir(file) == name }
+		maps.DeleteFunc(f.durable, within)
+		for file, i := range f.names {
+			if within(file, i) {
+				f.durable[file] = i
+			}
 		}
-	}
-	for file, i := range f.names {
-		if path.Dir(file) == name {
-			f.durable[file] = i
+		for d := range f.dirs {
+			if path.Dir(d) == name {
+				f.kept[d] = true
+			}
 		}
-	}
-	for d := range f.dirs {
-		if path.Dir(d) == name {
-			f.kept[d] = true
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Lock implements filestore.FS.
@@ -273,25 +272,20 @@ func (l *lock) Contents() ([]byte, error) {
 	return slices.Clone(l.inode.data), nil
 }
 
-// entry is a directory's entry.
-type entry struct {
+// info describes a directory's entry.
+type info struct {
 	name string
 	dir  bool
 }
 
-func (e entry) Name() string { return e.name }
-func (e entry) IsDir() bool  { return e.dir }
-func (e entry) Type() fs.FileMode {
-	if e.dir {
+func (i info) Name() string       { return i.name }
+func (i info) IsDir() bool        { return i.dir }
+func (i info) Size() int64        { return 0 }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) Sys() any           { return nil }
+func (i info) Mode() fs.FileMode {
+	if i.dir {
 		return fs.ModeDir
 	}
 	return 0
 }
-func (e entry) Info() (fs.FileInfo, error) { return info{e}, nil }
-
-type info struct{ entry }
-
-func (i info) Size() int64        { return 0 }
-func (i info) Mode() fs.FileMode  { return i.Type() }
-func (i info) ModTime() time.Time { return time.Time{} }
-func (i info) Sys() any           { return nil }
