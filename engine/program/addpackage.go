@@ -42,7 +42,6 @@ func (p *Project) AddPackage(pkg Package) error {
 	return nil
 }
 
-// declares reports whether the project declares the package just so.
 func declares(p *Project, pkg Package) bool {
 	got := p.Package(pkg.Name)
 	got.Position = pkg.Position
@@ -98,7 +97,6 @@ func (p Package) declaration() (string, error) {
 	return strings.Join(strings.Fields(b.String()), " "), nil
 }
 
-// withPackage puts a package's entry into the text of a project file.
 func withPackage(text []byte, name, entry string) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -135,7 +133,6 @@ func withPackage(text []byte, name, entry string) ([]byte, error) {
 	return insert(end, end, indent+entry), nil
 }
 
-// lastLine is the last line that a node's parts begin on.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, part := range n.Content {

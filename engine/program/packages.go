@@ -141,7 +141,6 @@ func (d *decoder) checkSource(at *yaml.Node, p Package) bool {
 	return true
 }
 
-// isPackageName reports whether a name can begin a token.
 func isPackageName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, ": $")
 }

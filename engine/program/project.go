@@ -159,7 +159,6 @@ var (
 // nameSyntax is Pulumi's for project names, which are a part of every URN.
 var nameSyntax = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 
-// decoder reads a project file into a project.
 type decoder struct {
 	*source.Report
 	project *Project
@@ -229,7 +228,6 @@ func (d *decoder) root(root *yaml.Node) {
 	}
 }
 
-// set takes a part of the program.
 func (t *Template) set(f source.Field) {
 	switch f.Name {
 	case "variables":
@@ -253,7 +251,6 @@ func (d *decoder) runtimeOption(f source.Field) {
 	d.Add(e)
 }
 
-// options reads what the project says of its deployments.
 func (d *decoder) options(n *yaml.Node) {
 	d.Read(n, "options", source.KeyOf("refresh", &d.project.Refresh, func(n *yaml.Node) (always, ok bool) {
 		text, ok := d.Text(n, "refresh")
@@ -345,7 +342,6 @@ func (d *decoder) mainFile() {
 	}
 }
 
-// shown returns a path as messages have it.
 func (d *decoder) shown(path string) string {
 	if name, err := filepath.Rel(d.project.Dir, path); err == nil {
 		return name

@@ -66,7 +66,6 @@ func (p *Project) StackConfig(stack string) (*StackConfig, error) {
 	return newStackConfig(p, filepath.Join(p.StackConfigDir, tool+"."+stack+".yaml"), nil), nil
 }
 
-// stackKeys are what a stack's configuration file may say.
 var stackKeys = []string{"secretsprovider", "encryptedkey", "encryptionsalt", "config", "environment"}
 
 func newStackConfig(p *Project, path string, text []byte) *StackConfig {
@@ -147,7 +146,6 @@ func (c *StackConfig) section(name string) *yaml.Node {
 	return source.Resolve(c.root.Content[i+1])
 }
 
-// text returns the text of a top-level key.
 func (c *StackConfig) text(name string) string {
 	n := c.section(name)
 	if n == nil || source.IsNull(n) {

@@ -60,7 +60,6 @@ func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) 
 	return slices.MaxFunc(fitting, byVersion), nil
 }
 
-// versionKey returns the key of a version.
 func (d *decoder) versionKey(at *string, what string, parse func(string) (semver.Version, error)) source.Key {
 	return source.KeyOf("version", at, func(n *yaml.Node) (string, bool) {
 		text, ok := d.Text(n, what)

@@ -21,20 +21,17 @@ func (b *builder) separate() {
 	b.comma = true
 }
 
-// open begins an object or array.
 func (b *builder) open(bracket byte) {
 	b.separate()
 	b.buf = append(b.buf, bracket)
 	b.comma = false
 }
 
-// close ends an object or array.
 func (b *builder) close(bracket byte) {
 	b.buf = append(b.buf, bracket)
 	b.comma = true
 }
 
-// name begins a member of an object.
 func (b *builder) name(name string) {
 	b.string(name)
 	b.buf = append(b.buf, ':')
@@ -74,13 +71,11 @@ func (b *builder) uint(n uint64) {
 	b.buf = strconv.AppendUint(b.buf, n, 10)
 }
 
-// raw appends JSON as it is.
 func (b *builder) raw(json []byte) {
 	b.separate()
 	b.buf = append(b.buf, json...)
 }
 
-// text is raw for JSON that is a string.
 func (b *builder) text(json string) {
 	b.separate()
 	b.buf = append(b.buf, json...)

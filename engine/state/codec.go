@@ -42,7 +42,6 @@ func NewCodec(p secrets.Provider) *Codec {
 	return &Codec{secrets: named, provider: p, cache: secrets.NewCache(p), identity: named.identity()}
 }
 
-// newSealedCodec returns a codec of a state whose secrets stay encrypted.
 func newSealedCodec(named SecretsProvider) *Codec {
 	return &Codec{secrets: named, sealed: true, cache: secrets.NewCache(noCrypter{}), identity: named.identity()}
 }

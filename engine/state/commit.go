@@ -62,7 +62,6 @@ func (s *Stack) AppendAll(ctx context.Context, entries ...Entry) []error {
 	return w.errs
 }
 
-// refuse sets the error of the entries that have none.
 func (w *waiting) refuse(err error) {
 	for i := range w.errs {
 		if w.errs[i] == nil {
@@ -141,7 +140,6 @@ func (s *Stack) writeQueue() bool {
 	return true
 }
 
-// takeGroup takes the entries of the next record from the queue.
 func (s *Stack) takeGroup() []*waiting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +178,6 @@ func (s *Stack) accept(codec *Codec, entry sealedEntry) (undo func(), err error)
 // provider before a ChangeSecrets.
 var errSecretsChanged = errors.New("the stack's secrets provider was changed while the entry was appended")
 
-// begins reports whether an operation begins with the entry.
 func (e sealedEntry) begins() bool {
 	return slices.ContainsFunc(e.changes, func(c Change) bool {
 		_, ok := c.(BeginOperation)
@@ -188,7 +185,6 @@ func (e sealedEntry) begins() bool {
 	})
 }
 
-// write makes the record durable.
 func (s *Stack) write(record []byte) error {
 	// The group has entries of other callers, so no one's context ends it.
 	err := s.lease.Append(context.Background(), s.sequence+1, record)

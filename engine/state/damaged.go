@@ -209,7 +209,6 @@ func (s *Snapshot) noteNamed(checkpoint []byte) {
 	}
 }
 
-// urns returns the URNs of the resources.
 func (s *Snapshot) urns() map[urn.URN]bool {
 	out := make(map[urn.URN]bool)
 	for _, v := range s.slots {
@@ -218,7 +217,6 @@ func (s *Snapshot) urns() map[urn.URN]bool {
 	return out
 }
 
-// pendingURNs returns the URNs of the resources of pending operations.
 func (s *Snapshot) pendingURNs() map[urn.URN]bool {
 	out := make(map[urn.URN]bool)
 	for _, v := range s.operations {

@@ -81,7 +81,6 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 // that keeps it, and is no part of the state.
 const StoreMember = "husk"
 
-// keep keeps a member that this package does not know.
 func (r *reader) keep(name string, in *[]member) error {
 	v, err := r.raw()
 	*in = append(*in, member{name, json.RawMessage(compact(string(v)))})

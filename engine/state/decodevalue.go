@@ -12,7 +12,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// decoder reads one resource.
 type decoder struct {
 	*reader
 	ctx   context.Context
@@ -39,7 +38,6 @@ type keptSecret struct {
 func (d *decoder) push(s property.Segment) { d.path = append(d.path, s) }
 func (d *decoder) pop()                    { d.path = d.path[:len(d.path)-1] }
 
-// value reads a value.
 func (d *decoder) value() (property.Value, error) {
 	if len(d.path)+d.inSecret > maxDepth {
 		return property.Null, d.failf("the value is nested more than %d levels deep", maxDepth)
@@ -98,7 +96,6 @@ func (d *decoder) members() (m property.Map, signature string, err error) {
 	return m, signature, err
 }
 
-// special makes the value that a signature names of the other members.
 func (d *decoder) special(signature string, m property.Map) (property.Value, error) {
 	switch signature {
 	case secretSignature:

@@ -109,7 +109,6 @@ func (c *Codec) parts(ctx context.Context, s *Snapshot, showSecrets bool) (p par
 	return p, nil
 }
 
-// begin begins a document of the parts.
 func (p *parts) begin(s *Snapshot) *encoder {
 	const rest = 4096 // bytes; a guess of all that is not counted here
 	size := p.size + len(s.Metadata) + len(s.Snippets) + len(s.Extensions) + rest
@@ -134,13 +133,11 @@ func (b *builder) members(members []member) {
 	}
 }
 
-// end ends the document.
 func (b *builder) end() ([]byte, error) {
 	b.close('}')
 	return append(b.buf, '\n'), b.err
 }
 
-// deployment appends the JSON of the deployment.
 func (p *parts) deployment(e *encoder, s *Snapshot, named SecretsProvider) {
 	e.open('{')
 	e.line()

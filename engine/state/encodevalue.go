@@ -39,7 +39,6 @@ func (e *EncodeError) Error() string {
 
 func (e *EncodeError) Unwrap() error { return e.Cause }
 
-// encoder writes one resource.
 type encoder struct {
 	builder
 	ctx   context.Context
@@ -68,7 +67,6 @@ func (e *encoder) fail(reason string, cause error) {
 func (e *encoder) push(s property.Segment) { e.path = append(e.path, s) }
 func (e *encoder) pop()                    { e.path = e.path[:len(e.path)-1] }
 
-// value appends a value.
 func (e *encoder) value(v property.Value) {
 	if e.err != nil {
 		return
@@ -150,7 +148,6 @@ func (e *encoder) object(m property.Map) {
 	e.entries = e.entries[:start]
 }
 
-// special begins an object that stands for a special value.
 func (e *encoder) special(signature string) {
 	e.open('{')
 	e.name(signatureKey)
@@ -250,7 +247,6 @@ func (e *encoder) secret(inner property.Value) {
 	e.close('}')
 }
 
-// secretText returns the JSON text of what a secret holds.
 func (e *encoder) secretText(inner property.Value) string {
 	outer := e.builder
 	e.builder = builder{err: outer.err}

@@ -73,7 +73,6 @@ func (s *Snapshot) Apply(e Entry) error {
 	return err
 }
 
-// sealedEntry is an entry and the JSON of the resources that its changes hold.
 type sealedEntry struct {
 	changes Entry
 	texts   []sealedJSON // nil, or one for each change

@@ -23,7 +23,6 @@ var (
 // package does not read.
 var ErrUnsupported = errors.New("unsupported state")
 
-// kindError is an error of one of the kinds above.
 type kindError struct {
 	kind    error
 	message string

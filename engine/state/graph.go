@@ -126,7 +126,6 @@ func Sort(resources []*Resource) ([]*Resource, error) {
 	return out, err
 }
 
-// ordered returns the resources in topological order.
 func (s *Snapshot) ordered() []slot {
 	slots := s.list()
 	resources := resourcesOf(slots)
@@ -251,7 +250,6 @@ func (ix index) dependencies(r *Resource) []int {
 	return out
 }
 
-// mentioned returns the resource that r means by a mention.
 func (ix index) mentioned(r *Resource, m Mention) (at int, ok bool) {
 	if m.Role == RoleProvider {
 		at, ok = ix.providers[r.Provider]

@@ -60,7 +60,6 @@ func (e *encoder) pathArray(path property.Path) {
 	e.close(']')
 }
 
-// keyOf returns the key of a segment that is no index.
 func keyOf(segment property.Segment) string {
 	if segment.IsWildcard() {
 		return anyKey
@@ -69,7 +68,6 @@ func keyOf(segment property.Segment) string {
 	return key
 }
 
-// pulumiPath returns the text that Pulumi writes for a path.
 func pulumiPath(path property.Path) string {
 	var b strings.Builder
 	for i, segment := range path {
@@ -89,7 +87,6 @@ func pulumiPath(path property.Path) string {
 	return b.String()
 }
 
-// quotedInPulumi reports whether Pulumi quotes a key that has the character.
 func quotedInPulumi(c rune) bool {
 	return (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_'
 }
@@ -138,7 +135,6 @@ func parsePulumiPath(text string) (path property.Path, err error) {
 	return path, nil
 }
 
-// segmentOf is the segment that a key stands for in Pulumi.
 func segmentOf(key string) property.Segment {
 	if key == anyKey {
 		return property.Wildcard()
@@ -172,7 +168,6 @@ type respelt struct {
 	json       string
 }
 
-// in returns the resource's JSON with the member respelt.
 func (m *respelt) in(text string) string {
 	if m == nil {
 		return text

@@ -53,7 +53,6 @@ func newField[T, V any](name string, at func(*T) *V, f form[V]) field[T] {
 	}
 }
 
-// of returns the field with the feature of the format that it belongs to.
 func (f field[T]) of(feature string) field[T] {
 	f.feature = feature
 	return f
@@ -101,7 +100,6 @@ func always[V any](f form[V]) form[V] {
 	return f
 }
 
-// reading returns the decode function of a form whose values read returns.
 func reading[V any](read func(*decoder) (V, error)) func(*decoder, *V) error {
 	return func(d *decoder, at *V) (err error) {
 		*at, err = read(d)
@@ -150,7 +148,6 @@ func textsByKey[S ~string]() form[map[string][]S] {
 	}
 }
 
-// list is an array of objects; null is an empty one.
 func list[T any](of *object[T]) form[[]T] {
 	return form[[]T]{
 		empty: func(list *[]T) bool { return len(*list) == 0 },
@@ -172,7 +169,6 @@ func list[T any](of *object[T]) form[[]T] {
 	}
 }
 
-// optional is an object, or null.
 func optional[T comparable](of *object[T]) form[*T] {
 	return form[*T]{
 		empty: func(t **T) bool {

@@ -70,7 +70,6 @@ func (e *encoder) numbered(name, member string, number uint64, typ OperationType
 	return text, err
 }
 
-// decodeRecord reads the entries of a journal record.
 func (c *Codec) decodeRecord(ctx context.Context, record []byte) ([]sealedEntry, error) {
 	var entries []sealedEntry
 	r := newReader(record, "", 0)
@@ -140,7 +139,6 @@ type changeMembers struct {
 	text     sealedJSON
 }
 
-// decodeMembers reads an object that has just these members.
 func (c *Codec) decodeMembers(ctx context.Context, r *reader, names ...string) (m changeMembers, err error) {
 	found := 0
 	err = r.object(func(name string) (err error) {

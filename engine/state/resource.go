@@ -101,7 +101,6 @@ type Resource struct {
 	unknown []member
 }
 
-// member is a name and value of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -122,7 +121,6 @@ type StackFrame struct {
 	SourcePosition string
 }
 
-// providerTypePrefix starts the types of provider resources.
 const providerTypePrefix = "pulumi:providers:"
 
 // ProviderType returns the type of a package's provider resources.

@@ -51,7 +51,6 @@ type Snapshot struct {
 	nextOp     OpID
 }
 
-// slot holds a resource or an operation.
 type slot struct {
 	operation OperationType // empty for a resource
 	resource  *Resource
@@ -191,7 +190,6 @@ func (s *Snapshot) Clone() *Snapshot {
 	return &c
 }
 
-// list returns the resources in the order of their serials.
 func (s *Snapshot) list() []slot {
 	out := make([]slot, 0, len(s.slots))
 	for _, serial := range slices.Sorted(maps.Keys(s.slots)) {

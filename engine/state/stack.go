@@ -204,7 +204,6 @@ func damaged(e *CorruptError, err error) error {
 	return e
 }
 
-// adopt makes the snapshot the current one.
 func (s *Stack) adopt(snapshot *Snapshot) {
 	s.snapshot = snapshot
 	s.nextSerial.Store(uint64(snapshot.nextSerial))

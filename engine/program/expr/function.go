@@ -24,7 +24,6 @@ const (
 	StackReference
 )
 
-// signature says how a function is written.
 type signature struct {
 	name string
 	// args names the elements of the list that the function takes; a function
@@ -58,7 +57,6 @@ const (
 	invokeName     = "fn::invoke"
 )
 
-// functionNames are the names that messages suggest.
 func functionNames() []string {
 	names := []string{invokeName}
 	for _, s := range signatures {
@@ -78,7 +76,6 @@ func lookup(name string) (Function, bool) {
 	return 0, false
 }
 
-// isFunction reports whether a key is one of a function.
 func isFunction(key string) bool {
 	return len(key) > len(functionPrefix) && strings.EqualFold(key[:len(functionPrefix)], functionPrefix)
 }

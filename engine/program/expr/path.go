@@ -9,7 +9,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// syntaxError is a mistake in a text, at a byte of it.
 type syntaxError struct {
 	offset  int
 	message string

@@ -96,7 +96,6 @@ func (d Diagnostic) Render(w io.Writer) error {
 // narrow terminal.
 const maxExcerpt = 160
 
-// clip returns the part of a line around a column, and the column in it.
 func clip(text string, column int) (string, int) {
 	runes := []rune(text)
 	if len(runes) <= maxExcerpt {

@@ -95,7 +95,6 @@ func (f *File) shown(line int) (string, bool) {
 	return f.Line(line)
 }
 
-// indentation returns the number of spaces before the text of a line.
 func indentation(text string) int {
 	return len(text) - len(strings.TrimLeft(text, " "))
 }
@@ -134,7 +133,6 @@ func (f *File) Within(n *yaml.Node, mark string, occurrence, offset int) Positio
 	}
 }
 
-// byteOffset returns the offset of a column in a line of text.
 func byteOffset(text string, column int) int {
 	for i := range text {
 		if column--; column <= 0 {

@@ -29,7 +29,6 @@ func (l sourceLine) body() string { return l.text[l.indent:] }
 
 var blockScalar = regexp.MustCompile(`(^|[:\-]\s+)(?:[!&]\S+\s+)*[|>][+\-0-9]*$`)
 
-// scanLines returns the lines that make up the structure of the file.
 func scanLines(f *File) []sourceLine {
 	var lines []sourceLine
 	inScalar, scalarIndent := -1, -1 // the indents of a block scalar's key and of its text
@@ -69,7 +68,6 @@ func scanLines(f *File) []sourceLine {
 	return lines
 }
 
-// stripComment cuts a comment off, and the spaces before it.
 func stripComment(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "#") {
 		return ""
@@ -92,7 +90,6 @@ func stripComment(text string) string {
 
 var keyPattern = regexp.MustCompile(`^("[^"]*"|'[^']*'|[^\s"'\[{#&*!|>][^#]*?)\s*:(\s|$)`)
 
-// keyOf returns the key that a line's text begins with, empty where there is none.
 func keyOf(body string) string {
 	if m := keyPattern.FindStringSubmatch(body); m != nil {
 		return m[1]
@@ -100,7 +97,6 @@ func keyOf(body string) string {
 	return ""
 }
 
-// valueOf returns what stands behind the line's key.
 func valueOf(body string) string {
 	if m := keyPattern.FindStringIndex(body); m != nil {
 		return strings.TrimSpace(body[m[1]:])

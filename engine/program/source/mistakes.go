@@ -145,7 +145,6 @@ func spaces(n int) string {
 	return fmt.Sprintf("%d spaces", n)
 }
 
-// indents names the nearest smaller and larger indentation in use.
 func indents(lines []sourceLine, n int) string {
 	below, above := -1, -1
 	for _, l := range lines {

@@ -40,7 +40,6 @@ func (r *Report) Scalar(n *yaml.Node) (property.Value, bool) {
 	return property.Null, false
 }
 
-// integer reads a whole number in any of YAML's notations.
 func (r *Report) integer(n *yaml.Node) (property.Value, bool) {
 	var i int64
 	if n.Decode(&i) == nil {

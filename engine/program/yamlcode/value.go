@@ -153,7 +153,6 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// mapping makes a mapping of pairs of keys and nodes.
 func mapping(pairs ...any) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i < len(pairs); i += 2 {

@@ -119,7 +119,6 @@ func (w *writer) resource(r Resource) *yaml.Node {
 	return out
 }
 
-// comment makes text fit for one line of a comment.
 func comment(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // explicitProvider returns the provider of a reference, unless it is one that nobody
@@ -141,7 +140,6 @@ func (w *writer) reference(u urn.URN) *yaml.Node {
 	return access(name)
 }
 
-// access is the expression for what has a name.
 func access(name string) *yaml.Node {
 	return text("${" + property.Path{property.Key(name)}.String() + "}")
 }

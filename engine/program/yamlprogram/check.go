@@ -107,8 +107,6 @@ func (c *compilation) failures(failures []abi.CheckFailure, object *expr.Object,
 	}
 }
 
-// locate returns where the property of a path stands: its key, or as near as the
-// program has it.
 func locate(object *expr.Object, path string, otherwise *yaml.Node) *yaml.Node {
 	at := otherwise
 	parsed, err := property.ParsePath(path)
@@ -183,7 +181,6 @@ func valueAsText(x expr.Expr, t *schema.Type) expr.Expr {
 	return x
 }
 
-// checkAccess reports a path into something that has no such part.
 func (c *compilation) checkAccess(a *expr.Access) bool {
 	if r := c.declared[a.Name]; r != nil {
 		return c.checkPropertyOf(r, a)

@@ -13,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// compilation is a program that was read and checked for one run.
 type compilation struct {
 	*template
 	program *Program
@@ -40,7 +39,6 @@ type compilation struct {
 // pulumiName is what programs call the deployment by: ${pulumi.stack}.
 const pulumiName = "pulumi"
 
-// compile reads and checks the program.
 func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation, source.Diagnostics, error) {
 	c := &compilation{
 		template: readTemplate(&source.Report{File: p.project.Template.File}, p.project.Template),
@@ -124,7 +122,6 @@ func (c *compilation) names() {
 	c.resources, c.variables = resources, variables
 }
 
-// unknownName reports a name that stands for nothing.
 func (c *compilation) unknownName(a *expr.Access) {
 	var known []string
 	for _, r := range c.resources {

@@ -10,7 +10,6 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// config holds the values of the stack's configuration.
 type config struct {
 	project string
 	// byKey holds the values by their full names, byName by those that the program
@@ -82,7 +81,6 @@ func (c *compilation) configValue(name string) (property.Value, bool) {
 	return v, ok
 }
 
-// names are what a message suggests.
 func (c *config) names() []string {
 	var names []string
 	for name := range c.byName {

@@ -143,7 +143,6 @@ func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
 	return p.Wrap(property.String(b.String())), all
 }
 
-// textOf returns what a value is as a part of a text.
 func textOf(v property.Value) (text, problem string) {
 	switch v.Kind() {
 	case property.KindString:
@@ -199,7 +198,6 @@ func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
 	return keys.Wrap(v), all
 }
 
-// properties evaluates an object whose keys are names.
 func (e *evaluator) properties(x *expr.Object) (property.Map, bool) {
 	v, ok := e.object(x)
 	m, isObject := v.AsObject()
@@ -235,7 +233,6 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 	return p.Wrap(p.Peel(v)), true
 }
 
-// prefix returns an access with the first n segments of its path.
 func prefix(a *expr.Access, n int) string {
 	shorter := *a
 	shorter.Path = a.Path[:n]
@@ -291,7 +288,6 @@ func countElements(n int) string {
 // twenty lines, and the values of all variables are kept until the end.
 const maxMade = 16 * measure.MaxText
 
-// made counts what a run makes.
 type made struct{ bytes atomic.Int64 }
 
 // bounded reports whether a value is one that the program may have. What is wrong is reported.
@@ -310,5 +306,4 @@ func (e *evaluator) bounded(x expr.Expr, m measure.Measure) bool {
 	return true
 }
 
-// tooLarge says that a value is.
 var tooLarge = fmt.Sprintf("the value is too large: it would have more than %d parts, or more than %d MiB of text, which is what can be passed to a provider", measure.MaxParts, measure.MaxText>>20)

@@ -76,7 +76,6 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 	return property.String(text), nil
 }
 
-// foreignFile is file for a path that is foreign.
 func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (property.Value, *argumentError) {
 	if c.Function != expr.ReadFile {
 		return e.foreignContents(c.Args[0], fileContents(c.Function, path), secret)
@@ -103,7 +102,6 @@ func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (propert
 	return property.String(text), nil
 }
 
-// fileContents is an asset or archive of a file.
 func fileContents(f expr.Function, path string) property.Value {
 	if f == expr.FileArchive {
 		return property.ArchiveOf(property.Archive{Source: property.SourcePath, Path: path})

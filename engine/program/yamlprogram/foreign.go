@@ -16,7 +16,6 @@ import (
 // matter of what the expression names, and not of the value, so that nothing that is computed of a
 // foreign value is taken for the user's.
 
-// findForeign notes which variables are foreign.
 func (c *compilation) findForeign() {
 	c.foreign = map[string]bool{}
 	for _, i := range c.graph.order {
@@ -98,7 +97,6 @@ func (e *evaluator) foreignContents(x expr.Expr, v property.Value, secret bool) 
 	return known, nil
 }
 
-// foreignProblem says why something foreign could not be read.
 func foreignProblem(err error, secret bool) *argumentError {
 	if secret {
 		return &argumentError{0, "it cannot be read; saying why could tell a secret"}

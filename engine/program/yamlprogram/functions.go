@@ -13,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
-// call evaluates a built-in function.
 func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 	args, ok := e.all(c.Args)
 	if !ok {
@@ -112,7 +111,6 @@ func textArg(args []property.Value, i int, what string) (string, *argumentError)
 	return text, nil
 }
 
-// articled says what a value is.
 func articled(v property.Value) string {
 	switch kind := v.Kind(); kind {
 	case property.KindNull:
@@ -202,7 +200,6 @@ func remote(f expr.Function, uri string) (property.Value, *argumentError) {
 	return property.ArchiveOf(property.Archive{Source: property.SourceURI, URI: uri}), nil
 }
 
-// assetArchive makes an archive of a mapping of paths to assets and archives.
 func assetArchive(v property.Value) (property.Value, *argumentError) {
 	m, ok := v.AsObject()
 	if !ok {

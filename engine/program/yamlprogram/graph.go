@@ -20,7 +20,6 @@ type node struct {
 	accesses []*expr.Access
 }
 
-// key is where the node is declared.
 func (n *node) key() *yaml.Node {
 	if n.variable != nil {
 		return n.variable.key
@@ -28,7 +27,6 @@ func (n *node) key() *yaml.Node {
 	return n.resource.key
 }
 
-// expressions returns all expressions of a node.
 func (n *node) expressions() []expr.Expr {
 	if n.variable != nil {
 		return []expr.Expr{n.variable.value}
@@ -44,7 +42,6 @@ func (n *node) expressions() []expr.Expr {
 	return append(all, r.options.expressions()...)
 }
 
-// graph is what uses what.
 type graph struct {
 	nodes  []*node
 	byName map[string]int

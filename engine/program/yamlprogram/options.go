@@ -113,7 +113,6 @@ func (o *options) readAlias(r *source.Report, n *yaml.Node) {
 	o.aliases = append(o.aliases, a)
 }
 
-// expressions returns every expression among the options.
 func (o *options) expressions() []expr.Expr {
 	var out []expr.Expr
 	for _, name := range optionKeys {

@@ -127,7 +127,6 @@ func (o *optionReader) texts(name string) []string {
 	return texts
 }
 
-// paths reads a list of property paths.
 func (o *optionReader) paths(name string) []string {
 	texts := o.texts(name)
 	for i, text := range texts {
@@ -149,7 +148,6 @@ func (o *optionReader) resource(name string) *instance {
 	return o.resourceOf("the option "+name, x)
 }
 
-// resourceOf evaluates an expression that must be a resource.
 func (o *optionReader) resourceOf(what string, x expr.Expr) *instance {
 	v, ok := o.eval(x)
 	if !ok {
@@ -174,7 +172,6 @@ func (o *optionReader) instance(what string, x expr.Expr, v property.Value) *ins
 	return nil
 }
 
-// resources evaluates an expression that must be a resource or a list of them.
 func (o *optionReader) resources(what string, x expr.Expr) []*instance {
 	v, ok := o.eval(x)
 	if !ok {
@@ -210,7 +207,6 @@ func (o *optionReader) urns(name string) []urn.URN {
 	return out
 }
 
-// provider evaluates an expression that must be a provider.
 func (o *optionReader) provider(name string, x expr.Expr) *instance {
 	if x == nil {
 		return nil

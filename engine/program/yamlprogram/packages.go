@@ -105,7 +105,6 @@ func (c *compilation) unusable(pkg program.Package, err error, at *yaml.Node) {
 	c.report.Add(d)
 }
 
-// misnamed says that a provider became another package than the declared one.
 func (c *compilation) misnamed(pkg program.Package, answered string) source.Diagnostic {
 	if pkg.Extension != nil {
 		d := c.program.project.File.Errorf(pkg.Position, "with this extension, the provider %q serves the package %q, not %q", pkg.Source, answered, pkg.Name)
@@ -150,7 +149,6 @@ func (c *compilation) versionOf(pkg string) string {
 	return "" // its reference says it
 }
 
-// served returns the package whose providers serve a package.
 func (c *compilation) served(pkg string) string { return c.program.project.Package(pkg).Served() }
 
 func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnostic {
@@ -180,7 +178,6 @@ func packageOf(token string) (string, bool) {
 	return parts[0], (len(parts) == 2 || len(parts) == 3) && !slices.Contains(parts, "")
 }
 
-// resolve finds a resource's type in the schema of its package.
 func (c *compilation) resolve(ctx context.Context, r *resource) {
 	if r.typ == "" {
 		return
@@ -247,14 +244,12 @@ func resourceTokens(p *schema.Package) []string {
 	return tokens
 }
 
-// function is a provider function that a program calls.
 type function struct {
 	token, pkg string
 	// schema is nil where the package has no schema.
 	schema *schema.Function
 }
 
-// resolveFunction finds a function in the schema of its package.
 func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (function, bool) {
 	if f, ok := c.functions[x]; ok {
 		return f, f.token != ""
@@ -287,7 +282,6 @@ func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (func
 	return f, true
 }
 
-// fetchedPackage is what was answered for a package.
 type fetchedPackage struct {
 	schema *schema.Package
 	err    error
@@ -325,7 +319,6 @@ func (c *compilation) fetch(ctx context.Context) {
 	all.Wait()
 }
 
-// expressions visits each expression of the program, and all that it is made of.
 func (c *compilation) expressions(visit func(expr.Expr)) {
 	for _, v := range c.variables {
 		expr.Walk(v.value, visit)
@@ -340,7 +333,6 @@ func (c *compilation) expressions(visit func(expr.Expr)) {
 	}
 }
 
-// schema answers the schema of a package, which is asked for where it was not yet.
 func (p *packages) schema(ctx context.Context, key packageKey, want program.Package) (*schema.Package, error) {
 	if f := p.fetched[key]; f != nil {
 		return f.schema, f.err

@@ -110,7 +110,6 @@ func dependencies(inputs property.Map) []abi.PropertyDependency {
 	return out
 }
 
-// read reads a resource that exists already.
 func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.URN, ok bool) status {
 	id, idOK := d.eval(r.get.id)
 	state, stateOK := d.properties(r.get.state)
@@ -177,7 +176,6 @@ func (d *deployment) refused(r *resource, err error) {
 	}
 }
 
-// locate returns where a resource has the property of a path.
 func (d *deployment) locate(r *resource, path string) *yaml.Node {
 	if r.get != nil {
 		return locate(r.get.state, path, r.get.key)
@@ -185,7 +183,6 @@ func (d *deployment) locate(r *resource, path string) *yaml.Node {
 	return locate(r.properties, path, r.propertiesKey)
 }
 
-// reason is one of the reasons of an error.
 type reason struct {
 	err error
 	// cause is err, or what err was taken out of, for callers that look for types.

@@ -55,7 +55,6 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	return nil
 }
 
-// status is what became of a node.
 type status uint8
 
 const (
@@ -70,7 +69,6 @@ const (
 	failed
 )
 
-// deployment is one run of a program.
 type deployment struct {
 	*evaluator
 	stack urn.URN
@@ -143,12 +141,10 @@ func (d *deployment) runAll() {
 	}
 }
 
-// without reports whether one of the nodes has no value.
 func (d *deployment) without(nodes []int) bool {
 	return slices.ContainsFunc(nodes, func(i int) bool { return d.status[i] != done && d.status[i] != missing })
 }
 
-// lacks reports whether one of the nodes is not there.
 func (d *deployment) lacks(nodes []int) bool {
 	return slices.ContainsFunc(nodes, func(i int) bool { return d.status[i] != done })
 }

@@ -28,7 +28,6 @@ type instance struct {
 	dependencies map[string][]string
 }
 
-// value returns the resource itself as a value.
 func (i *instance) value() property.Value {
 	p := provenance.Provenance{URNs: []string{string(i.urn)}}
 	return p.Wrap(property.Reference(property.ResourceReference{
@@ -97,7 +96,6 @@ func (s *scope) lookup(name string) (property.Value, bool) {
 	return v, ok
 }
 
-// instance returns the resource of a URN, nil where the program has none.
 func (s *scope) instance(urn string) *instance {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

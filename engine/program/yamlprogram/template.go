@@ -11,7 +11,6 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// template is a program as it was read.
 type template struct {
 	report    *source.Report
 	resources []*resource
@@ -19,7 +18,6 @@ type template struct {
 	outputs   []*output
 }
 
-// resource is the declaration of a resource.
 type resource struct {
 	// name is what the program calls it, logicalName what the URN does.
 	name, logicalName string
@@ -47,7 +45,6 @@ type resource struct {
 	inputs, outputs *schema.Object
 }
 
-// get is a resource that exists already.
 type get struct {
 	key   *yaml.Node
 	id    expr.Expr

@@ -15,7 +15,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// refused returns the error of an edit that is not possible with a resource.
 func refused(u urn.URN, reason string) error { return fmt.Errorf("%s %s", u, reason) }
 
 func conflict(u urn.URN) error { return fmt.Errorf("there is a resource %s already", u) }
@@ -45,7 +44,6 @@ func Find(s *state.Snapshot, u urn.URN) (*state.Resource, error) {
 	return r, nil
 }
 
-// find returns the resources of the URNs, each once.
 func find(s *state.Snapshot, g *state.Graph, urns []urn.URN) ([]state.Serial, error) {
 	var out []state.Serial
 	for _, u := range urns {
@@ -88,7 +86,6 @@ func urnsOf(s *state.Snapshot, serials []state.Serial) []urn.URN {
 	return out
 }
 
-// apply returns the snapshot with changes made.
 func apply(s *state.Snapshot, changes state.Entry) (*state.Snapshot, error) {
 	out := s.Clone()
 	if err := out.Apply(changes); err != nil {

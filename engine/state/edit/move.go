@@ -62,7 +62,6 @@ func Move(source, target *state.Snapshot, from, to state.StackName, urns []urn.U
 	return &m.moved, nil
 }
 
-// move is one move on its way.
 type move struct {
 	source, target *state.Snapshot
 	from, to       state.StackName
@@ -160,7 +159,6 @@ func (m *move) bringProviders() error {
 	return nil
 }
 
-// ordered returns the values of a map in the order of its keys.
 func ordered[K cmp.Ordered, V any](m map[K]V) []V {
 	out := make([]V, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -212,7 +210,6 @@ func (m *move) name() error {
 	return nil
 }
 
-// put puts what moves into the target.
 func (m *move) put() error {
 	taken := make(map[urn.URN]bool)
 	var root urn.URN
@@ -246,7 +243,6 @@ func (m *move) put() error {
 	return nil
 }
 
-// renamed returns what moves as the target knows it.
 func (m *move) renamed(r *state.Resource, root urn.URN) *state.Resource {
 	moved := *renaming{urn: func(u urn.URN) urn.URN {
 		if named, ok := m.names[u]; ok {
@@ -261,7 +257,6 @@ func (m *move) renamed(r *state.Resource, root urn.URN) *state.Resource {
 	return &moved
 }
 
-// bringExtensions gives the target the extensions of providers that what moves needs.
 func (m *move) bringExtensions() error {
 	here, err := state.DecodeExtensions(m.source.Extensions)
 	if err != nil {
@@ -285,7 +280,6 @@ func (m *move) bringExtensions() error {
 	return err
 }
 
-// leave returns the source without what moved.
 func (m *move) leave() (*state.Snapshot, error) {
 	gone := make(map[urn.URN]bool, len(m.going))
 	var changes state.Entry

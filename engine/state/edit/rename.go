@@ -43,7 +43,6 @@ func RenameStack(s *state.Snapshot, from, to state.StackName) (*state.Snapshot, 
 	return out, err
 }
 
-// rootName is the name of the resource that is the root of a stack.
 func rootName(n state.StackName) string { return n.Project + "-" + n.Name }
 
 func stackRenaming(from, to state.StackName) func(urn.URN) urn.URN {
@@ -59,7 +58,6 @@ func stackRenaming(from, to state.StackName) func(urn.URN) urn.URN {
 	}
 }
 
-// rewrite renames what all resources and operations of a snapshot are called and name.
 func rewrite(s *state.Snapshot, f renaming) (*state.Snapshot, error) {
 	var changes state.Entry
 	for serial, r := range s.Resources() {
@@ -76,7 +74,6 @@ func rewrite(s *state.Snapshot, f renaming) (*state.Snapshot, error) {
 	return apply(s, changes)
 }
 
-// renaming gives resources other URNs.
 type renaming struct {
 	urn func(urn.URN) urn.URN
 	// aliases renames in aliases, too: they are earlier names of resources, which one

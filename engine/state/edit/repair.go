@@ -91,7 +91,6 @@ func (r *repair) run() error {
 	return r.dropReferences()
 }
 
-// altered reports whether the manifest's magic does not match its version.
 func altered(s *state.Snapshot) bool {
 	var broken *state.IntegrityError
 	return errors.As(s.Verify(), &broken) && slices.ContainsFunc(broken.Problems, func(p state.Problem) bool {
@@ -202,7 +201,6 @@ func (r *repair) earlier(reference string) *state.Resource {
 	return nil
 }
 
-// addDefaultProviders gives a provider to resources that name none.
 func (r *repair) addDefaultProviders() error {
 	provided, given, err := AddDefaultProviders(r.snapshot, nil)
 	if err != nil {

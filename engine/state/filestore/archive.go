@@ -14,7 +14,6 @@ import (
 
 var _ state.Archive = (*Store)(nil)
 
-// backup is a checkpoint that is kept.
 type backup struct {
 	stamp stampValue
 	entry fs.DirEntry

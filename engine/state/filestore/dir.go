@@ -17,7 +17,6 @@ import (
 // leads out of the directory.
 type dir string
 
-// withRoot calls do with the directory opened.
 func (d dir) withRoot(do func(*os.Root) error) error {
 	root, err := os.OpenRoot(string(d))
 	if err != nil {
@@ -124,7 +123,6 @@ func (d dir) Lock(name string) (Lock, error) {
 
 func (d dir) Path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
-// lock is a locked file.
 type lock struct {
 	file    *os.File
 	path    string

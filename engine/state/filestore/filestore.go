@@ -84,7 +84,6 @@ func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 	return names, errors.Join(errs...)
 }
 
-// stackOf returns the stack of a checkpoint or journal.
 func stackOf(base string) (string, bool) {
 	if name, ok := ofStamped(base, journalSuffix); ok {
 		return name, true
@@ -97,7 +96,6 @@ func ofStamped(base, suffix string) (string, bool) {
 	return name, ok
 }
 
-// namesIn finds the stacks that the files in the projects' directories of a kind are of.
 func (s *Store) namesIn(kind string, stack func(base string) (string, bool), found func(state.StackName)) error {
 	projects, err := s.readDir(kind)
 	if err != nil {
@@ -206,7 +204,6 @@ func (s *Store) publish(temporary, name, directory string) error {
 	return nil
 }
 
-// rename gives a file another name durably.
 func (s *Store) rename(from, to, directory string) error {
 	err := s.fs.Rename(from, to)
 	if err == nil {

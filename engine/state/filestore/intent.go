@@ -28,7 +28,6 @@ type intent struct {
 	Remove  []removal     `json:"remove,omitempty"`
 }
 
-// publication makes a temporary file the checkpoint of its stack.
 type publication struct {
 	Stack state.StackName
 	// Stamp is that of the checkpoint. Its token names the temporary file.
@@ -37,7 +36,6 @@ type publication struct {
 	From *state.StackName `json:",omitempty"`
 }
 
-// removal removes a stack.
 type removal struct {
 	Stack state.StackName
 	// Token is that of the lease. A stack of the same name that was made later stays.
@@ -76,7 +74,6 @@ func (in intent) file(token uint64) string {
 	return path.Join(intentsDir, fmt.Sprintf("%s.%d", strings.Join(keys, "-"), token))
 }
 
-// concerns reports whether the name is that of an intent about the stack.
 func concerns(base string, name state.StackName) bool {
 	keys, _, _ := strings.Cut(base, ".")
 	return slices.Contains(strings.Split(keys, "-"), stackKey(name))
@@ -118,7 +115,6 @@ func (s *Store) commit(in intent, leases ...*lease) error {
 	return nil
 }
 
-// draft writes an intent to a file.
 func (s *Store) draft(in intent, file string) error {
 	if err := s.makeDir(intentsDir); err != nil {
 		return err
@@ -136,7 +132,6 @@ func (s *Store) draft(in intent, file string) error {
 	return s.writeFile(file, data)
 }
 
-// discard removes a draft and the temporary files that it is about.
 func (s *Store) discard(in intent, draft string) error {
 	errs := []error{s.remove(draft)}
 	for _, p := range in.Publish {
@@ -277,7 +272,6 @@ func (s *Store) markRemoved(f files, token uint64) error {
 	return nil
 }
 
-// retire turns the checkpoint into a backup.
 func (s *Store) retire(f files, token uint64) error {
 	v, err := s.stampOf(f)
 	if err != nil {
@@ -290,7 +284,6 @@ func (s *Store) retire(f files, token uint64) error {
 	return s.fs.Rename(f.checkpoint, f.backup(v))
 }
 
-// intended reports whether there is an intent about the stack.
 func (s *Store) intended(f files) bool {
 	entries, err := s.readDir(intentsDir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return concerns(e.Name(), f.name) })

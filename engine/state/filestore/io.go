@@ -71,7 +71,6 @@ func (s *Store) remove(name string) error {
 	return nil
 }
 
-// writeError returns the error of writing a file.
 func (s *Store) writeError(name string, err error) error {
 	if noSpace(err) {
 		return &state.NoSpaceError{File: s.fs.Path(name), Cause: err}

@@ -7,7 +7,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// journal is what a journal's file holds.
 type journal struct {
 	// records are those after the checkpoint's sequence number, in order, up to the damage.
 	records [][]byte

@@ -14,7 +14,6 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// files are the paths of a stack's files.
 type files struct {
 	name state.StackName
 
@@ -96,7 +95,6 @@ func (f files) parse(base, suffix string) (stampValue, bool) {
 	return v, ok && name == f.name.Name
 }
 
-// parseStamped splits the name of a file into the name of its stack and the stamp.
 func parseStamped(base, suffix string) (name string, v stampValue, ok bool) {
 	rest, ok := strings.CutSuffix(base, suffix)
 	if !ok {
@@ -110,7 +108,6 @@ func parseStamped(base, suffix string) (name string, v stampValue, ok bool) {
 	return rest[:dot], v, ok
 }
 
-// temporary is the file that the lease with the token writes its checkpoint to.
 func (f files) temporary(token uint64) string {
 	return fmt.Sprintf("%s%s%d", f.checkpoint, temporaryInfix, token)
 }

@@ -42,7 +42,6 @@ type lease struct {
 	ended error
 }
 
-// errReleased says that a lease was used after its end.
 var errReleased = errors.New("the lease was released")
 
 // Lease implements [state.Store].
@@ -133,7 +132,6 @@ func (l *lease) writable(ctx context.Context, sequence, want uint64) error {
 	return nil
 }
 
-// Token implements [state.Lease].
 func (l *lease) Token() uint64 { return l.token }
 
 // Load implements [state.Lease]. It cuts a torn record off the journal, so that
@@ -181,7 +179,6 @@ func (l *lease) removeOldJournals() error {
 	})
 }
 
-// Rename implements [state.Lease].
 func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
 	if err := l.writable(ctx, l.sequence, l.sequence); err != nil {
 		return err
@@ -212,7 +209,6 @@ func (l *lease) Remove(ctx context.Context) error {
 	return nil
 }
 
-// Release implements [state.Lease].
 func (l *lease) Release(context.Context) error {
 	if l.lock == nil {
 		return nil

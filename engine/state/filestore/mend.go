@@ -8,7 +8,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Salvage implements [state.Lease].
 func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) {
 	if err := errors.Join(ctx.Err(), l.check()); err != nil {
 		return nil, err
@@ -35,7 +34,6 @@ func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) {
 	return contents, err
 }
 
-// Reset implements [state.Lease].
 func (l *lease) Reset(ctx context.Context, checkpoint []byte) (aside []string, err error) {
 	if err := errors.Join(ctx.Err(), l.check()); err != nil {
 		return nil, err

@@ -18,7 +18,6 @@ type found struct {
 	journal    *journal
 }
 
-// read reads a stack's checkpoint and journal.
 func (s *Store) read(f files) (*state.Contents, found, error) {
 	contents, at, err := s.examine(f)
 	if err == nil && contents.Damage != nil {
@@ -70,7 +69,6 @@ func (s *Store) follow(contents *state.Contents, data []byte) *journal {
 	return j
 }
 
-// corrupt returns the error of a file that is damaged as a whole.
 func (s *Store) corrupt(file, reason, remedy string, cause error) error {
 	return &state.CorruptError{File: s.fs.Path(file), Offset: -1, Reason: reason, Remedy: remedy, Cause: cause}
 }
@@ -100,7 +98,6 @@ func (s *Store) journals(f files, do func(stampValue) error) error {
 	return nil
 }
 
-// readCheckpoint reads a stack's checkpoint.
 func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 	contents, v, err := s.readStamped(f, f.checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +132,6 @@ func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, 
 
 const journalRemedy = "husk state repair --journal keeps all records before it, and lists the others"
 
-// remedy says what to do when a checkpoint or a backup is damaged or gone.
 func (s *Store) remedy(f files, file string) string {
 	if file != f.checkpoint {
 		return "husk stack restore --list lists the other earlier states"

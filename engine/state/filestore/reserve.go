@@ -13,12 +13,10 @@ import (
 // nobody could find again: at most some dozen at a time, of some KB each.
 const reserveSize = 1 << 20
 
-// reserveFile is the file that takes the space.
 func (l *lease) reserveFile() string {
 	return path.Join(l.files.locks, l.files.name.Name+".reserve")
 }
 
-// Reserve implements [state.Lease].
 func (l *lease) Reserve(ctx context.Context) error {
 	if l.reserve {
 		return nil
@@ -33,7 +31,6 @@ func (l *lease) Reserve(ctx context.Context) error {
 	return nil
 }
 
-// setReserveAside takes the space.
 func (l *lease) setReserveAside() error {
 	// What can be compressed, or is there already, takes no space on some file systems.
 	var seed [32]byte

@@ -32,7 +32,6 @@ type stampValue struct {
 	Token uint64
 }
 
-// before reports whether v is an earlier checkpoint than w.
 func (v stampValue) before(w stampValue) bool {
 	return v.Token < w.Token || v.Token == w.Token && v.Sequence < w.Sequence
 }
@@ -106,7 +105,6 @@ const (
 	maxStamp = 128
 )
 
-// parseStamp returns the stamp at the beginning of a file and the digits of its checksum.
 func parseStamp(file []byte) (v stampValue, checksum string, ok bool) {
 	head := file[:min(len(file), maxStamp)]
 	format := strings.Replace(stampFormat, "%s", "%8s", 1)

@@ -11,7 +11,6 @@ import (
 	"github.com/husk-dev/husk/internal/filelock"
 )
 
-// lockContents is what a lock file holds.
 type lockContents struct {
 	Token uint64 `json:"token"`
 	// ID tells leases apart even if the token was lost.
@@ -19,7 +18,6 @@ type lockContents struct {
 	Holder state.Holder `json:"holder"`
 }
 
-// lockOf takes the lock of a stack, or says who has it.
 func (s *Store) lockOf(f files) (Lock, error) {
 	lock, err := s.fs.Lock(f.lock)
 	if errors.Is(err, ErrHeld) {

@@ -9,7 +9,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// openJournal opens the journal for the first record.
 func (l *lease) openJournal() error {
 	if l.journal != nil {
 		return nil
@@ -25,7 +24,6 @@ func (l *lease) openJournal() error {
 // keptFrame, in bytes, bounds the space of a frame that is kept for the next one.
 const keptFrame = 1 << 20
 
-// Append implements [state.Lease].
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
 	if err := l.writable(ctx, sequence, l.sequence+1); err != nil {
 		return err
@@ -94,7 +92,6 @@ func (l *lease) sync() error {
 	return nil
 }
 
-// Checkpoint implements [state.Lease].
 func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
 	if err := l.writable(ctx, sequence, l.sequence); err != nil {
 		return err
@@ -135,7 +132,6 @@ func (l *lease) writeNext(next stampValue, checkpoint []byte) error {
 	return err
 }
 
-// CheckpointBoth implements [state.Lease].
 func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, other state.Lease, others state.NextCheckpoint) error {
 	o, ok := other.(*lease)
 	if !ok || o.store != l.store || o == l {

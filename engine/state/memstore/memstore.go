@@ -155,7 +155,6 @@ type lease struct {
 	holder state.Holder
 }
 
-// Token implements [state.Lease].
 func (l *lease) Token() uint64 { return l.token }
 
 // held calls do with the stack, if the lease lasts, under the store's lock.
@@ -180,7 +179,6 @@ func (l *lease) stack(ctx context.Context) (*stack, error) {
 	return nil, state.Fenced(l.name)
 }
 
-// Load implements [state.Lease].
 func (l *lease) Load(ctx context.Context) (contents *state.Contents, err error) {
 	err = l.held(ctx, func(*stack) error {
 		contents, err = l.store.load(l.name)
@@ -189,7 +187,6 @@ func (l *lease) Load(ctx context.Context) (contents *state.Contents, err error) 
 	return contents, err
 }
 
-// Append implements [state.Lease].
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
 	return l.held(ctx, func(st *stack) error {
 		if want := st.last() + 1; sequence != want {
@@ -200,7 +197,6 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 	})
 }
 
-// Reserve implements [state.Lease].
 func (l *lease) Reserve(ctx context.Context) error {
 	return l.held(ctx, func(*stack) error { return nil })
 }
@@ -208,7 +204,6 @@ func (l *lease) Reserve(ctx context.Context) error {
 // Salvage implements [state.Lease]. Memory is never damaged.
 func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) { return l.Load(ctx) }
 
-// Reset implements [state.Lease].
 func (l *lease) Reset(ctx context.Context, checkpoint []byte) ([]string, error) {
 	return nil, l.held(ctx, func(st *stack) error {
 		st.replace(state.NextCheckpoint{Sequence: st.last(), Checkpoint: checkpoint})
@@ -216,10 +211,8 @@ func (l *lease) Reset(ctx context.Context, checkpoint []byte) ([]string, error) 
 	})
 }
 
-// last returns the sequence number of the last record.
 func (st *stack) last() uint64 { return st.sequence + uint64(len(st.records)) }
 
-// Checkpoint implements [state.Lease].
 func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
 	next := state.NextCheckpoint{Sequence: sequence, Checkpoint: checkpoint}
 	return l.held(ctx, func(st *stack) error {
@@ -231,7 +224,6 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	})
 }
 
-// follows checks that a checkpoint follows on what the store holds.
 func (l *lease) follows(st *stack, next state.NextCheckpoint) error {
 	if want := st.last(); next.Sequence != want {
 		return state.OutOfSequence(l.name, next.Sequence, want)
@@ -245,7 +237,6 @@ func (st *stack) replace(next state.NextCheckpoint) {
 	st.written = time.Now()
 }
 
-// CheckpointBoth implements [state.Lease].
 func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, other state.Lease, others state.NextCheckpoint) error {
 	o, ok := other.(*lease)
 	if !ok || o.store != l.store || o == l {
@@ -265,7 +256,6 @@ func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, o
 	})
 }
 
-// Rename implements [state.Lease].
 func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
 	if err := to.Validate(); err != nil {
 		return err
@@ -283,7 +273,6 @@ func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byt
 	})
 }
 
-// Remove implements [state.Lease].
 func (l *lease) Remove(ctx context.Context) error {
 	return l.held(ctx, func(*stack) error {
 		delete(l.store.stacks, l.name)
@@ -292,7 +281,6 @@ func (l *lease) Remove(ctx context.Context) error {
 	})
 }
 
-// Release implements [state.Lease].
 func (l *lease) Release(context.Context) error {
 	_ = l.held(context.Background(), func(st *stack) error { st.holder = nil; return nil }) // if it lasts
 	return nil
@@ -300,13 +288,11 @@ func (l *lease) Release(context.Context) error {
 
 var _ state.Archive = (*Store)(nil)
 
-// backup is a checkpoint that was replaced.
 type backup struct {
 	info state.BackupInfo
 	data []byte
 }
 
-// keep keeps the checkpoint that is about to be replaced.
 func (st *stack) keep() {
 	st.kept++
 	st.backups = append(st.backups, backup{state.BackupInfo{ID: strconv.Itoa(st.kept), Written: st.written}, st.checkpoint})

@@ -246,7 +246,6 @@ func (f *FS) Lock(name string) (filestore.Lock, error) {
 // Path implements filestore.FS.
 func (f *FS) Path(name string) string { return path.Join("/disk", name) }
 
-// lock is a locked file.
 type lock struct {
 	fs    *FS
 	name  string
@@ -272,7 +271,6 @@ func (l *lock) Contents() ([]byte, error) {
 	return slices.Clone(l.inode.data), nil
 }
 
-// info describes a directory's entry.
 type info struct {
 	name string
 	dir  bool

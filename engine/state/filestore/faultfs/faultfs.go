@@ -170,7 +170,6 @@ func (f *FS) Reboot(loss Loss) *FS {
 	return out
 }
 
-// under reports whether the directories above a name exist.
 func under(dirs map[string]bool, name string) bool {
 	for d := path.Dir(name); ; d = path.Dir(d) {
 		if !dirs[d] {
@@ -182,7 +181,6 @@ func under(dirs map[string]bool, name string) bool {
 	}
 }
 
-// after returns the contents after a loss.
 func (i *inode) after(loss DataLoss) []byte {
 	appended := bytes.HasPrefix(i.data, i.synced)
 	switch {
@@ -218,7 +216,6 @@ func (f *FS) begin(kind, name string) Fault {
 	return fault
 }
 
-// alive returns ErrCrashed after the crash.
 func (f *FS) alive() error {
 	if f.crashed {
 		return ErrCrashed

@@ -6,7 +6,6 @@ import (
 	"syscall"
 )
 
-// file is an open file.
 type file struct {
 	fs     *FS
 	name   string
