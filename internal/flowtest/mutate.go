@@ -17,7 +17,9 @@ func Mutate(m *wasmfile.Module, i int, choices []byte) []byte {
 	for range 1 + g.choose(2) {
 		code = g.mutate(code)
 	}
-	return replaced(m, i, slices.Concat(code...))
+	x := wasmfile.Extension{Code: make([][]byte, len(m.Bodies))}
+	x.Code[i] = append(slices.Concat(code...), wasm.End...)
+	return m.Extend(x)
 }
 
 // instructions are those of the i-th function that a module defines, without the last end.
@@ -121,27 +123,4 @@ func (g *generator) similar(instruction []byte, n int32) string {
 func instructionIndex(instruction []byte) uint32 {
 	index, _ := binary.Uvarint(instruction[1:])
 	return uint32(index)
-}
-
-// replaced is a module whose i-th function has other code, without the last end.
-func replaced(m *wasmfile.Module, i int, code []byte) []byte {
-	body := m.Bodies[i]
-	content := binary.AppendUvarint(nil, uint64(len(m.Bodies)))
-	for n, b := range m.Bodies {
-		text := m.Bytes(b.Start, b.End)
-		if n == i {
-			text = slices.Concat(m.Bytes(body.Start, body.Code), code, []byte(wasm.End))
-		}
-		content = binary.AppendUvarint(content, uint64(len(text)))
-		content = append(content, text...)
-	}
-	var out []byte
-	written := 0
-	for _, s := range m.Sections {
-		if s.ID == wasmfile.SectionCode {
-			out = append(append(out, m.Bytes(written, s.Start)...), wasm.Section(s.ID, string(content))...)
-			written = s.End
-		}
-	}
-	return append(out, m.Bytes(written, m.Size())...)
 }

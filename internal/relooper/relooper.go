@@ -18,7 +18,6 @@
 package relooper
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/tetratelabs/wazero/api"
@@ -60,7 +59,7 @@ func Rewrite(m *wasmfile.Module, limits wasmfile.Limits, chosen func(function in
 
 // propose rewrites functions without a proof.
 func propose(m *wasmfile.Module, chosen func(function int) bool) (wasm []byte, copied []int) {
-	bodies := make([][]byte, len(m.Bodies))
+	x := wasmfile.Extension{Code: make([][]byte, len(m.Bodies))}
 	for i := range m.Bodies {
 		function := m.ImportedFunctions + i
 		if !resumable(m.Types[m.Functions[function]]) || !chosen(function) {
@@ -68,82 +67,20 @@ func propose(m *wasmfile.Module, chosen func(function int) bool) (wasm []byte, c
 		}
 		if f := read(m, i); f != nil {
 			copyOf := len(m.Functions) + len(copied)
-			if bodies[i] = f.write(uint32(copyOf)); bodies[i] != nil {
+			if x.Code[i] = f.write(uint32(copyOf)); x.Code[i] != nil {
 				copied = append(copied, function)
+				x.Functions = append(x.Functions, wasmfile.AddedFunction{Like: uint32(function)})
 			}
 		}
 	}
 	if copied == nil {
 		return nil, nil
 	}
-	return assemble(m, bodies, copied), copied
+	return m.Extend(x), copied
 }
 
 // resumable reports whether functions of a type may be Go's.
 func resumable(t wasmfile.FuncType) bool {
 	i32 := []api.ValueType{api.ValueTypeI32}
 	return slices.Equal(t.Params, i32) && slices.Equal(t.Results, i32)
-}
-
-// assemble replaces the bodies of the module and adds the copies.
-func assemble(m *wasmfile.Module, bodies [][]byte, copied []int) []byte {
-	size := m.Size()
-	out := append(make([]byte, 0, size+size/2), m.Bytes(0, wasmfile.HeaderSize)...)
-	var content []byte
-	for _, s := range m.Sections {
-		switch s.ID {
-		case wasmfile.SectionFunction:
-			content = binary.AppendUvarint(content[:0], uint64(s.Count+len(copied)))
-			content = append(content, m.Bytes(s.Items, s.End)...)
-			for _, function := range copied {
-				content = binary.AppendUvarint(content, uint64(m.Functions[function]))
-			}
-		case wasmfile.SectionCode:
-			content = binary.AppendUvarint(content[:0], uint64(s.Count+len(copied)))
-			for i, b := range m.Bodies {
-				if bodies[i] != nil {
-					content = appendBody(content, m.Bytes(b.Start, b.Code), bodies[i])
-				} else {
-					content = appendBody(content, m.Bytes(b.Start, b.End))
-				}
-			}
-			for _, function := range copied {
-				b := m.Bodies[function-m.ImportedFunctions]
-				content = appendBody(content, m.Bytes(b.Start, b.End))
-			}
-		case wasmfile.SectionCustom:
-			content = custom(m, m.Customs[s.Custom], copied)
-		default:
-			out = append(out, m.Bytes(s.Start, s.End)...)
-			continue
-		}
-		out = append(out, s.ID)
-		out = binary.AppendUvarint(out, uint64(len(content)))
-		out = append(out, content...)
-	}
-	return out
-}
-
-func appendBody(out []byte, parts ...[]byte) []byte {
-	size := 0
-	for _, p := range parts {
-		size += len(p)
-	}
-	out = binary.AppendUvarint(out, uint64(size))
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
-}
-
-// custom returns the content of a custom section. Copies have the names of their originals.
-func custom(m *wasmfile.Module, c wasmfile.Custom, copied []int) []byte {
-	data := c.Data
-	if c.Name == wasmfile.NameSection {
-		if named, err := wasmfile.NameCopies(data, uint32(len(m.Functions)), copied); err == nil {
-			data = named // without, only stack traces say less
-		}
-	}
-	out := binary.AppendUvarint(nil, uint64(len(c.Name)))
-	return append(append(out, c.Name...), data...)
 }

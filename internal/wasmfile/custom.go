@@ -1,7 +1,5 @@
 package wasmfile
 
-import "encoding/binary"
-
 // WithCustom answers a copy of the module with the custom section at its end, in place
 // of any that have the same name.
 func WithCustom(wasm []byte, name string, data []byte) ([]byte, error) {
@@ -17,9 +15,5 @@ func WithCustom(wasm []byte, name string, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	out = append(out, wasm[kept:]...)
-	content := binary.AppendUvarint(nil, uint64(len(name)))
-	content = append(append(content, name...), data...)
-	out = append(out, SectionCustom)
-	out = binary.AppendUvarint(out, uint64(len(content)))
-	return append(out, content...), nil
+	return AppendSized(append(out, SectionCustom), AppendSized(nil, []byte(name)), data), nil
 }

@@ -2,8 +2,7 @@ package wasmfile
 
 import "encoding/binary"
 
-// NameSection is the custom section with the names of functions, which stack traces
-// show.
+// NameSection is the custom section with the names of functions, for stack traces.
 const NameSection = "name"
 
 // NamedFunction is a function that gets a name.
@@ -12,7 +11,7 @@ type NamedFunction struct {
 	Name  string
 }
 
-// InsertFunction answers the content of a name section for the module with one more
+// InsertFunction returns the content of a name section for the module with one more
 // function, whose index those at and after it give way to. The further functions come
 // after all that there are. Names of data segments are dropped.
 func InsertFunction(names []byte, inserted NamedFunction, further ...NamedFunction) ([]byte, error) {
@@ -25,24 +24,28 @@ func InsertFunction(names []byte, inserted NamedFunction, further ...NamedFuncti
 	return edit.out, err
 }
 
-// NameCopies answers the content of a name section for the module with copies of functions
-// from an index on, which get the names of these.
-func NameCopies(names []byte, from uint32, copied []int) ([]byte, error) {
+// withNames returns the content of a name section with the names of added functions. If the names
+// cannot be read, it returns the content as it is: only stack traces say less then.
+func (m *Module) withNames(names []byte, added []AddedFunction) []byte {
 	known := make(map[uint32]string)
 	r := reader{data: names}
-	if err := r.names(&nameEdit{limit: len(names), tell: func(f NamedFunction) { known[f.Index] = f.Name }}); err != nil {
-		return nil, err
+	if r.names(&nameEdit{limit: len(names), each: func(f NamedFunction) { known[f.Index] = f.Name }}) != nil {
+		return names
 	}
-	var copies []NamedFunction
-	for i, function := range copied {
-		if name, ok := known[uint32(function)]; ok {
-			copies = append(copies, NamedFunction{from + uint32(i), name})
+	var further []NamedFunction
+	for i, f := range added {
+		if name, ok := known[f.Like]; ok {
+			further = append(further, NamedFunction{uint32(len(m.Functions) + i), name})
 		}
 	}
-	if copies == nil {
-		return names, nil
+	if further == nil {
+		return names
 	}
-	return InsertFunction(names, copies[0], copies[1:]...)
+	with, err := InsertFunction(names, further[0], further[1:]...)
+	if err != nil {
+		return names
+	}
+	return with
 }
 
 // nameEdit checks a name section, and writes a new one if it is asked to.
@@ -53,8 +56,8 @@ type nameEdit struct {
 	out      []byte
 	inserted NamedFunction
 	further  []NamedFunction
-	// tell is told the names of functions, where it is not nil.
-	tell func(NamedFunction)
+	// each is called with each name of a function, unless it is nil.
+	each func(NamedFunction)
 }
 
 // Subsections of the name section.
@@ -95,9 +98,7 @@ func (r *reader) names(e *nameEdit) error {
 		}
 		r.err = sub.err
 		if e.writes && id != namesData {
-			e.out = append(e.out, id)
-			e.out = binary.AppendUvarint(e.out, uint64(len(content)))
-			e.out = append(e.out, content...)
+			e.out = AppendSized(append(e.out, id), content)
 		}
 	}
 	return r.err
@@ -124,8 +125,8 @@ func (r *reader) functionNames(e *nameEdit) []byte {
 	pending := e.writes
 	for i := 0; i < n && r.err == nil; i++ {
 		f := NamedFunction{Index: r.index("function", maxIndex), Name: r.name()}
-		if e.tell != nil {
-			e.tell(f)
+		if e.each != nil {
+			e.each(f)
 		}
 		if !e.writes {
 			continue

@@ -25,10 +25,7 @@ func Extract(m *wasmfile.Module, keeps func(function int) bool) []byte {
 		if s.ID == wasmfile.SectionCustom {
 			continue
 		}
-		out = append(out, s.ID)
-		content := p.section(s)
-		out = binary.AppendUvarint(out, uint64(len(content)))
-		out = append(out, content...)
+		out = wasmfile.AppendSized(append(out, s.ID), p.section(s))
 	}
 	return out
 }
@@ -92,9 +89,7 @@ func (p *subset) section(s wasmfile.Section) []byte {
 	case wasmfile.SectionCode:
 		out := p.count()
 		for _, f := range p.kept {
-			body := p.body(f - p.m.ImportedFunctions)
-			out = binary.AppendUvarint(out, uint64(len(body)))
-			out = append(out, body...)
+			out = wasmfile.AppendSized(out, p.body(f-p.m.ImportedFunctions))
 		}
 		for range p.traps {
 			out = append(out, "\x03\x00\x00\x0b"...) // no local variables, unreachable, end
