@@ -5,16 +5,6 @@ import "github.com/husk-dev/husk/internal/wasmfile"
 // code is the instructions of a function as Go's compiler writes them.
 type code []wasmfile.Instruction
 
-// Opcodes that are looked for.
-const (
-	opI64Load       = 0x29
-	opI64Store      = 0x37
-	opI64Store32    = 0x3e
-	opI64Add        = 0x7c
-	opI32WrapI64    = 0xa7
-	opI64ExtendI32U = 0xad
-)
-
 // read replaces the code by that of a function.
 func (c *code) read(m *wasmfile.Module, body int) {
 	*c = (*c)[:0]
@@ -44,7 +34,7 @@ const beforeCall = 4
 // returnAddress is where the call at a place returns to.
 func (c code) returnAddress(call int) (address int64, known bool) {
 	at := call - beforeCall
-	if !c.is(at, wasmfile.OpLocalGet) || !c.is(at+1, wasmfile.OpI64Const) || !c.isWith(at+2, opI64Store, 0) ||
+	if !c.is(at, wasmfile.OpLocalGet) || !c.is(at+1, wasmfile.OpI64Const) || !c.isWith(at+2, wasmfile.OpI64Store, 0) ||
 		!c.is(at+3, wasmfile.OpI32Const) || c[at+3].Index != 0 {
 		return 0, false
 	}
@@ -56,8 +46,8 @@ func (c code) returnAddress(call int) (address int64, known bool) {
 //
 //	local.get SP  i64.extend_i32_u  i64.const offset  i64.add
 func (c code) local(at int, stack uint32) (offset int64, known bool) {
-	if !c.is(at, wasmfile.OpLocalGet) || c[at].Index != stack || !c.is(at+1, opI64ExtendI32U) ||
-		!c.is(at+2, wasmfile.OpI64Const) || !c.is(at+3, opI64Add) {
+	if !c.is(at, wasmfile.OpLocalGet) || c[at].Index != stack || !c.is(at+1, wasmfile.OpI64ExtendI32U) ||
+		!c.is(at+2, wasmfile.OpI64Const) || !c.is(at+3, wasmfile.OpI64Add) {
 		return 0, false
 	}
 	return c[at+2].Value, true
@@ -79,7 +69,7 @@ func (c code) result(call int) int {
 
 // isResult reports whether the two instructions at a place are the result of a call.
 func (c code) isResult(at int, stack uint32) bool {
-	return c.is(at, wasmfile.OpLocalGet) && c[at].Index == stack && c.isWith(at+1, opI64Load, 0)
+	return c.is(at, wasmfile.OpLocalGet) && c[at].Index == stack && c.isWith(at+1, wasmfile.OpI64Load, 0)
 }
 
 // What Go's compiler writes for a map on the stack: a group of entries, all of them empty, a
@@ -105,23 +95,23 @@ func (c code) seedsMap(call int) bool {
 	stack := c[call-beforeCall].Index
 	at := c.result(call)
 	seed, ok := c.local(at, stack)
-	if at += localLength; !ok || !c.is(at, opI32WrapI64) || !c.isResult(at+1, stack) || !c.isWith(at+3, opI64Store, 0) {
+	if at += localLength; !ok || !c.is(at, wasmfile.OpI32WrapI64) || !c.isResult(at+1, stack) || !c.isWith(at+3, wasmfile.OpI64Store, 0) {
 		return false
 	}
 	end := call - beforeCall - beforeReturn
 	at = end - 2*localLength - 2
 	dir, ok := c.local(at, stack)
-	if !ok || dir-dirOffset != seed-seedOffset || !c.is(at+localLength, opI32WrapI64) {
+	if !ok || dir-dirOffset != seed-seedOffset || !c.is(at+localLength, wasmfile.OpI32WrapI64) {
 		return false
 	}
 	group, ok := c.local(at+localLength+1, stack)
-	if !ok || !c.isWith(end-1, opI64Store, 0) {
+	if !ok || !c.isWith(end-1, wasmfile.OpI64Store, 0) {
 		return false
 	}
 	at -= localLength + 3
 	ctrl, ok := c.local(at, stack)
 	at += localLength
-	return ok && ctrl == group && c.is(at, opI32WrapI64) && c.isWith(at+1, wasmfile.OpI64Const, emptyGroup) && c.isWith(at+2, opI64Store, 0)
+	return ok && ctrl == group && c.is(at, wasmfile.OpI32WrapI64) && c.isWith(at+1, wasmfile.OpI64Const, emptyGroup) && c.isWith(at+2, wasmfile.OpI64Store, 0)
 }
 
 // The generator is a block of numbers, its seed, and three counts (internal/chacha8rand.State).
@@ -138,7 +128,7 @@ func (c code) words() (words []Word) {
 	behind := int64(-1)
 	for at, in := range c {
 		switch {
-		case c.is(at, opI64Store) && c.isWith(at-1, wasmfile.OpI64Const, counts):
+		case c.is(at, wasmfile.OpI64Store) && c.isWith(at-1, wasmfile.OpI64Const, counts):
 			behind = in.Value
 		case in.Op == wasmfile.OpCall && behind >= 0 && len(words) < MostWords:
 			if w, ok := c.word(at, behind); ok {
@@ -152,7 +142,7 @@ func (c code) words() (words []Word) {
 // word is where the result of a call is stored.
 func (c code) word(call int, behind int64) (w Word, known bool) {
 	at := c.result(call)
-	for !c.is(at, opI64Store) && !c.is(at, opI64Store32) {
+	for !c.is(at, wasmfile.OpI64Store) && !c.is(at, wasmfile.OpI64Store32) {
 		if at >= len(c) || c[at].Op == wasmfile.OpCall {
 			return w, false
 		}
@@ -162,7 +152,7 @@ func (c code) word(call int, behind int64) (w Word, known bool) {
 		return w, false
 	}
 	w.Size = 8
-	if c.is(at, opI64Store32) {
+	if c.is(at, wasmfile.OpI64Store32) {
 		w.Size = 4
 	}
 	offset := c[at].Value - behind

@@ -1,7 +1,6 @@
 package entropy
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/tetratelabs/wazero/api"
@@ -47,7 +46,7 @@ func write(s *survey) (wasm []byte, account *Account) {
 		for len(sites) > 0 && sites[0].body == body {
 			at := sites[0]
 			out = append(out, raw[from:at.callStart]...)
-			out = appendCall(out, targets[addition{at.source, at.kept}])
+			out = wasmfile.AppendIndex(out, wasmfile.OpCall, targets[addition{at.source, at.kept}])
 			from, sites = at.callEnd, sites[1:]
 		}
 		x.Code[body] = append(out, raw[from:]...)
@@ -55,38 +54,23 @@ func write(s *survey) (wasm []byte, account *Account) {
 	return m.Extend(x), account
 }
 
-// Opcodes that only added code needs.
-const (
-	opI64Sub   = 0x7d
-	emptyBlock = 0x40
-)
-
 // count returns the body of a function that counts.
 func (account *Account) count(a addition, of *source) []byte {
 	out := []byte{0} // no local variables
-	global, weight, op := account.Random, of.weight, byte(opI64Add)
+	global, weight, op := account.Random, of.weight, wasmfile.OpI64Add
 	switch {
 	case of.clock:
 		global = account.Clock
 	case !a.kept:
-		weight, op = 1, opI64Sub
-		out = appendGlobal(out, wasmfile.OpGlobalGet, account.Watched)
-		out = append(out, byte(wasmfile.OpIf), emptyBlock, byte(wasmfile.OpI32Const), Caught)
-		out = appendGlobal(out, wasmfile.OpGlobalSet, account.Watched)
-		out = append(out, byte(wasmfile.OpUnreachable), byte(wasmfile.OpEnd))
+		weight, op = 1, wasmfile.OpI64Sub
+		out = wasmfile.AppendIndex(out, wasmfile.OpGlobalGet, uint32(account.Watched))
+		out = wasmfile.AppendConst(wasmfile.AppendOps(out, wasmfile.OpIf), wasmfile.OpI32Const, Caught)
+		out = wasmfile.AppendIndex(out, wasmfile.OpGlobalSet, uint32(account.Watched))
+		out = wasmfile.AppendOps(out, wasmfile.OpUnreachable, wasmfile.OpEnd)
 	}
-	out = appendGlobal(out, wasmfile.OpGlobalGet, global)
-	out = append(out, byte(wasmfile.OpI64Const))
-	out = append(wasmfile.AppendSigned(out, int64(weight)), op)
-	out = appendGlobal(out, wasmfile.OpGlobalSet, global)
-	out = append(out, byte(wasmfile.OpLocalGet), 0)
-	return append(appendCall(out, a.source), byte(wasmfile.OpEnd))
-}
-
-func appendGlobal(out []byte, op wasmfile.Opcode, global int) []byte {
-	return binary.AppendUvarint(append(out, byte(op)), uint64(global))
-}
-
-func appendCall(out []byte, function uint32) []byte {
-	return binary.AppendUvarint(append(out, byte(wasmfile.OpCall)), uint64(function))
+	out = wasmfile.AppendIndex(out, wasmfile.OpGlobalGet, uint32(global))
+	out = wasmfile.AppendOps(wasmfile.AppendConst(out, wasmfile.OpI64Const, int64(weight)), op)
+	out = wasmfile.AppendIndex(out, wasmfile.OpGlobalSet, uint32(global))
+	out = wasmfile.AppendIndex(out, wasmfile.OpLocalGet, 0)
+	return wasmfile.AppendOps(wasmfile.AppendIndex(out, wasmfile.OpCall, a.source), wasmfile.OpEnd)
 }

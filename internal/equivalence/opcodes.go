@@ -2,38 +2,6 @@ package equivalence
 
 import "github.com/husk-dev/husk/internal/wasmfile"
 
-// Opcodes of the instructions whose results [terms] compute.
-const (
-	opI32Eqz        wasmfile.Opcode = 0x45
-	opI32Eq         wasmfile.Opcode = 0x46
-	opI32Ne         wasmfile.Opcode = 0x47
-	opI32LtS        wasmfile.Opcode = 0x48
-	opI32LtU        wasmfile.Opcode = 0x49
-	opI32GtS        wasmfile.Opcode = 0x4a
-	opI32GtU        wasmfile.Opcode = 0x4b
-	opI32LeS        wasmfile.Opcode = 0x4c
-	opI32LeU        wasmfile.Opcode = 0x4d
-	opI32GeS        wasmfile.Opcode = 0x4e
-	opI32GeU        wasmfile.Opcode = 0x4f
-	opI64Eqz        wasmfile.Opcode = 0x50
-	opI64Eq         wasmfile.Opcode = 0x51
-	opI64Ne         wasmfile.Opcode = 0x52
-	opI64LtS        wasmfile.Opcode = 0x53
-	opI64LtU        wasmfile.Opcode = 0x54
-	opI64GtS        wasmfile.Opcode = 0x55
-	opI64GtU        wasmfile.Opcode = 0x56
-	opI64LeS        wasmfile.Opcode = 0x57
-	opI64LeU        wasmfile.Opcode = 0x58
-	opI64GeS        wasmfile.Opcode = 0x59
-	opI64GeU        wasmfile.Opcode = 0x5a
-	opI32Add        wasmfile.Opcode = 0x6a
-	opI64Add        wasmfile.Opcode = 0x7c
-	opI32WrapI64    wasmfile.Opcode = 0xa7
-	opI64ExtendI32U wasmfile.Opcode = 0xad
-
-	opDrop wasmfile.Opcode = 0x1a
-)
-
 // plainOperands, miscOperands, and vectorOperands say what each instruction takes from the stack and
 // puts onto it, in the order of their opcodes, 16 in a line:
 //
@@ -119,9 +87,9 @@ func kindOf(op wasmfile.Opcode) kind {
 		return set
 	case wasmfile.OpLocalTee:
 		return tee
-	case opDrop:
+	case wasmfile.OpDrop:
 		return drop
-	case opI32Eqz, opI64Eqz, opI32Add, opI64Add, opI32WrapI64, opI64ExtendI32U:
+	case wasmfile.OpI32Eqz, wasmfile.OpI64Eqz, wasmfile.OpI32Add, wasmfile.OpI64Add, wasmfile.OpI32WrapI64, wasmfile.OpI64ExtendI32U:
 		return arithmetic
 	}
 	if isComparison(op) {
@@ -132,15 +100,15 @@ func kindOf(op wasmfile.Opcode) kind {
 
 // opposite has for each comparison of integers the one that holds where it does not.
 var opposite = map[wasmfile.Opcode]wasmfile.Opcode{
-	opI32Eq: opI32Ne, opI32Ne: opI32Eq,
-	opI32LtS: opI32GeS, opI32GeS: opI32LtS, opI32LtU: opI32GeU, opI32GeU: opI32LtU,
-	opI32GtS: opI32LeS, opI32LeS: opI32GtS, opI32GtU: opI32LeU, opI32LeU: opI32GtU,
-	opI64Eq: opI64Ne, opI64Ne: opI64Eq,
-	opI64LtS: opI64GeS, opI64GeS: opI64LtS, opI64LtU: opI64GeU, opI64GeU: opI64LtU,
-	opI64GtS: opI64LeS, opI64LeS: opI64GtS, opI64GtU: opI64LeU, opI64LeU: opI64GtU,
+	wasmfile.OpI32Eq: wasmfile.OpI32Ne, wasmfile.OpI32Ne: wasmfile.OpI32Eq,
+	wasmfile.OpI32LtS: wasmfile.OpI32GeS, wasmfile.OpI32GeS: wasmfile.OpI32LtS, wasmfile.OpI32LtU: wasmfile.OpI32GeU, wasmfile.OpI32GeU: wasmfile.OpI32LtU,
+	wasmfile.OpI32GtS: wasmfile.OpI32LeS, wasmfile.OpI32LeS: wasmfile.OpI32GtS, wasmfile.OpI32GtU: wasmfile.OpI32LeU, wasmfile.OpI32LeU: wasmfile.OpI32GtU,
+	wasmfile.OpI64Eq: wasmfile.OpI64Ne, wasmfile.OpI64Ne: wasmfile.OpI64Eq,
+	wasmfile.OpI64LtS: wasmfile.OpI64GeS, wasmfile.OpI64GeS: wasmfile.OpI64LtS, wasmfile.OpI64LtU: wasmfile.OpI64GeU, wasmfile.OpI64GeU: wasmfile.OpI64LtU,
+	wasmfile.OpI64GtS: wasmfile.OpI64LeS, wasmfile.OpI64LeS: wasmfile.OpI64GtS, wasmfile.OpI64GtU: wasmfile.OpI64LeU, wasmfile.OpI64LeU: wasmfile.OpI64GtU,
 }
 
 // isComparison reports whether an instruction compares two integers.
 func isComparison(op wasmfile.Opcode) bool {
-	return op >= opI32Eq && op <= opI32GeU || op >= opI64Eq && op <= opI64GeU
+	return op >= wasmfile.OpI32Eq && op <= wasmfile.OpI32GeU || op >= wasmfile.OpI64Eq && op <= wasmfile.OpI64GeU
 }

@@ -61,13 +61,13 @@ func (t *terms) add(op wasmfile.Opcode, x, y term) term {
 // unary is the result of an instruction of one operand.
 func (t *terms) unary(op wasmfile.Opcode, x term) term {
 	switch op {
-	case opI32Eqz:
-		return t.compare(opI32Eq, x, zero32)
-	case opI64Eqz:
-		return t.compare(opI64Eq, x, zero64)
-	case opI32WrapI64:
+	case wasmfile.OpI32Eqz:
+		return t.compare(wasmfile.OpI32Eq, x, zero32)
+	case wasmfile.OpI64Eqz:
+		return t.compare(wasmfile.OpI64Eq, x, zero64)
+	case wasmfile.OpI32WrapI64:
 		return t.wrap(x, deepest)
-	case opI64ExtendI32U:
+	case wasmfile.OpI64ExtendI32U:
 		if x.form == constant32 {
 			return term{form: constant64, number: int64(uint32(x.number))}
 		}
@@ -85,20 +85,20 @@ func (t *terms) binary(op wasmfile.Opcode, x, y term) term {
 
 // compare compares integers. A number that is 0 or 1 already needs no comparison with 0.
 func (t *terms) compare(op wasmfile.Opcode, x, y term) term {
-	if n, ok := t.node(x); ok && n.op == opI64ExtendI32U && y == zero64 {
+	if n, ok := t.node(x); ok && n.op == wasmfile.OpI64ExtendI32U && y == zero64 {
 		switch op {
-		case opI64Eq:
-			return t.compare(opI32Eq, n.x, zero32)
-		case opI64Ne:
-			return t.compare(opI32Ne, n.x, zero32)
+		case wasmfile.OpI64Eq:
+			return t.compare(wasmfile.OpI32Eq, n.x, zero32)
+		case wasmfile.OpI64Ne:
+			return t.compare(wasmfile.OpI32Ne, n.x, zero32)
 		}
 	}
-	if y == zero32 && (op == opI32Eq || op == opI32Ne) {
+	if y == zero32 && (op == wasmfile.OpI32Eq || op == wasmfile.OpI32Ne) {
 		if x.form == constant32 {
-			return boolean((x.number == 0) == (op == opI32Eq))
+			return boolean((x.number == 0) == (op == wasmfile.OpI32Eq))
 		}
 		if n, ok := t.node(x); ok && isComparison(n.op) {
-			if op == opI32Ne {
+			if op == wasmfile.OpI32Ne {
 				return x
 			}
 			return t.add(opposite[n.op], n.x, n.y)
@@ -122,20 +122,20 @@ func (t *terms) wrap(x term, depth int) term {
 	}
 	if n, ok := t.node(x); ok && depth > 0 {
 		switch n.op {
-		case opI64ExtendI32U:
+		case wasmfile.OpI64ExtendI32U:
 			return n.x
-		case opI64Add:
-			return t.add(opI32Add, t.wrap(n.x, depth-1), t.wrap(n.y, depth-1))
+		case wasmfile.OpI64Add:
+			return t.add(wasmfile.OpI32Add, t.wrap(n.x, depth-1), t.wrap(n.y, depth-1))
 		}
 	}
-	return t.add(opI32WrapI64, x, term{})
+	return t.add(wasmfile.OpI32WrapI64, x, term{})
 }
 
 // condition is a term that is 0 exactly where another one is.
 func (t *terms) condition(x term) term {
 	for {
 		n, ok := t.node(x)
-		if !ok || n.op != opI32Ne || n.y != zero32 {
+		if !ok || n.op != wasmfile.OpI32Ne || n.y != zero32 {
 			return x
 		}
 		x = n.x

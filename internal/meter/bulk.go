@@ -33,24 +33,6 @@ const (
 	scratchGroups = "\x02\x7f\x01\x7b" // two i32, one v128
 )
 
-// Opcodes of loads and stores, and of what they need.
-const (
-	opDrop        = 0x1a
-	opI32Load8U   = 0x2d
-	opI64Store    = 0x37
-	opI32LtU      = 0x49
-	opI32GtU      = 0x4b
-	opI32Add      = 0x6a
-	opI32Sub      = 0x6b
-	opI32And      = 0x71
-	opI64Mul      = 0x7e
-	opVectorSplat = 0x0f
-	opVector      = 0xfd
-	opVectorLoad  = 0x00
-	opVectorStore = 0x0b
-	opVectorConst = 0x0c
-)
-
 // constants are the numbers that the instructions pushed which come last, the latest
 // first.
 type constants [2]wasmfile.Instruction
@@ -87,7 +69,7 @@ func (f *function) inline(op wasmfile.Opcode, c *constants) {
 	to, from, fill := f.locals+scratchTo, f.locals+scratchFrom, f.locals+scratchFill
 	length := c[0].Index
 	if op == wasmfile.OpMemoryFill {
-		f.out = append(f.out, opVector, opVectorConst)
+		f.out = wasmfile.AppendOps(f.out, wasmfile.OpVectorConst)
 		for range vectorSize {
 			f.out = append(f.out, byte(c[1].Index))
 		}
@@ -101,7 +83,7 @@ func (f *function) inline(op wasmfile.Opcode, c *constants) {
 		for at := range vectors(length) {
 			f.local(wasmfile.OpLocalGet, to)
 			f.local(wasmfile.OpLocalGet, fill)
-			f.vector(opVectorStore, at)
+			f.access(wasmfile.OpVectorStore, at)
 		}
 		return
 	}
@@ -111,13 +93,13 @@ func (f *function) inline(op wasmfile.Opcode, c *constants) {
 	for at := range vectors(length) {
 		f.local(wasmfile.OpLocalGet, to)
 		f.local(wasmfile.OpLocalGet, from)
-		f.vector(opVectorLoad, at)
+		f.access(wasmfile.OpVectorLoad, at)
 		order[n] = at
 		n++
 	}
 	for n > 0 {
 		n--
-		f.vector(opVectorStore, order[n])
+		f.access(wasmfile.OpVectorStore, order[n])
 	}
 }
 
@@ -137,18 +119,17 @@ func vectors(length uint32) func(func(uint32) bool) {
 // the others are not.
 func (f *function) probe(address, length uint32) {
 	f.local(wasmfile.OpLocalGet, address)
-	f.out = append(f.out, opI32Load8U, 0)
-	f.out = binary.AppendUvarint(f.out, uint64(length-1))
-	f.out = append(f.out, opDrop)
+	f.access(wasmfile.OpI32Load8U, length-1)
+	f.out = wasmfile.AppendOps(f.out, wasmfile.OpDrop)
 }
 
-func (f *function) vector(op byte, at uint32) {
-	f.out = append(f.out, opVector, op, 0)
-	f.out = binary.AppendUvarint(f.out, uint64(at))
+// access writes a load or store, which may be at any alignment.
+func (f *function) access(op wasmfile.Opcode, offset uint32) {
+	f.out = binary.AppendUvarint(wasmfile.AppendIndex(f.out, op, 0), uint64(offset))
 }
 
 func (f *function) local(op wasmfile.Opcode, index uint32) {
-	f.out = binary.AppendUvarint(append(f.out, byte(op)), uint64(index))
+	f.out = wasmfile.AppendIndex(f.out, op, index)
 }
 
 // declare sets the declarations of the function's local variables, which were these.
@@ -184,65 +165,71 @@ func (w *rewriter) filling() {
 		repeat = 0x0101010101010101
 	)
 	f := &function{out: w.withinMemory(nil, length, func(out []byte) []byte {
-		return append(out, byte(wasmfile.OpMemorySize), 0)
+		return wasmfile.AppendIndex(out, wasmfile.OpMemorySize, 0)
 	})}
-	number := func(n int64) { f.out = wasmfile.AppendSigned(append(f.out, byte(wasmfile.OpI32Const)), n) }
+	number := func(n int64) { f.out = wasmfile.AppendConst(f.out, wasmfile.OpI32Const, n) }
 	get := func(index uint32) { f.local(wasmfile.OpLocalGet, index) }
-	ops := func(ops ...byte) { f.out = append(f.out, ops...) }
+	ops := func(ops ...wasmfile.Opcode) { f.out = wasmfile.AppendOps(f.out, ops...) }
+	// leaveIf leaves the innermost block if a comparison holds.
+	leaveIf := func(comparison wasmfile.Opcode) {
+		f.out = wasmfile.AppendIndex(wasmfile.AppendOps(f.out, comparison), wasmfile.OpBrIf, 0)
+	}
 	// outside leaves the block where the length is not within these.
 	outside := func(least, most int64) {
 		get(length)
 		number(least)
-		ops(opI32Sub)
+		ops(wasmfile.OpI32Sub)
 		number(most - least)
-		ops(opI32GtU, byte(wasmfile.OpBrIf), 0)
+		leaveIf(wasmfile.OpI32GtU)
 	}
 	lastOf := func(size int64) {
 		get(to)
 		get(length)
-		ops(opI32Add)
+		ops(wasmfile.OpI32Add)
 		number(size)
-		ops(opI32Sub)
+		ops(wasmfile.OpI32Sub)
 	}
 
-	ops(byte(wasmfile.OpBlock), emptyBlock)
+	ops(wasmfile.OpBlock)
 	get(to)
 	number(int64(int32(low - 1<<32)))
-	ops(opI32GtU, byte(wasmfile.OpBrIf), 0)
+	leaveIf(wasmfile.OpI32GtU)
 
-	ops(byte(wasmfile.OpBlock), emptyBlock)
+	ops(wasmfile.OpBlock)
 	outside(vectorSize, mostInline)
 	lastOf(vectorSize)
 	f.local(wasmfile.OpLocalTee, last)
 	get(value)
-	ops(opVector, opVectorSplat)
+	ops(wasmfile.OpVectorSplat)
 	f.local(wasmfile.OpLocalTee, fill)
-	f.vector(opVectorStore, 0)
-	ops(byte(wasmfile.OpLoop), emptyBlock)
+	f.access(wasmfile.OpVectorStore, 0)
+	ops(wasmfile.OpLoop)
 	get(to)
 	get(fill)
-	f.vector(opVectorStore, 0)
+	f.access(wasmfile.OpVectorStore, 0)
 	get(to)
 	number(vectorSize)
-	ops(opI32Add)
+	ops(wasmfile.OpI32Add)
 	f.local(wasmfile.OpLocalTee, to)
 	get(last)
-	ops(opI32LtU, byte(wasmfile.OpBrIf), 0, byte(wasmfile.OpEnd), byte(wasmfile.OpReturn), byte(wasmfile.OpEnd))
+	leaveIf(wasmfile.OpI32LtU)
+	ops(wasmfile.OpEnd, wasmfile.OpReturn, wasmfile.OpEnd)
 
 	outside(wordSize, vectorSize)
 	for _, address := range []func(){func() { lastOf(wordSize) }, func() { get(to) }} {
 		address()
 		get(value)
 		number(0xff)
-		ops(opI32And, opI64ExtendI32U)
-		f.out = wasmfile.AppendSigned(append(f.out, byte(wasmfile.OpI64Const)), repeat)
-		ops(opI64Mul, opI64Store, 0, 0)
+		ops(wasmfile.OpI32And, wasmfile.OpI64ExtendI32U)
+		f.out = wasmfile.AppendConst(f.out, wasmfile.OpI64Const, repeat)
+		ops(wasmfile.OpI64Mul)
+		f.access(wasmfile.OpI64Store, 0)
 	}
-	ops(byte(wasmfile.OpReturn), byte(wasmfile.OpEnd))
+	ops(wasmfile.OpReturn, wasmfile.OpEnd)
 
 	get(to)
 	get(value)
 	get(length)
-	ops(byte(wasmfile.OpMemoryFill>>8), byte(wasmfile.OpMemoryFill&0xff), 0)
+	f.out = wasmfile.AppendIndex(f.out, wasmfile.OpMemoryFill, 0)
 	w.append(f.out, "\x02\x01\x7b\x01\x7f") // one v128, one i32
 }

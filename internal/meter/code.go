@@ -1,7 +1,6 @@
 package meter
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -123,7 +122,7 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 			f.regions[current].cost += cost - 1
 			if in.Op == wasmfile.OpCall {
 				f.out = append(f.out, raw[from:in.Start]...)
-				f.out = appendCall(f.out, w.moved(in.Index))
+				f.out = wasmfile.AppendIndex(f.out, wasmfile.OpCall, w.moved(in.Index))
 				from = in.End
 			}
 		case wasmfile.OpLocalGet, wasmfile.OpLocalSet, wasmfile.OpLocalTee:
@@ -134,8 +133,7 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 			}
 		case wasmfile.OpRefFunc:
 			f.out = append(f.out, raw[from:in.Start]...)
-			f.out = append(f.out, byte(wasmfile.OpRefFunc))
-			f.out = binary.AppendUvarint(f.out, uint64(w.moved(in.Index)))
+			f.out = wasmfile.AppendIndex(f.out, wasmfile.OpRefFunc, w.moved(in.Index))
 			from = in.End
 		default:
 			c, ok := w.charge(&in)
@@ -152,7 +150,7 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 				from = in.End
 			}
 			f.out = append(f.out, c.size...)
-			f.out = appendCall(f.out, c.function)
+			f.out = wasmfile.AppendIndex(f.out, wasmfile.OpCall, c.function)
 			if c.replaces {
 				from = in.End
 			}
@@ -192,9 +190,7 @@ type charge struct {
 func (w *rewriter) charge(in *wasmfile.Instruction) (charge, bool) {
 	const memory = 0
 	memorySize := []byte{byte(wasmfile.OpMemorySize), memory}
-	tableSize := func() []byte {
-		return binary.AppendUvarint([]byte{byte(wasmfile.OpTableSize >> 8), byte(wasmfile.OpTableSize & 0xff)}, uint64(in.Index))
-	}
+	tableSize := func() []byte { return wasmfile.AppendIndex(nil, wasmfile.OpTableSize, in.Index) }
 	switch in.Op {
 	case wasmfile.OpMemoryFill:
 		if w.fills() {
@@ -213,23 +209,6 @@ func (w *rewriter) charge(in *wasmfile.Instruction) (charge, bool) {
 	return charge{}, false
 }
 
-func appendCall(out []byte, function uint32) []byte {
-	return binary.AppendUvarint(append(out, byte(wasmfile.OpCall)), uint64(function))
-}
-
-// Opcodes that only added code needs.
-const (
-	opI32LeU        = 0x4d
-	opI32Ne         = 0x47
-	opI64LtS        = 0x53
-	opI64LeU        = 0x58
-	opI64Sub        = 0x7d
-	opI64Shl        = 0x86
-	opI64ShrU       = 0x88
-	opI64ExtendI32U = 0xad
-	emptyBlock      = 0x40
-)
-
 // take writes the begin of what takes fuel: the number follows.
 func (w *rewriter) take(out []byte) []byte {
 	return append(w.global(out, wasmfile.OpGlobalGet), byte(wasmfile.OpI64Const))
@@ -242,68 +221,74 @@ func (w *rewriter) taken(out []byte, cost uint64) []byte {
 
 // paid writes the end of what takes fuel.
 func (w *rewriter) paid(out []byte) []byte {
-	return w.global(append(out, opI64Sub), wasmfile.OpGlobalSet)
+	return w.global(wasmfile.AppendOps(out, wasmfile.OpI64Sub), wasmfile.OpGlobalSet)
 }
 
 // check ends what takes fuel and asks for more where there is less than none.
 func (w *rewriter) check(out []byte) []byte {
 	out = w.global(w.paid(out), wasmfile.OpGlobalGet)
-	out = append(out, byte(wasmfile.OpI64Const), 0, opI64LtS, byte(wasmfile.OpIf), emptyBlock)
-	return append(appendCall(out, w.slow), byte(wasmfile.OpEnd))
+	out = wasmfile.AppendOps(wasmfile.AppendConst(out, wasmfile.OpI64Const, 0), wasmfile.OpI64LtS, wasmfile.OpIf)
+	return wasmfile.AppendOps(wasmfile.AppendIndex(out, wasmfile.OpCall, w.slow), wasmfile.OpEnd)
 }
 
 func (w *rewriter) global(out []byte, op wasmfile.Opcode) []byte {
-	return binary.AppendUvarint(append(out, byte(op)), uint64(w.fuel))
+	return wasmfile.AppendIndex(out, op, w.fuel)
+}
+
+// get writes the value of a local variable.
+func get(out []byte, index uint32) []byte {
+	return wasmfile.AppendIndex(out, wasmfile.OpLocalGet, index)
 }
 
 // added writes the functions slow, which asks for more fuel, those that charge for a length, and what
 // takes the place of memory.fill.
 func (w *rewriter) added() {
 	slow := w.global(nil, wasmfile.OpGlobalGet)
-	slow = w.global(appendCall(slow, w.refill), wasmfile.OpGlobalSet)
+	slow = w.global(wasmfile.AppendIndex(slow, wasmfile.OpCall, w.refill), wasmfile.OpGlobalSet)
 	w.append(slow, noLocals)
 	const length, old, size = 0, 0, 1 // parameters
-	get := func(out []byte, parameter byte) []byte { return append(out, byte(wasmfile.OpLocalGet), parameter) }
 
 	bytes := w.withinMemory(nil, length, func(out []byte) []byte { return get(out, size) })
 	w.append(get(bytes, length), noLocals)
 
-	elements := append(get(get(nil, length), size), opI32LeU, byte(wasmfile.OpIf), emptyBlock)
-	elements = append(w.charged(elements, func(out []byte) []byte { return get(out, length) }, 0, opI64Shl), byte(wasmfile.OpEnd))
-	w.append(get(elements, length), noLocals)
+	elements := wasmfile.AppendOps(get(get(nil, length), size), wasmfile.OpI32LeU, wasmfile.OpIf)
+	elements = w.charged(elements, func(out []byte) []byte { return get(out, length) }, 0, wasmfile.OpI64Shl)
+	w.append(get(wasmfile.AppendOps(elements, wasmfile.OpEnd), length), noLocals)
 
 	// grown charges for what was added, if there is anything. Else it does what refused says.
 	grown := func(shift int64, refused []byte) []byte {
-		out := append(get(nil, old), byte(wasmfile.OpI32Const), minusOne, opI32Ne, byte(wasmfile.OpIf), emptyBlock)
-		added := func(out []byte) []byte { return append(get(get(out, size), old), opI32Sub) }
-		return get(append(append(w.charged(out, added, shift, opI64Shl), refused...), byte(wasmfile.OpEnd)), old)
+		out := wasmfile.AppendConst(get(nil, old), wasmfile.OpI32Const, -1)
+		out = wasmfile.AppendOps(out, wasmfile.OpI32Ne, wasmfile.OpIf)
+		out = w.charged(out, func(out []byte) []byte {
+			return wasmfile.AppendOps(get(get(out, size), old), wasmfile.OpI32Sub)
+		}, shift, wasmfile.OpI64Shl)
+		return get(wasmfile.AppendOps(append(out, refused...), wasmfile.OpEnd), old)
 	}
 	w.append(grown(pageShift, nil), noLocals)
 	var refused []byte
 	if w.refuses {
-		refused = binary.AppendUvarint([]byte{byte(wasmfile.OpElse), byte(wasmfile.OpI32Const), 1, byte(wasmfile.OpGlobalSet)}, uint64(w.refused))
+		refused = wasmfile.AppendConst(wasmfile.AppendOps(nil, wasmfile.OpElse), wasmfile.OpI32Const, 1)
+		refused = wasmfile.AppendIndex(refused, wasmfile.OpGlobalSet, w.refused)
 	}
 	w.append(grown(0, refused), noLocals)
 	w.filling()
 }
 
-// minusOne is that number in a module.
-const minusOne = 0x7f
-
 // withinMemory writes what takes fuel for a parameter that is a number of bytes, if memory has as
 // many.
-func (w *rewriter) withinMemory(out []byte, bytes byte, pages func([]byte) []byte) []byte {
+func (w *rewriter) withinMemory(out []byte, bytes uint32, pages func([]byte) []byte) []byte {
 	const pageBits = 16
-	length := func(out []byte) []byte { return append(out, byte(wasmfile.OpLocalGet), bytes) }
-	out = append(length(out), opI64ExtendI32U)
-	out = append(pages(out), opI64ExtendI32U, byte(wasmfile.OpI64Const), pageBits, opI64Shl, opI64LeU, byte(wasmfile.OpIf), emptyBlock)
-	return append(w.charged(out, length, bytesShift, opI64ShrU), byte(wasmfile.OpEnd))
+	length := func(out []byte) []byte { return get(out, bytes) }
+	out = pages(wasmfile.AppendOps(length(out), wasmfile.OpI64ExtendI32U))
+	out = wasmfile.AppendConst(wasmfile.AppendOps(out, wasmfile.OpI64ExtendI32U), wasmfile.OpI64Const, pageBits)
+	out = wasmfile.AppendOps(out, wasmfile.OpI64Shl, wasmfile.OpI64LeU, wasmfile.OpIf)
+	return wasmfile.AppendOps(w.charged(out, length, bytesShift, wasmfile.OpI64ShrU), wasmfile.OpEnd)
 }
 
 // charged writes what takes fuel for a number of 32 bits, shifted by some bits.
-func (w *rewriter) charged(out []byte, number func([]byte) []byte, shift int64, op byte) []byte {
-	out = append(number(w.global(out, wasmfile.OpGlobalGet)), opI64ExtendI32U, byte(wasmfile.OpI64Const))
-	return w.check(append(wasmfile.AppendSigned(out, shift), op))
+func (w *rewriter) charged(out []byte, number func([]byte) []byte, shift int64, op wasmfile.Opcode) []byte {
+	out = wasmfile.AppendOps(number(w.global(out, wasmfile.OpGlobalGet)), wasmfile.OpI64ExtendI32U)
+	return w.check(wasmfile.AppendOps(wasmfile.AppendConst(out, wasmfile.OpI64Const, shift), op))
 }
 
 // append adds a function with these declarations of local variables.

@@ -55,9 +55,8 @@ func (w *rewriter) segments(s wasmfile.Section) {
 	w.uleb(uint32(len(w.data)))
 	for _, group := range w.data {
 		start, last := group[0].Offset, group[len(group)-1]
-		w.out = append(w.out, 0, byte(wasmfile.OpI32Const))
-		w.out = wasmfile.AppendSigned(w.out, int64(int32(start)))
-		w.out = append(w.out, byte(wasmfile.OpEnd))
+		w.out = wasmfile.AppendConst(append(w.out, 0), wasmfile.OpI32Const, int64(int32(start)))
+		w.out = wasmfile.AppendOps(w.out, wasmfile.OpEnd)
 		w.uleb(last.Offset + uint32(len(last.Data)) - start)
 		at := start
 		for _, segment := range group {

@@ -1,10 +1,6 @@
 package relooper
 
-import (
-	"encoding/binary"
-
-	"github.com/husk-dev/husk/internal/wasmfile"
-)
+import "github.com/husk-dev/husk/internal/wasmfile"
 
 // emitter writes instructions, with fewer for what Go's compiler writes with several: a
 // condition is a number of 64 bits there, which is compared with 0 and negated, and so is a
@@ -21,21 +17,6 @@ type emitted struct {
 	// variable is that of local.get, local.set, and local.tee.
 	variable uint32
 }
-
-// Opcodes that are looked for.
-const (
-	opI32Eqz        wasmfile.Opcode = 0x45
-	opI32Eq         wasmfile.Opcode = 0x46
-	opI32GeU        wasmfile.Opcode = 0x4f
-	opI64Eqz        wasmfile.Opcode = 0x50
-	opI64Eq         wasmfile.Opcode = 0x51
-	opI64Ne         wasmfile.Opcode = 0x52
-	opI64GeU        wasmfile.Opcode = 0x5a
-	opI32Add        wasmfile.Opcode = 0x6a
-	opI64Add        wasmfile.Opcode = 0x7c
-	opI32WrapI64    wasmfile.Opcode = 0xa7
-	opI64ExtendI32U wasmfile.Opcode = 0xad
-)
 
 // opposite are comparisons that hold where those of the same place in the order of opcodes do
 // not: eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
@@ -67,16 +48,16 @@ func (e *emitter) put(op wasmfile.Opcode, immediate ...byte) {
 // emit writes an instruction, whose bytes are raw.
 func (e *emitter) emit(in *wasmfile.Instruction, raw []byte) {
 	switch in.Op {
-	case opI64Eqz:
-		if e.last(1) == opI64ExtendI32U {
+	case wasmfile.OpI64Eqz:
+		if e.last(1) == wasmfile.OpI64ExtendI32U {
 			e.drop(1)
 			e.negate()
 			return
 		}
-	case opI32Eqz:
+	case wasmfile.OpI32Eqz:
 		e.negate()
 		return
-	case opI32WrapI64:
+	case wasmfile.OpI32WrapI64:
 		if e.wrap() {
 			return
 		}
@@ -100,24 +81,24 @@ func (e *emitter) emit(in *wasmfile.Instruction, raw []byte) {
 // negate writes i32.eqz.
 func (e *emitter) negate() {
 	switch op := e.last(1); {
-	case op >= opI32Eq && op <= opI32GeU:
+	case op >= wasmfile.OpI32Eq && op <= wasmfile.OpI32GeU:
 		e.drop(1)
-		e.put(opI32Eq + opposite[op-opI32Eq])
-	case op >= opI64Eq && op <= opI64GeU:
+		e.put(wasmfile.OpI32Eq + opposite[op-wasmfile.OpI32Eq])
+	case op >= wasmfile.OpI64Eq && op <= wasmfile.OpI64GeU:
 		e.drop(1)
-		e.put(opI64Eq + opposite[op-opI64Eq])
-	case op == opI64Eqz:
+		e.put(wasmfile.OpI64Eq + opposite[op-wasmfile.OpI64Eq])
+	case op == wasmfile.OpI64Eqz:
 		e.drop(1)
 		e.put(wasmfile.OpI64Const, 0)
-		e.put(opI64Ne)
+		e.put(wasmfile.OpI64Ne)
 	default:
-		e.put(opI32Eqz)
+		e.put(wasmfile.OpI32Eqz)
 	}
 }
 
 // condition takes back what makes no difference to a branch on a number that is not 0.
 func (e *emitter) condition() {
-	for e.last(1) == opI32Eqz && e.last(2) == opI32Eqz {
+	for e.last(1) == wasmfile.OpI32Eqz && e.last(2) == wasmfile.OpI32Eqz {
 		e.drop(2)
 	}
 }
@@ -125,17 +106,17 @@ func (e *emitter) condition() {
 // wrap writes i32.wrap_i64 after what is better computed with 32 bits from the begin.
 func (e *emitter) wrap() bool {
 	switch {
-	case e.last(1) == opI64ExtendI32U:
+	case e.last(1) == wasmfile.OpI64ExtendI32U:
 		e.drop(1)
 	case e.last(1) == wasmfile.OpI64Const:
 		number := e.number(1)
 		e.drop(1)
 		e.put(wasmfile.OpI32Const, wasmfile.AppendSigned(nil, int64(number))...)
-	case e.last(1) == opI64Add && e.last(2) == wasmfile.OpI64Const && e.last(3) == opI64ExtendI32U:
+	case e.last(1) == wasmfile.OpI64Add && e.last(2) == wasmfile.OpI64Const && e.last(3) == wasmfile.OpI64ExtendI32U:
 		number := e.number(2)
 		e.drop(3)
 		e.put(wasmfile.OpI32Const, wasmfile.AppendSigned(nil, int64(number))...)
-		e.put(opI32Add)
+		e.put(wasmfile.OpI32Add)
 	default:
 		return false
 	}
@@ -158,8 +139,4 @@ func (e *emitter) takeParameter() (parameter uint32, ok bool) {
 	parameter = uint32(e.number(2))
 	e.drop(2)
 	return parameter, true
-}
-
-func appendBranch(out []byte, op wasmfile.Opcode, label int) []byte {
-	return binary.AppendUvarint(append(out, byte(op)), uint64(label))
 }

@@ -56,13 +56,9 @@ type piece struct {
 // unwind is where a branch leads that leaves the goroutine.
 const unwind = -1
 
-const (
-	// emptyBlock is the type of a block without parameters and results.
-	emptyBlock = 0x40
-	// mostRegions bounds the work for one function. Go's have fewer, but for tables that are
-	// filled at the start, where nothing is to be gained.
-	mostRegions = 4000
-)
+// mostRegions bounds the work for one function. Go's have fewer, but for tables that are
+// filled at the start, where nothing is to be gained.
+const mostRegions = 4000
 
 // read answers the flow of the i-th function that the module defines, nil where it is of
 // another form.
@@ -114,7 +110,7 @@ func (r *flowReader) head() bool {
 			if len(r.opened) == 0 {
 				r.prologue = r.raw[:r.in.Start]
 			}
-			if r.raw[r.in.Start+1] != emptyBlock {
+			if r.raw[r.in.Start+1] != wasmfile.BlockEmpty {
 				return false
 			}
 			r.opened = append(r.opened, r.in.Op)

@@ -1,7 +1,6 @@
 package relooper
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -61,9 +60,10 @@ func (f *flow) write(copyOf uint32) []byte {
 	if !w.structure() {
 		return nil
 	}
-	w.out = append(w.out, byte(wasmfile.OpLocalGet), 0, byte(wasmfile.OpIf), emptyBlock, byte(wasmfile.OpLocalGet), 0, byte(wasmfile.OpCall))
-	w.out = binary.AppendUvarint(w.out, uint64(copyOf))
-	w.out = append(w.out, byte(wasmfile.OpReturn), byte(wasmfile.OpEnd))
+	w.out = wasmfile.AppendIndex(w.out, wasmfile.OpLocalGet, 0)
+	w.out = wasmfile.AppendIndex(wasmfile.AppendOps(w.out, wasmfile.OpIf), wasmfile.OpLocalGet, 0)
+	w.out = wasmfile.AppendIndex(w.out, wasmfile.OpCall, copyOf)
+	w.out = wasmfile.AppendOps(w.out, wasmfile.OpReturn, wasmfile.OpEnd)
 	w.out = append(w.out, f.prologue...)
 	if f.unwinds {
 		w.unwinding = w.begin(wasmfile.OpBlock)
@@ -210,7 +210,7 @@ func (w *writer) common(a, b int) int {
 
 // begin opens a block or loop, and answers where it is.
 func (w *writer) begin(op wasmfile.Opcode) (block int) {
-	w.out = append(w.out, byte(op), emptyBlock)
+	w.out = wasmfile.AppendOps(w.out, op)
 	w.open++
 	return w.open - 1
 }
@@ -258,5 +258,5 @@ func (w *writer) node(i int) {
 
 // branch leads to a block, from inside of so many that are the region's own.
 func (w *writer) branch(op wasmfile.Opcode, block, inside int) {
-	w.out = appendBranch(w.out, op, w.open-1-block+inside)
+	w.out = wasmfile.AppendIndex(w.out, op, uint32(w.open-1-block+inside))
 }

@@ -103,7 +103,7 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 		r.u32()
 		in.Index = r.u32()
 	case immRefType:
-		if r.err == nil && r.left() > 0 && r.data[r.at]&blockEmpty == 0 { // a type by its index
+		if r.err == nil && r.left() > 0 && r.data[r.at]&BlockEmpty == 0 { // a type by its index
 			r.refuse(references)
 		}
 		r.refType()
@@ -156,16 +156,17 @@ func (r *reader) zero() {
 	}
 }
 
-const blockEmpty = 0x40
+// BlockEmpty is the type of a block without parameters and results.
+const BlockEmpty = 0x40
 
 func (r *reader) blockType(m *Module) {
 	if r.err == nil && r.left() > 0 {
 		b := r.data[r.at]
-		if b == blockEmpty || isValueType(b) {
+		if b == BlockEmpty || isValueType(b) {
 			r.at++
 			return
 		}
-		if b&(0x80|blockEmpty) == blockEmpty { // a value type, as it is negative
+		if b&(0x80|BlockEmpty) == BlockEmpty { // a value type, as it is negative
 			r.typeFailure()
 		}
 	}
@@ -292,7 +293,7 @@ func (r *reader) constant(m *Module) (value int32, known bool) {
 			r.refuse(ownGlobals)
 			return 0, false
 		}
-	case OpI64Const, opF32Const, opF64Const, opRefNull, opV128Const:
+	case OpI64Const, opF32Const, opF64Const, OpRefNull, OpVectorConst:
 	default:
 		r.at = at
 		r.fail("an expression that is no constant")

@@ -1,6 +1,33 @@
 package wasmfile
 
-// AppendSigned appends a signed LEB128 number in its shortest form, for those who write modules.
+import "encoding/binary"
+
+// AppendOps appends instructions without operands. A block, loop, or if has no parameters and no
+// results.
+func AppendOps(out []byte, ops ...Opcode) []byte {
+	for _, op := range ops {
+		if op > 0xff {
+			out = append(out, byte(op>>8))
+		}
+		out = append(out, byte(op))
+		if op == OpBlock || op == OpLoop || op == OpIf {
+			out = append(out, BlockEmpty)
+		}
+	}
+	return out
+}
+
+// AppendIndex appends an instruction with an index or another unsigned number.
+func AppendIndex(out []byte, op Opcode, index uint32) []byte {
+	return binary.AppendUvarint(AppendOps(out, op), uint64(index))
+}
+
+// AppendConst appends an i32.const or i64.const.
+func AppendConst(out []byte, op Opcode, number int64) []byte {
+	return AppendSigned(append(out, byte(op)), number)
+}
+
+// AppendSigned appends a signed LEB128 number in its shortest form.
 func AppendSigned(out []byte, v int64) []byte {
 	for {
 		low := byte(v & 0x7f)
@@ -12,7 +39,7 @@ func AppendSigned(out []byte, v int64) []byte {
 	}
 }
 
-// Signed reads a signed LEB128 number that is part of a module, and was checked with it.
+// Signed reads a signed LEB128 number of a module that was checked.
 func Signed(number []byte) int64 {
 	r := reader{data: number}
 	return r.signed(64)

@@ -3,7 +3,7 @@ package wasmfile
 // Opcode names an instruction: its byte, or its prefix and what follows.
 type Opcode uint16
 
-// Opcodes of instructions that the host looks into.
+// Opcodes of instructions that the host looks into or writes.
 const (
 	OpUnreachable  Opcode = 0x00
 	OpNop          Opcode = 0x01
@@ -18,33 +18,81 @@ const (
 	OpReturn       Opcode = 0x0f
 	OpCall         Opcode = 0x10
 	OpCallIndirect Opcode = 0x11
+	OpDrop         Opcode = 0x1a
 	OpLocalGet     Opcode = 0x20
 	OpLocalSet     Opcode = 0x21
 	OpLocalTee     Opcode = 0x22
 	OpGlobalGet    Opcode = 0x23
 	OpGlobalSet    Opcode = 0x24
 	OpTableSet     Opcode = 0x26
+	OpI64Load      Opcode = 0x29
+	OpI32Load8U    Opcode = 0x2d
+	OpI64Store     Opcode = 0x37
+	OpI64Store32   Opcode = 0x3e
 	OpMemorySize   Opcode = 0x3f
 	OpMemoryGrow   Opcode = 0x40
 	OpI32Const     Opcode = 0x41
 	OpI64Const     Opcode = 0x42
+	opF32Const     Opcode = 0x43
+	opF64Const     Opcode = 0x44
+	OpRefNull      Opcode = 0xd0
 	OpRefFunc      Opcode = 0xd2
+)
 
-	opF32Const  Opcode = 0x43
-	opF64Const  Opcode = 0x44
-	opRefNull   Opcode = 0xd0
-	opV128Const Opcode = prefixVector<<8 | 0x0c
+// Opcodes of integers. The comparisons of a size follow each other.
+const (
+	OpI32Eqz Opcode = iota + 0x45
+	OpI32Eq
+	OpI32Ne
+	OpI32LtS
+	OpI32LtU
+	OpI32GtS
+	OpI32GtU
+	OpI32LeS
+	OpI32LeU
+	OpI32GeS
+	OpI32GeU
+	OpI64Eqz
+	OpI64Eq
+	OpI64Ne
+	OpI64LtS
+	OpI64LtU
+	OpI64GtS
+	OpI64GtU
+	OpI64LeS
+	OpI64LeU
+	OpI64GeS
+	OpI64GeU
 
-	OpMemoryInit Opcode = prefixMisc<<8 | 8
-	OpDataDrop   Opcode = prefixMisc<<8 | 9
-	OpMemoryCopy Opcode = prefixMisc<<8 | 10
-	OpMemoryFill Opcode = prefixMisc<<8 | 11
-	OpTableInit  Opcode = prefixMisc<<8 | 12
-	OpElemDrop   Opcode = prefixMisc<<8 | 13
-	OpTableCopy  Opcode = prefixMisc<<8 | 14
-	OpTableGrow  Opcode = prefixMisc<<8 | 15
-	OpTableSize  Opcode = prefixMisc<<8 | 16
-	OpTableFill  Opcode = prefixMisc<<8 | 17
+	OpI32Add        Opcode = 0x6a
+	OpI32Sub        Opcode = 0x6b
+	OpI32And        Opcode = 0x71
+	OpI64Add        Opcode = 0x7c
+	OpI64Sub        Opcode = 0x7d
+	OpI64Mul        Opcode = 0x7e
+	OpI64Shl        Opcode = 0x86
+	OpI64ShrU       Opcode = 0x88
+	OpI32WrapI64    Opcode = 0xa7
+	OpI64ExtendI32U Opcode = 0xad
+)
+
+// Opcodes with a prefix.
+const (
+	OpMemoryInit Opcode = iota + prefixMisc<<8 + 8
+	OpDataDrop
+	OpMemoryCopy
+	OpMemoryFill
+	OpTableInit
+	OpElemDrop
+	OpTableCopy
+	OpTableGrow
+	OpTableSize
+	OpTableFill
+
+	OpVectorLoad  Opcode = prefixVector<<8 | 0x00
+	OpVectorStore Opcode = prefixVector<<8 | 0x0b
+	OpVectorConst Opcode = prefixVector<<8 | 0x0c
+	OpVectorSplat Opcode = prefixVector<<8 | 0x0f
 )
 
 const (
