@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/canon"
-	"github.com/husk-dev/husk/internal/wat"
 )
 
 const corpus = "../../testdata/hostile"
@@ -61,11 +60,11 @@ func entries(t testing.TB) (all []entry) {
 	return all
 }
 
-// assemble answers the module in a file. More fields may replace @input in it.
+// assemble returns the module in a file. More fields may replace @input in it.
 func assemble(t testing.TB, file string, input ...string) []byte {
 	text, err := os.ReadFile(filepath.Join(corpus, file))
 	require.NoError(t, err)
-	wasm, err := wat.Assemble(string(text), map[string]wat.Include{
+	wasm, err := assembleText(string(text), map[string]include{
 		"provider": providerFields,
 		"input":    func(func(string) bool) string { return strings.Join(input, "\n") },
 	})

@@ -1,4 +1,4 @@
-package wat
+package hostile_test
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestTheStandardsModulesAreAssembled(t *testing.T) {
 			if !ok || n.head() != "module" {
 				continue
 			}
-			got := assemble(n, nil)
+			got := assembleModule(n, nil)
 			if names, ok := strings.CutPrefix(want, string(got)); ok && (names == "" || strings.Contains(names[:7], "\x04name")) {
 				same++
 				continue

@@ -1,18 +1,4 @@
-// Package wat assembles modules written in the WebAssembly text format, for tests: above
-// all modules that no compiler would write. It knows WebAssembly 2.0 without vector
-// instructions, checks no types, and takes what would be invalid, so that others can be
-// tested for refusing it.
-//
-// Annotations say what the format cannot:
-//
-//	(@repeat 1000 nop)         what follows the number, so many times, wherever it stands
-//	(@bytes "\06\40")          bytes in place of an instruction
-//	(@custom "name" "content") a custom section, at the end of the module
-//	(@sized "ab" (@leb 300))   in a binary module, bytes with their length before them
-//	(@leb 300)                 there, a number
-//
-// Any other annotation among the fields of a module is replaced by an [Include].
-package wat
+package hostile_test
 
 import (
 	"errors"
@@ -23,24 +9,38 @@ import (
 	"github.com/husk-dev/husk/internal/wasmtest"
 )
 
-// Include writes further fields of a module. They come after those of the module, whose
-// indexes do not change. exported tells which exports the module has itself.
-type Include func(exported func(name string) bool) (fields string)
+// The corpus is written in the WebAssembly text format, because no compiler would write most of
+// its modules. What follows assembles WebAssembly 2.0 without vector instructions. It checks no
+// types and takes what would be invalid, because the host must refuse that.
+//
+// Annotations say what the format cannot:
+//
+//	(@repeat 1000 nop)         what follows the number, so many times, wherever it stands
+//	(@bytes "\06\40")          bytes in place of an instruction
+//	(@custom "name" "content") a custom section, at the end of the module
+//	(@sized "ab" (@leb 300))   in a binary module, bytes with their length before them
+//	(@leb 300)                 there, a number
+//
+// Any other annotation among the fields of a module is replaced by an [include].
 
-// SyntaxError is text that is no module.
-type SyntaxError struct {
+// include writes further fields of a module. They come after those of the module, whose
+// indexes do not change. exported reports which exports the module has itself.
+type include func(exported func(name string) bool) (fields string)
+
+// syntaxError is text that is no module.
+type syntaxError struct {
 	Line    int
 	Message string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
+func (e *syntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message) }
 
-// Assemble answers the binary of the module in the text. A failure is a *[SyntaxError],
-// whose line is in the text of an include where there is one at fault.
-func Assemble(text string, includes map[string]Include) (wasm []byte, err error) {
+// assembleText returns the binary of the module in the text. An error is a *[syntaxError]. If an
+// include is at fault, the line is in its text.
+func assembleText(text string, includes map[string]include) (wasm []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			failure, ok := r.(*SyntaxError)
+			failure, ok := r.(*syntaxError)
 			if !ok {
 				panic(r)
 			}
@@ -49,12 +49,12 @@ func Assemble(text string, includes map[string]Include) (wasm []byte, err error)
 	}()
 	nodes := parse(text)
 	if len(nodes) != 1 || nodes[0].head() != "module" {
-		panic(&SyntaxError{1, "the text is not one module"})
+		panic(&syntaxError{1, "the text is not one module"})
 	}
-	return assemble(nodes[0], includes), nil
+	return assembleModule(nodes[0], includes), nil
 }
 
-func assemble(module node, includes map[string]Include) []byte {
+func assembleModule(module node, includes map[string]include) []byte {
 	fields := module.rest()
 	if len(fields) > 0 && fields[0].isName() {
 		fields = fields[1:]
@@ -100,7 +100,7 @@ type node struct {
 }
 
 func (n node) fail(format string, args ...any) {
-	panic(&SyntaxError{n.line, fmt.Sprintf(format, args...)})
+	panic(&syntaxError{n.line, fmt.Sprintf(format, args...)})
 }
 
 // head is the keyword of a list.
@@ -187,7 +187,7 @@ type lexer struct {
 	line int
 }
 
-func (l *lexer) fail(message string) { panic(&SyntaxError{l.line, message}) }
+func (l *lexer) fail(message string) { panic(&syntaxError{l.line, message}) }
 
 // maxDepth bounds how deep lists may lie in each other.
 const maxDepth = 1000

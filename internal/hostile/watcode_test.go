@@ -1,4 +1,4 @@
-package wat
+package hostile_test
 
 import (
 	"encoding/binary"
@@ -127,7 +127,7 @@ func (w *coder) label(n node) string {
 	return ""
 }
 
-// isIndex tells whether a name or number comes next.
+// isIndex reports whether a name or number comes next.
 func isIndex(c *cursor) bool {
 	n := c.peek()
 	return n.isName() || !n.quoted && n.atom != "" && n.atom[0] >= '0' && n.atom[0] <= '9'

@@ -1,4 +1,4 @@
-package wat
+package hostile_test
 
 import (
 	"strings"

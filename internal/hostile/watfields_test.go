@@ -1,4 +1,4 @@
-package wat
+package hostile_test
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // assembler collects the fields of a module, with their names, and then writes the
 // sections.
 type assembler struct {
-	includes map[string]Include
+	includes map[string]include
 	exported map[string]bool
 
 	types                                              []functionType

@@ -1,4 +1,4 @@
-package wat
+package hostile_test
 
 import (
 	"testing"
@@ -26,14 +26,14 @@ func TestAnnotations(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			includes := map[string]Include{"rest": func(exported func(string) bool) string {
+			includes := map[string]include{"rest": func(exported func(string) bool) string {
 				require.True(t, exported("own"))
 				require.False(t, exported("other"))
 				return "(func $included (call $own))"
 			}}
-			got, err := Assemble(c.text, includes)
+			got, err := assembleText(c.text, includes)
 			require.NoError(t, err)
-			want, err := Assemble(c.same, nil)
+			want, err := assembleText(c.same, nil)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		})
@@ -59,7 +59,7 @@ func TestTextThatIsNoModule(t *testing.T) {
 		"(module (@rest))":                        `line 1: "@rest" is no field of a module`,
 		"(module (@repeat 10000001 (func)))":      "line 1: that is repeated too often",
 	} {
-		_, err := Assemble(text, nil)
+		_, err := assembleText(text, nil)
 		require.EqualError(t, err, want, text)
 	}
 }
