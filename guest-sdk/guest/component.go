@@ -169,21 +169,15 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 	}
 	ctx = call.WithURN(ctx, own.URN)
 
-	var outputs property.Map
+	outputs := unknowns(&c.Outputs)
 	if open {
-		d := newDeployment(ctx, monitor, &request.Context, own.URN)
-		out, err := c.construct(ctx, request, own.URN, in, d)
-		if err == nil {
-			outputs, err = d.outputs(func() (property.Map, error) { return c.state.Store(out) })
-		}
-		if err = d.end(err); err != nil {
+		if outputs, err = compose(ctx, monitor, &request.Context, own.URN, c.state, func(d *Deployment) (unsafe.Pointer, error) {
+			return c.construct(ctx, request, own.URN, in, d)
+		}); err != nil {
 			return none, err
 		}
 	} else {
 		Log(ctx).Warning("what " + request.Name + " is made of is not known in this preview, for some of its inputs are not")
-		for i := range c.Outputs.Properties {
-			outputs = outputs.With(c.Outputs.Properties[i].Name, property.Unknown)
-		}
 	}
 	if err := monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: own.URN, Outputs: outputs}); err != nil {
 		return none, err
@@ -226,31 +220,34 @@ func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
 	return o
 }
 
-// outputs returns what store does once all children are made. What is stored may have
-// declared more of them.
-func (d *Deployment) outputs(store func() (property.Map, error)) (property.Map, error) {
-	for {
-		if err := d.finish(); err != nil {
-			return property.Map{}, err
+// compose calls the author's function, waits for the children that it declares, and returns its
+// outputs, of the shape. After a failure it waits for what still runs, which is recorded then.
+func compose(ctx context.Context, m abi.Monitor, run *abi.RunContext, parent urn.URN, outputs *shape.Shape, call func(*Deployment) (unsafe.Pointer, error)) (property.Map, error) {
+	d := newDeployment(ctx, m, run, parent)
+	out, err := call(d)
+	for err == nil {
+		if err = d.finish(); err != nil {
+			break
 		}
-		m, err := store()
-		if err != nil || len(d.running)+len(d.waiting) == 0 {
-			return m, err
+		var m property.Map
+		// Storing the outputs may declare more children.
+		if m, err = outputs.Store(out); err == nil && len(d.running)+len(d.waiting) == 0 {
+			return m, nil
 		}
-	}
-}
-
-// end waits for what still runs after a failure, so that it is recorded, and returns
-// the error.
-func (d *Deployment) end(err error) error {
-	if err == nil {
-		return nil
 	}
 	if d.failure == nil {
 		d.failure = err
 	}
 	_ = d.finish() // an earlier failure, or the end of waiting
-	return d.failure
+	return property.Map{}, d.failure
+}
+
+// unknowns returns an object of which nothing is known.
+func unknowns(o *schema.Object) (m property.Map) {
+	for i := range o.Properties {
+		m = m.With(o.Properties[i].Name, property.Unknown)
+	}
+	return m
 }
 
 // refusal is the error that says why inputs or arguments are refused.

@@ -118,11 +118,7 @@ func (all *composite) call(ctx context.Context, s *server, request *abi.CallRequ
 		return none, err
 	}
 	if !open {
-		var unknown property.Map
-		for i := range m.Result.Properties {
-			unknown = unknown.With(m.Result.Properties[i].Name, property.Unknown)
-		}
-		return abi.CallResponse{Result: unknown}, nil
+		return abi.CallResponse{Result: unknowns(&m.Result)}, nil
 	}
 	in, err := loaded(m.args, args)
 	if err != nil {
@@ -130,13 +126,10 @@ func (all *composite) call(ctx context.Context, s *server, request *abi.CallRequ
 	}
 	ctx, leave := s.within(ctx, of, 0)
 	defer leave.End()
-	d := newDeployment(ctx, monitor, &request.Context, of)
-	out, err := m.call(ctx, of, in, d)
-	var result property.Map
-	if err == nil {
-		result, err = d.outputs(func() (property.Map, error) { return m.result.Store(out) })
-	}
-	if err = d.end(err); err != nil {
+	result, err := compose(ctx, monitor, &request.Context, of, m.result, func(d *Deployment) (unsafe.Pointer, error) {
+		return m.call(ctx, of, in, d)
+	})
+	if err != nil {
 		return none, err
 	}
 	return abi.CallResponse{Result: result.Lower(property.KindOutput), ResultDependencies: dependenciesOf(result)}, nil
