@@ -298,36 +298,22 @@ type goal struct {
 
 // state returns the resource as it will be recorded, without ID and outputs.
 func (g *goal) state(inputs property.Map) *state.Resource {
-	o := g.options
-	var hideDiff []property.Path
-	for _, text := range o.HideDiffs {
-		if path, err := property.ParsePath(text); err == nil {
-			hideDiff = append(hideDiff, path)
-		}
+	n := &state.Resource{
+		URN:                  g.urn,
+		Custom:               g.custom,
+		Type:                 g.typ,
+		Inputs:               inputs,
+		Parent:               g.parent,
+		Dependencies:         g.deps,
+		PropertyDependencies: g.propDep,
+		Provider:             g.by.provider,
+		ExtensionRef:         g.by.extension,
+		SourcePosition:       g.position,
 	}
-	return &state.Resource{
-		URN:                     g.urn,
-		Custom:                  g.custom,
-		Type:                    g.typ,
-		Inputs:                  inputs,
-		Parent:                  g.parent,
-		Protect:                 g.protected(),
-		Dependencies:            g.deps,
-		PropertyDependencies:    g.propDep,
-		Provider:                g.by.provider,
-		ExtensionRef:            g.by.extension,
-		AdditionalSecretOutputs: o.AdditionalSecretOutputs,
-		CustomTimeouts:          timeoutsOf(o.CustomTimeouts),
-		RetainOnDelete:          o.RetainOnDelete != nil && *o.RetainOnDelete,
-		DeletedWith:             o.DeletedWith,
-		ReplaceWith:             o.ReplaceWith,
-		SourcePosition:          g.position,
-		IgnoreChanges:           o.IgnoreChanges,
-		ReplaceOnChanges:        o.ReplaceOnChanges,
-		HideDiff:                hideDiff,
-		ReplacementTrigger:      triggerOf(o),
-		ResourceHooks:           recordedHooks(o.Hooks),
+	for _, o := range recordedOptions {
+		o.record(n, &g.options)
 	}
+	return n
 }
 
 // protected reports whether the program protects the resource.
@@ -340,18 +326,4 @@ func (g *goal) needs(yield func(urn.URN) bool) {
 		Provider: g.by.provider, Parent: g.parent, Dependencies: g.deps, PropertyDependencies: g.propDep,
 		DeletedWith: g.options.DeletedWith, ReplaceWith: g.options.ReplaceWith,
 	}, func(u urn.URN) { on = on && yield(u) })
-}
-
-func timeoutsOf(t abi.CustomTimeouts) *state.CustomTimeouts {
-	if t == (abi.CustomTimeouts{}) {
-		return nil
-	}
-	return &state.CustomTimeouts{Create: t.Create, Update: t.Update, Delete: t.Delete, Read: t.Read}
-}
-
-func triggerOf(o abi.ResourceOptions) property.Value {
-	if o.ReplacementTrigger == nil {
-		return property.Null
-	}
-	return o.ReplacementTrigger.Lower(property.KindOutput)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -25,30 +24,6 @@ func (m *monitor) RegisterHook(h callback.Hook) error { return m.d.hooks.Add(h) 
 
 // RegisterErrorHook makes an error hook known under its name.
 func (m *monitor) RegisterErrorHook(h callback.ErrorHook) error { return m.d.hooks.AddError(h) }
-
-// hookKey returns the name of a kind of hook in the state.
-func hookKey(k abi.HookKind) string { return strings.ReplaceAll(k.String(), "-", "_") }
-
-// recordedHooks returns bindings as they are recorded.
-func recordedHooks(bindings []abi.HookBinding) map[string][]string {
-	var recorded map[string][]string
-	for _, b := range bindings {
-		if len(b.Names) == 0 {
-			continue
-		}
-		if recorded == nil {
-			recorded = make(map[string][]string)
-		}
-		key := hookKey(b.Kind)
-		recorded[key] = slices.Concat(recorded[key], b.Names)
-	}
-	return recorded
-}
-
-// sameHooks reports whether two resources name the same hooks.
-func sameHooks(old, new *state.Resource) bool {
-	return maps.EqualFunc(old.ResourceHooks, new.ResourceHooks, slices.Equal)
-}
 
 // hooksOf returns the operation of a step that hooks are for, and the kinds of those
 // before and after it; the operation is empty if they are for none.

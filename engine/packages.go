@@ -16,6 +16,64 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
+// PackageSpec says which provider is wanted.
+type PackageSpec struct {
+	// Name is the package that the module implements, for example "random".
+	Name string
+	// Version is a semantic version, empty for any.
+	Version string
+	// Digest is that of the module which a state names; empty for the module that
+	// is installed now.
+	Digest string
+	// Parameter makes the provider into another package; the zero Parameter does not.
+	Parameter Parameter
+	// Extension makes that package's provider serve another one beside it, which is the
+	// one that is wanted; the zero Parameter does not.
+	Extension Parameter
+}
+
+// Parameter is what a provider was parameterized with: the package that it
+// became or serves beside its own, and the value that makes it so again.
+type Parameter struct {
+	Name    string
+	Version string
+	// Value holds bytes that only the provider understands.
+	Value string
+}
+
+// Package is the name of the package as programs know it.
+func (s PackageSpec) Package() string { return cmp.Or(s.Extension.Name, s.provided()) }
+
+// provided is the package that providers of the spec are configured as: the one that
+// is extended, for an extension.
+func (s PackageSpec) provided() string { return cmp.Or(s.Parameter.Name, s.Name) }
+
+// extended is the spec without its extension.
+func (s PackageSpec) extended() PackageSpec {
+	s.Extension = Parameter{}
+	return s
+}
+
+// module is the spec without its parameters.
+func (s PackageSpec) module() PackageSpec {
+	s.Parameter, s.Extension = Parameter{}, Parameter{}
+	return s
+}
+
+// Loader makes unconfigured providers, not yet parameterized. A provider that also implements
+// [io.Closer] is closed when the deployment no longer needs it. Load is called
+// concurrently; each call returns a provider of its own.
+type Loader interface {
+	Load(ctx context.Context, spec PackageSpec) (abi.Provider, error)
+}
+
+// Digester is implemented by providers whose code has a digest: modules. The
+// digest is recorded with the provider resource, so that what a module made can
+// be refreshed and destroyed by that module, whatever is installed then.
+type Digester interface {
+	Digest() string
+}
+
 // packages holds the packages that a program registered, by reference.
 type packages struct {
 	mu    sync.Mutex

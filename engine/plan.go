@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
@@ -97,25 +99,32 @@ func (p *PlannedResource) checkGoal(n *state.Resource) error {
 		return &PlanError{URN: n.URN, Part: "registration", Actual: "new", Planned: none}
 	}
 	var errs []error
-	for _, option := range plannedOptions {
-		if is, was := option.of(n), option.of(p.Goal); is != was && (option.becomes == nil || !option.becomes(was, is)) {
-			errs = append(errs, &PlanError{URN: n.URN, Part: option.name, Actual: shown(is), Planned: shown(was)})
+	check := func(part string, text func(*state.Resource) string, becomes func(planned, actual string) bool) {
+		if is, was := text(n), text(p.Goal); is != was && (becomes == nil || !becomes(was, is)) {
+			errs = append(errs, &PlanError{URN: n.URN, Part: part, Actual: shown(is), Planned: shown(was)})
+		}
+	}
+	for _, part := range plannedParts {
+		check(part.name, part.text, part.becomes)
+	}
+	for _, option := range recordedOptions {
+		if option.text != nil {
+			check(option.name, option.text, nil)
 		}
 	}
 	return errors.Join(errors.Join(errs...),
 		checkProperties(n.URN, "inputs", n.Inputs, p.Goal.Inputs),
-		checkProperties(n.URN, "", trigger(n), trigger(p.Goal)))
+		checkProperties(n.URN, "", triggerProperty(n), triggerProperty(p.Goal)))
 }
 
-// plannedOptions are what a registration says beside inputs. What is only shown, or only
-// looked at in the run itself, such as an alias, is none of them.
-var plannedOptions = []struct {
+// plannedParts are what a plan compares beside options and properties.
+var plannedParts = []struct {
 	name string
-	of   func(*state.Resource) string
+	text func(*state.Resource) string
 	// becomes, if set, reports whether what was planned may be something else after all.
 	becomes func(planned, actual string) bool
 }{
-	{name: "kind", of: kindOf},
+	{name: "kind", text: kindOf},
 	{"id", func(r *state.Resource) string {
 		if r.External {
 			return r.ID
@@ -123,22 +132,10 @@ var plannedOptions = []struct {
 		return ""
 	}, func(planned, _ string) bool { return planned == "" }},
 	{"import", func(r *state.Resource) string { return r.ImportID }, func(_, actual string) bool { return actual == "" }}, // it is done
-	{name: "parent", of: func(r *state.Resource) string { return string(r.Parent) }},
+	{name: "parent", text: func(r *state.Resource) string { return string(r.Parent) }},
 	{"provider", func(r *state.Resource) string { return r.Provider }, resolves},
-	{name: "extension", of: func(r *state.Resource) string { return r.ExtensionRef }},
-	{name: "dependencies", of: func(r *state.Resource) string { return join(slices.Sorted(slices.Values(r.Dependencies))) }},
-	{name: "protect", of: func(r *state.Resource) string { return fmt.Sprint(r.Protect) }},
-	{name: "retainOnDelete", of: func(r *state.Resource) string { return fmt.Sprint(r.RetainOnDelete) }},
-	{name: "deletedWith", of: func(r *state.Resource) string { return string(r.DeletedWith) }},
-	{name: "replaceWith", of: func(r *state.Resource) string { return join(r.ReplaceWith) }},
-	{name: "ignoreChanges", of: func(r *state.Resource) string { return join(r.IgnoreChanges) }},
-	{name: "replaceOnChanges", of: func(r *state.Resource) string { return join(r.ReplaceOnChanges) }},
-	{name: "additionalSecretOutputs", of: func(r *state.Resource) string { return join(r.AdditionalSecretOutputs) }},
-	{name: "customTimeouts", of: func(r *state.Resource) string {
-		t := timeouts(r)
-		return fmt.Sprintf("create %vs, update %vs, delete %vs, read %vs", t.Create, t.Update, t.Delete, t.Read)
-	}},
-	{name: "hooks", of: func(r *state.Resource) string { return fmt.Sprint(r.ResourceHooks) }},
+	{name: "extension", text: func(r *state.Resource) string { return r.ExtensionRef }},
+	{name: "dependencies", text: func(r *state.Resource) string { return join(slices.Sorted(slices.Values(r.Dependencies))) }},
 }
 
 func kindOf(r *state.Resource) string {
@@ -152,7 +149,7 @@ func kindOf(r *state.Resource) string {
 	}
 }
 
-func trigger(r *state.Resource) property.Map {
+func triggerProperty(r *state.Resource) property.Map {
 	return property.MapOf(map[string]property.Value{"replacementTrigger": r.ReplacementTrigger})
 }
 
@@ -295,4 +292,143 @@ func DecodePlan(ctx context.Context, data []byte, open state.OpenSecrets) (*Plan
 		r.Goal = goal
 	}
 	return p, nil
+}
+
+// planning holds an update to a plan, and makes the plan of a preview.
+type planning struct {
+	plan *Plan // to keep to, nil for none
+
+	mu    sync.Mutex
+	draft *Plan // of a preview, nil if nobody wants it
+}
+
+// newPlanning is for updates and their previews.
+func newPlanning(d settings, dryRun bool) (*planning, error) {
+	p := &planning{plan: d.Plan}
+	if d.DraftPlan && dryRun {
+		p.draft = &Plan{Project: d.Project, Stack: d.Stack, Resources: make(map[urn.URN]*PlannedResource)}
+	}
+	if p.plan != nil && (p.plan.Project != d.Project || p.plan.Stack != d.Stack) {
+		return p, fmt.Errorf("the plan is of the stack %s/%s, and this one is %s/%s", p.plan.Project, p.plan.Stack, d.Project, d.Stack)
+	}
+	return p, nil
+}
+
+// drafted returns the draft's entry of a resource. The caller holds the lock.
+func (p *planning) drafted(u urn.URN) *PlannedResource {
+	r := p.draft.Resources[u]
+	if r == nil {
+		r = &PlannedResource{}
+		p.draft.Resources[u] = r
+	}
+	return r
+}
+
+// seed returns what random parts of a resource's inputs are made from: the same in an
+// update as in the preview that planned it.
+func (p *planning) seed(u urn.URN) []byte {
+	if p.plan != nil {
+		if r := p.plan.Resources[u]; r != nil && len(r.Seed) > 0 {
+			return r.Seed
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.draft != nil {
+		if r := p.drafted(u); len(r.Seed) > 0 {
+			return r.Seed
+		}
+	}
+	seed := newSeed()
+	if p.draft != nil {
+		p.drafted(u).Seed = seed
+	}
+	return seed
+}
+
+// registration holds a registration to the plan: n is what it aims at, nil if it is
+// not known. No step has been taken yet.
+func (p *planning) registration(n *state.Resource, steps []*step) error {
+	if n == nil {
+		return nil
+	}
+	if p.plan != nil {
+		if err := p.plan.Resources[n.URN].checkGoal(n); err != nil {
+			return err
+		}
+		var errs []error
+		for _, s := range steps {
+			u := s.subject().URN
+			errs = append(errs, p.plan.Resources[u].checkStep(u, s.op))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.draft == nil {
+		return nil
+	}
+	goal := clone(n) // the step fills in what it learns
+	goal.Outputs = property.Map{}
+	p.drafted(n.URN).Goal = goal
+	for _, s := range steps {
+		r := p.drafted(s.subject().URN)
+		r.Steps = append(r.Steps, s.op)
+	}
+	return nil
+}
+
+// outputs holds the outputs of a component or of the stack to the plan.
+func (p *planning) outputs(u urn.URN, outputs property.Map) error {
+	if p.plan != nil {
+		if r := p.plan.Resources[u]; r != nil && r.Goal != nil {
+			if err := checkProperties(u, "outputs", outputs, r.Goal.Outputs); err != nil {
+				return err
+			}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.draft != nil {
+		if r := p.drafted(u); r.Goal != nil {
+			r.Goal.Outputs = outputs
+		}
+	}
+	return nil
+}
+
+// deletions holds what is about to be deleted, after the program has ended, to the plan.
+// What was to be deleted and is no longer there is as planned.
+func (p *planning) deletions(d *deployment, condemned []*state.Resource) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gone := make(map[urn.URN]bool)
+	var errs []error
+	for _, res := range condemned {
+		op := deletion(res)
+		gone[res.URN] = true
+		if p.plan != nil {
+			errs = append(errs, p.plan.Resources[res.URN].checkStep(res.URN, op))
+		}
+		if p.draft != nil {
+			r := p.drafted(res.URN)
+			r.Steps = append(r.Steps, op)
+		}
+	}
+	if p.plan == nil {
+		return nil
+	}
+	for _, u := range slices.Sorted(maps.Keys(p.plan.Resources)) {
+		r := p.plan.Resources[u]
+		switch {
+		case gone[u]: // see above
+		case r.Goal != nil && !d.registrations.IsRegistered(u):
+			errs = append(errs, &PlanError{URN: u, Part: "registration", Actual: none, Planned: shown(join(r.Steps))})
+		case r.Goal == nil && len(r.Steps) > 0 && d.recorder.Lookup(u) != nil && !d.registrations.DeletedEarly.Has(u):
+			errs = append(errs, &PlanError{URN: u, Part: "step", Actual: none, Planned: join(r.Steps)})
+		}
+	}
+	return errors.Join(errs...)
 }

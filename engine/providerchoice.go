@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
@@ -202,6 +203,34 @@ func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, 
 		return nil, err
 	}
 	return abi.Intercept(p, l.assets.Call), nil
+}
+
+// WithContents returns a provider whose calls are those of a deployment as far as assets
+// and archives are concerned: what is new in a request gets its hash, and can be read
+// from the source during the call; of what is old there is the hash alone. It is for
+// those who call a provider without a deployment, such as its tests. Whoever names a file in a
+// request has it read, but for what an answer of the provider has named first: of that, the answer
+// has only the hash.
+//
+// The provider is an [io.Closer], which closes p if that can be closed.
+func WithContents(p abi.Provider, source contents.Source) abi.Provider {
+	s := asset.New(source)
+	return abi.Intercept(abi.Intercept(p, s.Call), func(ctx context.Context, c *abi.Call) error {
+		for _, p := range c.RequestProperties() {
+			if p.Role.IsNew() {
+				m, err := s.Admit(ctx, p.Get(), true)
+				if err != nil {
+					return err
+				}
+				p.Set(m)
+			}
+		}
+		answer, err := c.AnswerProperties(c.Do(ctx))
+		for _, p := range answer {
+			p.Set(s.Withhold(p.Get()))
+		}
+		return err
+	})
 }
 
 // An extension is a package that a configured provider serves beside its own. It

@@ -167,17 +167,8 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 // states of a resource whose inputs are the same to its provider.
 func durablyDifferent(old, new *state.Resource) bool {
 	return old.URN != new.URN || old.Parent != new.Parent || old.Provider != new.Provider || old.ExtensionRef != new.ExtensionRef ||
-		old.Protect != new.Protect || old.RetainOnDelete != new.RetainOnDelete ||
-		old.DeletedWith != new.DeletedWith || old.External != new.External ||
-		timeouts(old) != timeouts(new) ||
-		!old.Inputs.Equal(new.Inputs) || !old.Outputs.Equal(new.Outputs) ||
-		!slices.Equal(old.Dependencies, new.Dependencies) || !slices.Equal(old.ReplaceWith, new.ReplaceWith) ||
-		!slices.Equal(old.AdditionalSecretOutputs, new.AdditionalSecretOutputs) ||
-		!slices.Equal(old.IgnoreChanges, new.IgnoreChanges) ||
-		!slices.EqualFunc(old.HideDiff, new.HideDiff, property.Path.Equal) ||
-		!slices.Equal(old.ReplaceOnChanges, new.ReplaceOnChanges) ||
-		!old.ReplacementTrigger.Equal(new.ReplacementTrigger) ||
-		!samePropertyDependencies(old, new) || !sameHooks(old, new)
+		old.External != new.External || !old.Inputs.Equal(new.Inputs) || !old.Outputs.Equal(new.Outputs) ||
+		!slices.Equal(old.Dependencies, new.Dependencies) || !samePropertyDependencies(old, new) || !sameOptions(old, new)
 }
 
 func samePropertyDependencies(old, new *state.Resource) bool {
@@ -373,13 +364,6 @@ func (r *runState) options(res *state.Resource) *state.Resource {
 func clone(res *state.Resource) *state.Resource {
 	c := *res
 	return &c
-}
-
-func timeouts(res *state.Resource) state.CustomTimeouts {
-	if res.CustomTimeouts == nil {
-		return state.CustomTimeouts{}
-	}
-	return *res.CustomTimeouts
 }
 
 // markSecrets wraps the outputs that must be secret: those named by the

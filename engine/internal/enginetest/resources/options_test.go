@@ -192,9 +192,9 @@ func (p timedProvider) Read(ctx context.Context, req abi.ReadRequest) (abi.ReadR
 	return p.Provider.Read(ctx, req)
 }
 
-// Each option that the contract has is recorded when it changes, even if nothing else does: an
-// option that the goal, the state, its encoding, or the comparison of a step leaves out fails
-// here. Options that a registration uses up are named as such.
+// Each option that the contract has is recorded when it changes, even if nothing else does, and an
+// update that deviates from its plan in the option is refused: an option that has no row, or that the
+// state or its encoding leaves out, fails here. Options that a registration uses up are named as such.
 func TestAChangedOptionIsRecorded(t *testing.T) {
 	usedUp := []string{
 		"Provider", "Providers", "Version", "PackageRef", // they choose the recorded provider
@@ -222,9 +222,20 @@ func TestAChangedOptionIsRecorded(t *testing.T) {
 			}
 			s.Up(program(func(*abi.ResourceOptions, urn.URN) {}))
 			before := *s.Resource("a")
-			s.Up(program(func(o *abi.ResourceOptions, first urn.URN) {
+			changed := program(func(o *abi.ResourceOptions, first urn.URN) {
 				setOption(t, reflect.ValueOf(o).Elem().Field(i), first)
-			}))
+			})
+			if name != "HideDiffs" { // which is only about what is shown
+				s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
+				preview, err := s.Try(enginetest.Preview, program(func(*abi.ResourceOptions, urn.URN) {}))
+				require.NoError(t, err)
+				s.Edit = func(d *enginetest.Deployment) { d.Plan = preview.Plan }
+				_, err = s.Try(enginetest.Up, changed)
+				var deviation *engine.PlanError
+				require.ErrorAs(t, err, &deviation)
+				s.Edit = nil
+			}
+			s.Up(changed)
 			after := *s.Resource("a")
 			before.Modified = after.Modified
 			require.NotEqual(t, before, after)
