@@ -18,37 +18,30 @@ import (
 // Assets gives the assets and archives of a deployment their hashes, and opens them for
 // providers.
 //
-// Only the program says which files and URLs are read. What a provider names, in an
-// answer or in a component that it constructs, is read only if the program has named
-// it too: otherwise a provider could get hold of any file of its user, and reach any
-// server, by making an asset of it. Where the program names one by a path or URL that it has from
-// a provider, that is foreign, and read within narrower bounds: if the program says so, and if it
-// is in the output of a resource.
+// Only the program says which files and URLs are read. What a provider names, in a
+// response or in a component that it constructs, is read only if the program has named
+// it too: otherwise a provider could read any file of its user, and reach any server.
+// A path or URL that the program itself has from a provider is foreign, and read within
+// narrower bounds: if the program says so, or if it is in the output of a resource.
 type Assets struct {
 	source contents.Source
 
 	mu sync.Mutex
 	// admitted holds what the program named.
-	admitted map[origin]struct{}
+	admitted map[contents.Place]struct{}
 	// foreign holds what of it is foreign, with what the program wrote of its URL.
-	foreign map[origin]string
-	// remote holds the hashes of URLs, each of which is fetched once to make it. It is
-	// fetched again for a provider that reads it.
-	remote map[origin]string
-}
-
-// origin is where contents come from, with the hash that they had, except as a key of remote.
-type origin struct {
-	archive  bool
-	source   property.AssetSource
-	location string
-	hash     string
+	foreign map[contents.Place]string
+	// remote holds the hashes of URLs by place without hash. Each is fetched once for its hash,
+	// and again for a provider that reads it.
+	remote map[contents.Place]string
 }
 
 // New returns the assets of a deployment, which are read from the source.
 func New(source contents.Source) *Assets {
-	s := &Assets{admitted: make(map[origin]struct{}), foreign: make(map[origin]string), remote: make(map[origin]string)}
-	s.source = source
+	s := &Assets{
+		source:   source,
+		admitted: make(map[contents.Place]struct{}), foreign: make(map[contents.Place]string), remote: make(map[contents.Place]string),
+	}
 	s.source.Foreign = s.foreignPlace
 	return s
 }
@@ -58,68 +51,75 @@ func (s *Assets) OpenForeign(path string) (io.ReadCloser, error) { return s.sour
 
 // foreignPlace is [contents.Source.Foreign] for what was admitted.
 func (s *Assets) foreignPlace(p contents.Place) (named string, foreign bool) {
-	return s.isForeign(origin{archive: p.Archive, source: p.Source, location: p.Location, hash: p.Hash})
-}
-
-func (s *Assets) isForeign(o origin) (named string, foreign bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	named, foreign = s.foreign[o]
+	named, foreign = s.foreign[p]
 	return named, foreign
 }
 
 // AdmitForeign returns an asset or archive whose path or URL is foreign with its hash, by which it
 // is known to be foreign from now on. named is what the program wrote of its URL.
 func (s *Assets) AdmitForeign(ctx context.Context, v property.Value, named string) (property.Value, error) {
+	place, _ := placeOf(v)
 	source := s.source
-	var given, hash string
-	var o origin
-	var err error
 	source.Foreign = func(p contents.Place) (string, bool) {
-		return named, p.Location == o.location && p.Source == o.source
+		return named, p.Location == place.Location && p.Source == place.Source
 	}
-	if a, ok := v.AsAsset(); ok {
-		o, _ = originOfAsset(a)
-		hash, err = source.HashAsset(ctx, a)
-		given, a.Hash = a.Hash, hash
-		v = property.AssetOf(a)
-	} else if a, ok := v.AsArchive(); ok {
-		o, _ = originOfArchive(a)
-		hash, err = source.HashArchive(ctx, a)
-		given, a.Hash = a.Hash, hash
-		v = property.ArchiveOf(a)
-	}
+	hash, err := hashOf(ctx, source, v)
 	if err == nil {
-		err = checkHash(given, hash)
+		err = checkHash(place.Hash, hash)
 	}
 	if err != nil {
 		return v, err
 	}
-	o.hash = hash
+	place.Hash = hash
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.admitted[o], s.foreign[o] = struct{}{}, named
-	return v, nil
+	s.admitted[place], s.foreign[place] = struct{}{}, named
+	return withHash(v, hash), nil
 }
 
-func originOfAsset(a property.Asset) (o origin, ok bool) {
-	o = origin{source: a.Source, hash: a.Hash, location: a.Path}
-	if a.Source == property.SourceURI {
-		o.location = a.URI
+// sourceOf returns an asset or archive as an archive, whose fields say where its contents are.
+func sourceOf(v property.Value) (a property.Archive, ok bool) {
+	if asset, ok := v.AsAsset(); ok {
+		return property.Archive{Hash: asset.Hash, Source: asset.Source, Path: asset.Path, URI: asset.URI}, true
 	}
-	return o, a.Source == property.SourcePath || a.Source == property.SourceURI
+	return v.AsArchive()
 }
 
-func originOfArchive(a property.Archive) (o origin, ok bool) {
-	o, ok = originOfAsset(property.Asset{Hash: a.Hash, Source: a.Source, Path: a.Path, URI: a.URI})
-	o.archive = true
-	return o, ok
+// placeOf returns where an asset or archive has its contents, and reports whether that is a file
+// or URL.
+func placeOf(v property.Value) (p contents.Place, outside bool) {
+	a, _ := sourceOf(v)
+	p = contents.Place{Archive: v.Kind() == property.KindArchive, Source: a.Source, Location: a.Path, Hash: a.Hash}
+	if a.Source == property.SourceURI {
+		p.Location = a.URI
+	}
+	return p, a.Source == property.SourcePath || a.Source == property.SourceURI
 }
 
-func (s *Assets) isAdmitted(o origin) bool {
+func hashOf(ctx context.Context, source contents.Source, v property.Value) (string, error) {
+	if a, ok := v.AsAsset(); ok {
+		return source.HashAsset(ctx, a)
+	}
+	a, _ := v.AsArchive()
+	return source.HashArchive(ctx, a)
+}
+
+func withHash(v property.Value, hash string) property.Value {
+	if a, ok := v.AsAsset(); ok {
+		a.Hash = hash
+		return property.AssetOf(a)
+	}
+	a, _ := v.AsArchive()
+	a.Hash = hash
+	return property.ArchiveOf(a)
+}
+
+func (s *Assets) isAdmitted(p contents.Place) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.admitted[o]
+	_, ok := s.admitted[p]
 	return ok
 }
 
@@ -161,20 +161,15 @@ func (s *Assets) admitOutputs(ctx context.Context, m property.Map) (property.Map
 // admitComputed admits an asset or archive that comes from a resource, unless the program has named
 // it, and returns any other value as it is.
 func (s *Assets) admitComputed(ctx context.Context, v property.Value) (property.Value, error) {
-	var o origin
-	var outside bool
-	if a, ok := v.AsAsset(); ok {
-		o, outside = originOfAsset(a)
-	} else if a, ok := v.AsArchive(); ok {
+	if a, ok := v.AsArchive(); ok {
 		var err error
 		a.Assets, err = members(a.Assets, func(v property.Value) (property.Value, error) { return s.admitComputed(ctx, v) })
 		if err != nil {
 			return v, err
 		}
-		o, outside = originOfArchive(a)
 		v = property.ArchiveOf(a)
 	}
-	if !outside || s.isAdmitted(o) {
+	if p, outside := placeOf(v); !outside || s.isAdmitted(p) {
 		return v, nil
 	}
 	return s.AdmitForeign(ctx, v, "")
@@ -194,67 +189,43 @@ func unusable(m property.Map, path property.Path, v property.Value, err error) e
 }
 
 func (s *Assets) admitValue(ctx context.Context, v property.Value, byProgram bool) (property.Value, error) {
-	if a, ok := v.AsAsset(); ok {
-		a, err := s.admitAsset(ctx, a, byProgram)
-		return property.AssetOf(a), err
-	}
-	if a, ok := v.AsArchive(); ok {
-		a, err := s.admitArchive(ctx, a, byProgram)
-		return property.ArchiveOf(a), err
-	}
-	return v, nil
-}
-
-func (s *Assets) admitAsset(ctx context.Context, a property.Asset, byProgram bool) (property.Asset, error) {
-	o, outside := originOfAsset(a)
+	a, ok := sourceOf(v)
+	place, outside := placeOf(v)
 	switch {
+	case !ok:
+		return v, nil
+	case a.Source == property.SourceNone && a.Hash == "":
+		return v, errors.New("it has neither contents nor a hash")
 	case a.Source == property.SourceNone:
-		return a, checkElided(a.Hash)
+		return v, nil
+	case outside && !byProgram && !s.isAdmitted(place):
+		return v, errors.New("a component may not name files and URLs that the program has not: pass it as an input of the component, or make it a text")
 	case outside && !byProgram:
-		return a, s.checkAdmitted(o)
-	}
-	if _, foreign := s.isForeign(o); foreign {
-		return a, nil // it has its hash
-	}
-	hash, err := s.hash(o, func() (string, error) { return s.source.HashAsset(ctx, a) })
-	if err != nil {
-		return a, err
-	}
-	if err := checkHash(a.Hash, hash); err != nil {
-		return a, err
-	}
-	a.Hash, o.hash = hash, hash
-	s.note(o, outside)
-	return a, nil
-}
-
-func (s *Assets) admitArchive(ctx context.Context, a property.Archive, byProgram bool) (property.Archive, error) {
-	o, outside := originOfArchive(a)
-	switch {
-	case a.Source == property.SourceNone:
-		return a, checkElided(a.Hash)
-	case outside && !byProgram:
-		return a, s.checkAdmitted(o)
+		return v, nil
 	case a.Source == property.SourceAssets:
 		var err error
 		a.Assets, err = members(a.Assets, func(v property.Value) (property.Value, error) { return s.admitValue(ctx, v, byProgram) })
 		if err != nil {
-			return a, err
+			return v, err
 		}
+		v = property.ArchiveOf(a)
 	}
-	if _, foreign := s.isForeign(o); foreign {
-		return a, nil // it has its hash
+	if _, foreign := s.foreignPlace(place); foreign {
+		return v, nil // it has its hash
 	}
-	hash, err := s.hash(o, func() (string, error) { return s.source.HashArchive(ctx, a) })
+	hash, err := s.hash(ctx, v, place)
+	if err == nil {
+		err = checkHash(a.Hash, hash)
+	}
 	if err != nil {
-		return a, err
+		return v, err
 	}
-	if err := checkHash(a.Hash, hash); err != nil {
-		return a, err
+	if place.Hash = hash; outside {
+		s.mu.Lock()
+		s.admitted[place] = struct{}{}
+		s.mu.Unlock()
 	}
-	a.Hash, o.hash = hash, hash
-	s.note(o, outside)
-	return a, nil
+	return withHash(v, hash), nil
 }
 
 // members returns the members of an archive with f applied to each.
@@ -271,47 +242,24 @@ func members(m property.Map, f func(property.Value) (property.Value, error)) (pr
 }
 
 // hash makes a hash, or finds that of a URL that has one.
-func (s *Assets) hash(o origin, make func() (string, error)) (string, error) {
-	if o.source != property.SourceURI {
-		return make()
+func (s *Assets) hash(ctx context.Context, v property.Value, place contents.Place) (string, error) {
+	if place.Source != property.SourceURI {
+		return hashOf(ctx, s.source, v)
 	}
-	o.hash = ""
+	place.Hash = ""
 	s.mu.Lock()
-	hash := s.remote[o]
+	hash := s.remote[place]
 	s.mu.Unlock()
 	if hash != "" {
 		return hash, nil
 	}
-	hash, err := make()
+	hash, err := hashOf(ctx, s.source, v)
 	if err == nil {
 		s.mu.Lock()
-		s.remote[o] = hash
+		s.remote[place] = hash
 		s.mu.Unlock()
 	}
 	return hash, err
-}
-
-func (s *Assets) note(o origin, outside bool) {
-	if !outside {
-		return
-	}
-	s.mu.Lock()
-	s.admitted[o] = struct{}{}
-	s.mu.Unlock()
-}
-
-func (s *Assets) checkAdmitted(o origin) error {
-	if s.isAdmitted(o) {
-		return nil
-	}
-	return fmt.Errorf("a component may not name files and URLs that the program has not: pass it as an input of the component, or make it a text")
-}
-
-func checkElided(hash string) error {
-	if hash == "" {
-		return fmt.Errorf("it has neither contents nor a hash")
-	}
-	return nil
 }
 
 func checkHash(given, hash string) error {
@@ -336,19 +284,12 @@ func (s *Assets) Withhold(m property.Map) property.Map {
 }
 
 // mayRead reports whether nothing in an asset or archive is of the outside, or the
-// program has named it. Of what is neither it reports true.
+// program has named it. Of other values it reports true.
 func (s *Assets) mayRead(v property.Value) bool {
-	if a, ok := v.AsAsset(); ok {
-		o, outside := originOfAsset(a)
-		return !outside || s.isAdmitted(o)
+	if p, outside := placeOf(v); outside {
+		return s.isAdmitted(p)
 	}
-	a, ok := v.AsArchive()
-	if !ok {
-		return true
-	}
-	if o, outside := originOfArchive(a); outside {
-		return s.isAdmitted(o)
-	}
+	a, _ := v.AsArchive()
 	for _, member := range a.Assets.All() {
 		if !s.mayRead(member) {
 			return false
@@ -357,15 +298,13 @@ func (s *Assets) mayRead(v property.Value) bool {
 	return true
 }
 
-// elided is an asset or archive without its contents.
+// elided returns an asset or archive without its contents.
 func elided(v property.Value) property.Value {
-	if a, ok := v.AsAsset(); ok {
+	a, _ := sourceOf(v)
+	if v.Kind() == property.KindAsset {
 		return property.AssetOf(property.Asset{Hash: a.Hash})
 	}
-	if a, ok := v.AsArchive(); ok {
-		return property.ArchiveOf(property.Archive{Hash: a.Hash})
-	}
-	return v
+	return property.ArchiveOf(property.Archive{Hash: a.Hash})
 }
 
 // requestAssets opens what is in a request.
@@ -448,14 +387,8 @@ func findHash(v property.Value, hash string, archive bool) (found property.Value
 }
 
 func findMember(v property.Value, hash string, archive bool) (property.Value, bool) {
-	if a, ok := v.AsAsset(); ok {
-		return v, !archive && a.Hash == hash && a.Source != property.SourceNone
-	}
-	a, ok := v.AsArchive()
-	if !ok {
-		return v, false
-	}
-	if archive && a.Hash == hash && a.Source != property.SourceNone {
+	a, ok := sourceOf(v)
+	if ok && archive == (v.Kind() == property.KindArchive) && a.Hash == hash && a.Source != property.SourceNone {
 		return v, true
 	}
 	for _, member := range a.Assets.All() {

@@ -41,7 +41,7 @@ func (s *Assets) Call(ctx context.Context, c *abi.Call) error {
 // elide leaves of the assets in old values only the hashes.
 func elide(m property.Map) property.Map {
 	return m.Transform(func(v property.Value) property.Value {
-		if hash, _ := contentsOf(v); hash != "" {
+		if a, _ := sourceOf(v); a.Hash != "" {
 			return elided(v)
 		}
 		return v
@@ -55,25 +55,15 @@ func restore(answer property.Map, request []property.Map) property.Map {
 		return answer
 	}
 	return answer.Transform(func(v property.Value) property.Value {
-		hash, there := contentsOf(v)
+		a, ok := sourceOf(v)
+		if !ok || a.Source != property.SourceNone {
+			return v
+		}
 		for _, m := range request {
-			if there {
-				break
-			}
-			if found, ok := findHash(property.Object(m), hash, v.Kind() == property.KindArchive); ok {
+			if found, ok := findHash(property.Object(m), a.Hash, v.Kind() == property.KindArchive); ok {
 				return found
 			}
 		}
 		return v
 	})
-}
-
-// contentsOf returns the hash of an asset or archive, and whether its contents are there. A
-// value of another kind has no hash.
-func contentsOf(v property.Value) (hash string, there bool) {
-	if a, ok := v.AsAsset(); ok {
-		return a.Hash, a.Source != property.SourceNone
-	}
-	a, _ := v.AsArchive()
-	return a.Hash, a.Source != property.SourceNone
 }
