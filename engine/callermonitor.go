@@ -7,12 +7,14 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/providers"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 // Foreign returns an asset or archive of a path or URL that the program has from somebody else.
@@ -25,9 +27,73 @@ func (c *callerMonitor) OpenForeign(_ context.Context, path string) (io.ReadClos
 	return c.d.assets.OpenForeign(path)
 }
 
-// RegisterResource drives a resource to the state that the caller wants. Here and in
-// what follows, the assets that a caller passes get their hashes, and the files and URLs
-// that it learns of are those that the program has named.
+// callerMonitor is the monitor of one caller: a program, or one call of
+// Construct or Call. It adds the operations that run while the caller goes on.
+type callerMonitor struct {
+	*monitor
+	// isProgram is set for a program, which may name files and URLs (see assets).
+	isProgram bool
+
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	next  abi.OperationHandle
+	count int                 // started and not yet waited for
+	done  chan *abi.Completed // nil before the first was started
+}
+
+// maxStarted bounds the operations that one caller may have under way or not
+// yet waited for: far more than a component has children, and small enough
+// that a runaway guest does not fill the host's memory.
+const maxStarted = 10_000
+
+func newCallerMonitor(m *monitor) *callerMonitor {
+	return &callerMonitor{monitor: m}
+}
+
+// drain waits for operations that the caller left behind.
+func (c *callerMonitor) drain() { c.running.Wait() }
+
+// Start begins an operation.
+func (c *callerMonitor) Start(ctx context.Context, op abi.Operation) (abi.OperationHandle, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count == maxStarted {
+		return 0, fmt.Errorf("more than %d operations started and not waited for", maxStarted)
+	}
+	c.count++
+	c.next++
+	handle := c.next
+	if c.done == nil {
+		c.done = make(chan *abi.Completed, maxStarted)
+	}
+	done := c.done
+	c.running.Go(func() { done <- &abi.Completed{Handle: handle, Outcome: abi.Perform(ctx, c, op)} })
+	return handle, nil
+}
+
+// Wait returns the next operation that ended.
+func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
+	c.mu.Lock()
+	none, ended := c.count == 0, c.done
+	c.mu.Unlock()
+	if none {
+		return abi.Completed{}, fmt.Errorf("no operation was started that is not waited for yet")
+	}
+	select {
+	case done := <-ended:
+		c.mu.Lock()
+		c.count--
+		c.mu.Unlock()
+		return *done, nil
+	case <-ctx.Done():
+		return abi.Completed{}, ctx.Err()
+	}
+}
+
+// RegisterResource drives a resource to the state that the caller wants. Here and in the methods
+// below, the assets that a caller passes get their hashes, and of files and URLs the caller
+// learns only those that the program has named.
 func (c *callerMonitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
 	return c.RegisterTransformed(ctx, req)
 }
@@ -44,7 +110,7 @@ func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.Registe
 	if err != nil {
 		return abi.RegisterResourceResponse{}, c.d.reportRefused(nil, req, err)
 	}
-	resp, err := c.monitor.RegisterResource(ctx, req)
+	resp, err := c.register(ctx, req)
 	resp.State = c.d.assets.Withhold(resp.State)
 	return resp, err
 }
@@ -55,31 +121,57 @@ func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOut
 	if err != nil {
 		return fmt.Errorf("outputs of %s: %w", req.URN, err)
 	}
-	req.Outputs = outputs
-	return c.monitor.RegisterOutputs(ctx, req)
+	if err := c.d.setOutputs(ctx, req.URN, outputs.Lower(property.KindOutput)); err != nil {
+		return err
+	}
+	return c.d.finishComponent(ctx, req.URN)
 }
 
 // ReadResource looks up a resource that the stack does not manage.
-func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
+func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (resp abi.ReadResourceResponse, err error) {
 	properties, err := c.d.assets.Admit(ctx, req.Properties, c.isProgram)
 	if err != nil {
-		return abi.ReadResourceResponse{}, fmt.Errorf("read %s %q: %w", req.Type, req.Name, err)
+		return resp, fmt.Errorf("read %s %q: %w", req.Type, req.Name, err)
 	}
-	req.Properties = properties
-	resp, err := c.monitor.ReadResource(ctx, req)
-	resp.State = c.d.assets.Withhold(resp.State)
-	return resp, err
+	reg := abi.RegisterResourceRequest{
+		Type: req.Type, Name: req.Name, Parent: req.Parent, Custom: true, Inputs: properties,
+		Options: req.Options, SourcePosition: req.SourcePosition,
+	}
+	var res *state.Resource
+	gl, err := c.goal(ctx, reg)
+	if err == nil {
+		res, err = c.d.read(ctx, gl, req.ID)
+	}
+	if err != nil {
+		if _, err := c.failedRegistration(gl, reg, err); err != nil {
+			return resp, err
+		}
+		res = c.d.unknownState(ctx, gl)
+	}
+	return abi.ReadResourceResponse{URN: res.URN, State: c.d.assets.Withhold(res.Outputs)}, nil
 }
 
 // Invoke calls a function of a provider.
-func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
-	req, err := c.admitCall(ctx, req)
-	if err != nil {
-		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
+func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (resp abi.MonitorInvokeResponse, err error) {
+	var call abi.InvokeRequest
+	var provider abi.Provider
+	if req, err = c.admitCall(ctx, req); err != nil {
+		return resp, fmt.Errorf("function %s: %w", req.Token, err)
 	}
-	resp, err := c.monitor.Invoke(ctx, req)
-	resp.Result = c.d.assets.Withhold(resp.Result)
-	return resp, err
+	if provider, call, err = c.functionCall(ctx, req); provider == nil || err != nil {
+		return abi.MonitorInvokeResponse{Unknown: err == nil}, err
+	}
+	result, err := provider.Invoke(ctx, call)
+	switch {
+	case errors.Is(err, providers.ErrUnconfigured):
+		return abi.MonitorInvokeResponse{Unknown: true}, nil
+	case err == nil && result.Result.ContainsUnknowns() && !c.d.dryRun:
+		err = errUnknownResult
+	}
+	if err != nil {
+		return resp, fmt.Errorf("function %s: %w", req.Token, err)
+	}
+	return abi.MonitorInvokeResponse{Result: c.d.assets.Withhold(result.Result), Failures: result.Failures}, nil
 }
 
 // admitCall returns a call of a function with the hashes of its assets, after the transforms.
@@ -93,15 +185,29 @@ func (c *callerMonitor) admitCall(ctx context.Context, req abi.MonitorInvokeRequ
 }
 
 // Call calls a method of a component.
-func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (abi.MonitorCallResponse, error) {
+func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (resp abi.MonitorCallResponse, err error) {
 	args, err := c.d.assets.Admit(ctx, req.Args, c.isProgram)
 	if err != nil {
-		return abi.MonitorCallResponse{}, fmt.Errorf("method %s: %w", req.Token, err)
+		return resp, fmt.Errorf("method %s: %w", req.Token, err)
 	}
-	req.Args = args
-	resp, err := c.monitor.Call(ctx, req)
-	resp.Result = c.d.assets.Withhold(resp.Result)
-	return resp, err
+	provider, err := c.functionProvider(ctx, req.Token, req.Options)
+	if err != nil {
+		return resp, err
+	}
+	c.d.Secrets.LearnComputed(args)
+	child := newCallerMonitor(c.monitor)
+	defer child.drain()
+	result, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
+		Token: req.Token, Args: args, ArgDependencies: req.ArgDependencies, Context: c.d.packageContext(providers.PackageOf(req.Token)),
+	})
+	switch {
+	case err != nil && c.d.isStopError(err):
+		return resp, ErrStopped
+	case err != nil:
+		return resp, fmt.Errorf("method %s: %w", req.Token, err)
+	}
+	result.Result = c.d.assets.Withhold(result.Result)
+	return abi.MonitorCallResponse(result), nil
 }
 
 // RegisterStackTransform has a transform run on all resources from now on.

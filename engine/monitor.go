@@ -30,8 +30,8 @@ func newMonitor(d *deployment) *monitor {
 	return &monitor{d: d, defaults: make(map[PackageSpec]*defaultProvider)}
 }
 
-// RegisterResource drives a resource to the state that the program wants.
-func (m *monitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
+// register drives a resource to the state that the program wants.
+func (m *monitor) register(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
 	if req.Remote {
 		return m.construct(ctx, req)
 	}
@@ -155,56 +155,8 @@ func (m *monitor) inherit(gl *goal) {
 	}
 }
 
-// RegisterOutputs sets the outputs of a component or of the stack.
-func (m *monitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
-	outputs := req.Outputs.Lower(property.KindOutput)
-	if err := m.d.setOutputs(ctx, req.URN, outputs); err != nil {
-		return err
-	}
-	return m.d.finishComponent(ctx, req.URN)
-}
-
-// ReadResource looks up a resource that the stack does not manage.
-func (m *monitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
-	reg := abi.RegisterResourceRequest{
-		Type: req.Type, Name: req.Name, Parent: req.Parent, Custom: true, Inputs: req.Properties,
-		Options: req.Options, SourcePosition: req.SourcePosition,
-	}
-	gl, err := m.goal(ctx, reg)
-	if err == nil {
-		var res *state.Resource
-		if res, err = m.d.read(ctx, gl, req.ID); err == nil {
-			return abi.ReadResourceResponse{URN: res.URN, State: res.Outputs}, nil
-		}
-	}
-	resp, err := m.failedRegistration(gl, reg, err)
-	if err != nil {
-		return abi.ReadResourceResponse{}, err
-	}
-	return abi.ReadResourceResponse{URN: resp.URN, State: m.d.unknownState(ctx, gl).Outputs}, nil
-}
-
 // errUnknownResult is what a function must not return when something is to be done with it.
 var errUnknownResult = errors.New("the provider returned unknown values")
-
-// Invoke calls a function of a provider.
-func (m *monitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
-	provider, call, err := m.functionCall(ctx, req)
-	if provider == nil || err != nil {
-		return abi.MonitorInvokeResponse{Unknown: err == nil}, err
-	}
-	resp, err := provider.Invoke(ctx, call)
-	switch {
-	case errors.Is(err, providers.ErrUnconfigured):
-		return abi.MonitorInvokeResponse{Unknown: true}, nil
-	case err == nil && resp.Result.ContainsUnknowns() && !m.d.dryRun:
-		err = errUnknownResult
-	}
-	if err != nil {
-		return abi.MonitorInvokeResponse{}, fmt.Errorf("function %s: %w", req.Token, err)
-	}
-	return abi.MonitorInvokeResponse{Result: resp.Result, Failures: resp.Failures}, nil
-}
 
 // functionCall returns the provider of a function, nil if the result cannot be known yet, and what to
 // call it with.

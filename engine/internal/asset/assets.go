@@ -60,6 +60,9 @@ func (s *Assets) foreignPlace(p contents.Place) (named string, foreign bool) {
 // AdmitForeign returns an asset or archive whose path or URL is foreign with its hash, by which it
 // is known to be foreign from now on. named is what the program wrote of its URL.
 func (s *Assets) AdmitForeign(ctx context.Context, v property.Value, named string) (property.Value, error) {
+	if _, ok := sourceOf(v); !ok {
+		return v, nil
+	}
 	place, _ := placeOf(v)
 	source := s.source
 	source.Foreign = func(p contents.Place) (string, bool) {
