@@ -51,6 +51,7 @@ func Open(dir string) (*Cache, error) {
 	if c.loader, err = newLoader(sharedMemory, dir); err != nil {
 		return nil, err
 	}
+	c.copies.Store(!keepsMapped(dir))
 	c.Target = fmt.Sprint(filepath.Base(c.files), cpu.X86, cpu.ARM64)
 	return c, nil
 }

@@ -143,7 +143,7 @@ type loader struct {
 	Compiled wazero.CompilationCache
 	// mapped has the names of frames that were loaded with a placeholder.
 	mapped sync.Map
-	// copies is set once a text could not be mapped. From then on wazero gets texts in its files.
+	// copies is set if texts cannot be mapped. wazero then gets texts in its files.
 	copies atomic.Bool
 	// mapText is [mapText], except in tests.
 	mapText func(text *os.File, size int, mark []byte) (found bool, err error)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,16 @@ func mapText(file *os.File, size int, mark []byte) (found bool, err error) {
 		return true, failure
 	}
 	return true, nil
+}
+
+// remote are the types of file systems (statfs(2)) from which a file can vanish while it is mapped: AFS, CIFS, FUSE,
+// NFS, SMB, and 9P. Code on a page that cannot be read any more would end the process.
+var remote = []int64{0x5346414f, 0xff534d42, 0x65735546, 0x6969, 0x517b, 0xfe534d42, 0x01021997}
+
+// keepsMapped reports whether mapped files of the directory stay there.
+func keepsMapped(dir string) bool {
+	var system unix.Statfs_t
+	return unix.Statfs(dir, &system) == nil && !slices.Contains(remote, int64(uint32(system.Type)))
 }
 
 // canMapText reports whether a file can be mapped, and the memory for it can be found.

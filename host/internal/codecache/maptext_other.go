@@ -9,4 +9,6 @@ import (
 
 func mapText(*os.File, int, []byte) (bool, error) { return false, errors.ErrUnsupported }
 
+func keepsMapped(string) bool { return false }
+
 func canMapText(*os.File) bool { return false }

@@ -64,15 +64,16 @@ func OpenDirectory(dir string) (*Directory, error) {
 	case err != nil:
 		return nil, err
 	}
-	if mappable(dir) {
+	if keepsMapped(dir) && mappable(dir) {
 		l, err := openLoader(dir)
 		return &Directory{dir, l}, err
 	}
 	l, err := newLoader(sharedMemory, os.TempDir())
 	if err != nil {
-		err = fmt.Errorf("its machine code cannot be mapped, and TMPDIR names no directory to copy it to: %w", err)
+		return nil, fmt.Errorf("its machine code cannot be mapped, and TMPDIR names no directory to copy it to: %w", err)
 	}
-	return &Directory{dir, l}, err
+	l.copies.Store(true)
+	return &Directory{dir, l}, nil
 }
 
 // mappable reports whether files of the directory can be mapped as machine code.
