@@ -11,14 +11,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime/debug"
-	"slices"
+	"sync"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/redact"
-	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/display"
@@ -27,23 +25,21 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// Options say how a project is opened.
+// Options are those of [Open].
 type Options struct {
-	// Remark receives what the user of the program should know, such as that a key for secrets was
-	// made; nil for nobody.
+	// Remark receives messages for the user, such as that a key for secrets was made; nil for nobody.
 	Remark func(message string)
-	// Store opens the store of the states in a directory; nil is that of files.
+	// Store opens the store of the states in a directory; nil stands for files.
 	Store func(directory string) state.Store
 }
 
-// Project is a project that was loaded. It is safe for concurrent use.
+// Project is a loaded project. It is safe for concurrent use.
 type Project struct {
 	workspace *workspace.Workspace
 	secrets   *redact.Secrets
 }
 
-// Open loads the project in a directory. The error is that of [program.LoadProject], or about the
-// backend.
+// Open loads the project in a directory. The error is that of [program.LoadProject], or about the backend.
 func Open(ctx context.Context, dir string, o Options) (*Project, error) {
 	if o.Remark == nil {
 		o.Remark = func(string) {}
@@ -59,13 +55,13 @@ func Open(ctx context.Context, dir string, o Options) (*Project, error) {
 	return &Project{workspace: w, secrets: known}, nil
 }
 
-// File returns what the project file says.
+// File returns the contents of the project file.
 func (p *Project) File() *program.Project { return p.workspace.Project }
 
 // Stacks returns the names of the project's stacks, sorted.
 func (p *Project) Stacks(ctx context.Context) ([]string, error) { return p.workspace.Stacks(ctx) }
 
-// NewStack makes a stack, which does not become the selected one.
+// NewStack makes a stack without selecting it.
 func (p *Project) NewStack(ctx context.Context, name string) (*Stack, error) {
 	if err := p.workspace.Init(ctx, name); err != nil {
 		return nil, err
@@ -73,8 +69,8 @@ func (p *Project) NewStack(ctx context.Context, name string) (*Stack, error) {
 	return &Stack{project: p, name: name}, nil
 }
 
-// Stack returns a stack of the project, the selected one if the name is empty. That is dev if none was
-// selected; an update makes it. Other stacks are made by [Project.NewStack].
+// Stack returns a stack of the project. An empty name stands for the selected stack, or else for dev, which
+// the first update makes. [Project.NewStack] makes other stacks.
 func (p *Project) Stack(name string) (*Stack, error) {
 	name, err := p.workspace.Stack(name)
 	if err != nil {
@@ -92,7 +88,7 @@ type Stack struct {
 // Name returns the stack's name.
 func (s *Stack) Name() string { return s.name }
 
-// Outputs returns the outputs of the last update. Secrets in it are readable.
+// Outputs returns the outputs of the last update, with secrets in plain text.
 func (s *Stack) Outputs(ctx context.Context) (property.Map, error) {
 	snapshot, _, err := s.project.workspace.Read(ctx, s.name, false)
 	if err != nil {
@@ -101,54 +97,59 @@ func (s *Stack) Outputs(ctx context.Context) (property.Map, error) {
 	return workspace.Outputs(snapshot), nil
 }
 
-// Remove removes the stack with its configuration. The error says so if it still has resources.
+// Remove removes the stack, unless it still has resources. Its configuration file stays.
 func (s *Stack) Remove(ctx context.Context) error {
 	return s.project.workspace.Remove(ctx, s.name, false)
 }
 
 // RunOptions are those of every operation on a stack.
 type RunOptions struct {
-	// Progress is written what the command would show; nil for nobody.
+	// Progress receives the text that the command would show; nil for nobody.
 	Progress io.Writer
-	// Diff has the progress show what differs in each resource.
+	// Diff shows in the progress what differs in each resource.
 	Diff bool
-	// Events receives every event, one at a time; nil for nobody. Secrets in it are hidden.
+	// Events receives every event, one at a time, without secrets; nil for nobody.
 	Events func(engine.Event)
-	// Stop, once closed, lets running steps finish and starts no others.
+	// Stop, when closed, lets running steps finish and starts no others.
 	Stop <-chan struct{}
-	// Parallel bounds the resources that are worked on at once; 0 is four for each processor.
+	// Parallel bounds the resources that are deployed at once; 0 stands for four for each processor.
 	Parallel int
-	// RunProgram has a [engine.Refresh] or [engine.Destroy] run the project's program, which gives
-	// providers the configuration that they have now.
+	// RunProgram runs the project's program for an [engine.Refresh] or [engine.Destroy], which gives
+	// providers their current configuration.
 	RunProgram bool
-	// Grants are what providers may do beside what the project grants them, by name.
+	// Grants are granted to providers by name, in addition to the project's.
 	Grants map[string]host.Grants
-	// Limits are set before those of the project, as NAME=VALUE or PROVIDER:NAME=VALUE.
+	// Limits override those of the project, as NAME=VALUE or PROVIDER:NAME=VALUE.
 	Limits []string
-	// Trusted are the digests of modules that a refresh or destruction runs because the state names
-	// them, though the project has never listed them.
+	// Trusted are the digests of modules that may run because the state names them, although the project
+	// has never listed them.
 	Trusted []string
 }
 
-// Preview tells what Run would do. Nothing is changed.
+// Preview returns what Run would do, and changes nothing.
 func (s *Stack) Preview(ctx context.Context, operation engine.Operation, o RunOptions) (*engine.Result, error) {
 	return s.do(ctx, operation, o, true)
 }
 
-// Run carries an operation out, and adds it to the history of the stack. An [engine.Up] without a
-// program has that of the project, and with it the project's policies. The stack is leased meanwhile.
+// Run executes an operation on the stack, which it locks, and adds it to the stack's history. An
+// [engine.Up] without a program gets the project's program and policies.
 func (s *Stack) Run(ctx context.Context, operation engine.Operation, o RunOptions) (*engine.Result, error) {
 	return s.do(ctx, operation, o, false)
 }
 
 func (s *Stack) do(ctx context.Context, operation engine.Operation, o RunOptions, preview bool) (result *engine.Result, err error) {
-	shown := &shown{to: o.Events}
+	event := oneAtATime(o.Events)
 	if o.Progress != nil {
 		out := display.NewOutput(struct{ io.Writer }{o.Progress}, s.project.secrets) // no terminal
-		shown.display = display.NewText(out, out, display.Options{Diff: o.Diff})
+		progress := display.NewText(out, out, display.Options{Diff: o.Diff})
+		defer func() { progress.Close(err) }()
+		received := event
+		event = func(e engine.Event) {
+			received(e)
+			progress.Event(e)
+		}
 	}
-	defer func() { shown.close(err) }()
-	options, err := s.options(operation, o, preview, shown)
+	options, err := s.options(operation, o, preview, event)
 	if err != nil {
 		return nil, err
 	}
@@ -167,11 +168,11 @@ func (s *Stack) do(ctx context.Context, operation engine.Operation, o RunOptions
 	return run.Execute(ctx, operation, nil)
 }
 
-// options are those of an operation.
-func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, shown *shown) (stackrun.Options, error) {
+// options returns the options to open a stack for an operation.
+func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, event func(engine.Event)) (stackrun.Options, error) {
 	options := stackrun.Options{
 		Stack: s.name, Preview: preview, Program: o.RunProgram, Parallel: o.Parallel,
-		Events: shown.event, Version: version(), Trusted: o.Trusted,
+		Events: event, Trusted: o.Trusted,
 	}
 	switch operation := operation.(type) {
 	case engine.Up:
@@ -193,14 +194,13 @@ func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, 
 	places, err := plugins.FindPlaces()
 	options.Plugins = plugins.Options{
 		Places: places, Limits: limits, Grants: o.Grants, Secrets: s.project.secrets,
-		Withheld:    slices.Concat(s.project.workspace.OwnFiles(), secrets.SystemKeys(nil).Files(), plugins.UserFiles()),
-		Diagnostics: func(d engine.Diagnostic) { shown.event(redact.Copy(s.project.secrets, d)) },
-		Preparing:   func(e engine.Preparing) { shown.event(e) },
+		Diagnostics: func(d engine.Diagnostic) { event(redact.Copy(s.project.secrets, d)) },
+		Preparing:   func(e engine.Preparing) { event(e) },
 	}
 	return options, err
 }
 
-// withProgram gives an operation the project's program, if it is to run that.
+// withProgram gives an operation the project's program, if that was opened.
 func withProgram(ctx context.Context, operation engine.Operation, run *stackrun.Run) (engine.Operation, error) {
 	if run.Program == nil {
 		return operation, nil
@@ -220,14 +220,15 @@ func withProgram(ctx context.Context, operation engine.Operation, run *stackrun.
 	return operation, errors.New("RunProgram is an option of Refresh and Destroy")
 }
 
-// version returns the version of Husk in the program, "(devel)" if it is not known.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == "github.com/husk-dev/husk" && m.Version != "" {
-				return m.Version
-			}
-		}
+// oneAtATime returns f, which may be nil, without concurrent calls: diagnostics come from any goroutine.
+func oneAtATime(f func(engine.Event)) func(engine.Event) {
+	if f == nil {
+		return func(engine.Event) {}
 	}
-	return "(devel)"
+	var mu sync.Mutex
+	return func(e engine.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		f(e)
+	}
 }

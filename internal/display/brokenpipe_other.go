@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// isBrokenPipe reports whether a write has failed since nobody reads any more.
+// isBrokenPipe reports whether a write failed because the reader went away.
 func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

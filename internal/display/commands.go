@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// Services that run commands read what these write, and take some of it for commands to themselves:
+// Services that run commands read their output, and take some of it for commands to the service:
 //
 //	::add-mask::x  ::set-env name=PATH::x    GitHub and Gitea, where a line begins so, indented or not
 //	##vso[task.setvariable ...]x  ##[group]x Azure, and GitHub, anywhere in a line
 //	##teamcity[setParameter ...]             TeamCity
 //	--- x  +++ x  ~~~ x  ^^^ +++             Buildkite, at the begin of a line
 //
-// Others begin with control characters, which are escaped anyway: the sections of GitLab, the folds of
-// Travis, the images of Buildkite. No text of the command's own looks like that, so wherever it
-// is written it comes from somewhere else, and one character of it becomes a Go escape.
+// Others (sections of GitLab, folds of Travis, images of Buildkite) begin with control characters, which are
+// escaped anyway. No text of husk looks like that, so it comes from strangers, and one character of it
+// becomes a Go escape.
 
 // bracketCommand is a command in brackets.
 var bracketCommand = regexp.MustCompile(`##[A-Za-z]*\[`)
 
-// defuse returns text in which no line is a command to a service that runs husk. begun reports
-// whether the line that text continues already has a character other than white space, and the
-// second result reports the same for the text that follows.
+// defuse returns text in which no line is a command to a service that runs husk. begun reports whether the
+// line that text continues has a character other than white space, the second result the same for the text
+// that follows.
 func defuse(text string, begun bool) (string, bool) {
 	if strings.Contains(text, "##") {
 		text = bracketCommand.ReplaceAllStringFunc(text, func(command string) string { return `#\x23` + command[2:] })
@@ -67,8 +67,8 @@ func defuse(text string, begun bool) (string, bool) {
 	return b.String(), begun
 }
 
-// leading returns the length of what a line begins with before its text: white space, characters
-// that nobody sees, and the codes of colours.
+// leading returns the length of the white space, invisible characters, and colour codes before the text of
+// a line.
 func leading(line string) int {
 	n := 0
 	for n < len(line) {
@@ -92,8 +92,8 @@ func leading(line string) int {
 // colour is what [Style] writes.
 var colour = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
 
-// groupCommand returns how the first character of a line is escaped that begins with a command of
-// Buildkite's; ok is false for others.
+// groupCommand returns the escape of the first character of a line that begins with a command of Buildkite.
+// ok is false for other lines.
 func groupCommand(line string) (escape string, ok bool) {
 	if len(line) < 3 || line[1] != line[0] || line[2] != line[0] || len(line) > 3 && !strings.ContainsRune(" \t\n", rune(line[3])) {
 		return "", false
@@ -105,8 +105,7 @@ func groupCommand(line string) (escape string, ok bool) {
 	return "", false
 }
 
-// defuseJSON takes the commands out of JSON, which means the same then. Those that a line begins
-// with cannot be in it.
+// defuseJSON escapes the commands in JSON. No line of JSON can begin with a command.
 func defuseJSON(text []byte) []byte {
 	if !bytes.Contains(text, []byte("##")) {
 		return text

@@ -12,10 +12,10 @@ import (
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/internal/excerpt"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
-// because says in few words why a step is taken: its reason, or the top-level
-// properties that differ.
+// because returns the reason of a step, or the top-level properties that differ.
 func because(s engine.StepInfo) string {
 	var names []string
 	for _, c := range s.Diff {
@@ -37,8 +37,8 @@ func because(s engine.StepInfo) string {
 	}
 }
 
-// differences shows each property that differs on a line of its own, with the place where
-// long values do; texts of several lines line by line.
+// differences returns a line for each property that differs, with the place in long values. Texts of
+// several lines are compared line by line.
 func differences(style Style, s engine.StepInfo) string {
 	var b strings.Builder
 	for _, c := range slices.Concat(s.Diff, s.Inputs) {
@@ -60,9 +60,10 @@ func differences(style Style, s engine.StepInfo) string {
 				}
 				continue
 			}
+			notASCII := func(r rune) bool { return r > unicode.MaxASCII }
 			old, new, at := excerpt.Pair(c.Old, c.New)
 			if looksAlike(old, new) {
-				old, new = inASCII(old), inASCII(new)
+				old, new = printable.Escape(old, notASCII), printable.Escape(new, notASCII)
 			}
 			b.WriteString(indent + style.warning("~ "+path) + Escape(old) + " => " + Escape(new) + style.faint(excerpt.Where(at)) + replaces + "\n")
 		}
@@ -70,8 +71,8 @@ func differences(style Style, s engine.StepInfo) string {
 	return b.String()
 }
 
-// looksAlike reports whether two renderings may differ in what is hard to see: characters without
-// a width, spaces that are no spaces, and accents that are characters of their own.
+// looksAlike reports whether two renderings differ in characters that are hard to see: those without a
+// width, special spaces, and combining accents.
 func looksAlike(old, new string) bool {
 	a, b := []rune(old), []rune(new)
 	same := 0
@@ -85,30 +86,14 @@ func looksAlike(old, new string) bool {
 	return slices.ContainsFunc(a[same:min(len(a), same+2)], hides) || slices.ContainsFunc(b[same:min(len(b), same+2)], hides)
 }
 
-// inASCII writes all other characters of a rendering as escapes.
-func inASCII(rendering string) string {
-	var b strings.Builder
-	for _, r := range rendering {
-		switch {
-		case r <= unicode.MaxASCII:
-			b.WriteRune(r)
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-	}
-	return b.String()
-}
-
-// indent is what lines begin with that belong to the line of a step.
+// indent begins lines that belong to the line of a step.
 const indent = "        "
 
 // maxDiffLines bounds the lines that are shown of one text.
 const maxDiffLines = 60
 
-// differingLines compares two texts line by line, in the unified format; nil where they are
-// no texts, or none of several lines.
+// differingLines compares two texts line by line, in the unified format. It returns nil unless one of them
+// has several lines.
 func differingLines(style Style, oldRendered, newRendered string) []string {
 	old, isText := text(oldRendered)
 	new, areTexts := text(newRendered)
@@ -135,7 +120,7 @@ func differingLines(style Style, oldRendered, newRendered string) []string {
 	return shown
 }
 
-// marked counts the lines at the beginning that have the mark.
+// marked returns the number of lines at the beginning that have the mark.
 func marked(lines []string, mark string) int {
 	if i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, mark) }); i >= 0 {
 		return i
@@ -143,7 +128,7 @@ func marked(lines []string, mark string) int {
 	return len(lines)
 }
 
-// changedLines shows lines in place of others. Of long ones it shows where they differ.
+// changedLines shows lines that replace others, and of long lines the place where they differ.
 func changedLines(style Style, removed, added []string) []string {
 	was, is := make([]string, len(removed)), make([]string, len(added))
 	for i, line := range removed {
@@ -166,7 +151,7 @@ func changedLines(style Style, removed, added []string) []string {
 	return shown
 }
 
-// longLine is the length of a line, in bytes, that is not shown as a whole.
+// longLine is the length in bytes up to which a line is shown in full.
 const longLine = 160
 
 func shortened(line string) string {
@@ -176,8 +161,8 @@ func shortened(line string) string {
 	return excerpt.Of(line)
 }
 
-// text is the text that a rendering is of, and whether it is one.
-func text(rendering string) (string, bool) {
+// text returns the text of a rendering. ok is false for other values.
+func text(rendering string) (s string, ok bool) {
 	if !strings.HasPrefix(rendering, `"`) {
 		return "", false
 	}

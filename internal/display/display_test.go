@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 func step(op engine.Op, name string) engine.StepInfo {
@@ -134,7 +135,7 @@ func TestStrangersCannotWriteOnTheTerminal(t *testing.T) {
 	s2 := newShown(nil)
 	s2.Close(errors.New(evil))
 	for _, r := range s.out.String() + s.errs.String() + s2.errs.String() {
-		require.False(t, unsafe(r) && r != '\n', "%q was written", r)
+		require.False(t, printable.IsUnsafe(r) && r != '\n', "%q was written", r)
 	}
 	require.Contains(t, s.out.String(), `a\x1b[2J`)
 }

@@ -3,50 +3,23 @@ package display
 import (
 	"bytes"
 	"fmt"
-	"strconv"
-	"strings"
-	"unicode"
+
+	"github.com/husk-dev/husk/internal/printable"
 )
 
-// Escape makes text safe to show on one line: control characters, among them
-// line ends and the escape that begins terminal commands, and those that reorder
-// text are written as Go escapes.
-func Escape(text string) string {
-	if strings.IndexFunc(text, unsafe) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if unsafe(r) {
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+// Escape makes text safe to show on one line. Line ends, other control characters, and characters that
+// reorder text become Go escapes.
+func Escape(text string) string { return printable.Escape(text, printable.IsUnsafe) }
 
-// EscapeLines is Escape for text that may have several lines. Tabs stay, since
-// carets below a line of a file are aligned with them.
-func EscapeLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		parts := strings.Split(strings.TrimSuffix(line, "\r"), "\t")
-		for j, part := range parts {
-			parts[j] = Escape(part)
-		}
-		lines[i] = strings.Join(parts, "\t")
-	}
-	return strings.Join(lines, "\n")
-}
+// EscapeLines is Escape for text of several lines. Tabs stay, because carets below a line of a file are
+// aligned with them.
+func EscapeLines(text string) string { return printable.Text(text) }
 
-// EscapeJSON makes JSON safe to show: what JSON lets stand in strings as it is, and a
-// terminal acts on or reorders text by, or a service takes for a command, is written as
-// JSON's own escapes.
+// EscapeJSON makes JSON safe to show. Characters that JSON allows in strings, and that control a terminal,
+// reorder text, or are a command to a service, become escapes of JSON.
 func EscapeJSON(text []byte) []byte {
 	text = defuseJSON(text)
-	hidden := func(r rune) bool { return r >= 0x7f && unsafe(r) }
+	hidden := func(r rune) bool { return r >= 0x7f && printable.IsUnsafe(r) }
 	if bytes.IndexFunc(text, hidden) < 0 {
 		return text
 	}
@@ -59,8 +32,4 @@ func EscapeJSON(text []byte) []byte {
 		}
 	}
 	return b.Bytes()
-}
-
-func unsafe(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }

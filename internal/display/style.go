@@ -2,7 +2,7 @@ package display
 
 // Style colours text, or leaves it as it is.
 type Style struct {
-	// Colour is set where ANSI colours are understood and wanted.
+	// Colour reports whether ANSI colours are understood and wanted.
 	Colour bool
 }
 

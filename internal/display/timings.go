@@ -12,20 +12,20 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// timings collects what a deployment has taken of its providers.
+// timings collects the cost of a deployment's steps and provider calls.
 type timings struct {
 	steps     []timedStep
 	providers []engine.ProviderCosts
 }
 
-// timedStep is a step that has ended, with the share that calls of its provider had.
+// timedStep is a step that has ended, with the time of its provider calls.
 type timedStep struct {
 	step  engine.StepInfo
 	took  time.Duration
 	calls time.Duration
 }
 
-// slowestSteps is how many of the steps that took the longest are shown.
+// slowestSteps bounds the steps that are shown.
 const slowestSteps = 10
 
 func (t *timings) note(e engine.Event) {
@@ -39,7 +39,7 @@ func (t *timings) note(e engine.Event) {
 	}
 }
 
-// step notes a step. What it was decided by comes before it, and is its time as well.
+// step records a step. Its time includes the calls that decided on it.
 func (t *timings) step(s engine.StepInfo, durationMs int64, cost *engine.StepCost) {
 	if s.DefaultProvider {
 		return
@@ -52,7 +52,7 @@ func (t *timings) step(s engine.StepInfo, durationMs int64, cost *engine.StepCos
 	t.steps = append(t.steps, done)
 }
 
-// show shows the calls of each provider, and the steps that took the longest.
+// show returns the calls of each provider, and the slowest steps.
 func (t *timings) show(style Style) string {
 	var b strings.Builder
 	if len(t.providers) > 0 {
@@ -81,7 +81,7 @@ func (t *timings) show(style Style) string {
 	return b.String()
 }
 
-// providerName tells providers of one package apart where the program names them.
+// providerName returns the package of a provider, with the provider's name unless that is default.
 func providerName(p engine.ProviderCosts) string {
 	if name := p.URN.Name(); p.URN != "" && name != "default" {
 		return Escape(p.Package + " " + name)
@@ -89,7 +89,7 @@ func providerName(p engine.ProviderCosts) string {
 	return Escape(p.Package)
 }
 
-// brief is a time with three digits.
+// brief returns a time with three digits.
 func brief(microseconds int64) string {
 	switch d := time.Duration(microseconds) * time.Microsecond; {
 	case d < time.Millisecond:
@@ -101,7 +101,7 @@ func brief(microseconds int64) string {
 	}
 }
 
-// number is a number, empty for none.
+// number returns a number, empty for 0.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -109,7 +109,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// amount is a number with a suffix for thousands, empty for none.
+// amount returns a number with a suffix for thousands, empty for 0.
 func amount(n uint64, unit string) string {
 	if n == 0 {
 		return ""

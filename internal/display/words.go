@@ -11,56 +11,49 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// words are how an operation is shown.
+// words show an operation.
 type words struct {
 	// symbol is at most two characters.
 	symbol string
-	// running says what goes on, done what happened, planned what a preview says.
+	// running is for live lines, done for the end, planned for previews.
 	running, done, planned string
 	paint                  func(Style, string) string
 }
 
-// wordsOf returns the words for an operation. refresh is set for what a refresh
-// found out, which is no change that Husk made.
-func wordsOf(op engine.Op, refresh bool) words {
-	if refresh {
-		switch op {
-		case engine.OpUpdate:
-			return words{"~", "reading", "drifted", "drifted", Style.warning}
-		case engine.OpDelete:
-			return words{"-", "reading", "is gone", "is gone", Style.bad}
-		}
-	}
-	switch op {
-	case engine.OpSame:
-		return words{"=", "checking", "unchanged", "unchanged", Style.faint}
-	case engine.OpCreate:
-		return words{"+", "creating", "created", "create", Style.good}
-	case engine.OpUpdate:
-		return words{"~", "updating", "updated", "update", Style.warning}
-	case engine.OpReplace, engine.OpCreateReplacement:
-		return words{"+-", "replacing", "replaced", "replace", Style.note}
-	case engine.OpDeleteReplaced:
-		return words{"--", "deleting the old copy", "deleted the old copy", "delete the old copy", Style.bad}
-	case engine.OpDelete:
-		return words{"-", "deleting", "deleted", "delete", Style.bad}
-	case engine.OpRead:
-		return words{">", "reading", "read", "read", Style.note}
-	case engine.OpReadReplacement:
-		return words{">-", "reading", "read in its place", "read in its place", Style.note}
-	case engine.OpRefresh:
-		return words{"~", "reading", "read", "read", Style.faint}
-	case engine.OpImport:
-		return words{"<", "importing", "imported", "import", Style.good}
-	case engine.OpDiscard:
-		return words{"<", "forgetting", "forgotten", "forget", Style.faint}
-	default:
-		return words{"*", string(op), string(op), string(op), Style.faint}
-	}
+// operationWords are the words of steps.
+var operationWords = map[engine.Op]words{
+	engine.OpSame:              {"=", "checking", "unchanged", "unchanged", Style.faint},
+	engine.OpCreate:            {"+", "creating", "created", "create", Style.good},
+	engine.OpUpdate:            {"~", "updating", "updated", "update", Style.warning},
+	engine.OpReplace:           {"+-", "replacing", "replaced", "replace", Style.note},
+	engine.OpCreateReplacement: {"+-", "replacing", "replaced", "replace", Style.note},
+	engine.OpDeleteReplaced:    {"--", "deleting the old copy", "deleted the old copy", "delete the old copy", Style.bad},
+	engine.OpDelete:            {"-", "deleting", "deleted", "delete", Style.bad},
+	engine.OpRead:              {">", "reading", "read", "read", Style.note},
+	engine.OpReadReplacement:   {">-", "reading", "read in its place", "read in its place", Style.note},
+	engine.OpRefresh:           {"~", "reading", "read", "read", Style.faint},
+	engine.OpImport:            {"<", "importing", "imported", "import", Style.good},
+	engine.OpDiscard:           {"<", "forgetting", "forgotten", "forget", Style.faint},
 }
 
-// quiet reports whether a step that ended well is left out of the text, where it
-// would say nothing new.
+// refreshWords are the words for the findings of a refresh, which Husk did not change.
+var refreshWords = map[engine.Op]words{
+	engine.OpUpdate: {"~", "reading", "drifted", "drifted", Style.warning},
+	engine.OpDelete: {"-", "reading", "is gone", "is gone", Style.bad},
+}
+
+// wordsOf returns the words for a step, or for the finding of a refresh.
+func wordsOf(op engine.Op, refresh bool) words {
+	if w, ok := refreshWords[op]; ok && refresh {
+		return w
+	}
+	if w, ok := operationWords[op]; ok {
+		return w
+	}
+	return words{"*", string(op), string(op), string(op), Style.faint}
+}
+
+// quiet reports whether a successful step is left out of the text.
 func quiet(op engine.Op) bool {
 	return op == engine.OpSame || op == engine.OpRemovePendingReplace || op == engine.OpRefresh ||
 		op == engine.OpExtendParameterize
@@ -69,8 +62,8 @@ func quiet(op engine.Op) bool {
 // subject names a resource for people: tls:PrivateKey caKey.
 func subject(typ, name string) string { return Escape(shortType(typ) + " " + name) }
 
-// shortType shortens a type token whose module only repeats the type:
-// tls:index/privateKey:PrivateKey is tls:PrivateKey.
+// shortType shortens a type token whose module only repeats the type: tls:index/privateKey:PrivateKey is
+// tls:PrivateKey.
 func shortType(typ string) string {
 	if typ == urn.RootType {
 		return "stack"
@@ -90,7 +83,7 @@ func shortType(typ string) string {
 	return pkg + ":" + module + ":" + name
 }
 
-// duration shows a time in the precision that matters to people: 0.3s, 12s, 2m05s.
+// duration returns a time in the precision that matters to people: 0.3s, 12s, 2m05s.
 func duration(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -104,11 +97,11 @@ func duration(d time.Duration) string {
 
 func milliseconds(ms int64) string { return duration(time.Duration(ms) * time.Millisecond) }
 
-// operations are the words for whole deployments.
-var operations = map[string]struct{ doing, previewing, command string }{
-	"preview": {"Previewing", "Previewing an update of", "up"},
-	"up":      {"Updating", "Previewing an update of", "up"},
-	"refresh": {"Refreshing", "Previewing a refresh of", "refresh"},
-	"destroy": {"Destroying", "Previewing the destruction of", "destroy"},
-	"import":  {"Importing into", "Previewing an import into", "import"},
+// operations are the words for deployments.
+var operations = map[string]struct{ doing, previewing string }{
+	"preview": {"Previewing", "Previewing an update of"},
+	"up":      {"Updating", "Previewing an update of"},
+	"refresh": {"Refreshing", "Previewing a refresh of"},
+	"destroy": {"Destroying", "Previewing the destruction of"},
+	"import":  {"Importing into", "Previewing an import into"},
 }

@@ -1,5 +1,5 @@
-// Package excerpt shows renderings of values to people, as property.Render makes them: on one
-// line, however long they are, with the place where two of them differ in sight.
+// Package excerpt shortens renderings of values, as property.Render makes them, to one line that shows where
+// two of them differ.
 package excerpt
 
 import (
@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// width is the number of characters that are shown of a rendering, about what fits on a
-	// line with another one.
+	// width is the number of characters of an excerpt. Two of them fit on a line.
 	width = 64
-	// before is the number of characters that are shown before the first one that differs.
+	// before is the number of characters before the first one that differs.
 	before = 16
 )
 
-// Of returns a rendering, or the beginning of a long one and its size.
+// Of returns a rendering, or the beginning and the size of a long one.
 func Of(rendering string) string {
 	shown, _ := parse(shortHashes(rendering)).from(0)
 	return shown
 }
 
-// hash is that of an asset or archive, or a text, in which there is none.
+// hash matches the hash of an asset or archive, and any text, whose contents are no hash.
 var hash = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| [0-9a-f]{64}\)`)
 
-// shortHashes leaves the beginnings of the hashes of assets and archives.
+// shortHashes shortens the hashes of assets and archives.
 func shortHashes(rendering string) string {
 	return hash.ReplaceAllStringFunc(rendering, func(found string) string {
 		if found[0] == '"' {
@@ -36,9 +35,8 @@ func shortHashes(rendering string) string {
 	})
 }
 
-// Pair returns two renderings, or the parts of long ones where they differ first. at is the
-// number of the first character that differs, counted from 1, and 0 where both are whole. It
-// is a character of the text where the renderings are texts.
+// Pair returns two renderings, or the first parts of long ones that differ. at counts from 1 to the first
+// character that differs (of texts, without their quotes), and is 0 if both are whole.
 func Pair(old, new string) (oldShown, newShown string, at int) {
 	if shortOld, shortNew := shortHashes(old), shortHashes(new); shortOld != shortNew {
 		old, new = shortOld, shortNew
@@ -54,7 +52,7 @@ func Pair(old, new string) (oldShown, newShown string, at int) {
 	}
 	start := max(0, same-before)
 	if start <= before/2 {
-		start = 0 // so little is not worth leaving out
+		start = 0 // too little to leave out
 	}
 	oldShown, wholeOld := a.from(start)
 	newShown, wholeNew := b.from(start)
@@ -64,7 +62,7 @@ func Pair(old, new string) (oldShown, newShown string, at int) {
 	return oldShown, newShown, same + 1
 }
 
-// Where says where two renderings differ, as a remark behind them: nothing for 0.
+// Where returns a remark about the place that [Pair] returned, empty for 0.
 func Where(at int) string {
 	if at == 0 {
 		return ""
@@ -72,12 +70,11 @@ func Where(at int) string {
 	return " (they differ from character " + strconv.Itoa(at) + " on)"
 }
 
-// rendered is a rendering taken apart.
+// rendered is a parsed rendering.
 type rendered struct {
-	// text is the rendering, without the quotes of a text.
-	text  string
-	quote string
-	// size is that of the text, or of the rendering, in bytes.
+	// text is the rendering without quotes.
+	text, quote string
+	// size is the number of bytes of the text, or of another value's rendering.
 	size int
 }
 
@@ -90,8 +87,7 @@ func parse(rendering string) rendered {
 	return rendered{rendering, "", len(rendering)}
 }
 
-// from returns width characters from the one with that number on. whole says that these are
-// all.
+// from returns width characters, beginning at a number. whole reports whether these are all.
 func (r rendered) from(start int) (shown string, whole bool) {
 	begin := skip(r.text, start)
 	end := begin + skip(r.text[begin:], width)
@@ -108,7 +104,7 @@ func (r rendered) from(start int) (shown string, whole bool) {
 	return r.quote + shown + r.quote + " (" + strconv.Itoa(r.size) + " bytes)", false
 }
 
-// skip is the length of so many characters, or of all where there are fewer.
+// skip returns the length of so many characters, or of all if there are fewer.
 func skip(text string, characters int) (length int) {
 	for range characters {
 		if length == len(text) {
@@ -119,7 +115,7 @@ func skip(text string, characters int) (length int) {
 	return length
 }
 
-// character is the length of the first character of a rendering, which may be an escape.
+// character returns the length of the first character of a rendering, which may be an escape.
 func character(text string) int {
 	if text[0] == '\\' && len(text) > 1 {
 		switch text[1] {

@@ -1,6 +1,5 @@
-// Package gobuild turns a directory of Go source into a provider module, with
-// the Go toolchain of the machine. The command line uses it for providers whose
-// path is a directory. It does not load or check what it built.
+// Package gobuild builds provider modules from directories of Go source, with the Go toolchain of the
+// machine. It does not load or check them.
 package gobuild
 
 import (
@@ -22,44 +21,35 @@ import (
 	"github.com/husk-dev/husk/internal/blocking"
 )
 
-// arguments are those of every build.
-//
-// c-shared makes a WASI reactor: a module that is called again and again instead
-// of running main once. trimpath and buildvcs keep the machine and the commit out
-// of the module, so that the same source gives the same digest everywhere. The
-// linker's -s is not used: it would drop the names of functions, which cost 3 %
-// of the size and make the stack of a trap readable. Neither is wasm-opt, which
-// makes files 6 % smaller at best, and calls no faster (see bench/size).
+// arguments are those of every build. c-shared makes a WASI reactor, a module that is called repeatedly.
+// trimpath and buildvcs keep the machine and the commit out of the module, because the same source must
+// give the same digest everywhere. The linker's -s would save 3 % of the size, but the stack of a trap
+// needs the names of functions. wasm-opt saves 6 % at best, and calls are no faster (see bench/size).
 var arguments = []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false"}
 
 // environment is added to that of the process.
 var environment = []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"}
 
-// Builder builds modules and keeps them in a directory, so that a build without
-// a change costs some tens of milliseconds: whether anything changed is decided
-// by the go command, which knows every input (sources of all packages, embedded
-// files, go.mod, settings) and leaves an output alone that is up to date.
-//
-// A Builder is safe for concurrent use, by several processes too.
+// Builder builds modules and keeps them in a directory. A build without a change takes some tens of
+// milliseconds, because the go command knows every input and leaves a current output alone. A Builder is
+// safe for concurrent use, also by several processes.
 type Builder struct {
 	// Dir holds the built modules, in a directory for each source directory.
 	Dir string
 }
 
-// BuildDocumented is [Builder.Build] for a module that others get: its schema has the
-// doc comments of the source, where the program says nothing else.
+// BuildDocumented is [Builder.Build] with the doc comments of the source in the schema, unless the program
+// overrides them.
 func (b *Builder) BuildDocumented(ctx context.Context, dir string) ([]byte, error) {
 	return b.build(ctx, dir, "documented.wasm", documented)
 }
 
-// Build builds the main package in dir and returns the module's bytes. The error
-// is a [*NoToolchainError], a [*Error] with what the compiler said, or that of
-// the file system.
+// Build builds the main package in dir and returns the module's bytes.
 func (b *Builder) Build(ctx context.Context, dir string) ([]byte, error) {
 	return b.build(ctx, dir, "module.wasm", nil)
 }
 
-// build builds a module of that name, with the flags that more answers, if it is not nil.
+// build builds a module of that name, with the flags that more returns, unless it is nil.
 func (b *Builder) build(ctx context.Context, dir, name string,
 	more func(ctx context.Context, command, dir, place string) ([]string, error),
 ) ([]byte, error) {
@@ -72,7 +62,8 @@ func (b *Builder) build(ctx context.Context, dir, name string,
 	}
 	command, err := exec.LookPath("go")
 	if err != nil {
-		return nil, &NoToolchainError{Dir: dir}
+		return nil, fmt.Errorf("the provider in %s is Go source, and there is no go command to build it with: "+
+			"install Go from https://go.dev/dl, or name a .wasm file that \"husk provider build\" made elsewhere", dir)
 	}
 	place := filepath.Join(b.Dir, placeOf(dir))
 	if err := os.MkdirAll(place, 0o700); err != nil {
@@ -101,15 +92,14 @@ func (b *Builder) build(ctx context.Context, dir, name string,
 	return module, nil
 }
 
-// placeOf names the directory of the modules built from dir: readable first,
-// and different for each dir.
+// placeOf returns the name of the directory of the modules built from dir: readable, and unique.
 func placeOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Base(dir) + "-" + hex.EncodeToString(sum[:8])
 }
 
-// waitDelay is how long the Go command is waited for once it was killed: the compilers that it has
-// started keep what it writes to open until they end.
+// waitDelay is the time to wait for the Go command after it was killed, because compilers that it started
+// keep its output open.
 const waitDelay = time.Second
 
 func run(ctx context.Context, command, dir, output string, flags ...string) error {
@@ -128,7 +118,7 @@ func run(ctx context.Context, command, dir, output string, flags ...string) erro
 	case err == nil:
 		return nil
 	case errors.As(err, &exit) && exit.Exited():
-		return &Error{Dir: dir, Output: withoutDownloads(said.String())}
+		return compileError(dir, withoutDownloads(said.String()))
 	case errors.As(err, &exit):
 		return fmt.Errorf("building the provider in %s was cut off: %w", dir, err) // a signal
 	default:
@@ -147,43 +137,19 @@ func withoutDownloads(output string) string {
 	return strings.TrimRight(strings.Join(kept, ""), "\n")
 }
 
-// NoToolchainError says that there is no go command.
-type NoToolchainError struct{ Dir string }
-
-// Error says what to do.
-func (e *NoToolchainError) Error() string {
-	return fmt.Sprintf("the provider in %s is Go source, and there is no go command to build it with: "+
-		"install Go from https://go.dev/dl, or name a .wasm file that \"husk provider build\" made elsewhere", e.Dir)
-}
-
-// Error says that the go command could not build a provider.
-type Error struct {
-	// Dir is the directory of the source.
-	Dir string
-	// Output is what the go command said. Its paths begin at Dir.
-	Output string
-}
-
-// Error gives the go command's words as they are.
-func (e *Error) Error() string {
-	message := fmt.Sprintf("cannot build the provider in %s:\n%s", e.Dir, e.Output)
-	if hint := hintFor(e.Output); hint != "" {
-		message += "\n" + hint
-	}
-	return message
-}
-
-// hintFor explains what the go command says to those who do not know how a
-// provider is built.
-func hintFor(output string) string {
-	for _, h := range []struct{ said, hint string }{
+// compileError returns the error for the output of the go command, in which paths begin at dir, with a
+// hint for readers who do not know how a provider is built.
+func compileError(dir, output string) error {
+	message := fmt.Sprintf("cannot build the provider in %s:\n%s", dir, output)
+	for _, h := range []struct{ output, hint string }{
 		{"requires exactly one main package", "a provider is a main package: its directory needs \"package main\" with a main function"},
 		{"go.mod file not found", "a provider's source belongs to a Go module: run \"go mod init\" there"},
 		{"c-shared not supported", "providers need Go 1.24 or newer"},
 	} {
-		if strings.Contains(output, h.said) {
-			return h.hint
+		if strings.Contains(output, h.output) {
+			message += "\n" + h.hint
+			break
 		}
 	}
-	return ""
+	return errors.New(message)
 }

@@ -1,5 +1,4 @@
-// Package jsonerror says what is wrong with a JSON text in words of JSON, for people who have the
-// text and know nothing of the types that it is read into.
+// Package jsonerror explains errors of encoding/json in words of JSON, for people who do not know the Go types.
 package jsonerror
 
 import (
@@ -12,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// explained is an error of encoding/json with other words.
+// explained is an error of encoding/json with another message.
 type explained struct {
 	message string
 	cause   error
@@ -21,8 +20,8 @@ type explained struct {
 func (e *explained) Error() string { return e.message }
 func (e *explained) Unwrap() error { return e.cause }
 
-// Explain returns an error of encoding/json about the text, with the line and the column if the
-// error has a place. Other errors, and nil, stay as they are.
+// Explain returns the explanation of an error about the text, with its line and column if known. Other
+// errors, and nil, stay as they are.
 func Explain(text []byte, err error) error {
 	if err == nil {
 		return nil
@@ -47,8 +46,7 @@ func Explain(text []byte, err error) error {
 	return &explained{message, err}
 }
 
-// mismatch is the message for a text that is JSON, but not of the expected form. It is empty for
-// other errors.
+// mismatch returns the message for JSON of another form than expected, empty for other errors.
 func mismatch(text []byte, err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		name := "it"
@@ -67,7 +65,7 @@ func mismatch(text []byte, err error) string {
 	return ""
 }
 
-// kind is a kind of JSON's by the name that encoding/json has for it.
+// kind returns a kind of JSON by its name in encoding/json.
 func kind(name string) string {
 	switch name {
 	case "bool":
@@ -78,7 +76,7 @@ func kind(name string) string {
 	return "a " + name
 }
 
-// kindOf is the kind of JSON's that is read into a Go type.
+// kindOf returns the kind of JSON that is read into a Go type.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -95,8 +93,7 @@ func kindOf(t reflect.Type) string {
 	return "a number"
 }
 
-// place is the line and the column of the character that ends at an offset. It is empty for an
-// offset outside of the text.
+// place returns the line and column of the character that ends at an offset, empty outside of the text.
 func place(text []byte, offset int64) string {
 	if offset < 1 || offset > int64(len(text)) {
 		return ""

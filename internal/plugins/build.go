@@ -10,18 +10,15 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// Built is a module that says what it is without being run.
+// Built is a module with a manifest.
 type Built struct {
 	Manifest host.Manifest
 	Bytes    []byte
-	// Digest is "sha256:" and the module's hash in hexadecimal.
-	Digest string
+	Digest   string
 }
 
-// Build builds a module from a directory of Go source and gives it its manifest, and its
-// schema the doc comments of the source.
-// It must load and answer a handshake. Deployments use modules without a manifest
-// just as well, so they do not go to the length of compiling each build twice.
+// Build builds a module from a directory of Go source, with a manifest and with the source's doc comments
+// in its schema. The module must complete a handshake.
 func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	name := dir
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -41,11 +38,11 @@ func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 		return nil, fmt.Errorf("writing the manifest into the module: %w", err)
 	}
 	sum := sha256.Sum256(stamped)
-	return &Built{Manifest: manifest, Bytes: stamped, Digest: "sha256:" + hex.EncodeToString(sum[:])}, nil
+	return &Built{Manifest: manifest, Bytes: stamped, Digest: DigestPrefix + hex.EncodeToString(sum[:])}, nil
 }
 
-// Precompile puts the module at a path into a directory of precompiled ones. name is for
-// messages, and may be empty.
+// Precompile writes the compiled code of the module at a path to a directory. name is for messages, and
+// may be empty.
 func (p *Plugins) Precompile(ctx context.Context, name, path, dir string) (*Module, error) {
 	m, err := p.Module(ctx, name, path)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/husk-dev/husk/internal/filelock"
 )
 
-// claims are the modules that a run needs although no state names them yet. They are in a file, one
-// digest a line, which is locked while the run goes on. When the run ends, or is killed, the states
-// name the modules of all that it has done. Claims are added and read under the lock of the modules.
+// claims are the modules that a run needs before a state names them: the lines of a file, which is locked
+// while the run goes on. When the run ends, or is killed, the states name its modules. Claims are added
+// and read under the lock of the modules.
 type claims struct {
 	file    *os.File
 	release func() error
@@ -40,12 +40,12 @@ func (c *claims) add(digest string) error {
 	return err
 }
 
-// end gives the claims up.
+// end removes the claims.
 func (c *claims) end() error {
 	if c == nil {
 		return nil
 	}
-	// Windows removes no file that is open, others do. So it is tried before and after.
+	// Windows cannot remove an open file, other systems can: remove it before closing, or else after.
 	removed := os.Remove(c.file.Name())
 	err := errors.Join(c.release(), c.file.Close())
 	if removed != nil {
@@ -57,8 +57,7 @@ func (c *claims) end() error {
 	return errors.Join(err, removed)
 }
 
-// claimedIn returns the modules that running runs claim, and removes the claims of runs that have
-// ended.
+// claimedIn returns the modules that running runs claim, and removes the claims of ended runs.
 func claimedIn(dir string) (map[string]bool, error) {
 	files, err := filepath.Glob(filepath.Join(dir, claimsPattern))
 	if err != nil {

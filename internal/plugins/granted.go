@@ -8,11 +8,9 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// Granted opens a provider of a module that no project lists, with these grants. Each
-// is a configuration of its own, in fresh instances. It is closed with its Close method.
-// Tests
-// of providers use it, so that answers which do not fit the schema are passed on.
-// What it logs and prints becomes diagnostics where logs is set, and is lost elsewhere.
+// Granted opens a provider of a module that no project lists. Each has a configuration of its own, in
+// fresh instances, and is closed with its Close method. Responses that do not fit the schema are passed
+// on, for conformance tests. Logs and output become diagnostics if logs is set, and are dropped otherwise.
 func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, logs bool) (abi.Provider, error) {
 	grants.HowToGrant = flagToGrant
 	options := host.ProviderOptions{Name: m.Name, Grants: grants, Limits: p.limits.of(m.Name), Instances: p.options.Instances, Lenient: true}

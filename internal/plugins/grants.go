@@ -14,8 +14,7 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// grants turns what a project file grants, and the options, into what the host
-// understands. An error names the place in the file.
+// grants returns the grants of the project file and of the options. An error names the place in the file.
 func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
 	var g host.Grants
 	refused := func(at source.Position, what string, err error) (host.Grants, error) {
@@ -31,7 +30,7 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		}
 		err := g.Add(text, place)
 		switch {
-		case err != nil && written.Scope == "": // it is not about what is written
+		case err != nil && written.Scope == "": // not about the text in the file
 			return host.Grants{}, err
 		case err != nil:
 			return refused(written.Position, written.Scope, err)
@@ -63,7 +62,7 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 	return g, nil
 }
 
-// bind adds a header to a service's grant. Its value is not there if the configuration is not.
+// bind adds a header to a service's grant, unless its value needs a configuration that is not open.
 func (p *Plugins) bind(service *host.HTTPGrant, header program.HeaderGrant) error {
 	if header.Config != "" && p.options.Config == nil {
 		return nil
@@ -75,7 +74,7 @@ func (p *Plugins) bind(service *host.HTTPGrant, header program.HeaderGrant) erro
 	return err
 }
 
-// isDirectory refuses what the provider could not use as a directory.
+// isDirectory returns an error if the provider could not use the directory.
 func (p *Plugins) isDirectory(provider string, written program.Grant, dir host.FSGrant) error {
 	info, err := os.Stat(dir.HostPath)
 	if err == nil && info.IsDir() || err != nil && dir.ReadWrite {
@@ -89,8 +88,8 @@ func (p *Plugins) isDirectory(provider string, written program.Grant, dir host.F
 	return source.Diagnostics{d}
 }
 
-// confine has no symbolic link followed to a granted directory in another one, which some
-// provider may write: it could put one there.
+// confine prevents a symbolic link from leading to a granted directory that lies in another one, if some
+// provider may write there: it could create the link.
 func (p *Plugins) confine(grants []host.FSGrant) {
 	var writable []string
 	for i := range p.project.Providers {
@@ -120,8 +119,7 @@ func (p *Plugins) confine(grants []host.FSGrant) {
 	}
 }
 
-// headerValue is the value of a header that a project grants. It goes to the host, and
-// nowhere else.
+// headerValue returns the value of a granted header, which only the host gets.
 func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
 	if h.Env != "" {
 		value, ok := os.LookupEnv(h.Env)
@@ -145,8 +143,8 @@ func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
 	return h.Prefix + p.options.Config[at].Value, nil
 }
 
-// store is what a provider keeps: one for all who use it, so that their changes do not
-// undo each other's.
+// store returns the store of a provider, one for all its users because they would undo each other's
+// changes otherwise.
 func (p *Plugins) store(provider string) (*host.Store, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// Limit is a limit that the user of a command sets, of one provider or, without a name, of all.
+// Limit is a limit that the user of a command sets, for one provider or, if that is empty, for all.
 type Limit struct {
 	Provider, Name string
 	// Value is in the unit of the limit.
@@ -32,7 +32,7 @@ func ParseLimit(text string) (Limit, error) {
 	return limitOf(provider, name, value)
 }
 
-// limitOf is the limit of a name, and of one provider where that is not empty.
+// limitOf returns a limit by its name, for one provider or, if that is empty, for all.
 func limitOf(provider, name, value string) (Limit, error) {
 	info, ok := host.LimitNamed(name)
 	if !ok || info.Option == "" {
@@ -58,24 +58,19 @@ func limitNames() []string {
 	return names
 }
 
-// limits are what providers may take.
-type limits struct {
-	// all are those of all providers, and own those of one, by its name.
-	all map[string]uint64
-	own map[string]map[string]uint64
-}
+// limits are values by the name of the provider, empty for all, and the name of the limit.
+type limits map[string]map[string]uint64
 
-// limitsOf are those that the project sets and, before these, those of the command.
+// limitsOf returns the limits of the project, overridden by those of the command.
 func limitsOf(project *program.Project, given []Limit) (limits, error) {
-	l := limits{all: map[string]uint64{}, own: map[string]map[string]uint64{}}
+	l := limits{}
 	if project != nil {
 		var wrong source.Diagnostics
 		read := func(provider string, list []program.Limit) {
 			for _, declared := range list {
 				limit, err := limitOf(provider, declared.Name, declared.Value)
 				if err != nil {
-					d := project.File.Errorf(declared.Position, "%v", err)
-					wrong = append(wrong, d)
+					wrong = append(wrong, project.File.Errorf(declared.Position, "%v", err))
 					continue
 				}
 				l.set(limit)
@@ -98,8 +93,8 @@ func limitsOf(project *program.Project, given []Limit) (limits, error) {
 			return l, fmt.Errorf("--limit %s:%s: the project has no provider %q%s", limit.Provider, limit.Name, limit.Provider, source.DidYouMean(limit.Provider, names))
 		}
 		if limit.Provider == "" {
-			for _, own := range l.own {
-				delete(own, limit.Name) // the command is nearer than the file
+			for _, own := range l {
+				delete(own, limit.Name) // the command overrides the file
 			}
 		}
 		l.set(limit)
@@ -107,29 +102,22 @@ func limitsOf(project *program.Project, given []Limit) (limits, error) {
 	return l, nil
 }
 
-func (l *limits) set(limit Limit) {
-	if limit.Provider == "" {
-		l.all[limit.Name] = limit.Value
-		return
+func (l limits) set(limit Limit) {
+	if l[limit.Provider] == nil {
+		l[limit.Provider] = map[string]uint64{}
 	}
-	if l.own[limit.Provider] == nil {
-		l.own[limit.Provider] = map[string]uint64{}
-	}
-	l.own[limit.Provider][limit.Name] = limit.Value
+	l[limit.Provider][limit.Name] = limit.Value
 }
 
-// memoryLimit is the one limit that the host must know the largest of.
 const memoryLimit = string(host.LimitMemory)
 
-// configure gives a host what is of all providers, and as much memory for each as the one with
-// the most may have.
-func (l *limits) configure(c host.Config) (host.Config, error) {
-	all := maps.Clone(l.all)
-	most := l.memory()
-	for _, own := range l.own {
-		most = max(most, own[memoryLimit])
+// configure gives a host the limits of all providers, and the largest memory limit of any provider.
+func (l limits) configure(c host.Config) (host.Config, error) {
+	all := l.of("")
+	maps.Copy(all, l[""])
+	for _, own := range l {
+		all[memoryLimit] = max(all[memoryLimit], own[memoryLimit])
 	}
-	all[memoryLimit] = most
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		var err error
 		if c, err = c.WithLimit(name, all[name]); err != nil {
@@ -139,8 +127,8 @@ func (l *limits) configure(c host.Config) (host.Config, error) {
 	return c, nil
 }
 
-// HostConfig is the configuration of a host for modules that no project lists, with limits that
-// the user of the command sets.
+// HostConfig returns the configuration of a host for modules that no project lists, with limits of the
+// command.
 func HostConfig(given []Limit) (host.Config, error) {
 	l, err := limitsOf(nil, given)
 	if err != nil {
@@ -149,23 +137,20 @@ func HostConfig(given []Limit) (host.Config, error) {
 	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil)))
 }
 
-// memory is what a provider may have that has no limit of its own.
-func (l *limits) memory() uint64 {
-	if set, ok := l.all[memoryLimit]; ok {
-		return set
+// of returns the limits of a provider alone, and its memory limit, which always has a value.
+func (l limits) of(provider string) map[string]uint64 {
+	own := map[string]uint64{memoryLimit: host.DefaultMemoryLimit}
+	if set, ok := l[""][memoryLimit]; ok {
+		own[memoryLimit] = set
 	}
-	return host.DefaultMemoryLimit
-}
-
-// of are those of a provider.
-func (l *limits) of(provider string) map[string]uint64 {
-	own := map[string]uint64{memoryLimit: l.memory()}
-	maps.Copy(own, l.own[provider])
+	if provider != "" {
+		maps.Copy(own, l[provider])
+	}
 	return own
 }
 
-// adviceFor returns what says how the user of a project, nil for none, raises a limit, with a value
-// that may do.
+// adviceFor returns the advice how the user of a project, nil for none, raises a limit, with a value that
+// may be enough.
 func adviceFor(project *program.Project) func(name string, exceeded host.ExceededError) string {
 	return func(name string, exceeded host.ExceededError) string {
 		info := exceeded.Info()

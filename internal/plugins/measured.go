@@ -20,7 +20,7 @@ func (m measured) Measured() map[string]engine.Measure {
 	return out
 }
 
-// loaded is a provider as the engine gets it.
+// loaded returns a provider as the engine gets it.
 func loaded(p *host.Provider, err error) (abi.Provider, error) {
 	if err != nil {
 		return nil, err

@@ -11,33 +11,31 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// Module is a loaded module that said who it is.
+// Module is a loaded module that has completed a handshake.
 type Module struct {
-	// Name and Version are what the module answered to a handshake.
 	Name, Version string
-	// SDK is what it was made with, empty where it does not say.
+	// SDK is empty if the module does not name it.
 	SDK string
-	// Rules are what a policy pack demands.
-	Rules []abi.PolicyRule
-	// Requests are the capabilities that it asks for.
+	// Rules are those of a policy pack.
+	Rules    []abi.PolicyRule
 	Requests []host.CapabilityRequest
 
 	module *host.Module
 	// wasm returns the module's bytes.
 	wasm func() ([]byte, error)
-	// config is that of the host that has loaded it.
+	// config is the configuration of the module's host.
 	config host.Config
 }
 
-// Info tells what is known of the module without running it.
+// Info returns what is known of the module without running it.
 func (m *Module) Info() host.Info { return m.module.Info }
 
-// BaseImage tells with what instances begin that are granted neither variables nor directories.
+// BaseImage describes the snapshot from which instances without variables and directories start.
 func (m *Module) BaseImage(ctx context.Context) (host.BaseImage, error) {
 	return m.module.BaseImage(ctx)
 }
 
-// Inspect looks into the module. It is one that the host takes.
+// Inspect describes the contents of the module.
 func (m *Module) Inspect() (host.Info, error) {
 	wasm, err := m.wasm()
 	if err != nil {
@@ -46,15 +44,13 @@ func (m *Module) Inspect() (host.Info, error) {
 	return host.Inspect(wasm, m.config)
 }
 
-// Module loads the module at a path, a .wasm file or a directory of Go source,
-// once for all callers. name is the provider's, for messages; it may be empty. The
-// error is os.ErrNotExist where there is nothing at the path.
+// Module loads the module at a path, a .wasm file or a directory of Go source, once for all callers. name
+// is the provider's, for messages, and may be empty. The error is os.ErrNotExist if there is no such path.
 func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error) {
 	return p.moduleOf(ctx, name, path, "")
 }
 
-// moduleOf is Module for a file that is to hold the module of a digest, where one is given. Another
-// one is not run.
+// moduleOf is Module, and fails before the module runs if digest is not empty and differs.
 func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string) (*Module, error) {
 	p.mu.Lock()
 	l, known := p.modules[path]
@@ -120,7 +116,7 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 	return m, err
 }
 
-// build builds the provider in a directory with a builder's method, and loads what came out.
+// build builds the provider in a directory with a builder's method, and loads the result.
 func (p *Plugins) build(ctx context.Context, name, dir string,
 	build func(ctx context.Context, dir string) ([]byte, error),
 ) ([]byte, *host.Module, error) {
@@ -142,7 +138,7 @@ func (p *Plugins) build(ctx context.Context, name, dir string,
 	return wasm, module, err
 }
 
-// identified has the module say who it is, in an instance that may do nothing else.
+// identified makes the handshake with a module, without any grant.
 func identified(ctx context.Context, module *host.Module, path string) (*Module, error) {
 	m := &Module{module: module}
 	ask := m.askProvider
@@ -159,7 +155,7 @@ func identified(ctx context.Context, module *host.Module, path string) (*Module,
 }
 
 func (m *Module) askProvider(ctx context.Context) error {
-	return m.bare(ctx, func(provider abi.Provider) error {
+	return m.ungranted(ctx, func(provider abi.Provider) error {
 		resp, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"})
 		if err != nil {
 			return err
@@ -182,8 +178,8 @@ func (m *Module) askPolicy(ctx context.Context) error {
 	return errors.Join(err, policy.Close())
 }
 
-// bare calls do with a provider that was granted nothing and is not configured.
-func (m *Module) bare(ctx context.Context, do func(abi.Provider) error) error {
+// ungranted calls do with a provider that has no grants and is not configured.
+func (m *Module) ungranted(ctx context.Context, do func(abi.Provider) error) error {
 	provider, err := m.module.NewProvider(ctx, host.ProviderOptions{Name: m.Name, Instances: 1})
 	if err != nil {
 		return err

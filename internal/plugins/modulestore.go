@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,66 +19,48 @@ import (
 	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
-// moduleStore keeps the modules that resources were made with, by digest, beside
-// the state that names them: what a module made can be refreshed and destroyed
-// by it, however the provider's source or file has changed since.
-type moduleStore struct{ dir string }
+// The modules that resources were made with are kept by digest in a directory beside the state. So the
+// module that made a resource can refresh and delete it after the provider's source or file has changed.
 
 // DigestPrefix begins the digests of modules.
 const DigestPrefix = "sha256:"
 
 const moduleSuffix = ".wasm"
 
-// file returns the name of the file that holds a module. A digest is read from a
-// state, so it is checked before it becomes part of a path.
-func (s moduleStore) file(digest string) (string, error) {
-	sum, ok := strings.CutPrefix(digest, DigestPrefix)
-	if raw, err := hex.DecodeString(sum); !ok || err != nil || len(raw) != 32 {
-		return "", fmt.Errorf("the state names a module by %q, which is not a digest: it must be sha256: and 64 hexadecimal digits", digest)
-	}
-	return filepath.Join(s.dir, strings.ToLower(sum)+moduleSuffix), nil
+// sumOf returns the hexadecimal digits of a digest, ok is false for other text.
+func sumOf(digest string) (sum string, ok bool) {
+	sum, ok = strings.CutPrefix(digest, DigestPrefix)
+	raw, err := hex.DecodeString(sum)
+	return strings.ToLower(sum), ok && err == nil && len(raw) == sha256.Size
 }
 
-// has reports whether there is a file for the module. It does not look into it.
-func (s moduleStore) has(digest string) bool {
-	file, err := s.file(digest)
-	if err != nil {
-		return false
+// moduleFile returns the path of a module. The digest, which comes from a state, is checked first.
+func moduleFile(dir, digest string) (string, error) {
+	sum, ok := sumOf(digest)
+	if !ok {
+		return "", fmt.Errorf("the state names a module by %q, which is not a digest: it must be sha256: and 64 hexadecimal digits", digest)
 	}
-	_, err = os.Stat(file)
+	return filepath.Join(dir, sum+moduleSuffix), nil
+}
+
+// HasModule reports whether a directory has a file for the module, without reading it.
+func HasModule(dir, digest string) bool {
+	file, err := moduleFile(dir, digest)
+	if err == nil {
+		_, err = os.Stat(file)
+	}
 	return err == nil
 }
 
-// collect removes the modules that are not in use.
-func (s moduleStore) collect(inUse func(digest string) bool) error {
-	entries, err := os.ReadDir(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	errs := []error{err}
-	for _, e := range entries {
-		sum, ok := strings.CutSuffix(e.Name(), moduleSuffix)
-		if ok && !inUse(DigestPrefix+sum) {
-			errs = append(errs, os.Remove(filepath.Join(s.dir, e.Name())))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// HasModule reports whether a directory keeps the module.
-func HasModule(dir, digest string) bool { return moduleStore{dir}.has(digest) }
-
-// Keep keeps a module beside the state until the plugins are closed, and after that for as long as a
-// state names it.
+// Keep keeps a module beside the state until the plugins are closed, and then while a state names it.
 func (p *Plugins) Keep(m *Module) error { return p.keep(m.Info().Digest, m.Info().Size, m.wasm) }
 
 func (p *Plugins) keep(digest string, size int, wasm func() ([]byte, error)) error {
-	store := moduleStore{p.options.Modules}
-	file, err := store.file(digest)
+	file, err := moduleFile(p.options.Modules, digest)
 	if err != nil {
 		return err
 	}
-	unlock, err := lockModules(store.dir)
+	unlock, err := lockModules(p.options.Modules)
 	if err != nil {
 		return err
 	}
@@ -96,7 +79,7 @@ func (p *Plugins) keep(digest string, size int, wasm func() ([]byte, error)) err
 	if err := atomicfile.Write(file, content, 0o600); err != nil {
 		return err
 	}
-	return atomicfile.SyncDir(store.dir)
+	return atomicfile.SyncDir(p.options.Modules)
 }
 
 // KeepOn is Keep for a module that is kept already. It reports whether there is one.
@@ -112,21 +95,20 @@ func (p *Plugins) KeepOn(digest string) (bool, error) {
 	return true, p.claim(digest)
 }
 
-// isWhole reports whether a file has the module that was kept in it.
+// isWhole reports whether a file has the module that was written to it.
 func (p *Plugins) isWhole(file, digest string, size int) bool {
 	info, err := os.Stat(file)
 	if err != nil || info.Size() != int64(size) {
 		return false
 	}
 	if p.options.Places.Precompiled != "" {
-		return true // without a cache the file would be hashed each time, which takes long on small machines
+		return true // without a cache of digests, hashing takes long on small machines
 	}
 	is, err := p.host.Digest(file)
 	return err == nil && is == digest
 }
 
-// claim protects a module from others that collect modules. The caller holds the lock of the
-// modules.
+// claim protects a module from other runs that collect modules. The caller holds the lock of the modules.
 func (p *Plugins) claim(digest string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +122,7 @@ func (p *Plugins) claim(digest string) error {
 	return p.claims.add(digest)
 }
 
-// endClaims ends the claims. From here on the states name the modules that this run needs.
+// endClaims ends the claims. From here on, states name the modules that this run needs.
 func (p *Plugins) endClaims() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,9 +131,8 @@ func (p *Plugins) endClaims() error {
 	return claims.end()
 }
 
-// CollectModules removes kept modules that no state names, if this run may have
-// left some: because it kept another, or because always is set. inUse returns the
-// digests that the states name, this run's with them.
+// CollectModules removes kept modules that no state names, if always is set or this run has kept another.
+// inUse returns the digests that all states name, including that of this run.
 func (p *Plugins) CollectModules(always bool, inUse func() (map[string]bool, error)) error {
 	if !always && !p.kept.Load() {
 		return nil
@@ -172,7 +153,7 @@ func CollectModules(dir string, inUse func() (map[string]bool, error)) error {
 		return err
 	}
 	defer unlock()
-	// The claims are read first: a run that ends in between has its modules named by its state.
+	// Claims are read first: if a run ends in between, its state names its modules.
 	claimed, err := claimedIn(dir)
 	if err != nil {
 		return err
@@ -181,10 +162,18 @@ func CollectModules(dir string, inUse func() (map[string]bool, error)) error {
 	if err != nil {
 		return err
 	}
-	return moduleStore{dir}.collect(func(digest string) bool { return claimed[digest] || named[digest] })
+	entries, err := os.ReadDir(dir)
+	errs := []error{err}
+	for _, e := range entries {
+		sum, ok := strings.CutSuffix(e.Name(), moduleSuffix)
+		if digest := DigestPrefix + sum; ok && !claimed[digest] && !named[digest] {
+			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// lockModules keeps runs that keep and runs that collect modules apart.
+// lockModules excludes other runs that keep or collect modules.
 func lockModules(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -192,22 +181,21 @@ func lockModules(dir string) (unlock func(), err error) {
 	return lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
 }
 
-// recorded returns the provider of the module that a state names, nil where it is
-// the one that the project lists, or where it was not kept.
+// recorded returns the provider of the module that a state names, nil to use the one that the project
+// lists.
 func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
-	store := moduleStore{p.options.Modules}
 	if p.options.Modules == "" || p.options.Installed {
 		return nil, nil
 	}
-	file, err := store.file(spec.Digest)
+	file, err := moduleFile(p.options.Modules, spec.Digest)
 	if err != nil {
 		return nil, err
 	}
-	if !store.has(spec.Digest) && p.project.Provider(spec.Name) == nil {
-		return nil, fmt.Errorf("the module that made these resources is not kept beside the state, and no project lists the provider %s: copy the module to %s",
-			spec.Name, file)
-	}
-	if !store.has(spec.Digest) {
+	if !HasModule(p.options.Modules, spec.Digest) {
+		if p.project.Provider(spec.Name) == nil {
+			return nil, fmt.Errorf("the module that made these resources is not kept beside the state, and no project lists the provider %s: copy the module to %s",
+				spec.Name, file)
+		}
 		p.options.Diagnostics(engine.Diagnostic{Severity: "warning", Provider: spec.Name,
 			Message: "the module that made these resources (" + spec.Digest + ") was not kept: using the one that the project lists"})
 		return nil, nil
@@ -223,19 +211,19 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 		return nil, fmt.Errorf("the state names the module %s as the provider %s, and it is the provider %s", spec.Digest, spec.Name, module.Name)
 	}
 	p.trust(module)
-	// What it may do depends on its own version, not on the one that the state tells.
+	// The grants depend on the module's own version, not on the one in the state.
 	declared, err := p.project.ProviderVersion(spec.Name, module.Version)
 	if err != nil {
-		declared = p.project.Provider(spec.Name) // it is granted what the newest is
+		declared = p.project.Provider(spec.Name) // the newest version's grants
 	}
 	if declared == nil {
-		declared = &program.ProviderPlugin{Name: spec.Name} // it may do nothing then
+		declared = &program.ProviderPlugin{Name: spec.Name} // nothing is granted
 	}
 	return loaded(p.granted(ctx, declared, module))
 }
 
-// keptModule loads the module that a state names from the file that it is kept in. If the file is
-// damaged and the project lists the same module, that one is used and kept anew.
+// keptModule loads the module that a state names from its file. If the file is damaged and the project
+// lists the same module, that one is used, and replaces the file.
 func (p *Plugins) keptModule(ctx context.Context, spec engine.PackageSpec, file string) (*Module, error) {
 	is, err := p.host.Digest(file)
 	if err == nil && is == spec.Digest {
@@ -253,7 +241,7 @@ func (p *Plugins) keptModule(ctx context.Context, spec engine.PackageSpec, file 
 	return nil, changed(file, is)
 }
 
-// changed is the error for the file of a kept module that has another digest.
+// changed returns the error for the file of a kept module that has another digest.
 func changed(file, digest string) error {
 	return fmt.Errorf("the kept module %s has changed (its digest is %s): restore it, or run again with --installed", file, digest)
 }

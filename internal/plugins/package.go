@@ -16,9 +16,8 @@ type MadePackage struct {
 	Version string
 }
 
-// MakePackage asks a provider what package it becomes by words or, for an extension,
-// serves beside its own; without words that is its own. base is a provider that the
-// project lists, or a package that it declares, to be extended.
+// MakePackage returns the package that a provider makes of words, for an extension beside its own. Without
+// words, that is its own package. base is a provider of the project, or a package to extend.
 func (p *Plugins) MakePackage(ctx context.Context, base string, words []string, extension bool) (made *MadePackage, err error) {
 	pkg := p.project.Package(base)
 	if pkg.Parameterized() && !extension {
@@ -55,18 +54,18 @@ func (p *Plugins) MakePackage(ctx context.Context, base string, words []string, 
 		return nil, fmt.Errorf("parameterizing the provider %s: %w", pkg.Source, err)
 	}
 	if pkg.Parameters != nil {
-		pkg.Parameters = kept(answers[0])
+		pkg.Parameters = declarationOf(answers[0])
 	}
 	if extension {
-		pkg.Extension = kept(answers[len(answers)-1])
+		pkg.Extension = declarationOf(answers[len(answers)-1])
 	}
 	last := answers[len(answers)-1]
 	pkg.Name = last.Name
 	return &MadePackage{pkg, last.Version}, nil
 }
 
-// kept is what a provider answered, as a project keeps it.
-func kept(made abi.ParameterizeResponse) *program.Parameterization {
+// declarationOf returns the response of a provider as a project declares it.
+func declarationOf(made abi.ParameterizeResponse) *program.Parameterization {
 	value := made.Value
 	if value == nil {
 		value = []byte{}

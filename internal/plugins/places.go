@@ -9,9 +9,8 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// The variables that name directories for modules. A project cannot name them: what is
-// in them is run as machine code, and whoever only looks at a project that he was given
-// must not run its author's.
+// The variables that name directories for modules. A project cannot name them, because their contents
+// run as machine code: a user who only looks at a project must not run code of its author.
 const (
 	cacheVariable       = "HUSK_CACHE_DIR"
 	precompiledVariable = "HUSK_PRECOMPILED_DIR"
@@ -19,10 +18,10 @@ const (
 
 // Places are the directories for modules.
 type Places struct {
-	// Cache is for what can be made again: built and compiled modules. It is empty where
-	// there is no such directory, and none is needed.
+	// Cache is for built and compiled modules. It is empty if there is no such directory, and
+	// Precompiled is set.
 	Cache string
-	// Precompiled has all modules that may be loaded, empty where modules are compiled.
+	// Precompiled has all modules that may be loaded, empty to compile modules.
 	Precompiled string
 }
 
@@ -55,8 +54,7 @@ func absolute(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// ownFiles are the places with modules and machine code, which no provider is granted by a directory
-// above them.
+// ownFiles returns the places, which no grant of a directory above them covers.
 func (p Places) ownFiles() (all []string) {
 	for _, dir := range []string{p.Cache, p.Precompiled} {
 		if dir != "" {
@@ -66,7 +64,7 @@ func (p Places) ownFiles() (all []string) {
 	return all
 }
 
-// configure says where a host has machine code.
+// configure gives a host the directory of its machine code.
 func (p Places) configure(c host.Config) host.Config {
 	if p.Precompiled != "" {
 		return c.WithPrecompiled(p.Precompiled)
@@ -74,15 +72,20 @@ func (p Places) configure(c host.Config) host.Config {
 	return c.WithCacheDir(p.Compiled())
 }
 
-// Compiled is the directory of compiled modules, empty for none.
-func (p Places) Compiled() string {
+// Compiled returns the directory of compiled modules, empty for none.
+func (p Places) Compiled() string { return p.below("compiled") }
+
+// built returns the directory of modules that were built from source, empty for none.
+func (p Places) built() string { return p.below("built") }
+
+func (p Places) below(name string) string {
 	if p.Cache == "" {
 		return ""
 	}
-	return filepath.Join(p.Cache, "compiled")
+	return filepath.Join(p.Cache, name)
 }
 
-// remedy says what to change where that cannot be used.
+// remedy says how to change the directory.
 func (p Places) remedy() string {
 	if p.Precompiled != "" {
 		return precompiledVariable + " names the directory; without it modules are compiled"
@@ -90,14 +93,6 @@ func (p Places) remedy() string {
 	return cacheVariable + " names another cache directory"
 }
 
-// built is the directory of modules that were built from source, empty for none.
-func (p Places) built() string {
-	if p.Cache == "" {
-		return ""
-	}
-	return filepath.Join(p.Cache, "built")
-}
-
-// errNoCache is source that cannot be built.
+// errNoCache is the error for source without a directory to build it in.
 var errNoCache = errors.New("it is Go source, and there is no cache directory to build it in: set " + cacheVariable +
 	", or name a .wasm file that \"husk provider build\" made elsewhere")

@@ -1,7 +1,6 @@
-// Package plugins makes providers out of what a project lists under
-// plugins.providers, and policy packs out of what it lists under policies: it builds those that are Go source, loads modules into one
-// host, and gives each provider the grants that the project wrote down. It serves
-// the engine as its loader, and YAML programs with the schemas of packages.
+// Package plugins opens the providers and policy packs that a project lists: it builds Go source, loads
+// modules into one host, and gives each provider the grants of the project. It is the engine's loader,
+// and gives YAML programs the schemas of packages.
 package plugins
 
 import (
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/blang/semver/v4"
 
@@ -34,44 +32,42 @@ type Options struct {
 	Places Places
 	// Instances bounds the calls that one provider serves at once; 0 is the host's default.
 	Instances int
-	// Modules is the directory of the modules that resources were made with, empty for
-	// none.
+	// Modules is the directory of the modules that made resources, empty for none.
 	Modules string
-	// Trust is which modules that a state names may be run; nil is none of them.
+	// Trust has the modules that may run because a state names them; nil for none.
 	Trust *Trust
-	// Installed says to use the modules that the project lists even for what others made.
+	// Installed uses the modules that the project lists for all resources.
 	Installed bool
 	// Effects says that providers will probably create or delete something, for which all of
-	// their code has to be loaded.
+	// their code must be loaded.
 	Effects bool
-	// Limits are set by the user of the command, and go before those of the project.
+	// Limits override those of the project.
 	Limits []Limit
-	// Grants are what providers may do beside what the project grants them, by name. A
-	// store among them stands for the provider's own.
+	// Grants are granted to providers by name, in addition to the project's. A store among them stands
+	// for the provider's own.
 	Grants map[string]host.Grants
-	// Withheld are further files that no provider is granted with a directory above them, beside
-	// those of the project; see [host.Grants].
+	// Withheld are files that no grant of a directory above them covers, in addition to those of the
+	// project; see [host.Grants].
 	Withheld []string
-	// Config is the stack's configuration, which grants may refer to. Where it is nil, the
-	// headers that do are left out.
+	// Config is the stack's configuration, which grants may refer to. If it is nil, the headers that
+	// do are left out.
 	Config []abi.ConfigEntry
-	// Stores is the directory for what providers keep, empty for memory. What they change
-	// before [Plugins.Perform] is forgotten.
+	// Stores is the directory for values that providers store, empty for memory. Changes before
+	// [Plugins.Perform] are discarded.
 	Stores string
 	// Secrets learns the credentials that grants add to requests; nil for nobody.
 	Secrets *redact.Secrets
-	// Audit receives each use of a capability, as it is made; nil for nobody. It may be
-	// called concurrently.
+	// Audit receives each use of a capability; nil for nobody. It may be called concurrently.
 	Audit func(host.Use)
-	// Diagnostics receives what providers log and print. It may be called concurrently.
+	// Diagnostics receives logs and output of providers; nil for nobody. It may be called concurrently.
 	Diagnostics func(engine.Diagnostic)
-	// Preparing receives what is built and compiled for longer than a moment; nil for
-	// nobody. It may be called concurrently.
+	// Preparing receives builds and compilations that take long; nil for nobody. It may be called
+	// concurrently.
 	Preparing func(engine.Preparing)
 }
 
-// Plugins are the providers of one project. It is safe for concurrent use. Close
-// it when no provider of it is used any more.
+// Plugins are the providers of one project. It is safe for concurrent use. Close it after the last use
+// of a provider.
 type Plugins struct {
 	project  *program.Project
 	options  Options
@@ -80,34 +76,29 @@ type Plugins struct {
 	host     *host.Host
 	builder  *gobuild.Builder
 	progress progress
-	// preparing has an element for each module that is being built or loaded.
+	// preparing has an element for each module that is being built or loaded. Its capacity bounds them:
+	// the Go command uses all processors for one build, but not all of the time.
 	preparing chan struct{}
 
 	performing atomic.Bool // see Perform
-	kept       atomic.Bool // that a module was, see CollectModules
+	kept       atomic.Bool // whether this run has kept a module, see CollectModules
 
 	mu      sync.Mutex
 	modules map[string]*loading    // by path
 	stores  map[string]*host.Store // by provider
-	// claims are the modules that this run has kept, nil for none.
-	claims *claims
-	// policies are those that were made.
+	claims  *claims                // nil for none
+	// policies are closed with the plugins.
 	policies []*host.Policy
 }
 
-// preparedAtOnce bounds how many modules are built or loaded at once. The Go command makes
-// use of all processors for one, but not all of the time.
-func preparedAtOnce() int { return max(2, runtime.GOMAXPROCS(0)) }
-
-// loading is a module that is being built, loaded, and asked who it is; done is
-// closed once the rest is set.
+// loading is a module that is being loaded. done is closed after the rest is set.
 type loading struct {
 	done   chan struct{}
 	module *Module
 	err    error
 }
 
-// Open makes the plugins of a project. project may be nil where only [Plugins.Module] is used.
+// Open makes the plugins of a project. project may be nil if only [Plugins.Module] is used.
 func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, error) {
 	if o.Diagnostics == nil {
 		o.Diagnostics = func(engine.Diagnostic) {}
@@ -118,7 +109,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	p := &Plugins{
 		project: project, options: o,
 		builder:  &gobuild.Builder{Dir: o.Places.built()},
-		progress: progress{tell: o.Preparing, now: time.Now, after: afterwards}, preparing: make(chan struct{}, preparedAtOnce()),
+		progress: o.Preparing, preparing: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 		modules: make(map[string]*loading), stores: make(map[string]*host.Store),
 	}
 	var err error
@@ -134,9 +125,8 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	return p, nil
 }
 
-// Perform says that what was done so far was a preview, and that a deployment is carried
-// out from now on. Its state will name the modules that are loaded, so they are kept; and
-// so is what providers store, which begins with what was there before the preview.
+// Perform ends the preview and begins the deployment. Its state will name the modules that are loaded from
+// now on, so they are kept. Providers store values, beginning with those before the preview.
 func (p *Plugins) Perform() {
 	p.performing.Store(true)
 	p.mu.Lock()
@@ -144,11 +134,10 @@ func (p *Plugins) Perform() {
 	clear(p.stores)
 }
 
-// Diagnose gives a message to who receives what providers say.
+// Diagnose reports a message like those of providers.
 func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Diagnostics(d) }
 
-// Close ends the policies, the host, and the claims to modules. What the run has changed must be
-// saved by then.
+// Close ends the policies, the host, and the claims to modules. The state must be saved before.
 func (p *Plugins) Close(ctx context.Context) error {
 	errs := []error{p.endClaims()}
 	p.mu.Lock()
@@ -159,26 +148,24 @@ func (p *Plugins) Close(ctx context.Context) error {
 	return errors.Join(append(errs, p.host.Close(ctx))...)
 }
 
-// UnknownError says that the project lists no provider of the package.
-type UnknownError struct {
-	Package string
-	// Known are the packages that it lists, and File is where.
-	Known []string
-	File  string
-}
+// unknownError is the error for a package for which the project lists no provider.
+type unknownError struct{ text string }
 
-// Error says what to add.
-func (e *UnknownError) Error() string {
-	listed := "lists no providers"
-	if len(e.Known) > 0 {
-		listed = "lists only " + strings.Join(e.Known, ", ")
+func (e unknownError) Error() string        { return e.text }
+func (e unknownError) Is(target error) bool { return target == yamlprogram.ErrUnknownPackage }
+
+func (p *Plugins) unknown(name string) error {
+	var known []string
+	for _, d := range p.project.Providers {
+		known = append(known, d.Name)
 	}
-	return fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>",
-		e.Package, source.DidYouMean(e.Package, e.Known), e.File, listed, e.Package)
+	listed := "lists no providers"
+	if len(known) > 0 {
+		listed = "lists only " + strings.Join(known, ", ")
+	}
+	return unknownError{fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>",
+		name, source.DidYouMean(name, known), p.project.File.Name, listed, name)}
 }
-
-// Is reports that the error is the program's ErrUnknownPackage.
-func (e *UnknownError) Is(target error) bool { return target == yamlprogram.ErrUnknownPackage }
 
 // Load implements [engine.Loader].
 func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
@@ -201,13 +188,13 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 	return loaded(p.granted(ctx, declared, module))
 }
 
-// granted makes a provider that has what the project grants it.
+// granted makes a provider with the grants of the project.
 func (p *Plugins) granted(ctx context.Context, declared *program.ProviderPlugin, module *Module) (*host.Provider, error) {
 	grants, err := p.grants(declared)
 	if err != nil {
 		return nil, err
 	}
-	if declared.Path == "" { // no project lists it, where declared has looked
+	if declared.Path == "" { // no project lists it: otherwise, declared has checked this
 		if err := p.requested(declared, module, grants); err != nil {
 			return nil, err
 		}
@@ -225,11 +212,7 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 		return nil, nil, err
 	}
 	if declared == nil {
-		e := &UnknownError{Package: name, File: p.project.File.Name}
-		for _, d := range p.project.Providers {
-			e.Known = append(e.Known, d.Name)
-		}
-		return nil, nil, e
+		return nil, nil, p.unknown(name)
 	}
 	module, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
 	if err == nil {
@@ -248,8 +231,8 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 	return declared, module, nil
 }
 
-// serves reports whether the module is the package that was declared, in a
-// version that the declaration and the caller accept.
+// serves returns an error unless the module is the declared package, in a version that the declaration and
+// the caller accept.
 func (m *Module) serves(declared *program.ProviderPlugin, wanted string) error {
 	if world := m.Info().World; world != canon.WorldProvider {
 		return &host.WorldError{Is: world, Wanted: canon.WorldProvider}

@@ -15,36 +15,33 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// Policies returns the policy packs that the project lists, and after them others, whose
-// paths are taken as they are. They live as long as the plugins.
+// Policies returns the policy packs that the project lists, and then others, whose paths are not relative
+// to the project. They live as long as the plugins.
 func (p *Plugins) Policies(ctx context.Context, others []program.PolicyPack) ([]analysis.Pack, error) {
 	listed := p.project.Policies
 	packs := make([]analysis.Pack, len(listed)+len(others))
 	failures := make([]error, len(packs))
 	var all sync.WaitGroup // each may have to be built and compiled
-	for i := range listed {
+	for i := range packs {
 		all.Go(func() {
-			declared := &listed[i]
-			pack, err := p.policy(ctx, declared, p.project.Path(declared.Path))
-			if err != nil {
-				failures[i] = p.problem(entry{"policy pack", declared.Path, declared.Path, declared.Position}, err)
+			if i < len(listed) {
+				declared := &listed[i]
+				packs[i], failures[i] = p.policy(ctx, declared, p.project.Path(declared.Path))
+				if failures[i] != nil {
+					failures[i] = p.problem(entry{"policy pack", declared.Path, declared.Path, declared.Position}, failures[i])
+				}
+				return
 			}
-			packs[i] = pack
-		})
-	}
-	for i := range others {
-		all.Go(func() {
-			pack, err := p.policy(ctx, &others[i], others[i].Path)
-			if err != nil {
-				err = fmt.Errorf("the policy pack %s cannot be used: %w", others[i].Path, err)
+			other := &others[i-len(listed)]
+			if packs[i], failures[i] = p.policy(ctx, other, other.Path); failures[i] != nil {
+				failures[i] = fmt.Errorf("the policy pack %s cannot be used: %w", other.Path, failures[i])
 			}
-			packs[len(listed)+i], failures[len(listed)+i] = pack, err
 		})
 	}
 	all.Wait()
 	for _, err := range failures {
 		if err != nil {
-			return nil, err // the first, as they are listed
+			return nil, err // the first one in the list
 		}
 	}
 	return packs, nil
@@ -71,16 +68,15 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
 }
 
-// runsElsewhere reports whether a directory holds a policy pack of Pulumi's, which is a
-// program in another language.
+// runsElsewhere reports whether a directory holds a policy pack of Pulumi, a program in another language.
 func runsElsewhere(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "PulumiPolicy.yaml"))
-	source, _ := filepath.Glob(filepath.Join(dir, "*.go")) // the pattern is well formed, or there is nothing
+	source, _ := filepath.Glob(filepath.Join(dir, "*.go")) // an error means that nothing matches
 	return err == nil && len(source) == 0
 }
 
-// where says where a project lists modules of a world.
-func where(world canon.World) string {
+// sectionOf returns the section in which a project lists modules of a world.
+func sectionOf(world canon.World) string {
 	if world == canon.WorldPolicy {
 		return "policies"
 	}

@@ -13,7 +13,7 @@ import (
 
 // entry is a module that the project lists.
 type entry struct {
-	// kind is what it is to be: provider or policy pack.
+	// kind is "provider" or "policy pack".
 	kind, name, path string
 	position         source.Position
 }
@@ -22,8 +22,8 @@ func providerEntry(declared *program.ProviderPlugin) entry {
 	return entry{"provider", declared.Name, declared.Path, declared.Position}
 }
 
-// problem tells an error at the place where the project lists the module, with
-// what to do. Only the end of the context is told as it is.
+// problem returns an error at the place in the project file that lists the module, with what to do. The
+// error of an ended context stays as it is.
 func (p *Plugins) problem(declared entry, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -46,7 +46,7 @@ func (p *Plugins) problem(declared entry, err error) error {
 		}
 	}
 	if other, ok := errors.AsType[*host.WorldError](err); ok {
-		detail = "list it under " + where(other.Is) + " instead"
+		detail = "list it under " + sectionOf(other.Is) + " instead"
 	}
 	d := p.project.File.Errorf(declared.position, "the %s %q cannot be used: %s", declared.kind, declared.name, strings.TrimSuffix(summary, ":"))
 	d.Detail, d.Cause = detail, err

@@ -7,50 +7,39 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// slowAfter is how long building or loading takes before the user is told what
-// is being waited for.
+// slowAfter is the time after which the user is told what is being built or compiled.
 const slowAfter = 500 * time.Millisecond
 
-// The words for what is done, see [engine.Preparing].
+// The values of [engine.Preparing.Doing].
 const (
 	building  = "building"
 	compiling = "compiling"
 )
 
-// progress tells of work that is not over soon.
-type progress struct {
-	tell func(engine.Preparing)
-	now  func() time.Time
-	// after calls a function after a time, unless it is stopped before.
-	after func(time.Duration, func()) (stop func())
-}
-
-func afterwards(d time.Duration, f func()) (stop func()) {
-	timer := time.AfterFunc(d, f)
-	return func() { timer.Stop() }
-}
+// progress reports builds and compilations that take long.
+type progress func(engine.Preparing)
 
 // begin begins work on a provider. The caller calls over at its end.
-func (p progress) begin(provider, doing string) (over func()) {
-	began := p.now()
+func (report progress) begin(provider, doing string) (over func()) {
+	began := time.Now()
 	var mu sync.Mutex
-	var told, ended bool
+	var reported, ended bool
 	tell := func(done bool) {
-		p.tell(engine.Preparing{Provider: provider, Doing: doing, ElapsedMs: p.now().Sub(began).Milliseconds(), Done: done})
+		report(engine.Preparing{Provider: provider, Doing: doing, ElapsedMs: time.Since(began).Milliseconds(), Done: done})
 	}
-	stop := p.after(slowAfter, func() {
+	timer := time.AfterFunc(slowAfter, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !ended {
-			told = true
+			reported = true
 			tell(false)
 		}
 	})
 	return func() {
-		stop()
+		timer.Stop()
 		mu.Lock()
 		defer mu.Unlock()
-		if ended = true; told {
+		if ended = true; reported {
 			tell(true)
 		}
 	}

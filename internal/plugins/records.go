@@ -10,13 +10,13 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// records turns the host's log records of guests into diagnostics. It is a
-// [slog.Handler] for the attributes that the host documents and no others.
+// records makes diagnostics of the host's log records of guests. It is a [slog.Handler] only for the
+// attributes that the host documents.
 type records struct {
 	to func(engine.Diagnostic)
 }
 
-// Enabled takes every level: the display decides what is shown.
+// Enabled returns true, because the display selects levels.
 func (*records) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements [slog.Handler].
@@ -41,7 +41,7 @@ func (r *records) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// WithAttrs returns the handler: the host gives all attributes with the record.
+// WithAttrs returns the handler, because the host gives all attributes with the record.
 func (r *records) WithAttrs([]slog.Attr) slog.Handler { return r }
 
 // WithGroup returns the handler.

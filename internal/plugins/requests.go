@@ -12,18 +12,18 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// Audited is what a provider of the project asks for, and what it was granted.
+// Audited has the requests of a provider of the project, and its grants.
 type Audited struct {
 	Name     string    `json:"name"`
 	Version  string    `json:"version"`
 	Path     string    `json:"path"`
 	Digest   string    `json:"digest"`
 	Requests []Request `json:"requests"`
-	// Grants are all that it was granted, as capability and scope.
+	// Grants are those of the project file.
 	Grants []Grant `json:"grants"`
 }
 
-// Request is a capability that a provider asks for.
+// Request is a capability that a provider requests.
 type Request struct {
 	host.CapabilityRequest
 	Granted bool `json:"granted"`
@@ -33,21 +33,16 @@ type Request struct {
 type Grant struct {
 	Capability string `json:"capability"`
 	Scope      string `json:"scope,omitempty"`
-	// Details are what else the project file says of it.
+	// Details has the other settings of the project file.
 	Details string `json:"details,omitempty"`
 }
 
-// Lacks reports whether the provider cannot do without something that it was not granted.
+// Lacks reports whether a required grant is missing.
 func (a *Audited) Lacks() bool {
-	for _, r := range a.Requests {
-		if !r.Granted && !r.Optional {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Requests, func(r Request) bool { return !r.Granted && !r.Optional })
 }
 
-// Audit compares what a provider of the project asks for with what it is granted.
+// Audit compares the requests of a provider of the project with its grants.
 func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin) (*Audited, error) {
 	module, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
 	if err == nil {
@@ -70,8 +65,8 @@ func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin) (
 	return a, nil
 }
 
-// withoutHeaders is a declaration without the headers of its grants, whose values do not
-// matter for what is granted.
+// withoutHeaders returns a declaration without the headers of its grants, whose values may be missing and
+// do not matter for requests.
 func withoutHeaders(declared *program.ProviderPlugin) *program.ProviderPlugin {
 	bare := *declared
 	bare.Grants = slices.Clone(declared.Grants)
@@ -81,7 +76,7 @@ func withoutHeaders(declared *program.ProviderPlugin) *program.ProviderPlugin {
 	return &bare
 }
 
-// grantList lists grants as the project file has them.
+// grantList returns grants as the project file has them.
 func grantList(grants []program.Grant) []Grant {
 	list := []Grant{}
 	for _, g := range grants {
@@ -101,8 +96,7 @@ func grantList(grants []program.Grant) []Grant {
 	return list
 }
 
-// requested is an error if the module asks for something that it cannot do without, and
-// was not granted it. The error names what to add.
+// requested returns an error if a required grant is missing, with the lines to add.
 func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, grants host.Grants) error {
 	var missing []host.CapabilityRequest
 	for _, r := range module.Requests {
@@ -139,8 +133,8 @@ func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, gr
 
 const addToCommand = "to grant it, add to the command: "
 
-// howToGrant returns the advice for what a provider is refused while it runs: to grant it in the
-// project file, or by a flag if no project lists the provider.
+// howToGrant returns the advice for refusals: the lines for the project file, or a flag if no project lists
+// the provider.
 func howToGrant(declared *program.ProviderPlugin) func(host.Refusal) string {
 	return func(r host.Refusal) string {
 		if declared.Path == "" {
@@ -151,5 +145,5 @@ func howToGrant(declared *program.ProviderPlugin) func(host.Refusal) string {
 	}
 }
 
-// flagToGrant is the same for a command that asks one provider only.
+// flagToGrant is the same for a command that calls one provider only.
 func flagToGrant(r host.Refusal) string { return addToCommand + "--grant " + r.Flag() }

@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
-// Package implements [yamlprogram.Schemas]: the schema of a package of the
-// project, nil where its provider has none.
+// Package implements [yamlprogram.Schemas]. It returns the schema of a package of the project, nil if its
+// provider has none.
 func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
 	declared, module, err := p.declared(ctx, pkg.Source, pkg.Version)
 	if err != nil {
@@ -35,7 +35,7 @@ func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Pac
 	return out, nil
 }
 
-// parsed reads a schema, nil where the provider has none.
+// parsed reads a schema, nil if the provider has none.
 func parsed(text []byte, err error) (*schema.Package, error) {
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil, nil
@@ -50,8 +50,8 @@ func parsed(text []byte, err error) (*schema.Package, error) {
 	return out, nil
 }
 
-// PackageSchema returns the JSON of the schema of a package that the project
-// declares with parameters. The error is abi.ErrUnimplemented where it has none.
+// PackageSchema returns the JSON of the schema of a package that the project declares with parameters. The
+// error is abi.ErrUnimplemented if it has none.
 func (p *Plugins) PackageSchema(ctx context.Context, pkg program.Package) ([]byte, error) {
 	declared, module, err := p.declared(ctx, pkg.Source, pkg.Version)
 	if err != nil {
@@ -60,8 +60,8 @@ func (p *Plugins) PackageSchema(ctx context.Context, pkg program.Package) ([]byt
 	return p.parameterized(ctx, pkg, declared, module)
 }
 
-// parameterized asks for the schema of what a provider becomes by parameters. They
-// may name files, which the provider reads by its grants; so the answer is not kept.
+// parameterized returns the schema of a parameterized package. It is not cached, because parameters may name
+// files.
 func (p *Plugins) parameterized(ctx context.Context, pkg program.Package, declared *program.ProviderPlugin, module *Module) (text []byte, err error) {
 	provider, err := p.granted(ctx, declared, module)
 	if err != nil {
@@ -72,8 +72,8 @@ func (p *Plugins) parameterized(ctx context.Context, pkg program.Package, declar
 	return text, err
 }
 
-// parameterize makes a provider into a package, and returns what the provider answered
-// to each of its parameters, and the package's schema.
+// parameterize makes a package of a provider. It returns the response to each of the package's parameters,
+// and the package's schema.
 func parameterize(ctx context.Context, provider abi.Provider, pkg program.Package) (answers []abi.ParameterizeResponse, schema []byte, err error) {
 	if _, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"}); err != nil {
 		return nil, nil, err
@@ -106,11 +106,10 @@ func parameterize(ctx context.Context, provider abi.Provider, pkg program.Packag
 	return answers, []byte(resp.Schema), err
 }
 
-// Schema returns the JSON of a module's schema. The error is abi.ErrUnimplemented
-// where it has none. Schemas are kept by the module's digest, since large ones take
-// a while to make.
+// Schema returns the JSON of a module's schema. The error is abi.ErrUnimplemented if it has none. Schemas
+// are cached by the module's digest, because large ones take a while to make.
 func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
-	var file string // none without a cache
+	var file string // empty without a cache
 	if cache := p.options.Places.Cache; cache != "" {
 		file = filepath.Join(cache, "schemas", strings.TrimPrefix(m.Info().Digest, DigestPrefix)+".json")
 		if text, err := os.ReadFile(file); err == nil {
@@ -118,7 +117,7 @@ func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
 		}
 	}
 	var text []byte
-	err := m.bare(ctx, func(provider abi.Provider) error {
+	err := m.ungranted(ctx, func(provider abi.Provider) error {
 		if _, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"}); err != nil {
 			return err
 		}
@@ -130,7 +129,7 @@ func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
 		return nil, err
 	}
 	if file != "" {
-		// Without the file the schema is asked for again, which is no failure.
+		// Without the file, the next call makes the schema again.
 		if os.MkdirAll(filepath.Dir(file), 0o700) == nil {
 			_ = atomicfile.WriteUnsynced(file, text, 0o600)
 		}

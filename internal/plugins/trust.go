@@ -1,8 +1,6 @@
 package plugins
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,48 +18,41 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 )
 
-// A state says which modules made its resources, and is written by whoever can write to the place
-// where stacks are kept, or makes a file to import. So it does not decide which code runs: a module
-// that a state names is run if the project of this user listed it, or if the user confirms it. Else
-// code that somebody else chose would get the secrets of the resources, and what the project grants
-// to the provider.
+// A state names the modules that made its resources. Others may have written the state, so it does not
+// decide which code runs: husk runs a module that a state names only if this user's project has listed
+// it, or the user confirms it. The module gets the secrets of the resources and the provider's grants.
 
-// Trust is which modules a user has listed or confirmed for a project, as providers of a name. It is
-// kept in the user's directory for configuration, where nobody else writes, for each directory of a
-// project and each name of one that was there. It is safe for concurrent use.
+// Trust has the modules that a user has listed or confirmed for a project, as providers of a name. A file
+// in the user's configuration directory records them for each directory and name of a project. It is
+// safe for concurrent use.
 type Trust struct {
-	// file is empty where the user has no such directory: nothing is kept then.
+	// file is empty if the user has no configuration directory: nothing is recorded then.
 	file string
-	// head is its first line, which tells people what it is about.
+	// head is the first line of the file, for people.
 	head string
+
+	mu sync.Mutex
 	// confirmed are the digests that the user confirms for this run.
 	confirmed []string
-
-	mu   sync.Mutex
-	read bool
-	// known are the lines of the file.
+	// known are the lines of the file, nil before the first use.
 	known map[string]bool
 }
 
-// trustDir is the path of the directory with the files, under that for configuration.
-const trustDir = "husk/trusted-modules"
-
-// UserFiles returns the paths of what says, in the user's directory for configuration, which modules
-// are trusted.
+// UserFiles returns the user's files that say which modules are trusted.
 func UserFiles() []string {
 	config, err := os.UserConfigDir()
 	if err != nil {
 		return nil
 	}
-	return []string{filepath.Join(config, filepath.FromSlash(trustDir))}
+	return []string{filepath.Join(config, "husk", "trusted-modules")}
 }
 
-// OpenTrust returns what the user trusts in a project's directory, and the digests that the user
-// confirms now.
+// OpenTrust returns the modules that the user trusts in a project's directory. confirmed are the digests
+// that the user confirms for this run.
 func OpenTrust(project *program.Project, confirmed []string) (*Trust, error) {
 	t := &Trust{confirmed: confirmed}
-	config, err := os.UserConfigDir()
-	if err != nil {
+	place := UserFiles()
+	if place == nil {
 		return t, nil
 	}
 	dir, err := filepath.Abs(project.Dir)
@@ -72,42 +63,33 @@ func OpenTrust(project *program.Project, confirmed []string) (*Trust, error) {
 		dir = real
 	}
 	sum := sha256.Sum256([]byte(dir + "\x00" + project.Name))
-	t.file = filepath.Join(config, filepath.FromSlash(trustDir), hex.EncodeToString(sum[:]))
+	t.file = filepath.Join(place[0], hex.EncodeToString(sum[:]))
 	t.head = fmt.Sprintf("# Modules that the project %q in %q listed, or that were confirmed there.\n", project.Name, dir)
 	return t, nil
 }
 
 func trustLine(digest, provider string) string { return strings.ToLower(digest) + " " + provider }
 
-// Has reports whether the user trusts a module as the provider of a name.
-func (t *Trust) Has(digest, provider string) (bool, error) {
+// has reports whether the user trusts a module as the provider of a name.
+func (t *Trust) has(digest, provider string) (bool, error) {
 	if t == nil {
 		return false, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err := t.load()
-	return t.known[trustLine(digest, provider)], err
-}
-
-// isConfirmed reports whether the user confirms a module for this run.
-func (t *Trust) isConfirmed(digest string) bool {
-	if t == nil {
-		return false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.confirmed, func(c string) bool { return strings.EqualFold(c, digest) })
+	confirmed := slices.ContainsFunc(t.confirmed, func(c string) bool { return strings.EqualFold(c, digest) })
+	return confirmed || t.known[trustLine(digest, provider)], err
 }
 
 // load reads the file. The caller holds the lock.
 func (t *Trust) load() error {
-	if t.read || t.file == "" {
+	if t.known != nil || t.file == "" {
 		return nil
 	}
 	info, err := os.Lstat(t.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.read, t.known = true, make(map[string]bool)
+		t.known = make(map[string]bool)
 		return nil
 	}
 	if err != nil {
@@ -120,14 +102,14 @@ func (t *Trust) load() error {
 	if err != nil {
 		return fmt.Errorf("reading which modules are trusted: %w", err)
 	}
-	t.read, t.known = true, make(map[string]bool)
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		t.known[lines.Text()] = true // a line of any other form matches no module
+	t.known = make(map[string]bool)
+	for line := range strings.Lines(string(text)) {
+		t.known[strings.TrimRight(line, "\r\n")] = true // a line of any other form matches no module
 	}
 	return nil
 }
 
-// confirm is Add, and holds for this run where nothing can be kept.
+// confirm is Add, and holds for this run if nothing can be recorded.
 func (t *Trust) confirm(digest, provider string) error {
 	t.mu.Lock()
 	t.confirmed = append(t.confirmed, digest)
@@ -135,7 +117,7 @@ func (t *Trust) confirm(digest, provider string) error {
 	return t.Add(digest, provider)
 }
 
-// Add has the user trust a module as the provider of a name.
+// Add records that the user trusts a module as the provider of a name.
 func (t *Trust) Add(digest, provider string) error {
 	if t == nil || t.file == "" {
 		return nil
@@ -168,15 +150,15 @@ func (t *Trust) Add(digest, provider string) error {
 // RecordedModule is a module that a state names as the provider of a name.
 type RecordedModule struct{ Digest, Provider string }
 
-// UntrustedError says that a state names modules which neither the project has listed nor the user
-// confirmed.
+// UntrustedError is the error for modules that a state names, that the project has never listed, and that
+// the user did not confirm.
 type UntrustedError struct {
 	Modules []RecordedModule
-	// Installed says that the project lists other modules in their place.
+	// Installed reports whether the project lists other modules in their place.
 	Installed bool
 }
 
-// Error says what they would get, and how to confirm them.
+// Error says what the modules would get, and how to confirm them.
 func (e *UntrustedError) Error() string {
 	it, its, flags := "it", "its", ""
 	if len(e.Modules) > 1 {
@@ -192,7 +174,7 @@ func (e *UntrustedError) Error() string {
 	return text
 }
 
-// Names says which modules they are.
+// Names returns a sentence that names the modules.
 func (e *UntrustedError) Names() string {
 	if len(e.Modules) == 1 {
 		m := e.Modules[0]
@@ -206,22 +188,18 @@ func (e *UntrustedError) Names() string {
 	return text
 }
 
-// trusts is an error unless the user trusts a module that a state names: one that the project has
-// listed or lists now, or one that the user confirms.
+// trusts returns an error unless the project has listed a module that a state names, or lists it now, or
+// the user confirms it.
 func (p *Plugins) trusts(ctx context.Context, digest, provider string) error {
-	trust := p.options.Trust
-	known, err := trust.Has(digest, provider)
-	if known || err != nil {
+	trusted, err := p.options.Trust.has(digest, provider)
+	if trusted || err != nil || p.lists(ctx, digest, provider) {
 		return err
 	}
-	if !trust.isConfirmed(digest) && !p.lists(ctx, digest, provider) {
-		return &UntrustedError{[]RecordedModule{{digest, provider}}, p.project.Provider(provider) != nil}
-	}
-	return nil
+	return &UntrustedError{[]RecordedModule{{digest, provider}}, p.project.Provider(provider) != nil}
 }
 
-// trust has the user trust a module from now on, since the project lists it, or it was confirmed.
-// Where that cannot be noted it is asked for again.
+// trust records that the project lists a module, or that it was confirmed. If that fails, a later run
+// asks again.
 func (p *Plugins) trust(m *Module) {
 	if err := p.options.Trust.Add(m.Info().Digest, m.Name); err != nil {
 		p.options.Diagnostics(engine.Diagnostic{Severity: "debug", Provider: m.Name,
@@ -229,13 +207,13 @@ func (p *Plugins) trust(m *Module) {
 	}
 }
 
-// Confirm has the user trust a module from now on.
+// Confirm records that the user trusts a module.
 func (p *Plugins) Confirm(m RecordedModule) error {
 	return p.options.Trust.confirm(m.Digest, m.Provider)
 }
 
-// lists reports whether the project lists a module as the provider of a name. What cannot be built
-// or loaded is another one.
+// lists reports whether the project lists a module as the provider of a name. A module that cannot be
+// built or loaded is another one.
 func (p *Plugins) lists(ctx context.Context, digest, provider string) bool {
 	return slices.ContainsFunc(p.project.Providers, func(declared program.ProviderPlugin) bool {
 		if declared.Name != provider {
@@ -246,8 +224,8 @@ func (p *Plugins) lists(ctx context.Context, digest, provider string) bool {
 	})
 }
 
-// Untrusted returns an error about those of the modules that a state names which are kept and which
-// the user would have to confirm, nil for none.
+// Untrusted returns an error for the kept modules that a state names and that the user has to confirm, nil
+// for none.
 func (p *Plugins) Untrusted(ctx context.Context, named []RecordedModule) (*UntrustedError, error) {
 	all := &UntrustedError{Installed: true}
 	for _, m := range named {
@@ -270,7 +248,7 @@ func (p *Plugins) Untrusted(ctx context.Context, named []RecordedModule) (*Untru
 
 // CheckDigest returns an error if the text is not the digest of a module.
 func CheckDigest(text string) error {
-	if _, err := (moduleStore{}).file(text); err != nil {
+	if _, ok := sumOf(text); !ok {
 		return errors.New("a digest is sha256: and 64 hexadecimal digits, as husk state module shows it")
 	}
 	return nil

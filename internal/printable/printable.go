@@ -5,39 +5,39 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
-// Text returns the text in a form that is safe to print: control characters other than line
-// break and tab, and those that reorder text, are written as escapes, and what is not
-// UTF-8 is replaced. A terminal or log then shows what the guest said and does
-// nothing that it asked for.
+// Text returns text that is safe to print. Control characters other than line end and tab, and characters
+// that reorder text, become Go escapes. Bytes that are not UTF-8 are replaced.
 func Text(s string) string {
-	if !strings.ContainsFunc(s, unsafeRune) && utf8.ValidString(s) {
+	unsafe := func(r rune) bool { return r != '\n' && r != '\t' && IsUnsafe(r) }
+	if strings.ContainsFunc(s, unsafe) {
+		s = strings.ReplaceAll(s, "\r\n", "\n")
+	}
+	return strings.ToValidUTF8(Escape(s, unsafe), "\uFFFD")
+}
+
+// Line is [Text] for names and other text of one line.
+func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", `\n`) }
+
+// IsUnsafe reports whether a character controls a terminal, ends a line, or reorders text.
+func IsUnsafe(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// Escape returns text in which the characters that f selects are Go escapes.
+func Escape(s string, f func(rune) bool) string {
+	if !strings.ContainsFunc(s, f) {
 		return s
 	}
 	var b strings.Builder
-	b.Grow(len(s) + 16)
-	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
-		if unsafeRune(r) {
+	for _, r := range s {
+		if f(r) {
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
-			continue
+		} else {
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// Line is [Text] for names and other text that has one line.
-func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", `\n`) }
-
-func unsafeRune(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-		return true
-	}
-	return r == '\u2028' || r == '\u2029'
 }

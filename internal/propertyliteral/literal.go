@@ -1,5 +1,5 @@
-// Package propertyliteral converts property values to and from trees that JSON and YAML can hold:
-// maps, slices, and scalars. An object with one member stands for a value that JSON lacks:
+// Package propertyliteral converts property values to and from trees of JSON and YAML. An object with one
+// member stands for a value that JSON lacks:
 //
 //	{"fn::secret": VALUE}
 //	{"fn::unknown": true}
@@ -24,7 +24,7 @@ import (
 	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
-// functionPrefix begins the only key of an object that stands for a value which JSON lacks.
+// functionPrefix begins the key of an object that stands for a value that JSON lacks.
 const functionPrefix = "fn::"
 
 // Encode returns a value as a tree.
@@ -232,7 +232,7 @@ func call(name string, argument any) (property.Value, error) {
 	}
 }
 
-// text is a member that is text, empty where there is none.
+// text returns a member that is text, or else an empty text.
 func text(members map[string]any, name string) string {
 	s, _ := members[name].(string)
 	return s

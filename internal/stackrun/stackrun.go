@@ -1,6 +1,5 @@
-// Package stackrun opens what an operation on a stack of a project works on (the state, the
-// configuration, the providers, and the program), runs operations, and writes the history. The command
-// line and package automation are built on it.
+// Package stackrun opens a stack of a project with its state, configuration, providers, and program, runs
+// operations on it, and writes the history. The command line and package automation use it.
 package stackrun
 
 import (
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"github.com/husk-dev/husk/engine"
@@ -16,24 +16,25 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// Options say what is opened.
+// Options select what is opened.
 type Options struct {
 	// Command is the name of the operation, for the lock of the stack and for its history.
 	Command string
 	// Stack is the stack to work on, empty for the selected one.
 	Stack string
-	// Preview opens a copy of the state, which nobody else waits for.
+	// Preview opens a copy of the state without a lock.
 	Preview bool
 	// Creates makes the stack if it does not exist.
 	Creates bool
-	// Program has the project's program run.
+	// Program runs the project's program.
 	Program bool
-	// Replaces refuses a program without resources while the stack has some.
+	// Replaces refuses a program without resources if the stack has some.
 	Replaces bool
 	// Deletes says that resources are deleted whatever the program says.
 	Deletes bool
@@ -41,23 +42,39 @@ type Options struct {
 	Parallel int
 	// Events receives every event of the engine, one at a time.
 	Events func(engine.Event)
-	// Version is that of the engine, for the manifest of the state.
-	Version string
-	// Trusted are digests of modules that run though the project has never listed them.
+	// Trusted are digests of modules that run although the project has never listed them.
 	Trusted []string
-	// Plugins say how providers are loaded. What follows from the stack is filled in.
+	// Plugins are the options of providers. Open sets those that follow from the stack.
 	Plugins plugins.Options
 }
 
-// Run is what an operation works on. Close releases it.
+// Run is an opened stack. Close releases it.
 type Run struct {
 	Workspace  *workspace.Workspace
 	Deployment engine.Deployment
-	// Program is nil for operations that do without.
+	// Program is nil for operations without the project's program.
 	Program engine.Program
 	Plugins *plugins.Plugins
 
 	command string
+}
+
+// Withheld returns the files that no provider gets by a grant of a directory above them: those of the
+// workspace, and the user's keys, passphrases, and trusted modules.
+func Withheld(w *workspace.Workspace) []string {
+	return slices.Concat(w.OwnFiles(), secrets.SystemKeys(nil).Files(), plugins.UserFiles())
+}
+
+// Version returns the version of Husk in this program, "(devel)" if it is not known.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == "github.com/husk-dev/husk" && m.Version != "" {
+				return m.Version
+			}
+		}
+	}
+	return "(devel)"
 }
 
 // Open opens a stack of a project with its providers.
@@ -98,9 +115,10 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	if err != nil {
 		return nil, err
 	}
+	o.Plugins.Withheld = append(Withheld(w), o.Plugins.Withheld...)
 	r := &Run{Workspace: w, command: o.Command, Deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
-		State: st, Stacks: w.References(), Parallel: o.Parallel, Events: o.Events, Secrets: o.Plugins.Secrets, Version: o.Version,
+		State: st, Stacks: w.References(), Parallel: o.Parallel, Events: o.Events, Secrets: o.Plugins.Secrets, Version: Version(),
 		Contents: programContents(w.Project, o.Plugins.Withheld),
 	}}
 	defer func() {
@@ -114,8 +132,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		}
 	}
 	reportRecovery(diagnostic, st.Recovery())
-	// The state comes first: where the default stack was just made, its key can
-	// now open the configuration.
+	// The state comes first: the key of a stack that was just made can open the configuration.
 	if r.Deployment.Config, err = config.Entries(ctx); err != nil {
 		return nil, err
 	}
@@ -135,8 +152,8 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	return r, nil
 }
 
-// Execute runs an operation and adds it to the history of the stack. finish, if it is set, receives
-// the result of an operation that succeeded.
+// Execute runs an operation and adds it to the history of the stack. finish, unless nil, receives the
+// result of a successful operation.
 func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
 	r.Plugins.Perform()
 	update := workspace.Begun(r.command)
@@ -157,14 +174,13 @@ func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engi
 	return result, errors.Join(err, recorded)
 }
 
-// NotCollected returns the message for modules that could not be collected. That is no failure of the
-// operation: another stack may be damaged, or belong to another user.
+// NotCollected returns the warning for modules that could not be collected, for example because another
+// stack is damaged or belongs to another user.
 func NotCollected(err error) string {
 	return "could not remove the modules that no stack needs: " + err.Error()
 }
 
-// Close saves the state and releases everything. It goes on if the context was
-// cancelled, because what was done must be saved.
+// Close saves the state and releases everything, even if the context was cancelled.
 func (r *Run) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	err := r.Deployment.State.Close(ctx)
@@ -174,8 +190,8 @@ func (r *Run) Close(ctx context.Context) error {
 	return err
 }
 
-// checkHasResources refuses a program that says nothing of resources while the stack has some: all
-// of them would be deleted, which somebody who means it writes down.
+// checkHasResources refuses a program without the key resources if the stack has some, because all of them
+// would be deleted.
 func checkHasResources(p *program.Project, st *state.Stack) error {
 	if p.Template.Resources != nil && !source.IsNull(p.Template.Resources) {
 		return nil
@@ -189,8 +205,8 @@ func checkHasResources(p *program.Project, st *state.Stack) error {
 	return source.Diagnostics{d}
 }
 
-// programContents is where the assets of a project's program are, and what computed paths do not read of
-// it: the project's own files, those that are withheld from providers, and its history.
+// programContents returns the source of assets in the program's directory. Computed paths cannot read the
+// project's own files, those that are withheld from providers, and .git.
 func programContents(p *program.Project, withheld []string) contents.Source {
 	source := contents.Source{
 		Dir: p.ProgramDir, Within: p.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),
@@ -211,7 +227,7 @@ func checkRuntime(p *program.Project) error {
 	return source.Diagnostics{d}
 }
 
-// reportRecovery tells what an earlier run left behind.
+// reportRecovery reports what an earlier run left behind.
 func reportRecovery(diagnostic func(engine.Diagnostic), r state.Recovery) {
 	if r.Records > 0 {
 		changes := "1 change"

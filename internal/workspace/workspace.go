@@ -253,8 +253,8 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 	return state.Open(ctx, &copies, w.name(stack), keys, holder("preview"))
 }
 
-// Remove removes a stack's state. Its configuration file stays. Unless forced, a
-// stack that still has resources is kept, and the error is a [*NotEmptyError].
+// Remove removes a stack's state, but not its configuration file. Unless force is set, the stack must not
+// have resources.
 func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error {
 	lease, err := w.store.Lease(ctx, w.name(stack), holder("stack rm"))
 	if err != nil {
@@ -266,27 +266,16 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 			if err != nil {
 				return err
 			}
-			if n := CountResources(snapshot); n > 0 {
-				return &NotEmptyError{Stack: stack, Resources: n}
+			switch n := CountResources(snapshot); {
+			case n == 1:
+				return fmt.Errorf("the stack %q still has 1 resource: delete it with husk destroy first, or forget it with --force", stack)
+			case n > 1:
+				return fmt.Errorf("the stack %q still has %d resources: delete them with husk destroy first, or forget them with --force", stack, n)
 			}
 		}
 		return lease.Remove(ctx)
 	}()
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
-}
-
-// NotEmptyError says that a stack has resources, which would be forgotten with it.
-type NotEmptyError struct {
-	Stack     string
-	Resources int
-}
-
-// Error says what to do first.
-func (e *NotEmptyError) Error() string {
-	if e.Resources == 1 {
-		return fmt.Sprintf("the stack %q still has 1 resource: delete it with husk destroy first, or forget it with --force", e.Stack)
-	}
-	return fmt.Sprintf("the stack %q still has %d resources: delete them with husk destroy first, or forget them with --force", e.Stack, e.Resources)
 }
 
 // CountResources counts the resources that deployments made, which leaves out the

@@ -1,6 +1,5 @@
-// Package calldoc reads requests of the contract from JSON or YAML and shows responses as such, for
-// people who call a method of a provider by hand. The members of a document are the fields of the
-// Go types in package abi, in camel case.
+// Package calldoc reads requests of the contract from JSON or YAML, and shows responses in the same form.
+// The members of a document are the fields of the types in package abi, in camel case.
 package calldoc
 
 import (
@@ -22,39 +21,37 @@ import (
 
 // Method is a method of [abi.Provider].
 type Method struct {
-	// Name is that of the contract, such as diff-config.
-	Name string
-	// Unconfigured says that the method comes before the provider is configured.
-	Unconfigured bool
+	// Name is the method's name in the contract, such as diff-config.
+	Name abi.Method
 
-	request func() any // a pointer to a new request; nil for a method without one
+	request func() any // returns a pointer to a new request; nil for a method without one
 	call    func(ctx context.Context, p abi.Provider, request any) (any, error)
 }
 
-// methods are all but stream-invoke, stream-next, and stream-close, whose handles end with the process.
+// methods lacks stream-invoke, stream-next, and stream-close, whose handles end with the process.
 var methods = []Method{
-	method("handshake", abi.Provider.Handshake).unconfigured(),
-	method("parameterize", abi.Provider.Parameterize).unconfigured(),
-	method("get-schema", abi.Provider.GetSchema).unconfigured(),
-	method("get-mapping", abi.Provider.GetMapping).unconfigured(),
-	method("get-mappings", abi.Provider.GetMappings).unconfigured(),
-	method("check-config", abi.Provider.CheckConfig).unconfigured(),
-	method("diff-config", abi.Provider.DiffConfig).unconfigured(),
-	method("configure", silent(abi.Provider.Configure)).unconfigured(),
-	method("check", abi.Provider.Check),
-	method("diff", abi.Provider.Diff),
-	method("create", abi.Provider.Create),
-	method("read", abi.Provider.Read),
-	method("update", abi.Provider.Update),
-	method("delete", silent(abi.Provider.Delete)),
-	method("list", abi.Provider.List),
-	method("invoke", abi.Provider.Invoke),
-	method("call", abi.Provider.Call),
-	method("construct", abi.Provider.Construct),
-	{Name: "cancel", call: func(ctx context.Context, p abi.Provider, _ any) (any, error) { return struct{}{}, p.Cancel(ctx) }},
+	method(abi.MethodHandshake, abi.Provider.Handshake),
+	method(abi.MethodParameterize, abi.Provider.Parameterize),
+	method(abi.MethodGetSchema, abi.Provider.GetSchema),
+	method(abi.MethodGetMapping, abi.Provider.GetMapping),
+	method(abi.MethodGetMappings, abi.Provider.GetMappings),
+	method(abi.MethodCheckConfig, abi.Provider.CheckConfig),
+	method(abi.MethodDiffConfig, abi.Provider.DiffConfig),
+	method(abi.MethodConfigure, silent(abi.Provider.Configure)),
+	method(abi.MethodCheck, abi.Provider.Check),
+	method(abi.MethodDiff, abi.Provider.Diff),
+	method(abi.MethodCreate, abi.Provider.Create),
+	method(abi.MethodRead, abi.Provider.Read),
+	method(abi.MethodUpdate, abi.Provider.Update),
+	method(abi.MethodDelete, silent(abi.Provider.Delete)),
+	method(abi.MethodList, abi.Provider.List),
+	method(abi.MethodInvoke, abi.Provider.Invoke),
+	method(abi.MethodCall, abi.Provider.Call),
+	method(abi.MethodConstruct, abi.Provider.Construct),
+	{Name: abi.MethodCancel, call: func(ctx context.Context, p abi.Provider, _ any) (any, error) { return struct{}{}, p.Cancel(ctx) }},
 }
 
-func method[Q, R any](name string, call func(abi.Provider, context.Context, Q) (R, error)) Method {
+func method[Q, R any](name abi.Method, call func(abi.Provider, context.Context, Q) (R, error)) Method {
 	return Method{
 		Name: name, request: func() any { return new(Q) },
 		call: func(ctx context.Context, p abi.Provider, request any) (any, error) {
@@ -63,12 +60,13 @@ func method[Q, R any](name string, call func(abi.Provider, context.Context, Q) (
 	}
 }
 
-func (m Method) unconfigured() Method {
-	m.Unconfigured = true
-	return m
+// Unconfigured reports whether the method comes before the provider is configured.
+func (m Method) Unconfigured() bool {
+	about := m.Name.About()
+	return m.request != nil && (about == abi.AboutPackage || about == abi.AboutConfiguration)
 }
 
-// silent gives a method without a response an empty one.
+// silent adds an empty response to a method without one.
 func silent[Q any](call func(abi.Provider, context.Context, Q) error) func(abi.Provider, context.Context, Q) (struct{}, error) {
 	return func(p abi.Provider, ctx context.Context, request Q) (struct{}, error) {
 		return struct{}{}, call(p, ctx, request)
@@ -79,7 +77,7 @@ func silent[Q any](call func(abi.Provider, context.Context, Q) error) func(abi.P
 func Names() []string {
 	names := make([]string, len(methods))
 	for i, m := range methods {
-		names[i] = m.Name
+		names[i] = string(m.Name)
 	}
 	return names
 }
@@ -87,7 +85,7 @@ func Names() []string {
 // Find returns the method with a name. The error lists the others.
 func Find(name string) (Method, error) {
 	for _, m := range methods {
-		if m.Name == name {
+		if string(m.Name) == name {
 			return m, nil
 		}
 	}
@@ -101,8 +99,7 @@ func didYouMean(name string, known []string) string {
 	return ""
 }
 
-// Read reads a request, as a pointer to it, nil if the method has none. The error names the member
-// that is wrong.
+// Read returns a pointer to a request, nil if the method has none. The error names the wrong member.
 func (m Method) Read(document map[string]any) (request any, err error) {
 	if m.request == nil {
 		if len(document) > 0 {
@@ -114,13 +111,12 @@ func (m Method) Read(document map[string]any) (request any, err error) {
 	return request, readMembers(reflect.ValueOf(request).Elem(), document, "")
 }
 
-// Call calls the method with what Read has returned.
+// Call calls the method with a result of Read.
 func (m Method) Call(ctx context.Context, p abi.Provider, request any) (response any, err error) {
 	return m.call(ctx, p, request)
 }
 
-// Field returns a pointer to a field of a request by its Go name, nil if the request has none of
-// that name and type.
+// Field returns a pointer to a field of a request by its Go name, nil if it has no such field of the type.
 func Field[T any](request any, name string) *T {
 	if request == nil {
 		return nil
@@ -134,9 +130,9 @@ func Field[T any](request any, name string) *T {
 }
 
 // Maps returns the property maps of a request or response.
-func Maps(of any) []property.Map {
+func Maps(record any) []property.Map {
 	var all []property.Map
-	v := reflect.Indirect(reflect.ValueOf(of))
+	v := reflect.Indirect(reflect.ValueOf(record))
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
@@ -153,8 +149,8 @@ func Maps(of any) []property.Map {
 	return all
 }
 
-// Shown returns a response as plain JSON values. Secrets are hidden, unless show is set. Fields that
-// are empty are left out, except property maps and enumerations.
+// Shown returns a response as plain JSON values. Secrets are hidden unless show is set. Empty fields are
+// left out, except property maps and enumerations.
 func Shown(response any, show bool) map[string]any {
 	return shown(reflect.ValueOf(response), show).(map[string]any)
 }
@@ -276,7 +272,7 @@ func readNumber(v reflect.Value, tree any, wrong func(string) error) error {
 	return nil
 }
 
-// casesOf returns the names of the cases of an enumeration, in their order.
+// casesOf returns the names of an enumeration, in their order.
 func casesOf(enumeration reflect.Type) []string {
 	var names []string
 	for n := range uint64(1 << 8) {
@@ -291,7 +287,7 @@ func casesOf(enumeration reflect.Type) []string {
 	return names
 }
 
-// ShownMap does so with a property map.
+// ShownMap is [Shown] for a property map.
 func ShownMap(m property.Map, show bool) map[string]any {
 	if show {
 		m = m.Unwrap()
@@ -334,8 +330,7 @@ func shown(v reflect.Value, show bool) any {
 	}
 }
 
-// memberName returns the name of a field in a document: its words, of which the first is in lower
-// case. Initials such as URN are one word.
+// memberName returns the name of a field in camel case. Initials such as URN are one word.
 func memberName(field string) string {
 	letters := []rune(strings.ReplaceAll(field, "URNs", "Urns"))
 	var b strings.Builder

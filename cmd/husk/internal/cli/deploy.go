@@ -122,14 +122,14 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	if err := a.checkDeploy(c, f); err != nil {
 		return s.end(err)
 	}
-	ctx, interrupts := a.watchInterrupts(ctx, s.interrupted)
-	defer interrupts.end()
+	ctx, stop, end := a.watchInterrupts(ctx, s.interrupted)
+	defer end()
 	// What is opened may be pipes, or locks of others.
 	o, err := blocking.Call(ctx, func() (*opened, error) { return s.open(ctx, c) }, func(o *opened) { _ = o.close(ctx) })
 	if err != nil {
 		return s.end(err)
 	}
-	o.Deployment.Stop = interrupts.stop
+	o.Deployment.Stop = stop
 	declined, err := s.run(ctx, c, o)
 	if err = errors.Join(err, o.close(ctx)); declined {
 		return err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/workspace"
@@ -52,10 +51,9 @@ func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, 
 	return grants, nil
 }
 
-// withheld returns the files that no grant of a directory above them covers: those of the workspace,
-// those that flags name, and the user's own (keys, passphrases, and which modules are trusted).
-func (f *deployFlags) withheld(w *workspace.Workspace) []string {
-	all := slices.Concat(w.OwnFiles(), f.policyPacks, f.policyConfigs, secrets.SystemKeys(nil).Files(), plugins.UserFiles())
+// withheld returns the files of flags that no grant of a directory above them covers.
+func (f *deployFlags) withheld() []string {
+	all := slices.Concat(f.policyPacks, f.policyConfigs)
 	if f.auditLog != "" {
 		all = append(all, f.auditLog)
 	}

@@ -11,25 +11,24 @@ import (
 	"github.com/husk-dev/husk/internal/display"
 )
 
-// stage is what an interrupt does to a command that goes on for a while.
+// stage is the effect of an interrupt on a running command.
 type stage struct {
-	// message tells the user of it; empty for nothing.
+	// message is for the user; empty for none.
 	message string
 	do      func()
 }
 
 const (
-	// endTime is how long a command may take to end after its second interrupt: guests have five
-	// seconds to say what has become of their work. What is left then is waiting for something that
-	// never comes, such as a reader of what is printed. All that was done is recorded by then.
+	// endTime is how long a command may take to end after its second interrupt. Guests have five seconds
+	// to report the outcome of their work. By then all outcomes are recorded, and what is left may wait
+	// forever, for example for a reader of the output.
 	endTime = 8 * time.Second
-	// sayTime is how long an interrupt waits until the user has been told of it, which may be as long
-	// as nobody reads.
+	// sayTime is how long an interrupt waits for its message to be written, in case nobody reads it.
 	sayTime = 100 * time.Millisecond
 )
 
-// interruptSignals are the signals of a user who wants to stop: Ctrl-C, a service manager, and a
-// terminal that is closed, unless the command was started to outlive that.
+// interruptSignals returns the signals of Ctrl-C, a service manager, and a closed terminal, unless the
+// command was started to outlive its terminal.
 func interruptSignals() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -38,9 +37,9 @@ func interruptSignals() []os.Signal {
 	return signals
 }
 
-// heed has the first interrupt do something, and the second something else; after that the command
-// has some seconds to end, and a third ends it at once. Where nobody reads the output any more that
-// is a first interrupt, which has its effect before anything else is done, and never a second.
+// heed handles interrupts. The first and the second have a stage each. After the second, the command has
+// endTime to end, and a third ends it immediately. If the reader of the output goes away, that is a first
+// interrupt, which has its effect before the write returns, and never a second.
 func (a *app) heed(say func(message string), first, second stage) (end func()) {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, interruptSignals()...)
@@ -94,11 +93,11 @@ func (a *app) heed(say func(message string), first, second stage) (end func()) {
 			out.OnGone(func() {})
 		}
 		close(finished)
-		<-over // it may be telling the user
+		<-over // it may be writing a message
 	}
 }
 
-// begin tells the user, and does what is to be done.
+// begin writes the message and calls do.
 func (s stage) begin(say func(message string)) {
 	if s.message != "" && say != nil {
 		said := make(chan struct{})
@@ -116,35 +115,26 @@ func (s stage) begin(say func(message string)) {
 	}
 }
 
-// interrupts turns the signals of a user who wants to stop into what the engine
-// understands.
-type interrupts struct {
-	// stop is closed by the first: running steps finish, no others start.
-	stop <-chan struct{}
-	// end ends the watch.
-	end func()
-}
-
-// watchInterrupts watches for interrupts. The first closes stop, the second cancels the context
-// that is returned.
-func (a *app) watchInterrupts(parent context.Context, say func(message string)) (context.Context, interrupts) {
+// watchInterrupts handles interrupts until end is called. The first closes stop: running steps finish, no
+// others start. The second cancels the returned context.
+func (a *app) watchInterrupts(parent context.Context, say func(message string)) (ctx context.Context, stop <-chan struct{}, end func()) {
 	ctx, cancel := context.WithCancel(parent)
-	stop := make(chan struct{})
-	end := a.heed(say,
-		stage{"Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now.", func() { close(stop) }},
+	stopped := make(chan struct{})
+	unheed := a.heed(say,
+		stage{"Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now.", func() { close(stopped) }},
 		stage{"Stopping now: the next run reports what was interrupted.", cancel})
-	return ctx, interrupts{stop: stop, end: func() {
-		end()
+	return ctx, stopped, func() {
+		unheed()
 		cancel()
-	}}
+	}
 }
 
-// onInterrupt returns what the first interrupt closes.
+// onInterrupt returns a channel that the first interrupt closes.
 func (a *app) onInterrupt() (stop <-chan struct{}, end func()) {
 	stopped := make(chan struct{})
 	return stopped, a.heed(nil, stage{do: func() { close(stopped) }}, stage{})
 }
 
-// keepOutput has writing to a pipe that nobody reads fail, instead of ending the process: see
-// [github.com/husk-dev/husk/internal/display.Output.OnGone].
+// keepOutput makes a write to a pipe without a reader fail, instead of ending the process: see
+// [display.Output.OnGone].
 func keepOutput() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

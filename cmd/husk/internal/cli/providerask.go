@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,9 +18,9 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
-	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/stackrun"
 )
 
 // askFlags are the flags of commands that call one provider: its grants, configuration, and parameters.
@@ -145,7 +144,7 @@ func (a *app) withListed(ctx context.Context, name string, grants host.Grants, p
 		return err
 	}
 	o.Grants, o.Config, o.Stores = map[string]host.Grants{pkg.Source: grants}, entries, w.StoresDir(stack)
-	o.Withheld = slices.Concat(w.OwnFiles(), secrets.SystemKeys(nil).Files(), plugins.UserFiles())
+	o.Withheld = stackrun.Withheld(w)
 	return withPluginsBy(ctx, w.Project, o, func(loader *plugins.Plugins) error {
 		return do(loader, engine.PackageSpec{Name: pkg.Source, Version: pkg.Version})
 	})

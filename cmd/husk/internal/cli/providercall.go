@@ -80,12 +80,12 @@ func (a *app) providerCall() *cobra.Command {
 }
 
 func (a *app) callMethod(ctx context.Context, p *asked, method calldoc.Method, request any, show bool) error {
-	if method.Name != "handshake" && method.Name != "parameterize" {
+	if method.Name != abi.MethodHandshake && method.Name != abi.MethodParameterize {
 		if err := p.introduce(ctx); err != nil {
 			return err
 		}
 	}
-	if !method.Unconfigured {
+	if !method.Unconfigured() {
 		if err := p.configure(ctx); err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	options := stackrun.Options{
 		Command: c.name, Stack: s.app.stack, Preview: c.previewOnly, Creates: c.program,
 		Program: c.program || s.flags.runProgram, Replaces: c.replaces, Deletes: c.deletes,
-		Parallel: s.flags.parallel, Events: s.event, Version: thisBuild().Version, Trusted: s.flags.trusted,
+		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted,
 	}
 	if options.Plugins, err = s.app.pluginOptions(); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 	if options.Plugins.Grants, err = s.flags.grantsIn(w); err != nil {
 		return nil, err
 	}
-	options.Plugins.Installed, options.Plugins.Withheld = s.flags.installed, s.flags.withheld(w)
+	options.Plugins.Installed, options.Plugins.Withheld = s.flags.installed, s.flags.withheld()
 	options.Plugins.Diagnostics, options.Plugins.Preparing = s.diagnostic, func(e engine.Preparing) { s.event(e) }
 	o := &opened{}
 	if s.flags.auditLog != "" {

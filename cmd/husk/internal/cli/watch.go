@@ -36,9 +36,8 @@ func (a *app) watch() *cobra.Command {
 	return cmd
 }
 
-// watchFiles runs something now, and again whenever a file of the project or one of
-// the paths changes, until it is interrupted. A run that is interrupted ends as it would
-// alone.
+// watchFiles calls run now, and after each change of a file of the project or of the paths, until an
+// interrupt. A run that is interrupted ends as it would alone.
 func (a *app) watchFiles(paths []string, run func() error) error {
 	files, err := watch.NewFiles()
 	if err != nil {
@@ -48,7 +47,7 @@ func (a *app) watchFiles(paths []string, run func() error) error {
 	stop, end := a.onInterrupt()
 	defer end()
 	for {
-		// Before the run, which so sees what changes from now on or the next one does.
+		// The watch begins before the run, so no change is missed.
 		if err := files.Watch(a.watched(paths)); err != nil {
 			return err
 		}
@@ -60,7 +59,7 @@ func (a *app) watchFiles(paths []string, run func() error) error {
 			display.WriteErrors(a.errs, failed)
 		}
 		a.say("Watching for changes. Press Ctrl-C to end.")
-		changed, err := files.Waiter().Wait(stop)
+		changed, err := files.Wait(stop)
 		switch {
 		case errors.Is(err, watch.ErrStopped):
 			return nil
@@ -83,7 +82,7 @@ func isClosed(c <-chan struct{}) bool {
 // projectKinds are the suffixes of the files of a project.
 var projectKinds = []string{".yaml", ".yml", ".json"}
 
-// watched returns what a program is made of, as far as the project can be read.
+// watched returns the paths of the program, as far as the project can be read.
 func (a *app) watched(more []string) []watch.Path {
 	paths := []watch.Path{{Name: a.dir, Kinds: projectKinds}}
 	if project, err := program.LoadProject(a.dir); err == nil {

@@ -1,4 +1,4 @@
-// Package watch tells when files of a project change, and runs something then.
+// Package watch waits for changes of files.
 package watch
 
 import (
@@ -13,35 +13,26 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Path is what to watch: a file, which need not exist yet, or all files below a
-// directory.
+// Path is a path to watch: a file, which need not exist yet, or all files below a directory.
 type Path struct {
 	Name string
-	// Kinds are the suffixes of the files that count, in the directory itself; none is
-	// all files, in the directories below as well.
+	// Kinds are the suffixes of files that count in the directory itself. None stands for all files,
+	// also in directories below.
 	Kinds []string
 }
 
-// maxDirectories bounds the directories that are watched: each takes memory of the
-// kernel, and beyond some thousand it is likely not source that is watched.
+// maxDirectories bounds the directories that are watched: each takes memory of the kernel, and several
+// thousand are probably not source.
 const maxDirectories = 4096
 
-// TooManyError says that there are more directories to watch than are watched.
-type TooManyError struct{ Below string }
-
-// Error says what to do.
-func (e *TooManyError) Error() string {
-	return fmt.Sprintf("more than %d directories to watch, many of them below %s: watch a smaller directory", maxDirectories, e.Below)
-}
-
-// Files watches files. It watches their directories, since many editors put a new file
-// in the place of the old one. Its methods are called by one goroutine.
+// Files watches files by their directories, because many editors replace a file by a new one. Its methods
+// are called by one goroutine.
 type Files struct {
 	notify *fsnotify.Watcher
 	paths  []Path
 }
 
-// NewFiles watches nothing yet. Close ends it.
+// NewFiles returns a watch without files. Close ends it.
 func NewFiles() (*Files, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -53,7 +44,7 @@ func NewFiles() (*Files, error) {
 // Close ends the watch.
 func (f *Files) Close() error { return f.notify.Close() }
 
-// Watch watches these paths from now on, and no others.
+// Watch watches these paths, and no others, from now on.
 func (f *Files) Watch(paths []Path) error {
 	f.paths = f.paths[:0]
 	wanted := make(map[string]bool)
@@ -81,7 +72,7 @@ func (f *Files) Watch(paths []Path) error {
 	return errors.Join(errs...)
 }
 
-// add watches a directory. One that is not there any more has nothing to watch.
+// add watches a directory, if it exists.
 func (f *Files) add(dir string) error {
 	if err := f.notify.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("watching %s: %w", dir, err)
@@ -89,7 +80,7 @@ func (f *Files) add(dir string) error {
 	return nil
 }
 
-// directories adds those that must be watched for the path.
+// directories adds the directories that must be watched for the path.
 func (p Path) directories(to map[string]bool) error {
 	info, err := os.Stat(p.Name)
 	switch {
@@ -103,26 +94,25 @@ func (p Path) directories(to map[string]bool) error {
 	return filepath.WalkDir(p.Name, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // it went away, or is not ours to read
+			return nil // it was removed, or cannot be read
 		case !d.IsDir():
 			return nil
 		case path != p.Name && hidden(d.Name()):
 			return fs.SkipDir
 		case len(to) >= maxDirectories:
-			return &TooManyError{Below: p.Name}
+			return fmt.Errorf("more than %d directories to watch, many of them below %s: watch a smaller directory", maxDirectories, p.Name)
 		}
 		to[path] = true
 		return nil
 	})
 }
 
-// hidden reports whether a name is that of no source: hidden files, such as state in
-// .husk, and what editors leave while they work.
+// hidden reports whether a name is of a hidden file, such as .husk, or of an editor's temporary file.
 func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#")
 }
 
-// counts reports whether the path stands for the file.
+// counts reports whether the path includes the file.
 func (p Path) counts(file string) bool {
 	if file == p.Name {
 		return true
@@ -137,7 +127,7 @@ func (p Path) counts(file string) bool {
 	return !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), hidden)
 }
 
-// changed returns the file that an event is about, empty where it is none of ours.
+// changed returns the file of an event, empty if it is not watched.
 func (f *Files) changed(e fsnotify.Event) string {
 	if e.Op == fsnotify.Chmod {
 		return ""

@@ -5,66 +5,58 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
 )
 
-// A change is over when nothing has changed for a while, which begins anew with each
-// change.
+// A change is over when nothing has changed for a while, which begins anew with each change.
 func TestWaitSettles(t *testing.T) {
-	events, errs := make(chan fsnotify.Event), make(chan error)
-	clocks := make(chan chan time.Time)
-	w := Waiter{
-		Events: events, Errors: errs,
-		Name: func(e fsnotify.Event) string {
+	synctest.Test(t, func(t *testing.T) {
+		events, errs := make(chan fsnotify.Event), make(chan error)
+		name := func(e fsnotify.Event) string {
 			if e.Name == "noise" {
 				return ""
 			}
 			return e.Name
-		},
-		After: func(d time.Duration) <-chan time.Time {
-			require.Equal(t, Settle, d)
-			c := make(chan time.Time, 1)
-			clocks <- c
-			return c
-		},
-	}
-	type result struct {
-		changed []string
-		err     error
-	}
-	results := make(chan result)
-	stop := make(chan struct{})
-	wait := func() {
-		changed, err := w.Wait(stop)
-		results <- result{changed, err}
-	}
-	go wait()
-	events <- fsnotify.Event{Name: "noise"}
-	events <- fsnotify.Event{Name: "b"}
-	early := <-clocks
-	events <- fsnotify.Event{Name: "a"}
-	<-clocks
-	early <- time.Time{} // it is not waited for any more
-	events <- fsnotify.Event{Name: "b"}
-	(<-clocks) <- time.Time{}
-	require.Equal(t, result{[]string{"a", "b"}, nil}, <-results)
+		}
+		type result struct {
+			changed []string
+			err     error
+			took    time.Duration
+		}
+		results := make(chan result)
+		stop := make(chan struct{})
+		begin := func() {
+			begun := time.Now()
+			changed, err := wait(events, errs, name, stop)
+			results <- result{changed, err, time.Since(begun)}
+		}
+		go begin()
+		events <- fsnotify.Event{Name: "noise"}
+		time.Sleep(time.Hour)
+		events <- fsnotify.Event{Name: "b"}
+		time.Sleep(settleTime / 2)
+		events <- fsnotify.Event{Name: "a"}
+		time.Sleep(settleTime / 2)
+		events <- fsnotify.Event{Name: "b"}
+		require.Equal(t, result{[]string{"a", "b"}, nil, time.Hour + 2*settleTime}, <-results)
 
-	go wait()
-	errs <- fsnotify.ErrEventOverflow
-	(<-clocks) <- time.Time{}
-	require.Equal(t, result{}, <-results, "what changed is not known, but that it did is")
+		go begin()
+		errs <- fsnotify.ErrEventOverflow
+		require.Equal(t, result{nil, nil, settleTime}, <-results, "what changed is not known, but that it did is")
 
-	go wait()
-	broken := errors.New("broken")
-	errs <- broken
-	require.ErrorIs(t, (<-results).err, broken)
+		go begin()
+		broken := errors.New("broken")
+		errs <- broken
+		require.ErrorIs(t, (<-results).err, broken)
 
-	go wait()
-	close(stop)
-	require.ErrorIs(t, (<-results).err, ErrStopped)
+		go begin()
+		close(stop)
+		require.ErrorIs(t, (<-results).err, ErrStopped)
+	})
 }
 
 func write(t *testing.T, name string) {
@@ -83,12 +75,6 @@ func TestFiles(t *testing.T) {
 	f, err := NewFiles()
 	require.NoError(t, err)
 	defer f.Close()
-	w := f.Waiter()
-	w.After = func(time.Duration) <-chan time.Time {
-		c := make(chan time.Time, 1)
-		c <- time.Time{}
-		return c
-	}
 	paths := []Path{{Name: dir, Kinds: []string{".yaml"}}, {Name: at("src")}, {Name: at("later/out.wasm")}}
 	require.NoError(t, os.Mkdir(at("later"), 0o755))
 	require.NoError(t, f.Watch(paths))
@@ -97,7 +83,7 @@ func TestFiles(t *testing.T) {
 		t.Helper()
 		change()
 		for {
-			changed, err := w.Wait(never)
+			changed, err := f.Wait(never)
 			require.NoError(t, err)
 			require.NotEmpty(t, changed)
 			for _, c := range changed {
