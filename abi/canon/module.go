@@ -64,41 +64,24 @@ const (
 	WorldPolicy
 )
 
+// worlds has the facts of each world: what a module of it is called, the interface that it
+// exports, without version, and the version and functions of that.
+var worlds = [...]struct {
+	name, iface, version string
+	functions            []*Function
+}{
+	WorldProvider: {"provider", Package + "/provider", Version, providerFunctions[:]},
+	WorldPolicy:   {"policy pack", PolicyPackage + "/policy", PolicyVersion, policyFunctions[:]},
+}
+
 // String returns what a module of the world is called.
-func (w World) String() string {
-	if w == WorldPolicy {
-		return "policy pack"
-	}
-	return "provider"
-}
-
-// iface is the interface that modules of the world export, without version.
-func (w World) iface() string {
-	if w == WorldPolicy {
-		return PolicyPackage + "/policy"
-	}
-	return Package + "/provider"
-}
-
-func (w World) version() string {
-	if w == WorldPolicy {
-		return PolicyVersion
-	}
-	return Version
-}
-
-func (w World) functions() []*Function {
-	if w == WorldPolicy {
-		return policyFunctions[:]
-	}
-	return providerFunctions[:]
-}
+func (w World) String() string { return worlds[w].name }
 
 // ExportTable returns the functions that every module of the world exports.
 func (w World) ExportTable() []Export {
 	table := []Export{{"cabi_realloc", Signature{[]ValueType{I32, I32, I32, I32}, []ValueType{I32}}}}
-	for _, f := range w.functions() {
-		name := w.iface() + "@" + w.version() + "#" + f.Name
+	for _, f := range worlds[w].functions {
+		name := worlds[w].iface + "@" + worlds[w].version + "#" + f.Name
 		table = append(table,
 			Export{name, Signature{f.signature(), []ValueType{I32}}},
 			Export{"cabi_post_" + name, Signature{Params: []ValueType{I32}}})
@@ -124,7 +107,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	pkg, _, _ := strings.Cut(e.World.iface(), "/")
+	pkg, _, _ := strings.Cut(worlds[e.World].iface, "/")
 	return "the module speaks version " + e.Module + " of " + pkg + ", this host version " + e.Host +
 		": use a build of the " + e.World.String() + " for version " + e.Host
 }
@@ -153,12 +136,12 @@ func (e *SignatureError) Error() string {
 // speaks: this host's if it is among them, empty where it is not of that world.
 func (w World) exportedVersion(exports map[string]Signature) (version string) {
 	for name := range exports {
-		rest, ok := strings.CutPrefix(name, w.iface()+"@")
+		rest, ok := strings.CutPrefix(name, worlds[w].iface+"@")
 		if !ok {
 			continue
 		}
 		v, _, ok := strings.Cut(rest, "#")
-		if ok && (version == "" || v == w.version() || v > version && version != w.version()) {
+		if ok && (version == "" || v == worlds[w].version || v > version && version != worlds[w].version) {
 			version = v
 		}
 	}
@@ -179,9 +162,9 @@ func CheckExports(exports map[string]Signature) (World, error) {
 	switch version {
 	case "":
 		return w, ErrNotProvider
-	case w.version():
+	case worlds[w].version:
 	default:
-		return w, &VersionError{World: w, Module: version, Host: w.version()}
+		return w, &VersionError{World: w, Module: version, Host: worlds[w].version}
 	}
 	var wrong []error
 	for _, want := range w.ExportTable() {

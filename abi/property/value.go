@@ -249,39 +249,22 @@ func (v Value) elements() []Value { return v.ref.(*array).all() }
 func (v Value) object() Map { return Map{o: v.ref.(*object)} }
 
 // AsAsset returns the asset that v holds.
-func (v Value) AsAsset() (a Asset, ok bool) {
-	p, ok := v.ref.(*Asset)
-	if !ok {
-		return Asset{}, false
-	}
-	return *p, true
-}
+func (v Value) AsAsset() (a Asset, ok bool) { return refAs[Asset](v) }
 
 // AsArchive returns the archive that v holds.
-func (v Value) AsArchive() (a Archive, ok bool) {
-	p, ok := v.ref.(*Archive)
-	if !ok {
-		return Archive{}, false
-	}
-	return *p, true
-}
+func (v Value) AsArchive() (a Archive, ok bool) { return refAs[Archive](v) }
 
 // AsReference returns the resource reference that v holds.
-func (v Value) AsReference() (r ResourceReference, ok bool) {
-	p, ok := v.ref.(*ResourceReference)
-	if !ok {
-		return ResourceReference{}, false
-	}
-	return *p, true
-}
+func (v Value) AsReference() (r ResourceReference, ok bool) { return refAs[ResourceReference](v) }
 
 // AsOutput returns the output that v holds.
-func (v Value) AsOutput() (o Output, ok bool) {
-	p, ok := v.ref.(*Output)
-	if !ok {
-		return Output{}, false
+func (v Value) AsOutput() (o Output, ok bool) { return refAs[Output](v) }
+
+func refAs[T any](v Value) (t T, ok bool) {
+	if p, ok := v.ref.(*T); ok {
+		return *p, true
 	}
-	return *p, true
+	return t, false
 }
 
 // AsSecret returns the value that the secret v holds.

@@ -45,6 +45,14 @@ func (w *writer) key(name string) {
 	w.buf = append(w.buf, ':')
 }
 
+// openMember begins a member that is an object or array.
+//
+//go:noinline
+func (w *writer) openMember(name string, bracket byte) {
+	w.key(name)
+	w.open(bracket)
+}
+
 //go:noinline
 func (w *writer) string(s string) {
 	w.separate()
@@ -89,8 +97,7 @@ func (w *writer) stringsMember(name string, elements []string) {
 	if len(elements) == 0 {
 		return
 	}
-	w.key(name)
-	w.open('[')
+	w.openMember(name, '[')
 	for _, s := range elements {
 		w.string(s)
 	}

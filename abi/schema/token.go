@@ -5,36 +5,31 @@ import (
 	"strings"
 )
 
-// Resource returns the resource type with exactly this token, nil where there is none.
-func (p *Package) Resource(token string) *Resource {
-	i, ok := slices.BinarySearchFunc(p.Resources, token, func(r *Resource, token string) int {
-		return strings.Compare(r.Token, token)
-	})
-	if !ok {
-		return nil
-	}
-	return p.Resources[i]
-}
+// Resource returns the resource type with exactly this token, or nil.
+func (p *Package) Resource(token string) *Resource { return byToken(p.Resources, token) }
 
-// Function returns the function with exactly this token, nil where there is none.
-func (p *Package) Function(token string) *Function {
-	i, ok := slices.BinarySearchFunc(p.Functions, token, func(f *Function, token string) int {
-		return strings.Compare(f.Token, token)
-	})
-	if !ok {
-		return nil
+// Function returns the function with exactly this token, or nil.
+func (p *Package) Function(token string) *Function { return byToken(p.Functions, token) }
+
+func (r *Resource) token() string { return r.Token }
+
+func (f *Function) token() string { return f.Token }
+
+// byToken returns the entry of a sorted list that has the token, or the zero value.
+func byToken[T interface{ token() string }](list []T, token string) (found T) {
+	at, ok := slices.BinarySearchFunc(list, token, func(t T, token string) int { return strings.Compare(t.token(), token) })
+	if ok {
+		found = list[at]
 	}
-	return p.Functions[i]
+	return found
 }
 
 // ResolveResource returns the resource type that a program means by token: its own
 // token, an alias, or one of the short forms of Pulumi YAML, such as
 // random:RandomPet or random:index:RandomPet for random:index/randomPet:RandomPet.
 func (p *Package) ResolveResource(token string) *Resource {
-	for _, candidate := range expansions(token) {
-		if r := p.Resource(candidate); r != nil {
-			return r
-		}
+	if r := resolve(p.Resources, token); r != nil {
+		return r
 	}
 	for _, r := range p.Resources {
 		if slices.Contains(r.Aliases, token) {
@@ -46,13 +41,19 @@ func (p *Package) ResolveResource(token string) *Resource {
 
 // ResolveFunction returns the function that a program means by token, in the same
 // forms as [Package.ResolveResource].
-func (p *Package) ResolveFunction(token string) *Function {
+func (p *Package) ResolveFunction(token string) *Function { return resolve(p.Functions, token) }
+
+// resolve returns the first entry that has one of the tokens that a program may mean.
+func resolve[T interface {
+	comparable
+	token() string
+}](list []T, token string) (none T) {
 	for _, candidate := range expansions(token) {
-		if f := p.Function(candidate); f != nil {
-			return f
+		if found := byToken(list, candidate); found != none {
+			return found
 		}
 	}
-	return nil
+	return none
 }
 
 // expansions returns the tokens that a program may mean by token, the likeliest first.
@@ -78,33 +79,22 @@ func lowerFirst(name string) string {
 }
 
 // NearestResource returns the token of a resource type that a program may have meant
-// by a token that does not resolve, "" where none is near.
-func (p *Package) NearestResource(token string) string {
-	tokens := make([]string, len(p.Resources))
-	for i, r := range p.Resources {
-		tokens[i] = r.Token
-	}
-	return nearestToken(token, tokens)
-}
+// by a token that does not resolve, or "".
+func (p *Package) NearestResource(token string) string { return nearestToken(p.Resources, token) }
 
 // NearestFunction is NearestResource for functions.
-func (p *Package) NearestFunction(token string) string {
-	tokens := make([]string, len(p.Functions))
-	for i, f := range p.Functions {
-		tokens[i] = f.Token
-	}
-	return nearestToken(token, tokens)
-}
+func (p *Package) NearestFunction(token string) string { return nearestToken(p.Functions, token) }
 
 // nearestToken compares the names at the tokens' ends, which is where people err.
-func nearestToken(token string, tokens []string) string {
-	names := make([]string, len(tokens))
-	for i, t := range tokens {
-		names[i] = t[strings.LastIndexByte(t, ':')+1:]
+func nearestToken[T interface{ token() string }](list []T, token string) string {
+	nameOf := func(token string) string { return token[strings.LastIndexByte(token, ':')+1:] }
+	names := make([]string, len(list))
+	for i, t := range list {
+		names[i] = nameOf(t.token())
 	}
-	near := Nearest(token[strings.LastIndexByte(token, ':')+1:], names)
+	near := Nearest(nameOf(token), names)
 	if i := slices.Index(names, near); i >= 0 && near != "" {
-		return tokens[i]
+		return list[i].token()
 	}
 	return ""
 }

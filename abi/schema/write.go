@@ -22,10 +22,8 @@ func (p *Package) AppendJSON(buf []byte) []byte {
 	w.stringMember("publisher", p.Publisher)
 	w.stringsMember("allowedPackageNames", p.AllowedPackageNames)
 	if b := p.Parameterization; b != nil {
-		w.key("parameterization")
-		w.open('{')
-		w.key("baseProvider")
-		w.open('{')
+		w.openMember("parameterization", '{')
+		w.openMember("baseProvider", '{')
 		w.stringMember("name", b.Name)
 		w.stringMember("version", b.Version)
 		w.close('}')
@@ -34,15 +32,13 @@ func (p *Package) AppendJSON(buf []byte) []byte {
 		w.close('}')
 	}
 
-	w.key("config")
-	w.open('{')
+	w.openMember("config", '{')
 	w.properties("variables", &p.Config)
 	w.stringsMember("defaults", required(&p.Config))
 	w.close('}')
 
 	if len(p.Types)+len(p.Enums) > 0 {
-		w.key("types")
-		w.open('{')
+		w.openMember("types", '{')
 		for _, t := range p.Types {
 			w.key(t.Token)
 			w.object(t)
@@ -54,8 +50,7 @@ func (p *Package) AppendJSON(buf []byte) []byte {
 		w.close('}')
 	}
 
-	w.key("provider")
-	w.open('{')
+	w.openMember("provider", '{')
 	w.stringMember("description", p.Config.Description)
 	w.properties("inputProperties", &p.Config)
 	w.stringsMember("requiredInputs", required(&p.Config))
@@ -69,16 +64,14 @@ func (p *Package) AppendJSON(buf []byte) []byte {
 	}
 	w.close('}')
 
-	w.key("resources")
-	w.open('{')
+	w.openMember("resources", '{')
 	for _, r := range p.Resources {
 		w.key(r.Token)
 		w.resource(r)
 	}
 	w.close('}')
 
-	w.key("functions")
-	w.open('{')
+	w.openMember("functions", '{')
 	for _, f := range p.Functions {
 		w.key(f.Token)
 		w.function(f)
@@ -97,8 +90,7 @@ func (w *writer) resource(r *Resource) {
 	w.properties("inputProperties", &r.Inputs)
 	w.stringsMember("requiredInputs", required(&r.Inputs))
 	if len(r.Aliases) > 0 {
-		w.key("aliases")
-		w.open('[')
+		w.openMember("aliases", '[')
 		for _, token := range r.Aliases {
 			w.open('{')
 			w.stringMember("type", token)
@@ -108,8 +100,7 @@ func (w *writer) resource(r *Resource) {
 	}
 	w.boolMember("isComponent", r.Component)
 	if len(r.Methods) > 0 {
-		w.key("methods")
-		w.open('{')
+		w.openMember("methods", '{')
 		for i := range r.Methods {
 			w.stringMember(r.Methods[i].Name, r.Methods[i].Function)
 		}
@@ -160,8 +151,7 @@ func (w *writer) object(o *Object) {
 func (w *writer) enum(t *Type) {
 	w.open('{')
 	w.stringMember("type", enumType(t))
-	w.key("enum")
-	w.open('[')
+	w.openMember("enum", '[')
 	for _, v := range t.Values {
 		w.open('{')
 		w.key("value")
@@ -203,8 +193,7 @@ func (w *writer) properties(member string, o *Object) {
 	if len(o.Properties) == 0 {
 		return
 	}
-	w.key(member)
-	w.open('{')
+	w.openMember(member, '{')
 	for i := range o.Properties {
 		p := &o.Properties[i]
 		w.key(p.Name)
@@ -250,10 +239,8 @@ func (w *writer) property(p *Property) {
 }
 
 func (w *writer) beginExtension() {
-	w.key("language")
-	w.open('{')
-	w.key(Extension)
-	w.open('{')
+	w.openMember("language", '{')
+	w.openMember(Extension, '{')
 }
 
 func (w *writer) endExtension() {
@@ -290,8 +277,7 @@ func (w *writer) typeMembers(t *Type) {
 	case KindResource:
 		w.stringMember("$ref", resourceReference(t.Token))
 	case KindUnion:
-		w.key("oneOf")
-		w.open('[')
+		w.openMember("oneOf", '[')
 		for _, alternative := range t.OneOf {
 			w.open('{')
 			w.typeMembers(alternative)
@@ -304,8 +290,7 @@ func (w *writer) typeMembers(t *Type) {
 }
 
 func (w *writer) typeMember(name string, t *Type) {
-	w.key(name)
-	w.open('{')
+	w.openMember(name, '{')
 	w.typeMembers(t)
 	w.close('}')
 }

@@ -1,6 +1,8 @@
 package meter
 
 import (
+	"slices"
+
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -9,43 +11,28 @@ import (
 // Start is the export that is the start function of a detached module.
 const Start = prefix + "start"
 
-// Detachable tells whether a module's memory can be laid out by its host: it has one
-// memory of its own, and segments at known places inside of it, which no code names.
-// Go's linker, and those of C and Rust, make such modules.
+// Detachable reports whether the host can lay out the memory of a valid module: it has one memory of
+// its own, and segments at known places inside of it, which no code names. Go's linker, and those of
+// C and Rust, make such modules.
 func Detachable(m *wasmfile.Module) bool {
-	return !m.UsesSegments && len(m.Memories) == 1 && !importsMemory(m) && inside(m)
-}
-
-func importsMemory(m *wasmfile.Module) bool {
-	for _, i := range m.Imports {
-		if i.Kind == api.ExternTypeMemory {
-			return true
-		}
+	if m.UsesSegments || len(m.Memories) != 1 {
+		return false
 	}
-	return false
-}
-
-// inside tells whether all segments lie in the memory.
-func inside(m *wasmfile.Module) bool {
 	size := uint64(m.Memories[0].Min) * pageSize
-	for _, s := range m.Segments {
-		if !s.Known || uint64(s.Offset)+uint64(len(s.Data)) > size {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.Segments, func(s wasmfile.Segment) bool {
+		return !s.Known || uint64(s.Offset)+uint64(len(s.Data)) > size
+	})
 }
 
-// Lay writes a detached module's data segments into its memory, as an instance has it
-// at the start.
+// Lay writes a detached module's data segments into its memory, as the start of an instance would.
 func Lay(m *wasmfile.Module, memory []byte) {
 	for _, s := range m.Segments {
 		copy(memory[s.Offset:], s.Data)
 	}
 }
 
-// Frozen tells whether an instance's memory and numeric globals are all of its state, so
-// that another one that gets them goes on in its place. It tells the names of those globals.
+// Frozen reports whether an instance's memory and numeric globals are all of its state. If so, an
+// instance with copies of them continues in its place. globals are the names of the globals.
 func Frozen(m *wasmfile.Module) (globals []string, frozen bool) {
 	if m.ChangesTables || !Detachable(m) {
 		return nil, false

@@ -5,6 +5,8 @@ package wasmtest
 import (
 	"encoding/binary"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // Module is a module to write. Indexes are those of WebAssembly: imports come first.
@@ -164,14 +166,4 @@ func Text(s string) string { return Unsigned(uint64(len(s))) + s }
 func Unsigned(v uint64) string { return string(binary.AppendUvarint(nil, v)) }
 
 // Signed writes a signed number.
-func Signed(v int64) string {
-	var out []byte
-	for {
-		low := byte(v & 0x7f)
-		v >>= 7
-		if v == 0 && low&0x40 == 0 || v == -1 && low&0x40 != 0 {
-			return string(append(out, low))
-		}
-		out = append(out, low|0x80)
-	}
-}
+func Signed(v int64) string { return string(wasmfile.AppendSigned(nil, v)) }
