@@ -167,30 +167,22 @@ func showMore(dst []byte, n int) []byte {
 	return append(dst, " more"...)
 }
 
-// asset shows where the contents of an asset are and, as this may be the same for
-// two that differ, the beginning of their hash.
+// asset shows where the contents of an asset are and the beginning of their hash, because the same
+// place may have different contents.
 func (r rendering) asset(dst []byte, a *Asset) []byte {
 	dst = append(dst, "asset("...)
-	switch a.Source {
-	case SourceText:
-		dst = r.text(dst, a.Text)
-	case SourcePath:
-		dst = r.text(dst, a.Path)
-	case SourceURI:
-		dst = r.text(dst, a.URI)
+	if contents, ok := a.Contents(); ok && a.Source != SourceNone {
+		dst = r.text(dst, contents)
 	}
 	return r.hash(dst, a.Source, a.Hash)
 }
 
 func (r rendering) archive(dst []byte, a *Archive) []byte {
 	dst = append(dst, "archive("...)
-	switch a.Source {
-	case SourceAssets:
+	if contents, ok := a.Contents(); ok && a.Source != SourceNone {
+		dst = r.text(dst, contents)
+	} else if a.Source == SourceAssets {
 		dst = r.object(dst, a.Assets)
-	case SourcePath:
-		dst = r.text(dst, a.Path)
-	case SourceURI:
-		dst = r.text(dst, a.URI)
 	}
 	return r.hash(dst, a.Source, a.Hash)
 }

@@ -136,42 +136,28 @@ func pairs(m, n Map) iter.Seq2[string, pair] {
 	}
 }
 
+// equalHashes reports whether two assets or archives with a hash have the same one. known is false if
+// one of them has none.
+func equalHashes(a, b string) (equal, known bool) { return a == b, a != "" && b != "" }
+
 func equalAssets(a, b *Asset) bool {
-	if a.Hash != "" && b.Hash != "" {
-		return a.Hash == b.Hash
+	equal, known := equalHashes(a.Hash, b.Hash)
+	if known || !equal || a.Source != b.Source {
+		return known && equal
 	}
-	if a.Hash != b.Hash || a.Source != b.Source {
-		return false
-	}
-	switch a.Source {
-	case SourceText:
-		return a.Text == b.Text
-	case SourcePath:
-		return a.Path == b.Path
-	case SourceURI:
-		return a.URI == b.URI
-	default:
-		return true
-	}
+	x, _ := a.Contents()
+	y, _ := b.Contents()
+	return x == y
 }
 
 func (c comparison) equalArchives(a, b *Archive) bool {
-	if a.Hash != "" && b.Hash != "" {
-		return a.Hash == b.Hash
+	equal, known := equalHashes(a.Hash, b.Hash)
+	if known || !equal || a.Source != b.Source {
+		return known && equal
 	}
-	if a.Hash != b.Hash || a.Source != b.Source {
-		return false
-	}
-	switch a.Source {
-	case SourceAssets:
-		return c.equalMaps(a.Assets, b.Assets)
-	case SourcePath:
-		return a.Path == b.Path
-	case SourceURI:
-		return a.URI == b.URI
-	default:
-		return true
-	}
+	x, _ := a.Contents()
+	y, _ := b.Contents()
+	return x == y && (a.Source != SourceAssets || c.equalMaps(a.Assets, b.Assets))
 }
 
 func equalReferences(a, b *ResourceReference) bool {

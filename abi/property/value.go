@@ -193,6 +193,22 @@ const (
 	SourceAssets // archives only
 )
 
+// Contents returns the field that Source names, empty for SourceNone. ok is false for a source that
+// assets do not have.
+func (a *Asset) Contents() (contents string, ok bool) {
+	switch a.Source {
+	case SourceNone:
+		return "", true
+	case SourceText:
+		return a.Text, true
+	case SourcePath:
+		return a.Path, true
+	case SourceURI:
+		return a.URI, true
+	}
+	return "", false
+}
+
 // Archive is a tree of assets and archives: literal, or a tar, tar.gz, or zip
 // file at a path or URI. The fields that Source does not name have no meaning.
 type Archive struct {
@@ -206,6 +222,20 @@ type Archive struct {
 	Path string
 	// URI is an http, https, or file URL.
 	URI string
+}
+
+// Contents returns the field that Source names, empty for SourceNone. ok is false for SourceAssets, and
+// for a source that archives do not have.
+func (a *Archive) Contents() (contents string, ok bool) {
+	switch a.Source {
+	case SourceNone:
+		return "", true
+	case SourcePath:
+		return a.Path, true
+	case SourceURI:
+		return a.URI, true
+	}
+	return "", false
 }
 
 // Kind returns the kind of the value.

@@ -140,10 +140,10 @@ func (e *encoder) value(v property.Value) bool {
 		return e.output(o)
 	case property.KindAsset:
 		a, _ := v.AsAsset()
-		return e.asset(a)
+		return e.asset(&a)
 	case property.KindArchive:
 		a, _ := v.AsArchive()
-		return e.archive(a)
+		return e.archive(&a)
 	case property.KindResourceReference:
 		r, _ := v.AsReference()
 		return e.reference(r)
@@ -230,59 +230,44 @@ func (e *encoder) output(o property.Output) bool {
 	return true
 }
 
-func (e *encoder) asset(a property.Asset) bool {
-	switch a.Source {
-	case property.SourceNone:
-		return e.blob(tagAsset, a.Hash, sourceNone) && e.text("")
-	case property.SourceText:
-		return e.blob(tagAsset, a.Hash, sourceText) && e.text(a.Text)
-	case property.SourcePath:
-		return e.blob(tagAsset, a.Hash, sourcePath) && e.text(a.Path)
-	case property.SourceURI:
-		return e.blob(tagAsset, a.Hash, sourceURI) && e.text(a.URI)
-	default:
+func (e *encoder) asset(a *property.Asset) bool {
+	contents, ok := a.Contents()
+	if !ok {
 		return e.fail(property.FaultTagContents)
 	}
+	return e.blob(tagAsset, a.Hash, a.Source) && e.text(contents)
 }
 
-func (e *encoder) archive(a property.Archive) bool {
-	switch a.Source {
-	case property.SourceNone:
-		return e.blob(tagArchive, a.Hash, sourceNone) && e.text("")
-	case property.SourcePath:
-		return e.blob(tagArchive, a.Hash, sourcePath) && e.text(a.Path)
-	case property.SourceURI:
-		return e.blob(tagArchive, a.Hash, sourceURI) && e.text(a.URI)
-	case property.SourceAssets:
-		for k, v := range a.Assets.All() {
-			if v.Kind() != property.KindAsset && v.Kind() != property.KindArchive {
-				e.fail(property.FaultTagContents)
-				return e.at(property.Key(k))
-			}
+func (e *encoder) archive(a *property.Archive) bool {
+	if contents, ok := a.Contents(); ok {
+		return e.blob(tagArchive, a.Hash, a.Source) && e.text(contents)
+	}
+	if a.Source != property.SourceAssets {
+		return e.fail(property.FaultTagContents)
+	}
+	for k, v := range a.Assets.All() {
+		if !isMember(&v) {
+			e.fail(property.FaultTagContents)
+			return e.at(property.Key(k))
 		}
-		return e.blob(tagArchive, a.Hash, sourceAssets) && e.object(a.Assets)
-	default:
-		return e.fail(property.FaultTagContents)
 	}
+	return e.blob(tagArchive, a.Hash, a.Source) && e.object(a.Assets)
 }
 
-// Sources of assets and archives on the wire.
-const (
-	sourceNone = iota
-	sourceText
-	sourcePath
-	sourceURI
-	sourceAssets
-)
+// isMember reports whether a value may be in an archive.
+func isMember(v *property.Value) bool {
+	k := property.KindIn(v)
+	return k == property.KindAsset || k == property.KindArchive
+}
 
 // blob appends an asset or archive up to the contents, which the caller appends.
-func (e *encoder) blob(tag uint64, hash string, source byte) bool {
+func (e *encoder) blob(tag uint64, hash string, source property.AssetSource) bool {
 	e.head(majorTag, tag)
 	e.head(majorArray, 3)
 	if !e.take(4) || !e.text(hash) {
 		return false
 	}
-	e.dst = append(e.dst, majorUint|source)
+	e.dst = append(e.dst, majorUint|byte(source)) // the wire has the numbers of property
 	return true
 }
 

@@ -93,10 +93,10 @@ func (s *sizer) value(v *property.Value) bool {
 		return s.output(o)
 	case property.KindAsset:
 		a, _ := v.AsAsset()
-		return s.blob(a.Hash) && s.asset(a)
+		return s.blob(a.Hash) && s.asset(&a)
 	case property.KindArchive:
 		a, _ := v.AsArchive()
-		return s.blob(a.Hash) && s.archive(a)
+		return s.blob(a.Hash) && s.archive(&a)
 	case property.KindResourceReference:
 		r, _ := v.AsReference()
 		return s.reference(r)
@@ -167,37 +167,21 @@ func (s *sizer) blob(hash string) bool {
 	return s.take(4) && s.text(hash)
 }
 
-func (s *sizer) asset(a property.Asset) bool {
-	switch a.Source {
-	case property.SourceNone:
-		return s.text("")
-	case property.SourceText:
-		return s.text(a.Text)
-	case property.SourcePath:
-		return s.text(a.Path)
-	case property.SourceURI:
-		return s.text(a.URI)
-	}
-	return false
+func (s *sizer) asset(a *property.Asset) bool {
+	contents, ok := a.Contents()
+	return ok && s.text(contents)
 }
 
-func (s *sizer) archive(a property.Archive) bool {
-	switch a.Source {
-	case property.SourceNone:
-		return s.text("")
-	case property.SourcePath:
-		return s.text(a.Path)
-	case property.SourceURI:
-		return s.text(a.URI)
-	case property.SourceAssets:
-		for _, v := range a.Assets.All() {
-			if v.Kind() != property.KindAsset && v.Kind() != property.KindArchive {
-				return false
-			}
-		}
-		return s.object(a.Assets)
+func (s *sizer) archive(a *property.Archive) bool {
+	if contents, ok := a.Contents(); ok {
+		return s.text(contents)
 	}
-	return false
+	for _, v := range a.Assets.All() {
+		if !isMember(&v) {
+			return false
+		}
+	}
+	return a.Source == property.SourceAssets && s.object(a.Assets)
 }
 
 func (s *sizer) reference(r property.ResourceReference) bool {

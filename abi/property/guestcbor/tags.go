@@ -116,7 +116,7 @@ func (d *decoder) output(start int) (property.Value, bool) {
 }
 
 // blob reads an asset or archive up to the contents.
-func (d *decoder) blob(start int) (hash string, source byte, ok bool) {
+func (d *decoder) blob(start int) (hash string, source property.AssetSource, ok bool) {
 	if !d.triple(start) {
 		return "", 0, false
 	}
@@ -127,10 +127,10 @@ func (d *decoder) blob(start int) (hash string, source byte, ok bool) {
 	if !ok {
 		return "", 0, false
 	}
-	if major != majorUint || n > sourceAssets {
+	if major != majorUint || n > uint64(property.SourceAssets) {
 		return "", 0, d.fail(start, property.FaultTagContents)
 	}
-	return hash, byte(n), true
+	return hash, property.AssetSource(n), true
 }
 
 func (d *decoder) asset(start int) (property.Value, bool) {
@@ -142,17 +142,16 @@ func (d *decoder) asset(start int) (property.Value, bool) {
 	if !ok {
 		return property.Value{}, false
 	}
-	a := property.Asset{Hash: hash}
-	switch {
-	case source == sourceNone && contents == "":
-		a.Source = property.SourceNone
-	case source == sourceText:
-		a.Source, a.Text = property.SourceText, contents
-	case source == sourcePath:
-		a.Source, a.Path = property.SourcePath, contents
-	case source == sourceURI:
-		a.Source, a.URI = property.SourceURI, contents
-	default:
+	a := property.Asset{Hash: hash, Source: source}
+	switch source {
+	case property.SourceText:
+		a.Text = contents
+	case property.SourcePath:
+		a.Path = contents
+	case property.SourceURI:
+		a.URI = contents
+	}
+	if held, ok := a.Contents(); !ok || held != contents {
 		return property.Value{}, d.fail(start, property.FaultTagContents)
 	}
 	return property.AssetOf(a), true
@@ -163,26 +162,22 @@ func (d *decoder) archive(start int) (property.Value, bool) {
 	if !ok {
 		return property.Value{}, false
 	}
-	a := property.Archive{Hash: hash}
-	if source == sourceAssets {
-		a.Source = property.SourceAssets
-		if a.Assets, ok = d.members(start); !ok {
-			return property.Value{}, false
-		}
-		return property.ArchiveOf(a), true
+	a := property.Archive{Hash: hash, Source: source}
+	if source == property.SourceAssets {
+		a.Assets, ok = d.members(start)
+		return property.ArchiveOf(a), ok
 	}
 	contents, ok := d.contentText(start)
 	if !ok {
 		return property.Value{}, false
 	}
-	switch {
-	case source == sourceNone && contents == "":
-		a.Source = property.SourceNone
-	case source == sourcePath:
-		a.Source, a.Path = property.SourcePath, contents
-	case source == sourceURI:
-		a.Source, a.URI = property.SourceURI, contents
-	default:
+	switch source {
+	case property.SourcePath:
+		a.Path = contents
+	case property.SourceURI:
+		a.URI = contents
+	}
+	if held, ok := a.Contents(); !ok || held != contents {
 		return property.Value{}, d.fail(start, property.FaultTagContents)
 	}
 	return property.ArchiveOf(a), true
@@ -202,7 +197,7 @@ func (d *decoder) members(start int) (property.Map, bool) {
 		return property.Map{}, false
 	}
 	for i := range entries {
-		if k := entries[i].Value.Kind(); k != property.KindAsset && k != property.KindArchive {
+		if !isMember(&entries[i].Value) {
 			return property.Map{}, d.fail(start, property.FaultTagContents)
 		}
 	}
