@@ -2,11 +2,8 @@ package property
 
 import "slices"
 
-// Get returns the part of v that p locates, and whether there is one.
-//
-// A part is as secret as what it is in, and comes from the same resources: below a
-// secret it is a secret, below an output an output. Every part of an unknown is
-// unknown. A path with wildcards locates nothing.
+// Get returns the part of v that p locates. ok is false if there is none, or p has wildcards. A part
+// of a secret is a secret, a part of an output an output, and a part of an unknown is unknown.
 func (p Path) Get(v Value) (part Value, ok bool) {
 	var around Output // the wrappers that the path led through
 	wrapped := false
@@ -50,10 +47,9 @@ func (v Value) step(s Segment) (part Value, ok bool) {
 	return Value{}, false
 }
 
-// Set returns a copy of v in which part is where p leads, and whether there is such a
-// place. Missing objects and arrays on the way are made where v has nothing or
-// null; an index may be one past the last, which appends. Secrets and outputs on the
-// way stay around what they are around.
+// Set returns a copy of v with part at p. ok is false if there is no such place. Missing objects and
+// arrays on the way are made in place of nothing or null. An index one past the last appends.
+// Secrets and outputs on the way stay.
 func (p Path) Set(v, part Value) (changed Value, ok bool) {
 	if len(p) == 0 {
 		return part, true
@@ -87,8 +83,8 @@ func (p Path) Set(v, part Value) (changed Value, ok bool) {
 	return Value{}, false
 }
 
-// Delete returns a copy of v without the part that p locates, and whether there was one.
-// An element of an array becomes null, so that the others keep their paths.
+// Delete returns a copy of v without the part that p locates. ok is false if there is none. An
+// element of an array becomes null, so the other elements keep their paths.
 func (p Path) Delete(v Value) (changed Value, ok bool) {
 	if len(p) == 0 {
 		return Value{}, false
@@ -126,7 +122,7 @@ func (v Value) replace(s Segment, part Value) Value {
 	return Array(elements...)
 }
 
-// inside returns the secret or output v around what change makes of its contents.
+// inside returns the secret or output v with its contents changed.
 func (v Value) inside(change func(Value) (Value, bool)) (changed Value, ok bool) {
 	if v.kind == KindSecret {
 		inner, ok := change(*v.ref.(*Value))

@@ -2,8 +2,8 @@ package property
 
 import "slices"
 
-// ContainsUnknowns reports whether v or a part of it is unknown, or refers to a
-// resource whose ID is unknown.
+// ContainsUnknowns reports whether v or a part of it is unknown, or refers to a resource whose ID is
+// unknown.
 func (v Value) ContainsUnknowns() bool {
 	return v.contains(func(v Value) bool {
 		switch v.kind {
@@ -38,21 +38,21 @@ func (v Value) ContainsAssets() bool {
 // ContainsAssets reports whether a property is an asset or archive in whole or part.
 func (m Map) ContainsAssets() bool { return Object(m).ContainsAssets() }
 
-// ContainsOutputs reports whether the value is an output, or has one in it.
+// ContainsOutputs reports whether v or a part of it is an output.
 func (v Value) ContainsOutputs() bool {
 	return v.contains(func(x Value) bool { return x.kind == KindOutput })
 }
 
-// ContainsOutputs reports whether a value of the map contains an output.
+// ContainsOutputs reports whether a property is an output in whole or part.
 func (m Map) ContainsOutputs() bool { return Object(m).ContainsOutputs() }
 
-// ContainsReferences reports whether v is a reference to a resource, or has one in it.
+// ContainsReferences reports whether v or a part of it is a reference to a resource.
 func (v Value) ContainsReferences() bool {
 	return v.contains(func(v Value) bool { return v.kind == KindResourceReference })
 }
 
-// Dependencies returns the URNs of the resources that the outputs in v come from,
-// sorted and without duplicates.
+// Dependencies returns the URNs of the resources that the outputs in v come from, sorted and
+// distinct.
 func (v Value) Dependencies() []string {
 	var urns []string
 	v.contains(func(v Value) bool {
@@ -65,24 +65,23 @@ func (v Value) Dependencies() []string {
 	return slices.Compact(urns)
 }
 
-// Dependencies returns the URNs of the resources that the outputs in m come from,
-// sorted and without duplicates.
+// Dependencies returns the URNs of the resources that the outputs in m come from, sorted and
+// distinct.
 func (m Map) Dependencies() []string { return Object(m).Dependencies() }
 
-// Unwrap returns v without the secrets and outputs around it and its parts: what
-// they hold takes their place. See Plain for those around v alone.
+// Unwrap returns v with the contents of secrets and outputs in their place, in all parts. See Plain
+// for the wrappers around v alone.
 func (v Value) Unwrap() Value {
 	return v.Lower(KindSecret, KindOutput)
 }
 
-// Unwrap returns m without the secrets and outputs around its values and their parts.
+// Unwrap is Value.Unwrap for all values of m.
 func (m Map) Unwrap() Map { return m.Lower(KindSecret, KindOutput) }
 
-// isWrapper reports whether v is a value with a mark around it.
 func (v Value) isWrapper() bool { return v.kind == KindSecret || v.kind == KindOutput }
 
-// Find returns the path to the first part of v for which match holds, v itself first and what
-// is outside before what is in it. A secret or output has the path of the value in it.
+// Find returns the path to the first part of v for which match holds, v itself first and outer parts
+// before inner ones. A secret or output has the path of its contents.
 func (v Value) Find(match func(Value) bool) (path Path, found bool) {
 	found = v.search(match, &path)
 	return path, found
@@ -91,7 +90,7 @@ func (v Value) Find(match func(Value) bool) (path Path, found bool) {
 // contains reports whether match holds for v or a part of it.
 func (v Value) contains(match func(Value) bool) bool { return v.search(match, nil) }
 
-// search looks for a part of v, and has path lead to it. If path is nil, nobody asks for it.
+// search is Find. A nil path is not kept up.
 func (v *Value) search(match func(Value) bool, path *Path) bool {
 	if match(*v) {
 		return true
@@ -134,8 +133,8 @@ func (p *Path) leave() {
 	}
 }
 
-// EachSecret calls visit for each value without parts that is secret or in a secret, once for
-// each secret around it. Of an archive these are the members.
+// EachSecret calls visit for each value without parts that is secret or in a secret, once for each
+// secret around it. The parts of an archive are its members.
 func (m Map) EachSecret(visit func(Value)) {
 	Object(m).contains(func(v Value) bool {
 		if v.kind == KindSecret || v.kind == KindOutput && v.ref.(*Output).Secret {

@@ -2,15 +2,13 @@ package property
 
 import "slices"
 
-// Copy returns a copy of to in which the parts that p locates are as they are in
-// from: set, or absent. That is how ignoreChanges keeps the old inputs. A
-// wildcard stands for every key or index. What was secret in from is secret in the
-// result; secrets and outputs around parts of to stay.
+// Copy returns a copy of to in which the parts that p locates are as in from: set or absent. Thus
+// ignoreChanges keeps the old inputs, with the semantics of Pulumi. A wildcard stands for every key
+// or index. Secrets of from are secret in the result. Secrets and outputs around parts of to stay.
 //
-// ok is false, and to is returned as it was, where that would need more than
-// setting and deleting properties: where a container on the way is in only one of
-// the two, or arrays differ in length. A path that is in neither changes nothing.
-// The semantics are those of ignoreChanges in Pulumi.
+// ok is false, and the result is to, if more is needed than setting and deleting properties: a
+// container on the way is in only one of the two, or arrays differ in length. A path that is in
+// neither changes nothing.
 func (p Path) Copy(from, to Value) (result Value, ok bool) {
 	if len(p) == 0 {
 		return from, true
@@ -21,7 +19,7 @@ func (p Path) Copy(from, to Value) (result Value, ok bool) {
 	return result, true
 }
 
-// pathCopy tells what the path has led through so far.
+// pathCopy says which wrappers the path has led through.
 type pathCopy struct {
 	fromSecret, toSecret bool
 }

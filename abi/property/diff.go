@@ -34,11 +34,9 @@ func (k ChangeKind) String() string {
 	}
 }
 
-// Diff returns what differs between two maps: the innermost parts that do, sorted
-// by their paths. Arrays are compared element by element. It finds nothing exactly
-// where Map.Equal holds: a null property is as good as an absent one; a value that
-// became a secret, or whose output has other dependencies, is updated, and so is
-// one that became unknown or known.
+// Diff returns the innermost parts that differ between two maps, sorted by path. Arrays are compared
+// by index. There is no difference exactly if the maps are equal, see Map.Equal. A value is updated,
+// too, if it became secret, known, or unknown, or its output has other dependencies.
 func Diff(old, new Map) []Change { return comparison{}.diff(old, new) }
 
 // DiffContents is Diff that looks through secrets and outputs.
@@ -51,8 +49,7 @@ func (c comparison) diff(old, new Map) []Change {
 	return d.changes
 }
 
-// comparePaths orders paths by their segments: indexes by number, before keys by
-// the alphabet.
+// comparePaths orders paths by segment: indexes by number, and before keys.
 func comparePaths(p, q Path) int {
 	return slices.CompareFunc(p, q, func(a, b Segment) int {
 		return cmp.Or(-cmp.Compare(a.kind, b.kind), a.index-b.index, strings.Compare(a.key, b.key))
@@ -114,7 +111,7 @@ func (d *differ) maps(old, new Map) {
 	}
 }
 
-// isNull reports whether a property of the value counts as absent.
+// isNull reports whether a property counts as absent.
 func (d *differ) isNull(v Value) bool {
 	if d.contents {
 		v = v.Plain()

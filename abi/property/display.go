@@ -9,23 +9,20 @@ import (
 
 // What Display shows: about a line of a terminal.
 const (
-	// displayText is the number of characters that are shown of a text.
+	// displayText is the number of characters shown of a text.
 	displayText = 64
-	// displayElements is the number of elements and properties that are shown of an
-	// array or object.
+	// displayElements is the number of elements or properties shown of an array or object.
 	displayElements = 8
-	// displaySize is the length, in bytes, after which nothing more is begun.
+	// displaySize is the length in bytes after which no further element begins.
 	displaySize = 256
 )
 
-// Display renders v on one line for people. Secrets are shown as [secret], what is
-// not known as [unknown]; long texts and containers are cut short; what would
-// control a terminal is escaped. Properties are in alphabetical order.
+// Display renders v on one line for people. Secrets are [secret], and unknowns [unknown]. Long texts
+// and containers are cut short, terminal controls escaped, and properties sorted.
 func Display(v Value) string { return string(brief.value(nil, v)) }
 
-// Render renders v on one line as Display does, and cuts nothing: two values that are
-// rendered alike differ at most in what is secret or not known. A text is rendered as Go
-// quotes it, so that strconv.Unquote returns it.
+// Render is Display without cuts: values of the same text differ at most in what is secret or
+// unknown. A text is rendered as strconv.Unquote reads it.
 func Render(v Value) string { return string(whole.value(nil, v)) }
 
 // String is Display, so that fmt does not show secrets either.
@@ -72,7 +69,7 @@ func (r rendering) value(dst []byte, v Value) []byte {
 	return append(dst, "[secret]"...)
 }
 
-// showNumber shows a number as JavaScript does: without an exponent while it is short.
+// showNumber renders a number as JavaScript does: a short one without an exponent.
 func showNumber(dst []byte, f float64) []byte {
 	format := byte('g')
 	if abs := math.Abs(f); abs == 0 || abs >= 1e-6 && abs < 1e21 {
@@ -81,7 +78,7 @@ func showNumber(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, format, -1, 64)
 }
 
-// text shows a text in quotes, its first characters if it is long.
+// text renders a text in quotes, cut short if it is long.
 func (r rendering) text(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	shown := 0
@@ -102,7 +99,7 @@ func (r rendering) text(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// showCharacter shows the character r that s starts with, escaped as in JSON.
+// showCharacter renders the character r at the start of s, escaped as in JSON.
 func showCharacter(dst []byte, s string, r rune) []byte {
 	switch {
 	case r == '"' || r == '\\':
@@ -156,7 +153,7 @@ func (r rendering) object(dst []byte, m Map) []byte {
 	return append(dst, '}')
 }
 
-// isFull reports whether the i-th element is no longer shown.
+// isFull reports whether the i-th element is left out.
 func (r rendering) isFull(dst []byte, i int) bool {
 	return r == brief && (i >= displayElements || len(dst) >= displaySize)
 }
@@ -204,7 +201,7 @@ func (r rendering) hash(dst []byte, s AssetSource, hash string) []byte {
 	return append(dst, ')')
 }
 
-// reference shows the URN of a resource, and as a whole what else the reference has.
+// reference renders the URN of a resource. The whole rendering has the rest, too.
 func (r rendering) reference(dst []byte, v *ResourceReference) []byte {
 	dst = r.text(append(dst, "resource("...), v.URN)
 	if r == whole && v.HasID {

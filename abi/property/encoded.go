@@ -2,8 +2,8 @@ package property
 
 import "sync"
 
-// object is what a Map holds, and array what an array does. One that was made of an
-// encoding has that beside its parts, which are there once somebody asked for them.
+// object is the contents of a Map, and array those of an array. If they were made of an encoding,
+// the parts are decoded on the first access.
 type object struct {
 	entries []Entry
 	encoded *encoded
@@ -21,19 +21,18 @@ func newArray(elements []Value) *array {
 	return &array{elements: elements}
 }
 
-// encoded is what is known of an array or object by its encoding.
+// encoded is the encoding of an array or object.
 type encoded struct {
 	text    string
 	length  int
 	decoder Decoder
 
-	// decoding is held while the parts are decoded, and decoded is set after that.
+	// decoding is held while the parts are decoded. decoded is set after that.
 	decoding sync.Mutex
 	decoded  flag
 }
 
-// A Decoder decodes arrays and objects of which somebody wants to see the parts. It
-// knows that the encoding is a valid one, and must be safe for concurrent use.
+// A Decoder decodes arrays and objects of valid encodings. It must be safe for concurrent use.
 type Decoder interface {
 	// Elements returns the elements of an array.
 	Elements(encoding string) []Value
@@ -41,10 +40,9 @@ type Decoder interface {
 	Entries(encoding string) []Entry
 }
 
-// EncodedMap returns the map of so many entries that has a valid encoding, as a codec
-// does that puts off the work of decoding until somebody looks at the entries, each
-// time for one level. Nobody may ever change the encoding. A map whose entries were
-// not looked at is encoded by copying, and equals all maps of the same encoding.
+// EncodedMap returns the map of length entries that has a valid encoding, which nobody may change.
+// Each level is decoded on the first access. A map without an access is encoded by copying, and
+// equals all maps of the same encoding.
 func EncodedMap(encoding string, length int, decoder Decoder) Map {
 	if length == 0 {
 		return Map{}
@@ -57,8 +55,8 @@ func EncodedMap(encoding string, length int, decoder Decoder) Map {
 	return Map{o: &o.object}
 }
 
-// OpenedMap is EncodedMap of what is decoded at once. Whoever calls it sets the entries,
-// which are distinct and in the order of CompareKeys, before anybody else gets the map.
+// OpenedMap is EncodedMap for entries that the caller decodes at once. It must set them, distinct
+// and in the order of CompareKeys, before it hands on the map.
 func OpenedMap(encoding string, length int) (m Map, entries []Entry) {
 	if length == 0 {
 		return Map{}, nil
@@ -90,8 +88,7 @@ func OpenedMap(encoding string, length int) (m Map, entries []Entry) {
 	return Map{o: o}, entries
 }
 
-// EncodedArray returns the array of so many elements that has a valid encoding, see
-// EncodedMap.
+// EncodedArray returns the array of length elements that has a valid encoding, see EncodedMap.
 func EncodedArray(encoding string, length int, decoder Decoder) Value {
 	if length == 0 {
 		return Array()
@@ -104,8 +101,7 @@ func EncodedArray(encoding string, length int, decoder Decoder) Value {
 	return Value{kind: KindArray, ref: &a.array}
 }
 
-// Encoding returns what EncodedMap or EncodedArray made v of; ok is false for other
-// values.
+// Encoding returns the encoding that v was made of. ok is false for other values.
 func (v Value) Encoding() (encoding string, ok bool) {
 	switch ref := v.ref.(type) {
 	case *object:
@@ -118,7 +114,7 @@ func (v Value) Encoding() (encoding string, ok bool) {
 	return "", false
 }
 
-// Encoding returns what EncodedMap made m of; ok is false for other maps.
+// Encoding returns the encoding that m was made of. ok is false for other maps.
 func (m Map) Encoding() (encoding string, ok bool) {
 	if m.o == nil || m.o.encoded == nil {
 		return "", false
@@ -166,7 +162,7 @@ func (a *array) decode() {
 	}
 }
 
-// same reports whether m and n are known to be the same without a look at their entries.
+// same reports whether m and n are known to be equal without a look at their entries.
 func (m Map) same(n Map) bool {
 	return m.Is(n) || m.o != nil && n.o != nil && m.o.encoded.same(n.o.encoded)
 }

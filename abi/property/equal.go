@@ -5,20 +5,17 @@ import (
 	"slices"
 )
 
-// Equal reports whether v and w are the same value, secrets and outputs included.
+// Equal reports whether v and w are the same value, secrets and outputs included. It compares as
+// state is compared, not encodings:
 //
-// It compares as state is compared, which differs from comparing encodings in this:
-//   - NaN equals NaN, and 0 equals -0: a property that stays NaN has not changed.
-//   - A null property of an object equals an absent one, as Map.Get reads it.
-//   - Assets, and archives, that both have a hash are equal if their hashes are:
-//     where the contents came from makes no difference.
-//   - The package version of a resource reference is no part of its identity.
-//
-// Unknown equals Unknown, though the values may turn out different.
+//   - NaN equals NaN, and 0 equals -0.
+//   - A null property of an object equals an absent one.
+//   - Assets, and archives, that both have a hash are equal if the hashes are.
+//   - The package version of a resource reference does not count.
+//   - Unknown equals Unknown, though the values may turn out different.
 func (v Value) Equal(w Value) bool { return comparison{}.equal(v, w) }
 
-// EqualContents is Equal that looks through secrets and outputs: a value equals
-// the same value marked as secret.
+// EqualContents is Equal that looks through secrets and outputs.
 func (v Value) EqualContents(w Value) bool { return comparison{contents: true}.equal(v, w) }
 
 // Equal reports whether m and n have equal properties, see Value.Equal.
@@ -27,8 +24,7 @@ func (m Map) Equal(n Map) bool { return comparison{}.equalMaps(m, n) }
 // EqualContents is Equal that looks through secrets and outputs.
 func (m Map) EqualContents(n Map) bool { return comparison{contents: true}.equalMaps(m, n) }
 
-// comparison says what is compared: values with their secrets and outputs, or
-// their contents alone.
+// comparison compares values with their secrets and outputs, or their contents alone.
 type comparison struct {
 	contents bool
 }
@@ -102,7 +98,7 @@ func (c comparison) equalMaps(m, n Map) bool {
 	return true
 }
 
-// pair holds the values that two maps have for a key, null where there is none.
+// pair holds the values of a key in two maps. A missing one is null.
 type pair struct{ v, w Value }
 
 // pairs iterates over the keys of m and n in the order of deterministic CBOR.

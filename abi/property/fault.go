@@ -2,8 +2,8 @@ package property
 
 import "strconv"
 
-// Fault says what is wrong with an encoding, or with a value to be encoded. It
-// is the error that DecodeError and EncodeError wrap: compare with errors.Is.
+// Fault says what is wrong with an encoding, or with a value to be encoded. DecodeError and
+// EncodeError wrap it.
 type Fault uint8
 
 // The faults of encodings.
@@ -65,7 +65,6 @@ func (f Fault) Error() string {
 
 // DecodeError reports bytes that are not the encoding of a property value.
 type DecodeError struct {
-	// Fault is what is wrong.
 	Fault Fault
 	// Offset is where, in bytes from the start of the input.
 	Offset int

@@ -4,7 +4,7 @@ package property
 
 import "sync/atomic"
 
-// flag is set once, and tells by that that all is there that was written before.
+// flag is set once. Whoever sees it set sees all writes before that.
 type flag struct{ is atomic.Bool }
 
 func (f *flag) set()        { f.is.Store(true) }

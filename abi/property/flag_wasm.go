@@ -1,6 +1,6 @@
 package property
 
-// flag is set once. A guest has one thread, where an atomic one would be two calls.
+// flag is set once. A guest has one thread, and an atomic flag would take two calls.
 type flag bool
 
 func (f *flag) set()        { *f = true }

@@ -28,7 +28,7 @@ func ObjectIn(v *Value) (m Map, ok bool) {
 	return Map{o: o}, ok
 }
 
-// PlainIn is v.Plain. Nobody may change what the answer points to.
+// PlainIn is v.Plain. Nobody may change the value behind the result.
 func PlainIn(v *Value) *Value {
 	for {
 		switch v.kind {
@@ -42,7 +42,7 @@ func PlainIn(v *Value) *Value {
 	}
 }
 
-// PutString makes null, as the elements of a new slice are, the value String(s).
+// PutString makes null, such as an element of a new slice, the value String(s).
 func PutString(null *Value, s string) { null.kind, null.str = KindString, s }
 
 // PutNumber makes null the value Number(f).
@@ -51,7 +51,7 @@ func PutNumber(null *Value, f float64) { null.kind, null.num = KindNumber, f }
 // PutObject makes null the value Object(m).
 func PutObject(null *Value, m Map) { null.kind, null.ref = KindObject, m.o }
 
-// SeekKey returns where the key is in the entries from a place on, which are in the order of
-// CompareKeys, or -1 less where it would be. Who looks for some keys in that order finds all
-// in one pass.
+// SeekKey returns the index of key in entries, which are in the order of CompareKeys, searching from
+// an index on. If it is not there, the result is -1 minus the index where it belongs. Looking for
+// several keys in that order takes one pass.
 func SeekKey(entries []Entry, from int, key string) int { return seekKey(entries, from, key) }

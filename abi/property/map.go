@@ -13,19 +13,18 @@ type Entry struct {
 
 // Map is an immutable map from property names to values. The zero Map is empty.
 //
-// Entries are held in the order of deterministic CBOR (shorter keys first, then
-// bytewise), so that encoding is a walk and iteration is deterministic.
+// Entries are in the order of deterministic CBOR, so encoding is a walk and iteration is
+// deterministic.
 type Map struct {
 	_ [0]func() // == would tell what Is does
 	o *object   // nil for the empty map
 }
 
-// Is reports whether m and n are one map, which takes no time to tell: it holds for
-// copies of a Map, and for empty maps. See Equal for the properties.
+// Is reports in constant time whether m and n are one map: copies of a Map, or empty maps. See Equal
+// for equal properties.
 func (m Map) Is(n Map) bool { return m.o == n.o }
 
-// CompareKeys orders keys as RFC 8949, section 4.2.1, orders their encodings:
-// shorter ones first, then bytewise.
+// CompareKeys orders keys as RFC 8949, section 4.2.1, does: shorter keys first, then bytewise.
 func CompareKeys(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
@@ -33,8 +32,8 @@ func CompareKeys(a, b string) int {
 	return CompareText(a, b)
 }
 
-// NewMap returns a map of the entries. Where a key occurs twice the last value
-// is taken. It takes ownership of the slice.
+// NewMap returns a map of the entries. The last value of a repeated key counts. It takes ownership
+// of the slice.
 func NewMap(entries ...Entry) Map {
 	sorted := true
 	for i := 1; i < len(entries); i++ {
@@ -57,10 +56,8 @@ func NewMap(entries ...Entry) Map {
 	return SortedMap(out)
 }
 
-// SortedMap returns a map of entries that the caller knows to be distinct and in
-// the order of CompareKeys, as a decoder does that has checked it. A map of other
-// entries does not find its keys; use NewMap for those. It takes ownership of the
-// slice.
+// SortedMap returns a map of entries that are distinct and in the order of CompareKeys; with others
+// it does not find its keys. It takes ownership of the slice.
 func SortedMap(entries []Entry) Map {
 	if len(entries) == 0 {
 		return Map{}
@@ -88,8 +85,8 @@ func (m Map) Len() int {
 	return len(m.o.entries)
 }
 
-// find returns where key is, or would be. Entries are large: package slices would copy each
-// that it looks at.
+// find returns the index of key, or the index where it belongs. Package slices would copy each large
+// entry that it compares.
 func find(entries []Entry, key string) (at int, ok bool) {
 	low, high := 0, len(entries)
 	for low < high {
@@ -106,10 +103,11 @@ func find(entries []Entry, key string) (at int, ok bool) {
 	return low, false
 }
 
-// fewEntries is how many entries are looked at one by one: most keys differ in length.
+// fewEntries is the number of entries up to which a linear search is faster: most keys differ in
+// length.
 const fewEntries = 16
 
-// index returns where key is, less than 0 where it is not. It is the inner loop of much.
+// index returns the index of key, or -1.
 func index(entries []Entry, key string) int {
 	if len(entries) <= fewEntries {
 		return seekKey(entries, 0, key)
@@ -120,13 +118,13 @@ func index(entries []Entry, key string) int {
 	return -1
 }
 
-// Get returns the value of key, null where there is none.
+// Get returns the value of key, or null.
 func (m Map) Get(key string) Value {
 	v, _ := m.Lookup(key)
 	return v
 }
 
-// Lookup returns the value of key and whether there is one.
+// Lookup returns the value of key, and reports whether there is one.
 func (m Map) Lookup(key string) (Value, bool) {
 	entries := m.Entries()
 	if i := index(entries, key); i >= 0 {
@@ -178,7 +176,7 @@ func (m Map) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Keys returns the keys in alphabetical order, as people read them.
+// Keys returns the keys in alphabetical order.
 func (m Map) Keys() []string {
 	entries := m.Entries()
 	keys := make([]string, len(entries))
@@ -189,8 +187,7 @@ func (m Map) Keys() []string {
 	return keys
 }
 
-// Entries returns the entries in the order of deterministic CBOR. The caller
-// must not change the slice.
+// Entries returns the entries in the order of deterministic CBOR. Nobody may change the slice.
 func (m Map) Entries() []Entry {
 	// The compiler just inlines this in guests, where a call takes longer.
 	if m.o != nil && m.o.ready() {

@@ -20,15 +20,14 @@ func (e *PathSyntaxError) Error() string {
 		`": character ` + strconv.Itoa(utf8.RuneCountInString(e.Input[:e.Offset])+1) + ": " + e.Reason
 }
 
-// ParsePath parses the text of a path: property names that dots separate, and
-// brackets that hold an index, a name in quotes, or the wildcard.
+// ParsePath parses the text of a path: names separated by dots, and brackets with an index, a name
+// in quotes, or the wildcard.
 //
 //	root.nested["key with \"quotes\""][0].*
 //
-// In quotes, \" is a quote, \\ a backslash, and \u00e9 the character of that
-// code. * as a whole segment, [*], and, as in Pulumi, ["*"] are the wildcard; the
-// key * is ["\*"]. A name outside quotes holds any characters but . [ ] " \ and
-// controls. The empty text is the empty path.
+// In quotes, \" is a quote, \\ a backslash, and \u00e9 the character of that code. The wildcard is *
+// as a whole segment, [*], or, as in Pulumi, ["*"]; the key * is ["\*"]. A name without quotes has
+// no . [ ] " \ and no control characters. The empty text is the empty path.
 func ParsePath(text string) (Path, error) {
 	p := pathParser{in: text}
 	for p.pos < len(text) {
@@ -119,8 +118,7 @@ func (p *pathParser) bracket() bool {
 	return p.add(Index(i), end)
 }
 
-// quoted parses a name in quotes with the bracket behind it; start is behind the
-// opening quote.
+// quoted parses a name in quotes and the bracket after it, from behind the opening quote.
 func (p *pathParser) quoted(start int) bool {
 	var key []byte
 	at := start
@@ -151,8 +149,7 @@ func (p *pathParser) quoted(start int) bool {
 	}
 }
 
-// unescape returns the character of the escape that s starts with and the
-// length of the escape in bytes, 0 where it is not one.
+// unescape returns the character of the escape at the start of s, and its length in bytes, or 0.
 func unescape(s string) (r rune, size int) {
 	if len(s) < 2 {
 		return 0, 0

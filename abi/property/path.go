@@ -5,15 +5,14 @@ import (
 	"strconv"
 )
 
-// Path locates a part of a value: the keys and indexes that lead to it from the
-// outside. The empty path is the whole value. Secrets and outputs have no segment
-// of their own; assets and archives have no parts.
+// Path locates a part of a value by the keys and indexes that lead to it. The empty path is the
+// whole value. Secrets and outputs have no segment; assets and archives have no parts.
 //
 // A path with wildcards is a pattern: it locates nothing, but contains other paths.
 type Path []Segment
 
-// Segment is one step of a path: a key of an object, an index of an array, or
-// the wildcard, which stands for any one key or index.
+// Segment is one step of a path: a key of an object, an index of an array, or the wildcard, which
+// stands for any of these.
 type Segment struct {
 	kind  segmentKind
 	index int
@@ -55,15 +54,15 @@ func (p Path) Equal(q Path) bool { return slices.Equal(p, q) }
 // IsPattern reports whether p has a wildcard.
 func (p Path) IsPattern() bool { return slices.ContainsFunc(p, Segment.IsWildcard) }
 
-// Contains reports whether q locates what p does or a part of it: a.b contains
-// a.b and a.b.c. A wildcard in p stands for any one segment of q. The paths of
-// ignoreChanges, replaceOnChanges, and hideDiffs are meant so.
+// Contains reports whether q locates what p does or a part of it: a.b contains a.b and a.b.c. A
+// wildcard in p stands for any segment of q. The paths of ignoreChanges, replaceOnChanges, and
+// hideDiffs have this meaning.
 func (p Path) Contains(q Path) bool {
 	return len(p) <= len(q) && p.Matches(q[:len(p)])
 }
 
-// Matches reports whether p and q are equal where p has no wildcard: a[*].c
-// matches a[0].c, not a[0].c.d.
+// Matches reports whether p and q are equal except for the wildcards of p: a[*].c matches a[0].c,
+// not a[0].c.d.
 func (p Path) Matches(q Path) bool {
 	if len(p) != len(q) {
 		return false
@@ -134,9 +133,8 @@ func appendQuotedKey(dst []byte, key string) []byte {
 	return dst
 }
 
-// isControl reports whether a character would move the cursor, start an escape
-// sequence, or reorder the text around it when written to a terminal: the C0 and
-// C1 controls, the line and paragraph separators, and the bidirectional controls.
+// isControl reports whether a character could control a terminal: the C0 and C1 controls, the line
+// and paragraph separators, and the bidirectional controls.
 func isControl(r rune) bool {
 	return r < 0x20 || 0x7f <= r && r < 0xa0 || r == 0x200e || r == 0x200f ||
 		0x2028 <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069

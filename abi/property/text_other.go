@@ -11,12 +11,12 @@ import (
 // EqualText is a == b, at full speed in guests too.
 func EqualText(a, b string) bool { return a == b }
 
-// CompareText orders texts as strings.Compare does; its answer is any number less than,
-// equal to, or greater than 0.
+// CompareText orders texts as strings.Compare does. The result is any number below, equal to, or
+// above 0.
 func CompareText(a, b string) int { return strings.Compare(a, b) }
 
-// IndexText returns which of n texts, stride bytes apart as in a slice of structs, is the
-// first that is text; -1 where none is.
+// IndexText returns the index of the first of n texts that equals text, or -1. The texts are stride
+// bytes apart, as in a slice of structs.
 func IndexText(first *string, stride uintptr, n int, text string) int {
 	for i := range n {
 		if *(*string)(unsafe.Add(unsafe.Pointer(first), uintptr(i)*stride)) == text {
@@ -26,8 +26,7 @@ func IndexText(first *string, stride uintptr, n int, text string) int {
 	return -1
 }
 
-// seekKey returns where the key is in the entries from a place on, or -1 less where it
-// would be.
+// seekKey is SeekKey.
 func seekKey(entries []Entry, from int, key string) int {
 	for ; from < len(entries); from++ {
 		switch order := CompareKeys(entries[from].Key, key); {
@@ -40,8 +39,8 @@ func seekKey(entries []Entry, from int, key string) int {
 	return -1 - from
 }
 
-// ValidText is utf8.ValidString. Nearly all texts are ASCII, of which it looks at 32 bytes
-// at a time: utf8.ValidString looks at eight, and at single ones at the end.
+// ValidText is utf8.ValidString. It checks 32 bytes of ASCII at a time; utf8.ValidString checks
+// eight.
 func ValidText(s string) bool {
 	n := len(s)
 	if n < 8 {

@@ -14,8 +14,8 @@ func EqualText(a, b string) bool { return len(a) == len(b) && equalText(a, b) }
 //go:noescape
 func equalText(a, b string) bool
 
-// CompareText orders texts as strings.Compare does; its answer is any number less than,
-// equal to, or greater than 0.
+// CompareText orders texts as strings.Compare does. The result is any number below, equal to, or
+// above 0.
 //
 //go:noescape
 func CompareText(a, b string) int
@@ -28,14 +28,13 @@ func ValidText(s string) bool { return isASCII(s) || utf8.ValidString(s) }
 //go:noescape
 func isASCII(s string) bool
 
-// IndexText returns which of n texts, stride bytes apart as in a slice of structs, is the
-// first that is text; -1 where none is.
+// IndexText returns the index of the first of n texts that equals text, or -1. The texts are stride
+// bytes apart, as in a slice of structs.
 //
 //go:noescape
 func IndexText(first *string, stride uintptr, n int, text string) int
 
-// seekKey returns where the key is in the entries from a place on, or -1 less where it
-// would be.
+// seekKey is SeekKey.
 //
 //go:noescape
 func seekKey(entries []Entry, from int, key string) int

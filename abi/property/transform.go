@@ -2,33 +2,30 @@ package property
 
 import "slices"
 
-// Transform returns v with f applied to it and each of its parts, from the inside
-// out: f gets an array, object, secret, or output whose parts it has already seen.
-// Assets and archives have no parts. What f does not change is not copied.
+// Transform returns v with f applied to each part and then to v: f gets containers and wrappers with
+// transformed parts. Assets and archives have no parts. Unchanged values are not copied.
 func (v Value) Transform(f func(Value) Value) Value {
 	t := transform{f: func(_ Path, v Value) (Value, error) { return f(v), nil }}
 	out, _ := t.value(v)
 	return out
 }
 
-// Transform returns m with f applied to each value and its parts, see
-// Value.Transform.
+// Transform returns m with f applied to each value and its parts, see Value.Transform.
 func (m Map) Transform(f func(Value) Value) Map {
 	t := transform{f: func(_ Path, v Value) (Value, error) { return f(v), nil }}
 	out, _ := t.entries(m)
 	return out
 }
 
-// TransformPaths is Transform for functions that need to know where a value is, or
-// that can fail; the first error ends it. A secret or output has the path of the
-// value in it. The path is valid during the call: copy it to keep it.
+// TransformPaths is Transform for functions that need the path of a value, or that can fail; the
+// first error ends it. A secret or output has the path of its contents. The path is valid during the
+// call only.
 func (v Value) TransformPaths(f func(Path, Value) (Value, error)) (Value, error) {
 	t := transform{f: f}
 	return t.value(v)
 }
 
-// TransformPaths is Transform for functions that need to know where a value is, or
-// that can fail, see Value.TransformPaths.
+// TransformPaths is Value.TransformPaths for each value of m.
 func (m Map) TransformPaths(f func(Path, Value) (Value, error)) (Map, error) {
 	t := transform{f: f}
 	return t.entries(m)
@@ -79,8 +76,7 @@ func (t *transform) value(v Value) (Value, error) {
 	return t.f(t.path, v)
 }
 
-// identical reports whether v and w are one value, as a function returns it that has
-// nothing to change. Equal values in different places are not identical.
+// identical reports whether v is an unchanged w. Equal values in different places are not identical.
 func identical(v, w *Value) bool {
 	return v.kind == w.kind && v.num == w.num && v.ref == w.ref && v.str == w.str
 }
@@ -93,7 +89,7 @@ func (t *transform) at(s Segment, v Value) (Value, error) {
 	return v, err
 }
 
-// elements returns what has become of the elements, nil if nothing has changed.
+// elements returns the transformed elements, nil if nothing has changed.
 func (t *transform) elements(elements []Value) (changed []Value, err error) {
 	for i := range elements {
 		v, err := t.at(Index(i), elements[i])
@@ -110,7 +106,7 @@ func (t *transform) elements(elements []Value) (changed []Value, err error) {
 	return changed, nil
 }
 
-// entries returns what has become of a map, which is m itself if nothing has changed.
+// entries returns the transformed map, m itself if nothing has changed.
 func (t *transform) entries(m Map) (Map, error) {
 	entries := m.Entries()
 	var changed []Entry
@@ -132,10 +128,10 @@ func (t *transform) entries(m Map) (Map, error) {
 	return SortedMap(changed), nil
 }
 
-// Lower returns v for somebody who does not understand values of these kinds: secrets,
-// outputs, resource references, or unknowns. What is in a secret takes its place, the value of
-// an output its own, as a secret if the output is one; a reference becomes its text, and an
-// unknown null. Secrets that are not understood are not marked on outputs either.
+// Lower returns v for a receiver that does not understand values of these kinds: secrets, outputs,
+// resource references, or unknowns. A secret becomes its contents, an output its value (as a secret
+// if it is one), a reference its text, and an unknown null. If secrets are lowered, outputs lose
+// that mark, too.
 func (v Value) Lower(kinds ...Kind) Value {
 	var lowered kindSet
 	for _, k := range kinds {
@@ -147,7 +143,7 @@ func (v Value) Lower(kinds ...Kind) Value {
 	return v.Transform(lowered.lower)
 }
 
-// Lower returns m for somebody who does not understand values of these kinds, see Value.Lower.
+// Lower is Value.Lower for the values of m.
 func (m Map) Lower(kinds ...Kind) Map {
 	lowered, _ := Object(m).Lower(kinds...).AsObject()
 	return lowered

@@ -53,7 +53,7 @@ type Value struct {
 	ref  any     // *array, *object, *Asset, *Archive, *ResourceReference, *Value (secret), *Output
 }
 
-// Unknown is a value that is not known before the deployment is carried out.
+// Unknown is a value that is not known before the deployment runs.
 var Unknown = Value{kind: KindUnknown}
 
 // Null is the null value, the same as Value{}.
@@ -70,7 +70,7 @@ func Bool(b bool) Value {
 // Number returns f, an IEEE-754 double, as a value.
 func Number(f float64) Value { return Value{kind: KindNumber, num: f} }
 
-// String returns s, which must be valid UTF-8 to be encoded, as a value.
+// String returns s as a value. Only valid UTF-8 can be encoded.
 func String(s string) Value { return Value{kind: KindString, str: s} }
 
 // Array returns the elements as a value. It takes ownership of the slice.
@@ -79,8 +79,8 @@ func Array(elements ...Value) Value { return Value{kind: KindArray, ref: newArra
 // Object returns m as a value.
 func Object(m Map) Value { return Value{kind: KindObject, ref: m.o} }
 
-// Secret returns v marked as sensitive. A secret of a secret is that secret, and
-// a secret of an output is that output with its Secret set: wrappers never nest.
+// Secret returns v marked as sensitive. Wrappers never nest: a secret of a secret is that secret,
+// and a secret of an output is the output with its Secret set.
 func Secret(v Value) Value {
 	switch v.kind {
 	case KindSecret:
@@ -94,8 +94,8 @@ func Secret(v Value) Value {
 	return Value{kind: KindSecret, ref: &inner}
 }
 
-// OutputOf returns o as a value. Its dependencies become sorted and distinct, and
-// where its value is a secret or an output that is folded into it: wrappers never nest.
+// OutputOf returns o as a value. Its dependencies become sorted and distinct. A secret or output as
+// its value is folded into it, so wrappers never nest.
 func OutputOf(o Output) Value {
 	switch o.Value.kind {
 	case KindSecret:
@@ -125,9 +125,8 @@ func AssetOf(a Asset) Value { return Value{kind: KindAsset, ref: &a} }
 // ArchiveOf returns a as a value.
 func ArchiveOf(a Archive) Value { return Value{kind: KindArchive, ref: &a} }
 
-// Output is a value with the resources that it was computed from. A program's
-// inputs are outputs of other resources; the engine folds the dependencies into
-// the resource's own and stores the value alone.
+// Output is a value with the resources that it was computed from. A program's inputs are outputs of
+// other resources. The engine stores the value alone.
 type Output struct {
 	// Value is the value, or Unknown while it is not known. OutputOf sees to it
 	// that it is neither a secret nor an output.
@@ -142,17 +141,17 @@ type Output struct {
 type ResourceReference struct {
 	// URN identifies the resource.
 	URN string
-	// HasID tells custom resources (which have an ID) from components.
+	// HasID distinguishes custom resources, which have an ID, from components.
 	HasID bool
-	// ID is the provider-assigned ID. With HasID and an empty ID, the ID is unknown;
-	// without HasID it has no meaning.
+	// ID is the provider-assigned ID. With HasID, an empty ID is unknown. Without HasID it has no
+	// meaning.
 	ID string
 	// PackageVersion is the version of the provider that manages the resource, if known.
 	PackageVersion string
 }
 
-// Text is the reference for those who do not understand references: the ID of the
-// resource, unknown while that is not known, or the URN of a component.
+// Text returns the reference for receivers that do not understand references: the ID of the
+// resource, which may be unknown, or the URN of a component.
 func (r ResourceReference) Text() Value {
 	switch {
 	case r.HasID && r.ID == "":
@@ -164,9 +163,7 @@ func (r ResourceReference) Text() Value {
 	}
 }
 
-// Asset is a blob: exactly one of text, path, and URI names its contents, or
-// none of them where only the hash is kept. The fields that Source does not name
-// have no meaning.
+// Asset is a blob. Source names the field with its contents; the other fields have no meaning.
 type Asset struct {
 	// Hash is the SHA-256 of the contents in lower-case hex, empty while not computed.
 	Hash string
@@ -180,7 +177,7 @@ type Asset struct {
 	URI string
 }
 
-// AssetSource says where the contents of an asset or archive are.
+// AssetSource names the field with the contents of an asset or archive.
 type AssetSource uint8
 
 // The sources of assets and archives. SourceNone is one whose contents were
@@ -209,8 +206,8 @@ func (a *Asset) Contents() (contents string, ok bool) {
 	return "", false
 }
 
-// Archive is a tree of assets and archives: literal, or a tar, tar.gz, or zip
-// file at a path or URI. The fields that Source does not name have no meaning.
+// Archive is a tree of assets and archives: literal, or a tar, tar.gz, or zip file at a path or URI.
+// The fields that Source does not name have no meaning.
 type Archive struct {
 	// Hash is the SHA-256 of the contents in lower-case hex, empty while not computed.
 	Hash string
@@ -247,8 +244,8 @@ func (v Value) IsNull() bool { return v.kind == KindNull }
 // IsUnknown reports whether v itself is unknown; see ContainsUnknowns for its parts.
 func (v Value) IsUnknown() bool { return v.kind == KindUnknown }
 
-// IsSecret reports whether v itself is a secret. Outputs can be secret too, see
-// Output.Secret; ContainsSecrets finds both, in parts of v too.
+// IsSecret reports whether v itself is a secret. Outputs can be secret too, see Output.Secret.
+// ContainsSecrets finds both.
 func (v Value) IsSecret() bool { return v.kind == KindSecret }
 
 // AsBool returns the bool that v holds.
@@ -260,7 +257,7 @@ func (v Value) AsNumber() (f float64, ok bool) { return v.num, v.kind == KindNum
 // AsString returns the string that v holds.
 func (v Value) AsString() (s string, ok bool) { return v.str, v.kind == KindString }
 
-// AsArray returns the elements that v holds. The caller must not change the slice.
+// AsArray returns the elements that v holds. Nobody may change the slice.
 func (v Value) AsArray() (elements []Value, ok bool) {
 	a, ok := v.ref.(*array)
 	return a.all(), ok
@@ -305,8 +302,8 @@ func (v Value) AsSecret() (inner Value, ok bool) {
 	return *v.ref.(*Value), true
 }
 
-// Plain returns v without the secret and output wrappers around it; wrappers
-// inside arrays and objects stay (see Unwrap for those).
+// Plain returns v without the secret and output wrappers around it. Wrappers of its parts stay, see
+// Unwrap.
 func (v Value) Plain() Value {
 	for {
 		switch v.kind {
@@ -320,8 +317,8 @@ func (v Value) Plain() Value {
 	}
 }
 
-// IsInteger reports whether v is a number without a fraction whose magnitude
-// is at most 2^53, so that it is exactly an integer.
+// IsInteger reports whether v is a number without a fraction of a magnitude of at most 2^53, and so
+// an exact integer.
 func (v Value) IsInteger() bool {
 	return v.kind == KindNumber && v.num == math.Trunc(v.num) && math.Abs(v.num) <= 1<<53
 }

@@ -23,8 +23,7 @@ func Marshal(m property.Map) ([]byte, error) { return Codec{}.Marshal(m) }
 // MarshalValue returns the encoding of v. Errors are *property.EncodeError.
 func MarshalValue(v property.Value) ([]byte, error) { return Codec{}.MarshalValue(v) }
 
-// Append appends the encoding of m to dst. Errors are *property.EncodeError; dst
-// is then returned as it was.
+// Append appends the encoding of m to dst. Errors are *property.EncodeError, with an unchanged dst.
 func Append(dst []byte, m property.Map) ([]byte, error) { return Codec{}.Append(dst, m) }
 
 // AppendValue appends the encoding of v to dst, see Append.
@@ -32,9 +31,7 @@ func AppendValue(dst []byte, v property.Value) ([]byte, error) { return Codec{}.
 
 // Unmarshal decodes an object. Errors are *property.DecodeError.
 //
-// The strings of the result are parts of data, without copies: data must not be
-// changed as long as the result is in use, and stays in memory as long as any
-// string of it does.
+// The strings of the result share data, which nobody may change while the result is in use.
 func Unmarshal(data []byte) (property.Map, error) { return Codec{}.Unmarshal(data) }
 
 // UnmarshalValue decodes a value of any kind; see Unmarshal.

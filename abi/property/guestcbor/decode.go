@@ -29,8 +29,8 @@ func (c Codec) UnmarshalValue(data []byte) (property.Value, error) {
 	return v, err
 }
 
-// UnmarshalCounted is UnmarshalValue, and returns how many data items the value has: what is
-// decoded takes at most some 100 bytes for each, beside the text. See [property.Limits].
+// UnmarshalCounted is UnmarshalValue that also returns the number of data items, see
+// [property.Limits].
 func (c Codec) UnmarshalCounted(data []byte) (v property.Value, items int, err error) {
 	d, err := c.decoder(data)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c Codec) UnmarshalCounted(data []byte) (v property.Value, items int, err e
 	return v, most - d.items + 1, nil
 }
 
-// decoder returns the decoder of an input that is not too large.
+// decoder returns the decoder of an input, unless the input is too large.
 func (c Codec) decoder(data []byte) (decoder, error) {
 	limits := c.limits.WithDefaults()
 	if len(data) > limits.Size {
@@ -58,29 +58,27 @@ func (c Codec) decoder(data []byte) (decoder, error) {
 	}, nil
 }
 
-// decoder reads one value. Its methods report success; after a failure fault and
-// faultAt are set and the rest is undefined.
+// decoder reads one value. Its methods report success. After a failure, fault and faultAt are set
+// and the rest is undefined.
 type decoder struct {
 	in  string // the input; the texts of the result are parts of it
 	pos int
 
-	// unread counts the data items that heads have announced and that were not yet
-	// read. Each needs a byte at least, so a container may not announce more than
-	// the rest of the input has room for: what is allocated for announced items
-	// never exceeds what the input could hold, at any nesting.
+	// unread counts the data items that heads have announced and that are still to be read. Each
+	// takes a byte at least, so a container may announce no more than the rest of the input has room
+	// for: allocations never exceed what the input could hold.
 	unread int
 	items  int // data items left
 	depth  int // levels left
 
-	// trusted says that the sender is, see OpenTrusted, so that arrays and objects are
-	// decoded when somebody looks into them.
+	// trusted marks input of a trusted sender, see OpenTrusted: arrays and objects are decoded on
+	// the first access.
 	trusted bool
 
 	fault   property.Fault
 	faultAt int
 }
 
-// err is the error of a decoder that has failed.
 func (d *decoder) err(limits property.Limits) error {
 	limits = limits.WithDefaults()
 	err := &property.DecodeError{Fault: d.fault, Offset: d.faultAt}
@@ -98,8 +96,8 @@ func (d *decoder) fail(at int, fault property.Fault) bool {
 	return false
 }
 
-// head reads the head of a data item: the major type in the upper three bits of
-// the result, and the argument. For major type 7 it is not the way: see simple.
+// head reads the head of a data item: the major type in the upper three bits, and the argument. For
+// major type 7, see simple.
 func (d *decoder) head() (major byte, n uint64, ok bool) {
 	start := d.pos
 	if start >= len(d.in) {
@@ -138,8 +136,8 @@ func bigEndian(s string) (n uint64) {
 	return n
 }
 
-// announce checks that the input has room for the items of a container whose
-// head is at start, and that they are within the limit.
+// announce checks that the input has room for the items of the container at start, and that they are
+// within the limit.
 func (d *decoder) announce(start int, count, itemsEach uint64) bool {
 	room := len(d.in) - d.pos - d.unread
 	if room < 0 || count > uint64(room)/itemsEach {
@@ -224,8 +222,8 @@ func (d *decoder) simple(dst *property.Value, b byte) bool {
 	return d.fail(start, property.FaultType)
 }
 
-// text reads a text. Most are short, with the length in the initial byte or the one
-// after it; they take one call, which counts where calls are slow.
+// text reads a text. Short ones, with the length in one byte or two, take no further call, because
+// calls are slow in guests.
 func (d *decoder) text() (string, bool) {
 	start := d.pos
 	if start < len(d.in) {
@@ -309,7 +307,7 @@ func (d *decoder) entries(start int, n uint64) ([]property.Entry, bool) {
 	return entries, true
 }
 
-// follows checks that the key at the offset may come after the previous one.
+// follows checks the order of two keys, the second one at an offset.
 func (d *decoder) follows(at int, previous, key string) bool {
 	switch order := property.CompareKeys(previous, key); {
 	case order < 0:
@@ -320,7 +318,7 @@ func (d *decoder) follows(at int, previous, key string) bool {
 	return d.fail(at, property.FaultKeyOrder)
 }
 
-// float reads a float of the initial byte b, which is at start.
+// float reads a float with the initial byte b at start.
 func (d *decoder) float(start int, b byte) (float64, bool) {
 	size := 2 << (b - simpleFloat16)
 	if len(d.in)-d.pos < size {

@@ -38,8 +38,7 @@ const (
 	tagReference = 48505
 )
 
-// firstSize is the capacity, in bytes, that an encoding starts with: most objects
-// fit, and larger ones skip the first steps of growing.
+// firstSize is the initial capacity of an encoding in bytes. Most objects fit.
 const firstSize = 512
 
 type encoder struct {
@@ -83,7 +82,7 @@ func (e *encoder) fail(fault property.Fault) bool {
 	return false
 }
 
-// at notes that the fault is in the part of the value that s leads to.
+// at notes that the fault is in the part of the value at s.
 func (e *encoder) at(s property.Segment) bool {
 	e.path = append(e.path, s)
 	return false
@@ -167,8 +166,8 @@ func (e *encoder) array(elements []property.Value) bool {
 	return true
 }
 
-// encoded appends a value as it is encoded already, unless that exceeds the limits: then
-// it is left to others to tell where.
+// encoded appends an existing encoding, unless it exceeds the limits: then the walk over the parts
+// finds where.
 func (e *encoder) encoded(encoding string) bool {
 	items, levels := measure(encoding)
 	if items-1 > e.items || levels > e.depth {
@@ -291,7 +290,7 @@ func (e *encoder) text(s string) bool {
 	return ok || e.fail(property.FaultInvalidUTF8)
 }
 
-// appendText appends a text; ok is false where it is none.
+// appendText appends a text. ok is false for invalid UTF-8.
 func appendText(dst []byte, s string) (_ []byte, ok bool) {
 	if !property.ValidText(s) {
 		return dst, false
@@ -341,7 +340,7 @@ func appendHead(dst []byte, major byte, n uint64) []byte {
 	}
 }
 
-// number appends the shortest float that holds f exactly.
+// number appends the shortest float that is exactly f.
 func (e *encoder) number(f float64) {
 	single := float32(f)
 	switch {

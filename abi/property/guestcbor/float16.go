@@ -5,8 +5,8 @@ import "math"
 // Half-precision floats (IEEE 754 binary16): 1 bit sign, 5 bits exponent with
 // bias 15, 10 bits fraction. Singles have 8 bits with bias 127, and 23 bits.
 
-// halfOfSingle returns the bits of the half that is exactly the single with the
-// bits b, if there is one. b must not be NaN.
+// halfOfSingle returns the bits of the half that is exactly the single with the bits b, which is not
+// NaN.
 func halfOfSingle(b uint32) (half uint16, ok bool) {
 	sign := uint16(b >> 16 & 0x8000)
 	fraction := b & (1<<23 - 1)
@@ -26,8 +26,7 @@ func halfOfSingle(b uint32) (half uint16, ok bool) {
 	}
 }
 
-// floatOfHalf returns the value of the half with the bits h. NaN has many
-// encodings; they all give NaN.
+// floatOfHalf returns the value of the half with the bits h. All encodings of NaN give NaN.
 func floatOfHalf(h uint16) float64 {
 	sign := uint64(h&0x8000) << 48
 	exponent := uint64(h >> 10 & 0x1f)
@@ -42,8 +41,8 @@ func floatOfHalf(h uint16) float64 {
 	}
 }
 
-// floatOfBits returns the float that the bits of a half, single, or double (size
-// 2, 4, or 8 bytes) are, and whether no shorter form holds it.
+// floatOfBits returns the float of size 2, 4, or 8 bytes, and reports whether no shorter form holds
+// it.
 func floatOfBits(bits uint64, size int) (f float64, shortest bool) {
 	switch size {
 	case 2:

@@ -7,17 +7,15 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// OpenTrusted decodes an object for who trusts the sender, and looks at few of its parts.
+// OpenTrusted decodes an object of a trusted sender. A guest may trust its host, which can write all
+// of its memory anyway. Nobody may trust a guest.
 //
-// A guest may trust its host, which writes the guest's memory and can have anything there
-// anyway; so may nobody trust a guest. It takes on trust what else takes most of the time:
-// that texts are UTF-8, that keys are in order and distinct, that heads are the shortest,
-// and that limits are kept. Where that is not so the result means nothing, but looking at
-// it is safe: nothing outside of data is read, and an input that ends too early is an
-// error. Errors are *property.DecodeError.
+// It does not check that texts are UTF-8, that keys are distinct and in order, that heads are the
+// shortest, or the limits. If they are not, the result has no meaning, but is safe to access:
+// nothing outside of data is read. An input that ends too early is an error. Errors are *property.DecodeError.
 //
-// Arrays and objects in the object are decoded only when somebody looks into them. What
-// nobody looked into is encoded by copying. As for Unmarshal, the result shares data.
+// Arrays and objects inside of the object are decoded on the first access, and encoded by copying
+// without one. As for Unmarshal, the result shares data.
 func OpenTrusted(data []byte) (property.Map, error) {
 	in := unsafe.String(unsafe.SliceData(data), len(data))
 	if len(in) == 0 || in[0]&0xe0 != majorMap {
@@ -52,7 +50,7 @@ func OpenTrustedValue(data []byte) (property.Value, error) {
 	return v, nil
 }
 
-// refuse is the error where an input does not end at end, which may be a fault.
+// refuse returns the error for an input that does not end at end, which may be a fault.
 func refuse(in string, end int) error {
 	if end < 0 {
 		return &property.DecodeError{Fault: property.Fault(-end), Offset: len(in)}
@@ -68,7 +66,8 @@ const (
 	mistyped  = -int(property.FaultType)
 )
 
-// headOf returns the argument of the head at pos.
+// headOf returns the argument of the head at pos, and where the head ends, or a fault as one of the
+// numbers below 0. So do the other functions that read a part of an encoding.
 func headOf(in string, pos int) (n, end int) {
 	if pos >= len(in) {
 		return 0, truncated
@@ -89,7 +88,7 @@ func headOf(in string, pos int) (n, end int) {
 	return int(bigEndian(in[pos:pos+size]) & math.MaxInt), pos + size
 }
 
-// textOf returns where the text is whose head is at pos.
+// textOf returns the place of the text whose head is at pos.
 func textOf(in string, pos int) (begin, end int) {
 	if pos < len(in) && in[pos]&0xe0 != majorText {
 		return 0, mistyped
@@ -104,8 +103,8 @@ func textOf(in string, pos int) (begin, end int) {
 	return begin, begin + n
 }
 
-// openMap reads the object that all of the input is. Its entries are decoded: somebody
-// will look at them.
+// openMap reads the object that all of the input is. It decodes the entries, because somebody will
+// look at them.
 func openMap(in string) (m property.Map, end int) {
 	n, pos := headOf(in, 0)
 	if pos < 0 {
@@ -118,8 +117,8 @@ func openMap(in string) (m property.Map, end int) {
 	return m, openEntries(in, pos, entries)
 }
 
-// openEntries reads entries of an object. What is most frequent in them takes no call:
-// calls are slow in guests.
+// openEntries reads entries of an object. The most frequent forms take no call, because calls are
+// slow in guests.
 func openEntries(in string, pos int, entries []property.Entry) (end int) {
 	for i := range entries {
 		e := &entries[i]
@@ -188,7 +187,7 @@ func openValue(in string, pos int, null *property.Value) (end int) {
 	return openTagged(in, pos, null)
 }
 
-// openTagged reads a value as Unmarshal does, but for the arrays and objects in it.
+// openTagged reads a value as Unmarshal does, except for the arrays and objects in it.
 func openTagged(in string, pos int, dst *property.Value) (end int) {
 	d := decoder{in: in, pos: pos, unread: 1, items: len(in), depth: property.MaxDepth, trusted: true}
 	if d.value(dst) {
@@ -198,8 +197,8 @@ func openTagged(in string, pos int, dst *property.Value) (end int) {
 	return -int(d.fault)
 }
 
-// opens is the property.Decoder of what was opened, of which extent has seen all parts.
-// Where the key of an entry is no text, that entry and those after it are nothing.
+// opens is the property.Decoder of opened values, all parts of which extent has seen. If the key of
+// an entry is no text, that entry and those after it are zero.
 type opens struct{}
 
 func (opens) Elements(encoding string) []property.Value {
@@ -220,22 +219,21 @@ func (opens) Entries(encoding string) []property.Entry {
 	return entries
 }
 
-// measure returns how many data items an encoding has, and how many levels.
+// measure returns the number of data items and levels of an encoding.
 func measure(encoding string) (items, levels int) {
 	m := measurer{in: encoding}
 	m.values(1, 0)
 	return m.read, m.levels
 }
 
-// measurer reads an encoding that was valid, if it was not taken on trust. After one that
-// was not, it is at the end.
+// measurer reads an encoding. It ends early at a fault of one that was trusted.
 type measurer struct {
 	in           string
 	pos          int
 	read, levels int
 }
 
-// values reads so many data items at a level.
+// values reads n data items at a level.
 func (m *measurer) values(n, level int) {
 	m.levels = max(m.levels, level)
 	m.read += n
@@ -265,7 +263,7 @@ func (m *measurer) head() (major byte, n int) {
 	return major, n
 }
 
-// tagged reads what a tag holds. Its array is no level.
+// tagged reads the contents of a tag. Their array is no level.
 func (m *measurer) tagged(tag, level int) {
 	switch tag {
 	case tagUnknown:

@@ -29,7 +29,7 @@ func (d *decoder) tagged(dst *property.Value, start int, tag uint64) bool {
 	return ok
 }
 
-// null reads null, if the next data item is that.
+// null reads null, and reports false for any other data item.
 func (d *decoder) null() bool {
 	if d.pos == len(d.in) || d.in[d.pos] != simpleNull {
 		return false
@@ -39,7 +39,7 @@ func (d *decoder) null() bool {
 	return true
 }
 
-// triple reads the head of the array of three that most tags hold.
+// triple reads the head of the array of three in most tags.
 func (d *decoder) triple(start int) bool {
 	major, n, ok := d.head()
 	if !ok {
@@ -60,8 +60,7 @@ func (d *decoder) contentText(start int) (string, bool) {
 	return s, ok
 }
 
-// plainValue reads the value inside a secret or output at start: any value but
-// those two.
+// plainValue reads the value inside of a secret or output, which may be neither.
 func (d *decoder) plainValue(dst *property.Value, start int) bool {
 	if !d.enter(start) || !d.value(dst) {
 		return false
