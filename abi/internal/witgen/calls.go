@@ -27,18 +27,24 @@ func writeClients(c *contract, s *source) {
 				})
 			}
 			call := "call(ctx, c.caller, &" + c.variable(i, f) + ",\n" + lower + ",\n" + lift + ")"
-			switch {
-			case f.result != nil && f.fails:
-				s.f("err = %s\nreturn v, err", call)
-			case f.fails:
-				s.f("return %s", call)
-			case f.result != nil:
-				s.f("_ = %s\nreturn v", call)
-			default:
-				s.f("_ = %s", call)
-			}
+			f.writeReturn(s, call, "_ = ")
 			s.f("}\n")
 		}
+	}
+}
+
+// writeReturn writes a call that sets the result v, and the return of a method. A call of a function
+// that cannot fail gets the prefix.
+func (f function) writeReturn(s *source, call, prefix string) {
+	switch {
+	case f.result != nil && f.fails:
+		s.f("err = %s\nreturn v, err", call)
+	case f.fails:
+		s.f("return %s", call)
+	case f.result != nil:
+		s.f("%s%s\nreturn v", prefix, call)
+	default:
+		s.f("%s%s", prefix, call)
 	}
 }
 

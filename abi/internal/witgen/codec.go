@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.bytecodealliance.org/wit"
@@ -120,19 +121,10 @@ func (c *contract) liftLeaf(s *source, t wit.Type, at, field string) string {
 		}
 		return c.goType(t, "abi.") + "(" + expr + ")"
 	}
+	if p := primitives[kind(t)]; p.lift != "" {
+		return convert(strings.NewReplacer("AT", at, "FIELD", strconv.Quote(field)).Replace(p.lift))
+	}
 	switch k := kind(t).(type) {
-	case wit.Bool:
-		return fmt.Sprintf("l.bool(%s, %q)", at, field)
-	case wit.U16:
-		return convert("u16(" + at + ")")
-	case wit.U32:
-		return convert("u32(" + at + ")")
-	case wit.U64:
-		return convert("u64(" + at + ")")
-	case wit.F64:
-		return "l.f64(" + at + ")"
-	case wit.String:
-		return convert(fmt.Sprintf("l.string(%s, %q)", at, field))
 	case *wit.Enum:
 		return convert(fmt.Sprintf("l.enum(%s, %d, %q)", at, len(k.Cases), field))
 	case *wit.Flags:
@@ -194,22 +186,14 @@ func (c *contract) lowerField(s *source, t wit.Type, offset uintptr, field, src 
 	case "urn.URN":
 		src = "string(" + src + ")"
 	}
-	switch k := kind(t).(type) {
-	case wit.Bool:
-		s.f("w.bool(%s, %s)", at, src)
-	case wit.U16:
-		s.f("putU16(%s, %s)", at, src)
-	case wit.U32:
-		s.f("putU32(%s, %s)", at, src)
-	case wit.U64:
-		if _, ok := c.named(t); ok {
+	if p := primitives[kind(t)]; p.lower != "" {
+		if _, named := c.named(t); named && p.goType == "uint64" {
 			src = "uint64(" + src + ")"
 		}
-		s.f("putU64(%s, %s)", at, src)
-	case wit.F64:
-		s.f("w.f64(%s, %s)", at, src)
-	case wit.String:
-		s.f("w.string(%s, %s, %q)", at, src, field)
+		s.f("%s", strings.NewReplacer("AT", at, "SRC", src, "FIELD", strconv.Quote(field)).Replace(p.lower))
+		return
+	}
+	switch k := kind(t).(type) {
 	case *wit.Enum:
 		s.f("w.enum(%s, uint8(%s), %d, %q)", at, src, len(k.Cases), field)
 	case *wit.Flags:

@@ -130,27 +130,35 @@ func (c *contract) goType(t wit.Type, pkg string) string {
 		}
 		return pkg + name
 	}
+	if p, ok := primitives[kind(t)]; ok {
+		return p.goType
+	}
 	switch t := kind(t).(type) {
-	case wit.Bool:
-		return "bool"
-	case wit.U8:
-		return "byte"
-	case wit.U16:
-		return "uint16"
-	case wit.U32:
-		return "uint32"
-	case wit.U64:
-		return "uint64"
-	case wit.F64:
-		return "float64"
-	case wit.String:
-		return "string"
 	case *wit.List:
 		return "[]" + c.goType(t.Type, pkg)
 	case *wit.Option:
 		return "*" + c.goType(t.Type, pkg)
 	}
 	panic(fmt.Sprintf("the contract uses a type that Go has no mapping for: %T", t))
+}
+
+// primitive says how Go has a type without parts.
+type primitive struct {
+	// goType is the Go type, and flat the form as a flat value, empty for a type that has several.
+	goType, flat string
+	// lift is the expression for the value at AT, and lower the statement that writes SRC there. A
+	// failure is about the field FIELD. They are empty for a type that only lists have.
+	lift, lower string
+}
+
+var primitives = map[wit.TypeDefKind]primitive{
+	wit.Bool{}:   {"bool", "flat8", "l.bool(AT, FIELD)", "w.bool(AT, SRC)"},
+	wit.U8{}:     {"byte", "flat8", "", ""},
+	wit.U16{}:    {"uint16", "flat16", "u16(AT)", "putU16(AT, SRC)"},
+	wit.U32{}:    {"uint32", "flat32", "u32(AT)", "putU32(AT, SRC)"},
+	wit.U64{}:    {"uint64", "flat64", "u64(AT)", "putU64(AT, SRC)"},
+	wit.F64{}:    {"float64", "flatFloat", "l.f64(AT)", "w.f64(AT, SRC)"},
+	wit.String{}: {"string", "", "l.string(AT, FIELD)", "w.string(AT, SRC, FIELD)"},
 }
 
 // kind returns what a type is, below its names.

@@ -28,16 +28,7 @@ func writeEcho(c *contract, s *source) {
 			}
 			call := "e." + verb + "(" + strings.Join(append([]string{ctx + `"` + *i.Name + "." + f.Name + `"`, result}, f.params...), ", ") + ")"
 			s.f("func (e Echo%s) %s%s {", name, f.goName, c.clientSignature(f))
-			switch {
-			case f.result != nil && f.fails:
-				s.f("err = %s\nreturn v, err", call)
-			case f.fails:
-				s.f("return %s", call)
-			case f.result != nil:
-				s.f("%s\nreturn v", call)
-			default:
-				s.f("%s", call)
-			}
+			f.writeReturn(s, call, "")
 			s.f("}\n")
 		}
 	}

@@ -93,17 +93,10 @@ func flatSlots(s *source, t wit.TypeDefKind, base uintptr) []flatSlot {
 	if named, ok := t.(wit.Type); ok {
 		t = kind(named)
 	}
+	if p := primitives[t]; p.flat != "" {
+		return []flatSlot{{base, p.flat}}
+	}
 	switch k := wit.Despecialize(t).(type) {
-	case wit.Bool, wit.U8:
-		return []flatSlot{{base, "flat8"}}
-	case wit.U16:
-		return []flatSlot{{base, "flat16"}}
-	case wit.U32:
-		return []flatSlot{{base, "flat32"}}
-	case wit.U64:
-		return []flatSlot{{base, "flat64"}}
-	case wit.F64:
-		return []flatSlot{{base, "flatFloat"}}
 	case wit.String, *wit.List:
 		return []flatSlot{{base, "flat32"}, {base + 4, "flat32"}}
 	case *wit.Flags:
