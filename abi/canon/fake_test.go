@@ -51,7 +51,7 @@ const firstFree = 17 * 8
 // newFake returns a module that serves the provider that make returns for the
 // interfaces of the host that it may use.
 func newFake(host canontest.Host, provider func(canontest.Host) abi.Provider) *fake {
-	f := &fake{memory: make([]byte, firstFree, 1<<16), imports: canon.Imports(host)}
+	f := &fake{memory: make([]byte, firstFree, 1<<16), imports: host}
 	f.guest = canon.NewGuest(f, guestcbor.Codec{}, limit)
 	f.provider = provider(canontest.Host{
 		Log: canon.NewLog(f), Control: canon.NewControl(f), HTTP: canon.NewHTTP(f), TCP: canon.NewTCP(f),

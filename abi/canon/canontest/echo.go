@@ -6,19 +6,11 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
 )
 
-// Host has the interfaces that a host lets a provider use, as canon.Imports.
-type Host struct {
-	Log     abi.Log
-	Control abi.Control
-	HTTP    abi.HTTP
-	TCP     abi.TCP
-	Files   abi.Files
-	Assets  abi.Assets
-	KV      abi.KV
-	Monitor abi.Monitor
-}
+// Host has the interfaces that a host lets a provider use.
+type Host = canon.Imports
 
 // NewHost returns a host that echoes.
 func NewHost(trace *Trace) Host { return host(echo{trace: trace}) }
@@ -27,7 +19,10 @@ func NewHost(trace *Trace) Host { return host(echo{trace: trace}) }
 func DeniedHost() Host { return host(echo{denied: true}) }
 
 func host(e echo) Host {
-	return Host{EchoLog{e}, EchoControl{e}, EchoHTTP{e}, EchoTCP{e}, EchoFiles{e}, EchoAssets{e}, EchoKV{e}, EchoMonitor{e}}
+	return Host{
+		Log: EchoLog{e}, Control: EchoControl{e}, HTTP: EchoHTTP{e}, TCP: EchoTCP{e},
+		Files: EchoFiles{e}, Assets: EchoAssets{e}, KV: EchoKV{e}, Monitor: EchoMonitor{e},
+	}
 }
 
 // Trace has the calls of functions in the order in which they end. It may be nil.

@@ -68,7 +68,7 @@ func (c *contract) liftField(s *source, t wit.Type, offset uintptr, field, dst s
 		inner := slice(offset + payloadOffset(wit.Despecialize(k).(*wit.Variant)))
 		if c.composite(k.Type) {
 			s.f("%s = new(%s)", dst, c.goType(k.Type, "abi."))
-			c.liftComposite(s, k.Type, inner, field, dst)
+			c.writeComposite(s, "lift", "l", k.Type, inner, field, dst)
 		} else {
 			s.f("%s = new(%s)", dst, c.liftLeaf(s, k.Type, inner, field))
 		}
@@ -83,7 +83,7 @@ func (c *contract) liftField(s *source, t wit.Type, offset uintptr, field, dst s
 		s.f("l.enter(%q)\n%s = l.failure(%s)\nl.leave()", field, dst, at)
 		return
 	}
-	c.liftComposite(s, t, at, field, "&"+dst)
+	c.writeComposite(s, "lift", "l", t, at, field, "&"+dst)
 }
 
 // composite reports whether t has lift and lower functions of its own.
@@ -95,15 +95,16 @@ func (c *contract) composite(t wit.Type) bool {
 	return false
 }
 
-func (c *contract) liftComposite(s *source, t wit.Type, at, field, ptr string) {
+// writeComposite writes the call of a lift or lower function. coder is what that lifts or lowers with.
+func (c *contract) writeComposite(s *source, verb, coder string, t wit.Type, at, field, ptr string) {
 	name, _ := c.named(t)
 	if field == "" { // the value is no part of another
-		s.f("lift%s(l, %s, %s)", name, at, ptr)
+		s.f("%s%s(%s, %s, %s)", verb, name, coder, at, ptr)
 		return
 	}
-	s.f("l.enter(%q)", field)
-	s.f("lift%s(l, %s, %s)", name, at, ptr)
-	s.f("l.leave()")
+	s.f("%s.enter(%q)", coder, field)
+	s.f("%s%s(%s, %s, %s)", verb, name, coder, at, ptr)
+	s.f("%s.leave()", coder)
 }
 
 // liftLeaf returns the expression for a value without lift function.
@@ -161,7 +162,7 @@ func (c *contract) lowerField(s *source, t wit.Type, offset uintptr, field, src 
 		s.f("%s = 1", byteAt(offset))
 		inner := offset + payloadOffset(wit.Despecialize(k).(*wit.Variant))
 		if c.composite(k.Type) {
-			c.lowerComposite(s, k.Type, slice(inner), field, src)
+			c.writeComposite(s, "lower", "w", k.Type, slice(inner), field, src)
 		} else {
 			c.lowerField(s, k.Type, inner, field, "*"+src)
 		}
@@ -173,7 +174,7 @@ func (c *contract) lowerField(s *source, t wit.Type, offset uintptr, field, src 
 			s.f("w.enter(%q)\nw.failure(%s, %s)\nw.leave()", field, at, src)
 			return
 		}
-		c.lowerComposite(s, t, at, field, "&"+src)
+		c.writeComposite(s, "lower", "w", t, at, field, "&"+src)
 		return
 	}
 	switch name, _ := c.named(t); name {
@@ -212,17 +213,6 @@ func (c *contract) lowerField(s *source, t wit.Type, offset uintptr, field, src 
 	default:
 		s.fail("%s: no way to lower %T", field, k)
 	}
-}
-
-func (c *contract) lowerComposite(s *source, t wit.Type, at, field, ptr string) {
-	name, _ := c.named(t)
-	if field == "" { // the value is no part of another
-		s.f("lower%s(w, %s, %s)", name, at, ptr)
-		return
-	}
-	s.f("w.enter(%q)", field)
-	s.f("lower%s(w, %s, %s)", name, at, ptr)
-	s.f("w.leave()")
 }
 
 func (c *contract) eachField(fields []wit.Field, do func(f wit.Field, offset uintptr)) {
