@@ -22,11 +22,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/conformance"
-	"github.com/husk-dev/husk/examples/internal/commandtest"
 	"github.com/husk-dev/husk/examples/internal/petstore"
-	"github.com/husk-dev/husk/examples/internal/postgrestest"
 	local "github.com/husk-dev/husk/examples/providers/local/provider"
-	postgresql "github.com/husk-dev/husk/examples/providers/postgresql/provider"
 	random "github.com/husk-dev/husk/examples/providers/random/provider"
 	site "github.com/husk-dev/husk/examples/providers/site/provider"
 	tls "github.com/husk-dev/husk/examples/providers/tls/provider"
@@ -42,8 +39,8 @@ type example struct {
 	skipped []string
 }
 
-// examples are all providers but openapi, which is none without a service: its own
-// tests hold it to the contract in a program.
+// examples are all providers but those that need a service: the own tests of openapi and postgresql
+// hold them to the contract.
 var examples = []example{
 	{"random", random.New, nil, []string{
 		"the provider cannot tell whether the resource exists",
@@ -57,17 +54,11 @@ var examples = []example{
 		"read by the ID alone: a certificate cannot be imported",
 	}},
 	{"site", site.New, nil, nil},
-	{"postgresql", postgresql.New, postgresCases, []string{
-		"read by the ID alone: id: a grant cannot be imported",
-	}},
 }
 
-// Every example keeps to the contract. With a server of its own, postgresql does so as a module only.
+// Every example keeps to the contract.
 func TestConformance(t *testing.T) {
 	for _, example := range examples {
-		if example.name == "postgresql" {
-			continue
-		}
 		t.Run(example.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if example.name == "local" {
@@ -105,31 +96,26 @@ func requireKept(t *testing.T, e example, check, subject string, status conforma
 // Every example keeps to the contract as a module in the sandbox, too: husk provider
 // test says so.
 func TestProviderTest(t *testing.T) {
-	husk := commandtest.Build(t, "../cmd/husk")
+	husk := buildHusk(t)
 	providers, err := filepath.Abs("providers")
 	require.NoError(t, err)
 	for _, example := range examples {
 		t.Run(example.name, func(t *testing.T) {
 			t.Parallel()
-			p := husk.Project(t)
+			p := husk.project(t)
 			p.Write("cases.json", "{}")
-			grant := "fs=.:rw"
 			if example.cases != nil {
 				cases := example.cases(t, p.Dir)
-				if port, ok := cases.Config.Get("port").AsNumber(); ok {
-					grant = fmt.Sprintf("tcp=localhost:%.f", port)
-				}
 				document, err := json.Marshal(cases.Document())
 				require.NoError(t, err)
 				p.Write("cases.json", string(document))
 			}
-			requireReport(t, p, example, providers, "--cases", "cases.json", "--grant", grant)
+			requireReport(t, p, example, providers, "--cases", "cases.json", "--grant", "fs=.:rw")
 		})
 	}
 	t.Run("openapi", func(t *testing.T) {
-		const document = "providers/openapi/provider/testdata/petstore.yaml"
-		store, p := petstore.New(t, document), husk.Project(t)
-		text, err := os.ReadFile(document)
+		store, p := petstore.New(t, petstoreDocument), husk.project(t)
+		text, err := os.ReadFile(petstoreDocument)
 		require.NoError(t, err)
 		p.Write("petstore.yaml", string(text))
 		requireReport(t, p, example{name: "openapi", skipped: []string{
@@ -139,15 +125,14 @@ func TestProviderTest(t *testing.T) {
 			"--config", "baseUrl="+store.URL+"/v2", "--config", "token=t0ken", "--config", "username=admin", "--config", "password=pa55")
 		require.Equal(t, "map[] map[] map[] map[]", store.Contents(), "nothing is left behind")
 	})
-	t.Run("openapi with the operator's credentials", func(t *testing.T) { credentials(t, husk.Project(t), providers) })
+	t.Run("openapi with the operator's credentials", func(t *testing.T) { credentials(t, husk.project(t), providers) })
 }
 
 // credentials deploys something at a service that wants a token, which the host puts
 // in place of what the provider sends: neither the provider nor its configuration has it.
-func credentials(t *testing.T, p *commandtest.Project, providers string) {
-	const document = "providers/openapi/provider/testdata/petstore.yaml"
-	store := petstore.New(t, document)
-	text, err := os.ReadFile(document)
+func credentials(t *testing.T, p *project, providers string) {
+	store := petstore.New(t, petstoreDocument)
+	text, err := os.ReadFile(petstoreDocument)
 	require.NoError(t, err)
 	p.Write("petstore.yaml", string(text))
 	p.Write("Husk.yaml", fmt.Sprintf(`name: shop
@@ -178,7 +163,7 @@ resources:
 }
 
 // requireReport tests an example in the project.
-func requireReport(t *testing.T, p *commandtest.Project, e example, providers string, args ...string) {
+func requireReport(t *testing.T, p *project, e example, providers string, args ...string) {
 	t.Helper()
 	var report struct {
 		Results []struct {
@@ -276,46 +261,4 @@ func tlsCases(t *testing.T, _ string) *conformance.Cases {
 			"tls:getCertificate": {{Inputs: object("content", certificate)}},
 		},
 	}
-}
-
-// postgresCases have a server with something in it, which generated names are not.
-func postgresCases(t *testing.T, _ string) *conformance.Cases {
-	server := postgrestest.Start(t)
-	server.Execute(t, "postgres", "CREATE ROLE member; CREATE SCHEMA reports; CREATE TABLE reports.sales (item text); DROP EXTENSION plpgsql")
-	config := object()
-	for name, setting := range server.Configuration() {
-		config = config.With(name, value(setting))
-	}
-	return &conformance.Cases{
-		Config: config,
-		Resources: map[string][]conformance.Case{
-			"postgresql:Role": {
-				{Inputs: object(), Updates: changed("update", "login", true)},
-				{Inputs: object("login", true, "password", property.Secret(property.String("pa55word")), "roles", []string{"member"}),
-					Updates: changed("update", "connectionLimit", 3)},
-			},
-			"postgresql:Database": {
-				{Inputs: object(), Updates: changed("update", "connectionLimit", 3)},
-				{Inputs: object("owner", "member", "encoding", "SQL_ASCII"), Updates: changed("replace", "encoding", "UTF8")},
-			},
-			"postgresql:Schema": {
-				{Inputs: object("database", "postgres"), Updates: changed("update", "database", "postgres", "owner", "member")},
-			},
-			"postgresql:Grant": {
-				{Inputs: object("role", "member", "database", "postgres", "objectType", "table", "schema", "reports", "privileges", []string{"SELECT"}),
-					Updates: changed("update", "role", "member", "database", "postgres", "objectType", "table", "schema", "reports", "privileges", []string{"ALL"})},
-			},
-			"postgresql:Extension": {
-				{Inputs: object("name", "plpgsql", "database", "postgres"), Updates: changed("update", "name", "plpgsql", "database", "postgres", "dropCascade", true)},
-			},
-		},
-		Functions: map[string][]conformance.Case{
-			"postgresql:query": {{Inputs: object("sql", "SELECT $1 AS a, NULL AS b", "parameters", []string{"x"})}},
-		},
-	}
-}
-
-// changed is one later deployment with these inputs.
-func changed(expect string, pairs ...any) []conformance.Update {
-	return []conformance.Update{{Inputs: object(pairs...), Expect: expect}}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/examples/internal/moduletest"
-	"github.com/husk-dev/husk/examples/internal/postgrestest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testmodule"
@@ -17,7 +16,7 @@ import (
 // In a module the driver is the same, its TLS too, over connections that the host makes:
 // to the server that was granted, and to no other.
 func TestModule(t *testing.T) {
-	s := postgrestest.Start(t)
+	s := startServer(t)
 	module := testmodule.Load(t, "..", host.NewConfig())
 	start := func(grant string) *pt.Provider {
 		granted, err := host.ParseTCPGrant(grant)

@@ -1,6 +1,4 @@
-// Package postgrestest runs PostgreSQL servers for tests: real ones, of the programs that
-// are installed, in a directory of their own, on a port of this machine.
-package postgrestest
+package provider_test
 
 import (
 	"bufio"
@@ -19,36 +17,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Server is a server that runs until the end of the test that started it. Everything in
-// it belongs to the role postgres.
-type Server struct {
-	// Port is the port of localhost that it listens at, for connections with TLS and
-	// without.
+// testServer is a PostgreSQL server of the installed programs, in a directory of its own. It runs
+// until the end of the test that started it. Everything in it belongs to the role postgres.
+type testServer struct {
+	// Port is the port of localhost, for connections with TLS and without.
 	Port int
-	// Password is that of the role postgres.
+	// Password is the password of the role postgres.
 	Password string
-	// CACertificate is the authority that its certificate, for localhost, is signed by,
-	// in PEM.
+	// CACertificate is the authority of the server's certificate, in PEM.
 	CACertificate string
 }
 
-// attempts is how often a port is chosen anew that somebody else has taken meanwhile.
-const attempts = 5
+// portAttempts is how many ports are tried, because another process may take a free one.
+const portAttempts = 5
 
-// Start starts a server. The test is skipped where PostgreSQL is not installed.
-func Start(t *testing.T) *Server {
+// startServer starts a server. The test is skipped where PostgreSQL is not installed.
+func startServer(t *testing.T) *testServer {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a PostgreSQL server")
 	}
-	programs := find()
+	programs := findPrograms()
 	if programs == "" {
 		t.Skip("PostgreSQL is not installed: neither PATH nor /usr/lib/postgresql has its initdb and postgres (on Debian: apt-get install postgresql)")
 	}
 	dir, err := os.MkdirTemp("", "postgres")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	s := &Server{Password: rand.Text()}
+	s := &testServer{Password: rand.Text()}
 	s.CACertificate = writeCertificate(t, dir)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte(s.Password), 0o600))
 	giveAway(t, dir)
@@ -59,9 +55,9 @@ func Start(t *testing.T) *Server {
 	output, err := initialize.CombinedOutput()
 	require.NoError(t, err, string(output))
 
-	for range attempts {
+	for range portAttempts {
 		s.Port = freePort(t)
-		said := run(t, programs, dir, s.Port)
+		said := runServer(t, programs, dir, s.Port)
 		if said == "" {
 			return s
 		}
@@ -71,9 +67,9 @@ func Start(t *testing.T) *Server {
 	return nil
 }
 
-// find returns the directory of the server's programs, empty where there is none. Debian
+// findPrograms returns the directory of the server's programs, empty where there is none. Debian
 // keeps them out of PATH, in a directory for each version.
-func find() string {
+func findPrograms() string {
 	places, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil {
 		return ""
@@ -98,10 +94,10 @@ func freePort(t *testing.T) int {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-// run runs the server until the end of the test, and waits until it serves. Where it does
-// not, what it said is returned. The server ends as well when the test is killed: a shell
-// waits for the end of a stream that the test keeps open.
-func run(t *testing.T, programs, dir string, port int) (said string) {
+// runServer runs the server until the end of the test, and waits until it serves. If it does not,
+// runServer returns its log. The server also ends if the test is killed: a shell waits for the end
+// of a stream that the test keeps open.
+func runServer(t *testing.T, programs, dir string, port int) (said string) {
 	const script = `"$@" & read line; kill -INT $!; wait`
 	arguments := []string{"-c", script, "sh", filepath.Join(programs, "postgres"), "-D", filepath.Join(dir, "data")}
 	for _, setting := range []string{
@@ -154,12 +150,12 @@ func command(t *testing.T, program string, arguments ...string) *exec.Cmd {
 
 // Configuration is the configuration of the provider postgresql for the server, as the
 // role postgres.
-func (s *Server) Configuration() map[string]any {
+func (s *testServer) Configuration() map[string]any {
 	return map[string]any{"host": "localhost", "port": s.Port, "password": s.Password, "caCertificate": s.CACertificate}
 }
 
 // Execute executes statements in a database, as the role postgres.
-func (s *Server) Execute(t *testing.T, database, statements string) {
+func (s *testServer) Execute(t *testing.T, database, statements string) {
 	t.Helper()
 	conn, err := pgconn.Connect(t.Context(), fmt.Sprintf("host=127.0.0.1 port=%d user=postgres password=%s dbname=%s sslmode=disable", s.Port, s.Password, database))
 	require.NoError(t, err)

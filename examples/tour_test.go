@@ -1,6 +1,4 @@
-// Package tour_test takes the tour's program through its life, with the real command,
-// modules, and services that fail.
-package tour_test
+package examples_test
 
 import (
 	"encoding/json"
@@ -12,36 +10,35 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/examples/internal/commandtest"
 	"github.com/husk-dev/husk/examples/internal/petstore"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-const document = "../providers/openapi/provider/testdata/petstore.yaml"
+const petstoreDocument = "providers/openapi/provider/testdata/petstore.yaml"
 
-// newProject is a copy of the tour with two stores of its own.
-func newProject(t *testing.T) (p *commandtest.Project, delft, gouda *petstore.Store) {
+// tour returns a copy of the tour with two stores of its own.
+func tour(t *testing.T) (p *project, delft, gouda *petstore.Store) {
 	t.Helper()
-	p = commandtest.Build(t, "../../cmd/husk").Project(t)
-	delft, gouda = petstore.New(t, document), petstore.New(t, document)
-	root, err := filepath.Abs("../..")
+	p = buildHusk(t).project(t)
+	delft, gouda = petstore.New(t, petstoreDocument), petstore.New(t, petstoreDocument)
+	root, err := filepath.Abs("..")
 	require.NoError(t, err)
 	read := func(name string) string {
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(filepath.Join("tour", name))
 		require.NoError(t, err)
 		return string(text)
 	}
 	replacements := []string{"http://127.0.0.1:8101", delft.URL, "http://127.0.0.1:8102", gouda.URL}
 	for _, name := range []string{"random", "tls", "local", "site", "openapi"} {
 		// Built here, it is not built again by each command.
-		p.Write(name+".wasm", string(testmodule.Build(t, filepath.Join("..", "providers", name))))
+		p.Write(name+".wasm", string(testmodule.Build(t, filepath.Join("providers", name))))
 		replacements = append(replacements, "../providers/"+name, name+".wasm")
 	}
 	p.Write("Husk.yaml", strings.NewReplacer(replacements...).Replace(read("Husk.yaml")))
 	// The provider that lives with the program is a Go module of its own there.
 	p.Write("greeter/main.go", read("greeter/main.go"))
-	p.Write("greeter/go.sum", read(filepath.Join(root, "go.sum")))
-	p.Write("greeter/go.mod", strings.Replace(read(filepath.Join(root, "go.mod")), "module github.com/husk-dev/husk\n",
+	p.Write("greeter/go.sum", read("../../go.sum"))
+	p.Write("greeter/go.mod", strings.Replace(read("../../go.mod"), "module github.com/husk-dev/husk\n",
 		"module example.org/greeter\n\nrequire github.com/husk-dev/husk v0.0.0\n\nreplace github.com/husk-dev/husk => "+strconv.Quote(filepath.ToSlash(root))+"\n", 1))
 	return p, delft, gouda
 }
@@ -50,17 +47,18 @@ func newProject(t *testing.T) (p *commandtest.Project, delft, gouda *petstore.St
 // after somebody else's change, half failed and repaired, moved to other code, and
 // destroyed where nothing is left but its state.
 func TestTour(t *testing.T) {
-	p, delft, gouda := newProject(t)
+	t.Parallel()
+	p, delft, gouda := tour(t)
 	const resources = 17
 	const empty = "map[] map[] map[] map[]"
 
 	planned := p.Deploy("preview")
-	require.Equal(t, commandtest.Changes{Create: resources}, planned.Changes)
+	require.Equal(t, changes{Create: resources}, planned.Changes)
 	require.Equal(t, empty, delft.Contents(), "a preview creates nothing")
 	require.NoDirExists(t, p.Path("out"))
 
 	got := p.Deploy("up", "--yes")
-	require.Equal(t, commandtest.Changes{Create: resources}, got.Changes)
+	require.Equal(t, changes{Create: resources}, got.Changes)
 	require.ElementsMatch(t, planned.Steps, got.Steps)
 	require.Contains(t, p.Read("out/index.html"), "<h1>Welcome to the shop of Ann</h1>")
 	callers := delft.Callers()
@@ -71,7 +69,7 @@ func TestTour(t *testing.T) {
 	require.Equal(t, []string{"k3y"}, gouda.Callers())
 
 	got = p.Deploy("up", "--yes")
-	require.Equal(t, commandtest.Changes{Same: resources}, got.Changes)
+	require.Equal(t, changes{Same: resources}, got.Changes)
 	require.Empty(t, got.Steps)
 
 	delft.Change(delft.Pets, onlyID(t, delft.Pets), "name", "Max")
@@ -117,7 +115,7 @@ func TestTour(t *testing.T) {
 		destroy = append(destroy, "--trust-module", digest)
 	}
 	got = moved.Deploy(destroy...)
-	require.Equal(t, commandtest.Changes{Delete: resources + 1}, got.Changes)
+	require.Equal(t, changes{Delete: resources + 1}, got.Changes)
 	require.Equal(t, empty, delft.Contents())
 	require.Equal(t, empty, gouda.Contents())
 	require.NoDirExists(t, moved.Path("out"))
@@ -133,7 +131,7 @@ func onlyID(t *testing.T, members map[string]petstore.Object) string {
 }
 
 // moduleOf returns the digest of the module that the state names for a package.
-func moduleOf(t *testing.T, p *commandtest.Project, name string) string {
+func moduleOf(t *testing.T, p *project, name string) string {
 	t.Helper()
 	digest := modulesOf(t, p)[name]
 	require.NotEmpty(t, digest, "the state has no provider %s", name)
@@ -141,7 +139,7 @@ func moduleOf(t *testing.T, p *commandtest.Project, name string) string {
 }
 
 // modulesOf returns the digests of the modules that the state names, by package.
-func modulesOf(t *testing.T, p *commandtest.Project) map[string]string {
+func modulesOf(t *testing.T, p *project) map[string]string {
 	t.Helper()
 	var export struct {
 		Deployment struct {

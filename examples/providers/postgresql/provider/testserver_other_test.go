@@ -1,6 +1,6 @@
 //go:build !unix
 
-package postgrestest
+package provider_test
 
 import (
 	"os/exec"

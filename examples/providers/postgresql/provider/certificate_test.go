@@ -1,4 +1,4 @@
-package postgrestest
+package provider_test
 
 import (
 	"crypto/ecdsa"

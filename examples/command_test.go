@@ -1,6 +1,4 @@
-// Package commandtest runs the program husk as its users do: in projects of their own,
-// with a user and a home of its own, for the tests of the examples.
-package commandtest
+package examples_test
 
 import (
 	"bytes"
@@ -16,15 +14,16 @@ import (
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-// Command is the program husk, built, of a user who has nothing yet but what tests have compiled.
-type Command struct {
+// command is the program husk, built, of a user who has nothing yet but what tests have compiled.
+type command struct {
 	path string
 	home string
 	env  []string
 }
 
-// Build builds husk from the source in the directory, that of its main package.
-func Build(t *testing.T, source string) *Command {
+// buildHusk builds husk from its source.
+func buildHusk(t *testing.T) *command {
+	const source = "../cmd/husk"
 	t.Helper()
 	testmodule.Skip(t)
 	home := t.TempDir()
@@ -32,7 +31,7 @@ func Build(t *testing.T, source string) *Command {
 	if os.PathSeparator == '\\' {
 		name += ".exe"
 	}
-	c := &Command{path: filepath.Join(home, "bin", name), home: home}
+	c := &command{path: filepath.Join(home, "bin", name), home: home}
 	c.env = append(os.Environ(), testmodule.User(t, home)...)
 	testmodule.DependOn(t, source)
 	out, err := exec.Command("go", "build", "-o", c.path, source).CombinedOutput()
@@ -40,35 +39,35 @@ func Build(t *testing.T, source string) *Command {
 	return c
 }
 
-// Project is a directory in which husk is run.
-type Project struct {
+// project is a directory in which husk is run.
+type project struct {
 	T *testing.T
 	// Dir is the directory.
 	Dir string
 	// Printed is everything that any command printed.
 	Printed bytes.Buffer
 
-	command *Command
+	husk *command
 }
 
-// Project makes an empty directory.
-func (c *Command) Project(t *testing.T) *Project {
+// project makes an empty directory.
+func (c *command) project(t *testing.T) *project {
 	t.Helper()
 	dir, err := os.MkdirTemp(c.home, "project")
 	require.NoError(t, err)
-	return &Project{T: t, Dir: dir, command: c}
+	return &project{T: t, Dir: dir, husk: c}
 }
 
 // Path is that of something in the project.
-func (p *Project) Path(parts ...string) string {
+func (p *project) Path(parts ...string) string {
 	return filepath.Join(append([]string{p.Dir}, parts...)...)
 }
 
 // Moved is a directory with the state of the project and the named files and directories
 // alone: neither with the program nor with the providers.
-func (p *Project) Moved(names ...string) *Project {
+func (p *project) Moved(names ...string) *project {
 	p.T.Helper()
-	moved := p.command.Project(p.T)
+	moved := p.husk.project(p.T)
 	for _, name := range append(names, ".husk") {
 		require.NoError(p.T, os.CopyFS(moved.Path(name), os.DirFS(p.Path(name))))
 	}
@@ -76,14 +75,14 @@ func (p *Project) Moved(names ...string) *Project {
 }
 
 // Write writes a file, and the directories that it is in.
-func (p *Project) Write(name, text string) {
+func (p *project) Write(name, text string) {
 	p.T.Helper()
 	require.NoError(p.T, os.MkdirAll(filepath.Dir(p.Path(name)), 0o700))
 	require.NoError(p.T, os.WriteFile(p.Path(name), []byte(text), 0o600))
 }
 
 // Read is the text of a file.
-func (p *Project) Read(name string) string {
+func (p *project) Read(name string) string {
 	p.T.Helper()
 	text, err := os.ReadFile(p.Path(name))
 	require.NoError(p.T, err)
@@ -91,7 +90,7 @@ func (p *Project) Read(name string) string {
 }
 
 // Edit replaces the first occurrence of a text in a file, which must have it.
-func (p *Project) Edit(name, old, new string) {
+func (p *project) Edit(name, old, new string) {
 	p.T.Helper()
 	text := p.Read(name)
 	require.Contains(p.T, text, old)
@@ -100,10 +99,10 @@ func (p *Project) Edit(name, old, new string) {
 
 // Try runs husk in the project and returns what it wrote to its standard output and
 // error, and how it ended.
-func (p *Project) Try(args ...string) (stdout, stderr string, err error) {
+func (p *project) Try(args ...string) (stdout, stderr string, err error) {
 	p.T.Helper()
-	cmd := exec.Command(p.command.path, args...)
-	cmd.Dir, cmd.Env = p.Dir, p.command.env
+	cmd := exec.Command(p.husk.path, args...)
+	cmd.Dir, cmd.Env = p.Dir, p.husk.env
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err = cmd.Run()
@@ -113,21 +112,21 @@ func (p *Project) Try(args ...string) (stdout, stderr string, err error) {
 }
 
 // Run runs husk, which must succeed, and returns its standard output.
-func (p *Project) Run(args ...string) string {
+func (p *project) Run(args ...string) string {
 	p.T.Helper()
 	stdout, stderr, err := p.Try(args...)
 	require.NoError(p.T, err, "husk %s\n%s%s", strings.Join(args, " "), stdout, stderr)
 	return stdout
 }
 
-// Changes are the counts of a summary.
-type Changes struct{ Create, Update, Replace, Delete, Same, Read int }
+// changes are the counts of a summary.
+type changes struct{ Create, Update, Replace, Delete, Same, Read int }
 
-// Deployment is what husk reports of one.
-type Deployment struct {
+// deployment is what husk reports of one.
+type deployment struct {
 	// Result is "succeeded" or "failed".
 	Result  string
-	Changes Changes
+	Changes changes
 	// Steps are "op name", as they ended, without those that changed nothing and those
 	// of providers that no program declares.
 	Steps []string
@@ -138,7 +137,7 @@ type Deployment struct {
 }
 
 // Deploy runs husk, which must succeed in deploying.
-func (p *Project) Deploy(args ...string) Deployment {
+func (p *project) Deploy(args ...string) deployment {
 	p.T.Helper()
 	d := p.TryDeploy(args...)
 	require.Equal(p.T, "succeeded", d.Result, d.Output)
@@ -146,13 +145,13 @@ func (p *Project) Deploy(args ...string) Deployment {
 }
 
 // TryDeploy runs husk, which must report how a deployment ended.
-func (p *Project) TryDeploy(args ...string) Deployment {
+func (p *project) TryDeploy(args ...string) deployment {
 	p.T.Helper()
 	stdout, stderr, _ := p.Try(append(args, "--json")...)
-	d := Deployment{Output: stdout + stderr}
+	d := deployment{Output: stdout + stderr}
 	var last struct {
 		Type, Result string
-		Changes      Changes
+		Changes      changes
 	}
 	for line := range strings.Lines(stdout) {
 		var event struct {

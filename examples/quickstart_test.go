@@ -1,6 +1,4 @@
-// Package quickstart_test runs the quickstart as a user would: the program husk,
-// the project file as it stands, and the three providers, built and sandboxed.
-package quickstart_test
+package examples_test
 
 import (
 	"crypto/tls"
@@ -17,38 +15,39 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/husk-dev/husk/examples/internal/commandtest"
 )
 
-// newProject is a copy of the quickstart.
-func newProject(t *testing.T) *commandtest.Project {
+// quickstart returns a copy of the quickstart.
+func quickstart(t *testing.T) *project {
 	t.Helper()
-	p := commandtest.Build(t, "../../cmd/husk").Project(t)
-	text, err := os.ReadFile("Husk.yaml")
+	p := buildHusk(t).project(t)
+	text, err := os.ReadFile("quickstart/Husk.yaml")
 	require.NoError(t, err)
-	providers, err := filepath.Abs("../providers")
+	providers, err := filepath.Abs("providers")
 	require.NoError(t, err)
 	p.Write("Husk.yaml", strings.ReplaceAll(string(text), "../providers", filepath.ToSlash(providers)))
 	return p
 }
 
+// A user runs the quickstart: the program husk, the project file as it is, and the three providers,
+// built and sandboxed.
 func TestQuickstart(t *testing.T) {
-	p := newProject(t)
+	t.Parallel()
+	p := quickstart(t)
 	const resources = 12 // with the stack itself
 
 	got := p.Deploy("up", "--yes")
-	require.Equal(t, commandtest.Changes{Create: resources}, got.Changes)
+	require.Equal(t, changes{Create: resources}, got.Changes)
 	requireServes(t, p.Path("out", "site"), "localhost")
 	requireServes(t, p.Path("out", "site"), "127.0.0.1")
 
 	got = p.Deploy("up", "--yes")
-	require.Equal(t, commandtest.Changes{Same: resources}, got.Changes)
+	require.Equal(t, changes{Same: resources}, got.Changes)
 	require.Empty(t, got.Steps, "no provider was asked to create, update, or delete")
 
 	// Another name in the certificate: what is made from it is made anew, in order.
 	p.Edit("Husk.yaml", "dnsNames: [localhost,", "dnsNames: [localhost, example.test,")
-	want := commandtest.Changes{Replace: 2, Update: 1, Same: resources - 3}
+	want := changes{Replace: 2, Update: 1, Same: resources - 3}
 	planned := p.Deploy("preview")
 	require.Equal(t, want, planned.Changes)
 	got = p.Deploy("up", "--yes")
@@ -63,7 +62,7 @@ func TestQuickstart(t *testing.T) {
 	requireNoSecrets(t, p)
 
 	got = p.Deploy("destroy", "--yes")
-	require.Equal(t, commandtest.Changes{Delete: resources}, got.Changes)
+	require.Equal(t, changes{Delete: resources}, got.Changes)
 	require.NoDirExists(t, p.Path("out", "site"))
 	require.Regexp(t, `(?m)^\* *dev +0\b`, p.Run("stack", "ls"))
 }
@@ -102,7 +101,7 @@ func requireServes(t *testing.T, dir, host string) {
 // requireNoSecrets requires that neither the password nor a private key stands in
 // plain text in anything that was printed or stored, but for the two files that
 // are meant to hold them.
-func requireNoSecrets(t *testing.T, p *commandtest.Project) {
+func requireNoSecrets(t *testing.T, p *project) {
 	t.Helper()
 	printed := p.Printed.String() // before a secret is asked for
 	password := strings.TrimSpace(p.Run("stack", "output", "adminPassword", "--show-secrets"))

@@ -1,0 +1,66 @@
+package provider_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/conformance"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
+)
+
+// A module keeps to the contract with a server that has something in it, which generated names are not.
+func TestConformance(t *testing.T) {
+	s := startServer(t)
+	s.Execute(t, "postgres", "CREATE ROLE member; CREATE SCHEMA reports; CREATE TABLE reports.sales (item text); DROP EXTENSION plpgsql")
+	module := testmodule.Load(t, "..", host.NewConfig())
+	granted, err := host.ParseTCPGrant("localhost:" + strconv.Itoa(s.Port))
+	require.NoError(t, err)
+	open := func(ctx context.Context) (abi.Provider, error) {
+		return module.NewProvider(ctx, host.ProviderOptions{Name: "postgresql", Lenient: true, Grants: host.Grants{TCP: []host.TCPGrant{granted}}})
+	}
+	sales := pt.Object{"role": "member", "database": "postgres", "objectType": "table", "schema": "reports", "privileges": []string{"SELECT"}}
+	cases := &conformance.Cases{
+		Config: pt.MapOf(s.Configuration()),
+		Resources: map[string][]conformance.Case{
+			role: {
+				changed(pt.Object{}, "update", pt.Object{"login": true}),
+				changed(pt.Object{"login": true, "password": property.Secret(property.String("pa55word")), "roles": []string{"member"}}, "update", pt.Object{"connectionLimit": 3}),
+			},
+			database: {
+				changed(pt.Object{}, "update", pt.Object{"connectionLimit": 3}),
+				changed(pt.Object{"owner": "member", "encoding": "SQL_ASCII"}, "replace", pt.Object{"encoding": "UTF8"}),
+			},
+			schema: {changed(pt.Object{"database": "postgres"}, "update", pt.Object{"database": "postgres", "owner": "member"})},
+			grant:  {changed(sales, "update", pt.With(sales, pt.Object{"privileges": []string{"ALL"}}))},
+			extension: {changed(pt.Object{"name": "plpgsql", "database": "postgres"},
+				"update", pt.Object{"name": "plpgsql", "database": "postgres", "dropCascade": true})},
+		},
+		Functions: map[string][]conformance.Case{
+			query: {{Inputs: pt.MapOf(pt.Object{"sql": "SELECT $1 AS a, NULL AS b", "parameters": []string{"x"}})}},
+		},
+	}
+	report, err := conformance.Run(t.Context(), open, conformance.Options{Seed: 1, Cases: cases})
+	require.NoError(t, err)
+	require.NotEmpty(t, report.Results)
+	for _, r := range report.Results {
+		what := r.Check + " of " + r.Subject
+		require.NotEqual(t, conformance.Failed, r.Status, "%s: %s", what, r.Message)
+		if r.Status == conformance.Skipped {
+			require.Contains(t, r.Message, "a grant cannot be imported", what)
+		}
+	}
+	require.True(t, slices.ContainsFunc(report.Results, func(r conformance.Result) bool { return r.Subject == query }))
+}
+
+// changed is a case with one later deployment.
+func changed(inputs pt.Object, expect string, later pt.Object) conformance.Case {
+	return conformance.Case{Inputs: pt.MapOf(inputs), Updates: []conformance.Update{{Inputs: pt.MapOf(later), Expect: expect}}}
+}
