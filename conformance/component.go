@@ -200,17 +200,11 @@ func (t *componentTest) secretsOutcome(ctx context.Context, inputs property.Map)
 
 // refusesOutcome checks that wrong inputs are refused.
 func (t *componentTest) refusesOutcome(ctx context.Context, inputs property.Map) error {
-	return wrongOnes(&t.Inputs, inputs, func(m property.Map, name, what string) error {
-		_, _, err := t.construct(ctx, t.run.main, m)
-		path, refused := refusedPath(err)
-		switch {
-		case err == nil:
-			return fmt.Errorf("construct accepts %s", what)
-		case !refused:
-			return mistake(err, "construct with "+what)
-		case !startsWith(path, name):
-			return fmt.Errorf("construct refuses %s, but at the path %q: %s", what, path, reason(err))
+	for _, wrong := range wrongArguments(&t.Inputs, inputs) {
+		_, _, err := t.construct(ctx, t.run.main, wrong.inputs)
+		if err := wrong.refusedBy("construct", nil, err); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/fakevalue"
 )
 
 // functionTest tests one function: a function with one result, a stream, or a method of a component.
@@ -229,42 +228,10 @@ const self = "__self__"
 
 // refusesArguments checks that wrong arguments are refused.
 func (t *functionTest) refusesArguments(ctx context.Context, args property.Map) error {
-	return wrongOnes(&t.Args, args, func(m property.Map, name, what string) error {
-		got, err := t.call(ctx, m, false)
-		path, refuses := refusedPath(err)
-		switch {
-		case refuses && startsWith(path, name):
-			return nil
-		case refuses:
-			return fmt.Errorf("invoke with %s answers an error at the path %q: %s", what, path, reason(err))
-		case err != nil:
-			return mistake(err, "invoke with "+what)
-		case len(got.failures) == 0:
-			return fmt.Errorf("invoke accepts %s", what)
-		case !refusedAt(got.failures, name):
-			return fmt.Errorf("invoke with %s is refused, but for another reason: %s", what, failuresText(got.failures))
-		}
-		return nil
-	})
-}
-
-// wrongOnes calls do with maps in which one property is wrong, until do fails.
-func wrongOnes(o *schema.Object, m property.Map, do func(wrong property.Map, name, what string) error) error {
-	name, v := unheardOf(o), property.String("x")
-	if err := do(m.With(name, v), name, fmt.Sprintf("%s as %s", name, v)); err != nil {
-		return err
-	}
-	for i := range o.Properties {
-		p := &o.Properties[i]
-		if p.Required && !p.HasDefault() {
-			if err := do(m.Without(p.Name), p.Name, "required "+p.Name+" missing"); err != nil {
-				return err
-			}
-		}
-		if v, ok := fakevalue.WrongFor(p.Type); ok {
-			if err := do(m.With(p.Name, v), p.Name, fmt.Sprintf("%s as %s", p.Name, v)); err != nil {
-				return err
-			}
+	for _, wrong := range wrongArguments(&t.Args, args) {
+		got, err := t.call(ctx, wrong.inputs, false)
+		if err := wrong.refusedBy("invoke", got.failures, err); err != nil {
+			return err
 		}
 	}
 	return nil

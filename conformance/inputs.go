@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,10 +34,14 @@ func (s *subject) testInputs(ctx context.Context, f *findings, c Case) {
 	f.try(ruleCheckDefaults, func() error { return s.defaults(c.Inputs, checked) })
 	f.try(ruleCheckUnknowns, func() error { return s.keepsUnknowns(ctx, c.Inputs) })
 	f.try(ruleCheckSecrets, func() error { return s.keepsSecrets(ctx, c.Inputs) })
-	f.try(ruleCheckUnknownProperty, func() error { return s.refusesUnknownProperty(ctx, c.Inputs) })
-	f.try(ruleCheckWrongType, func() error { return s.refusesWrongTypes(ctx, c.Inputs) })
-	f.try(ruleCheckRange, func() error { return s.refusesOutside(ctx, c.Inputs) })
-	f.try(ruleCheckMissing, func() error { return s.refusesMissing(ctx, c.Inputs) })
+	f.try(ruleCheckUnknownProperty, func() error { return s.refuses(ctx, unknownProperty(s.inputs, c.Inputs), "") })
+	f.try(ruleCheckWrongType, func() error {
+		return s.refuses(ctx, wrongTypes(s.inputs, c.Inputs), "no property has a type that refuses anything")
+	})
+	f.try(ruleCheckRange, func() error {
+		return s.refuses(ctx, outOfRange(s.inputs, c.Inputs), "the schema has neither bounds nor lists of values")
+	})
+	f.try(ruleCheckMissing, func() error { return s.refuses(ctx, missingRequired(s.inputs, c.Inputs), "no property is required") })
 }
 
 // typesOutcome checks that checked inputs fit the schema.
@@ -95,29 +98,16 @@ func (s *subject) keepsOlds(ctx context.Context, inputs, checked property.Map) e
 }
 
 func (s *subject) defaults(inputs, checked property.Map) error {
-	return eachProperty(s.inputs, "no property that is not given has a default", func(p *schema.Property) (tried bool, err error) {
+	outcome := inapplicable("no property that is not given has a default")
+	for i := range s.inputs.Properties {
+		p := &s.inputs.Properties[i]
 		if !p.HasDefault() || !inputs.Get(p.Name).Plain().IsNull() {
-			return false, nil
+			continue
 		}
 		if got := checked.Get(p.Name); !got.EqualContents(p.Default) {
-			err = fmt.Errorf("%s is not given; its default is %s, and check answers %s", p.Name, p.Default, got)
+			return fmt.Errorf("%s is not given; its default is %s, and check returns %s", p.Name, p.Default, got)
 		}
-		return true, err
-	})
-}
-
-// eachProperty calls try for each property until it fails. none is the reason to skip the check if
-// try tries no property.
-func eachProperty(o *schema.Object, none string, try func(*schema.Property) (tried bool, err error)) error {
-	outcome := inapplicable(none)
-	for i := range o.Properties {
-		tried, err := try(&o.Properties[i])
-		if err != nil {
-			return err
-		}
-		if tried {
-			outcome = nil
-		}
+		outcome = nil
 	}
 	return outcome
 }
@@ -180,41 +170,19 @@ func (s *subject) keepsSecrets(ctx context.Context, inputs property.Map) error {
 		return err
 	}
 	for name := range inputs.All() {
-		if path, found := exposed(checked.Get(name), property.Path{property.Key(name)}); found {
+		if path, found := exposed(checked, name); found {
 			return fmt.Errorf("%s was given as a secret, and check answers it in plain", path)
 		}
 	}
 	return nil
 }
 
-// exposed returns the path of the first known part of a value that is not secret.
-func exposed(v property.Value, at property.Path) (path property.Path, found bool) {
-	if v.IsSecret() || v.IsNull() || v.IsUnknown() {
-		return nil, false
-	}
-	if o, ok := v.AsOutput(); ok {
-		if o.Secret {
-			return nil, false
-		}
-		return exposed(o.Value, at)
-	}
-	if elements, ok := v.AsArray(); ok {
-		for i, e := range elements {
-			if path, found = exposed(e, at.Append(property.Index(i))); found {
-				return path, true
-			}
-		}
-		return nil, false
-	}
-	if m, ok := v.AsObject(); ok {
-		for key, e := range m.All() {
-			if path, found = exposed(e, at.Append(property.Key(key))); found {
-				return path, true
-			}
-		}
-		return nil, false
-	}
-	return at, true
+// wrongInput is a map in which one property is wrong.
+type wrongInput struct {
+	inputs property.Map
+	name   string
+	// what describes the property.
+	what string
 }
 
 // unheardOf returns the name of a property that the schema does not have.
@@ -226,61 +194,75 @@ func unheardOf(o *schema.Object) string {
 	return name
 }
 
-func (s *subject) refusesUnknownProperty(ctx context.Context, inputs property.Map) error {
-	name := unheardOf(s.inputs)
-	return s.mustRefuse(ctx, inputs.With(name, property.String("x")), name, "which the schema does not have")
+func unknownProperty(o *schema.Object, m property.Map) []wrongInput {
+	name := unheardOf(o)
+	return []wrongInput{{m.With(name, property.String("x")), name, name + ", which the schema does not have"}}
 }
 
-func (s *subject) refusesWrongTypes(ctx context.Context, inputs property.Map) error {
-	return eachProperty(s.inputs, "no property has a type that refuses anything", func(p *schema.Property) (bool, error) {
-		v, ok := fakevalue.WrongFor(p.Type)
-		if !ok {
-			return false, nil
-		}
-		return true, s.mustRefuse(ctx, inputs.With(p.Name, v), p.Name, fmt.Sprintf("%s where the schema asks for %s", v, p.Type))
+func wrongTypes(o *schema.Object, m property.Map) []wrongInput {
+	return replaced(o, m, func(p *schema.Property) (property.Value, bool) { return fakevalue.WrongFor(p.Type) }, func(p *schema.Property) string {
+		return ", but the schema asks for " + p.Type.String()
 	})
 }
 
-func (s *subject) refusesOutside(ctx context.Context, inputs property.Map) error {
-	return eachProperty(s.inputs, "the schema has neither bounds nor lists of values", func(p *schema.Property) (bool, error) {
-		v, ok := fakevalue.OutOfRange(p)
-		if !ok {
-			return false, nil
-		}
-		return true, s.mustRefuse(ctx, inputs.With(p.Name, v), p.Name, fmt.Sprintf("%s, which the schema does not allow", v))
-	})
+func outOfRange(o *schema.Object, m property.Map) []wrongInput {
+	return replaced(o, m, fakevalue.OutOfRange, func(*schema.Property) string { return ", which the schema does not allow" })
 }
 
-func (s *subject) refusesMissing(ctx context.Context, inputs property.Map) error {
-	return eachProperty(s.inputs, "no property is required", func(p *schema.Property) (bool, error) {
-		if !p.Required || p.HasDefault() {
-			return false, nil
+// replaced returns maps in which one property has another value.
+func replaced(o *schema.Object, m property.Map, other func(*schema.Property) (property.Value, bool), why func(*schema.Property) string) (list []wrongInput) {
+	for i := range o.Properties {
+		p := &o.Properties[i]
+		if v, ok := other(p); ok {
+			list = append(list, wrongInput{m.With(p.Name, v), p.Name, fmt.Sprintf("%s as %s%s", p.Name, v, why(p))})
 		}
-		return true, s.mustRefuse(ctx, inputs.Without(p.Name), p.Name, "which is required and missing")
-	})
+	}
+	return list
 }
 
-// mustRefuse checks that inputs are refused because of one property.
-func (s *subject) mustRefuse(ctx context.Context, news property.Map, name, what string) error {
-	response, err := s.check(ctx, s.main, news, nil, seed)
-	if e, ok := errors.AsType[*abi.Error](err); ok && e.Kind == abi.ErrorKindInvalidArgument && startsWith(e.Path, name) {
-		return nil
+func missingRequired(o *schema.Object, m property.Map) (list []wrongInput) {
+	for i := range o.Properties {
+		if p := &o.Properties[i]; p.Required && !p.HasDefault() {
+			list = append(list, wrongInput{m.Without(p.Name), p.Name, "inputs without the required " + p.Name})
+		}
 	}
-	if err != nil {
-		return mistake(err, fmt.Sprintf("checking inputs with %s, %s", name, what))
+	return list
+}
+
+// wrongArguments returns maps that functions and components must refuse.
+func wrongArguments(o *schema.Object, m property.Map) []wrongInput {
+	return slices.Concat(unknownProperty(o, m), missingRequired(o, m), wrongTypes(o, m))
+}
+
+// refuses checks that check refuses each of the inputs. none is the reason to skip the test if there
+// are none.
+func (s *subject) refuses(ctx context.Context, list []wrongInput, none string) error {
+	if len(list) == 0 {
+		return inapplicable(none)
 	}
-	if len(response.Failures) == 0 {
-		return fmt.Errorf("check accepts %s, %s", name, what)
+	for _, wrong := range list {
+		response, err := s.check(ctx, s.main, wrong.inputs, nil, seed)
+		if err := wrong.refusedBy("check", response.Failures, err); err != nil {
+			return err
+		}
 	}
-	if err := failuresOutcome(response.Failures); err != nil {
+	return nil
+}
+
+// refusedBy checks that a method has refused the inputs because of the wrong property.
+func (w *wrongInput) refusedBy(method string, failures []abi.CheckFailure, err error) error {
+	var paths []string
+	if path, refuses := refusedPath(err); refuses {
+		paths = []string{path}
+	} else if err != nil {
+		return mistake(err, method+" with "+w.what)
+	} else if err := failuresOutcome(failures); err != nil {
 		return err
+	} else if paths = pathsOf(failures); len(paths) == 0 {
+		return fmt.Errorf("%s accepts %s", method, w.what)
 	}
-	if !refusedAt(response.Failures, name) {
-		paths := make([]string, len(response.Failures))
-		for i, f := range response.Failures {
-			paths[i] = fmt.Sprintf("%q", f.Path)
-		}
-		return fmt.Errorf("check refuses %s, %s, but at the paths %s", name, what, slices.Compact(paths))
+	if !slices.ContainsFunc(paths, func(path string) bool { return startsWith(path, w.name) }) {
+		return fmt.Errorf("%s refuses %s, but at the paths %q", method, w.what, slices.Compact(paths))
 	}
 	return nil
 }

@@ -41,20 +41,20 @@ type Report struct {
 // Result is the outcome of one check for one subject.
 type Result struct {
 	// Subject is a resource type, a function, [Package], or [Configuration].
-	Subject string
-	Kind    SubjectKind
-	Check   string
-	Rule    string
-	Status  Status
+	Subject string      `json:"subject"`
+	Kind    SubjectKind `json:"kind"`
+	Check   string      `json:"check"`
+	Rule    string      `json:"rule"`
+	Status  Status      `json:"status"`
 	// Tried is the number of cases that tested the rule.
-	Tried int
+	Tried int `json:"tried"`
 	// Untested marks a failure because no case could be tried, although the rule applies.
 	// [Options.AllowUntested] makes it a skipped check.
-	Untested bool
+	Untested bool `json:"untested,omitempty"`
 	// Message is the failure, or the reason of a skipped check.
-	Message string
+	Message string `json:"message,omitempty"`
 	// Case is the failed case, made as small as possible; nil if the failure has no case.
-	Case *Case
+	Case *Case `json:"-"`
 }
 
 // SubjectKind is the kind of a subject.
@@ -292,15 +292,8 @@ func position(name string) int {
 // MarshalJSON returns the report for programs. It contains the secrets of cases in plain.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	type result struct {
-		Subject  string         `json:"subject"`
-		Kind     SubjectKind    `json:"kind"`
-		Check    string         `json:"check"`
-		Rule     string         `json:"rule"`
-		Status   Status         `json:"status"`
-		Tried    int            `json:"tried"`
-		Untested bool           `json:"untested,omitempty"`
-		Message  string         `json:"message,omitempty"`
-		Rerun    map[string]any `json:"rerun,omitempty"`
+		Result
+		Rerun map[string]any `json:"rerun,omitempty"`
 	}
 	document := struct {
 		Provider string         `json:"provider"`
@@ -317,10 +310,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		document.Counts[s] = r.Count(s)
 	}
 	for _, found := range r.Results {
-		out := result{
-			Subject: found.Subject, Kind: found.Kind, Check: found.Check, Rule: found.Rule,
-			Status: found.Status, Tried: found.Tried, Untested: found.Untested, Message: found.Message,
-		}
+		out := result{Result: found}
 		if found.Status == Failed {
 			out.Rerun = r.Rerun(found).Document()
 		}

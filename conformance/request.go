@@ -46,16 +46,6 @@ func failuresText(failures []abi.CheckFailure) string {
 // maxListed is how many failures or differences a message lists.
 const maxListed = 4
 
-// refusedAt reports whether one of the failures is about a property or a part of it.
-func refusedAt(failures []abi.CheckFailure, name string) bool {
-	for _, f := range failures {
-		if startsWith(f.Path, name) {
-			return true
-		}
-	}
-	return false
-}
-
 // startsWith reports whether the text of a path leads to a property or a part of it.
 func startsWith(text, name string) bool {
 	return name != "" && firstKey(text) == name

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
@@ -22,7 +23,7 @@ func (l *life) secretsKept(state property.Map, method string) error {
 			continue
 		}
 		tried = true
-		path, found := exposed(state.Get(p.Name), property.Path{property.Key(p.Name)})
+		path, found := exposed(state, p.Name)
 		switch {
 		case found && p.Secret:
 			return fmt.Errorf("%s is a secret by the schema, and %s answers it in plain", path, method)
@@ -66,63 +67,53 @@ func secretWords(o *schema.Object, given, checked property.Map) []secretWord {
 			continue
 		}
 		declared := p.Secret || !given.Get(name).ContainsSecrets()
-		v.Transform(func(part property.Value) property.Value {
-			if inner, ok := part.AsSecret(); ok {
-				for _, text := range textsOf(inner) {
-					words = append(words, secretWord{text, name, declared})
-				}
+		property.NewMap(property.Entry{Key: name, Value: v}).EachSecret(func(part property.Value) {
+			if text, ok := part.AsString(); ok && len(text) >= minSecretWord {
+				words = append(words, secretWord{text, name, declared})
 			}
-			return part
 		})
 	}
 	return words
-}
-
-// textsOf returns the longer texts in a value.
-func textsOf(v property.Value) []string {
-	var texts []string
-	v.Transform(func(part property.Value) property.Value {
-		if s, ok := part.AsString(); ok && len(s) >= minSecretWord {
-			texts = append(texts, s)
-		}
-		return part
-	})
-	return texts
 }
 
 // leakOutcome checks that no output shows a secret word. A text that is secret by the schema must not
 // even be part of an output. A text that only the caller made a secret, such as a name, must not be a
 // whole output. what begins the message.
 func leakOutcome(outputs property.Map, words []secretWord, what string) error {
-	for _, name := range outputs.Keys() {
-		if path, word := leaked(outputs.Get(name), property.Path{property.Key(name)}, words); word != nil {
-			return fmt.Errorf("%s %s in plain, and it holds what was given as the secret %s", what, path, word.input)
+	var leaked string
+	path, found := property.Object(public(outputs)).Find(func(v property.Value) bool {
+		s, ok := v.AsString()
+		i := slices.IndexFunc(words, func(w secretWord) bool { return s == w.text || w.declared && strings.Contains(s, w.text) })
+		if !ok || i < 0 {
+			return false
 		}
+		leaked = words[i].input
+		return true
+	})
+	if found {
+		return fmt.Errorf("%s %s in plain, and it holds what was given as the secret %s", what, path, leaked)
 	}
 	return nil
 }
 
-func leaked(v property.Value, at property.Path, words []secretWord) (property.Path, *secretWord) {
-	if s, ok := v.AsString(); ok {
-		for i, w := range words {
-			if s == w.text || w.declared && strings.Contains(s, w.text) {
-				return at, &words[i]
-			}
+// public returns a map with null in place of its secrets.
+func public(m property.Map) property.Map {
+	return m.Transform(func(v property.Value) property.Value {
+		if o, ok := v.AsOutput(); v.IsSecret() || ok && o.Secret {
+			return property.Null
 		}
-	}
-	if elements, ok := v.AsArray(); ok {
-		for i, e := range elements {
-			if path, word := leaked(e, at.Append(property.Index(i)), words); word != nil {
-				return path, word
-			}
+		return v
+	})
+}
+
+// exposed returns the path of the first known part of a property that is not secret.
+func exposed(m property.Map, name string) (path property.Path, found bool) {
+	path, found = public(m).Get(name).Find(func(v property.Value) bool {
+		switch v.Kind() {
+		case property.KindNull, property.KindUnknown, property.KindOutput, property.KindArray, property.KindObject:
+			return false
 		}
-	}
-	if m, ok := v.AsObject(); ok {
-		for _, key := range m.Keys() {
-			if path, word := leaked(m.Get(key), at.Append(property.Key(key)), words); word != nil {
-				return path, word
-			}
-		}
-	}
-	return nil, nil // secrets are no way in
+		return true
+	})
+	return append(property.Path{property.Key(name)}, path...), found
 }
