@@ -20,7 +20,7 @@ func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
 	}
 	switch {
 	case f.failed(ruleCreate):
-		f.rest(errors.New("create does not answer what it must"), rulesOf(groupCancel)...)
+		f.rest(errors.New("create does not return what it must"), rulesOf(groupCancel)...)
 	case s.run.options.ReadOnly:
 		f.rest(errors.New("nothing is to be created"), rulesOf(groupCancel)...)
 	default:
@@ -42,7 +42,7 @@ func (l *life) cancelledBefore(ctx context.Context) error {
 	case isFault(err):
 		return fmt.Errorf("a create that was cancelled before it began: %w", err)
 	case !errors.Is(err, abi.ErrCancelled) && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("a create that was cancelled before it began answers no error of kind cancelled: %s", reason(err))
+		return fmt.Errorf("a create that was cancelled before it began returns no error of kind cancelled: %s", reason(err))
 	}
 	if _, err := l.check(ctx, l.main, l.c.Inputs, nil, seed); err != nil {
 		return mistake(err, "check after a call that was cancelled")
@@ -79,9 +79,9 @@ func (l *life) cancelledCreate(ctx context.Context) error {
 		end()
 	}()
 	response, err := l.main.Create(running, l.createRequest(l.checked, false))
-	answered := time.Now()
+	returned := time.Now()
 	end()
-	late := answered.Sub(<-cancelled)
+	late := returned.Sub(<-cancelled)
 	l.id, l.state = response.ID, response.State
 	if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
 		l.id, l.state = e.InitFailure.ID, e.InitFailure.State
@@ -91,7 +91,7 @@ func (l *life) cancelledCreate(ctx context.Context) error {
 		return fmt.Errorf("a create that was cancelled: %w", err)
 	}
 	if late > l.run.options.Promptness {
-		return fmt.Errorf("create was cancelled, and did not answer within %s: %s", l.run.options.Promptness, ended(err))
+		return fmt.Errorf("create was cancelled, and did not return within %s: %s", l.run.options.Promptness, ended(err))
 	}
 	if _, err := l.check(ctx, l.main, l.c.Inputs, nil, seed); err != nil {
 		return mistake(err, "check after a create that was cancelled")

@@ -37,7 +37,7 @@ func TestWrittenCases(t *testing.T) {
 			map[string]string{"expectations": "update 1: expected update, got replace: changes some, title update-replace"}},
 		{"no error", `{"resources": {"notes:Note": [
 			{"inputs": {"title": "a", "text": "x"}, "expect": {"error": "unavailable"}}]}}`,
-			map[string]string{"expectations": "create is to answer the error unavailable, and succeeds"}},
+			map[string]string{"expectations": "create must return the error unavailable, and succeeds"}},
 		{"not refused", `{"resources": {"notes:Note": [
 			{"inputs": {"title": "a", "text": "x"}, "expect": {"refused": ["title"]}}]}}`,
 			map[string]string{"expectations": `check is to refuse "title", and says: nothing`}},

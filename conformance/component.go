@@ -56,7 +56,7 @@ func (t *componentTest) test(ctx context.Context, f *findings, c Case) {
 	outcome := t.constructedOutcome(monitor, response)
 	f.report(ruleConstruct, outcome)
 	if outcome != nil {
-		f.rest(errors.New("construct does not answer what it must"), names...)
+		f.rest(errors.New("construct does not return what it must"), names...)
 		return
 	}
 	f.try(ruleConstructSame, func() error { return t.sameOutcome(ctx, c.Inputs, monitor) })
@@ -112,16 +112,16 @@ func (t *componentTest) constructedOutcome(m *recorder, response abi.ConstructRe
 		return fmt.Errorf("construct does not register %s", own)
 	}
 	if response.URN != own {
-		return fmt.Errorf("construct answers the URN %s, and registered %s", response.URN, own)
+		return fmt.Errorf("construct returns the URN %s, and registered %s", response.URN, own)
 	}
 	i := slices.IndexFunc(m.outputs, func(o abi.RegisterOutputsRequest) bool { return o.URN == own })
 	if i < 0 {
 		return errors.New("construct does not register the outputs of the component")
 	}
 	if registered := m.outputs[i].Outputs; !registered.EqualContents(response.State) {
-		return differences(property.DiffContents(registered, response.State), registered, response.State, "the registered outputs", "those that construct answers")
+		return differences(property.DiffContents(registered, response.State), registered, response.State, "the registered outputs", "those that construct returns")
 	}
-	return outputsFit(&t.Outputs, response.State, "the state that construct answers", true)
+	return outputsFit(&t.Outputs, response.State, "the state that construct returns", true)
 }
 
 // sameOutcome checks that another instance makes the same registrations.
@@ -188,7 +188,7 @@ func (t *componentTest) secretsOutcome(ctx context.Context, inputs property.Map)
 				return err
 			}
 		}
-		if err := leakOutcome(response.State, words, "construct answers"); err != nil {
+		if err := leakOutcome(response.State, words, "construct returns"); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func (p forgetfulProvider) Check(ctx context.Context, request abi.CheckRequest) 
 func TestFailuresCanBeRunAgain(t *testing.T) {
 	open := opened(t, forgetful)
 	report := run(t, open, conformance.Options{Seed: 1})
-	const message = "lines[0] was given as a secret, and check answers it in plain"
+	const message = "lines[0] was given as a secret, and check returns it in plain"
 	require.Equal(t, map[string]string{"check-secrets": message}, outcomes(report))
 
 	failure := report.Failures()[0]
@@ -104,7 +104,7 @@ var native = []struct {
 		"list": "list: the provider panicked: no list",
 	}},
 	{"hangs", func(p *notes.Provider) abi.Provider { return hanging{p} }, map[string]string{
-		"invoke": "invoke: the call did not answer, not even 2s after its end",
+		"invoke": "invoke: the call did not return, not even 2s after its end",
 	}},
 	{"takes too long", func(p *notes.Provider) abi.Provider { return slow{p} }, map[string]string{
 		"invoke": "invoke: the call was not done after 200ms",
@@ -305,7 +305,7 @@ func TestErrorsOfTheTestItself(t *testing.T) {
 	})
 }
 
-// returning declares that functions answer a type without properties.
+// returning declares that functions response a type without properties.
 type returning struct {
 	*notes.Provider
 	typ *schema.Type
@@ -332,5 +332,5 @@ func TestResultsWithoutProperties(t *testing.T) {
 			conformance.Options{Only: []string{"invoke"}}))
 	}
 	require.Empty(t, test(schema.KindAny))
-	require.Contains(t, test(schema.KindBool)["invoke"], "the result that invoke answers does not fit the schema: ")
+	require.Contains(t, test(schema.KindBool)["invoke"], "the result that invoke returns does not fit the schema: ")
 }

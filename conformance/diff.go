@@ -211,7 +211,7 @@ func (l *life) sameDiff(ctx context.Context, request abi.DiffRequest, first abi.
 			return mistake(err, "the same diff again")
 		}
 		if one, next := fmt.Sprint(ordered(first)), fmt.Sprint(ordered(response)); one != next {
-			return fmt.Errorf("one answer is %s, the next %s", diffText(first), diffText(response))
+			return fmt.Errorf("one response is %s, the next %s", diffText(first), diffText(response))
 		}
 	}
 	return nil

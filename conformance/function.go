@@ -25,8 +25,8 @@ const (
 	methodFunction
 )
 
-// answer is the response of a function.
-type answer struct {
+// functionResponse is the outcome of a call of a function.
+type functionResponse struct {
 	results  []property.Map
 	failures []abi.CheckFailure
 }
@@ -57,20 +57,20 @@ func (r *run) testFunction(ctx context.Context, function *schema.Function) {
 
 // call calls the function. It calls a method in previews only, because outside of a preview the
 // component must exist.
-func (t *functionTest) call(ctx context.Context, args property.Map, preview bool) (answer, error) {
+func (t *functionTest) call(ctx context.Context, args property.Map, preview bool) (functionResponse, error) {
 	switch t.kind {
 	case streamFunction:
 		results, err := t.stream(ctx, args, preview, maxResults)
-		return answer{results: results}, err
+		return functionResponse{results: results}, err
 	case methodFunction:
 		monitor := newRecorder()
 		response, err := t.run.main.Call(abi.WithMonitor(ctx, monitor), abi.CallRequest{
 			Token: t.Token, Args: args, Context: previewContext,
 		})
-		return answer{[]property.Map{response.Result}, response.Failures}, err
+		return functionResponse{[]property.Map{response.Result}, response.Failures}, err
 	}
 	response, err := t.run.main.Invoke(ctx, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
-	return answer{[]property.Map{response.Result}, response.Failures}, err
+	return functionResponse{[]property.Map{response.Result}, response.Failures}, err
 }
 
 func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
@@ -86,9 +86,9 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 		}
 	}
 	if t.kind != streamFunction {
-		f.report(ruleStream, inapplicable("the function answers one result"))
+		f.report(ruleStream, inapplicable("the function returns one result"))
 	}
-	outcome := t.answerOutcome(c, got, err)
+	outcome := t.responseOutcome(c, got, err)
 	f.report(ruleInvoke, outcome)
 	f.try(ruleInvokeArguments, func() error { return t.refusesArguments(ctx, c.Inputs) })
 	if outcome != nil {
@@ -103,8 +103,8 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 }
 
 // prepare calls the function, and repairs generated arguments that it refuses.
-func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got answer, err error) {
-	var first, next answer
+func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got functionResponse, err error) {
+	var first, next functionResponse
 	var firstErr, nextErr error
 	calls := 0
 	repaired, ok := t.run.repair(t.Token, &t.Args, c, func(args property.Map) []string {
@@ -124,10 +124,10 @@ func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got 
 }
 
 // expectedOutcome checks the expectations of a case.
-func (t *functionTest) expectedOutcome(expect *Expectation, got answer, err error) error {
+func (t *functionTest) expectedOutcome(expect *Expectation, got functionResponse, err error) error {
 	if expect.Error != "" {
 		if err == nil {
-			return fmt.Errorf("invoke is to answer the error %s, and succeeds", expect.Error)
+			return fmt.Errorf("invoke must return the error %s, and succeeds", expect.Error)
 		}
 		return kindOutcome(err, expect.Error)
 	}
@@ -145,8 +145,8 @@ func (t *functionTest) expectedOutcome(expect *Expectation, got answer, err erro
 	return outputsOutcome(expect.Outputs, got.results[0])
 }
 
-// answerOutcome checks that results fit the schema.
-func (t *functionTest) answerOutcome(c Case, got answer, err error) error {
+// responseOutcome checks that results fit the schema.
+func (t *functionTest) responseOutcome(c Case, got functionResponse, err error) error {
 	switch {
 	case err != nil && c.written:
 		return fmt.Errorf("invoke: %s", reason(err))
@@ -167,7 +167,7 @@ func (t *functionTest) answerOutcome(c Case, got answer, err error) error {
 
 // resultFits checks that a result fits the schema, which may be a type without properties.
 func (t *functionTest) resultFits(result property.Map) error {
-	const what = "the result that invoke answers"
+	const what = "the result that invoke returns"
 	if t.Returns == nil {
 		return outputsFit(&t.Result, result, what, t.kind == methodFunction)
 	}
@@ -181,16 +181,16 @@ func (t *functionTest) previewOutcome(ctx context.Context, c Case) error {
 	if t.kind == methodFunction {
 		return inapplicable("methods are tested in previews only")
 	}
-	var got answer
+	var got functionResponse
 	var err error
 	effects := t.run.observed(ctx, func() { got, err = t.call(ctx, c.Inputs, true) })
 	if effects != nil {
 		return fmt.Errorf("in a preview invoke %w", effects)
 	}
 	if err != nil {
-		return fmt.Errorf("in a preview invoke answers an error: %s", reason(err))
+		return fmt.Errorf("invoke returns an error in a preview: %s", reason(err))
 	}
-	return t.answerOutcome(c, got, nil)
+	return t.responseOutcome(c, got, nil)
 }
 
 func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) error {
@@ -216,7 +216,7 @@ func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) er
 		return fmt.Errorf("the arguments are refused when they are secret: %s", failuresText(got.failures))
 	}
 	for _, result := range got.results {
-		if err := leakOutcome(result, words, "invoke answers"); err != nil {
+		if err := leakOutcome(result, words, "invoke returns"); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func (s *subject) testInputs(ctx context.Context, f *findings, c Case) {
 // typesOutcome checks that checked inputs fit the schema.
 func (s *subject) typesOutcome(checked property.Map) error {
 	if _, failures := s.inputs.Check(ownOnly(checked)); len(failures) > 0 {
-		return fmt.Errorf("the inputs that check answers do not fit the schema: %s", failuresText(failures))
+		return fmt.Errorf("the inputs that check returns do not fit the schema: %s", failuresText(failures))
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (s *subject) idempotent(ctx context.Context, checked property.Map) error {
 		if err != nil {
 			return err
 		}
-		if err := differences(property.Diff(checked, again), checked, again, "the first answer", "the second"); err != nil {
+		if err := differences(property.Diff(checked, again), checked, again, "the first response", "the second"); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (s *subject) deterministic(ctx context.Context, inputs, checked property.Ma
 		if err != nil {
 			return err
 		}
-		if err := differences(property.Diff(checked, next), checked, next, "one answer", "the next"); err != nil {
+		if err := differences(property.Diff(checked, next), checked, next, "one response", "the next"); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (s *subject) keepsUnknowns(ctx context.Context, inputs property.Map) error 
 				return err
 			}
 			if part, _ := path.Get(property.Object(checked)); !part.ContainsUnknowns() {
-				return fmt.Errorf("%s is not known, and check answers %s", path, part)
+				return fmt.Errorf("%s is not known, and check returns %s", path, part)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func (s *subject) keepsSecrets(ctx context.Context, inputs property.Map) error {
 	}
 	for name := range inputs.All() {
 		if path, found := exposed(checked, name); found {
-			return fmt.Errorf("%s was given as a secret, and check answers it in plain", path)
+			return fmt.Errorf("%s was given as a secret, and check returns it in plain", path)
 		}
 	}
 	return nil

@@ -112,20 +112,20 @@ func (r *run) handshakeOutcome(ctx context.Context, err error) error {
 		return fmt.Errorf("handshake: %s", reason(err))
 	}
 	if r.who.Name == "" {
-		return errors.New("it answers no name")
+		return errors.New("it returns no name")
 	}
 	if _, err := semver.Parse(r.who.Version); err != nil {
 		return fmt.Errorf("its version %q is not a semantic version: %w", r.who.Version, err)
 	}
 	if extra := r.who.Features &^ allFeatures; extra != 0 {
-		return fmt.Errorf("it answers features that were not offered (bits %#x)", uint32(extra))
+		return fmt.Errorf("it returns features that were not offered (bits %#x)", uint32(extra))
 	}
 	second, err := shake(ctx, r.second)
 	if err != nil {
 		return fmt.Errorf("handshake of a second instance: %s", reason(err))
 	}
 	if !reflect.DeepEqual(second, r.who) {
-		return fmt.Errorf("two instances answer different handshakes: %s %s (features %#x), and %s %s (features %#x)",
+		return fmt.Errorf("two instances return different handshakes: %s %s (features %#x), and %s %s (features %#x)",
 			r.who.Name, r.who.Version, uint32(r.who.Features), second.Name, second.Version, uint32(second.Features))
 	}
 	return nil

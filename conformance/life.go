@@ -141,13 +141,13 @@ func (l *life) create(ctx context.Context) (why error) {
 		return fmt.Errorf("create: %s", reason(err))
 	}
 	if expected != "" {
-		l.f.report(ruleExpectations, fmt.Errorf("create is to answer the error %s, and succeeds", expected))
+		l.f.report(ruleExpectations, fmt.Errorf("create must return the error %s, and succeeds", expected))
 	}
 	outcome := l.createdOutcome(response)
 	l.f.report(ruleCreate, outcome)
 	if outcome != nil {
 		l.cleanUp(ctx)
-		return errors.New("create does not answer what it must")
+		return errors.New("create does not return what it must")
 	}
 	if l.c.Expect != nil && expected == "" {
 		l.f.report(ruleExpectations, outputsOutcome(l.c.Expect.Outputs, l.state))
@@ -175,9 +175,9 @@ func outputsOutcome(expected, got property.Map) error {
 
 func (l *life) createdOutcome(response abi.CreateResponse) error {
 	if response.ID == "" {
-		return errors.New("create answers no ID")
+		return errors.New("create returns no ID")
 	}
-	return outputsFit(&l.resource.Outputs, response.State, "the state that create answers", false)
+	return outputsFit(&l.resource.Outputs, response.State, "the state that create returns", false)
 }
 
 // outputsFit checks that a state or a result fits the schema, and is known outside of a preview.

@@ -13,7 +13,7 @@ import (
 )
 
 // errPreviews is the reason if previews are not tested.
-var errPreviews = inapplicable("the provider does not take previews; the host answers them")
+var errPreviews = inapplicable("the provider does not take previews; the host computes them")
 
 // previews tests previews of create. They come last, because an object that a preview makes by
 // mistake would disturb the other checks.
@@ -78,7 +78,7 @@ func (l *life) previewUnknowns(ctx context.Context) error {
 			if in == nil || out == nil || !in.Type.Equal(out.Type) || !found || told.Plain().IsNull() || told.ContainsUnknowns() {
 				continue
 			}
-			return fmt.Errorf("the input %s is not known, and the preview of create answers the output as %s", path, told)
+			return fmt.Errorf("the input %s is not known, and the preview of create returns the output as %s", path, told)
 		}
 	}
 	return nil

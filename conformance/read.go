@@ -38,20 +38,20 @@ func (l *life) readOutcome(ctx context.Context, at *session, method string) erro
 		return mistake(err, "read")
 	}
 	if response.ID == "" {
-		return fmt.Errorf("read does not find the resource with the ID %q that %s answered", l.id, method)
+		return fmt.Errorf("read does not find the resource with the ID %q that %s returned", l.id, method)
 	}
 	if response.ID != l.id {
-		return fmt.Errorf("read answers the ID %q, and %s answered %q", response.ID, method, l.id)
+		return fmt.Errorf("read returns the ID %q, and %s returned %q", response.ID, method, l.id)
 	}
-	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers", false); err != nil {
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read returns", false); err != nil {
 		return err
 	}
-	err = differences(property.DiffContents(l.state, response.State), l.state, response.State, "the answer of "+method, "that of read")
+	err = differences(property.DiffContents(l.state, response.State), l.state, response.State, "the result of "+method, "that of read")
 	if err != nil {
 		return err
 	}
 	if response.Inputs != nil {
-		return differences(property.DiffContents(l.checked, *response.Inputs), l.checked, *response.Inputs, "the inputs", "those that read answers")
+		return differences(property.DiffContents(l.checked, *response.Inputs), l.checked, *response.Inputs, "the inputs", "those that read returns")
 	}
 	return nil
 }
@@ -69,13 +69,13 @@ func (l *life) importOutcome(ctx context.Context) error {
 	if response.ID == "" {
 		return unseen("the resource cannot be imported: read by the ID alone does not find it")
 	}
-	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read answers", false); err != nil {
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that read returns", false); err != nil {
 		return err
 	}
 	if response.Inputs == nil {
-		return errors.New("read by the ID alone answers no inputs, without which nothing can be imported")
+		return errors.New("read by the ID alone returns no inputs, without which nothing can be imported")
 	}
-	checked, err := l.accepted(ctx, l.main, *response.Inputs, nil, seed, "checking the inputs that read answers", "check refuses the inputs that read answers")
+	checked, err := l.accepted(ctx, l.main, *response.Inputs, nil, seed, "checking the inputs that read returns", "check refuses the inputs that read returns")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (l *life) importOutcome(ctx context.Context) error {
 	}
 	request := l.diffRequest(checked)
 	request.Olds, request.OldInputs = response.State, *response.Inputs
-	return l.sameOutcome(ctx, request, "the inputs that read answers")
+	return l.sameOutcome(ctx, request, "the inputs that read returns")
 }
 
 func (l *life) deleteRequest() abi.DeleteRequest {

@@ -54,10 +54,10 @@ func (p knownBy) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchema
 	return withNote(func(note *schema.Resource) { note.Identity = p.inputs }), nil
 }
 
-// answersSo writes over what it replaces, and says so in its diffs.
-type answersSo struct{ over }
+// diffsSo writes over what it replaces, and says so in its diffs.
+type diffsSo struct{ over }
 
-func (p answersSo) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+func (p diffsSo) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
 	response, err := p.over.Diff(ctx, request)
 	response.DeleteBeforeReplace = request.OldInputs.Get("title").EqualContents(request.News.Get("title"))
 	return response, err
@@ -133,7 +133,7 @@ func TestReplacements(t *testing.T) {
 		"known by its title":      {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"title"}} }, ""},
 		"known by too much":       {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"text", "title"}} }, `replaced by one with another text, the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
 		"known by something else": {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"text"}} }, `replaced by one with another text, the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
-		"said by diffs":           {func(p *notes.Provider) abi.Provider { return answersSo{over{p}} }, ""},
+		"said by diffs":           {func(p *notes.Provider) abi.Provider { return diffsSo{over{p}} }, ""},
 		"still there":             {func(p *notes.Provider) abi.Provider { return counted{over{p}, map[string]int{}} }, `replaced by one with the same inputs, the new copy has the ID "note-ddxauuam" of the old one, by which that is deleted` + declare},
 		"refused beside the old":  {func(p *notes.Provider) abi.Provider { return steady{p} }, `it was never seen to work: create refuses a second one with the same inputs beside the first: there is a note of that title already (invalid-argument)` + declare},
 	} {

@@ -232,7 +232,7 @@ func (r *run) unknownTokensOutcome(ctx context.Context) error {
 
 func unknownTokenOutcome(err error, method, token string) error {
 	if err == nil {
-		return fmt.Errorf("%s answers to %s, which the schema does not have", method, token)
+		return fmt.Errorf("%s accepts %s, which the schema does not have", method, token)
 	}
 	if isFault(err) {
 		return fmt.Errorf("%s of %s: %w", method, token, err)
@@ -243,9 +243,9 @@ func unknownTokenOutcome(err error, method, token string) error {
 		return nil
 	case abi.ErrorKindNotFound, abi.ErrorKindInvalidArgument:
 		if !strings.Contains(e.Message, token) {
-			return fmt.Errorf("%s of %s answers an error that does not name it: %s", method, token, reason(err))
+			return fmt.Errorf("%s of %s returns an error that does not name it: %s", method, token, reason(err))
 		}
 		return nil
 	}
-	return fmt.Errorf("%s of %s answers an error of kind %s: %s", method, token, e.Kind, reason(err))
+	return fmt.Errorf("%s of %s returns an error of kind %s: %s", method, token, e.Kind, reason(err))
 }

@@ -26,13 +26,13 @@ func (l *life) secretsKept(state property.Map, method string) error {
 		path, found := exposed(state, p.Name)
 		switch {
 		case found && p.Secret:
-			return fmt.Errorf("%s is a secret by the schema, and %s answers it in plain", path, method)
+			return fmt.Errorf("%s is a secret by the schema, and %s returns it in plain", path, method)
 		case found:
-			return fmt.Errorf("%s was given as a secret, and %s answers it in plain", path, method)
+			return fmt.Errorf("%s was given as a secret, and %s returns it in plain", path, method)
 		}
 	}
 	words := secretWords(&l.resource.Inputs, l.c.Inputs, l.checked)
-	if err := leakOutcome(state, words, method+" answers"); err != nil {
+	if err := leakOutcome(state, words, method+" returns"); err != nil {
 		return err
 	}
 	if !tried && len(words) == 0 {

@@ -44,14 +44,14 @@ func (s *session) bounded(ctx context.Context, c *abi.Call) error {
 	}
 	call, end := context.WithTimeout(ctx, s.timeout)
 	defer end()
-	answered := make(chan error, 1)
+	returned := make(chan error, 1)
 	go func() {
 		var err error
 		defer func() {
 			if p := recover(); p != nil {
 				err = &fault{fmt.Sprintf("the provider panicked: %v", p)}
 			}
-			answered <- err
+			returned <- err
 		}()
 		err = c.DoWith(call, s.opened)
 	}()
@@ -59,15 +59,15 @@ func (s *session) bounded(ctx context.Context, c *abi.Call) error {
 	ended := call.Done()
 	for {
 		select {
-		case err := <-answered:
+		case err := <-returned:
 			return judged(ctx, call, s.timeout, err)
 		case <-ended:
 			timer := time.NewTimer(s.abandon)
 			defer timer.Stop()
 			late, ended = timer.C, nil
 		case <-late:
-			s.gone = unseen("the provider did not answer an earlier call")
-			return &fault{fmt.Sprintf("the call did not answer, not even %s after its end", s.abandon)}
+			s.gone = unseen("an earlier call did not return")
+			return &fault{fmt.Sprintf("the call did not return, not even %s after its end", s.abandon)}
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (s *subject) prepare(ctx context.Context, c Case) (repaired Case, checked p
 		checked = response.Inputs
 		switch {
 		case err != nil:
-			outcome = mistake(err, "check answers an error where it should answer failures")
+			outcome = mistake(err, "check returns an error where it should return failures")
 			return nil
 		case len(response.Failures) == 0:
 			outcome = s.typesOutcome(response.Inputs)

@@ -166,12 +166,12 @@ func (l *life) update(ctx context.Context, news property.Map) {
 }
 
 func (l *life) updatedOutcome(ctx context.Context, response abi.UpdateResponse) error {
-	if err := outputsFit(&l.resource.Outputs, response.State, "the state that update answers", false); err != nil {
+	if err := outputsFit(&l.resource.Outputs, response.State, "the state that update returns", false); err != nil {
 		return err
 	}
 	r, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
 	if err == nil && r.ID != l.id {
-		return fmt.Errorf("after the update read answers the ID %q in place of %q: an update keeps the ID", r.ID, l.id)
+		return fmt.Errorf("after the update read returns the ID %q in place of %q: an update keeps the ID", r.ID, l.id)
 	}
 	return nil
 }
