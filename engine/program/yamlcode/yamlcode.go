@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -107,7 +108,7 @@ func (w *writer) resource(r Resource) *yaml.Node {
 	if r.Parent != "" && r.Parent.Type() != urn.RootType {
 		add("parent", w.reference(r.Parent))
 	}
-	if provider, ok := explicitProvider(r.Provider); ok {
+	if provider, _, ok := state.CutReference(r.Provider); ok && !providers.IsDefault(provider) {
 		add("provider", w.reference(provider))
 	}
 	if r.Protect {
@@ -120,17 +121,6 @@ func (w *writer) resource(r Resource) *yaml.Node {
 }
 
 func comment(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// explicitProvider returns the provider of a reference, unless it is one that nobody
-// has written down.
-func explicitProvider(ref string) (urn.URN, bool) {
-	i := strings.LastIndex(ref, "::")
-	if i < 0 {
-		return "", false
-	}
-	u := urn.URN(ref[:i])
-	return u, u.Name() != "default" && !strings.HasPrefix(u.Name(), "default_")
-}
 
 func (w *writer) reference(u urn.URN) *yaml.Node {
 	name := w.names[u]

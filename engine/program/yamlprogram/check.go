@@ -220,40 +220,42 @@ func (c *compilation) checkPropertyOf(r *resource, a *expr.Access) bool {
 // checkPath follows a path from its segment on into a type.
 func (c *compilation) checkPath(t *schema.Type, a *expr.Access, from int) bool {
 	for i := from; i < len(a.Path); i++ {
-		if t == nil {
-			return true
-		}
-		key, isKey := a.Path[i].Key()
-		problem := ""
-		switch t.Kind {
-		case schema.KindObject:
-			if t.Object == nil || !isKey {
-				return true
-			}
-			p := t.Object.Property(key)
-			if p == nil {
-				problem = "has no property " + quote(key) + source.DidYouMean(key, t.Object.Names())
-				break
-			}
-			t = p.Type
-		case schema.KindMap:
-			t = t.Element
-		case schema.KindArray:
-			if isKey {
-				problem = "is a list, whose elements have indexes, as in [0]"
-			}
-			t = t.Element
-		case schema.KindBool, schema.KindInteger, schema.KindNumber, schema.KindString:
-			problem = "is of type " + t.String() + ", which has no parts"
-		default:
-			return true
-		}
+		part, problem := partOf(t, a.Path[i])
 		if problem != "" {
 			c.report.Add(c.report.File.Errorf(a.Position(c.report.File, i+1), "%s %s", prefix(a, i), problem))
 			return false
 		}
+		t = part
 	}
 	return true
+}
+
+// partOf returns the type of a part, nil if it is not known. problem says why there is no such part.
+func partOf(t *schema.Type, segment property.Segment) (part *schema.Type, problem string) {
+	if t == nil {
+		return nil, ""
+	}
+	key, isKey := segment.Key()
+	switch t.Kind {
+	case schema.KindObject:
+		if t.Object == nil || !isKey {
+			return nil, ""
+		}
+		if p := t.Object.Property(key); p != nil {
+			return p.Type, ""
+		}
+		return nil, "has no property " + quote(key) + source.DidYouMean(key, t.Object.Names())
+	case schema.KindArray:
+		if isKey {
+			return nil, "is a list, whose elements have indexes, as in [0]"
+		}
+		return t.Element, ""
+	case schema.KindMap:
+		return t.Element, ""
+	case schema.KindBool, schema.KindInteger, schema.KindNumber, schema.KindString:
+		return nil, "is of type " + t.String() + ", which has no parts"
+	}
+	return nil, ""
 }
 
 // typeOf returns the type of an expression as far as schemas tell it, else nil.
@@ -264,7 +266,11 @@ func (c *compilation) typeOf(x expr.Expr) *schema.Type {
 		if r == nil || r.outputs == nil || len(x.Path) == 0 {
 			return nil
 		}
-		return walkType(&schema.Type{Kind: schema.KindObject, Object: r.outputs}, x.Path)
+		t := &schema.Type{Kind: schema.KindObject, Object: r.outputs}
+		for _, segment := range x.Path {
+			t, _ = partOf(t, segment) // what is wrong is reported where the access is checked
+		}
+		return t
 	case *expr.Invoke:
 		f, ok := c.functions[x]
 		if !ok || f.schema == nil {
@@ -281,29 +287,8 @@ func (c *compilation) typeOf(x expr.Expr) *schema.Type {
 		if x.Return == "" {
 			return result
 		}
-		return walkType(result, property.Path{property.Key(x.Return)})
+		part, _ := partOf(result, property.Key(x.Return))
+		return part
 	}
 	return nil
-}
-
-// walkType returns the type of what a path leads to, nil where that is not known.
-func walkType(t *schema.Type, path property.Path) *schema.Type {
-	for _, segment := range path {
-		switch {
-		case t == nil:
-			return nil
-		case t.Kind == schema.KindArray || t.Kind == schema.KindMap:
-			t = t.Element
-		case t.Kind == schema.KindObject && t.Object != nil:
-			key, _ := segment.Key()
-			p := t.Object.Property(key)
-			if p == nil {
-				return nil
-			}
-			t = p.Type
-		default:
-			return nil
-		}
-	}
-	return t
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -44,7 +45,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 		template: readTemplate(&source.Report{File: p.project.Template.File}, p.project.Template),
 		program:  p, run: run,
 		declared: map[string]*resource{}, static: newScope(),
-		packages:  packages{schemas: p.schemas, fetched: map[packageKey]*fetchedPackage{}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{}},
+		packages:  packages{schemas: p.schemas, fetched: map[packageKey]func() (*schema.Package, error){}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{}},
 		builtins:  builtin.Schema(),
 		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
 		pulumi: property.Object(property.NewMap(
@@ -141,7 +142,7 @@ func (c *compilation) defaultProvider(r *resource) {
 	switch earlier := c.defaults[r.pkg]; {
 	case !r.defaultProvider:
 	case !r.isProvider():
-		c.report.Errorf(r.key, "defaultProvider is for providers, resources of a type such as %saws", providerPrefix)
+		c.report.Errorf(r.key, "defaultProvider is for providers, resources of a type such as %saws", providers.TypePrefix)
 	case earlier != nil:
 		c.report.Errorf(r.key, "the package %q has two default providers; the first is %q", r.pkg, earlier.name)
 	default:

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/internal/blocking"
 )
@@ -83,21 +82,21 @@ func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (propert
 	if e.static {
 		return property.Unknown, nil
 	}
-	m, ok := e.monitor.(callback.Monitor)
-	if !ok {
-		return property.Null, &argumentError{0, "the deployment cannot read what a provider names"}
+	m, problem := e.foreignMonitor()
+	if problem != nil {
+		return property.Null, problem
 	}
 	file, err := m.OpenForeign(e.ctx, path)
 	if err != nil {
 		return property.Null, foreignProblem(err, secret)
 	}
 	defer file.Close()
-	text, problem, err := readText(file)
+	text, wrong, err := readText(file)
 	switch {
 	case err != nil:
 		return property.Null, foreignProblem(err, secret)
-	case problem != "":
-		return property.Null, &argumentError{0, fmt.Sprintf(problem, "")}
+	case wrong != "":
+		return property.Null, &argumentError{0, fmt.Sprintf(wrong, "")}
 	}
 	return property.String(text), nil
 }

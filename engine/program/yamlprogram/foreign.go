@@ -86,15 +86,23 @@ func (e *evaluator) foreignContents(x expr.Expr, v property.Value, secret bool) 
 	if e.static {
 		return v, nil
 	}
-	m, ok := e.monitor.(callback.Monitor)
-	if !ok {
-		return property.Null, &argumentError{0, "the deployment cannot read what a provider names"}
+	m, problem := e.foreignMonitor()
+	if problem != nil {
+		return property.Null, problem
 	}
 	known, err := m.Foreign(e.ctx, v, e.written(x))
 	if err != nil {
 		return property.Null, foreignProblem(err, secret)
 	}
 	return known, nil
+}
+
+func (e *evaluator) foreignMonitor() (callback.Monitor, *argumentError) {
+	m, ok := e.monitor.(callback.Monitor)
+	if !ok {
+		return nil, &argumentError{0, "the deployment cannot read what a provider names"}
+	}
+	return m, nil
 }
 
 func foreignProblem(err error, secret bool) *argumentError {

@@ -1,6 +1,7 @@
 package yamlprogram
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -30,37 +31,33 @@ type alias struct {
 	parent expr.Expr
 }
 
-// optionKeys are the options of a resource. Those whose values are expressions
-// come first, up to and with deletedWith.
-var optionKeys = []string{
-	"parent", "dependsOn", "provider", "providers", "protect", "ignoreChanges", "replaceOnChanges",
-	"deleteBeforeReplace", "retainOnDelete", "additionalSecretOutputs", "import", "hideDiffs", "replaceWith", "deletedWith",
-	"aliases", "customTimeouts", "version",
-}
-
 func (o *options) read(r *source.Report, n *yaml.Node) {
 	o.given = map[string]expr.Expr{}
-	for _, f := range r.Fields(n, "options") {
-		switch f.Name {
-		case "version":
-			o.version, _ = expr.LiteralText(r, f.Value, "the version")
-			o.versionNode = f.Value
-		case "customTimeouts":
-			o.readTimeouts(r, f.Value)
-		case "aliases":
+	given := func(f source.Field) bool {
+		o.given[f.Name] = expr.Parse(r, f.Value)
+		return true
+	}
+	keys := []source.Key{source.On("parent", given)}
+	for _, option := range valueOptions {
+		keys = append(keys, source.On(option.name, given))
+	}
+	r.Read(n, "options", append(keys,
+		source.On("aliases", func(f source.Field) bool {
 			for _, e := range r.Elements(f.Value, "aliases") {
 				o.readAlias(r, e)
 			}
-		case "pluginDownloadURL", "pluginDownloadUrl":
-			r.Warnf(f.Key, "%s is not read: providers are listed in plugins.providers", f.Name)
-		default:
-			if !slices.Contains(optionKeys, f.Name) {
-				r.Unknown(f, "options", optionKeys)
-				continue
-			}
-			o.given[f.Name] = expr.Parse(r, f.Value)
-		}
-	}
+			return true
+		}),
+		source.On("customTimeouts", func(f source.Field) bool {
+			o.readTimeouts(r, f.Value)
+			return true
+		}),
+		source.On("version", func(f source.Field) (ok bool) {
+			o.versionNode = f.Value
+			o.version, ok = expr.LiteralText(r, f.Value, "the version")
+			return ok
+		}),
+		expr.DownloadURLKey(r, "pluginDownloadURL"), expr.DownloadURLKey(r, "pluginDownloadUrl"))...)
 }
 
 // readTimeouts reads {create: 5m, ...}.
@@ -115,10 +112,8 @@ func (o *options) readAlias(r *source.Report, n *yaml.Node) {
 
 func (o *options) expressions() []expr.Expr {
 	var out []expr.Expr
-	for _, name := range optionKeys {
-		if e := o.given[name]; e != nil {
-			out = append(out, e)
-		}
+	for _, name := range slices.Sorted(maps.Keys(o.given)) {
+		out = append(out, o.given[name])
 	}
 	for _, a := range o.aliases {
 		if a.parent != nil {

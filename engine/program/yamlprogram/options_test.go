@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 )
 
 func TestOptions(t *testing.T) {
@@ -104,7 +105,7 @@ resources:
 	run.DryRun = true
 	monitor := &fakeMonitor{dryRun: true}
 	require.NoError(t, load(t, text).Run(t.Context(), run, monitor))
-	require.Equal(t, "urn:pulumi:dev::shop::pulumi:providers:cloud::aws::"+unknownID, monitor.request(t, "a").Options.Provider)
+	require.Equal(t, "urn:pulumi:dev::shop::pulumi:providers:cloud::aws::"+providers.UnknownID, monitor.request(t, "a").Options.Provider)
 
 	err := load(t, text+"  b:\n    type: cloud:Server\n    properties: {size: 1}\n    options: {protect: \"${a.any}\"}\n").Run(t.Context(), run, monitor)
 	require.ErrorContains(t, err, "Husk.yaml:13:27: the option protect must be known before the deployment")

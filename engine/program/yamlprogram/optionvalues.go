@@ -7,41 +7,48 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
+// option is an option of resources whose value is an expression.
+type option struct {
+	name string
+	set  func(o *optionReader, out *abi.ResourceOptions)
+}
+
+func newOption[T any](name string, at func(*abi.ResourceOptions) *T, read func(o *optionReader, name string) T) option {
+	return option{name, func(o *optionReader, out *abi.ResourceOptions) { *at(out) = read(o, name) }}
+}
+
+// valueOptions are the options of resources but for those of [options.read] and parent, which is
+// none of the engine's.
+var valueOptions = []option{
+	newOption("dependsOn", func(o *abi.ResourceOptions) *[]urn.URN { return &o.Dependencies }, (*optionReader).urns),
+	newOption("provider", func(o *abi.ResourceOptions) *string { return &o.Provider }, (*optionReader).ownProvider),
+	newOption("providers", func(o *abi.ResourceOptions) *[]abi.PackageProvider { return &o.Providers }, (*optionReader).providers),
+	newOption("protect", func(o *abi.ResourceOptions) **bool { return &o.Protect }, (*optionReader).boolean),
+	newOption("ignoreChanges", func(o *abi.ResourceOptions) *[]string { return &o.IgnoreChanges }, (*optionReader).paths),
+	newOption("replaceOnChanges", func(o *abi.ResourceOptions) *[]string { return &o.ReplaceOnChanges }, (*optionReader).paths),
+	newOption("deleteBeforeReplace", func(o *abi.ResourceOptions) **bool { return &o.DeleteBeforeReplace }, (*optionReader).boolean),
+	newOption("retainOnDelete", func(o *abi.ResourceOptions) **bool { return &o.RetainOnDelete }, (*optionReader).boolean),
+	newOption("additionalSecretOutputs", func(o *abi.ResourceOptions) *[]string { return &o.AdditionalSecretOutputs }, (*optionReader).texts),
+	newOption("import", func(o *abi.ResourceOptions) *string { return &o.ImportID }, (*optionReader).text),
+	newOption("hideDiffs", func(o *abi.ResourceOptions) *[]string { return &o.HideDiffs }, (*optionReader).paths),
+	newOption("replaceWith", func(o *abi.ResourceOptions) *[]urn.URN { return &o.ReplaceWith }, (*optionReader).urns),
+	newOption("deletedWith", func(o *abi.ResourceOptions) *urn.URN { return &o.DeletedWith }, (*optionReader).urn),
+}
+
 // resourceOptions evaluates the options of a resource. parent is its parent's
 // URN, empty for the stack.
 func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, parent urn.URN, ok bool) {
-	o := &optionReader{evaluator: e, given: r.options.given, ok: true}
-	out = abi.ResourceOptions{
-		Protect:                 o.boolean("protect"),
-		DeleteBeforeReplace:     o.boolean("deleteBeforeReplace"),
-		RetainOnDelete:          o.boolean("retainOnDelete"),
-		ImportID:                o.text("import"),
-		IgnoreChanges:           o.paths("ignoreChanges"),
-		ReplaceOnChanges:        o.paths("replaceOnChanges"),
-		HideDiffs:               o.paths("hideDiffs"),
-		AdditionalSecretOutputs: o.texts("additionalSecretOutputs"),
-		Version:                 r.options.version,
-		CustomTimeouts:          r.options.timeouts,
+	o := &optionReader{evaluator: e, resource: r, given: r.options.given, ok: true}
+	out = abi.ResourceOptions{Version: r.options.version, CustomTimeouts: r.options.timeouts}
+	for _, option := range valueOptions {
+		option.set(o, &out)
 	}
-	out.Dependencies = o.urns("dependsOn")
-	out.ReplaceWith = o.urns("replaceWith")
-	if with := o.resource("deletedWith"); with != nil {
-		out.DeletedWith = with.urn
-	}
-	if p := o.resource("parent"); p != nil {
-		parent = p.urn
-	}
-	if p := o.provider("provider", r.options.given["provider"]); p != nil {
-		if served := o.c.served(r.pkg); p.decl.pkg != served && r.pkg != "" && !r.isComponent() {
-			o.fail(r.options.given["provider"], "the provider %q is one of package %q, but the resource belongs to package %q", p.decl.name, p.decl.pkg, served)
-		}
-		out.Provider = p.reference()
-	}
-	out.Providers = o.providers()
+	parent = o.urn("parent")
 	for _, a := range r.options.aliases {
 		if a.parent != nil {
 			if p := o.resourceOf("the parent of an alias", a.parent); p != nil {
@@ -56,8 +63,10 @@ func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, paren
 // optionReader evaluates options, which must be known before the deployment.
 type optionReader struct {
 	*evaluator
-	given map[string]expr.Expr
-	ok    bool
+	// resource is nil for a call of a function.
+	resource *resource
+	given    map[string]expr.Expr
+	ok       bool
 }
 
 func (o *optionReader) fail(at expr.Expr, format string, args ...any) {
@@ -140,12 +149,13 @@ func (o *optionReader) paths(name string) []string {
 	return texts
 }
 
-func (o *optionReader) resource(name string) *instance {
-	x := o.given[name]
-	if x == nil {
-		return nil
+func (o *optionReader) urn(name string) urn.URN {
+	if x := o.given[name]; x != nil {
+		if i := o.resourceOf("the option "+name, x); i != nil {
+			return i.urn
+		}
 	}
-	return o.resourceOf("the option "+name, x)
+	return ""
 }
 
 func (o *optionReader) resourceOf(what string, x expr.Expr) *instance {
@@ -213,16 +223,29 @@ func (o *optionReader) provider(name string, x expr.Expr) *instance {
 	}
 	i := o.resourceOf("the option "+name, x)
 	if i != nil && !i.decl.isProvider() {
-		o.fail(x, "the option %s must be a provider, a resource of a type such as %saws, but %q is %s", name, providerPrefix, i.decl.name, i.decl.token)
+		o.fail(x, "the option %s must be a provider, a resource of a type such as %saws, but %q is %s", name, providers.TypePrefix, i.decl.name, i.decl.token)
 		return nil
 	}
 	return i
 }
 
+// ownProvider reads the provider of the resource.
+func (o *optionReader) ownProvider(name string) string {
+	r := o.resource
+	p := o.provider(name, o.given[name])
+	if p == nil {
+		return ""
+	}
+	if served := o.c.served(r.pkg); p.decl.pkg != served && r.pkg != "" && !r.isComponent() {
+		o.fail(o.given[name], "the provider %q is one of package %q, but the resource belongs to package %q", p.decl.name, p.decl.pkg, served)
+	}
+	return p.reference()
+}
+
 // providers reads the providers that a component hands down: a list, or a
 // mapping of packages to providers.
-func (o *optionReader) providers() []abi.PackageProvider {
-	x := o.given["providers"]
+func (o *optionReader) providers(name string) []abi.PackageProvider {
+	x := o.given[name]
 	if x == nil {
 		return nil
 	}
@@ -238,7 +261,7 @@ func (o *optionReader) providers() []abi.PackageProvider {
 	}
 	var out []abi.PackageProvider
 	for _, x := range given {
-		if i := o.provider("providers", x); i != nil {
+		if i := o.provider(name, x); i != nil {
 			out = append(out, abi.PackageProvider{Package: i.decl.pkg, Reference: i.reference()})
 		}
 	}

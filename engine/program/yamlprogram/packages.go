@@ -13,22 +13,19 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// providerPrefix begins the types of providers: pulumi:providers:aws.
-const providerPrefix = "pulumi:providers:"
-
 // providedPackage returns the package of a provider's type, empty for the type
 // of any other resource.
 func providedPackage(typ string) string {
-	pkg, ok := strings.CutPrefix(typ, providerPrefix)
-	if !ok {
+	if !providers.IsType(typ) {
 		return ""
 	}
-	return pkg
+	return strings.TrimPrefix(typ, providers.TypePrefix)
 }
 
 type packageKey struct{ name, version string }
@@ -44,7 +41,7 @@ type loadedPackage struct {
 type packages struct {
 	schemas Schemas
 	// fetched are those that were asked for ahead.
-	fetched map[packageKey]*fetchedPackage
+	fetched map[packageKey]func() (*schema.Package, error)
 	loaded  map[packageKey]loadedPackage
 	// refs are what the monitor calls the packages that have parameters, by name.
 	refs map[string]string
@@ -64,7 +61,11 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 	if p, ok := c.packages.loaded[key]; ok {
 		return p
 	}
-	s, err := c.packages.schema(ctx, key, want)
+	load := c.packages.fetched[key]
+	if load == nil {
+		load = func() (*schema.Package, error) { return c.packages.schemas.Package(ctx, want) }
+	}
+	s, err := load()
 	p := loadedPackage{schema: s, usable: err == nil}
 	switch {
 	case errors.Is(err, ErrUnknownPackage):
@@ -105,14 +106,13 @@ func (c *compilation) unusable(pkg program.Package, err error, at *yaml.Node) {
 	c.report.Add(d)
 }
 
-func (c *compilation) misnamed(pkg program.Package, answered string) source.Diagnostic {
+func (c *compilation) misnamed(pkg program.Package, name string) source.Diagnostic {
+	format, what := "with these parameters, the provider %q is the package %q, not %q", "parameters"
 	if pkg.Extension != nil {
-		d := c.program.project.File.Errorf(pkg.Position, "with this extension, the provider %q serves the package %q, not %q", pkg.Source, answered, pkg.Name)
-		d.Detail = "declare the package by that name, or correct its extension"
-		return d
+		format, what = "with this extension, the provider %q serves the package %q, not %q", "extension"
 	}
-	d := c.program.project.File.Errorf(pkg.Position, "with these parameters, the provider %q is the package %q, not %q", pkg.Source, answered, pkg.Name)
-	d.Detail = "declare the package by that name, or correct its parameters"
+	d := c.program.project.File.Errorf(pkg.Position, format, pkg.Source, name, pkg.Name)
+	d.Detail = "declare the package by that name, or correct its " + what
 	return d
 }
 
@@ -207,7 +207,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 	r.packageVersion = p.schema.Version
 	r.schema = p.schema.ResolveResource(r.typ)
 	if r.schema == nil {
-		c.report.Add(c.unknownToken("resource type", r.typ, r.typeNode, p.schema.NearestResource(r.typ), resourceTokens(p.schema)))
+		c.report.Add(c.unknownToken("resource type", r.typ, r.typeNode, p.schema.NearestResource(r.typ), tokens(p.schema.Resources, func(r *schema.Resource) string { return r.Token })))
 		return
 	}
 	r.token, r.inputs, r.outputs = r.schema.Token, &r.schema.Inputs, &r.schema.Outputs
@@ -236,12 +236,13 @@ func (c *compilation) unknownToken(kind, token string, at *yaml.Node, near strin
 	return d
 }
 
-func resourceTokens(p *schema.Package) []string {
-	tokens := make([]string, len(p.Resources))
-	for i, r := range p.Resources {
-		tokens[i] = r.Token
+// tokens returns the tokens of resources or functions.
+func tokens[T any](all []T, token func(T) string) []string {
+	out := make([]string, len(all))
+	for i, t := range all {
+		out[i] = token(t)
 	}
-	return tokens
+	return out
 }
 
 type function struct {
@@ -271,20 +272,12 @@ func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (func
 	}
 	s := p.schema.ResolveFunction(x.Token)
 	if s == nil {
-		var tokens []string
-		for _, known := range p.schema.Functions {
-			tokens = append(tokens, known.Token)
-		}
-		c.report.Add(c.unknownToken("function", x.Token, x.TokenNode, p.schema.NearestFunction(x.Token), tokens))
+		known := tokens(p.schema.Functions, func(f *schema.Function) string { return f.Token })
+		c.report.Add(c.unknownToken("function", x.Token, x.TokenNode, p.schema.NearestFunction(x.Token), known))
 		return f, false
 	}
 	f = function{token: s.Token, pkg: pkg, schema: s}
 	return f, true
-}
-
-type fetchedPackage struct {
-	schema *schema.Package
-	err    error
 }
 
 // fetch asks for all packages that the program names at once, as each may have to be built
@@ -304,9 +297,9 @@ func (c *compilation) fetch(ctx context.Context) {
 		if c.packages.fetched[key] != nil {
 			return
 		}
-		f := &fetchedPackage{}
-		c.packages.fetched[key] = f
-		all.Go(func() { f.schema, f.err = c.packages.schemas.Package(ctx, want) })
+		load := sync.OnceValues(func() (*schema.Package, error) { return c.packages.schemas.Package(ctx, want) })
+		c.packages.fetched[key] = load
+		all.Go(func() { _, _ = load() }) // the error is that of whoever uses the package
 	}
 	for _, r := range c.resources {
 		fetch(r.typ, r.options.version)
@@ -331,13 +324,6 @@ func (c *compilation) expressions(visit func(expr.Expr)) {
 	for _, o := range c.outputs {
 		expr.Walk(o.value, visit)
 	}
-}
-
-func (p *packages) schema(ctx context.Context, key packageKey, want program.Package) (*schema.Package, error) {
-	if f := p.fetched[key]; f != nil {
-		return f.schema, f.err
-	}
-	return p.schemas.Package(ctx, want)
 }
 
 // ResourceToken returns the whole type of a resource that is written as in a program:

@@ -1,16 +1,14 @@
 package yamlprogram
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
-
-// unknownID stands for the ID of a provider that a preview has not created. It
-// is Pulumi's sentinel for an unknown string, which the engine takes for one.
-const unknownID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 // instance is a resource as the engine answered it. In a check it is one that
 // nothing is known about.
@@ -57,11 +55,7 @@ func (i *instance) property(name string) property.Value {
 
 // reference returns what options name a provider by: <urn>::<id>.
 func (i *instance) reference() string {
-	id := i.id
-	if id == "" {
-		id = unknownID
-	}
-	return string(i.urn) + "::" + id
+	return providers.Reference(i.urn, cmp.Or(i.id, providers.UnknownID))
 }
 
 // scope holds what the names of a program stand for, as far as that is known.
