@@ -1,7 +1,6 @@
 package program
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -50,51 +49,42 @@ func declares(p *Project, pkg Package) bool {
 
 // declaration is the package as one line of YAML.
 func (p Package) declaration() (string, error) {
-	flow := func(pairs ...any) *yaml.Node {
-		n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-		for i := 0; i < len(pairs); i += 2 {
-			value, ok := pairs[i+1].(*yaml.Node)
-			if !ok {
-				if pairs[i+1] == "" {
-					continue
-				}
-				value = scalar(pairs[i+1].(string))
-			}
-			n.Content = append(n.Content, scalar(pairs[i].(string)), value)
+	by := func(q *Parameterization) any {
+		switch {
+		case q == nil:
+			return nil
+		case q.Version == "":
+			return q.Args
 		}
-		return n
-	}
-	by := func(p *Parameterization, of string) *yaml.Node {
-		if p.Version == "" {
-			words := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-			for _, word := range p.Args {
-				words.Content = append(words.Content, scalar(word))
-			}
-			return words
-		}
-		name := p.Name
-		if name == of {
+		value := scalar(base64.StdEncoding.EncodeToString(q.Value))
+		value.Style = yaml.DoubleQuotedStyle
+		name := q.Name
+		if name == p.Name {
 			name = ""
 		}
-		value := scalar(base64.StdEncoding.EncodeToString(p.Value))
-		value.Style = yaml.DoubleQuotedStyle
-		return flow("name", name, "version", p.Version, "value", value)
+		return struct {
+			Name    string `yaml:",omitempty"`
+			Version string
+			Value   *yaml.Node
+		}{name, q.Version, value}
 	}
-	declared := flow("source", p.Source, "version", p.Version)
-	if p.Parameters != nil {
-		declared.Content = append(declared.Content, scalar("parameters"), by(p.Parameters, p.Name))
+	var declared yaml.Node
+	err := declared.Encode(struct {
+		Source     string
+		Version    string `yaml:",omitempty"`
+		Parameters any    `yaml:",omitempty"`
+		Extension  any    `yaml:",omitempty"`
+	}{p.Source, p.Version, by(p.Parameters), by(p.Extension)})
+	declared.Style = yaml.FlowStyle
+	var text []byte
+	if err == nil {
+		text, err = yaml.Marshal(map[string]*yaml.Node{p.Name: &declared})
 	}
-	if p.Extension != nil {
-		declared.Content = append(declared.Content, scalar("extension"), by(p.Extension, p.Name))
-	}
-	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
-	err := errors.Join(encoder.Encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(p.Name), declared}}), encoder.Close())
 	if err != nil {
 		return "", fmt.Errorf("cannot write the package %q: %w", p.Name, err)
 	}
 	// A long flow mapping is broken into lines, which mean the same as one.
-	return strings.Join(strings.Fields(b.String()), " "), nil
+	return strings.Join(strings.Fields(string(text)), " "), nil
 }
 
 func withPackage(text []byte, name, entry string) ([]byte, error) {

@@ -83,6 +83,8 @@ func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, e
 	if n != nil && source.IsNull(n) {
 		n = nil
 	}
+	var old *yaml.Node
+	var put func(part *yaml.Node)
 	if name, ok := path[0].Key(); ok {
 		if n == nil {
 			n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
@@ -90,47 +92,33 @@ func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, e
 		if n.Kind != yaml.MappingNode || isSealed(n) {
 			return nil, fmt.Errorf("%q is of %s, which has no such part; remove that first", name, source.Describe(n))
 		}
-		i := field(n, func(key string) bool { return key == name })
-		var old *yaml.Node
-		if i >= 0 {
+		put = func(part *yaml.Node) { n.Style, n.Content = 0, append(n.Content, scalar(name), part) }
+		if i := field(n, func(key string) bool { return key == name }); i >= 0 {
 			old = source.Resolve(n.Content[i+1])
+			put = func(part *yaml.Node) { n.Content[i+1] = part }
 		}
-		part, err := withPart(old, path[1:], value)
+	} else {
+		index, _ := path[0].Index()
+		if n == nil {
+			n = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		}
 		switch {
-		case err != nil:
-			return nil, err
-		case i >= 0:
-			n.Content[i+1] = part
+		case n.Kind != yaml.SequenceNode:
+			return nil, fmt.Errorf("element %d is of %s, which has no such part; remove that first", index, source.Describe(n))
+		case index > len(n.Content):
+			return nil, fmt.Errorf("the list has %d elements, so that the next is [%[1]d]", len(n.Content))
+		case index == len(n.Content):
+			put = func(part *yaml.Node) { n.Style, n.Content = 0, append(n.Content, part) }
 		default:
-			n.Style = 0
-			n.Content = append(n.Content, scalar(name), part)
+			old = source.Resolve(n.Content[index])
+			put = func(part *yaml.Node) { n.Content[index] = part }
 		}
-		return n, nil
-	}
-	index, _ := path[0].Index()
-	if n == nil {
-		n = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	}
-	switch {
-	case n.Kind != yaml.SequenceNode:
-		return nil, fmt.Errorf("element %d is of %s, which has no such part; remove that first", index, source.Describe(n))
-	case index > len(n.Content):
-		return nil, fmt.Errorf("the list has %d elements, so that the next is [%[1]d]", len(n.Content))
-	}
-	var old *yaml.Node
-	if index < len(n.Content) {
-		old = source.Resolve(n.Content[index])
 	}
 	part, err := withPart(old, path[1:], value)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case index < len(n.Content):
-		n.Content[index] = part
-	default:
-		n.Style = 0
-		n.Content = append(n.Content, part)
 	}
+	put(part)
 	return n, nil
 }
 

@@ -194,12 +194,6 @@ func (c *StackConfig) SecretsProvider() string { return c.text("secretsprovider"
 // SetSecretsProvider sets what encrypts the stack's secrets.
 func (c *StackConfig) SetSecretsProvider(s string) { c.setText("secretsprovider", s) }
 
-// EncryptedKey returns the data key of a key management service, in base64.
-func (c *StackConfig) EncryptedKey() string { return c.text("encryptedkey") }
-
-// SetEncryptedKey sets the data key of a key management service.
-func (c *StackConfig) SetEncryptedKey(s string) { c.setText("encryptedkey", s) }
-
 // EncryptionSalt returns the salt of the stack's passphrase, empty where there is none.
 func (c *StackConfig) EncryptionSalt() string { return c.text("encryptionsalt") }
 

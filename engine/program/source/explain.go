@@ -46,48 +46,40 @@ func explain(f *File, err error) Diagnostic {
 	return d
 }
 
+// search is the search for the place of a mistake in a file.
+type search struct {
+	*File
+	lines []sourceLine
+	// line and problem are what the parser says; line is 0 if it says none.
+	line    int
+	problem string
+}
+
+// finders look for the mistakes that the parser may mean by a problem. Those of the last row are
+// asked in any case, because wrong indentation shows up under many names.
+var finders = []struct {
+	problem string
+	find    []func(search) (Diagnostic, bool)
+}{
+	{"cannot start any token", []func(search) (Diagnostic, bool){findTab, findReserved}},
+	{"expected alphabetic or numeric character", []func(search) (Diagnostic, bool){findReserved}},
+	{"escape character", []func(search) (Diagnostic, bool){findEscape}},
+	{"unexpected end of stream", []func(search) (Diagnostic, bool){findOpenQuote}},
+	{"unknown anchor", []func(search) (Diagnostic, bool){findAnchor}},
+	{"expected ',' or", []func(search) (Diagnostic, bool){findFlow}},
+	{"", []func(search) (Diagnostic, bool){findTab, findIndentation, findSecondColon, findMissingColon}},
+}
+
 func locate(f *File, line int, problem string) Diagnostic {
-	lines := scanLines(f)
-	switch {
-	case strings.Contains(problem, "cannot start any token"):
-		if d, ok := findTab(f); ok {
-			return d
+	s := search{f, scanLines(f), line, problem}
+	for _, row := range finders {
+		if !strings.Contains(problem, row.problem) {
+			continue
 		}
-		if d, ok := findReserved(f, lines); ok {
-			return d
-		}
-	case strings.Contains(problem, "expected alphabetic or numeric character"):
-		if d, ok := findReserved(f, lines); ok {
-			return d
-		}
-	case strings.Contains(problem, "escape character"):
-		if d, ok := findEscape(f, lines); ok {
-			return d
-		}
-	case strings.Contains(problem, "unexpected end of stream"):
-		if d, ok := findOpenQuote(f, lines); ok {
-			return d
-		}
-	case strings.Contains(problem, "unknown anchor"):
-		name := strings.TrimSuffix(strings.TrimPrefix(problem, "unknown anchor '"), "' referenced")
-		for _, l := range lines {
-			if i := strings.Index(l.text, "*"+name); i >= 0 {
-				d := f.Errorf(l.position(i), "the alias *%s has no anchor &%s before it", name, name)
-				d.Detail = "text that begins with * must be quoted"
+		for _, find := range row.find {
+			if d, ok := find(s); ok {
 				return d
 			}
-		}
-	case strings.Contains(problem, "expected ',' or"):
-		if d, ok := findFlow(f, lines, line); ok {
-			return d
-		}
-	}
-	// Wrong indentation shows up under many names.
-	for _, find := range []func(*File, []sourceLine) (Diagnostic, bool){
-		findTabIn, findIndentation, findSecondColon, findMissingColon,
-	} {
-		if d, ok := find(f, lines); ok {
-			return d
 		}
 	}
 	d := f.Errorf(Position{max(line, 1), 1}, "this is not valid YAML: %s", problem)

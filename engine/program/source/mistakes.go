@@ -6,20 +6,26 @@ import (
 	"strings"
 )
 
-func tabError(f *File, number, column int) Diagnostic {
-	d := f.Errorf(Position{number, column}, "YAML is indented with spaces, but this line is indented with a tab")
-	d.Detail = "replace the tab with spaces, two for each level"
-	return d
+func findTab(f search) (Diagnostic, bool) {
+	for i, line := range f.File.lines {
+		trimmed := strings.TrimLeft(line, " \t")
+		tab := strings.IndexByte(line[:len(line)-len(trimmed)], '\t')
+		if tab >= 0 && strings.TrimSpace(trimmed) != "" && !strings.HasPrefix(trimmed, "#") {
+			d := f.Errorf(Position{i + 1, tab + 1}, "YAML is indented with spaces, but this line is indented with a tab")
+			d.Detail = "replace the tab with spaces, two for each level"
+			return d, true
+		}
+	}
+	return Diagnostic{}, false
 }
 
-func findTab(f *File) (Diagnostic, bool) { return findTabIn(f, nil) }
-
-func findTabIn(f *File, _ []sourceLine) (Diagnostic, bool) {
-	for i, line := range f.lines {
-		trimmed := strings.TrimLeft(line, " \t")
-		before := line[:len(line)-len(trimmed)]
-		if tab := strings.IndexByte(before, '\t'); tab >= 0 && strings.TrimSpace(trimmed) != "" && !strings.HasPrefix(trimmed, "#") {
-			return tabError(f, i+1, tab+1), true
+func findAnchor(f search) (Diagnostic, bool) {
+	name := strings.TrimSuffix(strings.TrimPrefix(f.problem, "unknown anchor '"), "' referenced")
+	for _, l := range f.lines {
+		if i := strings.Index(l.text, "*"+name); i >= 0 {
+			d := f.Errorf(l.position(i), "the alias *%s has no anchor &%s before it", name, name)
+			d.Detail = "text that begins with * must be quoted"
+			return d, true
 		}
 	}
 	return Diagnostic{}, false
@@ -27,8 +33,8 @@ func findTabIn(f *File, _ []sourceLine) (Diagnostic, bool) {
 
 var reservedStart = regexp.MustCompile("(?:^|[:\\-]\\s+|[\\[{,]\\s*)([@`%]|[*&](?:[^\\w\\-]|$))")
 
-func findReserved(f *File, lines []sourceLine) (Diagnostic, bool) {
-	for _, l := range lines {
+func findReserved(f search) (Diagnostic, bool) {
+	for _, l := range f.lines {
 		if m := reservedStart.FindStringSubmatchIndex(l.text); m != nil {
 			return f.Errorf(l.position(m[2]), "text that begins with %s must be quoted", l.text[m[2]:m[2]+1]), true
 		}
@@ -38,8 +44,8 @@ func findReserved(f *File, lines []sourceLine) (Diagnostic, bool) {
 
 var badEscape = regexp.MustCompile(`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU])*(\\[^0abtnvfre "/\\N_LPxuU])`)
 
-func findEscape(f *File, lines []sourceLine) (Diagnostic, bool) {
-	for _, l := range lines {
+func findEscape(f search) (Diagnostic, bool) {
+	for _, l := range f.lines {
 		if m := badEscape.FindStringSubmatchIndex(l.text); m != nil {
 			d := f.Errorf(l.position(m[2]), "%s means nothing between double quotes", l.text[m[2]:m[3]])
 			d.Detail = `write \\ for a backslash, or use single quotes`
@@ -53,8 +59,8 @@ var quoteStart = regexp.MustCompile(`(?:^|[:\-]\s+|[\[{,]\s*)(["'])`)
 
 // findOpenQuote finds the first quoted text without an end. Text that does span
 // lines is told apart by the key that the line after it begins with.
-func findOpenQuote(f *File, lines []sourceLine) (Diagnostic, bool) {
-	for i, l := range lines {
+func findOpenQuote(f search) (Diagnostic, bool) {
+	for i, l := range f.lines {
 		m := quoteStart.FindStringSubmatchIndex(l.text)
 		if m == nil {
 			continue
@@ -66,7 +72,7 @@ func findOpenQuote(f *File, lines []sourceLine) (Diagnostic, bool) {
 		if strings.Count(rest, quote)%2 == 1 {
 			continue
 		}
-		if i+1 == len(lines) || keyOf(lines[i+1].body()) != "" {
+		if i+1 == len(f.lines) || keyOf(f.lines[i+1].body()) != "" {
 			return f.Errorf(l.position(m[2]), "the text that begins here has no closing %s", quote), true
 		}
 	}
@@ -74,10 +80,10 @@ func findOpenQuote(f *File, lines []sourceLine) (Diagnostic, bool) {
 }
 
 // findFlow finds why a list in [ ] or a mapping in { } does not end.
-func findFlow(f *File, lines []sourceLine, line int) (Diagnostic, bool) {
-	for _, l := range lines {
+func findFlow(f search) (Diagnostic, bool) {
+	for _, l := range f.lines {
 		open := strings.IndexAny(l.text, "[{")
-		if l.number < line || open < 0 {
+		if l.number < f.line || open < 0 {
 			continue
 		}
 		for i := open; i < len(l.text); i++ {
@@ -95,9 +101,9 @@ func findFlow(f *File, lines []sourceLine, line int) (Diagnostic, bool) {
 }
 
 // findIndentation finds the first line whose indentation fits no line above it.
-func findIndentation(f *File, lines []sourceLine) (Diagnostic, bool) {
+func findIndentation(f search) (Diagnostic, bool) {
 	var open []int // the indents of the enclosing blocks, outermost first
-	for i, l := range lines {
+	for i, l := range f.lines {
 		start := l.indent
 		if l.dash >= 0 {
 			start = l.dash
@@ -110,11 +116,11 @@ func findIndentation(f *File, lines []sourceLine) (Diagnostic, bool) {
 		}
 		deeper := len(open) == 0 || open[len(open)-1] < start
 		if deeper && i > 0 {
-			above := lines[i-1]
+			above := f.lines[i-1]
 			switch {
 			case above.indent > start || (above.dash >= 0 && above.dash > start):
 				d := f.Errorf(l.position(start), "this line is indented by %s, which fits no line above it", spaces(start))
-				d.Detail = "indent it like the line that it belongs beside: " + indents(lines[:i], start)
+				d.Detail = "indent it like the line that it belongs beside: " + indents(f.lines[:i], start)
 				return d, true
 			case keyOf(above.body()) != "" && plainValue(valueOf(above.body())) && (keyOf(l.body()) != "" || l.dash >= 0):
 				d := f.Errorf(l.position(start), "this line is indented deeper than the line above it, which has a value already")
@@ -167,8 +173,8 @@ func indents(lines []sourceLine, n int) string {
 }
 
 // findSecondColon finds a value that holds ": " without being quoted.
-func findSecondColon(f *File, lines []sourceLine) (Diagnostic, bool) {
-	for _, l := range lines {
+func findSecondColon(f search) (Diagnostic, bool) {
+	for _, l := range f.lines {
 		value := valueOf(l.body())
 		if !plainValue(value) {
 			continue
@@ -191,12 +197,12 @@ func findSecondColon(f *File, lines []sourceLine) (Diagnostic, bool) {
 
 // findMissingColon finds a line that has neither a key nor a dash, though it
 // stands where only these may.
-func findMissingColon(f *File, lines []sourceLine) (Diagnostic, bool) {
-	for i, l := range lines {
+func findMissingColon(f search) (Diagnostic, bool) {
+	for i, l := range f.lines {
 		if keyOf(l.body()) != "" || l.dash >= 0 || strings.ContainsAny(l.body()[:1], "[{\"'&!*}]") {
 			continue
 		}
-		if i+1 < len(lines) && lines[i+1].indent == l.indent && keyOf(lines[i+1].body()) != "" {
+		if i+1 < len(f.lines) && f.lines[i+1].indent == l.indent && keyOf(f.lines[i+1].body()) != "" {
 			d := f.Errorf(l.position(l.indent), "this line is neither \"key: value\" nor a list item")
 			d.Detail = "write a colon and a space behind the key"
 			return d, true
