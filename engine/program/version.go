@@ -11,10 +11,10 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Compatible reports whether a provider of version have can stand in for wanted:
+// Compatible reports whether a provider of version have can stand in for want:
 // it is not older, and has the same major version, or minor version below 1.0.
-func Compatible(wanted, have string) bool {
-	w, errW := semver.ParseTolerant(wanted)
+func Compatible(want, have string) bool {
+	w, errW := semver.ParseTolerant(want)
 	h, errH := semver.ParseTolerant(have)
 	if errW != nil || errH != nil {
 		return false

@@ -12,9 +12,9 @@ import (
 // record. Larger ones that were appended together are written alone.
 const maxRecordSize = 16 << 20
 
-// keptRecord, in bytes, bounds the space of a record that is kept for the next one. It is
+// maxRecordSpace, in bytes, bounds the space of a record that is kept for the next one. It is
 // that of many entries at once.
-const keptRecord = 1 << 20
+const maxRecordSpace = 1 << 20
 
 // Append applies the entry to the snapshot and makes it durable. When it returns
 // nil, every later run knows of the entry. When it returns an error the entry has
@@ -126,7 +126,7 @@ func (s *Stack) writeQueue() bool {
 		return true
 	}
 	record = append(record, ']')
-	if cap(record) <= keptRecord {
+	if cap(record) <= maxRecordSpace {
 		s.record = record
 	}
 	if err := s.write(record); err != nil {

@@ -153,14 +153,14 @@ func (s *Snapshot) noteLost(ctx context.Context, codec *Codec, records []LostRec
 		if err != nil {
 			continue // no use to anybody
 		}
-		said := func(format string, args ...any) {
+		note := func(format string, args ...any) {
 			out[i].Changes = append(out[i].Changes, fmt.Sprintf(format, args...))
 		}
 		for _, entry := range entries {
 			for at, change := range entry.changes {
 				switch change := change.(type) {
 				case BeginOperation:
-					said("began %s %s", change.Type, change.Resource.URN)
+					note("began %s %s", change.Type, change.Resource.URN)
 					begin(change.Type, slot{resource: change.Resource, json: entry.texts[at]})
 				case PutResource:
 					r, typ := change.Resource, OperationCreating
@@ -168,20 +168,20 @@ func (s *Snapshot) noteLost(ctx context.Context, codec *Codec, records []LostRec
 						typ = OperationUpdating
 					}
 					if r.ID != "" {
-						said("recorded %s with the ID %q", r.URN, r.ID)
+						note("recorded %s with the ID %q", r.URN, r.ID)
 					} else {
-						said("recorded %s", r.URN)
+						note("recorded %s", r.URN)
 					}
 					last[change.Serial] = slot{resource: r, json: entry.texts[at]}
 					begin(typ, last[change.Serial])
 				case RemoveResource:
 					if old, ok := last[change.Serial]; ok {
-						said("removed %s", old.resource.URN)
+						note("removed %s", old.resource.URN)
 						begin(OperationDeleting, old)
 					}
 				case EndOperation:
 				default:
-					said("changed the metadata of the stack")
+					note("changed the metadata of the stack")
 				}
 			}
 		}

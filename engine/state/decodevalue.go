@@ -25,13 +25,13 @@ type decoder struct {
 	sealed, plain bool
 	// byteStrings says that a string that may not be UTF-8 was read.
 	byteStrings bool
-	// kept are the ciphertexts read, for the cache.
-	kept []keptSecret
+	// ciphertexts are those read, for the cache.
+	ciphertexts []readSecret
 	// respelt is the member that is not kept as it was read, nil for none.
 	respelt *respelt
 }
 
-type keptSecret struct {
+type readSecret struct {
 	path, plaintext, ciphertext string
 }
 
@@ -315,7 +315,7 @@ func (d *decoder) secret(m property.Map) (property.Value, error) {
 	if isSealed && d.inSecret == 0 {
 		e := encoder{ctx: d.ctx, codec: d.codec}
 		if text := e.secretText(inner); e.err == nil {
-			d.kept = append(d.kept, keptSecret{path: d.path.String(), plaintext: text, ciphertext: ciphertext})
+			d.ciphertexts = append(d.ciphertexts, readSecret{path: d.path.String(), plaintext: text, ciphertext: ciphertext})
 		}
 	}
 	return property.Secret(inner), nil

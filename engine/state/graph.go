@@ -57,10 +57,10 @@ func (g *Graph) Has(r *Resource, u urn.URN) bool {
 	return ok
 }
 
-// Dependents returns the resources that depend on any of the given ones, directly or
-// by way of others, without those given, sorted.
-func (g *Graph) Dependents(of ...Serial) []Serial {
-	seen := make(map[int]bool, len(of))
+// Dependents returns the resources that depend on any of these, directly or
+// by way of others, without these, sorted.
+func (g *Graph) Dependents(serials ...Serial) []Serial {
+	seen := make(map[int]bool, len(serials))
 	var queue []int
 	add := func(at int) {
 		if !seen[at] {
@@ -68,19 +68,19 @@ func (g *Graph) Dependents(of ...Serial) []Serial {
 			queue = append(queue, at)
 		}
 	}
-	for _, serial := range of {
+	for _, serial := range serials {
 		if at, ok := slices.BinarySearch(g.serials, serial); ok {
 			add(at)
 		}
 	}
-	given := len(queue)
+	first := len(queue)
 	for i := 0; i < len(queue); i++ {
 		for _, at := range g.dependents[queue[i]] {
 			add(at)
 		}
 	}
-	out := make([]Serial, 0, len(queue)-given)
-	for _, at := range queue[given:] {
+	out := make([]Serial, 0, len(queue)-first)
+	for _, at := range queue[first:] {
 		out = append(out, g.serials[at])
 	}
 	slices.Sort(out)

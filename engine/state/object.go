@@ -53,7 +53,7 @@ func newField[T, V any](name string, at func(*T) *V, f form[V]) field[T] {
 	}
 }
 
-func (f field[T]) of(feature string) field[T] {
+func (f field[T]) withFeature(feature string) field[T] {
 	f.feature = feature
 	return f
 }
@@ -148,20 +148,20 @@ func textsByKey[S ~string]() form[map[string][]S] {
 	}
 }
 
-func list[T any](of *object[T]) form[[]T] {
+func list[T any](element *object[T]) form[[]T] {
 	return form[[]T]{
 		empty: func(list *[]T) bool { return len(*list) == 0 },
 		encode: func(e *encoder, list *[]T) {
 			e.open('[')
 			for i := range *list {
-				of.encode(e, &(*list)[i])
+				element.encode(e, &(*list)[i])
 			}
 			e.close(']')
 		},
 		decode: func(d *decoder, at *[]T) error {
 			return d.array(func(int) error {
 				var t T
-				err := of.decode(d, &t)
+				err := element.decode(d, &t)
 				*at = append(*at, t)
 				return err
 			})
@@ -169,19 +169,19 @@ func list[T any](of *object[T]) form[[]T] {
 	}
 }
 
-func optional[T comparable](of *object[T]) form[*T] {
+func optional[T comparable](value *object[T]) form[*T] {
 	return form[*T]{
 		empty: func(t **T) bool {
 			var zero T
 			return *t == nil || **t == zero
 		},
-		encode: func(e *encoder, t **T) { of.encode(e, *t) },
+		encode: func(e *encoder, t **T) { value.encode(e, *t) },
 		decode: func(d *decoder, at **T) error {
 			if d.null() {
 				return nil
 			}
 			*at = new(T)
-			return of.decode(d, *at)
+			return value.decode(d, *at)
 		},
 	}
 }

@@ -22,7 +22,7 @@ var resourceJSON = newObject(func(r *Resource) *[]member { return &r.unknown },
 	newField("outputs", func(r *Resource) *property.Map { return &r.Outputs }, properties),
 	newField("parent", func(r *Resource) *urn.URN { return &r.Parent }, text[urn.URN]()),
 	newField("protect", func(r *Resource) *bool { return &r.Protect }, flag),
-	newField("taint", func(r *Resource) *bool { return &r.Taint }, flag).of(featureTaint),
+	newField("taint", func(r *Resource) *bool { return &r.Taint }, flag).withFeature(featureTaint),
 	newField("external", func(r *Resource) *bool { return &r.External }, flag),
 	newField("dependencies", func(r *Resource) *[]urn.URN { return &r.Dependencies }, texts[urn.URN]()),
 	newField("initErrors", func(r *Resource) *[]string { return &r.InitErrors }, texts[string]()),
@@ -35,7 +35,7 @@ var resourceJSON = newObject(func(r *Resource) *[]member { return &r.unknown },
 	newField("importID", func(r *Resource) *string { return &r.ImportID }, text[string]()),
 	newField("retainOnDelete", func(r *Resource) *bool { return &r.RetainOnDelete }, flag),
 	newField("deletedWith", func(r *Resource) *urn.URN { return &r.DeletedWith }, text[urn.URN]()),
-	newField("replaceWith", func(r *Resource) *[]urn.URN { return &r.ReplaceWith }, texts[urn.URN]()).of(featureReplaceWith),
+	newField("replaceWith", func(r *Resource) *[]urn.URN { return &r.ReplaceWith }, texts[urn.URN]()).withFeature(featureReplaceWith),
 	newField("created", func(r *Resource) *time.Time { return &r.Created }, moment),
 	newField("modified", func(r *Resource) *time.Time { return &r.Modified }, moment),
 	newField("sourcePosition", func(r *Resource) *string { return &r.SourcePosition }, text[string]()),
@@ -44,11 +44,11 @@ var resourceJSON = newObject(func(r *Resource) *[]member { return &r.unknown },
 	newField("hideDiff", func(r *Resource) *[]property.Path { return &r.HideDiff }, hiddenPaths),
 	newField("replaceOnChanges", func(r *Resource) *[]string { return &r.ReplaceOnChanges }, texts[string]()),
 	newField("replacementTrigger", func(r *Resource) *property.Value { return &r.ReplacementTrigger }, propertyValue),
-	newField("refreshBeforeUpdate", func(r *Resource) *bool { return &r.RefreshBeforeUpdate }, flag).of(featureRefreshBeforeUpdate),
-	newField("viewOf", func(r *Resource) *urn.URN { return &r.ViewOf }, text[urn.URN]()).of(featureViews),
-	newField("resourceHooks", func(r *Resource) *map[string][]string { return &r.ResourceHooks }, textsByKey[string]()).of(featureHooks),
-	newField("extensionRef", func(r *Resource) *string { return &r.ExtensionRef }, text[string]()).of(featureExtensions),
-	newField("snippetID", func(r *Resource) *string { return &r.SnippetID }, text[string]()).of(featureSnippets),
+	newField("refreshBeforeUpdate", func(r *Resource) *bool { return &r.RefreshBeforeUpdate }, flag).withFeature(featureRefreshBeforeUpdate),
+	newField("viewOf", func(r *Resource) *urn.URN { return &r.ViewOf }, text[urn.URN]()).withFeature(featureViews),
+	newField("resourceHooks", func(r *Resource) *map[string][]string { return &r.ResourceHooks }, textsByKey[string]()).withFeature(featureHooks),
+	newField("extensionRef", func(r *Resource) *string { return &r.ExtensionRef }, text[string]()).withFeature(featureExtensions),
+	newField("snippetID", func(r *Resource) *string { return &r.SnippetID }, text[string]()).withFeature(featureSnippets),
 )
 
 var timeoutsJSON = newObject(nil,
@@ -102,7 +102,7 @@ func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, seale
 	if err != nil {
 		return nil, sealedJSON{}, err
 	}
-	for _, k := range d.kept {
+	for _, k := range d.ciphertexts {
 		c.cache.Keep(string(res.URN)+"\n"+k.path, k.plaintext, k.ciphertext)
 	}
 	if d.plain {

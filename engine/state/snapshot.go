@@ -162,10 +162,10 @@ func (s *Snapshot) Operations() iter.Seq2[OpID, PendingOperation] {
 	return inOrder(s.operations, func(v slot) PendingOperation { return PendingOperation{v.operation, v.resource} })
 }
 
-func inOrder[K cmp.Ordered, V any](slots map[K]slot, of func(slot) V) iter.Seq2[K, V] {
+func inOrder[K cmp.Ordered, V any](slots map[K]slot, value func(slot) V) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for _, k := range slices.Sorted(maps.Keys(slots)) {
-			if !yield(k, of(slots[k])) {
+			if !yield(k, value(slots[k])) {
 				return
 			}
 		}

@@ -291,8 +291,8 @@ func ReplaceBoth(ctx context.Context, first *Stack, ofFirst *Snapshot, second *S
 	if err := first.lease.CheckpointBoth(ctx, mine, second.lease, others); err != nil {
 		return fmt.Errorf("saving the stacks %s and %s: %w", first.name, second.name, err)
 	}
-	first.written(ofFirst, first.Codec())
-	second.written(ofSecond, second.Codec())
+	first.setCurrent(ofFirst, first.Codec())
+	second.setCurrent(ofSecond, second.Codec())
 	return nil
 }
 
@@ -314,7 +314,7 @@ func (s *Stack) rewrite(ctx context.Context, snapshot *Snapshot, codec *Codec) e
 	if err := s.lease.Checkpoint(ctx, next.Sequence, next.Checkpoint); err != nil {
 		return fmt.Errorf("saving the stack %s: %w", s.name, err)
 	}
-	s.written(snapshot, codec)
+	s.setCurrent(snapshot, codec)
 	return nil
 }
 
@@ -332,8 +332,8 @@ func (s *Stack) next(ctx context.Context, snapshot *Snapshot, codec *Codec) (*Sn
 	return snapshot, NextCheckpoint{Sequence: s.sequence, Checkpoint: text}, nil
 }
 
-// written makes the snapshot and the codec, whose checkpoint was written, the current ones.
-func (s *Stack) written(snapshot *Snapshot, codec *Codec) {
+// setCurrent makes the snapshot and the codec, whose checkpoint was written, the current ones.
+func (s *Stack) setCurrent(snapshot *Snapshot, codec *Codec) {
 	s.changed = false
 	s.codec.Store(codec)
 	s.adopt(snapshot.renumbered(codec))

@@ -44,13 +44,13 @@ type Code struct {
 // Write writes resources in their order. names are what the program calls resources
 // that are not among them; those without a name go by their own.
 func Write(resources []Resource, names map[urn.URN]string) (*Code, error) {
-	w := writer{code: &Code{}, names: make(map[urn.URN]string), taken: make(map[string]bool)}
+	w := writer{code: &Code{}, names: make(map[urn.URN]string), used: make(map[string]bool)}
 	for u, name := range names {
 		w.names[u] = name
 	}
 	for _, r := range resources {
 		w.names[r.URN] = r.Name
-		w.taken[r.Name] = true
+		w.used[r.Name] = true
 	}
 	declared := mapping()
 	for _, r := range resources {
@@ -77,7 +77,7 @@ func Write(resources []Resource, names map[urn.URN]string) (*Code, error) {
 type writer struct {
 	code   *Code
 	names  map[urn.URN]string
-	taken  map[string]bool
+	used   map[string]bool
 	config yaml.Node
 	// left tells what is left out of the resource that is being written.
 	left []string
@@ -143,7 +143,7 @@ func (w *writer) input(r Resource, key string) (*yaml.Node, error) {
 	}
 	name := w.free(r.Name, key)
 	typ, isText := configType(v.Unwrap())
-	w.taken[name] = true
+	w.used[name] = true
 	w.code.Secrets = append(w.code.Secrets, Secret{Key: name, JSON: !isText})
 	w.config.Kind = yaml.MappingNode
 	w.config.Content = append(w.config.Content, text(name),
@@ -169,7 +169,7 @@ func (w *writer) free(resource, input string) string {
 		base = "secret"
 	}
 	name := base
-	for n := 2; w.taken[name]; n++ {
+	for n := 2; w.used[name]; n++ {
 		name = fmt.Sprintf("%s%d", base, n)
 	}
 	return name

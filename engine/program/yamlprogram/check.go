@@ -64,16 +64,16 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 
 // withoutMeant leaves out that a property is missing where it is there, but
 // misspelt, which is a failure of its own.
-func withoutMeant(failures []abi.CheckFailure, given *expr.Object, o *schema.Object) []abi.CheckFailure {
+func withoutMeant(failures []abi.CheckFailure, object *expr.Object, o *schema.Object) []abi.CheckFailure {
 	meant := map[string]bool{}
-	for _, entry := range given.Entries {
+	for _, entry := range object.Entries {
 		if name, _ := entry.Name(); o.Property(name) == nil {
 			meant[schema.Nearest(name, o.Names())] = true
 		}
 	}
 	return slices.DeleteFunc(failures, func(f abi.CheckFailure) bool {
-		_, isGiven := given.Lookup(f.Path)
-		return meant[f.Path] && !isGiven
+		_, present := object.Lookup(f.Path)
+		return meant[f.Path] && !present
 	})
 }
 

@@ -43,7 +43,7 @@ func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
 		return property.Null, false // the end of the context is reported as such
 	}
 	v, ok := e.evaluate(x)
-	if ok && !isGiven(x) {
+	if ok && !isBounded(x) {
 		ok = e.bounded(x, measure.Of(v))
 	}
 	if !ok && e.static {
@@ -73,9 +73,9 @@ func (e *evaluator) evaluate(x expr.Expr) (property.Value, bool) {
 	return property.Null, false
 }
 
-// isGiven reports whether the value of an expression is one that was written down, or bounded
+// isBounded reports whether the value of an expression is one that was written down, or bounded
 // when it was made.
-func isGiven(x expr.Expr) bool {
+func isBounded(x expr.Expr) bool {
 	switch x.(type) {
 	case *expr.Literal, *expr.Access:
 		return true

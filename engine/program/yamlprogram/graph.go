@@ -105,7 +105,7 @@ func (g *graph) useDefaults(c *compilation) {
 
 // needsDefault reports whether a node leaves the choice of a package's provider open.
 func (n *node) needsDefault(c *compilation, pkg string) bool {
-	if r := n.resource; r != nil && !r.isProvider() && c.served(r.pkg) == pkg && r.options.given["provider"] == nil {
+	if r := n.resource; r != nil && !r.isProvider() && c.served(r.pkg) == pkg && r.options.exprs["provider"] == nil {
 		return true
 	}
 	needs := false

@@ -84,7 +84,7 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 // functionOptions evaluates the options of a call, and what its result comes
 // from because of them.
 func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, p provenance.Provenance, ok bool) {
-	o := &optionReader{evaluator: e, given: map[string]expr.Expr{}, ok: true}
+	o := &optionReader{evaluator: e, exprs: map[string]expr.Expr{}, ok: true}
 	out.Version = x.Version
 	if x.Parent != nil {
 		if parent := o.resourceOf("the option parent", x.Parent); parent != nil {

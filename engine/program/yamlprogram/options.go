@@ -15,7 +15,7 @@ import (
 
 // options are a resource's options as they are written; those not given are nil.
 type options struct {
-	given map[string]expr.Expr
+	exprs map[string]expr.Expr
 	// version is that of the package, empty for any.
 	version     string
 	versionNode *yaml.Node
@@ -32,14 +32,14 @@ type alias struct {
 }
 
 func (o *options) read(r *source.Report, n *yaml.Node) {
-	o.given = map[string]expr.Expr{}
-	given := func(f source.Field) bool {
-		o.given[f.Name] = expr.Parse(r, f.Value)
+	o.exprs = map[string]expr.Expr{}
+	read := func(f source.Field) bool {
+		o.exprs[f.Name] = expr.Parse(r, f.Value)
 		return true
 	}
-	keys := []source.Key{source.On("parent", given)}
+	keys := []source.Key{source.On("parent", read)}
 	for _, option := range valueOptions {
-		keys = append(keys, source.On(option.name, given))
+		keys = append(keys, source.On(option.name, read))
 	}
 	r.Read(n, "options", append(keys,
 		source.On("aliases", func(f source.Field) bool {
@@ -112,8 +112,8 @@ func (o *options) readAlias(r *source.Report, n *yaml.Node) {
 
 func (o *options) expressions() []expr.Expr {
 	var out []expr.Expr
-	for _, name := range slices.Sorted(maps.Keys(o.given)) {
-		out = append(out, o.given[name])
+	for _, name := range slices.Sorted(maps.Keys(o.exprs)) {
+		out = append(out, o.exprs[name])
 	}
 	for _, a := range o.aliases {
 		if a.parent != nil {

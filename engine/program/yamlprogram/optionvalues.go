@@ -43,7 +43,7 @@ var valueOptions = []option{
 // resourceOptions evaluates the options of a resource. parent is its parent's
 // URN, empty for the stack.
 func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, parent urn.URN, ok bool) {
-	o := &optionReader{evaluator: e, resource: r, given: r.options.given, ok: true}
+	o := &optionReader{evaluator: e, resource: r, exprs: r.options.exprs, ok: true}
 	out = abi.ResourceOptions{Version: r.options.version, CustomTimeouts: r.options.timeouts}
 	for _, option := range valueOptions {
 		option.set(o, &out)
@@ -65,7 +65,7 @@ type optionReader struct {
 	*evaluator
 	// resource is nil for a call of a function.
 	resource *resource
-	given    map[string]expr.Expr
+	exprs    map[string]expr.Expr
 	ok       bool
 }
 
@@ -76,7 +76,7 @@ func (o *optionReader) fail(at expr.Expr, format string, args ...any) {
 
 // value evaluates an option. It is not known in a check, where that is no mistake.
 func (o *optionReader) value(name string) (property.Value, bool) {
-	x := o.given[name]
+	x := o.exprs[name]
 	if x == nil {
 		return property.Null, false
 	}
@@ -100,7 +100,7 @@ func (o *optionReader) boolean(name string) *bool {
 	}
 	b, isBool := v.AsBool()
 	if !isBool {
-		o.fail(o.given[name], "the option %s must be true or false", name)
+		o.fail(o.exprs[name], "the option %s must be true or false", name)
 	}
 	return &b
 }
@@ -112,7 +112,7 @@ func (o *optionReader) text(name string) string {
 	}
 	s, isString := v.AsString()
 	if !isString {
-		o.fail(o.given[name], "the option %s must be text", name)
+		o.fail(o.exprs[name], "the option %s must be text", name)
 	}
 	return s
 }
@@ -130,7 +130,7 @@ func (o *optionReader) texts(name string) []string {
 		texts = append(texts, s)
 	}
 	if !isArray {
-		o.fail(o.given[name], "the option %s must be a list of property names", name)
+		o.fail(o.exprs[name], "the option %s must be a list of property names", name)
 		return nil
 	}
 	return texts
@@ -141,7 +141,7 @@ func (o *optionReader) paths(name string) []string {
 	for i, text := range texts {
 		path, err := property.ParsePath(text)
 		if err != nil {
-			o.fail(o.given[name], "the option %s: %v", name, err)
+			o.fail(o.exprs[name], "the option %s: %v", name, err)
 			continue
 		}
 		texts[i] = path.String()
@@ -150,7 +150,7 @@ func (o *optionReader) paths(name string) []string {
 }
 
 func (o *optionReader) urn(name string) urn.URN {
-	if x := o.given[name]; x != nil {
+	if x := o.exprs[name]; x != nil {
 		if i := o.resourceOf("the option "+name, x); i != nil {
 			return i.urn
 		}
@@ -204,7 +204,7 @@ func (o *optionReader) resources(what string, x expr.Expr) []*instance {
 }
 
 func (o *optionReader) urns(name string) []urn.URN {
-	x := o.given[name]
+	x := o.exprs[name]
 	if x == nil {
 		return nil
 	}
@@ -232,12 +232,12 @@ func (o *optionReader) provider(name string, x expr.Expr) *instance {
 // ownProvider reads the provider of the resource.
 func (o *optionReader) ownProvider(name string) string {
 	r := o.resource
-	p := o.provider(name, o.given[name])
+	p := o.provider(name, o.exprs[name])
 	if p == nil {
 		return ""
 	}
 	if served := o.c.served(r.pkg); p.decl.pkg != served && r.pkg != "" && !r.isComponent() {
-		o.fail(o.given[name], "the provider %q is one of package %q, but the resource belongs to package %q", p.decl.name, p.decl.pkg, served)
+		o.fail(o.exprs[name], "the provider %q is one of package %q, but the resource belongs to package %q", p.decl.name, p.decl.pkg, served)
 	}
 	return p.reference()
 }
@@ -245,22 +245,22 @@ func (o *optionReader) ownProvider(name string) string {
 // providers reads the providers that a component hands down: a list, or a
 // mapping of packages to providers.
 func (o *optionReader) providers(name string) []abi.PackageProvider {
-	x := o.given[name]
+	x := o.exprs[name]
 	if x == nil {
 		return nil
 	}
-	given := []expr.Expr{x}
+	elements := []expr.Expr{x}
 	switch x := x.(type) {
 	case *expr.List:
-		given = x.Elements
+		elements = x.Elements
 	case *expr.Object:
-		given = nil
+		elements = nil
 		for _, entry := range x.Entries {
-			given = append(given, entry.Value)
+			elements = append(elements, entry.Value)
 		}
 	}
 	var out []abi.PackageProvider
-	for _, x := range given {
+	for _, x := range elements {
 		if i := o.provider(name, x); i != nil {
 			out = append(out, abi.PackageProvider{Package: i.decl.pkg, Reference: i.reference()})
 		}

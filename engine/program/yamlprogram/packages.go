@@ -53,7 +53,7 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 	if name == builtin.Package {
 		return loadedPackage{schema: c.builtins, usable: true}
 	}
-	want := c.wanted(name, version)
+	want := c.packageIn(name, version)
 	if version != "" && want.Parameterized() {
 		c.report.Errorf(versionAt, "the package %q is made of the provider %q with parameters, which say its version; take the option version out", name, want.Source)
 	}
@@ -80,8 +80,8 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 	return p
 }
 
-// wanted is a package in the version that is wanted, empty for the one that the project declares.
-func (c *compilation) wanted(name, version string) program.Package {
+// packageIn returns a package in the version that is wanted, empty for the one that the project declares.
+func (c *compilation) packageIn(name, version string) program.Package {
 	want := c.program.project.Package(name)
 	if version != "" && !want.Parameterized() {
 		want.Version, want.Position = version, source.Position{}
@@ -292,7 +292,7 @@ func (c *compilation) fetch(ctx context.Context) {
 		if name == "" || name == builtin.Package {
 			return
 		}
-		want := c.wanted(name, version)
+		want := c.packageIn(name, version)
 		key := packageKey{name, want.Version}
 		if c.packages.fetched[key] != nil {
 			return

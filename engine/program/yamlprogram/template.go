@@ -134,7 +134,7 @@ func readResource(r *source.Report, f source.Field) *resource {
 // taken for what it was meant to be, so that it does not look missing as well.
 func corrected(r *source.Report, n *yaml.Node) []source.Field {
 	fields := r.Fields(n, "a resource")
-	given := func(name string) bool {
+	has := func(name string) bool {
 		return slices.ContainsFunc(fields, func(f source.Field) bool { return f.Name == name })
 	}
 	for i, f := range fields {
@@ -142,7 +142,7 @@ func corrected(r *source.Report, n *yaml.Node) []source.Field {
 			continue
 		}
 		r.Unknown(f, "a resource", resourceKeys)
-		if near := schema.Nearest(f.Name, resourceKeys); near != "" && !given(near) {
+		if near := schema.Nearest(f.Name, resourceKeys); near != "" && !has(near) {
 			fields[i].Name = near
 		}
 	}

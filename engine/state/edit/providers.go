@@ -20,7 +20,7 @@ func AddDefaultProviders(s *state.Snapshot, config func(pkg string) property.Map
 	graph := sync.OnceValue(s.Graph) // few states need it
 	out := s
 	var changes state.Entry
-	var given []urn.URN
+	var changed []urn.URN
 	references := make(map[urn.URN]string)
 	for serial, r := range s.Resources() {
 		pkg, _, ok := strings.Cut(r.Type, ":")
@@ -48,11 +48,11 @@ func AddDefaultProviders(s *state.Snapshot, config func(pkg string) property.Map
 		provided := *r
 		provided.Provider = references[u]
 		changes = append(changes, state.PutResource{Serial: serial, Resource: &provided})
-		given = append(given, r.URN)
+		changed = append(changed, r.URN)
 	}
 	if len(changes) == 0 {
 		return s, nil, nil
 	}
 	out, err := apply(out, changes)
-	return out, given, err
+	return out, changed, err
 }

@@ -202,14 +202,14 @@ func (r *repair) earlier(reference string) *state.Resource {
 }
 
 func (r *repair) addDefaultProviders() error {
-	provided, given, err := AddDefaultProviders(r.snapshot, nil)
+	snapshot, changed, err := AddDefaultProviders(r.snapshot, nil)
 	if err != nil {
 		return err
 	}
-	for _, u := range given {
+	for _, u := range changed {
 		r.did("gave %s the default provider of its package", u)
 	}
-	r.snapshot = provided
+	r.snapshot = snapshot
 	return nil
 }
 

@@ -42,17 +42,17 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	s.settleAll()
+	s.finishAllIntents()
 	f := filesOf(name)
-	kept, err := s.backupsOf(f)
+	backups, err := s.backupsOf(f)
 	if err != nil {
 		return nil, err
 	}
 	if _, current, err := s.readStamped(f, f.checkpoint); err == nil {
-		kept = slices.DeleteFunc(kept, func(b backup) bool { return b.stamp == current })
+		backups = slices.DeleteFunc(backups, func(b backup) bool { return b.stamp == current })
 	}
 	var out []state.BackupInfo
-	for _, b := range kept[:min(len(kept), state.KeptBackups)] {
+	for _, b := range backups[:min(len(backups), state.KeptBackups)] {
 		info := state.BackupInfo{ID: b.stamp.id()}
 		if file, err := b.entry.Info(); err == nil {
 			info.Written = file.ModTime()
@@ -107,8 +107,8 @@ func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
 	if err := s.makeBackup(f, v, check); err != nil {
 		return err
 	}
-	kept, err := s.backupsOf(f)
-	for _, old := range kept[min(len(kept), state.KeptBackups):] {
+	backups, err := s.backupsOf(f)
+	for _, old := range backups[min(len(backups), state.KeptBackups):] {
 		err = errors.Join(err, s.remove(f.backup(old.stamp)))
 	}
 	return err

@@ -58,7 +58,7 @@ func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 	if err := s.checkMeta(ctx); err != nil {
 		return nil, err
 	}
-	s.settleAll()
+	s.finishAllIntents()
 	found := make(map[state.StackName]bool)
 	var errs []error
 	// A stack whose checkpoint is gone is found by its other files.
@@ -150,7 +150,7 @@ func (s *Store) claim(ctx context.Context, name state.StackName, checkpoint []by
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := errors.Join(s.settle(f), s.mustNotExist(f)); err != nil {
+	if err := errors.Join(s.finishIntents(f), s.mustNotExist(f)); err != nil {
 		return err
 	}
 	if s.intended(f) {
@@ -223,7 +223,7 @@ func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents
 	if err := s.checkMeta(ctx); err != nil {
 		return nil, err
 	}
-	s.settleAll()
+	s.finishAllIntents()
 	contents, _, err := s.read(filesOf(name))
 	return contents, err
 }

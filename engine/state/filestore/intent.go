@@ -102,7 +102,7 @@ func (s *Store) commit(in intent, leases ...*lease) error {
 	}
 	for _, name := range in.stacks() {
 		if err == nil {
-			err = s.carryOut(in, name)
+			err = s.execute(in, name)
 		}
 	}
 	if err != nil {
@@ -148,19 +148,19 @@ func checkAll(leases []*lease) error {
 	return errors.Join(errs...)
 }
 
-// carryOut does the parts of an intent that belong to the stack. The caller holds its lock.
-func (s *Store) carryOut(in intent, name state.StackName) error {
+// execute does the parts of an intent that belong to the stack. The caller holds its lock.
+func (s *Store) execute(in intent, name state.StackName) error {
 	f := filesOf(name)
 	for _, p := range in.Publish {
 		if p.Stack == name {
-			if err := s.carryPublication(f, p); err != nil {
+			if err := s.executePublication(f, p); err != nil {
 				return fmt.Errorf("changing the stack %s: %w", name, err)
 			}
 		}
 	}
 	for _, r := range in.Remove {
 		if r.Stack == name {
-			if err := s.carryRemoval(f, r); err != nil {
+			if err := s.executeRemoval(f, r); err != nil {
 				return fmt.Errorf("removing the stack %s: %w", name, err)
 			}
 		}
@@ -168,13 +168,13 @@ func (s *Store) carryOut(in intent, name state.StackName) error {
 	return nil
 }
 
-func (s *Store) carryPublication(f files, p publication) error {
+func (s *Store) executePublication(f files, p publication) error {
 	done, err := s.published(p)
 	if done || err != nil {
 		return err
 	}
 	if p.From != nil {
-		err = s.takeOver(filesOf(*p.From), f)
+		err = s.moveBelongings(filesOf(*p.From), f)
 	} else if was, stampErr := s.stampOf(f); stampErr == nil {
 		err = s.keepBackup(f, was, func() error { return nil })
 	}
@@ -190,8 +190,8 @@ func (s *Store) published(p publication) (bool, error) {
 	return !there, err
 }
 
-// takeOver gives a renamed stack the history and the kept values that it had under its old name.
-func (s *Store) takeOver(from, to files) error {
+// moveBelongings gives a renamed stack the history and the kept values that it had under its old name.
+func (s *Store) moveBelongings(from, to files) error {
 	if there, err := s.exists(from.history); err != nil {
 		return err
 	} else if there {
@@ -221,8 +221,8 @@ func (s *Store) move(from, to string) error {
 	return nil
 }
 
-// carryRemoval removes the checkpoint last: when it is gone, so is everything else.
-func (s *Store) carryRemoval(f files, r removal) error {
+// executeRemoval removes the checkpoint last: when it is gone, so is everything else.
+func (s *Store) executeRemoval(f files, r removal) error {
 	there, err := s.exists(f.checkpoint)
 	if err != nil {
 		return err
@@ -289,9 +289,9 @@ func (s *Store) intended(f files) bool {
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return concerns(e.Name(), f.name) })
 }
 
-// settle finishes the intents that an earlier holder of the lock has left, and removes the drafts
+// finishIntents finishes the intents that an earlier holder of the lock has left, and removes the drafts
 // of others. The caller holds the lock of the stack.
-func (s *Store) settle(f files) error {
+func (s *Store) finishIntents(f files) error {
 	for {
 		entries, err := s.readDir(intentsDir)
 		if err != nil {
@@ -329,7 +329,7 @@ func (s *Store) finish(file string, name state.StackName) error {
 		return nil
 	}
 	if err == nil {
-		err = s.carryOut(in, name)
+		err = s.execute(in, name)
 	}
 	if err != nil {
 		return err
@@ -363,9 +363,9 @@ func (s *Store) readIntent(file string) (in intent, err error) {
 	return in, nil
 }
 
-// settleAll finishes the intents about stacks that nobody has leased. An error is not reported
+// finishAllIntents finishes the intents about stacks that nobody has leased. An error is not reported
 // here: whoever leases the stack gets it.
-func (s *Store) settleAll() {
+func (s *Store) finishAllIntents() {
 	entries, err := s.readDir(intentsDir)
 	if err != nil {
 		return

@@ -66,7 +66,7 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 			err = errors.Join(err, lock.Close())
 		}
 	}()
-	if err := s.settle(f); err != nil {
+	if err := s.finishIntents(f); err != nil {
 		return nil, err
 	}
 	if err := s.mustExist(f); err != nil {

@@ -12,31 +12,31 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// found is what read finds beside the contents.
-type found struct {
+// position is what read finds beside the contents.
+type position struct {
 	checkpoint stampValue
 	journal    *journal
 }
 
-func (s *Store) read(f files) (*state.Contents, found, error) {
+func (s *Store) read(f files) (*state.Contents, position, error) {
 	contents, at, err := s.examine(f)
 	if err == nil && contents.Damage != nil {
-		return nil, found{}, contents.Damage
+		return nil, position{}, contents.Damage
 	}
 	return contents, at, err
 }
 
 // examine is read for a journal that may be damaged, which is no error: the contents have the
 // damage.
-func (s *Store) examine(f files) (*state.Contents, found, error) {
+func (s *Store) examine(f files) (*state.Contents, position, error) {
 	for {
 		contents, was, err := s.readCheckpoint(f)
 		if err != nil {
-			return nil, found{}, err
+			return nil, position{}, err
 		}
 		if was.Token == 0 {
 			if err := s.checkForeign(f); err != nil {
-				return nil, found{}, err
+				return nil, position{}, err
 			}
 		}
 		data, err := s.readFile(f.journal(was))
@@ -47,12 +47,12 @@ func (s *Store) examine(f files) (*state.Contents, found, error) {
 				continue
 			}
 			if err != nil {
-				return nil, found{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
+				return nil, position{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 			}
 		} else if err != nil {
-			return nil, found{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
+			return nil, position{}, fmt.Errorf("reading the stack %s: %w", f.name, err)
 		}
-		return contents, found{was, s.follow(contents, data)}, nil
+		return contents, position{was, s.follow(contents, data)}, nil
 	}
 }
 
@@ -136,8 +136,8 @@ func (s *Store) remedy(f files, file string) string {
 	if file != f.checkpoint {
 		return "husk stack restore --list lists the other earlier states"
 	}
-	kept, err := s.backupsOf(f)
-	if err != nil || len(kept) == 0 {
+	backups, err := s.backupsOf(f)
+	if err != nil || len(backups) == 0 {
 		return "there is no earlier state: bring the file back from a copy of your own, or forget the stack with husk stack rm --force"
 	}
 	return "husk stack restore goes back to an earlier state, and husk stack restore --list lists them"
@@ -207,13 +207,13 @@ func (s *Store) notThere(f files) error {
 // was or was removed. A removal is recorded, see markRemoved. Files that are younger than the last
 // removal belong to a stack that nobody removed.
 func (s *Store) remains(f files) (left string, err error) {
-	kept, err := s.readDir(f.backups)
+	backups, err := s.readDir(f.backups)
 	if err != nil {
 		return "", err
 	}
 	removed := false
 	var last, youngest stampValue // the last removal, and the youngest file
-	for _, entry := range kept {
+	for _, entry := range backups {
 		if v, ok := f.parse(entry.Name(), removedSuffix); ok {
 			removed = true
 			last.Token = max(last.Token, v.Token)

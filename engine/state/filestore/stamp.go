@@ -144,9 +144,9 @@ func checkUnstamped(checkpoint []byte) error {
 		if slices.Contains(documentMembers, name) || json.Unmarshal(value, &members) != nil {
 			continue
 		}
-		for _, of := range []string{"sequence", "token", "crc32c"} {
-			if members[of] != nil {
-				return fmt.Errorf("the member %q has the %s of the member %q, whose name is damaged", name, of, state.StoreMember)
+		for _, stamped := range []string{"sequence", "token", "crc32c"} {
+			if members[stamped] != nil {
+				return fmt.Errorf("the member %q has the %s of the member %q, whose name is damaged", name, stamped, state.StoreMember)
 			}
 		}
 	}

@@ -85,11 +85,11 @@ func (s *Store) lastToken(f files) (uint64, error) {
 	}
 	// The files may be damaged. Their names have tokens, too.
 	last := was.Token
-	kept, err := s.readDir(f.backups)
+	entries, err := s.readDir(f.backups)
 	if err != nil {
 		return 0, err
 	}
-	for _, entry := range kept {
+	for _, entry := range entries {
 		for _, suffix := range []string{checkpointSuffix, removedSuffix} {
 			if v, ok := f.parse(entry.Name(), suffix); ok {
 				last = max(last, v.Token)

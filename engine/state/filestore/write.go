@@ -21,8 +21,8 @@ func (l *lease) openJournal() error {
 	return nil
 }
 
-// keptFrame, in bytes, bounds the space of a frame that is kept for the next one.
-const keptFrame = 1 << 20
+// maxFrameSpace, in bytes, bounds the space of a frame that is kept for the next one.
+const maxFrameSpace = 1 << 20
 
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
 	if err := l.writable(ctx, sequence, l.sequence+1); err != nil {
@@ -32,7 +32,7 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		return fmt.Errorf("a journal record of %d bytes is too large, it may have %d", len(record), maxRecordSize)
 	}
 	data := appendFrame(l.frame[:0], frame{sequence: sequence, token: l.token, record: record})
-	if cap(data) <= keptFrame {
+	if cap(data) <= maxFrameSpace {
 		l.frame = data
 	}
 	err := l.write(data)

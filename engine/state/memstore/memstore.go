@@ -29,10 +29,10 @@ type Store struct {
 
 type stack struct {
 	checkpoint []byte
-	// backups are the checkpoints before, kept counts those that there ever were, and
+	// backups are the checkpoints before, replaced counts those that there ever were, and
 	// written is when the present one was written.
 	backups  []backup
-	kept     int
+	replaced int
 	written  time.Time
 	sequence uint64
 	records  [][]byte
@@ -294,8 +294,8 @@ type backup struct {
 }
 
 func (st *stack) keep() {
-	st.kept++
-	st.backups = append(st.backups, backup{state.BackupInfo{ID: strconv.Itoa(st.kept), Written: st.written}, st.checkpoint})
+	st.replaced++
+	st.backups = append(st.backups, backup{state.BackupInfo{ID: strconv.Itoa(st.replaced), Written: st.written}, st.checkpoint})
 	st.backups = st.backups[max(0, len(st.backups)-state.KeptBackups):]
 }
 

@@ -143,7 +143,7 @@ func (f *FS) renameDir(from, to string) error {
 			}
 		}
 	}
-	for _, dirs := range []map[string]bool{f.dirs, f.kept} {
+	for _, dirs := range []map[string]bool{f.dirs, f.durableDirs} {
 		for d := range maps.Clone(dirs) {
 			if rest, ok := strings.CutPrefix(d+"/", from+"/"); ok {
 				delete(dirs, d)
@@ -218,7 +218,7 @@ func (f *FS) SyncDir(name string) error {
 		}
 		for d := range f.dirs {
 			if path.Dir(d) == name {
-				f.kept[d] = true
+				f.durableDirs[d] = true
 			}
 		}
 		return nil

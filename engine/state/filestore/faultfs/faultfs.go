@@ -39,14 +39,14 @@ type Fault struct {
 type FS struct {
 	mu sync.Mutex
 	// names are the files, durable those that survive a loss of power.
-	names, durable map[string]*inode
-	dirs, kept     map[string]bool
-	locked         map[*inode]bool
-	crashed        bool
-	ops            int
-	written        int64
-	capacity       int64
-	inject         func(Op) Fault
+	names, durable    map[string]*inode
+	dirs, durableDirs map[string]bool
+	locked            map[*inode]bool
+	crashed           bool
+	ops               int
+	written           int64
+	capacity          int64
+	inject            func(Op) Fault
 }
 
 // inode is a file. synced is what survives a loss of power.
@@ -58,7 +58,7 @@ type inode struct {
 func New() *FS {
 	return &FS{
 		names: map[string]*inode{}, durable: map[string]*inode{},
-		dirs: map[string]bool{".": true}, kept: map[string]bool{".": true},
+		dirs: map[string]bool{".": true}, durableDirs: map[string]bool{".": true},
 		locked: map[*inode]bool{},
 	}
 }
@@ -149,7 +149,7 @@ func (f *FS) Reboot(loss Loss) *FS {
 	out := New()
 	names, dirs := f.names, f.dirs
 	if loss.Names {
-		names, dirs = f.durable, f.kept
+		names, dirs = f.durable, f.durableDirs
 	}
 	copies := map[*inode]*inode{}
 	for name, i := range names {
@@ -164,7 +164,7 @@ func (f *FS) Reboot(loss Loss) *FS {
 	}
 	for d := range dirs {
 		if under(dirs, d) {
-			out.dirs[d], out.kept[d] = true, true
+			out.dirs[d], out.durableDirs[d] = true, true
 		}
 	}
 	return out
