@@ -81,8 +81,7 @@ func (b *builder) text(json string) {
 	b.buf = append(b.buf, json...)
 }
 
-// line begins the next element on a new line, so that documents can be compared
-// and searched line by line.
+// line begins the next element on a line of its own: people compare documents by line.
 func (b *builder) line() {
 	b.separate()
 	b.comma = false

@@ -11,14 +11,13 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 )
 
-// Codec writes snapshots and journal entries as JSON, and reads entries. It
-// encrypts with one secrets provider, and keeps the ciphertexts of secrets that
-// do not change. It is safe for concurrent use.
+// Codec writes snapshots and journal entries as JSON, and reads them. It encrypts with one secrets
+// provider, and reuses the ciphertexts of secrets that do not change. It is safe for concurrent
+// use.
 //
-// What a resource's JSON holds beyond this package's knowledge is kept. Objects
-// and numbers are written in one way, so equal resources have equal JSON, but
-// for new ciphertexts. Version 4 is written exactly where the state uses a
-// feature of it, or named one when it was read.
+// Members that this package does not know are kept. Equal resources have equal JSON, but for new
+// ciphertexts. Version 4 is written if the state uses a feature of it, or named one when it was
+// read.
 type Codec struct {
 	secrets  SecretsProvider
 	provider secrets.Provider // nil where there is none
@@ -28,12 +27,10 @@ type Codec struct {
 	identity string
 }
 
-// OpenSecrets opens the secrets provider that a state names, as
-// [secrets.Keys.Open] does.
+// OpenSecrets opens the secrets provider that a state names. [secrets.Keys.Open] is one.
 type OpenSecrets func(ctx context.Context, typ string, state json.RawMessage) (secrets.Provider, error)
 
-// NewCodec returns a codec that encrypts with the provider, or refuses to write
-// secrets where that is nil.
+// NewCodec returns a codec that encrypts with the provider. If that is nil, it writes no secrets.
 func NewCodec(p secrets.Provider) *Codec {
 	if p == nil {
 		return &Codec{cache: secrets.NewCache(noCrypter{})}
@@ -64,8 +61,7 @@ func (noCrypter) Decrypt(context.Context, string) (string, error) {
 	return "", fmt.Errorf("the state has encrypted secrets and names no secrets provider: %w", secrets.ErrNoKey)
 }
 
-// encoder returns an encoder, with space for a resource of a dozen properties. showSecrets writes
-// secrets as plaintext.
+// encoder returns an encoder, which writes secrets as plaintext with showSecrets.
 func (c *Codec) encoder(ctx context.Context, showSecrets bool) *encoder {
 	const likelySize = 1024 // bytes
 	return &encoder{builder: builder{buf: make([]byte, 0, likelySize)}, ctx: ctx, codec: c, showSecrets: showSecrets}
@@ -83,8 +79,8 @@ func compact(text string) string {
 	return string(v)
 }
 
-// A JSON object with the member signatureKey is not an object but the value
-// that the signature names (sdk/go/common/resource/sig in Pulumi).
+// An object with the member signatureKey is the value that the signature names (resource/sig in
+// Pulumi).
 const (
 	signatureKey = "4dabf18193072939515e22adb298388d"
 
@@ -97,25 +93,21 @@ const (
 	numberSignature = "8ad145fe-0d11-4827-bfd7-1abcbf086f5c"
 )
 
-// unknownSentinel is the string that stands for an unknown value in a state. The
-// sentinels of other types are used on the wire only.
+// unknownSentinel stands for an unknown value of any type.
 const unknownSentinel = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
-// emptyTextHash is the hash of an asset whose text is empty, which Pulumi does
-// not write: without it, an asset with a hash and no contents was elided.
+// emptyTextHash is that of an empty text, which Pulumi does not write: any other asset with a hash
+// and no contents was elided.
 const emptyTextHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// emptyArchiveHash is the hash of an archive without assets, by which it is told from
-// one that was elided.
+// emptyArchiveHash is that of an archive without assets. Any other one without assets was elided.
 const emptyArchiveHash = "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"
 
-// maxDepth bounds the nesting of values. It is well over property.DefaultDepth,
-// so that every value that a provider may return can be stored, and keeps the
-// stack of the recursion under a megabyte.
+// maxDepth bounds the nesting of values. It is well over property.DefaultDepth, and keeps the stack
+// of the recursion under a megabyte.
 const maxDepth = 1000
 
-// The features of the format that make a deployment version 4, so that older
-// readers refuse it (pkg/resource/stack/deployment.go in Pulumi).
+// The features that make a deployment version 4: older readers refuse it.
 const (
 	featureRefreshBeforeUpdate = "refreshBeforeUpdate"
 	featureViews               = "views"

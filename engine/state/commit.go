@@ -8,29 +8,27 @@ import (
 	"slices"
 )
 
-// maxRecordSize, in bytes, ends a group of entries that is written as one
-// record. Larger ones that were appended together are written alone.
+// maxRecordSize, in bytes, bounds a group of entries that is written as one record. A larger entry
+// is written alone.
 const maxRecordSize = 16 << 20
 
-// maxRecordSpace, in bytes, bounds the space of a record that is kept for the next one. It is
-// that of many entries at once.
+// maxRecordSpace, in bytes, bounds the space that is reused for the next record.
 const maxRecordSpace = 1 << 20
 
-// Append applies the entry to the snapshot and makes it durable. When it returns
-// nil, every later run knows of the entry. When it returns an error the entry has
-// no effect in this run; where the error is that of a failing disk a later run
-// may see it all the same. An entry that does not fit the snapshot is an
-// *EntryError; one that begins an operation is refused with ErrNoSpace if the disk has
-// no room for its result, while others are still taken as long as they can be saved.
+// Append applies the entry to the snapshot and makes it durable. If it returns nil, every later run
+// knows of the entry. If it returns an error, the entry has no effect in this run; after the error
+// of a failing disk, a later run may see it. An entry that does not fit the snapshot is an
+// *EntryError. If the disk has no room for the result of an operation, an entry that begins one is
+// ErrNoSpace; others are taken as long as they can be saved.
 //
-// The context is honoured until the entry is on its way to the disk: what was
-// done must be recorded, so record it with a context that is not cancelled.
+// The context ends only the wait before the entry is on its way to the disk. Record what was done
+// with a context that is not cancelled.
 func (s *Stack) Append(ctx context.Context, entry Entry) error {
 	return s.AppendAll(ctx, entry)[0]
 }
 
-// AppendAll appends entries, each as Append does, and returns the error of each. One may
-// be refused while those after it are not. They are made durable together, by one sync.
+// AppendAll appends entries, each as Append does, by one sync, and returns the error of each. One
+// may be refused while those after it are not.
 func (s *Stack) AppendAll(ctx context.Context, entries ...Entry) []error {
 	w := &waiting{entries: make([]waitingEntry, len(entries)), errs: make([]error, len(entries)), codec: s.Codec(), done: make(chan struct{})}
 	for i, entry := range entries {
@@ -70,14 +68,13 @@ func (w *waiting) refuse(err error) {
 	}
 }
 
-// writeNext writes the entries that wait, and reports whether others came meanwhile,
-// which the caller sees to: while one record is on its way to the disk, the entries of
-// the next one gather. The first of them is written by whoever appended it, which leaves
-// a chain of steps to one goroutine.
+// writeNext writes the entries that wait, and reports whether others came meanwhile. Entries gather
+// while a record is on its way to the disk. Whoever appends the first of them writes it, which
+// leaves a chain of steps to one goroutine.
 func (s *Stack) writeNext(yield bool) bool {
 	if yield {
-		// Others whose entries were just written get their turn first, so that what they
-		// write next goes along. Where there are none this would wake another thread.
+		// Others whose entries were just written get their turn, and their next entries go along.
+		// If there are none, this would wake another thread.
 		runtime.Gosched()
 	}
 	s.writing.Lock()
@@ -89,8 +86,8 @@ func (s *Stack) writeNext(yield bool) bool {
 	return s.draining
 }
 
-// writeQueue writes the entries that wait, up to a record's size, and reports
-// whether there were any. The caller holds s.writing.
+// writeQueue writes one record of the entries that wait, and reports whether there were any. The
+// caller holds s.writing.
 func (s *Stack) writeQueue() bool {
 	group := s.takeGroup()
 	if len(group) == 0 {
@@ -154,8 +151,7 @@ func (s *Stack) takeGroup() []*waiting {
 	return group
 }
 
-// accept applies an entry that was encoded by the codec to the snapshot and returns what
-// undoes it.
+// accept applies an entry of the codec to the snapshot and returns what undoes it.
 func (s *Stack) accept(codec *Codec, entry sealedEntry) (undo func(), err error) {
 	switch {
 	case s.failed != nil:
@@ -174,8 +170,7 @@ func (s *Stack) accept(codec *Codec, entry sealedEntry) (undo func(), err error)
 	return s.snapshot.apply(entry)
 }
 
-// errSecretsChanged refuses an entry whose secrets were encrypted with the
-// provider before a ChangeSecrets.
+// errSecretsChanged refuses an entry that was encrypted before a ChangeSecrets.
 var errSecretsChanged = errors.New("the stack's secrets provider was changed while the entry was appended")
 
 func (e sealedEntry) begins() bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Damaged is a stack whose state may be unreadable: [Open] and [Load] return ErrCorrupt for it. It
-// holds the stack's lease until Close. It needs no key, because it opens no secrets.
+// Damaged is a leased stack whose state may be unreadable: [Open] and [Load] return ErrCorrupt for
+// it. It needs no key, because it opens no secrets.
 type Damaged struct {
 	name  StackName
 	lease Lease
@@ -34,8 +34,7 @@ func (d *Damaged) Close(ctx context.Context) error {
 	return d.lease.Release(context.WithoutCancel(ctx))
 }
 
-// Reset makes a snapshot, written by the codec, the stack's state. It returns the files under which
-// the damaged ones are kept.
+// Reset makes a snapshot the stack's state, and returns the files that hold the damaged one.
 func (d *Damaged) Reset(ctx context.Context, snapshot *Snapshot, codec *Codec) (aside []string, err error) {
 	next := snapshot.Clone()
 	next.Stack = d.name.Qualified()
@@ -57,8 +56,8 @@ type Salvage struct {
 	Kept int
 	// Lost are the records from the damage on.
 	Lost []LostChanges
-	// Snapshot is the state up to the damage. For what the lost records did to real resources it
-	// has pending operations: their outcome is not known.
+	// Snapshot is the state up to the damage. What the lost records did to real resources is
+	// pending.
 	Snapshot *Snapshot
 	// Codec writes it.
 	Codec *Codec
@@ -73,7 +72,7 @@ type LostChanges struct {
 }
 
 // Salvage reads the state up to the damage of the journal. The error is ErrCorrupt if the
-// checkpoint is damaged: the journal means nothing without it.
+// checkpoint is damaged.
 func (d *Damaged) Salvage(ctx context.Context) (*Salvage, error) {
 	contents, err := d.lease.Salvage(ctx)
 	if err != nil {
@@ -93,8 +92,8 @@ func (d *Damaged) Salvage(ctx context.Context) (*Salvage, error) {
 // Restored is what a damaged stack was restored to.
 type Restored struct {
 	Snapshot *Snapshot
-	// Unsure are the resources that the damaged files name and the snapshot lacks. The snapshot has
-	// a pending creation for each.
+	// Unsure are the resources that only the damaged files name. The snapshot has a pending
+	// creation for each.
 	Unsure []urn.URN
 	// Aside are the files under which the damaged ones are kept.
 	Aside []string
@@ -131,8 +130,7 @@ func (d *Damaged) Restore(ctx context.Context, backup *Contents) (*Restored, err
 	return out, err
 }
 
-// noteLost adds pending operations for what lost records did to real resources. It returns a
-// description of each record.
+// noteLost adds pending operations for what lost records did, and describes each record.
 func (s *Snapshot) noteLost(ctx context.Context, codec *Codec, records []LostRecord) []LostChanges {
 	unsure := s.pendingURNs()
 	last := maps.Clone(s.slots) // as the records before the one at hand leave them
@@ -189,12 +187,10 @@ func (s *Snapshot) noteLost(ctx context.Context, codec *Codec, records []LostRec
 	return out
 }
 
-// customIn matches the resources with a provider in the JSON of a checkpoint, as Husk and Pulumi
-// write it. It is for JSON that is damaged and cannot be parsed.
+// customIn matches the resources with a provider in JSON that is damaged and cannot be parsed.
 var customIn = regexp.MustCompile(`"urn":\s*"(urn:pulumi:[^"\\]+)",\s*"custom":\s*true`)
 
-// noteNamed adds a pending creation for each resource that a damaged checkpoint names and the
-// snapshot lacks.
+// noteNamed adds a pending creation for each resource that only a damaged checkpoint names.
 func (s *Snapshot) noteNamed(checkpoint []byte) {
 	known := s.pendingURNs()
 	maps.Copy(known, s.urns())

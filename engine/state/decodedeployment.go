@@ -6,11 +6,9 @@ import (
 	"time"
 )
 
-// Decode reads a state: a checkpoint, or an export ({"version", "deployment"}).
-// It decrypts secrets with the provider that open returns, and returns a codec
-// for it. Where open is nil, secrets stay sealed: they are read as secrets whose
-// value is unknown, and the snapshot can be written again, but no other secrets
-// with it.
+// Decode reads a state: a checkpoint, or an export ({"version", "deployment"}). It decrypts secrets
+// with the provider that open returns, and returns a codec for it. If open is nil, secrets stay
+// sealed: their values are unknown. The snapshot can be written again, but with no other secrets.
 //
 // The snapshot refers to data, which must not be changed afterwards.
 func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Codec, error) {
@@ -77,8 +75,7 @@ func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Cod
 	return s, codec, nil
 }
 
-// StoreMember is a member of a checkpoint's document that belongs to the store
-// that keeps it, and is no part of the state.
+// StoreMember is a member of a checkpoint's document that is the store's, and no part of the state.
 const StoreMember = "husk"
 
 func (r *reader) keep(name string, in *[]member) error {
@@ -87,8 +84,7 @@ func (r *reader) keep(name string, in *[]member) error {
 	return err
 }
 
-// decodeCheckpoint reads a checkpoint up to the deployment in it, and returns
-// that, or other where there is none.
+// decodeCheckpoint reads a checkpoint, and returns its deployment, or other if it has none.
 func (s *Snapshot) decodeCheckpoint(r *reader, other section) (section, error) {
 	deployment := other
 	err := r.object(func(name string) (err error) {
@@ -110,8 +106,8 @@ func (s *Snapshot) decodeCheckpoint(r *reader, other section) (section, error) {
 	return deployment, err
 }
 
-// decodeDeployment reads a deployment. To read its resources the secrets provider must
-// be known: those that come before it are read last.
+// decodeDeployment reads a deployment. Resources that stand before the secrets provider are read
+// last.
 func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, open OpenSecrets) (*Codec, error) {
 	if deployment.value == nil {
 		return s.openCodec(ctx, nil, open)

@@ -31,9 +31,9 @@ func (c *Codec) EncodeCheckpoint(ctx context.Context, s *Snapshot) ([]byte, erro
 	return e.end()
 }
 
-// EncodeExport returns the JSON of the snapshot as `stack export` prints it:
-// {"version", "deployment"}. With showSecrets, secrets are plain text. Pulumi refuses a secrets
-// provider that it does not know: such a one is named only if there are secrets.
+// EncodeExport returns the JSON of the snapshot as `stack export` prints it: {"version",
+// "deployment"}. With showSecrets, secrets are plain text. A secrets provider that Pulumi would
+// refuse is named only if there are secrets.
 func (c *Codec) EncodeExport(ctx context.Context, s *Snapshot, showSecrets bool) ([]byte, error) {
 	p, err := c.parts(ctx, s, showSecrets)
 	if err != nil {
@@ -53,8 +53,7 @@ func (c *Codec) EncodeExport(ctx context.Context, s *Snapshot, showSecrets bool)
 type parts struct {
 	// resources are in topological order, operations in that of their numbers.
 	resources, operations []string
-	// features are those that the state uses, and those that it named when it was read. They are
-	// sorted.
+	// features are those that the state uses, and that it named when it was read, sorted.
 	features []string
 	// size is that of the texts, in bytes, with what is between them.
 	size int

@@ -53,8 +53,7 @@ type encoder struct {
 	path        property.Path
 	// entries has those of the maps that are being written, outermost first, sorted.
 	entries []property.Entry
-	// inSecret counts the secrets around the value; what is in one is not
-	// encrypted again.
+	// inSecret counts the secrets around the value, which are encrypted as a whole.
 	inSecret int
 }
 
@@ -227,8 +226,7 @@ func (e *encoder) reference(r property.ResourceReference) {
 	e.close('}')
 }
 
-// secret appends a secret: its JSON text, encrypted unless secrets are shown or
-// the secret is part of another one, which is encrypted as a whole.
+// secret appends a secret, encrypted unless secrets are shown or it is in another secret.
 func (e *encoder) secret(inner property.Value) {
 	plaintext := e.secretText(inner)
 	e.special(secretSignature)

@@ -8,8 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Entry is a list of changes to a snapshot that take effect together or not at
-// all. It is the unit of a stack's journal.
+// Entry is the unit of a journal: changes that take effect together or not at all.
 type Entry []Change
 
 // Change is one change of an Entry: one of the types below.
@@ -18,8 +17,7 @@ type Change interface {
 	apply(s *Snapshot, text sealedJSON) (undo func(), err error)
 }
 
-// BeginOperation says that an operation is about to begin. It is made durable
-// before the provider is called, so that a crash leaves word of it.
+// BeginOperation is made durable before the provider is called: a crash leaves word of it.
 type BeginOperation struct {
 	// Op is a new number, from [Stack.NextOp].
 	Op       OpID
@@ -27,8 +25,7 @@ type BeginOperation struct {
 	Resource *Resource
 }
 
-// EndOperation says that an operation has ended, well or not. What it changed
-// is in the same entry.
+// EndOperation ends an operation, well or not. What it changed is in the same entry.
 type EndOperation struct {
 	Op OpID
 }
@@ -55,8 +52,7 @@ type SetExtensions struct {
 	Value json.RawMessage
 }
 
-// An EntryError reports an entry that does not fit the snapshot that it is for:
-// a mistake of the caller, or a journal that is not the checkpoint's.
+// An EntryError reports an entry that does not fit its snapshot.
 type EntryError struct {
 	// Change is the index of the change within the entry.
 	Change int

@@ -19,8 +19,7 @@ var (
 	ErrNoSpace       = errors.New("no space left")
 )
 
-// ErrUnsupported says that a state is of a version, or uses a feature, that this
-// package does not read.
+// ErrUnsupported says that a state is of another version, or uses an unknown feature.
 var ErrUnsupported = errors.New("unsupported state")
 
 type kindError struct {
@@ -35,8 +34,7 @@ func errorOf(kind error, format string, args ...any) error {
 	return &kindError{kind, fmt.Sprintf(format, args...)}
 }
 
-// StackNotFound returns the error of a store without the stack. place is where the store keeps
-// its stacks.
+// StackNotFound returns the error of a store, in a place, that lacks the stack.
 func StackNotFound(stack StackName, place string) error {
 	return errorOf(ErrStackNotFound, "there is no stack %s in %s", stack, place)
 }
@@ -52,8 +50,7 @@ func Fenced(stack StackName) error {
 		"nothing more is written, refresh the stack before the next update", stack)
 }
 
-// OutOfSequence returns the error of a record or checkpoint that does not follow on what the store
-// holds.
+// OutOfSequence returns the error of a record or checkpoint that does not follow on the last one.
 func OutOfSequence(stack StackName, got, want uint64) error {
 	return errorOf(ErrSequence, "the journal of the stack %s is at sequence number %d, not %d", stack, want, got)
 }
@@ -129,8 +126,7 @@ func (e *CorruptError) Unwrap() []error {
 type NoSpaceError struct {
 	// File is what could not be written.
 	File string
-	// Saved says that it was written after all, in space that the store had set
-	// aside to save what is under way. There may be none for anything more.
+	// Saved says that it was written after all, in the space that the store had set aside.
 	Saved bool
 	// Cause is the operating system's error.
 	Cause error

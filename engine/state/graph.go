@@ -9,9 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Graph says which resources of a snapshot name which others: as their provider, their
-// parent, a dependency, deletedWith, replaceWith, or viewOf. It is of the moment at
-// which it was made.
+// Graph says which resources of a snapshot name which others, see [Role.Needed].
 type Graph struct {
 	index      index
 	serials    []Serial // of each resource, by index
@@ -32,8 +30,7 @@ func (s *Snapshot) Graph() *Graph {
 	return g
 }
 
-// Find returns the resource of the URN, and the old copies of it that are to be deleted
-// only where there is no other.
+// Find returns the resource of the URN; an old copy only if there is no other.
 func (g *Graph) Find(u urn.URN) (Serial, bool) {
 	at, ok := g.index.find(&Resource{}, u)
 	if !ok {
@@ -57,8 +54,7 @@ func (g *Graph) Has(r *Resource, u urn.URN) bool {
 	return ok
 }
 
-// Dependents returns the resources that depend on any of these, directly or
-// by way of others, without these, sorted.
+// Dependents returns the other resources that depend on any of these, also indirectly, sorted.
 func (g *Graph) Dependents(serials ...Serial) []Serial {
 	seen := make(map[int]bool, len(serials))
 	var queue []int
@@ -95,11 +91,9 @@ func (s *Snapshot) AddOperation(p PendingOperation) {
 	s.addOperation(slot{operation: p.Type, resource: p.Resource})
 }
 
-// A CycleError reports resources that depend on each other, so that they have no
-// order.
+// A CycleError reports resources that depend on each other.
 type CycleError struct {
-	// URNs are the resources of one cycle; each depends on the next, and the
-	// last on the first.
+	// URNs are one cycle: each depends on the next, and the last on the first.
 	URNs []urn.URN
 }
 
@@ -111,12 +105,10 @@ func (e *CycleError) Error() string {
 	return fmt.Sprintf("resources depend on each other: %s", strings.Join(append(names, names[0]), " -> "))
 }
 
-// Sort returns the resources in topological order: the provider, the parent, and
-// the dependencies of a resource come before it. Resources that are in such an
-// order keep it. The error is a *CycleError; then the edges that close a cycle
-// are left out of account. They are left out without an error if an old copy is part of the cycle,
-// since which copy is meant is not recorded. It takes time linear in the resources and their
-// dependencies.
+// Sort returns the resources in topological order, in linear time: the provider, the parent, and
+// the dependencies of a resource come before it. Resources in such an order keep it. The error is a
+// *CycleError; then the edges that close a cycle do not count. They do not count either, without an
+// error, if an old copy is part of the cycle: which copy is meant is not recorded.
 func Sort(resources []*Resource) ([]*Resource, error) {
 	order, err := sortResources(resources, newIndex(resources))
 	out := make([]*Resource, len(order))
@@ -145,9 +137,8 @@ func resourcesOf(slots []slot) []*Resource {
 	return out
 }
 
-// sortResources returns the indexes of the resources in topological order, by a
-// depth-first search that keeps its own stack: a chain of resources may be
-// longer than the goroutine's.
+// sortResources returns indexes in topological order. It keeps its own stack: a chain of resources
+// may be longer than the goroutine's.
 func sortResources(resources []*Resource, ix index) (order []int, err error) {
 	const (
 		unseen = iota
@@ -203,8 +194,7 @@ func sortResources(resources []*Resource, ix index) (order []int, err error) {
 
 // index finds resources by what others name them by.
 type index struct {
-	// live and old are the resources that are not, and are, to be deleted; of
-	// several old copies the first.
+	// live are the resources, and old the first old copies of each, which are to be deleted.
 	live, old map[urn.URN]int
 	providers map[string]int
 }
@@ -226,8 +216,7 @@ func newIndex(resources []*Resource) index {
 	return ix
 }
 
-// find returns the resource that r means by a URN. A resource that is to be
-// deleted means the old copy of a resource, if there is one.
+// find returns the resource that r means by a URN. An old copy means an old copy, if there is one.
 func (ix index) find(r *Resource, u urn.URN) (at int, ok bool) {
 	first, second := ix.live, ix.old
 	if r.Delete {

@@ -11,10 +11,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Pulumi writes the paths of hideDiff as text, in a syntax that is not quite that of
-// package property: in quotes, \" is a quote and any other backslash stands for itself,
-// and "*" is the wildcard wherever it stands. Older versions wrote arrays of keys and
-// indexes. Both are read.
+// Pulumi writes the paths of hideDiff as text: in quotes, \" is a quote and any other backslash
+// stands for itself, and "*" is a wildcard in any place. Older versions wrote arrays. Both are
+// read.
 
 // anyKey is how Pulumi writes the wildcard.
 const anyKey = "*"
@@ -37,8 +36,8 @@ func (e *encoder) hideDiff(paths []property.Path) {
 	e.close(']')
 }
 
-// readsAs reports whether Pulumi reads the text as that path. There is no text for a key
-// that ends in a backslash.
+// readsAs reports whether Pulumi reads the text as that path. No text is a key that ends in a
+// backslash.
 func readsAs(text string, path property.Path) bool {
 	parsed, err := parsePulumiPath(text)
 	return err == nil && slices.EqualFunc(parsed, path, func(a, b property.Segment) bool {
@@ -91,8 +90,7 @@ func quotedInPulumi(c rune) bool {
 	return (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_'
 }
 
-// parsePulumiPath reads the text of a path as Pulumi does, which is lenient: a name outside
-// quotes holds anything but a dot and an opening bracket.
+// parsePulumiPath reads a path as Pulumi does: a name may hold anything but a dot and a bracket.
 func parsePulumiPath(text string) (path property.Path, err error) {
 	if strings.HasPrefix(text, ".") {
 		return nil, errors.New("a path starts with a name or a bracket")
@@ -175,8 +173,7 @@ func (m *respelt) in(text string) string {
 	return text[:m.start] + m.json + text[m.end:]
 }
 
-// hideDiff reads the paths of hideDiff. Arrays are kept as text, so that an export of what
-// came from an older version is one that Pulumi reads.
+// hideDiff reads the paths of hideDiff. Arrays are kept as text, which every Pulumi reads.
 func (d *decoder) hideDiff() (paths []property.Path, err error) {
 	at, err := d.section()
 	if err != nil {

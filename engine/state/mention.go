@@ -31,8 +31,7 @@ var roleNames = [...]string{
 	RoleReplaceWith: "replaceWith", RoleViewOf: "viewOf", RoleValue: "value", RoleAlias: "alias",
 }
 
-// Needed reports whether a resource cannot exist without what it names in this role: a state
-// that lacks that is damaged.
+// Needed reports whether a state is damaged if it lacks what a resource names in this role.
 func (r Role) Needed() bool { return r <= RoleViewOf }
 
 // A Mention is one place in which a resource names another one.
@@ -71,8 +70,8 @@ func (r *Resource) VisitNeeds(visit func(Mention)) {
 // a provider stays as it is. The result is r itself if nothing changes.
 func (r *Resource) MapURNs(f func(Mention) urn.URN) *Resource { return r.mapURNs(true, f) }
 
-// mapURNs is the only list of the places in which resources name others. Without deep, it leaves
-// out those that are not needed.
+// mapURNs is the only list of the places in which resources name others. Only deep visits all of
+// them.
 func (r *Resource) mapURNs(deep bool, f func(Mention) urn.URN) *Resource {
 	out := r
 	changed := func() *Resource {
@@ -140,8 +139,7 @@ func (r *Resource) mapURNs(deep bool, f func(Mention) urn.URN) *Resource {
 	return out
 }
 
-// mapList returns the URNs as f maps them, and reports whether any of them changed. An empty
-// result for a list that was there is an empty list, and not nil.
+// mapList maps URNs, and reports whether any changed. A list that loses all is empty, and not nil.
 func mapList(m Mention, urns []urn.URN, f func(Mention) urn.URN) (_ []urn.URN, changed bool) {
 	out := urns
 	for i, u := range urns {
@@ -160,8 +158,7 @@ func mapList(m Mention, urns []urn.URN, f func(Mention) urn.URN) (_ []urn.URN, c
 	return out, changed
 }
 
-// mapValue maps the references to resources in a value, secret ones included, and reports
-// whether any of them changed.
+// mapValue maps the references in a value, also secret ones, and reports whether any changed.
 func mapValue(v property.Value, f func(Mention) urn.URN) (_ property.Value, changed bool) {
 	if !v.ContainsReferences() {
 		return v, false

@@ -19,8 +19,7 @@ const (
 	version4      = 4
 )
 
-// adoptBare makes the members of a document of version 1 that is a checkpoint those of
-// one. latest is its deployment.
+// adoptBare adopts the members of a document of version 1 that is a checkpoint itself.
 func (s *Snapshot) adoptBare() (err error) {
 	s.documentUnknown = slices.DeleteFunc(s.documentUnknown, func(m member) bool {
 		switch m.name {

@@ -13,11 +13,9 @@ import (
 
 // A DecodeError reports a place in a state's JSON that cannot be read.
 type DecodeError struct {
-	// Pointer leads to the place (RFC 6901), such as
-	// /deployment/resources/3/inputs/password.
+	// Pointer leads to the place, such as /deployment/resources/3/inputs/password.
 	Pointer string
-	// Offset is the place's offset in the JSON, in bytes. Within a secret it is
-	// that of the secret.
+	// Offset is the place in the JSON, in bytes. In a secret it is that of the secret.
 	Offset int64
 	Reason string
 	// Cause is the error beneath, if any: a secret that cannot be decrypted.
@@ -38,8 +36,7 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Cause }
 
-// reader reads JSON that is UTF-8 and has no duplicate names (RFC 7493). Its
-// errors are *DecodeErrors.
+// reader reads JSON without duplicate names (RFC 7493). Its errors are *DecodeErrors.
 type reader struct {
 	data []byte
 	// text is data, where strings are to be parts of it; else it is empty.
@@ -201,8 +198,7 @@ func (r *reader) uint() (uint64, error) {
 	return n, nil
 }
 
-// object reads an object, or null, which is an empty one. It calls member with
-// each name; member reads the value.
+// object reads an object, or null. It calls member with each name; member reads the value.
 func (r *reader) object(member func(name string) error) error {
 	if r.null() {
 		return nil
@@ -223,8 +219,7 @@ func (r *reader) object(member func(name string) error) error {
 	return err
 }
 
-// array reads an array, or null, which is an empty one. It calls element for
-// each element; element reads it.
+// array reads an array, or null. It calls element for each element; element reads it.
 func (r *reader) array(element func(i int) error) error {
 	if r.null() {
 		return nil

@@ -54,8 +54,7 @@ func (c *Codec) encodeEntry(ctx context.Context, entry Entry) ([]byte, sealedEnt
 	return e.buf, out, e.err
 }
 
-// numbered appends a change of an operation or a resource. typ is empty and r is nil if the change
-// has none.
+// numbered appends a change. typ is empty and r is nil if it has none.
 func (e *encoder) numbered(name, member string, number uint64, typ OperationType, r *Resource) (text sealedJSON, err error) {
 	e.name(name)
 	e.open('{')

@@ -12,16 +12,13 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// Resource is what a stack remembers of one resource: ResourceV3 of Pulumi's
-// deployment JSON.
+// Resource is what a stack remembers of one resource: ResourceV3 of Pulumi's deployment JSON.
 //
-// A Resource in a [Snapshot] is shared and must not be changed. To change one,
-// copy the struct, change the copy, and put that; a copy keeps the fields that
-// this package does not know but found in the JSON. What the fields refer to
-// (slices, maps) is replaced in the copy, not changed in place.
+// A Resource in a [Snapshot] is shared. To change one, copy the struct, change the copy, and put
+// that; replace slices and maps. The copy keeps members of the JSON that this package does not
+// know.
 type Resource struct {
-	// URN names the resource. Old copies of a replaced resource (see Delete)
-	// have the same URN as the new one.
+	// URN names the resource, and old copies of it that were replaced (see Delete).
 	URN urn.URN
 	// Custom tells resources that a provider manages from components.
 	Custom bool
@@ -49,14 +46,11 @@ type Resource struct {
 	InitErrors []string
 	// Provider is the reference "<urn>::<id>" of the provider resource.
 	Provider string
-	// PropertyDependencies are the dependencies of each input. A nil list (JSON
-	// null) and an empty one are kept apart, as Pulumi does.
+	// PropertyDependencies are those of each input. A nil list (JSON null) is not an empty one.
 	PropertyDependencies map[string][]urn.URN
-	// PendingReplacement marks a resource that was deleted to be replaced, and
-	// not made again yet.
+	// PendingReplacement marks a resource that was deleted and is yet to be made again.
 	PendingReplacement bool
-	// AdditionalSecretOutputs name outputs that are secret because the program
-	// says so.
+	// AdditionalSecretOutputs name outputs that the program makes secret.
 	AdditionalSecretOutputs []string
 	// Aliases are earlier URNs of the resource.
 	Aliases []urn.URN
@@ -70,8 +64,7 @@ type Resource struct {
 	DeletedWith urn.URN
 	// ReplaceWith are resources whose replacement replaces this one too.
 	ReplaceWith []urn.URN
-	// Created and Modified are when the real resource was made and last changed;
-	// the zero time where that is not known.
+	// Created and Modified are those of the real resource, zero if they are not known.
 	Created, Modified time.Time
 	// SourcePosition is where the program registers the resource.
 	SourcePosition string
@@ -96,8 +89,7 @@ type Resource struct {
 	// SnippetID is the UUID of the snippet that registered the resource.
 	SnippetID string
 
-	// unknown holds members of the JSON that this package does not know, in the
-	// order of their names.
+	// unknown holds members of the JSON that this package does not know, sorted by name.
 	unknown []member
 }
 
@@ -110,8 +102,7 @@ func sortMembers(members []member) {
 	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 }
 
-// CustomTimeouts are how long the provider may take for each operation, in
-// seconds; 0 leaves it to the provider.
+// CustomTimeouts are how long each operation may take, in seconds; 0 leaves it to the provider.
 type CustomTimeouts struct {
 	Create, Update, Delete, Read float64
 }
@@ -131,8 +122,7 @@ func (r *Resource) IsProvider() bool {
 	return r.Custom && strings.HasPrefix(r.Type, providerTypePrefix)
 }
 
-// Reference returns the reference by which other resources name the provider
-// resource r in their Provider field.
+// Reference returns the reference that other resources have as their Provider.
 func (r *Resource) Reference() string { return string(r.URN) + "::" + r.ID }
 
 // OperationType says what an operation does to its resource.
@@ -155,17 +145,15 @@ func (t OperationType) valid() bool {
 	return false
 }
 
-// PendingOperation is an operation that was begun. One that is still there when
-// a stack is opened was cut short: whether it took effect is not known.
+// PendingOperation is an operation that was begun. One that an earlier run left may have had
+// effect.
 type PendingOperation struct {
 	Type OperationType
-	// Resource is the resource as the operation would make it (creating,
-	// updating, reading, importing) or as it was (deleting).
+	// Resource is the resource as it is to become, or as it was (deleting).
 	Resource *Resource
 }
 
-// Extension is a package that a provider serves beside its own: what the provider is
-// told again before it manages resources whose ExtensionRef names the extension.
+// Extension is a package that a provider serves beside its own, see ExtensionRef of [Resource].
 type Extension struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -173,8 +161,7 @@ type Extension struct {
 	Value []byte `json:"value"`
 }
 
-// DecodeExtensions returns the extensions of a snapshot, by reference, each as it is
-// written: members that this package does not know are kept.
+// DecodeExtensions returns the extensions of a snapshot, by reference, each as it is written.
 func DecodeExtensions(value json.RawMessage) (map[string]json.RawMessage, error) {
 	if value == nil {
 		return nil, nil

@@ -80,8 +80,8 @@ func (e *encoder) resource(r *Resource) (sealedJSON, error) {
 	return j, nil
 }
 
-// decodeResource reads a resource and its JSON. The strings of the resource are parts of
-// its JSON, which is kept anyway, and not of the document, which is not.
+// decodeResource reads a resource. Its strings are parts of its JSON, which is kept, and not of the
+// document.
 func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, sealedJSON, error) {
 	at, err := r.section()
 	if err != nil {
@@ -115,8 +115,7 @@ func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, seale
 	return res, j, nil
 }
 
-// resource returns the decoder of a resource, which is valid until that of the next one:
-// they share their space.
+// resource returns the decoder of a resource, which is valid until the next one: they share space.
 func (r *reader) resource(at section, text string) *decoder {
 	var last decoder
 	if r.last == nil {

@@ -13,36 +13,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Serial numbers the resources of a snapshot within one run. Those of the
-// checkpoint have 0, 1, 2, … in its order; new ones continue. A URN would not
-// do: a resource and the old copies of it that are to be deleted share theirs.
+// Serial numbers the resources of a snapshot within one run, from 0 in the order of the checkpoint.
+// A URN would not do: old copies of a resource share it.
 type Serial uint64
 
 // OpID numbers the operations of a snapshot within one run, like Serial.
 type OpID uint64
 
-// maxNumber bounds serials and operation numbers, so that they are exact in any
-// JSON reader and never overflow.
+// maxNumber bounds serials and operation numbers: they are exact in any JSON reader.
 const maxNumber = 1 << 53
 
-// Snapshot is the state of a stack at one moment. It is not safe for concurrent
-// use; its resources are shared with other snapshots and must not be changed.
+// Snapshot is the state of a stack at one moment. It is not safe for concurrent use. Its resources
+// are shared and must not be changed.
 type Snapshot struct {
-	// Stack is the stack's name as the checkpoint has it,
-	// "organization/<project>/<name>" by Pulumi's convention. Exports lack it.
+	// Stack is "organization/<project>/<name>". Exports lack it.
 	Stack string
 	// Manifest says when and by what the state was written.
 	Manifest Manifest
 	// Secrets names the provider that the state's secrets are encrypted with.
 	Secrets SecretsProvider
-	// Metadata, Snippets, and Extensions are parts of the deployment that this
-	// package keeps as they are. They are nil where absent.
+	// Metadata, Snippets, and Extensions are kept as they are, nil if absent.
 	Metadata, Snippets, Extensions json.RawMessage
 	// Features are those that the JSON named when it was read; see [Codec].
 	Features []string
 
-	// unknown members of the deployment, of the checkpoint (with its config),
-	// and of the document around them.
+	// These are unknown members: of the deployment, the checkpoint, and the document.
 	deploymentUnknown, checkpointUnknown, documentUnknown []member
 
 	slots      map[Serial]slot
@@ -57,20 +52,17 @@ type slot struct {
 	json      sealedJSON
 }
 
-// sealedJSON is a resource's JSON, with secrets as ciphertexts, so that a
-// resource that did not change is written as it was read. It has no line breaks. It is
-// empty where there is none.
+// sealedJSON is a resource's JSON on one line, with secrets as ciphertexts. A resource that did not
+// change is written as it was read. It may be empty.
 type sealedJSON struct {
 	text string
-	// provider identifies the provider that made the ciphertexts, empty where
-	// there are none.
+	// provider identifies who made the ciphertexts, empty if there are none.
 	provider string
 	// byteStrings says that the resource has strings that are not UTF-8.
 	byteStrings bool
 }
 
-// usableBy reports whether the JSON is right in a state whose secrets are
-// encrypted by the provider.
+// usableBy reports whether the JSON is right for a state of that secrets provider.
 func (j sealedJSON) usableBy(provider string) bool {
 	return j.text != "" && (j.provider == "" || j.provider == provider)
 }
@@ -79,8 +71,7 @@ func (j sealedJSON) usableBy(provider string) bool {
 type Manifest struct {
 	// Time is when the deployment began.
 	Time time.Time
-	// Magic is the SHA-256 of Version in hex, empty where that is; where it is empty it is
-	// filled in when written.
+	// Magic is the SHA-256 of Version in hex. It is filled in when it is empty.
 	Magic string
 	// Version is that of the engine.
 	Version string
@@ -95,8 +86,7 @@ type Plugin struct {
 	Name, Path, Type, Version string
 }
 
-// magic returns the magic of a manifest whose version is v. Pulumi holds it to be damaged
-// if it has another one.
+// magic returns the magic of a version. Pulumi takes any other one for damage.
 func magic(v string) string {
 	if v == "" {
 		return ""
@@ -105,8 +95,7 @@ func magic(v string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SecretsProvider names the provider of a state's secrets, and holds what that
-// needs to be opened again. The zero SecretsProvider is none.
+// SecretsProvider names the provider of a state's secrets, and what opens it again. Zero is none.
 type SecretsProvider struct {
 	Type  string
 	State json.RawMessage

@@ -25,12 +25,11 @@ type KeySource interface {
 // ErrClosed says that a Stack was closed.
 var ErrClosed = errors.New("the stack's state was closed")
 
-// Stack is a stack's state while one run changes it. It holds the stack's lease,
-// the current snapshot, and the journal: what Append returned for is on disk,
-// whatever happens next. Close writes a checkpoint and ends the lease.
+// Stack is a stack's state while one run changes it. It holds the lease, the current snapshot, and
+// the journal: what Append returned for is on disk. Close writes a checkpoint.
 //
-// A Stack is safe for concurrent use. Entries that are appended at the same time
-// are made durable together, by one write and one sync.
+// A Stack is safe for concurrent use. One write and one sync make entries durable that are appended
+// at the same time.
 type Stack struct {
 	name     StackName
 	lease    Lease
@@ -48,8 +47,7 @@ type Stack struct {
 	shared bool
 	closed bool
 
-	// writing guards the fields below, and is held while the store writes. It is
-	// taken before mu.
+	// writing guards the fields below during a write. It is taken before mu.
 	writing  sync.Mutex
 	snapshot *Snapshot
 	// sequence is that of the last record.
@@ -64,8 +62,8 @@ type Stack struct {
 	full error
 }
 
-// waiting are entries that were appended together, on their way to the journal. An entry
-// that has an error does not get there. done is closed once all errors are set.
+// waiting are entries on their way to the journal, but for those that have an error. done is closed
+// once all errors are set.
 type waiting struct {
 	entries []waitingEntry
 	errs    []error // of each entry
@@ -81,8 +79,7 @@ type waitingEntry struct {
 
 // Recovery tells what opening a stack found that an earlier run left behind.
 type Recovery struct {
-	// Records is the number of journal records that no checkpoint held, since
-	// the run did not end as it should. Nothing of them is lost.
+	// Records counts the records that no checkpoint held: the run was cut off. Nothing is lost.
 	Records int
 	// Dropped is a last record that was cut short; nil where there is none.
 	Dropped *DroppedRecord
@@ -107,8 +104,8 @@ func Create(ctx context.Context, store Store, name StackName, keys KeySource) er
 	return store.Create(ctx, name, checkpoint)
 }
 
-// Load reads the state of a stack, which another run may be changing. The codec
-// writes it again. Where open is nil its secrets stay sealed, see [Decode].
+// Load reads a stack, which another run may be changing. If open is nil, secrets stay sealed, see
+// [Decode].
 func Load(ctx context.Context, store Store, name StackName, open OpenSecrets) (*Snapshot, *Codec, error) {
 	if err := name.Validate(); err != nil {
 		return nil, nil, err
@@ -120,11 +117,9 @@ func Load(ctx context.Context, store Store, name StackName, open OpenSecrets) (*
 	return contents.Decode(ctx, open)
 }
 
-// Open leases a stack and reads its state. Where the state names no secrets
-// provider, it gets a new one of keys.
+// Open leases a stack and reads its state. A state without a secrets provider gets one of keys.
 //
-// Operations that the snapshot lists were cut short in an earlier run, see
-// [Snapshot.Operations]; the caller decides what becomes of them, and ends them.
+// The caller decides what becomes of pending operations, and ends them, see [Snapshot.Operations].
 func Open(ctx context.Context, store Store, name StackName, keys KeySource, holder Holder) (_ *Stack, err error) {
 	if err := name.Validate(); err != nil {
 		return nil, err
@@ -167,8 +162,7 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 	return s, nil
 }
 
-// Decode reads the checkpoint and applies the records. The codec writes the snapshot again. If
-// open is nil the secrets stay sealed, see [Decode].
+// Decode reads the checkpoint and applies the records. If open is nil, secrets stay sealed.
 func (c *Contents) Decode(ctx context.Context, open OpenSecrets) (*Snapshot, *Codec, error) {
 	snapshot, codec, err := Decode(ctx, c.Checkpoint, open)
 	if err != nil {
@@ -189,8 +183,8 @@ func (c *Contents) Decode(ctx context.Context, open OpenSecrets) (*Snapshot, *Co
 	return snapshot, codec, nil
 }
 
-// damaged returns the error of contents that cannot be read: they are damaged,
-// unless the reason is a key, a version, or the context.
+// damaged returns the error of contents that cannot be read. The reason may be another than damage:
+// a key, a version, or the context.
 func damaged(e *CorruptError, err error) error {
 	for _, other := range []error{
 		secrets.ErrWrongKey, secrets.ErrNoKey, secrets.ErrUnknownProvider,
@@ -239,18 +233,16 @@ func (s *Stack) NextSerial() Serial { return Serial(s.nextSerial.Add(1) - 1) }
 // NextOp returns a number for a new operation. It never returns one twice.
 func (s *Stack) NextOp() OpID { return OpID(s.nextOp.Add(1) - 1) }
 
-// Replace makes the snapshot the stack's state, as an import does. The stack
-// keeps its name and its secrets provider. Serials and operations are numbered
-// anew: those that the caller knows are void.
+// Replace makes the snapshot the stack's state, under its name and secrets provider. Serials and
+// operations are numbered anew.
 func (s *Stack) Replace(ctx context.Context, snapshot *Snapshot) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	return s.rewrite(ctx, snapshot, s.Codec())
 }
 
-// Rename makes the snapshot the state of a stack of another name, and removes this one,
-// in one step. Nothing can be written to this one afterwards. The error is ErrStackExists
-// if there is a stack of that name.
+// Rename makes the snapshot the state of a stack of another name, and removes this one, in one
+// step. Nothing can be written afterwards. ErrStackExists says that the name is taken.
 func (s *Stack) Rename(ctx context.Context, to StackName, snapshot *Snapshot) error {
 	if err := to.Validate(); err != nil {
 		return err
@@ -273,8 +265,7 @@ func (s *Stack) Rename(ctx context.Context, to StackName, snapshot *Snapshot) er
 	return nil
 }
 
-// ReplaceBoth is Replace for two stacks of one store in one step: a crash leaves both replaced,
-// or neither.
+// ReplaceBoth is Replace for two stacks of one store, in one step.
 func ReplaceBoth(ctx context.Context, first *Stack, ofFirst *Snapshot, second *Stack, ofSecond *Snapshot) error {
 	first.writing.Lock()
 	defer first.writing.Unlock()
@@ -296,16 +287,14 @@ func ReplaceBoth(ctx context.Context, first *Stack, ofFirst *Snapshot, second *S
 	return nil
 }
 
-// ChangeSecrets encrypts the stack's secrets with another provider from now on.
-// Like Replace it numbers serials and operations anew.
+// ChangeSecrets encrypts the secrets with another provider. It numbers anew, like Replace.
 func (s *Stack) ChangeSecrets(ctx context.Context, provider secrets.Provider) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	return s.rewrite(ctx, s.snapshot, NewCodec(provider))
 }
 
-// rewrite writes a checkpoint of the snapshot and makes it and the codec the
-// current ones.
+// rewrite writes the snapshot and makes it and the codec the current ones.
 func (s *Stack) rewrite(ctx context.Context, snapshot *Snapshot, codec *Codec) error {
 	snapshot, next, err := s.next(ctx, snapshot, codec)
 	if err != nil {
@@ -339,8 +328,7 @@ func (s *Stack) setCurrent(snapshot *Snapshot, codec *Codec) {
 	s.adopt(snapshot.renumbered(codec))
 }
 
-// renumbered returns the snapshot as it is when it is read from the checkpoint
-// that the codec writes.
+// renumbered returns the snapshot as the codec's checkpoint reads.
 func (s *Snapshot) renumbered(c *Codec) *Snapshot {
 	out := s.Clone()
 	out.Secrets = c.secrets
@@ -355,10 +343,8 @@ func (s *Snapshot) renumbered(c *Codec) *Snapshot {
 	return out
 }
 
-// Close writes a checkpoint, if anything changed, and ends the lease. Entries
-// that are being appended are written first, later ones are refused. Where the
-// checkpoint cannot be written nothing is lost: the journal keeps all changes,
-// and whoever opens the stack next gets them.
+// Close writes a checkpoint, if anything changed, and ends the lease. Later entries are refused. If
+// the checkpoint cannot be written, the journal keeps all changes for the next run.
 func (s *Stack) Close(ctx context.Context) error {
 	s.mu.Lock()
 	closed := s.closed
