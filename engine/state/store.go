@@ -9,77 +9,65 @@ import (
 	"time"
 )
 
-// Store keeps the states of stacks. It sees bytes only: a checkpoint, which is
-// the JSON of a snapshot, and a journal of records that follow it, numbered
-// without gaps from the checkpoint's sequence number on.
+// Store keeps the states of stacks. It sees bytes only: a checkpoint, which is the JSON of a
+// snapshot, and a journal of records, numbered without gaps from the checkpoint's sequence number
+// on.
 //
-// Whoever writes holds the stack's [Lease]. Stores in this module are the file
-// store (engine/state/filestore), which is the default, and the memory store
-// (engine/state/memstore); engine/state/storetest holds the tests that every
-// store must pass. A Store is safe for concurrent use, also by other processes.
+// Whoever writes holds the stack's [Lease]. Every store must pass the tests of
+// engine/state/storetest. A Store is safe for concurrent use, also by other processes.
 type Store interface {
 	// List returns the names of the stacks, sorted.
 	List(ctx context.Context) ([]StackName, error)
-	// Create makes a stack with the checkpoint, at sequence 0. The error is
-	// ErrStackExists where there is one of the name.
+	// Create makes a stack with the checkpoint, at sequence 0, or returns ErrStackExists.
 	Create(ctx context.Context, name StackName, checkpoint []byte) error
-	// Load returns what the stack's state is made of, for a reader that holds no
-	// lease: a state that was current at some moment during the call. The error
-	// is ErrStackNotFound if there is no such stack. It is ErrCorrupt if the state is
-	// damaged, or if it is gone although nobody removed the stack.
+	// Load returns a state that was current at some moment during the call, without a lease. The
+	// error is ErrStackNotFound if there is no such stack, and ErrCorrupt if the state is damaged,
+	// or is gone although nobody removed the stack.
 	Load(ctx context.Context, name StackName) (*Contents, error)
-	// Lease takes the right to write the stack's state, even if that is damaged. The error
-	// is ErrLocked if another holds it, ErrStackNotFound if there is no such stack.
+	// Lease takes the right to write a state, even a damaged one. The error is ErrLocked if another
+	// holds it, ErrStackNotFound if there is no such stack.
 	Lease(ctx context.Context, name StackName, holder Holder) (Lease, error)
-	// Break ends the lease of a holder that cannot end it: the holder's next
-	// write is ErrFenced, and the stack can be leased again.
+	// Break ends the lease of a holder that cannot end it, whose next write is ErrFenced.
 	Break(ctx context.Context, name StackName) error
 }
 
-// Lease is the right to write one stack's state. It ends with Release, with the
-// process that holds it, or when the store's Break ends it; from then on its
-// writes are ErrFenced and change nothing. Its methods are called one at a time.
+// Lease is the right to write one stack's state. It ends with Release, with its process, or with
+// the store's Break; from then on its writes are ErrFenced and change nothing. Its methods are
+// called one at a time.
 type Lease interface {
-	// Token is the fencing token: each lease of a stack has a larger one than
-	// those before it.
+	// Token is the fencing token, which is larger than those of earlier leases of the stack.
 	Token() uint64
-	// Load returns what the stack's state is made of, and makes the journal fit
-	// to append to. After an error, only Salvage, Reset, Remove, and Release can be used.
+	// Load returns the state, and makes the journal fit to append to. After an error, only Salvage,
+	// Reset, Remove, and Release can be used.
 	Load(ctx context.Context) (*Contents, error)
-	// Salvage returns what can be read of a stack that is damaged: the checkpoint, the records up
-	// to the damage, and those that are lost. It changes nothing.
+	// Salvage returns what can be read of a damaged stack: the checkpoint, the records up to the
+	// damage, and those that are lost. It changes nothing.
 	Salvage(ctx context.Context) (*Contents, error)
-	// Reset makes the checkpoint the stack's state, even if the state was damaged or gone. It
-	// returns the names under which it keeps the damaged files and the journal. Load comes next.
+	// Reset makes the checkpoint the stack's state, even if that was damaged or gone. It returns
+	// the names of the damaged files and the journal, which it keeps. Load comes next.
 	Reset(ctx context.Context, checkpoint []byte) (aside []string, err error)
-	// Reserve sets space aside in which the results of operations can be saved when the disk is
-	// full. It is called each time before an operation begins. After an error, such as
-	// ErrNoSpace, the operation must not begin.
+	// Reserve sets space aside for the results of operations on a full disk. It is called before
+	// each operation, which must not begin after an error such as ErrNoSpace.
 	Reserve(ctx context.Context) error
-	// Append makes a record durable, and keeps none of it. Its sequence number must be that of the last
-	// record, or of the checkpoint where there is none, plus one; else the error
-	// is ErrSequence and nothing has changed. After ErrNoSpace the journal is as
-	// before, and the call may be tried again, unless the error says that the
-	// record was saved (see NoSpaceError). Any other error leaves it open whether
+	// Append makes a record durable, and does not retain it. A sequence number that is not the next
+	// one is ErrSequence. After ErrNoSpace the journal is as before, and the call may be tried
+	// again, unless the record was saved (see NoSpaceError). Any other error leaves it open whether
 	// the record is in the journal, and the lease takes no more.
 	Append(ctx context.Context, sequence uint64, record []byte) error
-	// Checkpoint replaces the checkpoint with one that holds the effects of all
-	// records, and drops them from the journal, in one step that a crash cannot
-	// divide. The sequence number is that of the last record, else the error is
-	// ErrSequence. A checkpoint is a JSON object. After an error the old checkpoint
-	// and journal are in place, or the new checkpoint is; where that is not known,
-	// the lease takes no more.
+	// Checkpoint replaces the checkpoint by one, a JSON object, that holds the effects of all
+	// records, and drops these, in one step that a crash cannot divide. The sequence number is that
+	// of the last record, else the error is ErrSequence. After an error the old checkpoint and
+	// journal are in place, or the new checkpoint is; if that is not known, the lease takes no
+	// more.
 	Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error
-	// CheckpointBoth is Checkpoint for this lease and another one of the same store, in one
-	// step that a crash cannot divide.
+	// CheckpointBoth is Checkpoint for two leases of the same store, in one such step.
 	CheckpointBoth(ctx context.Context, mine NextCheckpoint, other Lease, others NextCheckpoint) error
-	// Rename makes a stack of another name with the checkpoint, at sequence 0, and removes
-	// the leased one, in one step that a crash cannot divide. What the store keeps beside a
-	// state goes along. The error is ErrStackExists if there is a stack of that name; then
-	// nothing has changed.
+	// Rename makes a stack of another name with the checkpoint, at sequence 0, and removes the
+	// leased one, in one such step. What the store keeps beside a state goes along. After
+	// ErrStackExists nothing has changed.
 	Rename(ctx context.Context, to StackName, checkpoint []byte) error
-	// Remove removes the stack and what the store keeps beside its state, but for backups, in
-	// one step that a crash cannot divide.
+	// Remove removes the stack and what the store keeps beside it, but for backups, in one such
+	// step.
 	Remove(ctx context.Context) error
 	// Release ends the lease.
 	Release(ctx context.Context) error
@@ -105,25 +93,22 @@ type Contents struct {
 	Records [][]byte
 	// Dropped tells of a last record that a crash cut short; nil where there is none.
 	Dropped *DroppedRecord
-	// CheckpointDamage is what is wrong with the checkpoint. Only Salvage sets it. Checkpoint has
-	// the damaged bytes then, or none, and all records are in Lost.
+	// CheckpointDamage is set by Salvage. Checkpoint has the damaged bytes then, if any, and all
+	// records are in Lost.
 	CheckpointDamage *CorruptError
-	// Damage is what is wrong with the journal, and Lost are the records from the damage on. Only
-	// Salvage and Backup set them.
+	// Damage is the journal's, and Lost are the records from there on. Salvage and Backup set them.
 	Damage *CorruptError
 	Lost   []LostRecord
 }
 
-// LostRecord is a record at or behind the damage of a journal. It cannot be applied, because
-// the records before it are not all known.
+// LostRecord is a record at or behind the damage of a journal, which cannot be applied.
 type LostRecord struct {
 	Sequence uint64
 	// Record is nil if it cannot be read.
 	Record []byte
 }
 
-// DroppedRecord is a record at the end of a journal that was not written as a
-// whole. Whoever was writing it never heard that it was durable.
+// DroppedRecord is a last record that was not written as a whole, and never confirmed.
 type DroppedRecord struct {
 	// File is the journal.
 	File string
@@ -147,23 +132,20 @@ type StackName struct {
 	Project, Name string
 }
 
-// maxNameLength is in bytes. Pulumi allows as much, and with an extension it
-// fits the file names of every file system.
+// maxNameLength is in bytes, as in Pulumi. With an extension it fits every file system.
 const maxNameLength = 100
 
 // String returns project/name.
 func (n StackName) String() string { return n.Project + "/" + n.Name }
 
-// Organization is that of every stack that no service keeps, as in Pulumi's own file
-// backend.
+// Organization is that of every stack that no service keeps, as in Pulumi.
 const Organization = "organization"
 
 // Qualified returns the name as a checkpoint has it: organization/project/name.
 func (n StackName) Qualified() string { return Organization + "/" + n.String() }
 
-// checkQualified checks the name of a stack that a checkpoint has: Pulumi's are
-// organization/project/name, older ones leave out what comes before the name. The error is
-// ErrStackName.
+// checkQualified checks the name in a checkpoint: organization/project/name, or the end of it. The
+// error is ErrStackName.
 func checkQualified(text string) error {
 	if text == "" {
 		return nil
@@ -180,9 +162,8 @@ func checkQualified(text string) error {
 	return nil
 }
 
-// Validate checks that both parts are letters, digits, "-", "_", and ".", do not
-// begin with "." or "-", and are names of files on every system. The error is
-// ErrStackName.
+// Validate checks that both parts are letters, digits, "-", "_", and ".", and can be names of files
+// on every system. The error is ErrStackName.
 func (n StackName) Validate() error {
 	if err := validatePart("project name", n.Project); err != nil {
 		return err
@@ -216,8 +197,7 @@ func nameRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// KeptBackups is how many earlier checkpoints a store keeps of a stack: the changes of
-// some days of work, in at most so many times the space of the state.
+// KeptBackups is how many earlier checkpoints a store keeps: those of some days of work.
 const KeptBackups = 10
 
 // BackupInfo is an earlier checkpoint that is kept.
@@ -231,16 +211,14 @@ type BackupInfo struct {
 // ErrNoBackup says that a stack has no such backup.
 var ErrNoBackup = errors.New("there is no backup")
 
-// Archive is implemented by stores that keep more of a stack than its state: how that
-// was before the last change, and the history of its updates. Whoever calls SetHistory
-// holds the stack's lease.
+// Archive is implemented by stores that keep backups and the history of updates. Whoever calls
+// SetHistory holds the stack's lease.
 type Archive interface {
-	// Backups lists the earlier checkpoints, the newest first: the last [KeptBackups]. If the
-	// current checkpoint is gone, a copy of it may be the first of them.
+	// Backups lists the last [KeptBackups] earlier checkpoints, the newest first. If the current
+	// one is gone, a copy of it may be the first.
 	Backups(ctx context.Context, name StackName) ([]BackupInfo, error)
-	// Backup returns an earlier checkpoint, and the records that followed on it if the store
-	// still has them. The error is ErrNoBackup if there is none of that ID, and ErrCorrupt if it
-	// is damaged.
+	// Backup returns an earlier checkpoint, and records that follow on it. The error is ErrNoBackup
+	// if there is none of that ID, and ErrCorrupt if it is damaged.
 	Backup(ctx context.Context, name StackName, id string) (*Contents, error)
 	// History returns the records of updates, the oldest first; none where there are none.
 	History(ctx context.Context, name StackName) ([][]byte, error)

@@ -29,8 +29,7 @@ const (
 // Problem is one rule that does not hold.
 type Problem struct {
 	Kind ProblemKind
-	// URN is the resource's, empty where it has none or the problem is the
-	// snapshot's.
+	// URN is the resource's, empty if it has none or the problem is the snapshot's.
 	URN urn.URN
 	// Message says what is wrong.
 	Message string
@@ -38,8 +37,7 @@ type Problem struct {
 
 // An IntegrityError reports a snapshot that does not hold together.
 type IntegrityError struct {
-	// Problems are all that were found, at least one, in the order of the
-	// resources.
+	// Problems are all that were found, at least one, in the order of the resources.
 	Problems []Problem
 }
 
@@ -62,9 +60,8 @@ func (e *IntegrityError) Error() string {
 	return b.String()
 }
 
-// Verify checks that the snapshot holds together. The error is an
-// *IntegrityError with all problems. The order of the resources is not checked,
-// since nothing depends on it: they are put in order when they are written.
+// Verify checks that the snapshot holds together, in any order of resources. The error is an
+// *IntegrityError.
 func (s *Snapshot) Verify() error {
 	v := verifier{}
 	extensions, err := DecodeExtensions(s.Extensions)

@@ -1,9 +1,8 @@
-// Package edit changes states by hand: it takes resources out of them, renames them,
-// moves them to other stacks, and makes states whole again. It knows nothing of
-// providers: what a state says is changed, and nothing real is.
+// Package edit changes states by hand: it removes, renames, and moves resources, and repairs
+// states. It calls no provider, so nothing real changes.
 //
-// Every edit leaves its snapshot as it is and returns another, which holds together
-// where the first did. [github.com/husk-dev/husk/engine/state.Stack.Replace] saves it.
+// Every edit leaves its snapshot as it is and returns another, which holds together if the first
+// did. [github.com/husk-dev/husk/engine/state.Stack.Replace] saves it.
 package edit
 
 import (

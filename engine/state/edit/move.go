@@ -17,11 +17,9 @@ import (
 // Moved is what a move makes of two stacks.
 type Moved struct {
 	Source, Target *state.Snapshot
-	// Resources are what was moved, under the new names, and Providers the provider
-	// resources that came along.
+	// Resources are what moved, and Providers what came along, under the new names.
 	Resources, Providers []urn.URN
-	// Broken are the references between what was moved and what stayed. They are gone:
-	// no resource names one of another stack.
+	// Broken are the references between what moved and what stayed. They were cut.
 	Broken []Broken
 }
 
@@ -31,9 +29,8 @@ type Broken struct {
 	From, To urn.URN
 }
 
-// Move moves resources, with all below them, to another stack. Providers come along
-// as copies, since others may still use them. A resource whose parent stays behind
-// gets the stack as parent, and loses the parent's types in its URN.
+// Move moves resources, with all below them, to another stack. Providers are copied, because others
+// may use them. A resource whose parent stays gets the stack as parent.
 func Move(source, target *state.Snapshot, from, to state.StackName, urns []urn.URN) (*Moved, error) {
 	if from == to {
 		return nil, errors.New("the resources are in that stack already")
@@ -67,12 +64,11 @@ type move struct {
 	from, to       state.StackName
 	graph          *state.Graph
 
-	// going are the resources that move, and providers those that come along. pending are the
-	// operations on what moves, or would be below it: what they made is the other stack's then.
+	// going are the resources that move, providers those that come along, and pending the
+	// operations on what moves or would be below it.
 	going, providers map[state.Serial]*state.Resource
 	pending          map[state.OpID]state.PendingOperation
-	// names are the new names of what moves and of the providers that it uses, and
-	// references the references of these.
+	// names and references are the new ones of what moves and of its providers.
 	names      map[urn.URN]urn.URN
 	references map[string]string
 	moved      Moved
@@ -118,8 +114,8 @@ func (m *move) choose(urns []urn.URN) error {
 	return nil
 }
 
-// bringProviders finds the providers of what moves. Where the other stack has a
-// provider of that name, it must be configured in the same way, and is used.
+// bringProviders finds the providers of what moves. One of that name in the other stack is used if
+// it is configured in the same way.
 func (m *move) bringProviders() error {
 	m.providers = make(map[state.Serial]*state.Resource)
 	m.references = make(map[string]string)
@@ -176,8 +172,7 @@ func (m *move) resources() []*state.Resource {
 	return out
 }
 
-// name names what moves. The name of a resource depends on that of its parent; those
-// that form a cycle, which no sound state has, lose it.
+// name names what moves, parents first. Those that form a cycle, which no sound state has, lose it.
 func (m *move) name() error {
 	parents := make(map[urn.URN]urn.URN, len(m.going))
 	for _, r := range slices.Backward(m.resources()) { // what is there counts, not what an operation makes of it

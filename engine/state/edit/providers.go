@@ -11,11 +11,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// AddDefaultProviders gives every resource that needs a provider and names none the
-// default one of its package, as states older than provider references want it (the
-// design "First-Class Providers"). It makes those that are not there, with the inputs
-// that config returns for a package, and returns the resources that it gave one; config may be nil. The
-// IDs follow from the URNs, so that a state that is read twice is the same both times.
+// AddDefaultProviders gives the default provider of its package to each resource that needs a
+// provider and names none, as in old states, and returns those resources. It makes the providers
+// that are missing, with the inputs that config returns; config may be nil. IDs follow from the
+// URNs: a state that is read twice is the same both times.
 func AddDefaultProviders(s *state.Snapshot, config func(pkg string) property.Map) (*state.Snapshot, []urn.URN, error) {
 	graph := sync.OnceValue(s.Graph) // few states need it
 	out := s

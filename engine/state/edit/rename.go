@@ -5,8 +5,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Rename gives a resource another name, under which the program is to register it from
-// then on.
+// Rename gives a resource another name, under which the program is to register it.
 func Rename(s *state.Snapshot, u urn.URN, name string) (*state.Snapshot, error) {
 	r, err := Find(s, u)
 	if err != nil {
@@ -32,9 +31,7 @@ func Rename(s *state.Snapshot, u urn.URN, name string) (*state.Snapshot, error) 
 	}})
 }
 
-// RenameStack gives a stack another name, or another project, in everything that the
-// state holds: URNs, aliases, provider references, and references to resources in
-// values, secret ones as well.
+// RenameStack gives a stack another name or project in all that the state holds, also in secrets.
 func RenameStack(s *state.Snapshot, from, to state.StackName) (*state.Snapshot, error) {
 	out, err := rewrite(s, renaming{urn: stackRenaming(from, to), aliases: true})
 	if err == nil {
@@ -76,8 +73,7 @@ func rewrite(s *state.Snapshot, f renaming) (*state.Snapshot, error) {
 
 type renaming struct {
 	urn func(urn.URN) urn.URN
-	// aliases renames in aliases, too: they are earlier names of resources, which one
-	// that only gets a new name keeps.
+	// aliases renames in aliases, too, which a resource that gets a new name keeps.
 	aliases bool
 }
 
@@ -97,8 +93,8 @@ func (f renaming) resource(r *state.Resource) *state.Resource {
 	return out
 }
 
-// prune returns r without the mentions for which keep returns false, and calls cut with each of
-// them. It returns r itself if nothing had to go. The provider and earlier names stay.
+// prune returns r without the mentions for which keep is false, and calls cut with each. It returns
+// r itself if nothing had to go. The provider and earlier names stay.
 func prune(r *state.Resource, keep func(state.Mention) bool, cut func(state.Mention)) *state.Resource {
 	return r.MapURNs(func(m state.Mention) urn.URN {
 		if m.Role == state.RoleProvider || m.Role == state.RoleAlias || keep(m) {

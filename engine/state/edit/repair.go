@@ -11,11 +11,10 @@ import (
 
 // RepairOptions help a repair with what the state alone does not tell.
 type RepairOptions struct {
-	// Earlier are earlier states of the stack, the newest first. A provider that is missing is
-	// taken from the first of them that has it.
+	// Earlier are earlier states, the newest first, from which missing providers are taken.
 	Earlier []*state.Snapshot
-	// Providers replaces missing providers: by their reference, the reference of one that the
-	// state has, or [DefaultProvider].
+	// Providers has, by the reference of a missing provider, that of another one or
+	// [DefaultProvider].
 	Providers map[string]string
 }
 
@@ -27,13 +26,12 @@ type MissingProvider struct {
 	Reference string
 	// Users are the resources that name it.
 	Users []urn.URN
-	// Candidates are the providers of its package that the state has. They may be configured
-	// otherwise, and manage other objects.
+	// Candidates are the providers of its package, which may be configured otherwise.
 	Candidates []*state.Resource
 }
 
-// UndecidedError says which missing providers a repair has left alone: what is managed by a
-// provider of another configuration may be another object.
+// UndecidedError says which missing providers a repair left alone: with another configuration, a
+// provider may manage another object.
 type UndecidedError struct {
 	Providers []MissingProvider
 	// Left are the problems that the state still has.
@@ -45,12 +43,10 @@ func (e *UndecidedError) Error() string { return e.Left.Error() }
 // Unwrap returns the problems that the state still has.
 func (e *UndecidedError) Unwrap() error { return e.Left }
 
-// Repair makes a state hold together again, as far as that is possible without
-// guessing what is real: it drops references to resources that are not there, exact
-// doubles, and IDs of components, and brings back providers that are missing. It
-// returns what it did, in words. Resources are written in topological order in any
-// case. The error, an [*state.IntegrityError] or [*UndecidedError], names what is left for a
-// person to decide; the snapshot is better than before even so.
+// Repair makes a state hold together without guessing what is real: it drops references to what is
+// missing, exact doubles, and IDs of components, and brings back missing providers. It returns what
+// it did, in words. The error, an [*state.IntegrityError] or [*UndecidedError], is what a person
+// has to decide; the snapshot is better than before even so.
 func Repair(s *state.Snapshot, options RepairOptions) (_ *state.Snapshot, done []string, err error) {
 	r := repair{snapshot: s.Clone(), options: options}
 	if err := r.run(); err != nil {
@@ -127,9 +123,8 @@ func (r *repair) dropDoubles() error {
 	return r.snapshot.Apply(changes)
 }
 
-// findProviders brings back the providers that are missing, as an earlier state has them, and
-// replaces those for which the caller has named another one. No other is a substitute: it may be
-// configured otherwise, and its object of the same ID may be another one.
+// findProviders brings back missing providers from earlier states, or replaces them by those that
+// the caller names. No other is a substitute: its object of the same ID may be another one.
 func (r *repair) findProviders() error {
 	g := r.snapshot.Graph()
 	missing := make(map[string]*MissingProvider)
@@ -213,8 +208,8 @@ func (r *repair) addDefaultProviders() error {
 	return nil
 }
 
-// dropReferences removes references to resources that are missing. A resource without
-// its parent keeps its URN: the program may well register it under that again.
+// dropReferences removes references to missing resources. A resource without its parent keeps its
+// URN: the program may register it again.
 func (r *repair) dropReferences() error {
 	g := r.snapshot.Graph()
 	var changes state.Entry

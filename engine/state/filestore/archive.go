@@ -101,8 +101,8 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	return contents, nil
 }
 
-// keepBackup keeps the checkpoint with the stamp, which is about to be replaced, and removes
-// backups that are too many. check returns the error of a holder whose lease was broken.
+// keepBackup keeps the checkpoint that is about to be replaced, and removes the oldest backups.
+// check returns the error of a holder whose lease was broken.
 func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
 	if err := s.makeBackup(f, v, check); err != nil {
 		return err
@@ -114,8 +114,8 @@ func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
 	return err
 }
 
-// makeBackup makes the file of the checkpoint a backup. The copy that publishCheckpoint made may be
-// there, but a loss of power may still spoil that one.
+// makeBackup makes the file of the checkpoint a backup. A loss of power may have spoiled the copy
+// that publishCheckpoint made.
 func (s *Store) makeBackup(f files, v stampValue, check func() error) error {
 	scratch := f.scratch()
 	if s.fs.Link(f.checkpoint, scratch) != nil { // not every file system has links

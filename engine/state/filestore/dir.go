@@ -12,9 +12,8 @@ import (
 	"github.com/husk-dev/husk/internal/filelock"
 )
 
-// dir is the FS of a directory of the operating system. It goes through os.Root,
-// so that no symbolic link, which a checkout of a stranger's project may hold,
-// leads out of the directory.
+// dir is the FS of a directory. It uses os.Root: a symbolic link in a stranger's project does not
+// lead out of the directory.
 type dir string
 
 func (d dir) withRoot(do func(*os.Root) error) error {
@@ -92,8 +91,8 @@ func (d dir) SyncDir(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Lock retries where the file was replaced between opening and locking it, by
-// the Break of another process: the lock of a file without a name locks nothing.
+// Lock retries if the Break of another process replaced the file: the lock of a file without a name
+// locks nothing.
 func (d dir) Lock(name string) (Lock, error) {
 	for {
 		if info, err := os.Lstat(d.Path(name)); err == nil && !info.Mode().IsRegular() {
@@ -133,8 +132,7 @@ type lock struct {
 
 func (l lock) Close() error { return errors.Join(l.release(), l.file.Close()) }
 
-// named describes the file where it still has its name. It goes by the path, which may
-// lead anywhere by now: to the file that is open, or to another.
+// named describes the file if it still has its name. The path may lead to another file by now.
 func (l lock) named() (fs.FileInfo, error) {
 	named, err := os.Lstat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -52,8 +52,7 @@ func New(directory string) *Store { return &Store{dir(directory)} }
 // NewFS returns the store in a file system.
 func NewFS(fsys FS) *Store { return &Store{fsys} }
 
-// List implements [state.Store]. A project whose directories cannot be read does not hide
-// the other projects.
+// List implements [state.Store]. A project that cannot be read does not hide the others.
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 	if err := s.checkMeta(ctx); err != nil {
 		return nil, err
@@ -135,8 +134,8 @@ func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []b
 	})
 }
 
-// claim writes the first checkpoint of a stack that does not exist to its temporary file, and calls
-// publish with the lock of the stack held.
+// claim writes the first checkpoint of a new stack to its temporary file, and calls publish with
+// the stack locked.
 func (s *Store) claim(ctx context.Context, name state.StackName, checkpoint []byte, publish func(files, stampValue) error) (err error) {
 	if err := s.prepare(ctx, name); err != nil {
 		return err
@@ -177,13 +176,11 @@ func (s *Store) writeCheckpoint(f files, v stampValue, checkpoint []byte) error 
 	return s.writeFile(f.temporary(v.Token), stamped[:]...)
 }
 
-// publishCheckpoint makes the file that writeCheckpoint wrote the checkpoint of the stack. It
-// also keeps a copy among the backups, from which a lost or damaged checkpoint is restored. After
-// an error the temporary file is still there, or is the checkpoint.
+// publishCheckpoint makes the temporary file the checkpoint, and a copy of it a backup. After an
+// error the temporary file is still there, or is the checkpoint.
 func (s *Store) publishCheckpoint(f files, v stampValue) error {
 	temporary := f.temporary(v.Token)
-	// The copy is made before the checkpoint has its name: under that name it could be the
-	// checkpoint of the next holder. It becomes a backup afterwards.
+	// Copy first: under its name it could be the checkpoint of the next holder.
 	twin := temporary + ".twin"
 	data, err := s.readFile(temporary)
 	copied := err == nil && s.put(twin, false, data) == nil

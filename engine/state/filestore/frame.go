@@ -24,8 +24,7 @@ import (
 const (
 	frameMagic      = "HJL1"
 	frameHeaderSize = 32
-	// maxRecordSize bounds a record, in bytes, so that its size fits the header. A
-	// store's caller writes at most some MiB at once.
+	// maxRecordSize bounds a record, in bytes. A store's caller writes at most some MiB at once.
 	maxRecordSize = 1 << 30
 )
 
@@ -47,8 +46,7 @@ func appendFrame(dst []byte, f frame) []byte {
 	return append(dst, f.record...)
 }
 
-// parseFrame reads the frame at the start of data and returns its size, or what
-// is wrong with it.
+// parseFrame reads the frame at the start of data and returns its size, or the damage.
 func parseFrame(data []byte) (f frame, size int, damage string) {
 	header, damage := parseHeader(data)
 	if damage != "" {

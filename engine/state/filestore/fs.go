@@ -7,9 +7,8 @@ import (
 	"github.com/husk-dev/husk/internal/filelock"
 )
 
-// FS is the part of a file system that a store needs, so that tests can make it
-// fail. Names are slash-separated and relative to the store's directory; they
-// never leave it. Errors are those of package os.
+// FS is the part of a file system that a store needs. Tests make it fail. Names are slash-separated
+// and relative to the store's directory. Errors are those of package os.
 type FS interface {
 	// OpenFile is like os.OpenFile. With an error, the file is nil.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
@@ -17,8 +16,7 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	// MkdirAll is like os.MkdirAll; it makes the store's directory too.
 	MkdirAll(name string, perm fs.FileMode) error
-	// Rename is like os.Rename: it replaces the file that is there, atomically. If both are
-	// names of the same file, it does nothing.
+	// Rename is like os.Rename: it replaces a file atomically. Two names of one file stay.
 	Rename(from, to string) error
 	// Link is like os.Link.
 	Link(from, to string) error
@@ -28,9 +26,9 @@ type FS interface {
 	RemoveAll(name string) error
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(name string) error
-	// Lock takes the exclusive lock of a file, making the file where there is
-	// none. Closing it, or the end of the process, ends the lock. The error is
-	// ErrHeld where another holds it, also within the process.
+	// Lock takes the exclusive lock of a file, and makes the file if there is none. Closing it, or
+	// the end of the process, ends the lock. The error is ErrHeld if another holds it, also within
+	// the process.
 	Lock(name string) (Lock, error)
 	// Path returns the name as the user knows it, for messages.
 	Path(name string) string
@@ -46,8 +44,7 @@ type File interface {
 // Lock is the lock of a file that is held.
 type Lock interface {
 	io.Closer
-	// Contents returns what the file holds; nothing where its name is gone, or is
-	// another file's.
+	// Contents returns what the file holds; nothing if its name is gone, or another file's.
 	Contents() ([]byte, error)
 }
 

@@ -16,12 +16,11 @@ import (
 )
 
 // An intent is a step that changes more than one file: two checkpoints, or a checkpoint and what
-// belongs to the stack beside it. It is written to a file of its own before any of that changes.
-// The step is taken as soon as this file has its name: whoever finds the file later finishes the
-// step. Before that, nothing has changed. The file is removed when all of the step is done.
+// belongs to the stack beside it. It is a file itself: before that has its name, nothing has
+// changed. After that, whoever finds it finishes the step and removes it.
 //
 // Each part of an intent belongs to one stack, and needs the lock of that stack alone. A part that
-// is done already does nothing, so an intent that a loss of power brings back does no harm.
+// is done does nothing, so an intent that a loss of power brings back does no harm.
 type intent struct {
 	// Publish is done before Remove, because a renamed stack takes over what belongs to the old one.
 	Publish []publication `json:"publish,omitempty"`
@@ -64,8 +63,8 @@ func (in intent) stacks() (out []state.StackName) {
 	return out
 }
 
-// file returns the name of the intent's file without its ending. The name says which stacks the
-// intent is about even if the contents are damaged.
+// file returns the name of the intent's file without its ending. It names the stacks even if the
+// contents are damaged.
 func (in intent) file(token uint64) string {
 	var keys []string
 	for _, name := range in.stacks() {
@@ -84,8 +83,7 @@ func (s *Store) commit(in intent, leases ...*lease) error {
 	file := in.file(leases[0].token)
 	err := s.draft(in, file+temporaryInfix)
 	if err == nil {
-		// Whoever takes one of the leases away from here on removes the draft. It cannot become an
-		// intent then.
+		// Whoever takes a lease away from here on removes the draft, so it cannot become an intent.
 		err = checkAll(leases)
 	}
 	if err == nil {
@@ -289,8 +287,8 @@ func (s *Store) intended(f files) bool {
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return concerns(e.Name(), f.name) })
 }
 
-// finishIntents finishes the intents that an earlier holder of the lock has left, and removes the drafts
-// of others. The caller holds the lock of the stack.
+// finishIntents finishes the intents about a stack, and removes drafts. The caller holds the lock
+// of the stack.
 func (s *Store) finishIntents(f files) error {
 	for {
 		entries, err := s.readDir(intentsDir)
@@ -321,8 +319,8 @@ func (s *Store) finishIntents(f files) error {
 	}
 }
 
-// finish does the parts of an intent that belong to the stack, and removes the intent if all parts
-// are done. The caller holds the lock of the stack.
+// finish does the parts of an intent that belong to the stack, whose lock the caller holds, and
+// removes the intent if all parts are done.
 func (s *Store) finish(file string, name state.StackName) error {
 	in, err := s.readIntent(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -363,8 +361,8 @@ func (s *Store) readIntent(file string) (in intent, err error) {
 	return in, nil
 }
 
-// finishAllIntents finishes the intents about stacks that nobody has leased. An error is not reported
-// here: whoever leases the stack gets it.
+// finishAllIntents finishes the intents about stacks that nobody has leased. Whoever leases a stack
+// gets its error.
 func (s *Store) finishAllIntents() {
 	entries, err := s.readDir(intentsDir)
 	if err != nil {

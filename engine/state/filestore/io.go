@@ -36,8 +36,7 @@ func (s *Store) readFile(name string) ([]byte, error) {
 	return data.Bytes(), errors.Join(err, f.Close())
 }
 
-// put makes the parts the contents of a file, which stays the same file. They are durable if sync
-// is set; the name of a new file is not.
+// put writes a file in place. Its contents are durable if sync is set; a new name is not.
 func (s *Store) put(name string, sync bool, parts ...[]byte) error {
 	f, err := s.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, filePerm)
 	if err != nil {
@@ -54,8 +53,8 @@ func (s *Store) put(name string, sync bool, parts ...[]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeFile writes a new file of the parts and makes its contents durable, not its name.
-// It leaves no part of one behind.
+// writeFile writes a file with durable contents, and leaves no part of one behind. A new name is
+// not durable.
 func (s *Store) writeFile(name string, parts ...[]byte) error {
 	if err := s.put(name, true, parts...); err != nil {
 		return errors.Join(s.writeError(name, err), s.remove(name))

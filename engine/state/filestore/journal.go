@@ -22,11 +22,9 @@ type journal struct {
 	lost []state.LostRecord
 }
 
-// parseJournal reads a journal that follows a checkpoint.
-//
-// Frames written under an older lease than one before them are passed over, and
-// so are those that a newer lease's frame of the same number follows: their
-// writer was fenced, and was told so.
+// parseJournal reads a journal that follows a checkpoint. It ignores frames of a writer that was
+// fenced: those of an older lease than one before, and those whose number a newer lease has used
+// again.
 func parseJournal(data []byte, sequence uint64) *journal {
 	j := new(journal)
 	first := sequence + 1
@@ -63,8 +61,8 @@ func parseJournal(data []byte, sequence uint64) *journal {
 	return j
 }
 
-// lose notes the damage at the start of rest, and which records are lost from there on. next is
-// the number of the first. A gap in the numbers means that the records in between are damaged, too.
+// lose notes the damage at the start of rest, and the records that are lost. next is the number of
+// the first. Records that are missing between others are damaged, too.
 func (j *journal) lose(damage string, next uint64, rest []byte) {
 	j.damage = damage
 	unreadable := func(before uint64) {
@@ -102,8 +100,7 @@ func (j *journal) lose(damage string, next uint64, rest []byte) {
 // maxLost bounds the list of lost records. A header with a wrong number could make it endless.
 const maxLost = 1000
 
-// nextFrame returns the offset of the first header of a frame behind the start
-// of data, 0 if there is none.
+// nextFrame returns the offset of the next header of a frame in data, 0 if there is none.
 func nextFrame(data []byte) int {
 	for at := 1; ; {
 		i := bytes.Index(data[at:], []byte(frameMagic))
@@ -121,13 +118,11 @@ func nextFrame(data []byte) int {
 // sectorSize, in bytes, is what disks write as a whole.
 const sectorSize = 512
 
-// torn reports whether the damaged last frame of a journal is what an append leaves when it is cut
-// short: the beginning of a frame, or a frame with sectors that never reached the disk and are
-// zeros. Such a frame was never confirmed. A frame with any other damage was written as a whole,
-// may have been confirmed, and was altered later. offset is that of the frame in its file.
+// torn reports whether the damaged last frame is what an append leaves that is cut short: the
+// beginning of a frame, or sectors of zeros. Such a frame was never confirmed. Any other frame may
+// have been confirmed, and was altered later. offset is that of the frame in its file.
 //
-// One alteration looks like a torn frame: the frame ends with the first byte of a sector, and that
-// byte became zero.
+// One alteration looks like a torn frame: the last byte is alone in its sector, and became zero.
 func torn(frame []byte, offset int64) bool {
 	if len(frame) < frameHeaderSize {
 		return true

@@ -62,9 +62,8 @@ func Names() []string {
 	return []string{stacksDir, backupsDir, historyDir, locksDir, kvDir, intentsDir, metaFile + "*"}
 }
 
-// journal is the file of the records that follow the checkpoint with the stamp.
-// Each checkpoint has a journal of its own name: a holder of the lease that was
-// paused while it removed the last one cannot hit that of the next holder.
+// journal is the file of the records that follow the checkpoint. Each checkpoint has its own: a
+// paused holder that removes the last one cannot hit that of the next holder.
 func (f files) journal(checkpoint stampValue) string {
 	return path.Join(f.stacks, f.name.Name+"."+checkpoint.id()+journalSuffix)
 }

@@ -10,13 +10,11 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// lease is a [state.Lease]. What makes it exclusive is the operating system's
-// lock of the lock file. What fences a holder whose lease was broken is the
-// file's contents: they are the holder's own for as long as the lease lasts.
+// lease is a [state.Lease]. The operating system's lock of the lock file makes it exclusive. The
+// file's contents, which are the holder's own, fence a holder whose lease was broken.
 //
-// A new holder writes its contents first and reads the state then. A write
-// checks the contents before it begins and once it is durable, so it either is
-// in what the next holder reads, or fails.
+// A new holder writes its contents first and reads the state then. A write checks the contents
+// before it begins and once it is durable: the next holder reads it, or it fails.
 type lease struct {
 	store *Store
 	files files
@@ -82,8 +80,7 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return l, nil
 }
 
-// removeTemporary removes what earlier leases wrote and did not publish. One of
-// them that was paused before it did cannot do it any more.
+// removeTemporary removes what earlier leases wrote and can no longer publish.
 func (l *lease) removeTemporary() error {
 	entries, err := l.store.fs.ReadDir(l.files.stacks)
 	if err != nil {
@@ -134,8 +131,7 @@ func (l *lease) writable(ctx context.Context, sequence, want uint64) error {
 
 func (l *lease) Token() uint64 { return l.token }
 
-// Load implements [state.Lease]. It cuts a torn record off the journal, so that
-// the next one does not follow on it.
+// Load implements [state.Lease]. It cuts a torn record off the journal.
 func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 	if err := errors.Join(ctx.Err(), l.check()); err != nil {
 		return nil, err
@@ -163,9 +159,8 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 
 func (l *lease) journalFile() string { return l.files.journal(l.checkpoint) }
 
-// removeOldJournals removes the journals of earlier checkpoints, which a crash
-// left behind. A journal of a later checkpoint is an error: an older checkpoint was put in the
-// place of the one that it follows.
+// removeOldJournals removes the journals of earlier checkpoints that a crash left. One of a later
+// checkpoint is an error: somebody has put an older checkpoint in place.
 func (l *lease) removeOldJournals() error {
 	s, f := l.store, l.files
 	return s.journals(f, func(v stampValue) error {

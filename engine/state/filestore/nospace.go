@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// noSpace reports whether an error says that the disk, the user's quota, or the
-// process's limit of file sizes is reached.
+// noSpace reports whether the disk, the quota, or the limit of file sizes is reached.
 func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

@@ -26,8 +26,7 @@ func (s *Store) read(f files) (*state.Contents, position, error) {
 	return contents, at, err
 }
 
-// examine is read for a journal that may be damaged, which is no error: the contents have the
-// damage.
+// examine is read, but a damaged journal is no error.
 func (s *Store) examine(f files) (*state.Contents, position, error) {
 	for {
 		contents, was, err := s.readCheckpoint(f)
@@ -73,8 +72,7 @@ func (s *Store) corrupt(file, reason, remedy string, cause error) error {
 	return &state.CorruptError{File: s.fs.Path(file), Offset: -1, Reason: reason, Remedy: remedy, Cause: cause}
 }
 
-// checkForeign refuses a checkpoint that another tool wrote while a journal of
-// changes was waiting, which it does not hold.
+// checkForeign refuses a checkpoint that another tool wrote while changes waited in a journal.
 func (s *Store) checkForeign(f files) error {
 	return s.journals(f, func(v stampValue) error {
 		return s.corrupt(f.checkpoint, "another tool wrote it while changes were waiting in "+s.fs.Path(f.journal(v)),
@@ -190,8 +188,7 @@ func (s *Store) mustNotExist(f files) error {
 	return nil
 }
 
-// notThere returns the error of a stack without a checkpoint: either there is no such stack, or the
-// file is lost.
+// notThere returns the error of a stack that has no checkpoint: there is none, or it is lost.
 func (s *Store) notThere(f files) error {
 	left, err := s.remains(f)
 	switch {
@@ -203,9 +200,8 @@ func (s *Store) notThere(f files) error {
 	return s.corrupt(f.checkpoint, "the file is gone, though nobody removed the stack: "+s.fs.Path(left)+" is there", s.remedy(f, f.checkpoint), nil)
 }
 
-// remains returns a file that shows that a stack without a checkpoint is lost, empty if it never
-// was or was removed. A removal is recorded, see markRemoved. Files that are younger than the last
-// removal belong to a stack that nobody removed.
+// remains returns a file that shows that a stack without a checkpoint is lost: one that is younger
+// than the last removal. It is empty if the stack never was, or was removed.
 func (s *Store) remains(f files) (left string, err error) {
 	backups, err := s.readDir(f.backups)
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"path"
 )
 
-// reserveSize, in bytes, is what a lease that writes sets aside on the disk. When the disk
-// is full it is given up to save the results of the operations under way, which
-// nobody could find again: at most some dozen at a time, of some KB each.
+// reserveSize, in bytes, is set aside by a lease that writes. On a full disk it takes the results
+// of the operations under way: some dozens of some KB.
 const reserveSize = 1 << 20
 
 func (l *lease) reserveFile() string {

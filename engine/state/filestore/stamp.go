@@ -64,8 +64,8 @@ func (v stampValue) checksum(rest ...[]byte) string {
 	return fmt.Sprintf("%08x", sum)
 }
 
-// stamp returns the checkpoint, a JSON object, with the stamp as first member. It is in
-// two parts, of which the second is a part of the checkpoint: that may be large.
+// stamp returns a checkpoint, a JSON object, with the stamp as first member. The second part is a
+// part of the checkpoint, which may be large.
 func stamp(checkpoint []byte, v stampValue) (parts [2][]byte, err error) {
 	rest, ok := bytes.CutPrefix(checkpoint, []byte("{"))
 	if !ok {
@@ -78,8 +78,8 @@ func stamp(checkpoint []byte, v stampValue) (parts [2][]byte, err error) {
 	return [2][]byte{append(v.head(v.checksum(comma, rest)), comma...), rest}, nil
 }
 
-// verify returns the stamp of a checkpoint, zero if it has none. It returns an error if the file is
-// not as it was written.
+// verify returns the stamp of a checkpoint, zero if it has none, and an error if the file was
+// altered.
 func verify(checkpoint []byte) (stampValue, error) {
 	v, checksum, ok := parseStamp(checkpoint)
 	if !ok {
@@ -91,8 +91,8 @@ func verify(checkpoint []byte) (stampValue, error) {
 	return v, nil
 }
 
-// Verify returns an error if a checkpoint that a store wrote was altered since. Other JSON, such as
-// an export, has no checksum and passes.
+// Verify returns an error if a checkpoint of a store was altered. Other JSON has no checksum and
+// passes.
 func Verify(checkpoint []byte) error {
 	_, err := verify(checkpoint)
 	return err
@@ -117,9 +117,8 @@ func parseStamp(file []byte) (v stampValue, checksum string, ok bool) {
 // documentMembers are the members of a checkpoint of any version.
 var documentMembers = []string{"version", "features", "checkpoint", "deployment", "stack", "config", "latest"}
 
-// checkUnstamped refuses a file that is no JSON object, or has a stamp that was altered. A member of
-// another name with the contents of a stamp is one whose name was damaged. Without this check, the
-// file would pass for one of another tool, which has no checksum.
+// checkUnstamped refuses a file that is no JSON object, or has a stamp that was altered, also if
+// the stamp has another name: it would pass for a file of another tool, which has no checksum.
 func checkUnstamped(checkpoint []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(checkpoint))
 	if t, err := dec.ReadToken(); err != nil {

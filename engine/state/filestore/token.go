@@ -30,8 +30,7 @@ func (s *Store) lockOf(f files) (Lock, error) {
 	return lock, nil
 }
 
-// readLock returns the contents of a lock file, zero if it has none or if a crash
-// left only part of them.
+// readLock returns the contents of a lock file, zero if a crash left only part of them.
 func (s *Store) readLock(f files) (c lockContents, err error) {
 	data, err := s.readFile(f.lock)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +42,7 @@ func (s *Store) readLock(f files) (c lockContents, err error) {
 	return c, err
 }
 
-// takeToken writes a new token and its holder to the lock file of a stack, whose lock is held,
-// and returns the token and what the file contains.
+// takeToken writes a new token and its holder to a lock file whose lock is held.
 func (s *Store) takeToken(f files, holder state.Holder) (token uint64, contents []byte, err error) {
 	if token, err = s.nextToken(f); err != nil {
 		return 0, nil, err
@@ -62,8 +60,7 @@ func newLockContents(token uint64, holder state.Holder) ([]byte, error) {
 	return json.Marshal(lockContents{Token: token, ID: rand.Text(), Holder: holder})
 }
 
-// nextToken returns a token larger than those of all leases so far. If the lock file was
-// lost, the other files of the stack still have their tokens.
+// nextToken returns a token larger than those of all leases so far, even if the lock file is lost.
 func (s *Store) nextToken(f files) (uint64, error) {
 	c, err := s.readLock(f)
 	if err != nil {
@@ -73,8 +70,8 @@ func (s *Store) nextToken(f files) (uint64, error) {
 	return max(c.Token, last) + 1, err
 }
 
-// lastToken returns the largest token in the stack's files. If the last lease ended as it
-// should, and left no journal, it reads no more than the checkpoint's stamp.
+// lastToken returns the largest token in the stack's files. After a clean end, it reads the
+// checkpoint's stamp only.
 func (s *Store) lastToken(f files) (uint64, error) {
 	was, err := s.stampOf(f)
 	if err == nil && was.Token > 0 {
@@ -107,9 +104,8 @@ func (s *Store) lastToken(f files) (uint64, error) {
 	return last, err
 }
 
-// Break implements [state.Store]. It puts another file in the lock file's place:
-// the holder finds that its contents are gone, and the lock it has is of a file
-// without a name.
+// Break implements [state.Store]. It replaces the lock file: the contents of the holder are gone,
+// and its lock is of a file without a name.
 func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	if err := s.prepare(ctx, name); err != nil {
 		return err

@@ -72,8 +72,7 @@ func (l *lease) write(data []byte) error {
 	}
 	err = l.store.writeError(l.journalFile(), err)
 	if e := l.journal.Truncate(l.size); e != nil {
-		// Another record behind this one would make it one that is damaged, so
-		// not even a disk that has space again is of use (the error is not ErrNoSpace).
+		// Another record behind this one would make it a damaged one, so this is not ErrNoSpace.
 		l.ended = fmt.Errorf("the journal %s ends with part of a record: %w (after %v)", l.store.fs.Path(l.journalFile()), e, err)
 		return l.ended
 	}
@@ -101,8 +100,7 @@ func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []by
 	})
 }
 
-// replace puts the next checkpoint in the place of the current one. keep is called before, and
-// keeps what is to be kept of that.
+// replace puts the next checkpoint in the place of the current one. It calls keep before.
 func (l *lease) replace(next stampValue, checkpoint []byte, keep func() error) error {
 	if err := l.writeNext(next, checkpoint); err != nil {
 		return err
@@ -122,8 +120,7 @@ func (l *lease) replace(next stampValue, checkpoint []byte, keep func() error) e
 	return nil
 }
 
-// writeNext writes the next checkpoint to its temporary file. It gives up the reserve if there is no
-// other space.
+// writeNext writes the next checkpoint to its temporary file, in the reserve if need be.
 func (l *lease) writeNext(next stampValue, checkpoint []byte) error {
 	err := l.store.writeCheckpoint(l.files, next, checkpoint)
 	if errors.Is(err, state.ErrNoSpace) && l.releaseReserve() {
@@ -157,8 +154,8 @@ func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, o
 	return nil
 }
 
-// dropJournal begins the journal of the next checkpoint and removes the last one,
-// whose records the checkpoint holds. Where that fails it is of no effect.
+// dropJournal begins the journal of the next checkpoint and removes the last one. A failure has no
+// effect.
 func (l *lease) dropJournal(next stampValue) {
 	last := l.journalFile()
 	l.checkpoint = next

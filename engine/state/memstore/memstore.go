@@ -1,5 +1,4 @@
-// Package memstore keeps the states of stacks in memory, for tests and for hosts
-// that store states themselves.
+// Package memstore keeps the states of stacks in memory, for tests and for hosts that save states.
 package memstore
 
 import (
@@ -29,8 +28,7 @@ type Store struct {
 
 type stack struct {
 	checkpoint []byte
-	// backups are the checkpoints before, replaced counts those that there ever were, and
-	// written is when the present one was written.
+	// backups are the checkpoints before, and replaced counts all that there ever were.
 	backups  []backup
 	replaced int
 	written  time.Time

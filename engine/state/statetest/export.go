@@ -27,8 +27,7 @@ func Decode(t testing.TB, data []byte) (*state.Snapshot, *state.Codec) {
 	return s, codec
 }
 
-// RequireSameJSON compares documents byte for byte but for white space and the
-// order of members.
+// RequireSameJSON compares documents but for white space and the order of members.
 func RequireSameJSON(t *testing.T, want, got []byte) {
 	t.Helper()
 	a, b := canonicalLines(t, want), canonicalLines(t, got)

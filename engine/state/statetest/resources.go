@@ -1,5 +1,4 @@
-// Package statetest holds what tests of states share: resources that hold together, a secrets
-// provider that hides nothing, and exports. Beside it are the tests of states as their users see them.
+// Package statetest holds what tests of states share, and tests of states as their users see them.
 package statetest
 
 import (

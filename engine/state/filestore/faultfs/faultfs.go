@@ -1,7 +1,6 @@
-// Package faultfs is a file system in memory that fails on demand: an operation
-// returns an error, a write stops half-way, the disk is full, the process is
-// killed, or the machine loses power with part of what was not synced. Tests of
-// what must survive such things use it as the files of a filestore.Store.
+// Package faultfs is a file system in memory that fails on demand: an operation returns an error, a
+// write stops half-way, the disk is full, the process is killed, or the machine loses power with
+// part of what was not synced.
 package faultfs
 
 import (
@@ -63,8 +62,7 @@ func New() *FS {
 	}
 }
 
-// Inject sets the function that decides on each operation; nil lets all be. It is
-// called before the operation takes effect, and may use the file system.
+// Inject sets the function that decides on each operation before it takes effect; nil lets all be.
 func (f *FS) Inject(decide func(Op) Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,8 +119,7 @@ type Loss struct {
 // DataLoss is what becomes of contents that were not synced.
 type DataLoss int
 
-// The ways to lose contents: none (the process was killed), all, the second half
-// of what was appended, or all of it with the file's size kept.
+// The ways to lose contents: none, all, the second half of what was appended, or all but the size.
 const (
 	KeepData DataLoss = iota
 	LoseData
@@ -141,8 +138,7 @@ func Losses() []Loss {
 	return out
 }
 
-// Reboot returns the file system as the next process finds it after a crash.
-// Locks are gone, and no faults are injected. f stays as it is.
+// Reboot returns the file system as the next process finds it: without locks and faults.
 func (f *FS) Reboot(loss Loss) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,8 +191,7 @@ func (i *inode) after(loss DataLoss) []byte {
 	}
 }
 
-// begin asks what becomes of an operation. The caller holds the lock, which is
-// given up while it is decided.
+// begin asks what becomes of an operation. It gives up the lock meanwhile.
 func (f *FS) begin(kind, name string) Fault {
 	if f.crashed {
 		return Fault{Err: ErrCrashed}
