@@ -13,8 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// AddPackage writes the declaration of a package into the project file, in place of an
-// earlier one of that name. Nothing else in the file changes.
+// AddPackage declares a package in the project file, in place of an earlier one of that name.
 func (p *Project) AddPackage(pkg Package) error {
 	entry, err := pkg.declaration()
 	if err != nil {

@@ -26,8 +26,7 @@ type ConfigDeclaration struct {
 	Position source.Position
 }
 
-// declarations reads the keys of config and configuration, once the project's
-// name is known.
+// declarations reads the keys of config. The project's name is known.
 func (d *decoder) declarations() {
 	seen := map[string]int{}
 	for _, f := range d.config {
@@ -133,9 +132,8 @@ func (d *decoder) items(n *yaml.Node) (*ConfigType, bool) {
 	return &t, read
 }
 
-// ConfigEntries returns the configuration that a deployment of the stack runs
-// with, sorted by key: the stack's own, and the project's defaults where the
-// stack sets nothing. decrypt opens a ciphertext.
+// ConfigEntries returns the configuration of a deployment, sorted by key: the stack's, and the
+// project's defaults for the rest. decrypt opens a ciphertext.
 func (p *Project) ConfigEntries(stack *StackConfig, decrypt func(ciphertext string) (string, error)) ([]abi.ConfigEntry, error) {
 	entries := make([]abi.ConfigEntry, 0, len(p.Config))
 	for _, key := range stack.Keys() {

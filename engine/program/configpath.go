@@ -12,8 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// ConfigPath reads the path of a part of a configuration value, such as aws:tags.owner
-// or data.servers[0].port: the key's full name, and what follows it.
+// ConfigPath reads a path such as aws:tags.owner: the key's full name, and what follows it.
 func (p *Project) ConfigPath(text string) (key string, rest property.Path, err error) {
 	path, err := property.ParsePath(text)
 	if err != nil {
@@ -30,9 +29,8 @@ func (p *Project) ConfigPath(text string) (key string, rest property.Path, err e
 	return key, path[1:], err
 }
 
-// SetAt is Set for a part of a key's value. Lists and objects on the way are made where
-// there are none; a list grows by the index that is its length. Text that is a whole
-// number, true, or false is that, as in Pulumi.
+// SetAt is Set for a part of a key's value. It makes missing lists and objects; a list grows by the
+// index that is its length. As in Pulumi, text may be a whole number, true, or false.
 func (c *StackConfig) SetAt(key string, path property.Path, text string, encrypted bool) error {
 	if len(path) == 0 {
 		c.Set(key, text, encrypted)
@@ -74,8 +72,7 @@ func suffix(path property.Path) string {
 	return text
 }
 
-// withPart returns a node in which the part at the path is the value. The node is nil
-// where there is none yet.
+// withPart returns a node, nil if there is none yet, in which the part at the path is the value.
 func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, error) {
 	if len(path) == 0 {
 		return value, nil

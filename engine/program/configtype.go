@@ -42,8 +42,7 @@ func (t ConfigType) String() string {
 	return name
 }
 
-// parseConfigType reads a type's name: those of project files (string, integer,
-// array ...), and Pulumi YAML's older ones (Int, List<String> ...).
+// parseConfigType reads the name of a type, also Pulumi YAML's older ones (Int, List<String> ...).
 func parseConfigType(name string) (ConfigType, bool) {
 	lower := strings.ToLower(strings.TrimSpace(name))
 	if element, ok := strings.CutPrefix(lower, "list<"); ok && strings.HasSuffix(element, ">") {
@@ -67,10 +66,8 @@ func parseConfigType(name string) (ConfigType, bool) {
 	return ConfigType{}, false
 }
 
-// Parse reads a value as configuration holds it: a string as it is, anything
-// else as JSON. Text without a declared type is JSON where it is an array or
-// object, and a string otherwise. The error does not tell the value, which may
-// be a secret.
+// Parse reads a value as configuration holds it: a string as it is, anything else as JSON. Text of
+// any type is JSON if it is an array or object. The error does not show the value.
 func (t ConfigType) Parse(text string) (property.Value, error) {
 	switch t.Kind {
 	case ConfigString:

@@ -9,8 +9,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Grant is something that a provider may use beside computing, as it is written. What the scope may
-// be is mostly found out when it is granted.
+// Grant is something that a provider may use, as it is written.
 type Grant struct {
 	grant.Text
 	// Mode is that of a directory, and not in its scope.
@@ -25,14 +24,13 @@ type HeaderGrant struct {
 	Name string
 	// Prefix is what the value begins with, for example "Bearer ".
 	Prefix string
-	// Config is the key in the stack's configuration that has the rest, as it is written
-	// (see [Project.ConfigKey]), and Env the environment variable. One of them is given.
+	// Config is a key of the stack's configuration that has the rest, see [Project.ConfigKey], or
+	// Env an environment variable.
 	Config, Env string
 	Position    source.Position
 }
 
-// grants reads grants: {CAPABILITY: ...}. Nothing is granted that is not written down. The grants are in
-// the order of [grant.All].
+// grants reads {CAPABILITY: ...}, in the order of [grant.All].
 func (d *decoder) grants(n *yaml.Node) []Grant {
 	written := make(map[string][]Grant)
 	for _, f := range d.Fields(n, "grants") {
@@ -140,8 +138,7 @@ func (d *decoder) grantField(entry grant.Entry, f source.Field, g *Grant) (ok bo
 	return true
 }
 
-// headerGrant reads Authorization: {prefix: "Bearer ", config: token}, or env in place of
-// config.
+// headerGrant reads Authorization: {prefix: "Bearer ", config: token}, or env for config.
 func (d *decoder) headerGrant(field source.Field) (HeaderGrant, bool) {
 	const what = "a header"
 	h := HeaderGrant{Name: field.Name, Position: source.Of(field.Key)}

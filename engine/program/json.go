@@ -9,8 +9,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// configText returns a value as configuration holds it, the inverse of
-// [ConfigType.Parse]. The value holds no wrappers.
+// configText is the inverse of [ConfigType.Parse], for values without wrappers.
 func configText(v property.Value) (string, error) {
 	switch v.Kind() {
 	case property.KindNull:
@@ -25,8 +24,7 @@ func configText(v property.Value) (string, error) {
 	return JSON(v)
 }
 
-// JSON returns a value without wrappers as JSON, with the keys of objects in
-// alphabetical order and <, >, and & escaped, as Pulumi writes it.
+// JSON returns a value without wrappers as Pulumi writes it: keys sorted, and <, >, and & escaped.
 func JSON(v property.Value) (string, error) {
 	tree, err := toJSON(v)
 	if err != nil {

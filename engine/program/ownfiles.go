@@ -8,10 +8,9 @@ import (
 // goFiles beside Go source, or above it, say what it is built of.
 var goFiles = []string{"go.mod", "go.sum", "go.work", "go.work.sum"}
 
-// OwnFiles returns the paths of what says what the project is and runs: the project file by each
-// name that it may have, the program's file, the configuration of stacks, and the providers and
-// policy packs. Whoever changes one of them decides what the next run does. Some need not exist.
-// A * in the last name stands for any text.
+// OwnFiles returns the paths of what decides what the next run does: the project file, the program,
+// the configuration of stacks, providers, and policy packs. Some need not exist. A * in the last
+// name stands for any text.
 func (p *Project) OwnFiles() []string {
 	var all []string
 	add := func(dir string, names ...string) {
@@ -34,8 +33,7 @@ func (p *Project) OwnFiles() []string {
 	return all
 }
 
-// moduleFiles are those of a module: it, or the directory of its source with what says how it is
-// built.
+// moduleFiles are a module, or the directory of its source and what says how it is built.
 func (p *Project) moduleFiles(name string) []string {
 	path := p.Path(name)
 	all := []string{path}

@@ -16,14 +16,11 @@ type Package struct {
 	Name string
 	// Source is the provider of the package. Without parameters it has the same name.
 	Source string
-	// Version is a semantic version that the provider must be compatible with,
-	// empty for any.
+	// Version is one that the provider must be compatible with, empty for any.
 	Version string
-	// Parameters make the provider into the package, or into the one that Extension
-	// extends; nil for the provider's own.
+	// Parameters make the provider into the package, or into what Extension extends; nil for none.
 	Parameters *Parameterization
-	// Extension makes the provider serve the package beside its own; nil where the
-	// package is no extension.
+	// Extension makes the provider serve the package beside its own; nil for none.
 	Extension *Parameterization
 	// Position is where the package is declared, zero where it is not.
 	Position source.Position
@@ -32,8 +29,7 @@ type Package struct {
 // Parameterized reports whether the package is not its provider's own.
 func (p Package) Parameterized() bool { return p.Parameters != nil || p.Extension != nil }
 
-// Served is the package whose providers serve the package: the one that it extends,
-// else the package itself.
+// Served is the package whose providers serve the package.
 func (p Package) Served() string {
 	switch {
 	case p.Extension == nil:
@@ -44,8 +40,7 @@ func (p Package) Served() string {
 	return p.Source
 }
 
-// Package returns what a package is made of. One that is not declared is its
-// provider's own.
+// Package returns what a package is made of: its own provider, unless it is declared.
 func (p *Project) Package(name string) Package {
 	for _, declared := range p.Packages {
 		if declared.Name == name {
@@ -55,8 +50,8 @@ func (p *Project) Package(name string) Package {
 	return Package{Name: name, Source: name}
 }
 
-// packages reads declarations by name: {source: ..., version: ..., parameters: [...],
-// extension: [...]}, or in short "source@version".
+// packages reads {source: ..., version: ..., parameters: [...], extension: [...]}, or
+// "source@version".
 func (d *decoder) packages() {
 	for _, f := range d.declaredPackages {
 		if !isPackageName(f.Name) || f.Name == "pulumi" {
@@ -100,8 +95,7 @@ func (d *decoder) pkg(f source.Field) (p Package, ok bool) {
 	return p, ok && d.checkSource(at, p) && d.checkNames(f, &p)
 }
 
-// checkNames completes the names of what is made by value: the last thing that is made
-// is the package itself.
+// checkNames completes the names of values: the last one makes the package itself.
 func (d *decoder) checkNames(f source.Field, p *Package) bool {
 	last := p.Extension
 	if last == nil {

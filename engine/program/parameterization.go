@@ -10,13 +10,12 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Parameterization is what a provider is told to become another package, or to serve
-// one beside its own: words, or what it made of such words before.
+// Parameterization makes a provider another package, or serve one more: words, or what it made of
+// them.
 type Parameterization struct {
 	// Args are words, as they are written: only the provider knows which of them are paths.
 	Args []string
-	// Name and Version are those of the package that Value makes. There are none where
-	// there are words.
+	// Name and Version are those of the package that Value makes, empty with words.
 	Name    string
 	Version string
 	// Value holds bytes that only the provider understands.
@@ -34,8 +33,7 @@ func (p *Parameterization) Parameters() *abi.Parameters {
 	return &abi.Parameters{Case: abi.ParametersCaseValue, Value: abi.ParameterValue{Name: p.Name, Version: p.Version, Value: p.Value}}
 }
 
-// parameterizationKey returns the key of a list of words, or {name: ..., version: ..., value: base64}.
-// An empty list is none.
+// parameterizationKey returns the key of words, or of {name: ..., version: ..., value: base64}.
 func (d *decoder) parameterizationKey(key string, at **Parameterization) source.Key {
 	return source.KeyOf(key, at, func(n *yaml.Node) (*Parameterization, bool) {
 		if n.Kind == yaml.MappingNode {

@@ -13,8 +13,7 @@ import (
 type ProviderPlugin struct {
 	// Name is the package, for example random.
 	Name string
-	// Path is a .wasm file, or a directory of Go source, as it is written; see
-	// [Project.Path].
+	// Path is a .wasm file, or a directory of Go source; see [Project.Path].
 	Path string
 	// Version is the semantic version that the module must have, empty for any.
 	Version string
@@ -102,8 +101,7 @@ func (d *decoder) provider(n *yaml.Node) {
 	}
 }
 
-// Limit is a limit that a project sets, of one provider or of all. Which there are, and what
-// their values mean, is the host's matter.
+// Limit is a limit that a project sets, of one provider or of all. The host knows what it means.
 type Limit struct {
 	// Name and Value are as they are written, for example memory and 512MiB.
 	Name, Value string

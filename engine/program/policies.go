@@ -15,16 +15,14 @@ import (
 
 // PolicyPack says where a policy pack comes from and how its policies are enforced.
 type PolicyPack struct {
-	// Path is a .wasm file, or a directory of Go source, as it is written; see
-	// [Project.Path].
+	// Path is a .wasm file, or a directory of Go source; see [Project.Path].
 	Path     string
 	Settings map[string]analysis.Setting
 	// Position is where the pack is listed.
 	Position source.Position
 }
 
-// policies reads the list of policy packs: {path: dir, config: {...}} or its short form,
-// the path alone.
+// policies reads the list of policy packs: {path: dir, config: {...}}, or the path alone.
 func (d *decoder) policies(n *yaml.Node) {
 	for _, e := range d.Elements(n, "policies") {
 		p := PolicyPack{Position: source.Of(e)}
@@ -49,10 +47,9 @@ func (d *decoder) policies(n *yaml.Node) {
 	}
 }
 
-// ReadPolicySettings reads a file that says how the policies of a pack are enforced, in
-// the format of Pulumi's --policy-pack-config: for each policy its level, or an object
-// with enforcementLevel and the policy's properties; all stands for all policies. Beside
-// JSON the file may be YAML. The error is [source.Diagnostics], or that of reading it.
+// ReadPolicySettings reads how the policies of a pack are enforced, in the format of Pulumi's
+// --policy-pack-config, as JSON or YAML: for each policy, or all, its level, or an object with
+// enforcementLevel and the policy's properties. The error may be [source.Diagnostics].
 func ReadPolicySettings(path string) (map[string]analysis.Setting, error) {
 	text, err := source.Read(path)
 	if err != nil {

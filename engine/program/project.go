@@ -16,14 +16,12 @@ import (
 // projectFiles are the names that a project file may have, the first wins.
 var projectFiles = []string{"Husk.yaml", "Husk.yml", "Pulumi.yaml", "Pulumi.yml"}
 
-// RuntimeYAML is the runtime of projects whose resources stand in the project
-// file itself.
+// RuntimeYAML is the runtime of programs in YAML.
 const RuntimeYAML = "yaml"
 
 // Project is what a project file says. It is not changed after it was loaded.
 type Project struct {
-	// Dir is the directory of the project file; relative paths in the file begin
-	// there.
+	// Dir is the directory of the project file, where relative paths begin.
 	Dir string
 	// File is the project file's text, for diagnostics.
 	File *source.File
@@ -36,8 +34,7 @@ type Project struct {
 	ProgramDir string
 	// BackendURL says where state is kept, empty for beside the project file.
 	BackendURL string
-	// StackConfigDir holds the stacks' configuration files: Dir unless the file
-	// says otherwise.
+	// StackConfigDir holds the stacks' configuration files, Dir by default.
 	StackConfigDir string
 	// Refresh has every resource read before each update and destruction.
 	Refresh bool
@@ -49,8 +46,7 @@ type Project struct {
 	Limits []Limit
 	// Policies judge what deployments make, in this order.
 	Policies []PolicyPack
-	// Packages declares packages that providers become by parameters, or whose
-	// version matters, in the order of the file; see [Project.Package].
+	// Packages declares packages with parameters or a version; see [Project.Package].
 	Packages []Package
 	// Template is the program of a project whose runtime is yaml.
 	Template Template
@@ -58,8 +54,7 @@ type Project struct {
 	Warnings source.Diagnostics
 }
 
-// Template holds the parts of a YAML program as they are written; those that
-// are not given are nil.
+// Template holds the parts of a YAML program as they are written, nil if they are missing.
 type Template struct {
 	File      *source.File
 	Variables *yaml.Node
@@ -75,8 +70,8 @@ func (e *NoProjectError) Error() string {
 		e.Dir, strings.Join(projectFiles, ", "), projectFiles[0])
 }
 
-// LoadProject reads the project file of a directory. The error is a
-// [*NoProjectError], [source.Diagnostics], or that of reading the file.
+// LoadProject reads the project file of a directory. The error may be [*NoProjectError] or
+// [source.Diagnostics].
 func LoadProject(dir string) (*Project, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -130,8 +125,7 @@ func (p *Project) Path(name string) string {
 	return filepath.Join(p.Dir, name)
 }
 
-// ConfigKey returns the full name of a configuration key: one without a
-// namespace is the project's own.
+// ConfigKey returns the full name of a key: one without a namespace is the project's own.
 func (p *Project) ConfigKey(key string) (string, error) {
 	namespace, name, ok := strings.Cut(key, ":")
 	if !ok {
@@ -144,8 +138,7 @@ func (p *Project) ConfigKey(key string) (string, error) {
 	return namespace + ":" + name, nil
 }
 
-// projectKeys are the keys of a project file. Those that only Pulumi's tools
-// read are taken and left alone.
+// These are the keys of a project file. pulumiKeys have no effect.
 var (
 	projectKeys = []string{
 		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
@@ -239,8 +232,7 @@ func (t *Template) set(f source.Field) {
 	}
 }
 
-// runtimeOption refuses an option of the runtime yaml: each would make another program of what
-// is written.
+// runtimeOption refuses an option of the runtime yaml: it would change the program.
 func (d *decoder) runtimeOption(f source.Field) {
 	if f.Name != "compiler" {
 		d.Errorf(f.Key, "the runtime yaml has no option %q", f.Name)
@@ -280,8 +272,7 @@ func (d *decoder) runtime(n *yaml.Node) {
 	d.Read(n, "runtime", d.TextKey("name", &d.project.Runtime, "the runtime's name"), source.NodeKey("options", &d.runtimeOptions))
 }
 
-// other deals with keys that are not read. Keys that begin with x- are free for
-// people, to hang YAML anchors on.
+// other reads nothing. Keys that begin with x- are free to hang YAML anchors on.
 func (d *decoder) other(f source.Field) {
 	switch {
 	case slices.Contains(pulumiKeys, f.Name), strings.HasPrefix(f.Name, "x-"):
@@ -292,14 +283,12 @@ func (d *decoder) other(f source.Field) {
 	}
 }
 
-// mainFiles are the names of a program's file in the directory that main names, or else beside
-// the project file. The first is read.
+// mainFiles are the names of a program's file. The first that exists is read.
 var mainFiles = []string{"Main.json", "Main.yaml", "Main.yml"}
 
-// mainFile reads the program from where main points: a file, or a directory with one of the
-// mainFiles or a project file. Without main, one of the mainFiles beside the project file is
-// read, as Pulumi does. A program stands in one place: what is in the project file as well would
-// be passed over.
+// mainFile reads the program that main names: a file, or a directory with one of the mainFiles or a
+// project file. Without main, one of the mainFiles beside the project file is read, as in Pulumi. A
+// program in two places is an error.
 func (d *decoder) mainFile() {
 	p := d.project
 	candidates := []string{p.ProgramDir}

@@ -15,9 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// StackConfig is the configuration file of one stack, Husk.<stack>.yaml or
-// Pulumi.<stack>.yaml. Changes keep the comments and the order of what is
-// there; nothing is written before [StackConfig.Save]. It is not safe for
+// StackConfig is the configuration file of one stack, Husk.<stack>.yaml or Pulumi.<stack>.yaml.
+// Changes keep comments and order, until [StackConfig.Save] writes them. It is not safe for
 // concurrent use.
 type StackConfig struct {
 	// Path is the file, which need not exist yet.
@@ -33,7 +32,7 @@ type StackConfig struct {
 // stackSyntax is Pulumi's for stack names; a name becomes a part of file names.
 var stackSyntax = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
 
-// CheckStackName tells what is wrong with the name of a stack.
+// CheckStackName returns what is wrong with the name of a stack.
 func CheckStackName(name string) error {
 	if !stackSyntax.MatchString(name) {
 		return fmt.Errorf("invalid stack name %q: it may have letters, digits, and the characters _ . - only, at most 100 of them", name)
@@ -41,9 +40,8 @@ func CheckStackName(name string) error {
 	return nil
 }
 
-// StackConfig reads the configuration of a stack. A stack without a file has an
-// empty one, whose name follows the project file's. The error is
-// [source.Diagnostics], or that of reading the file.
+// StackConfig reads the configuration of a stack, empty if there is no file. The error may be
+// [source.Diagnostics].
 func (p *Project) StackConfig(stack string) (*StackConfig, error) {
 	if err := CheckStackName(stack); err != nil {
 		return nil, err
@@ -154,8 +152,7 @@ func (c *StackConfig) text(name string) string {
 	return n.Value
 }
 
-// setText sets a top-level key; empty text removes it. These keys come before
-// config, as Pulumi writes them.
+// setText sets a top-level key, before config as in Pulumi; empty text removes it.
 func (c *StackConfig) setText(name, text string) {
 	i := field(c.root, func(key string) bool { return key == name })
 	switch {
@@ -207,8 +204,7 @@ func (c *StackConfig) config() *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 }
 
-// find returns the index of a key, which may be written without the project's
-// namespace, -1 where it is not set.
+// find returns the index of a key, with or without the project's namespace, -1 if it is not set.
 func (c *StackConfig) find(config *yaml.Node, key string) int {
 	return field(config, func(written string) bool {
 		full, err := c.project.ConfigKey(written)
@@ -229,9 +225,8 @@ func (c *StackConfig) Keys() []string {
 	return slices.Compact(keys)
 }
 
-// Get returns the value of a key given by its full name. An encrypted part is
-// a secret that holds the ciphertext, and a single value is the text it is
-// written as.
+// Get returns the value of a key. An encrypted part is a secret that holds the ciphertext, and a
+// single value is text.
 func (c *StackConfig) Get(key string) (property.Value, bool) {
 	config := c.config()
 	i := c.find(config, key)
@@ -260,8 +255,8 @@ func sealed(v property.Value) property.Value {
 	})
 }
 
-// Text returns the value of a key as a deployment's configuration holds it: a
-// string as it is, anything else as JSON. secret says that part of it was encrypted.
+// Text returns the value of a key: a string as it is, anything else as JSON. secret says that a
+// part was encrypted.
 func (c *StackConfig) Text(key string, decrypt func(ciphertext string) (string, error)) (text string, secret bool, err error) {
 	v, ok := c.Get(key)
 	if !ok {
@@ -290,8 +285,7 @@ func opened(v property.Value, decrypt func(ciphertext string) (string, error)) (
 	return v, secret, err
 }
 
-// Set sets a key, given by its full name, to text, or to the ciphertext of an
-// encrypted text.
+// Set sets a key to text, or to the ciphertext of an encrypted text.
 func (c *StackConfig) Set(key, text string, encrypted bool) {
 	config := c.section("config")
 	if config == nil || config.Kind != yaml.MappingNode {
@@ -328,8 +322,7 @@ func (c *StackConfig) Remove(key string) bool {
 	return true
 }
 
-// Save writes the file if something was changed. A reader, or a crash at any
-// moment, finds the old file or the new one, never a part.
+// Save writes the file if something was changed, as an atomic write.
 func (c *StackConfig) Save() error {
 	if !c.changed {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Compatible reports whether a provider of version have can stand in for want:
-// it is not older, and has the same major version, or minor version below 1.0.
+// Compatible reports whether a provider of version have can stand in for want: it is not older, and
+// has the same major version, or minor version below 1.0.
 func Compatible(want, have string) bool {
 	w, errW := semver.ParseTolerant(want)
 	h, errH := semver.ParseTolerant(have)
@@ -22,17 +22,15 @@ func Compatible(want, have string) bool {
 	return h.GE(w) && h.Major == w.Major && (h.Major > 0 || h.Minor == w.Minor)
 }
 
-// Provider returns the declaration of a package's provider, the newest of several
-// versions, nil where there is none.
+// Provider returns the newest declaration of a package's provider, nil if there is none.
 func (p *Project) Provider(name string) *ProviderPlugin {
 	declared, _ := p.ProviderVersion(name, "") // any version will do
 	return declared
 }
 
-// ProviderVersion returns the declaration of the newest version of a package's provider
-// that is compatible with the one that is wanted, which is any where it is empty. It is
-// nil where the project lists no provider of the package. Of a provider that is listed
-// once, its module tells the version.
+// ProviderVersion returns the newest declaration of a package's provider that is compatible with a
+// version, empty for any. It is nil if the project lists no provider of the package. The version of
+// a provider that is listed once is that of its module.
 func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) {
 	var listed, fitting []*ProviderPlugin
 	for i := range p.Providers {

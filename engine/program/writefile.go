@@ -7,8 +7,7 @@ import (
 	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
-// newFileMode is the mode of a new configuration file. It holds no plain
-// secrets and belongs under version control.
+// newFileMode is the mode of a new configuration file, which holds no plain secrets.
 const newFileMode = 0o644
 
 // writeFile replaces a file's contents as one step, and keeps its mode.

@@ -6,8 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Expr is an expression: a [*Literal], [*Text], [*Access], [*List], [*Object],
-// [*Call], [*Invoke], or [*Invalid].
+// Expr is a [*Literal], [*Text], [*Access], [*List], [*Object], [*Call], [*Invoke], or [*Invalid].
 type Expr interface {
 	// Node is where the expression was read.
 	Node() *yaml.Node
@@ -41,8 +40,8 @@ type Access struct {
 	// Name is that of a resource, a variable, or a configuration key.
 	Name string
 	Path property.Path
-	// occurrence counts the "${" before this one in the node's text, and offsets
-	// are where Name and each segment of Path begin behind it, in characters.
+	// occurrence counts the "${" before this one in the node's text. offsets are the places of Name
+	// and Path behind it, in characters.
 	occurrence int
 	offsets    []int
 }
@@ -76,8 +75,7 @@ type Object struct {
 	Entries []Entry
 }
 
-// Entry is one key of an object with its value. The key is a [*Literal] of
-// text, a [*Text], or an [*Access].
+// Entry is one key of an object with its value. The key is a [*Literal], [*Text], or [*Access].
 type Entry struct {
 	Key   Expr
 	Value Expr

@@ -26,8 +26,7 @@ const (
 
 type signature struct {
 	name string
-	// args names the elements of the list that the function takes; a function
-	// without takes one argument of any form.
+	// args names the elements of the list that the function takes, nil for one argument.
 	args []string
 }
 
@@ -65,8 +64,7 @@ func functionNames() []string {
 	return names
 }
 
-// lookup returns the function of a name. Case does not count: programs in the
-// older style write Fn::Join.
+// lookup returns the function of a name in any case: older programs write Fn::Join.
 func lookup(name string) (Function, bool) {
 	for f, s := range signatures {
 		if strings.EqualFold(s.name, name) {

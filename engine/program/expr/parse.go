@@ -11,8 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads an expression. What is wrong with it is reported, and the part that
-// it is wrong with is [*Invalid].
+// Parse reads an expression. It reports what is wrong; the part at fault is [*Invalid].
 func Parse(r *source.Report, n *yaml.Node) Expr {
 	n = source.Resolve(n)
 	switch n.Kind {
@@ -35,8 +34,7 @@ func Parse(r *source.Report, n *yaml.Node) Expr {
 	return &Literal{written{n}, v}
 }
 
-// ParseObject reads a mapping whose keys are names, not expressions: the
-// properties of a resource. A key with $ stays as it is.
+// ParseObject reads a mapping whose keys are names: the properties of a resource.
 func ParseObject(r *source.Report, n *yaml.Node, what string) *Object {
 	o := &Object{written: written{source.Resolve(n)}}
 	for _, f := range r.Fields(n, what) {

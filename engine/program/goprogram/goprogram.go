@@ -1,16 +1,12 @@
-// Package goprogram makes Go functions into programs: a host that embeds the engine
-// declares the resources of a stack in code of its own.
+// Package goprogram makes Go functions into programs of a host that embeds the engine:
 //
 //	engine.Run(ctx, engine.Deployment{…}, engine.Up{Program: goprogram.Func(shop)})
 //
-// Registrations answer when the resource is there; independent ones are made in parallel
-// by goroutines. What a resource gives to another is passed as an output, see
-// [Resource.Output], so that the deployment knows what depends on what.
+// A registration returns when the resource is there; goroutines make independent ones in parallel.
+// Pass what a resource gives to another as an output, see [Resource.Output].
 //
-// An asset or archive in an output that depends on a resource is foreign: its path stays in the
-// project, and its URL leads to the Internet, because the resource's provider may have chosen it.
-// Go does not know where a plain string comes from. A program that makes an asset of a string of a
-// provider passes it as an output, or says so with [Stack.Foreign].
+// An asset or archive in an output of a resource is foreign, because a provider may have chosen its
+// path or URL. To make one of a plain string of a provider, use [Stack.Foreign].
 package goprogram
 
 import (
@@ -24,9 +20,8 @@ import (
 	"github.com/husk-dev/husk/engine/callback"
 )
 
-// Func is a program. It implements engine.Program. The stack's root is registered before
-// it runs, and the outputs that it returns become those of the stack. It must wait for
-// the goroutines that it starts.
+// Func is a program. The stack's root is registered before it runs, and the outputs that it returns
+// are those of the stack. It must wait for its goroutines.
 type Func func(ctx context.Context, s *Stack) (outputs property.Map, err error)
 
 // Run registers the stack with the monitor and runs the function.
@@ -50,8 +45,7 @@ func (f Func) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) 
 	return nil
 }
 
-// Stack is what a program registers with. Its methods may be called by several
-// goroutines at once.
+// Stack is what a program registers with. It is safe for concurrent use.
 type Stack struct {
 	abi.RunContext
 	monitor callback.Monitor
@@ -75,8 +69,8 @@ func (s *Stack) Resource(ctx context.Context, d Declaration) (*Resource, error) 
 	return s.register(ctx, d, true, false)
 }
 
-// Component registers a component that the program makes itself: the parent of others.
-// Its [Resource.RegisterOutputs] is to be called when they are made.
+// Component registers a component that the program makes. Call its [Resource.RegisterOutputs] at
+// the end.
 func (s *Stack) Component(ctx context.Context, d Declaration) (*Resource, error) {
 	return s.register(ctx, d, false, false)
 }
@@ -97,8 +91,7 @@ func (s *Stack) register(ctx context.Context, d Declaration, custom, remote bool
 	return &Resource{URN: resp.URN, ID: resp.ID, State: resp.State, s: s, custom: custom, resp: resp}, nil
 }
 
-// Read looks up a resource that exists and that the stack does not manage. The inputs
-// help to find it where its ID alone does not.
+// Read looks up a resource that the stack does not manage, by its ID and perhaps inputs.
 func (s *Stack) Read(ctx context.Context, d Declaration, id string) (*Resource, error) {
 	resp, err := s.monitor.ReadResource(ctx, abi.ReadResourceRequest{
 		ID: id, Type: d.Type, Name: d.Name, Parent: d.Parent.urn(), Properties: d.Inputs, Options: d.Options,
@@ -109,8 +102,7 @@ func (s *Stack) Read(ctx context.Context, d Declaration, id string) (*Resource, 
 	return &Resource{URN: resp.URN, ID: id, State: resp.State, s: s, custom: true}, nil
 }
 
-// Invoke calls a function of a package. The result is one unknown value where a preview
-// cannot know it.
+// Invoke calls a function of a package. The result is unknown if a preview cannot know it.
 func (s *Stack) Invoke(ctx context.Context, token string, args property.Map, o abi.FunctionOptions) (property.Value, error) {
 	resp, err := s.monitor.Invoke(ctx, abi.MonitorInvokeRequest{Token: token, Args: args, Options: o})
 	switch {
@@ -126,15 +118,15 @@ func (s *Stack) Invoke(ctx context.Context, token string, args property.Map, o a
 	return property.Object(resp.Result), nil
 }
 
-// InvokeStream calls a function of a package whose results come one by one, and computes none before
-// it is asked for. A preview that cannot know the results has one unknown value. An error ends them.
+// InvokeStream calls a function whose results come one by one, when they are asked for. If a
+// preview cannot know them, there is one unknown value. An error ends them.
 func (s *Stack) InvokeStream(ctx context.Context, token string, args property.Map, o abi.FunctionOptions) iter.Seq2[property.Value, error] {
 	return s.monitor.StreamInvoke(ctx, abi.MonitorInvokeRequest{Token: token, Args: args, Options: o})
 }
 
 // Foreign returns an asset or archive whose path or URL comes from a provider, another stack, or a
-// file, see [callback.Monitor]. named is what the program itself wrote of a URL, up to where it did
-// not: a whole scheme and host in it may be those of a private network.
+// file, see [callback.Monitor]. named is what the program itself wrote of a URL: a scheme and host
+// in it may be those of a private network.
 func (s *Stack) Foreign(ctx context.Context, v property.Value, named string) (property.Value, error) {
 	return s.monitor.Foreign(ctx, v, named)
 }
@@ -145,8 +137,7 @@ func (s *Stack) Hook(h callback.Hook) error { return s.monitor.RegisterHook(h) }
 // ErrorHook makes an error hook known, for the options of what is registered after it.
 func (s *Stack) ErrorHook(h callback.ErrorHook) error { return s.monitor.RegisterErrorHook(h) }
 
-// Transform has a transform run on every resource that is registered after it, those
-// that components of other packages make included.
+// Transform runs a transform on every resource that is registered after it, also in components.
 func (s *Stack) Transform(t callback.ResourceTransform) { s.monitor.RegisterStackTransform(t) }
 
 // TransformInvokes has a transform run on every call of a function after it.
@@ -174,9 +165,8 @@ func (r *Resource) urn() urn.URN {
 	return r.URN
 }
 
-// Output returns a property of the resource as an output, for the inputs of others. It
-// is unknown where a preview does not know it, and where the resource failed in a
-// deployment that goes on without it. "id" is its ID.
+// Output returns a property of the resource as an output; "id" is its ID. It is unknown if a
+// preview does not know it, or if the resource failed and the deployment goes on.
 func (r *Resource) Output(name string) property.Value {
 	v, ok := r.State.Lookup(name)
 	switch {
@@ -190,8 +180,7 @@ func (r *Resource) Output(name string) property.Value {
 	return property.OutputOf(property.Output{Value: v, Dependencies: r.dependencies(name)})
 }
 
-// dependencies are the resource itself and, for a component of another package, what the
-// output comes from.
+// dependencies are the resource and, for a remote component, what the output comes from.
 func (r *Resource) dependencies(name string) []string {
 	urns := []string{string(r.URN)}
 	for _, d := range r.resp.StateDependencies {
@@ -205,8 +194,7 @@ func (r *Resource) dependencies(name string) []string {
 	return urns
 }
 
-// Reference names the resource, a provider, in the options of others. Without an ID, in
-// a preview, the engine knows what is meant.
+// Reference names the resource, a provider, in the options of others.
 func (r *Resource) Reference() string { return string(r.URN) + "::" + r.ID }
 
 // RegisterOutputs sets the outputs of a component, once what is below it is there.

@@ -29,8 +29,7 @@ func (s Severity) String() string {
 type Diagnostic struct {
 	// File is the file's name, empty where the problem is in none.
 	File string
-	// Line and Column count from 1, columns in characters; both are 0 where the
-	// problem is the file as a whole.
+	// Line and Column count from 1, columns in characters; both are 0 for the file as a whole.
 	Line, Column int
 	Severity     Severity
 	// Summary is one line: what is wrong, and where it is short what to do.
@@ -92,8 +91,7 @@ func (d Diagnostic) Render(w io.Writer) error {
 	return err
 }
 
-// maxExcerpt bounds the shown part of a line, in characters: two lines of a
-// narrow terminal.
+// maxExcerpt bounds the shown part of a line, in characters.
 const maxExcerpt = 160
 
 func clip(text string, column int) (string, int) {
@@ -105,8 +103,7 @@ func clip(text string, column int) (string, int) {
 	return string(runes[start : start+maxExcerpt]), column - start
 }
 
-// caretIndent returns what to write before a caret under a column of the text:
-// tabs stay tabs, so that the caret meets its character.
+// caretIndent returns what stands before a caret under a column: tabs stay tabs.
 func caretIndent(text string, column int) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -125,8 +122,7 @@ func caretIndent(text string, column int) string {
 // Diagnostics are the problems of one reading, an error if one of them is.
 type Diagnostics []Diagnostic
 
-// Error returns the diagnostics as [Diagnostics.Render] writes them, without the
-// last line's end.
+// Error returns the diagnostics as [Diagnostics.Render] writes them.
 func (ds Diagnostics) Error() string {
 	var b strings.Builder
 	_ = ds.Render(&b)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// findBadText finds what no YAML file may hold: bytes that are not UTF-8, and
-// control characters. The parser tells no place for them.
+// findBadText finds bytes that are not UTF-8, and control characters. The parser gives no place for
+// them.
 func findBadText(f *File) (Diagnostic, bool) {
 	for i, line := range f.lines {
 		line = strings.TrimSuffix(line, "\r")
@@ -32,9 +32,8 @@ func findBadText(f *File) (Diagnostic, bool) {
 
 var parserLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// explain turns an error of the YAML parser into one that says what to change.
-// The parser tells a line at best, and often that of the enclosing mapping, so
-// the place is looked for in the text.
+// explain turns an error of the YAML parser into one that says what to change. The parser gives a
+// line at best, and often that of the enclosing mapping.
 func explain(f *File, err error) Diagnostic {
 	line, problem := 0, err.Error()
 	if m := parserLine.FindStringSubmatch(problem); m != nil {
@@ -55,8 +54,8 @@ type search struct {
 	problem string
 }
 
-// finders look for the mistakes that the parser may mean by a problem. Those of the last row are
-// asked in any case, because wrong indentation shows up under many names.
+// finders look for the mistakes that the parser may mean by a problem. The last row is for any
+// problem: wrong indentation has many names.
 var finders = []struct {
 	problem string
 	find    []func(search) (Diagnostic, bool)

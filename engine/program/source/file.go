@@ -12,12 +12,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxFileSize bounds a file, in bytes. A program of ten thousand resources is
-// about 2 MiB.
+// MaxFileSize bounds a file, in bytes. A program of 10,000 resources has about 2 MiB.
 const MaxFileSize = 8 << 20
 
-// Position is a place in a file. Lines and columns count from 1, columns in
-// characters. The zero Position is the file as a whole.
+// Position is a place in a file, counted from 1, columns in characters. Zero is the whole file.
 type Position struct {
 	Line, Column int
 }
@@ -62,8 +60,7 @@ func (f *File) Line(n int) (string, bool) {
 	return strings.TrimSuffix(f.lines[n-1], "\r"), true
 }
 
-// Hide keeps the line of a key, and the lines of its value, out of diagnostics,
-// since they hold a secret in plain text.
+// Hide keeps the lines of a key and its value, a secret in plain text, out of diagnostics.
 func (f *File) Hide(key *yaml.Node) {
 	text, ok := f.Line(key.Line)
 	if !ok {
@@ -107,9 +104,9 @@ func Of(n *yaml.Node) Position {
 	return Position{n.Line, n.Column}
 }
 
-// Within returns the position of the occurrence-th mark (from 0) in the source
-// text of a scalar, moved on by offset characters. Where the source spells the
-// text differently, it is the position of the scalar itself.
+// Within returns the position of the occurrence-th mark (from 0) in the source text of a scalar,
+// moved on by offset characters. If the source spells the text differently, it is that of the
+// scalar.
 func (f *File) Within(n *yaml.Node, mark string, occurrence, offset int) Position {
 	column := n.Column
 	for line := n.Line; ; line++ {
@@ -142,5 +139,5 @@ func byteOffset(text string, column int) int {
 	return len(text)
 }
 
-// ErrEmpty is what [Parse] answers for a file without content.
+// ErrEmpty is the error of [Parse] for a file without content.
 var ErrEmpty = errors.New("the file is empty")

@@ -15,8 +15,8 @@ type sourceLine struct {
 	dash int
 	// text is the line with its indentation, without a comment.
 	text string
-	// outdented marks the line that leaves a block scalar too early: it is indented
-	// less than the scalar's first line, but deeper than the scalar's key.
+	// outdented marks a line that is indented less than the block scalar above, but deeper than its
+	// key.
 	outdented bool
 }
 

@@ -57,8 +57,7 @@ func findEscape(f search) (Diagnostic, bool) {
 
 var quoteStart = regexp.MustCompile(`(?:^|[:\-]\s+|[\[{,]\s*)(["'])`)
 
-// findOpenQuote finds the first quoted text without an end. Text that does span
-// lines is told apart by the key that the line after it begins with.
+// findOpenQuote finds the first quoted text without an end: a line with a key follows.
 func findOpenQuote(f search) (Diagnostic, bool) {
 	for i, l := range f.lines {
 		m := quoteStart.FindStringSubmatchIndex(l.text)
@@ -138,8 +137,7 @@ func findIndentation(f search) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-// plainValue reports whether what stands behind a key is a value that ends on
-// its line.
+// plainValue reports whether a value ends on its line.
 func plainValue(value string) bool {
 	return value != "" && !strings.HasPrefix(value, "&") && !strings.HasPrefix(value, "!") && !strings.ContainsAny(value[:1], `|>"'[{`)
 }
@@ -195,8 +193,7 @@ func findSecondColon(f search) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-// findMissingColon finds a line that has neither a key nor a dash, though it
-// stands where only these may.
+// findMissingColon finds a line that has neither a key nor a dash.
 func findMissingColon(f search) (Diagnostic, bool) {
 	for i, l := range f.lines {
 		if keyOf(l.body()) != "" || l.dash >= 0 || strings.ContainsAny(l.body()[:1], "[{\"'&!*}]") {

@@ -6,8 +6,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// DidYouMean returns "; did you mean ...?" with the candidate that name is most
-// likely a misspelling of, or nothing where none is near.
+// DidYouMean returns "; did you mean ...?" with the nearest candidate, or nothing if none is near.
 func DidYouMean(name string, candidates []string) string {
 	near := schema.Nearest(name, candidates)
 	if near == "" {

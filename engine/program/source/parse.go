@@ -10,18 +10,15 @@ import (
 )
 
 const (
-	// maxNodes bounds a file with its aliases expanded, in YAML nodes. It is some
-	// twenty times what the largest programs have, and a walk of it takes well
-	// under a second.
+	// maxNodes bounds a file with its aliases expanded: twenty times the largest programs.
 	maxNodes = 2_000_000
-	// maxDepth bounds the nesting of a file. It is a little less than what property
-	// values may have, and ten times what people write.
+	// maxDepth bounds the nesting of a file: ten times what people write, and less than property
+	// values.
 	maxDepth = 100
 )
 
-// Parse reads the file's only YAML document and returns its root. Aliases are
-// left in place (see [Resolve]), but bounded. The error is of type [Diagnostics],
-// or [ErrEmpty].
+// Parse returns the root of the file's only YAML document. Aliases are left in place (see
+// [Resolve]), but bounded. The error is [Diagnostics] or [ErrEmpty].
 func Parse(f *File, text []byte) (*yaml.Node, error) {
 	document, err := ParseDocument(f, text)
 	if err != nil {
@@ -30,8 +27,7 @@ func Parse(f *File, text []byte) (*yaml.Node, error) {
 	return document.Content[0], nil
 }
 
-// ParseDocument is Parse for those who write the file back: it returns the
-// document, which holds the root, and the comments before and after it.
+// ParseDocument is Parse for the document, which holds the root and comments.
 func ParseDocument(f *File, text []byte) (*yaml.Node, error) {
 	if d, ok := findBadText(f); ok {
 		return nil, Diagnostics{d}

@@ -49,10 +49,8 @@ type Field struct {
 	Key, Value *yaml.Node
 }
 
-// Fields returns the fields of a mapping in their order. Whatever else n is,
-// keys that are no text, and keys that occur twice are reported and left out;
-// null is a mapping without fields. what is what the mapping is, with its
-// article: "a resource".
+// Fields returns the fields of a mapping in their order, none for null. It reports anything else,
+// and leaves out keys that are no text or occur twice. what is the mapping: "a resource".
 func (r *Report) Fields(n *yaml.Node, what string) []Field {
 	n = Resolve(n)
 	if IsNull(n) {
@@ -91,8 +89,8 @@ type Key struct {
 	hidden bool
 }
 
-// On returns the key of a name. read reports what is wrong with the field, and returns whether it
-// can be used.
+// On returns the key of a name. read reports what is wrong, and returns whether the field can be
+// used.
 func On(name string, read func(Field) (ok bool)) Key { return Key{name: name, read: read} }
 
 // Hidden returns the key as one that messages do not suggest.
@@ -124,8 +122,8 @@ func NodeKey(name string, at **yaml.Node) Key {
 	return KeyOf(name, at, func(n *yaml.Node) (*yaml.Node, bool) { return n, true })
 }
 
-// Read reads a mapping by its keys, and returns whether all of its fields can be used. Fields of
-// other keys are reported. null is a mapping without fields.
+// Read reads a mapping by its keys, and returns whether all of its fields can be used. It reports
+// others.
 func (r *Report) Read(n *yaml.Node, what string, keys ...Key) (ok bool) {
 	ok = Resolve(n).Kind == yaml.MappingNode || IsNull(Resolve(n))
 	for _, f := range r.Fields(n, what) {
@@ -154,8 +152,7 @@ func (r *Report) Unknown(f Field, what string, known []string) {
 	r.Add(d)
 }
 
-// Text returns the text of a scalar. Anything else is reported; what is what
-// the scalar is, with its article.
+// Text returns the text of a scalar, and reports anything else. what is the scalar: "a name".
 func (r *Report) Text(n *yaml.Node, what string) (string, bool) {
 	n = Resolve(n)
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
@@ -203,7 +200,7 @@ func IsNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// Describe says what a node is, for messages. It never tells a value.
+// Describe says what a node is, for messages, but not its value.
 func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

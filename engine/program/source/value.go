@@ -9,8 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Scalar returns the value that a scalar is written as: null, a truth value, a
-// number, or text. Dates are text. What no property can hold is reported.
+// Scalar returns null, a truth value, a number, or text. It reports what no property can hold.
 func (r *Report) Scalar(n *yaml.Node) (property.Value, bool) {
 	switch tag := n.ShortTag(); tag {
 	case "!!null":
@@ -51,8 +50,7 @@ func (r *Report) integer(n *yaml.Node) (property.Value, bool) {
 	return property.Null, false
 }
 
-// Value returns the value that a node is written as, without any meaning of
-// its text: ${...} stays as it is. What no property can hold is reported.
+// Value returns the value of a node, in which ${...} is text. It reports what no property can hold.
 func (r *Report) Value(n *yaml.Node) (property.Value, bool) {
 	n = Resolve(n)
 	switch n.Kind {

@@ -134,8 +134,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// text writes a string, quoted where YAML would read something else. A block of lines is
-// used only for ordinary text, which reads back as it was.
+// text writes a string. Only ordinary text, which reads back as it was, is a block of lines.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if !strings.Contains(s, "\n") {

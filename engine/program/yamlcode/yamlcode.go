@@ -19,8 +19,7 @@ import (
 
 // Resource is one to write.
 type Resource struct {
-	// Name is what the program calls it; the resource's own name may be another one, by
-	// which it is found then.
+	// Name is what the program calls it. An alias leads to the resource's own name.
 	Name string
 	*state.Resource
 }
@@ -37,12 +36,12 @@ type Code struct {
 	Text []byte
 	// Secrets are the configuration keys that have to be set before the program runs.
 	Secrets []Secret
-	// Omitted tells of inputs that cannot be written in YAML and are left out.
+	// Omitted are the inputs that cannot be written in YAML.
 	Omitted []string
 }
 
-// Write writes resources in their order. names are what the program calls resources
-// that are not among them; those without a name go by their own.
+// Write writes resources in their order. names are what the program calls other resources, by
+// default their own names.
 func Write(resources []Resource, names map[urn.URN]string) (*Code, error) {
 	w := writer{code: &Code{}, names: make(map[urn.URN]string), used: make(map[string]bool)}
 	for u, name := range names {
@@ -79,7 +78,7 @@ type writer struct {
 	names  map[urn.URN]string
 	used   map[string]bool
 	config yaml.Node
-	// left tells what is left out of the resource that is being written.
+	// left is what is left out of the resource that is being written.
 	left []string
 }
 
@@ -134,8 +133,7 @@ func access(name string) *yaml.Node {
 	return text("${" + property.Path{property.Key(name)}.String() + "}")
 }
 
-// input writes the value of one input. One that holds a secret is taken from the
-// configuration, as a whole: which part of it is secret may tell something of the rest.
+// input writes one input. One that holds a secret is taken from the configuration as a whole.
 func (w *writer) input(r Resource, key string) (*yaml.Node, error) {
 	v := r.Inputs.Get(key)
 	if !v.ContainsSecrets() {
@@ -151,8 +149,7 @@ func (w *writer) input(r Resource, key string) (*yaml.Node, error) {
 	return access(name), nil
 }
 
-// wordPart is what configuration keys are made of here, so that no shell or file has
-// to quote them.
+// wordPart is what configuration keys are made of: no shell has to quote them.
 var wordPart = regexp.MustCompile(`[A-Za-z0-9]+`)
 
 // free returns a configuration key that nothing else is named after: pageToken.
@@ -175,8 +172,7 @@ func (w *writer) free(resource, input string) string {
 	return name
 }
 
-// configType is the type of a configuration key for values like this one, and whether
-// it is text.
+// configType is the type of a configuration key for a value, and whether it is text.
 func configType(v property.Value) (typ string, isText bool) {
 	switch v.Kind() {
 	case property.KindBool:

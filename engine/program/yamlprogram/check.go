@@ -15,9 +15,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// check evaluates the program without a deployment. What the program computes
-// from literals and configuration is computed, the rest is unknown; schemas are
-// held against the result.
+// check evaluates the program without a deployment, as far as literals and configuration go, and
+// checks the result against schemas.
 func (c *compilation) check(ctx context.Context) {
 	e := &evaluator{ctx: ctx, c: c, scope: c.static, static: true}
 	for _, i := range c.graph.order {
@@ -62,8 +61,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 	e.resourceOptions(r)
 }
 
-// withoutMeant leaves out that a property is missing where it is there, but
-// misspelt, which is a failure of its own.
+// withoutMeant leaves out that a property is missing if it is there, but misspelt.
 func withoutMeant(failures []abi.CheckFailure, object *expr.Object, o *schema.Object) []abi.CheckFailure {
 	meant := map[string]bool{}
 	for _, entry := range object.Entries {
@@ -140,8 +138,8 @@ func locate(object *expr.Object, path string, otherwise *yaml.Node) *yaml.Node {
 	return at
 }
 
-// asText turns the numbers and truth values that stand where the schema asks for
-// text into what they are written as, so that 1.10 stays 1.10.
+// asText replaces numbers and truth values by their text if the schema asks for text: 1.10 stays
+// 1.10.
 func asText(x *expr.Object, o *schema.Object) {
 	for i, entry := range x.Entries {
 		name, _ := entry.Name()

@@ -28,8 +28,7 @@ type compilation struct {
 	packages packages
 	// builtins is the schema of the package that the engine itself implements.
 	builtins *schema.Package
-	// functions are the provider functions that the program calls; what is missing
-	// could not be resolved.
+	// functions are the provider functions that the program calls and that could be resolved.
 	functions map[*expr.Invoke]function
 	// defaults are the default providers of packages, by name.
 	defaults map[string]*resource

@@ -12,13 +12,11 @@ import (
 
 type config struct {
 	project string
-	// byKey holds the values by their full names, byName by those that the program
-	// declares.
+	// byKey has the values by full name, byName by the names that the program declares.
 	byKey, byName map[string]property.Value
 }
 
-// readConfig reads the configuration of a run, and checks it against what the
-// project declares.
+// readConfig reads the configuration of a run as the project declares it.
 func readConfig(project *program.Project, run abi.RunContext) (*config, source.Diagnostics) {
 	c := &config{project: run.Project, byKey: map[string]property.Value{}, byName: map[string]property.Value{}}
 	types := map[string]program.ConfigType{}
@@ -68,8 +66,7 @@ func setCommand(project string, d program.ConfigDeclaration) string {
 	return fmt.Sprintf("husk config set %s%s <value>", flag, strings.TrimPrefix(d.Key, project+":"))
 }
 
-// configValue returns the value that the program means by a name: a key that it
-// declares, or one that the stack sets.
+// configValue returns the value of a key that the program declares or the stack sets.
 func (c *compilation) configValue(name string) (property.Value, bool) {
 	if v, ok := c.config.byName[name]; ok {
 		return v, true

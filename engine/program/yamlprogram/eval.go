@@ -14,15 +14,13 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
-// evaluator gives expressions their values. What goes wrong is reported, and
-// the second result of its methods is false.
+// evaluator evaluates expressions. It reports what goes wrong, and returns false.
 type evaluator struct {
 	ctx     context.Context
 	c       *compilation
 	scope   *scope
 	monitor abi.Monitor
-	// static evaluates without a deployment, to find mistakes: resources are not
-	// known, and provider functions are not called.
+	// static evaluates without a deployment: resources are unknown, and no provider is called.
 	static bool
 	// made is what was computed so far.
 	made made
@@ -36,8 +34,8 @@ func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
 	e.c.report.Add(e.c.report.File.Errorf(position, format, args...))
 }
 
-// eval evaluates an expression. In a check, what is wrong is reported, and its
-// value is unknown, so that the rest is checked too.
+// eval evaluates an expression. In a check, what is wrong is reported and unknown: the rest is
+// checked, too.
 func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
 	if e.ctx.Err() != nil {
 		return property.Null, false // the end of the context is reported as such
@@ -73,8 +71,7 @@ func (e *evaluator) evaluate(x expr.Expr) (property.Value, bool) {
 	return property.Null, false
 }
 
-// isBounded reports whether the value of an expression is one that was written down, or bounded
-// when it was made.
+// isBounded reports whether a value was written down, or was bounded when it was made.
 func isBounded(x expr.Expr) bool {
 	switch x.(type) {
 	case *expr.Literal, *expr.Access:
@@ -93,8 +90,8 @@ func (e *evaluator) all(xs []expr.Expr) ([]property.Value, bool) {
 	return values, all
 }
 
-// apply calls f with the plain arguments, and gives its result what they were
-// computed from. Where one of them is not known, neither is the result.
+// apply calls f with the plain arguments. The result has their provenance, and is unknown if one of
+// them is.
 func (e *evaluator) apply(args []property.Value, f func(plain []property.Value) (property.Value, bool)) (property.Value, bool) {
 	var p provenance.Provenance
 	plain, known := make([]property.Value, len(args)), true
@@ -109,8 +106,7 @@ func (e *evaluator) apply(args []property.Value, f func(plain []property.Value) 
 	return p.Wrap(v), ok
 }
 
-// text evaluates text with accesses in it. Each is looked at, whether the others
-// are known or not.
+// text evaluates all accesses in a text, even if one is unknown.
 func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
 	var p provenance.Provenance
 	var b strings.Builder
@@ -239,8 +235,7 @@ func prefix(a *expr.Access, n int) string {
 	return shorter.String()
 }
 
-// step goes one segment into a value without wrappers. A key that an object
-// lacks is null.
+// step goes one segment into a value without wrappers. A missing key is null.
 func (e *evaluator) step(p *provenance.Provenance, v property.Value, segment property.Segment) (_ property.Value, problem string) {
 	key, isKey := segment.Key()
 	switch v.Kind() {
@@ -283,9 +278,8 @@ func countElements(n int) string {
 	return source.FormatNumber(float64(n)) + " elements"
 }
 
-// maxMade is what functions and texts of one run make in all, in bytes: a program is small, and
-// what it computes need not be. A list of twice the list before it has a million parts after
-// twenty lines, and the values of all variables are kept until the end.
+// maxMade bounds what functions and texts of one run make, in bytes. Lists that double grow to a
+// million parts in twenty lines, and all variables are held until the end.
 const maxMade = 16 * measure.MaxText
 
 type made struct{ bytes atomic.Int64 }

@@ -14,12 +14,10 @@ import (
 	"github.com/husk-dev/husk/internal/blocking"
 )
 
-// maxFileSize bounds the files whose text becomes a property, in bytes: larger ones
-// could not be passed to a provider.
+// maxFileSize, in bytes, bounds the text of a file to what can be passed to a provider.
 const maxFileSize = property.DefaultSize
 
-// file reads a file, or makes an asset or archive of one, whose path is the user's own: it may
-// lead anywhere. Paths are relative to the program's directory.
+// file reads a file, or makes an asset or archive of one. The user's own path may lead anywhere.
 func (e *evaluator) file(f expr.Function, path string, constant bool) (property.Value, *argumentError) {
 	type made struct {
 		value   property.Value
@@ -108,8 +106,7 @@ func fileContents(f expr.Function, path string) property.Value {
 	return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path})
 }
 
-// readText reads the text of a file. problem is what is wrong with it, with a place for which
-// file it is.
+// readText reads the text of a file. problem is a format with a place for the file.
 func readText(file io.Reader) (text, problem string, err error) {
 	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
 	switch {
@@ -123,8 +120,7 @@ func readText(file io.Reader) (text, problem string, err error) {
 	return string(data), "", nil
 }
 
-// fileProblem says why a file could not be read. A computed path is not told: it
-// may come from a secret.
+// fileProblem says why a file could not be read. A computed path may be a secret, and is not shown.
 func fileProblem(path string, constant bool, err error) string {
 	note := pathNote(path, constant)
 	switch {

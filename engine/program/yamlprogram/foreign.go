@@ -10,11 +10,10 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
-// An expression is foreign if a part of its value comes from somebody else than the user: from a
+// An expression is foreign if a part of its value comes from somebody else than the user: a
 // resource, a function of a provider, another stack, or a file, which a provider may have written.
-// What the program writes, and what is in the stack's configuration, is the user's own. It is a
-// matter of what the expression names, and not of the value, so that nothing that is computed of a
-// foreign value is taken for the user's.
+// What the program writes and the stack's configuration are the user's own. The names in an
+// expression decide, and not its value: nothing computed of a foreign value passes for the user's.
 
 func (c *compilation) findForeign() {
 	c.foreign = map[string]bool{}
@@ -80,8 +79,7 @@ func (e *evaluator) written(x expr.Expr) string {
 	return b.String()
 }
 
-// foreignContents returns an asset or archive whose path or URL is foreign as the deployment
-// knows it.
+// foreignContents returns a foreign asset or archive as the deployment knows it.
 func (e *evaluator) foreignContents(x expr.Expr, v property.Value, secret bool) (property.Value, *argumentError) {
 	if e.static {
 		return v, nil

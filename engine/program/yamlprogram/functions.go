@@ -38,8 +38,7 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 	})
 }
 
-// argumentError says what is wrong with an argument of a function. It does not
-// tell the argument's value, which may be a secret.
+// argumentError says what is wrong with an argument, but not its value, which may be a secret.
 type argumentError struct {
 	argument int
 	message  string
@@ -153,8 +152,7 @@ func join(delimiter, list property.Value) (property.Value, *argumentError) {
 	return property.String(strings.Join(parts, between)), nil
 }
 
-// selectElement keeps what the other elements were computed from out of the
-// result: only the list itself, the index, and the element count.
+// selectElement gives the result the provenance of the list, the index, and the element alone.
 func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property.Value, bool) {
 	var p provenance.Provenance
 	index, list := p.Peel(args[0]), p.Peel(args[1])

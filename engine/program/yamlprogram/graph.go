@@ -45,8 +45,7 @@ func (n *node) expressions() []expr.Expr {
 type graph struct {
 	nodes  []*node
 	byName map[string]int
-	// order holds every node after those that it uses; the nodes of a cycle, which
-	// have no order, come where the file has them.
+	// order has every node after those that it uses; those of a cycle as in the file.
 	order []int
 }
 
@@ -90,8 +89,7 @@ func (g *graph) usesOf(x expr.Expr) []int {
 	return n.uses
 }
 
-// useDefaults makes what a default provider serves wait for it, but for what
-// the provider itself is made from.
+// useDefaults makes what a default provider serves wait for it, but for what it is made from.
 func (g *graph) useDefaults(c *compilation) {
 	for pkg, provider := range c.defaults {
 		before := g.reach(g.byName[provider.name])

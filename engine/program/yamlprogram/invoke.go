@@ -11,10 +11,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
-// invoke calls a provider's function. The result comes from whatever its
-// arguments come from, and is a secret if one of them is. Where an argument is
-// not known, or comes from a resource that a preview has not created, neither is
-// the result.
+// invoke calls a provider's function. The result has the provenance of the arguments. It is unknown
+// if one of them is, or comes from a resource that a preview has not created.
 func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 	f, ok := e.c.functions[x]
 	if e.static {
@@ -81,8 +79,7 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 	return len(failures) == 0
 }
 
-// functionOptions evaluates the options of a call, and what its result comes
-// from because of them.
+// functionOptions evaluates the options of a call, and their part in the provenance of its result.
 func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, p provenance.Provenance, ok bool) {
 	o := &optionReader{evaluator: e, exprs: map[string]expr.Expr{}, ok: true}
 	out.Version = x.Version
@@ -107,8 +104,7 @@ func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.Functio
 	return out, p, o.ok
 }
 
-// defaultProvider returns the default provider of a package if it is there by
-// now: what the provider itself is made from does without.
+// defaultProvider returns the default provider of a package, if it is there by now.
 func (e *evaluator) defaultProvider(pkg string) *instance {
 	r := e.c.defaults[e.c.served(pkg)]
 	if r == nil {
@@ -132,8 +128,7 @@ func (e *evaluator) invokeFailed(x *expr.Invoke, err error) {
 	e.c.report.Add(d)
 }
 
-// stackReference returns an output of another stack: fn::stackReference, which
-// Pulumi YAML has kept from before stack references were resources.
+// stackReference returns an output of another stack by the old fn::stackReference.
 func (e *evaluator) stackReference(c *expr.Call, args []property.Value) (property.Value, bool) {
 	var p provenance.Provenance
 	stack, stackKnown := p.Flatten(args[0])

@@ -22,8 +22,7 @@ func newOption[T any](name string, at func(*abi.ResourceOptions) *T, read func(o
 	return option{name, func(o *optionReader, out *abi.ResourceOptions) { *at(out) = read(o, name) }}
 }
 
-// valueOptions are the options of resources but for those of [options.read] and parent, which is
-// none of the engine's.
+// valueOptions are the options but for parent and those of [options.read].
 var valueOptions = []option{
 	newOption("dependsOn", func(o *abi.ResourceOptions) *[]urn.URN { return &o.Dependencies }, (*optionReader).urns),
 	newOption("provider", func(o *abi.ResourceOptions) *string { return &o.Provider }, (*optionReader).ownProvider),
@@ -40,8 +39,7 @@ var valueOptions = []option{
 	newOption("deletedWith", func(o *abi.ResourceOptions) *urn.URN { return &o.DeletedWith }, (*optionReader).urn),
 }
 
-// resourceOptions evaluates the options of a resource. parent is its parent's
-// URN, empty for the stack.
+// resourceOptions evaluates the options of a resource. parent is empty for the stack.
 func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, parent urn.URN, ok bool) {
 	o := &optionReader{evaluator: e, resource: r, exprs: r.options.exprs, ok: true}
 	out = abi.ResourceOptions{Version: r.options.version, CustomTimeouts: r.options.timeouts}
@@ -242,8 +240,7 @@ func (o *optionReader) ownProvider(name string) string {
 	return p.reference()
 }
 
-// providers reads the providers that a component hands down: a list, or a
-// mapping of packages to providers.
+// providers reads the providers of a component: a list, or a mapping of packages to providers.
 func (o *optionReader) providers(name string) []abi.PackageProvider {
 	x := o.exprs[name]
 	if x == nil {

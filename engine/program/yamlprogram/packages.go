@@ -19,8 +19,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// providedPackage returns the package of a provider's type, empty for the type
-// of any other resource.
+// providedPackage returns the package of a provider's type, empty for other types.
 func providedPackage(typ string) string {
 	if !providers.IsType(typ) {
 		return ""
@@ -30,8 +29,7 @@ func providedPackage(typ string) string {
 
 type packageKey struct{ name, version string }
 
-// loadedPackage is a package's schema, or that it cannot be used. The schema is
-// nil where the package has none.
+// loadedPackage is a package. It may have no schema, or not be usable.
 type loadedPackage struct {
 	schema *schema.Package
 	usable bool
@@ -47,8 +45,7 @@ type packages struct {
 	refs map[string]string
 }
 
-// pkg loads the package of a token that stands at a place. version is the one
-// that is wanted there, empty for the one that the project declares.
+// pkg loads a package. version is empty for the one that the project declares.
 func (c *compilation) pkg(ctx context.Context, name, version string, at, versionAt *yaml.Node) loadedPackage {
 	if name == builtin.Package {
 		return loadedPackage{schema: c.builtins, usable: true}
@@ -89,8 +86,7 @@ func (c *compilation) packageIn(name, version string) program.Package {
 	return want
 }
 
-// unusable reports that a package cannot be used: where it is declared, or else
-// where it is used.
+// unusable reports that a package cannot be used: where it is declared, else where it is used.
 func (c *compilation) unusable(pkg program.Package, err error, at *yaml.Node) {
 	if ds, ok := errors.AsType[source.Diagnostics](err); ok {
 		c.report.Add(ds...) // it has a place of its own, in plugins.providers
@@ -116,8 +112,7 @@ func (c *compilation) misnamed(pkg program.Package, name string) source.Diagnost
 	return d
 }
 
-// registerPackages makes the packages with parameters that the program uses known
-// to the monitor, and keeps what it calls them.
+// registerPackages registers the packages with parameters that the program uses.
 func (c *compilation) registerPackages(ctx context.Context, monitor abi.Monitor) error {
 	for _, pkg := range c.program.project.Packages {
 		if _, used := c.packages.loaded[packageKey{pkg.Name, pkg.Version}]; !used || !pkg.Parameterized() {
@@ -171,8 +166,7 @@ func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnost
 	return d
 }
 
-// packageOf returns the package of a token such as random:RandomPet or
-// random:index/randomPet:RandomPet.
+// packageOf returns the package of a token such as random:index/randomPet:RandomPet.
 func packageOf(token string) (string, bool) {
 	parts := strings.Split(token, ":")
 	return parts[0], (len(parts) == 2 || len(parts) == 3) && !slices.Contains(parts, "")
@@ -280,8 +274,7 @@ func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (func
 	return f, true
 }
 
-// fetch asks for all packages that the program names at once, as each may have to be built
-// and compiled. What is wrong with one is told where the program uses it first, if it does.
+// fetch loads all packages of the program at once: each may have to be built and compiled.
 func (c *compilation) fetch(ctx context.Context) {
 	var all sync.WaitGroup
 	fetch := func(token, version string) {
@@ -326,9 +319,9 @@ func (c *compilation) expressions(visit func(expr.Expr)) {
 	}
 }
 
-// ResourceToken returns the whole type of a resource that is written as in a program:
-// random:index/randomPet:RandomPet for random:RandomPet. The error is [ErrUnknownPackage]
-// where the project has no provider for the package.
+// ResourceToken returns the whole type of a resource: random:index/randomPet:RandomPet for
+// random:RandomPet. The error is [ErrUnknownPackage] if the project has no provider for the
+// package.
 func ResourceToken(ctx context.Context, project *program.Project, schemas Schemas, typ string) (string, error) {
 	pkg, ok := packageOf(typ)
 	if !ok {

@@ -1,18 +1,12 @@
-// Package yamlprogram runs programs written in YAML, in the syntax of Pulumi
-// YAML, against the engine's resource monitor.
+// Package yamlprogram runs programs in the syntax of Pulumi YAML against the engine's resource
+// monitor.
 //
-// A run first checks the whole program against the schemas of the packages it
-// uses, and tells everything that is wrong with it; nothing is registered before
-// that. It then registers each resource as soon as those that it refers to are
-// done, independent ones at the same time.
+// A run checks the whole program against the schemas of its packages, also of those that parameters
+// make, and reports all that is wrong. Then it registers each resource when those that it refers to
+// are done, independent ones at the same time.
 //
-// A package that the project declares with parameters is one that its provider
-// becomes by them: the program is checked against the schema of what it becomes, and
-// the package is registered before anything that belongs to it.
-//
-// Values keep what they are made of: what was computed from a resource carries
-// its URN, what was computed from a secret is secret, and what is not known in a
-// preview is unknown.
+// A value that was computed from a resource carries its URN. What was computed from a secret is
+// secret, and what a preview does not know is unknown.
 package yamlprogram
 
 import (
@@ -27,10 +21,9 @@ import (
 
 // Schemas says what packages offer. It may be called concurrently.
 type Schemas interface {
-	// Package returns the schema of a package, nil for a package that has none:
-	// programs may then use it, but are not checked. The schema of a package with
-	// parameters is that of what its source becomes by them. The error is
-	// [ErrUnknownPackage] where no provider has the name of the source.
+	// Package returns the schema of a package, nil if it has none: then programs are not checked.
+	// With parameters, it is that of what the source becomes. The error is [ErrUnknownPackage] if
+	// there is no provider of the name of the source.
 	Package(ctx context.Context, pkg program.Package) (*schema.Package, error)
 }
 
@@ -48,8 +41,8 @@ func New(project *program.Project, schemas Schemas) *Program {
 	return &Program{project: project, schemas: schemas}
 }
 
-// Check tells everything that is wrong with the program as far as that can be
-// told without running it. The error is that of the context.
+// Check returns all that is wrong with the program without running it. The error is that of the
+// context.
 func (p *Program) Check(ctx context.Context, run abi.RunContext) (source.Diagnostics, error) {
 	_, ds, err := p.compile(ctx, run)
 	return ds, err

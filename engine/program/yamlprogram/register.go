@@ -62,8 +62,7 @@ func (d *deployment) register(r *resource) status {
 	return done
 }
 
-// isComplete reports whether what the state lacks is null. In a preview, what a
-// resource that does not exist yet will have is not known.
+// isComplete reports whether what the state lacks is null, and not unknown in a preview.
 func (d *deployment) isComplete(i *instance) bool {
 	if !d.c.run.DryRun {
 		return true
@@ -71,8 +70,7 @@ func (d *deployment) isComplete(i *instance) bool {
 	return !i.state.ContainsUnknowns() && (i.id != "" || i.decl.isComponent())
 }
 
-// complete adds to the options what the program leaves to the schema and to
-// default providers.
+// complete adds to the options what follows from the schema and default providers.
 func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
 	if p := d.defaultProvider(r.pkg); p != nil && options.Provider == "" && !r.isProvider() && !r.isComponent() {
 		options.Provider = p.reference()
@@ -119,8 +117,7 @@ func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.U
 	return d.readAs(r, r.get.id, id, state, options, parent)
 }
 
-// readAs reads a resource whose ID is the value of an expression. So stack references
-// are read, whose ID is the other stack's name: they are never out of date.
+// readAs reads a resource by its ID. Stack references, too, are read, and so never out of date.
 func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state property.Map, options abi.ResourceOptions, parent urn.URN) status {
 	var p provenance.Provenance
 	id, known := p.Flatten(id)
@@ -158,8 +155,7 @@ func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state p
 	return done
 }
 
-// refused reports why a resource could not be registered, where the program
-// says what is at fault.
+// refused reports why a resource could not be registered, at what is at fault.
 func (d *deployment) refused(r *resource, err error) {
 	for _, reason := range reasons(err) {
 		at := r.key
@@ -189,8 +185,7 @@ type reason struct {
 	cause error
 }
 
-// reasons returns the errors that one was joined from, wherever in it, and the
-// error as it is where there is only one.
+// reasons returns the errors that one was joined from, or the error itself.
 func reasons(err error) []reason {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []reason

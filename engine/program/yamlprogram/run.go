@@ -12,11 +12,9 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Run checks the program, registers its packages and resources with the monitor,
-// and then the stack's outputs. It returns when every registration that it began was
-// answered. After a failure nothing new is begun, but a preview goes on with what
-// does not need the failed resource, to tell all that would go wrong. The error
-// then is [source.Diagnostics] with everything that went wrong.
+// Run checks the program, registers its packages and resources, and then the stack's outputs. It
+// returns when every registration has ended. After a failure nothing new is begun, but a preview
+// goes on with what does not need the failed resource. The error then is [source.Diagnostics].
 func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
 	c, ds, err := p.compile(ctx, run)
 	if err != nil {
@@ -60,9 +58,8 @@ type status uint8
 const (
 	pending status = iota
 	done
-	// missing is a resource that failed in a deployment that goes on without it, or
-	// was skipped there for want of another. What uses it is registered all the same,
-	// with unknown values, so that the deployment knows of it.
+	// missing is a resource that failed, or was skipped, in a deployment that goes on. What uses it
+	// is registered with unknown values: the deployment knows of it.
 	missing
 	// skipped is what a preview leaves out, since it uses what failed.
 	skipped
@@ -76,8 +73,7 @@ type deployment struct {
 	status []status
 }
 
-// runAll runs each node when those that it uses are done, as many at once as the
-// run allows.
+// runAll runs each node when those that it uses are done, as many at once as allowed.
 func (d *deployment) runAll() {
 	type result struct {
 		node   int
@@ -98,8 +94,7 @@ func (d *deployment) runAll() {
 		}
 	}
 	limit := int(d.c.run.Parallel)
-	// A goroutine runs one node after the other: growing the stack of a new one takes as
-	// long as much of what a node without changes does.
+	// A goroutine runs many nodes: growing a new stack takes as long as half of an unchanged node.
 	jobs, results := make(chan int), make(chan result)
 	defer close(jobs)
 	work := func() {
@@ -175,8 +170,7 @@ func (d *deployment) outputs() property.Map {
 	return property.NewMap(entries...)
 }
 
-// problems returns what went wrong. Registrations that were cancelled because
-// of another problem are left out.
+// problems returns what went wrong, without the cancellations that followed from it.
 func (d *deployment) problems() error {
 	ds := d.c.report.Diagnostics()
 	cancelled := func(x source.Diagnostic) bool {

@@ -10,19 +10,16 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
-// instance is a resource as the engine answered it. In a check it is one that
-// nothing is known about.
+// instance is a registered resource. In a check, nothing is known about it.
 type instance struct {
 	decl *resource
 	urn  urn.URN
 	// id is empty for components, and while it is not known.
 	id    string
 	state property.Map
-	// complete says that properties which the state lacks are null. Otherwise they
-	// are not known yet.
+	// complete says that properties which the state lacks are null, and not unknown.
 	complete bool
-	// dependencies are what single properties were computed from, beside the
-	// resource itself.
+	// dependencies are what single properties were computed from.
 	dependencies map[string][]string
 }
 
@@ -58,8 +55,7 @@ func (i *instance) reference() string {
 	return providers.Reference(i.urn, cmp.Or(i.id, providers.UnknownID))
 }
 
-// scope holds what the names of a program stand for, as far as that is known.
-// It is safe for concurrent use.
+// scope holds what the names of a program stand for. It is safe for concurrent use.
 type scope struct {
 	mu     sync.RWMutex
 	values map[string]property.Value

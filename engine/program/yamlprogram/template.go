@@ -71,8 +71,7 @@ type output struct {
 
 var resourceKeys = []string{"type", "name", "defaultProvider", "properties", "options", "get"}
 
-// readTemplate reads the parts of a program. What is wrong is reported, and
-// what is sound is read all the same.
+// readTemplate reads the parts of a program, and reports what is wrong.
 func readTemplate(r *source.Report, t program.Template) *template {
 	out := &template{report: r}
 	if t.Variables != nil {
@@ -130,8 +129,7 @@ func readResource(r *source.Report, f source.Field) *resource {
 	return out
 }
 
-// corrected returns the fields of a resource. A misspelt key is reported, and
-// taken for what it was meant to be, so that it does not look missing as well.
+// corrected returns the fields of a resource. A misspelt key is reported, and then taken as meant.
 func corrected(r *source.Report, n *yaml.Node) []source.Field {
 	fields := r.Fields(n, "a resource")
 	has := func(name string) bool {

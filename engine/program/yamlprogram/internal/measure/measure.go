@@ -18,8 +18,7 @@ type Measure struct {
 	text, parts int
 }
 
-// Of returns the measure of a value, as far as it is within the limits: parts of a value may be
-// shared, so that looking at all of them could take for ever.
+// Of returns the measure of a value up to the limits: with shared parts, it could take for ever.
 func Of(v property.Value) Measure {
 	var m Measure
 	m.add(v)

@@ -36,8 +36,7 @@ func (p *Provenance) Peel(v property.Value) property.Value {
 	}
 }
 
-// Flatten takes all wrappers off a value and its parts. known says that no part
-// is unknown.
+// Flatten takes all wrappers off a value and its parts, and reports whether all of them are known.
 func (p *Provenance) Flatten(v property.Value) (plain property.Value, known bool) {
 	p.Secret = p.Secret || v.ContainsSecrets()
 	p.Add(v.Dependencies()...)
@@ -70,8 +69,8 @@ func (p *Provenance) Distinct() []urn.URN {
 	return slices.Compact(urns)
 }
 
-// LowerContents lowers what has assets and archives in it. A deployment takes those in the output
-// of a resource for foreign, and the evaluator has told it exactly which are.
+// LowerContents lowers what has assets in it. A deployment takes those in outputs for foreign, and
+// the evaluator has marked which are.
 func LowerContents(m property.Map) property.Map {
 	if !m.ContainsAssets() || !m.ContainsOutputs() {
 		return m
