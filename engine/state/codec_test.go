@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -17,52 +18,51 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 func TestExportKeepsEveryByteOfItsJSON(t *testing.T) {
-	s, codec := statetest.Decode(t, statetest.FullExport)
+	s, codec := Decode(t, FullExport)
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
-	statetest.RequireSameJSON(t, statetest.FullExport, out)
+	RequireSameJSON(t, FullExport, out)
 
 	t.Run("also through a checkpoint", func(t *testing.T) {
 		checkpoint, err := codec.EncodeCheckpoint(t.Context(), s)
 		require.NoError(t, err)
-		again, codec := statetest.Decode(t, checkpoint)
+		again, codec := Decode(t, checkpoint)
 		out, err := codec.EncodeExport(t.Context(), again, false)
 		require.NoError(t, err)
-		statetest.RequireSameJSON(t, statetest.FullExport, out)
+		RequireSameJSON(t, FullExport, out)
 	})
 	t.Run("also without the key", func(t *testing.T) {
-		s, codec, err := state.Decode(t.Context(), statetest.FullExport, nil)
+		s, codec, err := state.Decode(t.Context(), FullExport, nil)
 		require.NoError(t, err)
 		out, err := codec.EncodeExport(t.Context(), s, false)
 		require.NoError(t, err)
-		statetest.RequireSameJSON(t, statetest.FullExport, out)
+		RequireSameJSON(t, FullExport, out)
 	})
 }
 
 // Written from its fields, a resource keeps everything but explicit empty
 // members ("inputs": {}) and the way numbers are spelt (1.0).
 func TestFieldsHoldAllOfAResource(t *testing.T) {
-	s, codec := statetest.Decode(t, statetest.FullExport)
+	s, codec := Decode(t, FullExport)
 	s.ForgetJSON()
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
-	want := string(statetest.FullExport)
+	want := string(FullExport)
 	for _, empty := range []string{`"inputs": {},`, `"dependencies": [],`, `"outputs": {},`} {
 		require.Contains(t, want, empty)
 		want = strings.Replace(want, empty, "", 1)
 	}
 	want = strings.Replace(want, ",\n                \"propertyDependencies\": {}", "", 1)
 	want = strings.Replace(want, `"a": 1.0`, `"a": 1`, 1)
-	statetest.RequireSameJSON(t, []byte(want), out)
+	RequireSameJSON(t, []byte(want), out)
 }
 
 func TestDecodedFields(t *testing.T) {
-	s, _ := statetest.Decode(t, statetest.FullExport)
-	all := statetest.Resources(s)
+	s, _ := Decode(t, FullExport)
+	all := Resources(s)
 	require.Len(t, all, 6)
 	bucket := all[3].URN
 	require.True(t, all[1].IsProvider())
@@ -133,9 +133,9 @@ func TestDecodedFields(t *testing.T) {
 }
 
 func TestSealedSecretsAreMarkedAndNotShown(t *testing.T) {
-	s, codec, err := state.Decode(t.Context(), statetest.FullExport, nil)
+	s, codec, err := state.Decode(t.Context(), FullExport, nil)
 	require.NoError(t, err)
-	r := statetest.Resources(s)[5]
+	r := Resources(s)[5]
 	require.Equal(t, property.Secret(property.Unknown), r.Inputs.Get("secret"))
 	require.Nil(t, codec.Secrets())
 
@@ -147,19 +147,19 @@ func TestSealedSecretsAreMarkedAndNotShown(t *testing.T) {
 }
 
 func TestUnknownMembersStayWithACopiedResource(t *testing.T) {
-	s, codec := statetest.Decode(t, statetest.FullExport)
-	changed := *statetest.Resources(s)[5]
+	s, codec := Decode(t, FullExport)
+	changed := *Resources(s)[5]
 	changed.ID = "obj-2"
 	require.NoError(t, s.Apply(state.Entry{state.PutResource{Serial: 5, Resource: &changed}}))
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
-	want := strings.Replace(string(statetest.FullExport), `"obj-1"`, `"obj-2"`, 1)
-	statetest.RequireSameJSON(t, []byte(want), out)
+	want := strings.Replace(string(FullExport), `"obj-1"`, `"obj-2"`, 1)
+	RequireSameJSON(t, []byte(want), out)
 }
 
 func TestUnchangedSecretsKeepTheirCiphertext(t *testing.T) {
 	ctx := t.Context()
-	provider := statetest.Numbered{B64: statetest.B64(`{}`), N: new(atomic.Int64)}
+	provider := Numbered{B64: B64(`{}`), N: new(atomic.Int64)}
 	open := func(context.Context, string, json.RawMessage) (secrets.Provider, error) { return provider, nil }
 	r := &state.Resource{
 		URN: "urn:pulumi:dev::p::a:b:C::n", Type: "a:b:C", Custom: true, ID: "1",
@@ -176,7 +176,7 @@ func TestUnchangedSecretsKeepTheirCiphertext(t *testing.T) {
 
 	s, codec, err := state.Decode(ctx, first, open)
 	require.NoError(t, err)
-	changed := *statetest.Resources(s)[0]
+	changed := *Resources(s)[0]
 	changed.ID = "2"
 	changed.Inputs = changed.Inputs.With("tags", property.Array(property.Secret(property.Number(2))))
 	require.NoError(t, s.Apply(state.Entry{state.PutResource{Serial: 0, Resource: &changed}}))
@@ -201,23 +201,23 @@ func TestUnchangedSecretsKeepTheirCiphertext(t *testing.T) {
 
 func TestShownSecretsAreEncryptedWhenTheyComeBack(t *testing.T) {
 	ctx := t.Context()
-	s, codec := statetest.Decode(t, statetest.FullExport)
+	s, codec := Decode(t, FullExport)
 	shown, err := codec.EncodeExport(ctx, s, true)
 	require.NoError(t, err)
 	require.Contains(t, string(shown), `"plaintext":"\"hunter2\""`)
 	require.NotContains(t, string(shown), `"ciphertext"`)
 
-	back, codec := statetest.Decode(t, shown)
-	require.Equal(t, property.Secret(property.String("hunter2")), statetest.Resources(back)[5].Inputs.Get("secret"))
+	back, codec := Decode(t, shown)
+	require.Equal(t, property.Secret(property.String("hunter2")), Resources(back)[5].Inputs.Get("secret"))
 	stored, err := codec.EncodeExport(ctx, back, false)
 	require.NoError(t, err)
 	require.NotContains(t, string(stored), "hunter2")
-	statetest.RequireSameJSON(t, statetest.FullExport, stored)
+	RequireSameJSON(t, FullExport, stored)
 }
 
 func TestSecretsOfAnotherProviderAreEncryptedAnew(t *testing.T) {
-	s, _ := statetest.Decode(t, statetest.FullExport)
-	codec := state.NewCodec(statetest.Numbered{B64: statetest.B64(`{"other":true}`), N: new(atomic.Int64)})
+	s, _ := Decode(t, FullExport)
+	codec := state.NewCodec(Numbered{B64: B64(`{"other":true}`), N: new(atomic.Int64)})
 	out, err := codec.EncodeExport(t.Context(), s, false)
 	require.NoError(t, err)
 	old := base64.StdEncoding.EncodeToString([]byte(`"hunter2"`))
@@ -229,7 +229,7 @@ func TestSecretsOfAnotherProviderAreEncryptedAnew(t *testing.T) {
 func TestEncodingIsDeterministic(t *testing.T) {
 	var first []byte
 	for range 5 {
-		s, codec := statetest.Decode(t, statetest.FullExport)
+		s, codec := Decode(t, FullExport)
 		s.ForgetJSON()
 		out, err := codec.EncodeCheckpoint(t.Context(), s)
 		require.NoError(t, err)
@@ -247,12 +247,12 @@ func TestOutputsAreStoredWithoutDependencies(t *testing.T) {
 	r := &state.Resource{URN: "urn:pulumi:dev::p::a:b:C::n", Type: "a:b:C", Inputs: property.MapOf(map[string]property.Value{
 		"plain": output(property.String("x"), false), "secret": output(property.String("y"), true), "unknown": output(property.Unknown, false),
 	})}
-	doc, err := state.NewCodec(statetest.B64("{}")).EncodeExport(t.Context(), state.NewSnapshot(r), false)
+	doc, err := state.NewCodec(B64("{}")).EncodeExport(t.Context(), state.NewSnapshot(r), false)
 	require.NoError(t, err)
-	s, _ := statetest.Decode(t, doc)
+	s, _ := Decode(t, doc)
 	require.Equal(t, property.MapOf(map[string]property.Value{
 		"plain": property.String("x"), "secret": property.Secret(property.String("y")), "unknown": property.Unknown,
-	}), statetest.Resources(s)[0].Inputs)
+	}), Resources(s)[0].Inputs)
 }
 
 func TestVersionFollowsFeatures(t *testing.T) {
@@ -302,5 +302,39 @@ func TestResourcesThatHaveNoJSON(t *testing.T) {
 			require.Equal(t, string(r.URN), e.URN)
 			require.True(t, strings.HasPrefix(e.Path.String(), test.path), "%s", e.Path)
 		})
+	}
+}
+
+// thousand is the state of an ordinary program of 1,000 resources.
+func thousand() *state.Snapshot {
+	resources := []*state.Resource{Provider()}
+	for i := range 1000 {
+		r := Custom(fmt.Sprintf("resource-%d", i), resources[i].URN)
+		r.Inputs = property.MapOf(map[string]property.Value{"length": property.Number(float64(i)), "prefix": property.String("web"), "separator": property.String("-")})
+		r.Outputs = r.Inputs.With("id", property.String(r.ID))
+		r.PropertyDependencies = map[string][]urn.URN{"length": r.Dependencies}
+		r.Created, r.Modified = time.Unix(1e9, 0).UTC(), time.Unix(1e9, 0).UTC()
+		r.SourcePosition = "Husk.yaml:12:3"
+		resources = append(resources, r)
+	}
+	return state.NewSnapshot(resources...)
+}
+
+func BenchmarkEncode(b *testing.B) {
+	s, codec := thousand(), state.NewCodec(B64(`{}`))
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := codec.EncodeCheckpoint(b.Context(), s)
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	text, err := state.NewCodec(B64(`{}`)).EncodeCheckpoint(b.Context(), thousand())
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _, err := state.Decode(b.Context(), text, OpenB64)
+		require.NoError(b, err)
 	}
 }

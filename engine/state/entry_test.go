@@ -8,13 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 func TestApply(t *testing.T) {
-	s := state.NewSnapshot(statetest.Provider(), statetest.Custom("x"))
-	require.NoError(t, s.Apply(statetest.EveryChange()))
-	require.Equal(t, []string{"default", "new"}, statetest.Names(statetest.Resources(s)))
+	s := state.NewSnapshot(Provider(), Custom("x"))
+	require.NoError(t, s.Apply(EveryChange()))
+	require.Equal(t, []string{"default", "new"}, Names(Resources(s)))
 	r, ok := s.Resource(12)
 	require.True(t, ok)
 	require.Equal(t, "new", r.ID)
@@ -32,32 +31,32 @@ func TestApply(t *testing.T) {
 
 func TestApplyIsAllOrNothing(t *testing.T) {
 	for name, bad := range map[string]state.Change{
-		"begin twice":           state.BeginOperation{Op: 7, Type: state.OperationCreating, Resource: statetest.Custom("x")},
+		"begin twice":           state.BeginOperation{Op: 7, Type: state.OperationCreating, Resource: Custom("x")},
 		"begin of nothing":      state.BeginOperation{Op: 99, Type: state.OperationCreating},
-		"begin of no type":      state.BeginOperation{Op: 99, Resource: statetest.Custom("x")},
-		"begin out of range":    state.BeginOperation{Op: 1 << 60, Type: state.OperationCreating, Resource: statetest.Custom("x")},
+		"begin of no type":      state.BeginOperation{Op: 99, Resource: Custom("x")},
+		"begin out of range":    state.BeginOperation{Op: 1 << 60, Type: state.OperationCreating, Resource: Custom("x")},
 		"end without beginning": state.EndOperation{Op: 8},
 		"put nothing":           state.PutResource{Serial: 3},
-		"put out of range":      state.PutResource{Serial: 1 << 60, Resource: statetest.Custom("x")},
+		"put out of range":      state.PutResource{Serial: 1 << 60, Resource: Custom("x")},
 		"remove twice":          state.RemoveResource{Serial: 1},
 		"not JSON":              state.SetExtensions{Value: json.RawMessage(`{`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := state.NewSnapshot(statetest.Provider(), statetest.Custom("x"))
-			before := statetest.Export(t, s)
-			err := s.Apply(append(statetest.EveryChange(), bad))
+			s := state.NewSnapshot(Provider(), Custom("x"))
+			before := Export(t, s)
+			err := s.Apply(append(EveryChange(), bad))
 			var e *state.EntryError
 			require.True(t, errors.As(err, &e), "%v", err)
-			require.Equal(t, len(statetest.EveryChange()), e.Change)
-			require.Equal(t, before, statetest.Export(t, s))
-			require.NoError(t, s.Apply(statetest.EveryChange()), "nothing of the failed entry is left")
+			require.Equal(t, len(EveryChange()), e.Change)
+			require.Equal(t, before, Export(t, s))
+			require.NoError(t, s.Apply(EveryChange()), "nothing of the failed entry is left")
 		})
 	}
 }
 
 func TestRecordsHoldEveryChange(t *testing.T) {
-	codec := state.NewCodec(statetest.B64("{}"))
-	record, err := codec.EncodeRecord(statetest.EveryChange(), state.Entry{}, state.Entry{state.EndOperation{Op: 7}})
+	codec := state.NewCodec(B64("{}"))
+	record, err := codec.EncodeRecord(EveryChange(), state.Entry{}, state.Entry{state.EndOperation{Op: 7}})
 	require.NoError(t, err)
 	require.NotContains(t, string(record), "hunter2")
 	require.NotContains(t, string(record), "\n")
@@ -65,15 +64,15 @@ func TestRecordsHoldEveryChange(t *testing.T) {
 	entries, err := codec.DecodeRecord(record)
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
-	want, got := state.NewSnapshot(statetest.Provider(), statetest.Custom("x")), state.NewSnapshot(statetest.Provider(), statetest.Custom("x"))
-	require.NoError(t, want.Apply(statetest.EveryChange()))
+	want, got := state.NewSnapshot(Provider(), Custom("x")), state.NewSnapshot(Provider(), Custom("x"))
+	require.NoError(t, want.Apply(EveryChange()))
 	require.NoError(t, got.Apply(entries[0]))
-	require.Equal(t, statetest.Export(t, want), statetest.Export(t, got))
+	require.Equal(t, Export(t, want), Export(t, got))
 	require.NoError(t, got.Apply(entries[2]))
 }
 
 func TestBadRecordsAreRefused(t *testing.T) {
-	codec := state.NewCodec(statetest.B64("{}"))
+	codec := state.NewCodec(B64("{}"))
 	for name, record := range map[string]string{
 		"not JSON":         `[[`,
 		"not an array":     `{}`,

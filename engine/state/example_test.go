@@ -8,7 +8,6 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
-	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 // A step records that it begins, and then what came of it.
@@ -16,7 +15,7 @@ func Example() {
 	ctx := context.Background()
 	store := new(memstore.Store) // or filestore.New(".husk")
 	name := state.StackName{Project: "shop", Name: "dev"}
-	keys := statetest.B64Keys // or secrets.SystemKeys(…)
+	keys := B64Keys // or secrets.SystemKeys(…)
 	if err := state.Create(ctx, store, name, keys); err != nil {
 		log.Fatal(err)
 	}

@@ -6,18 +6,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 // FuzzDecode reads anything without a panic; what it reads it writes, and reads
 // again as the same state, both from the JSON it kept and from the fields.
 func FuzzDecode(f *testing.F) {
-	f.Add(statetest.FullExport)
+	f.Add(FullExport)
 	f.Add([]byte(`{"version":3,"checkpoint":{"stack":"s","latest":{"resources":[{"urn":"u","type":"t","inputs":{"a":[1,null]}}]}}}`))
-	f.Add([]byte(statetest.ExportOf(`{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"Nw=="}`)))
-	f.Add([]byte(statetest.ExportOf(`{` + statetest.Signature + `:"c44067f5952c0a294b673a41bacd8c17","text":""}`)))
+	f.Add([]byte(ExportOf(`{` + Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"Nw=="}`)))
+	f.Add([]byte(ExportOf(`{` + Signature + `:"c44067f5952c0a294b673a41bacd8c17","text":""}`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, codec, err := state.Decode(t.Context(), data, statetest.OpenB64)
+		s, codec, err := state.Decode(t.Context(), data, OpenB64)
 		if err != nil {
 			return
 		}
@@ -31,7 +30,7 @@ func FuzzDecode(f *testing.F) {
 		written, err := codec.EncodeExport(t.Context(), s, false)
 		require.NoError(t, err)
 		for _, doc := range [][]byte{kept, written} {
-			again, codec, err := state.Decode(t.Context(), doc, statetest.OpenB64)
+			again, codec, err := state.Decode(t.Context(), doc, OpenB64)
 			require.NoError(t, err, "%s", doc)
 			again.ForgetJSON()
 			out, err := codec.EncodeExport(t.Context(), again, false)
@@ -44,14 +43,14 @@ func FuzzDecode(f *testing.F) {
 // FuzzDecodeRecord reads anything without a panic, and what it reads is written
 // and read as the same.
 func FuzzDecodeRecord(f *testing.F) {
-	codec := state.NewCodec(statetest.B64("{}"))
-	record, err := codec.EncodeRecord(statetest.EveryChange())
+	codec := state.NewCodec(B64("{}"))
+	record, err := codec.EncodeRecord(EveryChange())
 	require.NoError(f, err)
 	f.Add(record)
 	f.Add([]byte(`[[{"end":{"op":1}},{"remove":{"serial":3}}],[]]`))
 	f.Add([]byte(`[[{"metadata":null}]]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		codec := state.NewCodec(statetest.B64("{}"))
+		codec := state.NewCodec(B64("{}"))
 		entries, err := codec.DecodeRecord(data)
 		if err != nil {
 			return

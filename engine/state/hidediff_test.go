@@ -9,7 +9,6 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 // hidden is the hideDiff of the one resource of an export.
@@ -28,7 +27,7 @@ func hidden(t *testing.T, export []byte) string {
 
 func hiding(hideDiff string) []byte {
 	return []byte(`{"version":3,"deployment":{"secrets_providers":{"type":"b64"},"resources":[{"urn":"u", "type":"t",
-		"hideDiff": ` + hideDiff + `, "later": "x", "inputs": {"s": {` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"Nw=="}}}]}}`)
+		"hideDiff": ` + hideDiff + `, "later": "x", "inputs": {"s": {` + Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"Nw=="}}}]}}`)
 }
 
 // Pulumi writes paths as text, in its own syntax. Older versions wrote arrays, which it does
@@ -41,7 +40,7 @@ func TestPathsOfHideDiffAreText(t *testing.T) {
 		{`["a.*","b[*].c","d-e.[0]"]`, `["a[\"*\"]","b[\"*\"].c","[\"d-e\"][0]"]`},
 		{`[]`, ``},
 	} {
-		for _, open := range []state.OpenSecrets{statetest.OpenB64, nil} {
+		for _, open := range []state.OpenSecrets{OpenB64, nil} {
 			s, codec, err := state.Decode(t.Context(), hiding(c.read), open)
 			require.NoError(t, err)
 			kept, err := codec.EncodeExport(t.Context(), s, false)
@@ -54,7 +53,7 @@ func TestPathsOfHideDiffAreText(t *testing.T) {
 			require.Contains(t, string(kept), `"later":"x"`)
 			require.Contains(t, string(kept), "Nw==", "a secret that nobody has opened")
 		}
-		s, codec := statetest.Decode(t, hiding(c.read))
+		s, codec := Decode(t, hiding(c.read))
 		s.ForgetJSON()
 		written, err := codec.EncodeExport(t.Context(), s, false)
 		require.NoError(t, err)
@@ -71,8 +70,8 @@ func TestAPathWithoutText(t *testing.T) {
 		quoted, err := json.Marshal([]any{[]string{key, "b"}, "c"})
 		require.NoError(t, err)
 		require.JSONEq(t, string(quoted), hidden(t, export))
-		s, _ := statetest.Decode(t, export)
-		require.Equal(t, paths, statetest.Resources(s)[0].HideDiff)
+		s, _ := Decode(t, export)
+		require.Equal(t, paths, Resources(s)[0].HideDiff)
 	}
 }
 
@@ -88,7 +87,7 @@ func TestPathsOfHideDiffThatCannotBeRead(t *testing.T) {
 		{`[-1]`, "expected an integer"},
 		{`{}`, "expected an array"},
 	} {
-		_, _, err := state.Decode(t.Context(), hiding("["+c.path+"]"), statetest.OpenB64)
+		_, _, err := state.Decode(t.Context(), hiding("["+c.path+"]"), OpenB64)
 		var decode *state.DecodeError
 		require.ErrorAs(t, err, &decode, c.path)
 		require.ErrorContains(t, err, strings.ReplaceAll(c.reason, `\"`, `"`), c.path)

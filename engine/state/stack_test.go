@@ -1,4 +1,4 @@
-package statetest_test
+package state_test
 
 import (
 	"context"
@@ -19,25 +19,24 @@ import (
 	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/engine/state/filestore/faultfs"
 	"github.com/husk-dev/husk/engine/state/memstore"
-	"github.com/husk-dev/husk/engine/state/statetest"
 )
 
 var stackName = state.StackName{Project: "proj", Name: "dev"}
 
 func newStack(t testing.TB) (state.Store, *state.Stack) {
 	store := new(memstore.Store)
-	require.NoError(t, state.Create(t.Context(), store, stackName, statetest.B64Keys))
+	require.NoError(t, state.Create(t.Context(), store, stackName, B64Keys))
 	return store, openStack(t, store)
 }
 
 func openStack(t testing.TB, store state.Store) *state.Stack {
-	stack, err := state.Open(t.Context(), store, stackName, statetest.B64Keys, state.Holder{})
+	stack, err := state.Open(t.Context(), store, stackName, B64Keys, state.Holder{})
 	require.NoError(t, err)
 	return stack
 }
 
 func withSecret(r *state.Resource, secret string) *state.Resource {
-	return statetest.Changed(r, func(r *state.Resource) {
+	return Changed(r, func(r *state.Resource) {
 		r.Outputs = property.MapOf(map[string]property.Value{"s": property.Secret(property.String(secret))})
 	})
 }
@@ -52,10 +51,10 @@ func TestStackLife(t *testing.T) {
 	require.Equal(t, "b64", stack.Snapshot().Secrets.Type)
 
 	op, serial := stack.NextOp(), stack.NextSerial()
-	require.NoError(t, stack.Append(ctx, state.Entry{state.BeginOperation{Op: op, Type: state.OperationCreating, Resource: statetest.Provider()}}))
-	require.NoError(t, stack.Append(ctx, state.Entry{state.EndOperation{Op: op}, state.PutResource{Serial: serial, Resource: statetest.Provider()}}))
-	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: withSecret(statetest.Custom("y", statetest.Custom("x").URN), "hunter2")}}))
-	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: statetest.Custom("x")}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.BeginOperation{Op: op, Type: state.OperationCreating, Resource: Provider()}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.EndOperation{Op: op}, state.PutResource{Serial: serial, Resource: Provider()}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: withSecret(Custom("y", Custom("x").URN), "hunter2")}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: Custom("x")}}))
 	before := stack.Snapshot()
 	require.Equal(t, before.Len(), stack.Len())
 	require.NoError(t, before.Verify())
@@ -69,17 +68,17 @@ func TestStackLife(t *testing.T) {
 	require.NotContains(t, string(contents.Checkpoint), "hunter2")
 
 	stack = openStack(t, store)
-	require.Equal(t, []string{"default", "x", "y"}, statetest.Names(statetest.Resources(stack.Snapshot())), "the checkpoint is in order")
+	require.Equal(t, []string{"default", "x", "y"}, Names(Resources(stack.Snapshot())), "the checkpoint is in order")
 	require.EqualValues(t, 3, stack.NextSerial())
 	require.EqualValues(t, 0, stack.NextOp())
-	require.Equal(t, property.Secret(property.String("hunter2")), statetest.Resources(stack.Snapshot())[2].Outputs.Get("s"))
+	require.Equal(t, property.Secret(property.String("hunter2")), Resources(stack.Snapshot())[2].Outputs.Get("s"))
 	require.NoError(t, stack.Close(ctx))
 }
 
 func TestSnapshotsOfAStackAreApart(t *testing.T) {
 	_, stack := newStack(t)
 	before := stack.Snapshot()
-	require.NoError(t, stack.Append(t.Context(), state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: statetest.Custom("x")}}))
+	require.NoError(t, stack.Append(t.Context(), state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: Custom("x")}}))
 	require.Zero(t, before.Len())
 	mine := stack.Snapshot()
 	require.NoError(t, mine.Apply(state.Entry{state.RemoveResource{Serial: 0}}))
@@ -91,17 +90,17 @@ func TestUnfinishedRunIsReplayed(t *testing.T) {
 	ctx := t.Context()
 	store, stack := newStack(t)
 	require.NoError(t, stack.Append(ctx, everyChangeOn(stack)))
-	want := statetest.Export(t, stack.Snapshot())
+	want := Export(t, stack.Snapshot())
 	require.NoError(t, store.Break(ctx, stackName))
 	require.ErrorIs(t, stack.Append(ctx, state.Entry{}), state.ErrFenced)
 	require.NoError(t, stack.Close(ctx), "a fenced run has nothing left to write")
 
-	snapshot, _, err := state.Load(ctx, store, stackName, statetest.B64Keys.Open)
+	snapshot, _, err := state.Load(ctx, store, stackName, B64Keys.Open)
 	require.NoError(t, err)
-	require.Equal(t, want, statetest.Export(t, snapshot))
+	require.Equal(t, want, Export(t, snapshot))
 	stack = openStack(t, store)
 	require.Equal(t, 1, stack.Recovery().Records)
-	require.Equal(t, want, statetest.Export(t, stack.Snapshot()))
+	require.Equal(t, want, Export(t, stack.Snapshot()))
 	require.Greater(t, uint64(stack.NextSerial()), uint64(12), "serials go on behind those of the journal")
 	require.Greater(t, uint64(stack.NextOp()), uint64(7))
 	require.NoError(t, stack.Append(ctx, state.Entry{state.EndOperation{Op: 7}}))
@@ -124,13 +123,13 @@ func TestReplaceBoth(t *testing.T) {
 	ctx := t.Context()
 	store, first := newStack(t)
 	otherName := state.StackName{Project: "other", Name: "prod"}
-	require.NoError(t, state.Create(ctx, store, otherName, statetest.B64Keys))
-	second, err := state.Open(ctx, store, otherName, statetest.B64Keys, state.Holder{})
+	require.NoError(t, state.Create(ctx, store, otherName, B64Keys))
+	second, err := state.Open(ctx, store, otherName, B64Keys, state.Holder{})
 	require.NoError(t, err)
 	require.NoError(t, first.Append(ctx, everyChangeOn(first)))
 	require.NoError(t, state.ReplaceBoth(ctx, first, state.NewSnapshot(standing("kept")), second, state.NewSnapshot(standing("moved"))))
-	require.Equal(t, []string{"kept"}, statetest.Names(statetest.Resources(first.Snapshot())))
-	require.Equal(t, []string{"moved"}, statetest.Names(statetest.Resources(second.Snapshot())))
+	require.Equal(t, []string{"kept"}, Names(Resources(first.Snapshot())))
+	require.Equal(t, []string{"moved"}, Names(Resources(second.Snapshot())))
 	require.EqualValues(t, 1, first.NextSerial(), "serials are numbered anew")
 	contents, err := store.Load(ctx, stackName)
 	require.NoError(t, err)
@@ -140,24 +139,24 @@ func TestReplaceBoth(t *testing.T) {
 	require.ErrorIs(t, state.ReplaceBoth(ctx, first, state.NewSnapshot(), second, state.NewSnapshot()), state.ErrClosed)
 	require.Error(t, state.ReplaceBoth(ctx, second, state.NewSnapshot(), first, state.NewSnapshot()))
 	require.NoError(t, store.Break(ctx, stackName))
-	second, err = state.Open(ctx, store, otherName, statetest.B64Keys, state.Holder{})
+	second, err = state.Open(ctx, store, otherName, B64Keys, state.Holder{})
 	require.NoError(t, err)
 	require.ErrorIs(t, state.ReplaceBoth(ctx, first, state.NewSnapshot(), second, state.NewSnapshot()), state.ErrFenced)
-	require.Equal(t, []string{"moved"}, statetest.Names(statetest.Resources(second.Snapshot())))
+	require.Equal(t, []string{"moved"}, Names(Resources(second.Snapshot())))
 	for name, want := range map[state.StackName]string{stackName: "kept", otherName: "moved"} {
-		snapshot, _, err := state.Load(ctx, store, name, statetest.B64Keys.Open)
+		snapshot, _, err := state.Load(ctx, store, name, B64Keys.Open)
 		require.NoError(t, err)
-		require.Equal(t, []string{want}, statetest.Names(statetest.Resources(snapshot)))
+		require.Equal(t, []string{want}, Names(Resources(snapshot)))
 		require.Equal(t, name.Qualified(), snapshot.Stack)
 	}
 	require.NoError(t, second.Close(ctx))
 }
 
-// everyChangeOn is [statetest.EveryChange] for a stack without resources.
+// everyChangeOn is [EveryChange] for a stack without resources.
 func everyChangeOn(*state.Stack) state.Entry {
 	return append(state.Entry{
-		state.PutResource{Serial: 0, Resource: statetest.Provider()}, state.PutResource{Serial: 1, Resource: statetest.Custom("x")},
-	}, statetest.EveryChange()...)
+		state.PutResource{Serial: 0, Resource: Provider()}, state.PutResource{Serial: 1, Resource: Custom("x")},
+	}, EveryChange()...)
 }
 
 func TestSealedReadingNeedsNoKey(t *testing.T) {
@@ -183,13 +182,13 @@ func TestWrongPassphraseOpensNothing(t *testing.T) {
 	require.NoError(t, state.Create(ctx, store, stackName, phrase("right")))
 	stack, err := state.Open(ctx, store, stackName, phrase("wrong"), state.Holder{})
 	require.NoError(t, err, "a state without secrets needs no passphrase")
-	err = stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: withSecret(statetest.Custom("x"), "hunter2")}})
+	err = stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: withSecret(Custom("x"), "hunter2")}})
 	require.ErrorIs(t, err, secrets.ErrWrongKey, "nothing is encrypted with a wrong one")
 	require.NoError(t, stack.Close(ctx))
 
 	stack, err = state.Open(ctx, store, stackName, phrase("right"), state.Holder{})
 	require.NoError(t, err)
-	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: withSecret(statetest.Custom("x"), "hunter2")}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: withSecret(Custom("x"), "hunter2")}}))
 	require.NoError(t, stack.Close(ctx))
 	before, err := store.Load(ctx, stackName)
 	require.NoError(t, err)
@@ -203,7 +202,7 @@ func TestWrongPassphraseOpensNothing(t *testing.T) {
 	require.Equal(t, before, after)
 	stack, err = state.Open(ctx, store, stackName, phrase("right"), state.Holder{})
 	require.NoError(t, err, "the failed run left no lock")
-	require.Equal(t, property.Secret(property.String("hunter2")), statetest.Resources(stack.Snapshot())[0].Outputs.Get("s"))
+	require.Equal(t, property.Secret(property.String("hunter2")), Resources(stack.Snapshot())[0].Outputs.Get("s"))
 	require.NoError(t, stack.Close(ctx))
 }
 
@@ -213,7 +212,7 @@ func TestDamagedContentsAreTold(t *testing.T) {
 		"not JSON":               "{",
 		"of another checkpoint":  `[[{"remove":{"serial":7}}]]`,
 		"operation never begun":  `[[{"end":{"op":7}}]]`,
-		"secret of another kind": `[[{"put":{"serial":0,"resource":{"urn":"u","type":"t","inputs":{"a":{` + statetest.Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"%"}}}}}]]`,
+		"secret of another kind": `[[{"put":{"serial":0,"resource":{"urn":"u","type":"t","inputs":{"a":{` + Signature + `:"1b47061264138c4ac30d75fd1eb44270","ciphertext":"%"}}}}}]]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, stack := newStack(t)
@@ -222,10 +221,10 @@ func TestDamagedContentsAreTold(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, lease.Append(ctx, 1, []byte(record)))
 			require.NoError(t, lease.Release(ctx))
-			_, err = state.Open(ctx, store, stackName, statetest.B64Keys, state.Holder{})
+			_, err = state.Open(ctx, store, stackName, B64Keys, state.Holder{})
 			require.ErrorIs(t, err, state.ErrCorrupt)
 			require.ErrorContains(t, err, "record 1")
-			_, err = state.Open(ctx, store, stackName, statetest.B64Keys, state.Holder{})
+			_, err = state.Open(ctx, store, stackName, B64Keys, state.Holder{})
 			require.NotErrorIs(t, err, state.ErrLocked)
 		})
 	}
@@ -237,13 +236,13 @@ func TestBadEntriesAreRefusedAlone(t *testing.T) {
 	for _, bad := range []state.Entry{
 		{state.EndOperation{Op: 3}},
 		{state.PutResource{Serial: 0}},
-		{state.PutResource{Serial: 0, Resource: statetest.Custom("x")}, state.RemoveResource{Serial: 8}},
+		{state.PutResource{Serial: 0, Resource: Custom("x")}, state.RemoveResource{Serial: 8}},
 		{nil},
 	} {
 		var e *state.EntryError
 		require.True(t, errors.As(stack.Append(ctx, bad), &e))
 	}
-	invalid := statetest.Changed(statetest.Custom("x"), func(r *state.Resource) { r.ID = "\xff" })
+	invalid := Changed(Custom("x"), func(r *state.Resource) { r.ID = "\xff" })
 	var e *state.EncodeError
 	require.True(t, errors.As(stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: invalid}}), &e))
 	cancelled, cancel := context.WithCancel(ctx)
@@ -251,7 +250,7 @@ func TestBadEntriesAreRefusedAlone(t *testing.T) {
 	require.ErrorIs(t, stack.Append(cancelled, state.Entry{}), context.Canceled)
 
 	require.Zero(t, stack.Snapshot().Len())
-	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: statetest.Custom("x")}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: Custom("x")}}))
 	contents, err := store.Load(ctx, stackName)
 	require.NoError(t, err)
 	require.Len(t, contents.Records, 1)
@@ -263,7 +262,7 @@ func TestEntriesAreWrittenInGroups(t *testing.T) {
 	const n = 200
 	fsys := faultfs.New()
 	store := filestore.NewFS(fsys)
-	require.NoError(t, state.Create(t.Context(), store, stackName, statetest.B64Keys))
+	require.NoError(t, state.Create(t.Context(), store, stackName, B64Keys))
 	stack := openStack(t, store)
 
 	// The first sync of the journal lasts until all others wait.
@@ -279,7 +278,7 @@ func TestEntriesAreWrittenInGroups(t *testing.T) {
 	var failed atomic.Int32
 	for range n {
 		wg.Go(func() {
-			entry := state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: statetest.Custom("x")}}
+			entry := state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: Custom("x")}}
 			waiting.Add(1)
 			if stack.Append(context.Background(), entry) != nil {
 				failed.Add(1)
@@ -291,7 +290,7 @@ func TestEntriesAreWrittenInGroups(t *testing.T) {
 	require.Less(t, syncs.Load(), int32(n/4))
 	require.Equal(t, n, stack.Snapshot().Len())
 	fsys.Inject(nil)
-	after, _, err := state.Load(t.Context(), filestore.NewFS(fsys.Reboot(faultfs.Loss{Names: true, Data: faultfs.LoseData})), stackName, statetest.B64Keys.Open)
+	after, _, err := state.Load(t.Context(), filestore.NewFS(fsys.Reboot(faultfs.Loss{Names: true, Data: faultfs.LoseData})), stackName, B64Keys.Open)
 	require.NoError(t, err)
 	require.Equal(t, n, after.Len())
 	require.NoError(t, stack.Close(t.Context()))
@@ -302,7 +301,7 @@ func TestEntriesAreAppendedTogether(t *testing.T) {
 	ctx := t.Context()
 	store, stack := newStack(t)
 	put := func(serial state.Serial, name string) state.Entry {
-		return state.Entry{state.PutResource{Serial: serial, Resource: statetest.Custom(name)}}
+		return state.Entry{state.PutResource{Serial: serial, Resource: Custom(name)}}
 	}
 	errs := stack.AppendAll(ctx, put(0, "x"), state.Entry{state.RemoveResource{Serial: 7}}, state.Entry{state.PutResource{Serial: 8}}, put(1, "y"))
 	require.Len(t, errs, 4)
@@ -315,7 +314,7 @@ func TestEntriesAreAppendedTogether(t *testing.T) {
 	contents, err := store.Load(ctx, stackName)
 	require.NoError(t, err)
 	require.Len(t, contents.Records, 1)
-	require.Equal(t, []string{"x", "y"}, statetest.Names(statetest.Resources(stack.Snapshot())))
+	require.Equal(t, []string{"x", "y"}, Names(Resources(stack.Snapshot())))
 
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -338,7 +337,7 @@ func TestCloseWhileAppending(t *testing.T) {
 	for range 100 {
 		wg.Go(func() {
 			serial := stack.NextSerial()
-			entry := state.Entry{state.PutResource{Serial: serial, Resource: statetest.Custom(fmt.Sprint(serial))}}
+			entry := state.Entry{state.PutResource{Serial: serial, Resource: Custom(fmt.Sprint(serial))}}
 			started <- true
 			if err := stack.Append(context.Background(), entry); err != nil {
 				errs <- err
@@ -356,9 +355,9 @@ func TestCloseWhileAppending(t *testing.T) {
 	for err := range errs {
 		require.ErrorIs(t, err, state.ErrClosed)
 	}
-	snapshot, _, err := state.Load(t.Context(), store, stackName, statetest.B64Keys.Open)
+	snapshot, _, err := state.Load(t.Context(), store, stackName, B64Keys.Open)
 	require.NoError(t, err)
-	stored := statetest.Names(statetest.Resources(snapshot))
+	stored := Names(Resources(snapshot))
 	saved.Range(func(name, _ any) bool { require.Contains(t, stored, name); return true })
 	count := 0
 	saved.Range(func(any, any) bool { count++; return true })
@@ -370,13 +369,13 @@ func TestCostOfAStepIsConstant(t *testing.T) {
 	cost := func(size int) int64 {
 		all := make([]*state.Resource, size)
 		for i := range all {
-			all[i] = withSecret(statetest.Custom(fmt.Sprintf("resource-%06d", i)), "hunter2")
+			all[i] = withSecret(Custom(fmt.Sprintf("resource-%06d", i)), "hunter2")
 		}
 		fsys := faultfs.New()
 		store := filestore.NewFS(fsys)
-		require.NoError(t, state.Create(t.Context(), store, stackName, statetest.B64Keys))
+		require.NoError(t, state.Create(t.Context(), store, stackName, B64Keys))
 		stack := openStack(t, store)
-		require.NoError(t, stack.Replace(t.Context(), state.NewSnapshot(append(all, statetest.Provider())...)))
+		require.NoError(t, stack.Replace(t.Context(), state.NewSnapshot(append(all, Provider())...)))
 		require.Equal(t, size+1, stack.Snapshot().Len())
 		before := fsys.Written()
 		for range 10 {
@@ -395,7 +394,7 @@ func TestReplace(t *testing.T) {
 	ctx := t.Context()
 	store, stack := newStack(t)
 	require.NoError(t, stack.Append(ctx, everyChangeOn(stack)))
-	imported, _, err := state.Decode(ctx, statetest.FullExport, statetest.OpenB64)
+	imported, _, err := state.Decode(ctx, FullExport, OpenB64)
 	require.NoError(t, err)
 	require.NoError(t, stack.Replace(ctx, imported))
 	require.Equal(t, "organization/proj/dev", stack.Snapshot().Stack)
@@ -406,11 +405,11 @@ func TestReplace(t *testing.T) {
 	require.Empty(t, contents.Records)
 
 	require.NoError(t, stack.Append(ctx, state.Entry{state.RemoveResource{Serial: 4}, state.EndOperation{Op: 1}}))
-	want := statetest.Export(t, stack.Snapshot())
+	want := Export(t, stack.Snapshot())
 	require.NoError(t, store.Break(ctx, stackName))
-	again, _, err := state.Load(ctx, store, stackName, statetest.B64Keys.Open)
+	again, _, err := state.Load(ctx, store, stackName, B64Keys.Open)
 	require.NoError(t, err)
-	require.Equal(t, want, statetest.Export(t, again), "serials in the journal are those of the new checkpoint")
+	require.Equal(t, want, Export(t, again), "serials in the journal are those of the new checkpoint")
 }
 
 // A replaced snapshot may be in any order; its serials are those of the
@@ -418,22 +417,22 @@ func TestReplace(t *testing.T) {
 func TestReplaceNumbersInTheOrderOfTheCheckpoint(t *testing.T) {
 	ctx := t.Context()
 	store, stack := newStack(t)
-	require.NoError(t, stack.Replace(ctx, state.NewSnapshot(statetest.Custom("y", statetest.Custom("x").URN), statetest.Custom("x"), statetest.Provider())))
-	require.Equal(t, []string{"default", "x", "y"}, statetest.Names(statetest.Resources(stack.Snapshot())))
+	require.NoError(t, stack.Replace(ctx, state.NewSnapshot(Custom("y", Custom("x").URN), Custom("x"), Provider())))
+	require.Equal(t, []string{"default", "x", "y"}, Names(Resources(stack.Snapshot())))
 	require.NoError(t, stack.Append(ctx, state.Entry{state.RemoveResource{Serial: 2}}))
 	require.NoError(t, store.Break(ctx, stackName))
-	again, _, err := state.Load(ctx, store, stackName, statetest.B64Keys.Open)
+	again, _, err := state.Load(ctx, store, stackName, B64Keys.Open)
 	require.NoError(t, err)
-	require.Equal(t, []string{"default", "x"}, statetest.Names(statetest.Resources(again)))
+	require.Equal(t, []string{"default", "x"}, Names(Resources(again)))
 }
 
 func TestChangeSecrets(t *testing.T) {
 	ctx := t.Context()
 	store, stack := newStack(t)
-	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: withSecret(statetest.Custom("x"), "hunter2")}}))
-	next := statetest.Numbered{B64: statetest.B64(`{"next":true}`), N: new(atomic.Int64)}
+	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 0, Resource: withSecret(Custom("x"), "hunter2")}}))
+	next := Numbered{B64: B64(`{"next":true}`), N: new(atomic.Int64)}
 	require.NoError(t, stack.ChangeSecrets(ctx, next))
-	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 1, Resource: withSecret(statetest.Custom("y"), "hunter3")}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 1, Resource: withSecret(Custom("y"), "hunter3")}}))
 	require.EqualValues(t, 2, next.N.Load())
 	require.NoError(t, stack.Close(ctx))
 	require.EqualValues(t, 2, next.N.Load(), "unchanged secrets keep their ciphertext")
@@ -442,9 +441,9 @@ func TestChangeSecrets(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(contents.Checkpoint), `"state":{"next":true}`)
 	require.Contains(t, string(contents.Checkpoint), `"ciphertext":"1:`)
-	snapshot, _, err := state.Load(ctx, store, stackName, statetest.Keys{Provider: next}.Open)
+	snapshot, _, err := state.Load(ctx, store, stackName, Keys{Provider: next}.Open)
 	require.NoError(t, err)
-	require.Equal(t, property.Secret(property.String("hunter2")), statetest.Resources(snapshot)[0].Outputs.Get("s"))
+	require.Equal(t, property.Secret(property.String("hunter2")), Resources(snapshot)[0].Outputs.Get("s"))
 }
 
 func TestStateWithoutProviderGetsOne(t *testing.T) {
@@ -453,7 +452,7 @@ func TestStateWithoutProviderGetsOne(t *testing.T) {
 	require.NoError(t, store.Create(ctx, stackName, []byte(`{"version":3,"checkpoint":{"stack":"s","latest":{"resources":[{"urn":"u","type":"t"}]}}}`)))
 	stack := openStack(t, store)
 	require.Equal(t, "b64", stack.Snapshot().Secrets.Type)
-	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 1, Resource: withSecret(statetest.Custom("x"), "hunter2")}}))
+	require.NoError(t, stack.Append(ctx, state.Entry{state.PutResource{Serial: 1, Resource: withSecret(Custom("x"), "hunter2")}}))
 	require.NoError(t, stack.Close(ctx))
 	stack = openStack(t, store)
 	require.Equal(t, 2, stack.Snapshot().Len())
@@ -466,10 +465,10 @@ func TestFailedSyncEndsTheRun(t *testing.T) {
 	ctx := t.Context()
 	fsys := faultfs.New()
 	store := filestore.NewFS(fsys)
-	require.NoError(t, state.Create(ctx, store, stackName, statetest.B64Keys))
+	require.NoError(t, state.Create(ctx, store, stackName, B64Keys))
 	stack := openStack(t, store)
 	put := func(s state.Serial) error {
-		return stack.Append(ctx, state.Entry{state.PutResource{Serial: s, Resource: statetest.Custom(fmt.Sprint("r", s))}})
+		return stack.Append(ctx, state.Entry{state.PutResource{Serial: s, Resource: Custom(fmt.Sprint("r", s))}})
 	}
 	require.NoError(t, put(0))
 	fsys.Inject(func(op faultfs.Op) faultfs.Fault {
@@ -485,7 +484,7 @@ func TestFailedSyncEndsTheRun(t *testing.T) {
 	require.Equal(t, ops, fsys.Ops(), "nothing is written")
 	require.Equal(t, 1, stack.Snapshot().Len())
 	require.NoError(t, stack.Close(ctx))
-	after, _, err := state.Load(ctx, filestore.NewFS(fsys.Reboot(faultfs.Loss{Data: faultfs.LoseData})), stackName, statetest.B64Keys.Open)
+	after, _, err := state.Load(ctx, filestore.NewFS(fsys.Reboot(faultfs.Loss{Data: faultfs.LoseData})), stackName, B64Keys.Open)
 	require.NoError(t, err)
 	require.Equal(t, 1, after.Len())
 }
@@ -494,8 +493,8 @@ func TestCycleIsWrittenAllTheSame(t *testing.T) {
 	ctx := t.Context()
 	store, stack := newStack(t)
 	require.NoError(t, stack.Append(ctx, state.Entry{
-		state.PutResource{Serial: 0, Resource: statetest.Custom("x", statetest.Custom("y").URN)},
-		state.PutResource{Serial: 1, Resource: statetest.Custom("y", statetest.Custom("x").URN)},
+		state.PutResource{Serial: 0, Resource: Custom("x", Custom("y").URN)},
+		state.PutResource{Serial: 1, Resource: Custom("y", Custom("x").URN)},
 	}))
 	require.NoError(t, stack.Close(ctx))
 	stack = openStack(t, store)
