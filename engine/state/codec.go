@@ -46,10 +46,6 @@ func newSealedCodec(named SecretsProvider) *Codec {
 // Secrets returns the provider that the codec encrypts with, nil where it has none.
 func (c *Codec) Secrets() secrets.Provider { return c.provider }
 
-func (c *Codec) encrypt(ctx context.Context, place, plaintext string) (string, error) {
-	return c.cache.Encrypt(ctx, place, plaintext)
-}
-
 // noCrypter is the crypter of a state that names no secrets provider.
 type noCrypter struct{}
 

@@ -101,9 +101,9 @@ func (d *decoder) special(signature string, m property.Map) (property.Value, err
 	case secretSignature:
 		return d.secret(m)
 	case assetSignature:
-		return d.asset(m)
+		return d.contents(m, "asset")
 	case archiveSignature:
-		return d.archive(m)
+		return d.contents(m, "archive")
 	case referenceSignature:
 		return d.reference(m)
 	case byteStringSignature:
@@ -147,78 +147,47 @@ func (d *decoder) text(m property.Map, name string) (string, bool, error) {
 	return s, true, nil
 }
 
-// source is the contents of an asset or archive: hash, and one of the others.
-type source struct {
-	hash  string
-	kind  property.AssetSource
-	value string
-}
-
-func (d *decoder) source(m property.Map, what string) (source, error) {
-	var s source
-	var err error
-	if s.hash, _, err = d.text(m, "hash"); err != nil {
-		return s, err
-	}
-	found := 0
-	for name, kind := range map[string]property.AssetSource{
-		"text": property.SourceText, "path": property.SourcePath, "uri": property.SourceURI,
-	} {
-		value, ok, err := d.text(m, name)
+// contents reads an asset or an archive, which has a hash and at most one of the others.
+func (d *decoder) contents(m property.Map, what string) (property.Value, error) {
+	text := make(map[string]string)
+	for _, name := range []string{"hash", "text", "path", "uri"} {
+		s, ok, err := d.text(m, name)
 		if err != nil {
-			return s, err
+			return property.Null, err
 		}
 		if ok {
-			s.kind, s.value = kind, value
-			found++
+			text[name] = s
 		}
 	}
-	if m.Has("assets") {
-		s.kind = property.SourceAssets
-		found++
+	kind := property.SourceNone
+	for name, source := range map[string]property.AssetSource{
+		"text": property.SourceText, "path": property.SourcePath, "uri": property.SourceURI, "assets": property.SourceAssets,
+	} {
+		if _, ok := text[name]; !ok && (name != "assets" || !m.Has(name)) {
+			continue
+		}
+		if kind != property.SourceNone {
+			return property.Null, d.failf("malformed %s: it has more than one of text, path, uri, and assets", what)
+		}
+		kind = source
 	}
-	if found > 1 {
-		return s, d.failf("malformed %s: it has more than one of text, path, uri, and assets", what)
+	if what == "archive" {
+		return d.archive(m, property.Archive{Hash: text["hash"], Source: kind, Path: text["path"], URI: text["uri"]})
 	}
-	return s, nil
-}
-
-func (d *decoder) asset(m property.Map) (property.Value, error) {
-	s, err := d.source(m, "asset")
-	if err != nil {
-		return property.Null, err
-	}
-	a := property.Asset{Hash: s.hash, Source: s.kind}
-	switch s.kind {
-	case property.SourceText:
-		a.Text = s.value
-	case property.SourcePath:
-		a.Path = s.value
-	case property.SourceURI:
-		a.URI = s.value
-	case property.SourceAssets:
+	a := property.Asset{Hash: text["hash"], Source: kind, Text: text["text"], Path: text["path"], URI: text["uri"]}
+	switch {
+	case kind == property.SourceAssets:
 		return property.Null, d.fail("malformed asset: it has assets")
-	case property.SourceNone:
-		if s.hash == "" || s.hash == emptyTextHash {
-			a.Source = property.SourceText
-		}
+	case kind == property.SourceNone && (a.Hash == "" || a.Hash == emptyTextHash):
+		a.Source = property.SourceText
 	}
 	return property.AssetOf(a), nil
 }
 
-func (d *decoder) archive(m property.Map) (property.Value, error) {
-	s, err := d.source(m, "archive")
-	if err != nil {
-		return property.Null, err
-	}
-	a := property.Archive{Hash: s.hash, Source: s.kind}
-	switch s.kind {
+func (d *decoder) archive(m property.Map, a property.Archive) (property.Value, error) {
+	switch a.Source {
 	case property.SourceText:
 		return property.Null, d.fail("malformed archive: it has a text")
-	case property.SourcePath:
-		a.Path = s.value
-	case property.SourceURI:
-		a.URI = s.value
 	case property.SourceAssets:
 		assets, ok := m.Get("assets").AsObject()
 		if !ok {
@@ -231,11 +200,11 @@ func (d *decoder) archive(m property.Map) (property.Value, error) {
 		}
 		a.Assets = assets
 		// Pulumi writes no assets for an archive that was elided, as for one that has none.
-		if assets.Len() == 0 && s.hash != "" && s.hash != emptyArchiveHash {
+		if assets.Len() == 0 && a.Hash != "" && a.Hash != emptyArchiveHash {
 			a.Source = property.SourceNone
 		}
 	case property.SourceNone:
-		if s.hash == "" || s.hash == emptyArchiveHash {
+		if a.Hash == "" || a.Hash == emptyArchiveHash {
 			a.Source = property.SourceAssets
 		}
 	}
@@ -260,7 +229,7 @@ func (d *decoder) reference(m property.Map) (property.Value, error) {
 		switch v := old.Get("V"); v.Kind() {
 		case property.KindNull:
 		case property.KindString:
-			r.ID, r.HasID = mustString(v), true
+			r.ID, r.HasID = v.AsString()
 		case property.KindObject:
 			r.HasID = true
 		default:
@@ -273,11 +242,6 @@ func (d *decoder) reference(m property.Map) (property.Value, error) {
 		r.ID = ""
 	}
 	return property.Reference(r), err
-}
-
-func mustString(v property.Value) string {
-	s, _ := v.AsString()
-	return s
 }
 
 // secret decrypts a secret and reads what it holds. Its errors do not show that.

@@ -179,20 +179,24 @@ func (e *encoder) anyString(s string) {
 func (e *encoder) asset(a property.Asset) {
 	e.special(assetSignature)
 	e.optionalString("hash", a.Hash)
-	switch a.Source {
-	case property.SourceText:
-		if a.Text != "" || a.Hash != "" && a.Hash != emptyTextHash {
-			e.name("text")
-			e.string(a.Text)
-		}
+	if a.Source == property.SourceText && (a.Text != "" || a.Hash != "" && a.Hash != emptyTextHash) {
+		e.name("text")
+		e.string(a.Text)
+	}
+	e.place(a.Source, a.Path, a.URI)
+	e.close('}')
+}
+
+// place appends where the contents of an asset or archive are.
+func (e *encoder) place(source property.AssetSource, path, uri string) {
+	switch source {
 	case property.SourcePath:
 		e.name("path")
-		e.string(a.Path)
+		e.string(path)
 	case property.SourceURI:
 		e.name("uri")
-		e.string(a.URI)
+		e.string(uri)
 	}
-	e.close('}')
 }
 
 func (e *encoder) archive(a property.Archive) {
@@ -202,14 +206,7 @@ func (e *encoder) archive(a property.Archive) {
 		e.object(a.Assets)
 	}
 	e.optionalString("hash", a.Hash)
-	switch a.Source {
-	case property.SourcePath:
-		e.name("path")
-		e.string(a.Path)
-	case property.SourceURI:
-		e.name("uri")
-		e.string(a.URI)
-	}
+	e.place(a.Source, a.Path, a.URI)
 	e.close('}')
 }
 
@@ -234,7 +231,7 @@ func (e *encoder) secret(inner property.Value) {
 		e.name("plaintext")
 		e.string(plaintext)
 	} else if e.err == nil {
-		ciphertext, err := e.codec.encrypt(e.ctx, e.place(), plaintext)
+		ciphertext, err := e.codec.cache.Encrypt(e.ctx, e.urn+"\n"+e.path.String(), plaintext)
 		if err != nil {
 			e.fail("encrypting a secret", err)
 		}
@@ -256,6 +253,3 @@ func (e *encoder) secretText(inner property.Value) string {
 	e.builder = outer
 	return text
 }
-
-// place names the value for the cache of ciphertexts.
-func (e *encoder) place() string { return e.urn + "\n" + e.path.String() }
