@@ -143,9 +143,8 @@ func (d *decoder) headerGrant(field source.Field) (HeaderGrant, bool) {
 	const what = "a header"
 	h := HeaderGrant{Name: field.Name, Position: source.Of(field.Key)}
 	if field.Value.Kind != yaml.MappingNode {
-		e := d.File.Errorf(source.Of(field.Value), "the value of the header %s is to come from elsewhere", h.Name)
-		e.Detail = "{config: KEY} takes it from the stack's configuration, and {env: NAME} from the environment; prefix is what stands before it"
-		d.Add(e)
+		d.Add(d.File.Errorf(source.Of(field.Value), "the value of the header %s is to come from elsewhere", h.Name).
+			With("{config: KEY} takes it from the stack's configuration, and {env: NAME} from the environment; prefix is what stands before it"))
 		return h, false
 	}
 	if !d.Read(field.Value, what, d.TextKey("config", &h.Config, what), d.TextKey("env", &h.Env, what), d.TextKey("prefix", &h.Prefix, what)) {

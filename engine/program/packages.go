@@ -114,9 +114,8 @@ func (d *decoder) checkNames(f source.Field, p *Package) bool {
 func (d *decoder) checkSource(at *yaml.Node, p Package) bool {
 	switch {
 	case p.Source == "":
-		e := d.File.Errorf(source.Of(at), "the package %q has no source", p.Name)
-		e.Detail = "source names a provider of plugins.providers"
-		d.Add(e)
+		d.Add(d.File.Errorf(source.Of(at), "the package %q has no source", p.Name).
+			With("source names a provider of plugins.providers"))
 		return false
 	case !slices.Contains(d.listed, p.Source):
 		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, source.DidYouMean(p.Source, d.listed))
@@ -127,9 +126,8 @@ func (d *decoder) checkSource(at *yaml.Node, p Package) bool {
 		d.Add(e)
 		return false
 	case !p.Parameterized() && p.Source != p.Name:
-		e := d.File.Errorf(source.Of(at), "without parameters, the provider %q is the package %q, not %q", p.Source, p.Source, p.Name)
-		e.Detail = "add the parameters that make it the package, or the extension that makes it serve it, or rename the package"
-		d.Add(e)
+		d.Add(d.File.Errorf(source.Of(at), "without parameters, the provider %q is the package %q, not %q", p.Source, p.Source, p.Name).
+			With("add the parameters that make it the package, or the extension that makes it serve it, or rename the package"))
 		return false
 	}
 	return true

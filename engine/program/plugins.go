@@ -87,15 +87,13 @@ func (d *decoder) provider(n *yaml.Node) {
 	case p.Name == "":
 		d.Errorf(n, "the provider has no name")
 	case p.Path == "":
-		e := d.File.Errorf(source.Of(n), "the provider %q has no path", p.Name)
-		e.Detail = "path names a .wasm file, or a directory of Go source that is built when it is needed"
-		d.Add(e)
+		d.Add(d.File.Errorf(source.Of(n), "the provider %q has no path", p.Name).
+			With("path names a .wasm file, or a directory of Go source that is built when it is needed"))
 	case slices.ContainsFunc(d.project.Providers, func(o ProviderPlugin) bool {
 		return o.Name == p.Name && (o.Version == "" || p.Version == "" || byVersion(&o, &p) == 0)
 	}):
-		e := d.File.Errorf(source.Of(n), "the provider %q is listed twice", p.Name)
-		e.Detail = "several versions of it need a version each"
-		d.Add(e)
+		d.Add(d.File.Errorf(source.Of(n), "the provider %q is listed twice", p.Name).
+			With("several versions of it need a version each"))
 	default:
 		d.project.Providers = append(d.project.Providers, p)
 	}

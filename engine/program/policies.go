@@ -38,9 +38,8 @@ func (d *decoder) policies(n *yaml.Node) {
 			)
 		}
 		if ok && p.Path == "" {
-			x := d.File.Errorf(p.Position, "the policy pack has no path")
-			x.Detail = "path names a .wasm file, or a directory of Go source that is built when it is needed"
-			d.Add(x)
+			d.Add(d.File.Errorf(p.Position, "the policy pack has no path").
+				With("path names a .wasm file, or a directory of Go source that is built when it is needed"))
 			continue
 		}
 		d.project.Policies = append(d.project.Policies, p)

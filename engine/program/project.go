@@ -205,9 +205,8 @@ func (d *decoder) root(root *yaml.Node) {
 		}
 	}
 	if p.Name == "" && !slices.ContainsFunc(fields, func(f source.Field) bool { return f.Name == "name" }) {
-		e := d.File.Errorf(source.Of(root), "the project has no name")
-		e.Detail = `add a line such as "name: my-project"`
-		d.Add(e)
+		d.Add(d.File.Errorf(source.Of(root), "the project has no name").
+			With(`add a line such as "name: my-project"`))
 	}
 	d.declarations() // after the name, which is their namespace
 	d.packages()     // after the providers, which are their sources
@@ -238,9 +237,8 @@ func (d *decoder) runtimeOption(f source.Field) {
 		d.Errorf(f.Key, "the runtime yaml has no option %q", f.Name)
 		return
 	}
-	e := d.File.Errorf(source.Of(f.Key), "a program that a compiler writes is not supported")
-	e.Detail = "run the compiler first, and have it write the program to Main.yaml beside this file"
-	d.Add(e)
+	d.Add(d.File.Errorf(source.Of(f.Key), "a program that a compiler writes is not supported").
+		With("run the compiler first, and have it write the program to Main.yaml beside this file"))
 }
 
 func (d *decoder) options(n *yaml.Node) {
@@ -318,9 +316,8 @@ func (d *decoder) mainFile() {
 			return
 		}
 		for _, key := range d.program {
-			e := d.File.Errorf(source.Of(key), "the program stands in %s, and %s stand here as well", d.shown(path), key.Value)
-			e.Detail = "only one of the two files would be read: keep the program in one of them"
-			d.Add(e)
+			d.Add(d.File.Errorf(source.Of(key), "the program stands in %s, and %s stand here as well", d.shown(path), key.Value).
+				With("only one of the two files would be read: keep the program in one of them"))
 		}
 		p.ProgramDir = filepath.Dir(path)
 		d.template(path, text)

@@ -3,8 +3,9 @@ package state
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // Errors of stores, for errors.Is.
@@ -66,19 +67,9 @@ func (e *LockedError) Error() string {
 	msg := fmt.Sprintf("the stack %s is locked by another run", e.Stack)
 	if h := e.Holder; h.PID != 0 {
 		msg += fmt.Sprintf(": process %d (%s) of %s on %s, since %s",
-			h.PID, printable(h.Command), printable(h.User), printable(h.Host), h.Since.Format(time.DateTime))
+			h.PID, printable.Line(h.Command), printable.Line(h.User), printable.Line(h.Host), h.Since.Format(time.DateTime))
 	}
 	return msg + "; wait until it ends, or stop that process, and the lock ends with it; husk cancel takes it from a run that hangs"
-}
-
-// printable makes text that another process wrote safe to show.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r > 0x7e && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 func (e *LockedError) Unwrap() error { return ErrLocked }

@@ -103,9 +103,8 @@ func parseFunction(r *source.Report, n *yaml.Node, f source.Field) Expr {
 		if token := f.Name[len(functionPrefix):]; shortInvoke.MatchString(token) {
 			return &Invoke{written: written{n}, Token: token, TokenNode: f.Key, Args: parseArgs(r, f.Value)}
 		}
-		d := r.File.Errorf(source.Of(f.Key), "unknown function %q%s", f.Name, source.DidYouMean(f.Name, functionNames()))
-		d.Detail = "a provider's function is called as fn::<package>:<module>:<function>"
-		r.Add(d)
+		r.Add(r.File.Errorf(source.Of(f.Key), "unknown function %q%s", f.Name, source.DidYouMean(f.Name, functionNames())).
+			With("a provider's function is called as fn::<package>:<module>:<function>"))
 		return invalid(n)
 	}
 	call := &Call{written: written{n}, Function: function}

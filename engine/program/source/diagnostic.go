@@ -47,6 +47,12 @@ func (f *File) Errorf(at Position, format string, args ...any) Diagnostic {
 	return Diagnostic{File: f.Name, Line: at.Line, Column: at.Column, Summary: fmt.Sprintf(format, args...), file: f}
 }
 
+// With returns the diagnostic with a detail.
+func (d Diagnostic) With(detail string) Diagnostic {
+	d.Detail = detail
+	return d
+}
+
 // Error returns the place and the summary: Husk.yaml:12:7: message.
 func (d Diagnostic) Error() string {
 	var b strings.Builder

@@ -81,7 +81,6 @@ func locate(f *File, line int, problem string) Diagnostic {
 			}
 		}
 	}
-	d := f.Errorf(Position{max(line, 1), 1}, "this is not valid YAML: %s", problem)
-	d.Detail = "the mistake is on this line or in the block that begins with it"
-	return d
+	return f.Errorf(Position{max(line, 1), 1}, "this is not valid YAML: %s", problem).
+		With("the mistake is on this line or in the block that begins with it")
 }

@@ -11,9 +11,8 @@ func findTab(f search) (Diagnostic, bool) {
 		trimmed := strings.TrimLeft(line, " \t")
 		tab := strings.IndexByte(line[:len(line)-len(trimmed)], '\t')
 		if tab >= 0 && strings.TrimSpace(trimmed) != "" && !strings.HasPrefix(trimmed, "#") {
-			d := f.Errorf(Position{i + 1, tab + 1}, "YAML is indented with spaces, but this line is indented with a tab")
-			d.Detail = "replace the tab with spaces, two for each level"
-			return d, true
+			return f.Errorf(Position{i + 1, tab + 1}, "YAML is indented with spaces, but this line is indented with a tab").
+				With("replace the tab with spaces, two for each level"), true
 		}
 	}
 	return Diagnostic{}, false
@@ -23,9 +22,8 @@ func findAnchor(f search) (Diagnostic, bool) {
 	name := strings.TrimSuffix(strings.TrimPrefix(f.problem, "unknown anchor '"), "' referenced")
 	for _, l := range f.lines {
 		if i := strings.Index(l.text, "*"+name); i >= 0 {
-			d := f.Errorf(l.position(i), "the alias *%s has no anchor &%s before it", name, name)
-			d.Detail = "text that begins with * must be quoted"
-			return d, true
+			return f.Errorf(l.position(i), "the alias *%s has no anchor &%s before it", name, name).
+				With("text that begins with * must be quoted"), true
 		}
 	}
 	return Diagnostic{}, false
@@ -47,9 +45,8 @@ var badEscape = regexp.MustCompile(`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU])*(\\[^0
 func findEscape(f search) (Diagnostic, bool) {
 	for _, l := range f.lines {
 		if m := badEscape.FindStringSubmatchIndex(l.text); m != nil {
-			d := f.Errorf(l.position(m[2]), "%s means nothing between double quotes", l.text[m[2]:m[3]])
-			d.Detail = `write \\ for a backslash, or use single quotes`
-			return d, true
+			return f.Errorf(l.position(m[2]), "%s means nothing between double quotes", l.text[m[2]:m[3]]).
+				With(`write \\ for a backslash, or use single quotes`), true
 		}
 	}
 	return Diagnostic{}, false
@@ -87,9 +84,8 @@ func findFlow(f search) (Diagnostic, bool) {
 		}
 		for i := open; i < len(l.text); i++ {
 			if strings.HasPrefix(l.text[i:], "${") && i > 0 && strings.ContainsRune(" ,[:{", rune(l.text[i-1])) && strings.ContainsAny(l.text[:i], "[{") {
-				d := f.Errorf(l.position(i), "an expression inside [ ] or { } must be quoted")
-				d.Detail = `write "${...}" with the quotes`
-				return d, true
+				return f.Errorf(l.position(i), "an expression inside [ ] or { } must be quoted").
+					With(`write "${...}" with the quotes`), true
 			}
 		}
 		if strings.Count(l.text, "[") > strings.Count(l.text, "]") || strings.Count(l.text, "{") > strings.Count(l.text, "}") {
@@ -118,13 +114,11 @@ func findIndentation(f search) (Diagnostic, bool) {
 			above := f.lines[i-1]
 			switch {
 			case above.indent > start || (above.dash >= 0 && above.dash > start):
-				d := f.Errorf(l.position(start), "this line is indented by %s, which fits no line above it", spaces(start))
-				d.Detail = "indent it like the line that it belongs beside: " + indents(f.lines[:i], start)
-				return d, true
+				return f.Errorf(l.position(start), "this line is indented by %s, which fits no line above it", spaces(start)).
+					With("indent it like the line that it belongs beside: " + indents(f.lines[:i], start)), true
 			case keyOf(above.body()) != "" && plainValue(valueOf(above.body())) && (keyOf(l.body()) != "" || l.dash >= 0):
-				d := f.Errorf(l.position(start), "this line is indented deeper than the line above it, which has a value already")
-				d.Detail = fmt.Sprintf("to stand beside %s, indent it by %s", keyOf(above.body()), spaces(above.indent))
-				return d, true
+				return f.Errorf(l.position(start), "this line is indented deeper than the line above it, which has a value already").
+					With(fmt.Sprintf("to stand beside %s, indent it by %s", keyOf(above.body()), spaces(above.indent))), true
 			}
 		}
 		if deeper {
@@ -182,9 +176,8 @@ func findSecondColon(f search) (Diagnostic, bool) {
 			if i < 0 {
 				i = len(value) - 1
 			}
-			d := f.Errorf(l.position(offset+i), "a value that contains a colon and a space must be quoted")
-			d.Detail = "or the second key belongs on a line of its own"
-			return d, true
+			return f.Errorf(l.position(offset+i), "a value that contains a colon and a space must be quoted").
+				With("or the second key belongs on a line of its own"), true
 		}
 		if strings.HasPrefix(value, "- ") {
 			return f.Errorf(l.position(offset), "a list begins on the line below its key, not beside it"), true
@@ -200,9 +193,8 @@ func findMissingColon(f search) (Diagnostic, bool) {
 			continue
 		}
 		if i+1 < len(f.lines) && f.lines[i+1].indent == l.indent && keyOf(f.lines[i+1].body()) != "" {
-			d := f.Errorf(l.position(l.indent), "this line is neither \"key: value\" nor a list item")
-			d.Detail = "write a colon and a space behind the key"
-			return d, true
+			return f.Errorf(l.position(l.indent), "this line is neither \"key: value\" nor a list item").
+				With("write a colon and a space behind the key"), true
 		}
 	}
 	return Diagnostic{}, false

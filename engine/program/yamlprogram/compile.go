@@ -55,9 +55,8 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 		)),
 	}
 	if p.project.Runtime != program.RuntimeYAML {
-		d := p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be run", p.project.Runtime)
-		d.Detail = "set \"runtime: yaml\""
-		c.report.Add(d)
+		c.report.Add(p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be run", p.project.Runtime).
+			With("set \"runtime: yaml\""))
 		return c, c.report.Diagnostics(), nil
 	}
 	var problems source.Diagnostics

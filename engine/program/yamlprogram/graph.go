@@ -188,7 +188,6 @@ func (g *graph) reportCycle(c *compilation, cycle []int) {
 		c.report.Add(c.report.File.Errorf(position, "%q refers to itself", names[0]))
 		return
 	}
-	d := c.report.File.Errorf(position, "cyclic reference: %s", strings.Join(names, " -> "))
-	d.Detail = "none of these can be made before the others: take one of the references out"
-	c.report.Add(d)
+	c.report.Add(c.report.File.Errorf(position, "cyclic reference: %s", strings.Join(names, " -> ")).
+		With("none of these can be made before the others: take one of the references out"))
 }

@@ -107,9 +107,8 @@ func (c *compilation) misnamed(pkg program.Package, name string) source.Diagnost
 	if pkg.Extension != nil {
 		format, what = "with this extension, the provider %q serves the package %q, not %q", "extension"
 	}
-	d := c.program.project.File.Errorf(pkg.Position, format, pkg.Source, name, pkg.Name)
-	d.Detail = "declare the package by that name, or correct its " + what
-	return d
+	return c.program.project.File.Errorf(pkg.Position, format, pkg.Source, name, pkg.Name).
+		With("declare the package by that name, or correct its " + what)
 }
 
 // registerPackages registers the packages with parameters that the program uses.

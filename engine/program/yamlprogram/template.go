@@ -119,9 +119,8 @@ func readResource(r *source.Report, f source.Field) *resource {
 		}
 	}
 	if !typed && f.Value.Kind == yaml.MappingNode {
-		d := r.File.Errorf(source.Of(f.Key), "the resource %q has no type", f.Name)
-		d.Detail = "add a line such as \"type: random:RandomPet\""
-		r.Add(d)
+		r.Add(r.File.Errorf(source.Of(f.Key), "the resource %q has no type", f.Name).
+			With("add a line such as \"type: random:RandomPet\""))
 	}
 	if out.get != nil && len(out.properties.Entries) > 0 {
 		r.Errorf(out.propertiesKey, "a resource that is read with get has no properties; what is known of it belongs in get.state")
