@@ -14,27 +14,31 @@ import (
 
 var _ state.Archive = (*Store)(nil)
 
-type backup struct {
+// stampedFile is a file of a stack whose name has a stamp.
+type stampedFile struct {
 	stamp stampValue
 	entry fs.DirEntry
 }
 
-// backupsOf returns the backups of a stack, the newest first, with that of the current checkpoint.
-func (s *Store) backupsOf(f files) ([]backup, error) {
-	entries, err := s.readDir(f.backups)
-	if err != nil {
-		return nil, err
-	}
-	var out []backup
+// stampedFiles returns the stack's files in a directory that end with the suffix.
+func (s *Store) stampedFiles(f files, directory, suffix string) ([]stampedFile, error) {
+	entries, err := s.readDir(directory)
+	var out []stampedFile
 	for _, entry := range entries {
-		if v, ok := f.parse(entry.Name(), checkpointSuffix); ok {
-			out = append(out, backup{v, entry})
+		if name, v, ok := parseStamped(entry.Name(), suffix); ok && name == f.name.Name {
+			out = append(out, stampedFile{v, entry})
 		}
 	}
-	slices.SortFunc(out, func(a, b backup) int {
+	return out, err
+}
+
+// backupsOf returns the backups of a stack, the newest first, with that of the current checkpoint.
+func (s *Store) backupsOf(f files) ([]stampedFile, error) {
+	backups, err := s.stampedFiles(f, f.backups, checkpointSuffix)
+	slices.SortFunc(backups, func(a, b stampedFile) int {
 		return cmp.Or(cmp.Compare(b.stamp.Token, a.stamp.Token), cmp.Compare(b.stamp.Sequence, a.stamp.Sequence))
 	})
-	return out, nil
+	return backups, err
 }
 
 // Backups implements [state.Archive].
@@ -49,7 +53,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 		return nil, err
 	}
 	if _, current, err := s.readStamped(f, f.checkpoint); err == nil {
-		backups = slices.DeleteFunc(backups, func(b backup) bool { return b.stamp == current })
+		backups = slices.DeleteFunc(backups, func(b stampedFile) bool { return b.stamp == current })
 	}
 	var out []state.BackupInfo
 	for _, b := range backups[:min(len(backups), state.KeptBackups)] {

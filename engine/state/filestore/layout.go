@@ -88,12 +88,6 @@ func (f files) damaged(token uint64, of string) string {
 	return path.Join(f.backups, fmt.Sprintf("%s.%d%s%s", f.name.Name, token, damagedInfix, of))
 }
 
-// parse returns the stamp in the name of one of the stack's files that ends with the suffix.
-func (f files) parse(base, suffix string) (stampValue, bool) {
-	name, v, ok := parseStamped(base, suffix)
-	return v, ok && name == f.name.Name
-}
-
 func parseStamped(base, suffix string) (name string, v stampValue, ok bool) {
 	rest, ok := strings.CutSuffix(base, suffix)
 	if !ok {

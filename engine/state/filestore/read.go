@@ -82,18 +82,13 @@ func (s *Store) checkForeign(f files) error {
 
 // journals calls do with the stamp of each checkpoint that has a journal, until an error.
 func (s *Store) journals(f files, do func(stampValue) error) error {
-	entries, err := s.readDir(f.stacks)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if v, ok := f.parse(entry.Name(), journalSuffix); ok {
-			if err := do(v); err != nil {
-				return err
-			}
+	journals, err := s.stampedFiles(f, f.stacks, journalSuffix)
+	for _, journal := range journals {
+		if err == nil {
+			err = do(journal.stamp)
 		}
 	}
-	return nil
+	return err
 }
 
 func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
@@ -203,20 +198,14 @@ func (s *Store) notThere(f files) error {
 // remains returns a file that shows that a stack without a checkpoint is lost: one that is younger
 // than the last removal. It is empty if the stack never was, or was removed.
 func (s *Store) remains(f files) (left string, err error) {
-	backups, err := s.readDir(f.backups)
+	backups, err := s.backupsOf(f)
 	if err != nil {
 		return "", err
 	}
-	removed := false
-	var last, youngest stampValue // the last removal, and the youngest file
-	for _, entry := range backups {
-		if v, ok := f.parse(entry.Name(), removedSuffix); ok {
-			removed = true
-			last.Token = max(last.Token, v.Token)
-		}
-		if v, ok := f.parse(entry.Name(), checkpointSuffix); ok && (left == "" || youngest.before(v)) {
-			left, youngest = f.backup(v), v
-		}
+	var youngest stampValue
+	if len(backups) > 0 {
+		youngest = backups[0].stamp
+		left = f.backup(youngest)
 	}
 	err = s.journals(f, func(v stampValue) error {
 		if left == "" || !v.before(youngest) {
@@ -227,8 +216,15 @@ func (s *Store) remains(f files) (left string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if removed && youngest.Token <= last.Token {
-		return "", nil
+	// A removal is recorded before files move, so the record is read after they are.
+	removals, err := s.stampedFiles(f, f.backups, removedSuffix)
+	if err != nil {
+		return "", err
+	}
+	for _, removal := range removals {
+		if youngest.Token <= removal.stamp.Token {
+			return "", nil
+		}
 	}
 	if left == "" {
 		there, err := s.exists(f.history)

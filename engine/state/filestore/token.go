@@ -82,15 +82,13 @@ func (s *Store) lastToken(f files) (uint64, error) {
 	}
 	// The files may be damaged. Their names have tokens, too.
 	last := was.Token
-	entries, err := s.readDir(f.backups)
-	if err != nil {
-		return 0, err
-	}
-	for _, entry := range entries {
-		for _, suffix := range []string{checkpointSuffix, removedSuffix} {
-			if v, ok := f.parse(entry.Name(), suffix); ok {
-				last = max(last, v.Token)
-			}
+	for _, suffix := range []string{checkpointSuffix, removedSuffix} {
+		backups, err := s.stampedFiles(f, f.backups, suffix)
+		if err != nil {
+			return 0, err
+		}
+		for _, backup := range backups {
+			last = max(last, backup.stamp.Token)
 		}
 	}
 	err = s.journals(f, func(v stampValue) error {
