@@ -49,21 +49,19 @@ func parseConfigType(name string) (ConfigType, bool) {
 		items, ok := parseConfigType(strings.TrimSuffix(element, ">"))
 		return ConfigType{Kind: ConfigArray, Items: &items}, ok
 	}
-	switch lower {
-	case "string":
-		return ConfigType{Kind: ConfigString}, true
-	case "int", "integer":
-		return ConfigType{Kind: ConfigInteger}, true
-	case "number":
-		return ConfigType{Kind: ConfigNumber}, true
-	case "bool", "boolean":
-		return ConfigType{Kind: ConfigBoolean}, true
-	case "array", "list":
-		return ConfigType{Kind: ConfigArray}, true
-	case "object":
-		return ConfigType{Kind: ConfigObject}, true
-	}
-	return ConfigType{}, false
+	kind, ok := configKindNames[lower]
+	return ConfigType{Kind: kind}, ok
+}
+
+var configKindNames = map[string]ConfigKind{
+	"string": ConfigString, "int": ConfigInteger, "integer": ConfigInteger, "number": ConfigNumber,
+	"bool": ConfigBoolean, "boolean": ConfigBoolean, "array": ConfigArray, "list": ConfigArray, "object": ConfigObject,
+}
+
+// valueKinds are the kinds of values of a type. An integer is a number.
+var valueKinds = map[ConfigKind]property.Kind{
+	ConfigString: property.KindString, ConfigInteger: property.KindNumber, ConfigNumber: property.KindNumber,
+	ConfigBoolean: property.KindBool, ConfigArray: property.KindArray, ConfigObject: property.KindObject,
 }
 
 // Parse reads a value as configuration holds it: a string as it is, anything else as JSON. Text of
@@ -104,51 +102,25 @@ func (t ConfigType) Parse(text string) (property.Value, error) {
 // Check reports whether a value is of the type.
 func (t ConfigType) Check(v property.Value) error {
 	v = v.Plain()
-	ok := true
-	switch t.Kind {
-	case ConfigString:
-		ok = v.Kind() == property.KindString
-	case ConfigInteger:
-		ok = v.IsInteger()
-	case ConfigNumber:
-		ok = v.Kind() == property.KindNumber
-	case ConfigBoolean:
-		ok = v.Kind() == property.KindBool
-	case ConfigArray:
-		elements, isArray := v.AsArray()
+	if t.Kind != ConfigAny && v.Kind() != valueKinds[t.Kind] || t.Kind == ConfigInteger && !v.IsInteger() {
+		return fmt.Errorf("it must be %s", article(t))
+	}
+	if elements, ok := v.AsArray(); ok && t.Items != nil {
 		for i, e := range elements {
-			if t.Items != nil {
-				if err := t.Items.Check(e); err != nil {
-					return fmt.Errorf("element %d: %w", i, err)
-				}
+			if err := t.Items.Check(e); err != nil {
+				return fmt.Errorf("element %d: %w", i, err)
 			}
 		}
-		ok = isArray
-	case ConfigObject:
-		ok = v.Kind() == property.KindObject
-	}
-	if !ok {
-		return fmt.Errorf("it must be %s", article(t))
 	}
 	return nil
 }
 
 // typeOf returns the type of a default, for declarations without a type.
 func typeOf(v property.Value) ConfigType {
-	switch v.Kind() {
-	case property.KindString:
-		return ConfigType{Kind: ConfigString}
-	case property.KindNumber:
-		if v.IsInteger() {
-			return ConfigType{Kind: ConfigInteger}
+	for _, kind := range []ConfigKind{ConfigString, ConfigInteger, ConfigNumber, ConfigBoolean, ConfigArray, ConfigObject} {
+		if t := (ConfigType{Kind: kind}); t.Check(v) == nil {
+			return t
 		}
-		return ConfigType{Kind: ConfigNumber}
-	case property.KindBool:
-		return ConfigType{Kind: ConfigBoolean}
-	case property.KindArray:
-		return ConfigType{Kind: ConfigArray}
-	case property.KindObject:
-		return ConfigType{Kind: ConfigObject}
 	}
 	return ConfigType{}
 }
