@@ -17,9 +17,9 @@ type ConfigDeclaration struct {
 	// Name is the name as it is written, by which a program refers to the value.
 	Name string
 	Type ConfigType
-	// Secret says that the value is sensitive even where a stack has it in plain text.
+	// Secret says that the value is sensitive even if a stack has it in plain text.
 	Secret bool
-	// Default is the value where a stack sets none; null where there is none.
+	// Default is the value if a stack sets none; null if there is none.
 	Default     property.Value
 	Description string
 	// Position is where the key is declared.

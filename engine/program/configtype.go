@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 )
 
-// ConfigKind tells the kinds of configuration values apart.
+// ConfigKind is a kind of configuration values.
 type ConfigKind uint8
 
 // The kinds of configuration values. Any is that of a value without a declaration.

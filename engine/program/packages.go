@@ -22,7 +22,7 @@ type Package struct {
 	Parameters *Parameterization
 	// Extension makes the provider serve the package beside its own; nil for none.
 	Extension *Parameterization
-	// Position is where the package is declared, zero where it is not.
+	// Position is where the package is declared, zero if it is not.
 	Position source.Position
 }
 

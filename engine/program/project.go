@@ -158,7 +158,7 @@ type decoder struct {
 	main    *yaml.Node
 	// program are the keys of a program that the project file has itself.
 	program []*yaml.Node
-	// runtimeOptions is nil where there are none.
+	// runtimeOptions is nil if there are none.
 	runtimeOptions *yaml.Node
 	config         []source.Field
 	// listed are the names in plugins.providers, also of what is wrong otherwise.

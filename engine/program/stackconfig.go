@@ -178,7 +178,7 @@ func (c *StackConfig) keysBeforeConfig() int {
 	return len(c.root.Content)
 }
 
-// scalar returns a node of text, quoted where YAML would read something else.
+// scalar returns a node of text, quoted if YAML would read something else.
 func scalar(text string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(text)
@@ -191,7 +191,7 @@ func (c *StackConfig) SecretsProvider() string { return c.text("secretsprovider"
 // SetSecretsProvider sets what encrypts the stack's secrets.
 func (c *StackConfig) SetSecretsProvider(s string) { c.setText("secretsprovider", s) }
 
-// EncryptionSalt returns the salt of the stack's passphrase, empty where there is none.
+// EncryptionSalt returns the salt of the stack's passphrase, empty if there is none.
 func (c *StackConfig) EncryptionSalt() string { return c.text("encryptionsalt") }
 
 // SetEncryptionSalt sets the salt of the stack's passphrase.

@@ -20,7 +20,7 @@ import (
 // read.
 type Codec struct {
 	secrets  SecretsProvider
-	provider secrets.Provider // nil where there is none
+	provider secrets.Provider // nil if there is none
 	// sealed leaves secrets encrypted: they are read as unknown.
 	sealed   bool
 	cache    *secrets.Cache
@@ -43,7 +43,7 @@ func newSealedCodec(named SecretsProvider) *Codec {
 	return &Codec{secrets: named, sealed: true, cache: secrets.NewCache(noCrypter{}), identity: named.identity()}
 }
 
-// Secrets returns the provider that the codec encrypts with, nil where it has none.
+// Secrets returns the provider that the codec encrypts with, nil if it has none.
 func (c *Codec) Secrets() secrets.Provider { return c.provider }
 
 // noCrypter is the crypter of a state that names no secrets provider.

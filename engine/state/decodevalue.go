@@ -75,7 +75,7 @@ func (d *decoder) value() (property.Value, error) {
 	return d.special(signature, m)
 }
 
-// members reads an object's members, but for its signature, empty where it has none.
+// members reads an object's members, but for its signature, empty if it has none.
 func (d *decoder) members() (m property.Map, signature string, err error) {
 	start := len(d.entries)
 	err = d.object(func(name string) (err error) {

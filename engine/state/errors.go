@@ -59,7 +59,7 @@ func OutOfSequence(stack StackName, got, want uint64) error {
 // A LockedError says who holds the lease of a stack. It is ErrLocked.
 type LockedError struct {
 	Stack StackName
-	// Holder is zero where it is not known.
+	// Holder is zero if it is not known.
 	Holder Holder
 }
 
@@ -77,7 +77,7 @@ func (e *LockedError) Unwrap() error { return ErrLocked }
 // A CorruptError says that what a store holds of a stack is damaged, and nothing
 // was guessed. It is ErrCorrupt.
 type CorruptError struct {
-	// File is the damaged file, or the stack's name where there is none.
+	// File is the damaged file, or the stack's name if there is none.
 	File string
 	// Offset is where the damage is, in bytes; -1 where it has no place.
 	Offset int64

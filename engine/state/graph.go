@@ -121,7 +121,7 @@ func Sort(resources []*Resource) ([]*Resource, error) {
 func (s *Snapshot) ordered() []slot {
 	slots := s.list()
 	resources := resourcesOf(slots)
-	order, _ := sortResources(resources, newIndex(resources)) // a cycle is told by Verify
+	order, _ := sortResources(resources, newIndex(resources)) // Verify reports a cycle
 	out := make([]slot, len(order))
 	for i, at := range order {
 		out[i] = slots[at]

@@ -141,7 +141,7 @@ func (e *DecodeError) Unwrap() error { return e.Cause }
 // reader reads JSON without duplicate names (RFC 7493). Its errors are *DecodeErrors.
 type reader struct {
 	data []byte
-	// text is data, where strings are to be parts of it; else it is empty.
+	// text is data if strings are to be parts of it, else empty.
 	text string
 	dec  *jsontext.Decoder
 	// last is the decoder of the last resource, nil before the first.

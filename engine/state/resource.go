@@ -24,7 +24,7 @@ import (
 type Resource struct {
 	// URN names the resource, and old copies of it that were replaced (see Delete).
 	URN urn.URN
-	// Custom tells resources that a provider manages from components.
+	// Custom marks resources that a provider manages; others are components.
 	Custom bool
 	// Delete marks an old copy whose replacement exists, to be deleted.
 	Delete bool
@@ -58,7 +58,7 @@ type Resource struct {
 	AdditionalSecretOutputs []string
 	// Aliases are earlier URNs of the resource.
 	Aliases []urn.URN
-	// CustomTimeouts override the provider's; nil where there are none.
+	// CustomTimeouts override the provider's; nil if there are none.
 	CustomTimeouts *CustomTimeouts
 	// ImportID is the ID that the resource was imported with.
 	ImportID string

@@ -77,11 +77,11 @@ type waitingEntry struct {
 	sealed sealedEntry
 }
 
-// Recovery tells what opening a stack found that an earlier run left behind.
+// Recovery is what opening a stack found that an earlier run left behind.
 type Recovery struct {
 	// Records counts the records that no checkpoint held: the run was cut off. Nothing is lost.
 	Records int
-	// Dropped is a last record that was cut short; nil where there is none.
+	// Dropped is a last record that was cut short; nil if there is none.
 	Dropped *DroppedRecord
 }
 
@@ -207,7 +207,7 @@ func (s *Stack) adopt(snapshot *Snapshot) {
 // Name returns the stack's name.
 func (s *Stack) Name() StackName { return s.name }
 
-// Recovery tells what Open found that an earlier run left behind.
+// Recovery returns what Open found that an earlier run left behind.
 func (s *Stack) Recovery() Recovery { return s.recovery }
 
 // Snapshot returns a copy of the current snapshot: what is durable now.
@@ -370,7 +370,7 @@ func (s *Stack) Close(ctx context.Context) error {
 	return errors.Join(err, s.lease.Release(context.WithoutCancel(ctx)))
 }
 
-// usable returns why nothing can be written, nil where it can.
+// usable returns why nothing can be written, nil if it can.
 func (s *Stack) usable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

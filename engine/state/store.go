@@ -91,7 +91,7 @@ type Contents struct {
 	Sequence uint64
 	// Records are those after the checkpoint, in order.
 	Records [][]byte
-	// Dropped tells of a last record that a crash cut short; nil where there is none.
+	// Dropped is a last record that a crash cut short; nil if there is none.
 	Dropped *DroppedRecord
 	// CheckpointDamage is set by Salvage. Checkpoint has the damaged bytes then, if any, and all
 	// records are in Lost.
@@ -204,7 +204,7 @@ const KeptBackups = 10
 type BackupInfo struct {
 	// ID names it among those of its stack.
 	ID string `json:"id"`
-	// Written is when it was written as the current one; zero where that is not known.
+	// Written is when it was written as the current one; zero if that is not known.
 	Written time.Time `json:"written"`
 }
 
@@ -220,7 +220,7 @@ type Archive interface {
 	// Backup returns an earlier checkpoint, and records that follow on it. The error is ErrNoBackup
 	// if there is none of that ID, and ErrCorrupt if it is damaged.
 	Backup(ctx context.Context, name StackName, id string) (*Contents, error)
-	// History returns the records of updates, the oldest first; none where there are none.
+	// History returns the records of updates, the oldest first; none if there are none.
 	History(ctx context.Context, name StackName) ([][]byte, error)
 	// SetHistory replaces the records, each of which is JSON in one line; none remove them.
 	SetHistory(ctx context.Context, name StackName, records [][]byte) error

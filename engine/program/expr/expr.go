@@ -118,7 +118,7 @@ type Invoke struct {
 	// Return is the property of the result that is meant, empty for all of it.
 	Return     string
 	ReturnNode *yaml.Node
-	// Parent, Provider, and DependsOn are resources; nil where not given.
+	// Parent, Provider, and DependsOn are resources; nil if not set.
 	Parent, Provider, DependsOn Expr
 	// Version is the version of the package, empty for any.
 	Version     string

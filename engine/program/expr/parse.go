@@ -206,7 +206,7 @@ func LiteralText(r *source.Report, n *yaml.Node, what string) (string, bool) {
 	return text, ok
 }
 
-// Describe says what an expression is, for messages. It never tells a value.
+// Describe says what an expression is, for messages. It never shows a value.
 func Describe(e Expr) string {
 	switch e := e.(type) {
 	case *Access:

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Severity tells problems that stop a program from those that do not.
+// Severity separates problems that stop a program from warnings.
 type Severity uint8
 
 // The severities.
@@ -27,16 +27,16 @@ func (s Severity) String() string {
 
 // Diagnostic is one problem in a file.
 type Diagnostic struct {
-	// File is the file's name, empty where the problem is in none.
+	// File is the file's name, empty if the problem is in none.
 	File string
 	// Line and Column count from 1, columns in characters; both are 0 for the file as a whole.
 	Line, Column int
 	Severity     Severity
-	// Summary is one line: what is wrong, and where it is short what to do.
+	// Summary is one line: what is wrong, and in short what to do.
 	Summary string
 	// Detail is further lines: what to do next.
 	Detail string
-	// Cause is the error that the problem was made from, nil where there is none.
+	// Cause is the error that the problem was made from, nil if there is none.
 	Cause error
 
 	file *File

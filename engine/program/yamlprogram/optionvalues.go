@@ -72,7 +72,7 @@ func (o *optionReader) fail(at expr.Expr, format string, args ...any) {
 	o.ok = false
 }
 
-// value evaluates an option. It is not known in a check, where that is no mistake.
+// value evaluates an option. It is not known in a check, which is no mistake.
 func (o *optionReader) value(name string) (property.Value, bool) {
 	x := o.exprs[name]
 	if x == nil {

@@ -135,7 +135,7 @@ func (c *compilation) registerPackages(ctx context.Context, monitor abi.Monitor)
 	return c.report.Diagnostics().Err()
 }
 
-// versionOf returns the version of a package where what uses it gives none.
+// versionOf returns the version of a package if what uses it gives none.
 func (c *compilation) versionOf(pkg string) string {
 	if declared := c.program.project.Package(pkg); !declared.Parameterized() {
 		return declared.Version
@@ -206,7 +206,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 	r.token, r.inputs, r.outputs = r.schema.Token, &r.schema.Inputs, &r.schema.Outputs
 }
 
-// expand gives a token its module where nothing is known about the package.
+// expand gives a token its module if nothing is known about the package.
 func expand(token string) string {
 	if pkg, name, _ := strings.Cut(token, ":"); !strings.Contains(name, ":") {
 		return pkg + ":index:" + name
@@ -214,7 +214,7 @@ func expand(token string) string {
 	return token
 }
 
-// maxListedTokens bounds the tokens that a message lists where none is near.
+// maxListedTokens bounds the tokens that a message lists if none is near.
 const maxListedTokens = 10
 
 func (c *compilation) unknownToken(kind, token string, at *yaml.Node, near string, known []string) source.Diagnostic {
@@ -240,7 +240,7 @@ func tokens[T any](all []T, token func(T) string) []string {
 
 type function struct {
 	token, pkg string
-	// schema is nil where the package has no schema.
+	// schema is nil if the package has no schema.
 	schema *schema.Function
 }
 

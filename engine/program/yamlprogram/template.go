@@ -22,7 +22,7 @@ type resource struct {
 	// name is what the program calls it, logicalName what the URN does.
 	name, logicalName string
 	key               *yaml.Node
-	// typ is the type as it is written, empty where it is missing.
+	// typ is the type as it is written, empty if it is missing.
 	typ             string
 	typeNode        *yaml.Node
 	defaultProvider bool
@@ -37,11 +37,11 @@ type resource struct {
 	// token is the full type token.
 	token string
 	pkg   string
-	// packageVersion is empty where the package has no schema.
+	// packageVersion is empty if the package has no schema.
 	packageVersion string
 	// schema is nil for providers, and where the package has no schema.
 	schema *schema.Resource
-	// inputs and outputs are nil where nothing is known about them.
+	// inputs and outputs are nil if nothing is known about them.
 	inputs, outputs *schema.Object
 }
 

@@ -126,7 +126,7 @@ type lock struct {
 	file    *os.File
 	path    string
 	release func() error
-	// opened tells which file is open.
+	// opened describes the file that is open.
 	opened fs.FileInfo
 }
 

@@ -155,7 +155,7 @@ func (s *Store) claim(ctx context.Context, name state.StackName, checkpoint []by
 	if s.intended(f) {
 		return fmt.Errorf("the stack %s was renamed, and what belonged to it is still under this name: use the renamed stack first", f.name)
 	}
-	// A token of its own tells the stack from one of the name that was removed.
+	// Its token differs from that of a removed stack of the name.
 	token, _, err := s.takeToken(f, state.Holder{})
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // All numbers are little-endian. A frame is appended by one write and synced
 // before the next one is, so that a crash can damage the last one only.
 //
-// The header's own checksum tells a frame that was cut short, whose header says
+// The header's own checksum separates a frame that was cut short, whose header says
 // how long it would have been, from one that was altered.
 const (
 	frameMagic      = "HJL1"

@@ -1,5 +1,5 @@
 package filestore
 
-// noSpace reports false: Plan 9 tells its errors apart by text, which each file
+// noSpace reports false: Plan 9 distinguishes errors by text, which each file
 // server words its own way.
 func noSpace(error) bool { return false }

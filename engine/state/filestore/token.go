@@ -13,7 +13,7 @@ import (
 
 type lockContents struct {
 	Token uint64 `json:"token"`
-	// ID tells leases apart even if the token was lost.
+	// ID differs between leases even if the token was lost.
 	ID     string       `json:"id"`
 	Holder state.Holder `json:"holder"`
 }
