@@ -281,19 +281,15 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	if before == nil {
 		return true, nil // nothing tells what the old one was
 	}
-	provider, err := g.registry.get(ctx, n.Provider)
+	now, err := g.registry.lookup(ctx, n.Provider)
 	if err != nil {
 		return false, err
 	}
-	inputs, err := g.registry.inputsOf(ctx, n.Provider)
-	if err != nil {
-		return false, err
-	}
-	request := diffRequest(before, inputs, nil)
+	request := diffRequest(before, now.inputs, nil)
 	request.URN, request.Name, request.Type = newURN, newURN.Name(), newURN.Type()
-	resp, err := diffConfig(ctx, provider, request)
+	resp, err := diffConfig(ctx, now.session, request)
 	if err != nil {
 		return true, nil // it cannot tell
 	}
-	return diffOf(resp, before.Inputs, inputs).replace, nil
+	return diffOf(resp, before.Inputs, now.inputs).replace, nil
 }

@@ -68,7 +68,7 @@ func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, e
 		return false, err
 	}
 	if s.new != nil && !s.new.Custom {
-		d.hooks.Await(callbacks.ComponentStep{After: after, Old: s.old, New: s.new})
+		d.hooks.Awaiting.Set(s.new.URN, callbacks.ComponentStep{After: after, Old: s.old, New: s.new})
 		return true, nil
 	}
 	return true, d.runHooks(ctx, after, s.old, s.new)
@@ -81,7 +81,7 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 		subject = old
 	}
 	for _, name := range subject.ResourceHooks[hookKey(kind)] {
-		hook, ok := d.hooks.Step(name)
+		hook, ok := d.hooks.Steps.Lookup(name)
 		if !ok {
 			return fmt.Errorf("the %s hook %q is not registered", kind, name)
 		}
@@ -154,7 +154,7 @@ func leftObject(s *step, err error) bool {
 // askErrorHooks asks all error hooks of a step whether it is tried again.
 func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []string, failure callback.Failure) (retry bool, err error) {
 	for _, name := range names {
-		hook, ok := d.hooks.Error(name)
+		hook, ok := d.hooks.Errors.Lookup(name)
 		if !ok { // a deletion without the program that made the resource
 			d.warn(u, "the error hook %q is not registered, so the step is not tried again", name)
 			continue
@@ -171,7 +171,7 @@ func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []strin
 
 // finishComponent runs the hooks that waited for the outputs of a component.
 func (d *deployment) finishComponent(ctx context.Context, u urn.URN) error {
-	s, ok := d.hooks.Awaiting(u)
+	s, ok := d.hooks.Awaiting.Remove(u)
 	if !ok {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (r *runState) checkDeleteHooks(resources []*state.Resource) error {
 		}
 		for _, kind := range []abi.HookKind{abi.HookKindBeforeDelete, abi.HookKindAfterDelete} {
 			for _, name := range res.ResourceHooks[hookKey(kind)] {
-				if _, ok := r.hooks.Step(name); !ok {
+				if !r.hooks.Steps.Has(name) {
 					missing = append(missing, fmt.Sprintf("\n  %s: the %s hook %q", res.URN, kind, name))
 				}
 			}

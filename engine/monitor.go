@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -21,13 +22,11 @@ type monitor struct {
 	d        *deployment
 	packages packages
 
-	mu       sync.Mutex
-	root     urn.URN
-	defaults map[PackageSpec]*defaultProvider
-}
+	// defaults holds the references of the default providers.
+	defaults locked.Once[PackageSpec, string]
 
-func newMonitor(d *deployment) *monitor {
-	return &monitor{d: d, defaults: make(map[PackageSpec]*defaultProvider)}
+	mu   sync.Mutex
+	root urn.URN
 }
 
 // register drives a resource to the state that the program wants.

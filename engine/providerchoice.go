@@ -133,18 +133,12 @@ func (m *monitor) chooseProvider(ctx context.Context, w providerRequest) (by pro
 		return by, nil
 	}
 	if by.provider = m.d.inheritedProvider(pkg, w.parent); by.provider == "" {
-		by.provider, err = m.defaultProvider(ctx, spec.extended())
+		by.provider, err = m.defaults.Get(ctx, spec.extended(), func() (string, error) { return m.registerDefault(ctx, spec.extended()) })
 	}
 	return by, err
 }
 
-// defaultProvider is made once; ready is closed when ref and err are set.
-type defaultProvider struct {
-	ready chan struct{}
-	ref   string
-	err   error
-}
-
+// registerDefault registers the default provider of a package.
 func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string, error) {
 	pkg := spec.Package()
 	if err := m.d.defaultsAllowed(pkg); err != nil {
@@ -167,28 +161,6 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 		return "", err
 	}
 	return providers.Reference(res.URN, res.ID), nil
-}
-
-// defaultProvider registers the default provider of a package on first need.
-func (m *monitor) defaultProvider(ctx context.Context, spec PackageSpec) (string, error) {
-	m.mu.Lock()
-	p, ok := m.defaults[spec]
-	if !ok {
-		p = &defaultProvider{ready: make(chan struct{})}
-		m.defaults[spec] = p
-	}
-	m.mu.Unlock()
-	if ok {
-		select {
-		case <-p.ready:
-			return p.ref, p.err
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
-	defer close(p.ready)
-	p.ref, p.err = m.registerDefault(ctx, spec)
-	return p.ref, p.err
 }
 
 // assetLoader makes providers that can read the assets of their calls.
@@ -244,75 +216,29 @@ func WithContents(p abi.Provider, source contents.Source) abi.Provider {
 // and the extension of it that is used, by reference, empty for none.
 type providerRef struct{ provider, extension string }
 
-// pendingExtension is an extension on its way to a provider; ready is closed once the rest is set.
-type pendingExtension struct {
-	ready    chan struct{}
-	provider abi.Provider
-	err      error
-}
-
 // resolveProvider returns the configured provider of what is served, which knows the extension.
 func (r *runState) resolveProvider(ctx context.Context, by providerRef) (abi.Provider, error) {
 	l, err := r.registry.lookup(ctx, by.provider)
 	if err != nil {
 		return nil, err
 	}
-	if l.err != nil || by.extension == "" {
-		return l.session, l.err
-	}
 	s, ok := l.session.(*providers.Session)
-	if !ok {
-		return l.session, nil // it is not configured in this preview, and answers for all packages
+	if !ok || by.extension == "" {
+		return l.session, nil // one that a preview does not configure answers for all packages
 	}
 	extension, err := r.recorder.Extensions.Get(by.extension)
 	if err != nil {
 		return nil, err
 	}
-	e, first := l.extend(by.extension)
-	if !first {
-		select {
-		case <-e.ready:
-			return e.provider, e.err
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	defer close(e.ready)
-	e.provider, e.err = r.extend(ctx, by.provider, l, s, by.extension, extension)
-	return e.provider, e.err
-}
-
-// extend returns what is known of an extension's way to the provider, and whether the
-// caller is the first to ask, who must bring it there.
-func (l *configuredProvider) extend(ref string) (e *pendingExtension, first bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e = l.extensions[ref]; e != nil {
-		return e, false
-	}
-	if l.extensions == nil {
-		l.extensions, l.names = make(map[string]*pendingExtension), make(map[string]string)
-	}
-	e = &pendingExtension{ready: make(chan struct{})}
-	l.extensions[ref] = e
-	return e, true
-}
-
-// claims reserves the name of an extension, by which the provider knows its resources.
-func (l *configuredProvider) claims(name, ref string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, taken := l.names[name]; taken {
-		return false
-	}
-	l.names[name] = ref
-	return true
+	return l.extensions.Get(ctx, by.extension, func() (abi.Provider, error) {
+		return r.extend(ctx, by.provider, l, s, extension)
+	})
 }
 
 // extend gives a provider an extension, as a step. Another extension of that name,
 // which is an earlier version of the package whose resources are on their way out, has
 // a provider of its own with the same configuration.
-func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider, s *providers.Session, extensionRef string, extension state.Extension) (abi.Provider, error) {
+func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider, s *providers.Session, extension state.Extension) (abi.Provider, error) {
 	u, id, err := providers.SplitReference(ref)
 	if err != nil {
 		return nil, err
@@ -323,7 +249,7 @@ func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider
 		DefaultProvider: providers.IsDefault(u), Reason: fmt.Sprintf("to serve the package %s %s", extension.Name, extension.Version),
 	}
 	r.emit(StepStarted{Step: info})
-	if !l.claims(extension.Name, extensionRef) {
+	if !l.names.Add(extension.Name, true) {
 		s, err = r.registry.another(ctx, u, id, l)
 	}
 	if err == nil {

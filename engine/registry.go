@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
@@ -30,36 +31,25 @@ import (
 type registry struct {
 	abi.Unimplemented
 	loader  Loader
-	dryRun  bool
 	secrets *redact.Secrets // learns what providers are told
 
-	mu         sync.Mutex
-	pending    map[urn.URN]*providers.Session
-	configured map[string]*configuredProvider
-	all        []*providers.Session
+	pending    locked.Map[urn.URN, *providers.Session]
+	configured locked.Once[string, *configuredProvider]
 	// stored finds provider resources in the state by reference.
 	stored func(ref string) *state.Resource
+
+	mu  sync.Mutex
+	all []*providers.Session
 }
 
-// configuredProvider is one configured provider; ready is closed once session and err are set.
+// configuredProvider is one configured provider.
 type configuredProvider struct {
-	ready   chan struct{}
 	session abi.Provider
 	inputs  property.Map
-	err     error
-
-	mu sync.Mutex
-	// extensions holds those that the provider was told of, and those on their way, by
-	// reference; names holds the references by the names that the session knows.
-	extensions map[string]*pendingExtension
-	names      map[string]string
-}
-
-func newRegistry(loader Loader, dryRun bool, stored func(ref string) *state.Resource) *registry {
-	return &registry{
-		loader: loader, dryRun: dryRun, stored: stored,
-		pending: make(map[urn.URN]*providers.Session), configured: make(map[string]*configuredProvider),
-	}
+	// extensions holds the sessions for extensions by reference, and names the names of those that
+	// session itself serves.
+	extensions locked.Once[string, abi.Provider]
+	names      locked.Map[string, bool]
 }
 
 // versionKey and internalKey are inputs of provider resources that are the
@@ -119,10 +109,7 @@ func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckRe
 	if err != nil {
 		return abi.CheckResponse{}, err
 	}
-	r.mu.Lock()
-	r.pending[req.URN] = s
-	r.mu.Unlock()
-
+	r.pending.Set(req.URN, s)
 	given := withDigest(req.News, s.Provider)
 	req.News = ownInputs(given)
 	if req.Olds != nil {
@@ -170,9 +157,7 @@ func diffConfig(ctx context.Context, s abi.Provider, req abi.DiffRequest) (abi.D
 }
 
 func (r *registry) pendingSession(u urn.URN) (*providers.Session, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.pending[u]
+	s := r.pending.Get(u)
 	if s == nil {
 		return nil, fmt.Errorf("provider %s was not checked in this deployment", u)
 	}
@@ -217,12 +202,8 @@ func (r *registry) configurePending(ctx context.Context, u urn.URN, id string, i
 	if err != nil {
 		return err
 	}
-	l := &configuredProvider{ready: make(chan struct{}), session: configured, inputs: inputs}
-	close(l.ready)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.pending, u)
-	r.configured[providers.Reference(u, id)] = l
+	r.pending.Remove(u)
+	r.configured.Set(providers.Reference(u, id), &configuredProvider{session: configured, inputs: inputs})
 	return nil
 }
 
@@ -240,64 +221,29 @@ func (r *registry) configure(ctx context.Context, s *providers.Session, u urn.UR
 	return s, nil
 }
 
-// get returns the configured provider of a reference, loading it from the state
+// lookup returns the configured provider of a reference. It loads the provider from the state
 // if no registration has made it yet.
-func (r *registry) get(ctx context.Context, ref string) (abi.Provider, error) {
-	l, err := r.lookup(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	return l.session, l.err
-}
-
-// inputsOf returns the configuration of a provider that get has returned.
-func (r *registry) inputsOf(ctx context.Context, ref string) (property.Map, error) {
-	l, err := r.lookup(ctx, ref)
-	if err != nil {
-		return property.Map{}, err
-	}
-	return l.inputs, l.err
-}
-
 func (r *registry) lookup(ctx context.Context, ref string) (*configuredProvider, error) {
 	u, id, err := providers.SplitReference(ref)
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	l, ok := r.configured[ref]
-	if !ok {
-		l = &configuredProvider{ready: make(chan struct{})}
-		r.configured[ref] = l
-	}
-	r.mu.Unlock()
-	if ok {
-		select {
-		case <-l.ready:
-			return l, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
+	return r.configured.Get(ctx, ref, func() (*configuredProvider, error) {
+		res := r.stored(ref)
+		if res == nil {
+			return nil, fmt.Errorf("provider %s is neither registered nor in the state", u)
 		}
-	}
-	defer close(l.ready)
-	res := r.stored(ref)
-	if res == nil {
-		l.err = fmt.Errorf("provider %s is neither registered nor in the state", u)
-		return l, nil
-	}
-	l.inputs = res.Inputs
-	spec, err := recordedSpec(res.Type, res.Inputs)
-	if err != nil {
-		l.err = err
-		return l, nil
-	}
-	s, err := r.load(ctx, spec)
-	if err != nil {
-		l.err = err
-		return l, nil
-	}
-	l.session, l.err = r.configure(ctx, s, u, id, res.Inputs)
-	return l, nil
+		spec, err := recordedSpec(res.Type, res.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		s, err := r.load(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		session, err := r.configure(ctx, s, u, id, res.Inputs)
+		return &configuredProvider{session: session, inputs: res.Inputs}, err
+	})
 }
 
 // plugins lists the packages that were loaded, for the manifest of the state.

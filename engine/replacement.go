@@ -154,10 +154,10 @@ func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs
 		}
 		return g.askProvider(ctx, provider, res, inputs, res.IgnoreChanges)
 	}
-	provider, err := g.registry.get(ctx, res.Reference())
+	l, err := g.registry.lookup(ctx, res.Reference())
 	if err != nil {
 		return diff{}, err
 	}
-	resp, err := diffConfig(ctx, provider, diffRequest(res, inputs, nil))
+	resp, err := diffConfig(ctx, l.session, diffRequest(res, inputs, nil))
 	return diffOf(resp, res.Inputs, inputs), err
 }

@@ -17,16 +17,12 @@ import (
 // ConfigSchema returns what the provider says of its configuration; an empty object
 // if it says nothing.
 func (s *Session) ConfigSchema(ctx context.Context) *schema.Object {
-	s.configMu.Lock()
-	defer s.configMu.Unlock()
-	if s.config == nil {
+	s.readConfig.Do(func() {
 		s.config = &schema.Object{}
-		if resp, err := s.GetSchema(ctx, abi.GetSchemaRequest{}); err == nil {
-			if pkg, err := schemajson.Parse([]byte(resp.Schema)); err == nil {
-				s.config = &pkg.Config
-			}
+		if pkg, err := readSchema(ctx, s, abi.GetSchemaRequest{}); err == nil {
+			s.config = &pkg.Config
 		}
-	}
+	})
 	return s.config
 }
 

@@ -29,9 +29,9 @@ type Session struct {
 	// foreign are the kinds of values that the provider does not understand.
 	foreign []property.Kind
 
-	// config is the schema of the configuration, nil until it was needed; see ConfigSchema.
-	configMu sync.Mutex
-	config   *schema.Object
+	// config is the schema of the configuration once it was needed; see ConfigSchema.
+	readConfig sync.Once
+	config     *schema.Object
 }
 
 // Open shakes hands with p, which must be the package named. Secrets learns what p is told.
