@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
@@ -84,7 +83,7 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 			before = old.Inputs
 		}
 		c := PropertyChange{
-			Path: p.Path, Kind: kindName(p.Kind), Replaces: replaces(p.Kind),
+			Path: p.Path, Kind: diffKinds[p.Kind].name, Replaces: diffKinds[p.Kind].replaces,
 			Old: showAt(before, path), New: showAt(after, path),
 		}
 		switch c.Kind {
@@ -119,17 +118,6 @@ func showAt(m property.Map, path property.Path) string {
 		return ""
 	}
 	return property.Render(v)
-}
-
-func kindName(k abi.DiffKind) string {
-	switch k {
-	case abi.DiffKindAdd, abi.DiffKindAddReplace:
-		return "add"
-	case abi.DiffKindDelete, abi.DiffKindDeleteReplace:
-		return "delete"
-	default:
-		return "update"
-	}
 }
 
 // emitStepEnd emits the event of a step that ended, with an error if it failed.

@@ -34,7 +34,7 @@ func (d diff) changed() bool { return d.changes == abi.DiffChangesSome }
 func (d diff) replaceKeys() []string {
 	var out []string
 	for _, p := range d.detailed {
-		if replaces(p.Kind) {
+		if diffKinds[p.Kind].replaces {
 			out = append(out, p.Path)
 		}
 	}
@@ -47,21 +47,19 @@ func (d diff) replaceKeys() []string {
 	return out
 }
 
-func replaces(k abi.DiffKind) bool {
-	return k == abi.DiffKindAddReplace || k == abi.DiffKindDeleteReplace || k == abi.DiffKindUpdateReplace
-}
-
-func asReplacement(k abi.DiffKind) abi.DiffKind {
-	switch k {
-	case abi.DiffKindAdd:
-		return abi.DiffKindAddReplace
-	case abi.DiffKindDelete:
-		return abi.DiffKindDeleteReplace
-	case abi.DiffKindUpdate:
-		return abi.DiffKindUpdateReplace
-	default:
-		return k
-	}
+// diffKinds says of each kind of difference how it is shown, and what it becomes if it replaces the
+// resource or is undone.
+var diffKinds = map[abi.DiffKind]struct {
+	name               string
+	replaces           bool
+	replacing, inverse abi.DiffKind
+}{
+	abi.DiffKindAdd:           {"add", false, abi.DiffKindAddReplace, abi.DiffKindDelete},
+	abi.DiffKindAddReplace:    {"add", true, abi.DiffKindAddReplace, abi.DiffKindDelete},
+	abi.DiffKindDelete:        {"delete", false, abi.DiffKindDeleteReplace, abi.DiffKindAdd},
+	abi.DiffKindDeleteReplace: {"delete", true, abi.DiffKindDeleteReplace, abi.DiffKindAdd},
+	abi.DiffKindUpdate:        {"update", false, abi.DiffKindUpdateReplace, abi.DiffKindUpdate},
+	abi.DiffKindUpdateReplace: {"update", true, abi.DiffKindUpdateReplace, abi.DiffKindUpdate},
 }
 
 // diff finds what differs. The first that applies decides: a reason to replace the
@@ -187,7 +185,7 @@ func diffOf(resp abi.DiffResponse, old, new property.Map) diff {
 		changes: resp.Changes, detailed: detailed,
 		deleteBeforeReplace: resp.DeleteBeforeReplace, keys: resp.ReplaceKeys, stable: resp.StableKeys,
 		replace: len(resp.ReplaceKeys) > 0 ||
-			slices.ContainsFunc(resp.DetailedDiff, func(p abi.PropertyDiff) bool { return replaces(p.Kind) }),
+			slices.ContainsFunc(resp.DetailedDiff, func(p abi.PropertyDiff) bool { return diffKinds[p.Kind].replaces }),
 	}
 }
 
@@ -206,7 +204,7 @@ func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
 		}
 		for _, p := range parts {
 			if slices.Contains(resp.ReplaceKeys, key) {
-				p.Kind = asReplacement(p.Kind)
+				p.Kind = diffKinds[p.Kind].replacing
 			}
 			detailed = append(detailed, p)
 		}
@@ -238,8 +236,8 @@ func inputDiff(old, new property.Map) []abi.PropertyDiff {
 	return out
 }
 
-// initErrorPath stands for a resource's last creation or update not propertiesAt ended
-// well, if the program lists properties that replace it. It is Pulumi's.
+// initErrorPath is the property that stands for a last creation or update that did not finish well
+// in the list of properties that replace the resource. It is Pulumi's.
 const initErrorPath = "#initerror"
 
 // replaceOnChanges makes changes of the properties that the program lists
@@ -259,7 +257,7 @@ func (g *generator) replaceOnChanges(old *state.Resource, properties []string, d
 			path, err := property.ParsePath(p.Path)
 			if err == nil && (pattern.Contains(path) || path.Contains(pattern)) {
 				df.detailed = slices.Clone(df.detailed)
-				df.detailed[i].Kind = asReplacement(p.Kind)
+				df.detailed[i].Kind = diffKinds[p.Kind].replacing
 				df.replace = true
 			}
 		}

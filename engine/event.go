@@ -169,35 +169,21 @@ type Summary struct {
 	DurationMs int64         `json:"durationMs"`
 }
 
-// Type returns "started".
-func (Started) Type() string { return "started" }
+// The names of events in JSON.
 
-// Type returns "step-started".
-func (StepStarted) Type() string { return "step-started" }
-
-// Type returns "step-done".
-func (StepDone) Type() string { return "step-done" }
-
-// Type returns "step-failed".
-func (StepFailed) Type() string { return "step-failed" }
-
-// Type returns "diagnostic".
-func (Diagnostic) Type() string { return "diagnostic" }
-
-// Type returns "preparing".
-func (Preparing) Type() string { return "preparing" }
-
-// Type returns "move-suggested".
-func (MoveSuggested) Type() string { return "move-suggested" }
-
-// Type returns "outputs".
-func (StackOutputs) Type() string { return "outputs" }
-
-// Type returns "provider-costs".
-func (ProviderCosts) Type() string { return "provider-costs" }
-
-// Type returns "summary".
-func (Summary) Type() string { return "summary" }
+func (Started) Type() string          { return "started" }
+func (StepStarted) Type() string      { return "step-started" }
+func (StepDone) Type() string         { return "step-done" }
+func (StepFailed) Type() string       { return "step-failed" }
+func (Diagnostic) Type() string       { return "diagnostic" }
+func (Preparing) Type() string        { return "preparing" }
+func (MoveSuggested) Type() string    { return "move-suggested" }
+func (StackOutputs) Type() string     { return "outputs" }
+func (ProviderCosts) Type() string    { return "provider-costs" }
+func (Summary) Type() string          { return "summary" }
+func (PolicyPackLoaded) Type() string { return "policy-pack-loaded" }
+func (PolicyRemediated) Type() string { return "policy-remediated" }
+func (PolicyViolated) Type() string   { return "policy-violated" }
 
 // count adds a finished step to the counts.
 func (c *Changes) count(op Op) {
@@ -311,15 +297,6 @@ type PolicyCounts struct {
 	Advisory   int `json:"advisory"`
 	Remediated int `json:"remediated"`
 }
-
-// Type returns "policy-pack-loaded".
-func (PolicyPackLoaded) Type() string { return "policy-pack-loaded" }
-
-// Type returns "policy-remediated".
-func (PolicyRemediated) Type() string { return "policy-remediated" }
-
-// Type returns "policy-violated".
-func (PolicyViolated) Type() string { return "policy-violated" }
 
 // count adds an event to the counts, which begin with the first pack.
 func (c *PolicyCounts) count(e Event) *PolicyCounts {

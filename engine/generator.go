@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -224,20 +225,27 @@ func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, 
 		return news, nil
 	}
 	seed := g.planning.seed(gl.urn)
-	resp, err := provider.Check(ctx, abi.CheckRequest{
+	inputs, refused, err := checkInputs(ctx, provider, abi.CheckRequest{
 		URN: gl.urn, Name: gl.name, Type: gl.typ, Olds: olds, News: news, RandomSeed: seed,
 		Autonaming: g.proposeName(gl, provider, seed, olds == nil),
 	})
+	return inputs, cmp.Or(err, refused)
+}
+
+// checkInputs returns the inputs with the provider's defaults, and why it refuses them. The inputs stay
+// as they are if the provider checks nothing.
+func checkInputs(ctx context.Context, provider abi.Provider, req abi.CheckRequest) (inputs property.Map, refused, err error) {
+	resp, err := provider.Check(ctx, req)
 	if errors.Is(err, abi.ErrUnimplemented) {
-		return news, nil
+		return req.News, nil, nil
 	}
-	if err != nil {
-		return property.Map{}, err
+	var errs []error
+	for _, f := range resp.Failures {
+		e := abi.NewError(abi.ErrorKindInvalidArgument, f.Reason)
+		e.Path = f.Path
+		errs = append(errs, e)
 	}
-	if err := checkFailures(resp.Failures); err != nil {
-		return property.Map{}, err
-	}
-	return resp.Inputs, nil
+	return resp.Inputs, errors.Join(errs...), err
 }
 
 // newSeed returns what a provider draws generated defaults from.
@@ -245,17 +253,6 @@ func newSeed() []byte {
 	seed := make([]byte, 32)
 	_, _ = rand.Read(seed) // never fails
 	return seed
-}
-
-// checkFailures turns refused inputs into one error for each.
-func checkFailures(failures []abi.CheckFailure) error {
-	var errs []error
-	for _, f := range failures {
-		e := abi.NewError(abi.ErrorKindInvalidArgument, f.Reason)
-		e.Path = f.Path
-		errs = append(errs, e)
-	}
-	return errors.Join(errs...)
 }
 
 // proposeName returns what the policy for names has for a resource, nil if the

@@ -180,17 +180,16 @@ func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Re
 			}
 		}
 	}
-	checked, err := s.provider.Check(ctx, abi.CheckRequest{
+	checked, refused, err := checkInputs(ctx, s.provider, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs, News: n.Inputs, RandomSeed: newSeed(),
 	})
-	switch failures := checkFailures(checked.Failures); {
-	case errors.Is(err, abi.ErrUnimplemented):
+	switch {
 	case err != nil:
 		return err
-	case failures != nil:
-		d.warn(n.URN, "the provider would refuse the inputs that it has told of the object, so an update may fail: %v", failures)
+	case refused != nil:
+		d.warn(n.URN, "the provider would refuse the inputs that it returned for the object, so an update may fail: %v", refused)
 	default:
-		n.Inputs = checked.Inputs
+		n.Inputs = checked
 	}
 	if n.Inputs.ContainsUnknowns() || n.Outputs.ContainsUnknowns() {
 		return errors.New("cannot import: the provider returned unknown values")

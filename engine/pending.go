@@ -71,9 +71,8 @@ func readable(res *state.Resource) bool {
 	return res != nil && res.Custom && !res.Delete && !res.PendingReplacement && !providers.IsType(res.Type)
 }
 
-// readIfUnsure reads a resource that needs it and that the program registers, and returns how it is
-// needsRecorded then. One that is gone waits to be made again. Only now is it known whether the
-// resource is selected at all.
+// readIfUnsure reads a resource that the program registers and that needs it, and returns how it is
+// recorded then. One that is gone waits to be made again.
 func (d *deployment) readIfUnsure(ctx context.Context, old *state.Resource) (*state.Resource, error) {
 	if old == nil || !d.needsRead(old) {
 		return old, nil

@@ -183,29 +183,24 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 		return d.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 	}
 	news := d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
-	checked, err := s.provider.Check(ctx, abi.CheckRequest{
+	checked, refused, err := checkInputs(ctx, s.provider, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs,
 		News: news, RandomSeed: newSeed(),
 	})
-	if errors.Is(err, abi.ErrUnimplemented) {
-		checked, err = abi.CheckResponse{Inputs: news}, nil
-	}
-	if err == nil {
-		err = checkFailures(checked.Failures)
-	}
+	err = cmp.Or(err, refused)
 	if err == nil {
 		policyResource := clone(n)
-		policyResource.Inputs = checked.Inputs
+		policyResource.Inputs = checked
 		err = d.gen.analyze(ctx, policyResource, resp.ID, nil)
 	}
 	if err != nil {
 		return record.Change{}, err
 	}
-	df, err := d.gen.askProvider(ctx, s.provider, found, checked.Inputs, n.IgnoreChanges)
+	df, err := d.gen.askProvider(ctx, s.provider, found, checked, n.IgnoreChanges)
 	if err != nil {
 		return record.Change{}, err
 	}
-	n.ID, n.Inputs, n.Outputs, n.RefreshBeforeUpdate = resp.ID, checked.Inputs, found.Outputs, resp.RefreshBeforeUpdate
+	n.ID, n.Inputs, n.Outputs, n.RefreshBeforeUpdate = resp.ID, checked, found.Outputs, resp.RefreshBeforeUpdate
 	now := d.now()
 	n.Created, n.Modified, found.Created, found.Modified = now, now, now, now
 	if df.changed() {

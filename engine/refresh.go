@@ -128,21 +128,10 @@ func (d *deployment) refreshDiff(ctx context.Context, s *step, inputsTold bool) 
 	}
 	inverse := diff{ofState: true}
 	for _, p := range df.detailed {
-		p.Kind = inverseKind(p.Kind)
+		p.Kind = diffKinds[p.Kind].inverse
 		inverse.detailed = append(inverse.detailed, p)
 	}
 	return inverse, nil
-}
-
-func inverseKind(k abi.DiffKind) abi.DiffKind {
-	switch k {
-	case abi.DiffKindAdd, abi.DiffKindAddReplace:
-		return abi.DiffKindDelete
-	case abi.DiffKindDelete, abi.DiffKindDeleteReplace:
-		return abi.DiffKindAdd
-	default:
-		return abi.DiffKindUpdate
-	}
 }
 
 // stateDiff returns the difference of two states of a resource.

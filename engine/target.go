@@ -120,7 +120,7 @@ func (r *runState) notSelected(e NotSelectedError) error {
 }
 
 // leaveUnselected decides a registration that is not selected, and reports whether it is one: a
-// needsRecorded resource stays as it is, and a new one is not created. The error is a
+// recorded resource stays as it is, and a new one is not created. The error is a
 // [NotSelectedError] if a selected resource needs one that is not created.
 func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*step, left bool, err error) {
 	s := g.selection

@@ -7,93 +7,76 @@ import (
 )
 
 // Copy returns a value, such as an event, with [Mask] in the place of secrets in its texts. It is
-// the value itself where there are none.
+// the value itself if there are none.
 func Copy[T any](s *Secrets, v T) T {
 	if !s.hides() {
 		return v
 	}
-	from := reflect.ValueOf(&v).Elem()
-	if !s.within(from) {
-		return v
+	at := reflect.ValueOf(&v).Elem()
+	if hidden, found := s.hidden(at); found {
+		at.Set(hidden)
 	}
-	var to T
-	s.copy(reflect.ValueOf(&to).Elem(), from)
-	return to
+	return v
 }
 
-// within reports whether there is a secret in a text of a value.
-func (s *Secrets) within(v reflect.Value) bool {
+// hidden returns a value without secrets, and reports whether there was one. Only what holds a
+// secret is copied. Fields that are not exported stay as they are.
+func (s *Secrets) hidden(v reflect.Value) (out reflect.Value, found bool) {
+	out = v
 	switch v.Kind() {
 	case reflect.String:
-		text := v.String()
-		return s.In(text) != text
+		if text := s.In(v.String()); text != v.String() {
+			return reflect.ValueOf(text).Convert(v.Type()), true
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() && s.within(v.Field(i)) {
-				return true
+			if !v.Type().Field(i).IsExported() {
+				continue
 			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if s.within(v.Index(i)) {
-				return true
-			}
-		}
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if s.within(entries.Key()) || s.within(entries.Value()) {
-				return true
-			}
-		}
-	case reflect.Pointer, reflect.Interface:
-		return !v.IsNil() && s.within(v.Elem())
-	}
-	return false
-}
-
-// copy copies a value to another one, without secrets.
-func (s *Secrets) copy(to, from reflect.Value) {
-	switch from.Kind() {
-	case reflect.String:
-		to.SetString(s.In(from.String()))
-	case reflect.Struct:
-		to.Set(from) // fields that are not exported stay as they are
-		for i := range from.NumField() {
-			if from.Type().Field(i).IsExported() {
-				s.copy(to.Field(i), from.Field(i))
+			if part, ok := s.hidden(v.Field(i)); ok {
+				if !found {
+					out, found = reflect.New(v.Type()).Elem(), true
+					out.Set(v)
+				}
+				out.Field(i).Set(part)
 			}
 		}
 	case reflect.Slice:
-		if !from.IsNil() {
-			to.Set(reflect.MakeSlice(from.Type(), from.Len(), from.Len()))
-		}
-		for i := range from.Len() {
-			s.copy(to.Index(i), from.Index(i))
+		for i := range v.Len() {
+			if part, ok := s.hidden(v.Index(i)); ok {
+				if !found {
+					out, found = reflect.MakeSlice(v.Type(), v.Len(), v.Len()), true
+					reflect.Copy(out, v)
+				}
+				out.Index(i).Set(part)
+			}
 		}
 	case reflect.Map:
-		if from.IsNil() {
-			return
+		copied := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for entries := v.MapRange(); entries.Next(); {
+			key, inKey := s.hidden(entries.Key())
+			value, inValue := s.hidden(entries.Value())
+			copied.SetMapIndex(key, value)
+			found = found || inKey || inValue
 		}
-		to.Set(reflect.MakeMapWithSize(from.Type(), from.Len()))
-		for entries := from.MapRange(); entries.Next(); {
-			key, value := reflect.New(from.Type().Key()).Elem(), reflect.New(from.Type().Elem()).Elem()
-			s.copy(key, entries.Key())
-			s.copy(value, entries.Value())
-			to.SetMapIndex(key, value)
+		if found {
+			return copied, true
 		}
 	case reflect.Pointer, reflect.Interface:
-		if from.IsNil() {
-			return
+		if v.IsNil() {
+			return v, false
 		}
-		target := reflect.New(from.Elem().Type()).Elem()
-		s.copy(target, from.Elem())
-		if from.Kind() == reflect.Pointer {
-			target = target.Addr()
+		target, found := s.hidden(v.Elem())
+		if found && v.Kind() == reflect.Pointer {
+			p := reflect.New(target.Type())
+			p.Elem().Set(target)
+			target = p
 		}
-		to.Set(target)
-	default:
-		to.Set(from)
+		if found {
+			return target, true
+		}
 	}
+	return out, found
 }
 
 // InJSON returns JSON with [Mask] in the place of secrets in its strings. The names of members that
