@@ -22,67 +22,48 @@ type Deployment struct {
 // Operation runs an operation, or a preview of it.
 type Operation func(context.Context, Deployment) (*engine.Result, error)
 
-// Up updates the stack.
-func Up(ctx context.Context, d Deployment) (*engine.Result, error) {
-	return engine.Run(ctx, d.Deployment, d.up())
-}
+// The operations, and their previews.
+var (
+	Up             = operation(engine.Run, up)
+	Preview        = operation(engine.Preview, func(d Deployment) engine.Operation { return d.Up })
+	Refresh        = operation(engine.Run, refresh)
+	PreviewRefresh = operation(engine.Preview, refresh)
+	Destroy        = operation(engine.Run, destroy)
+	PreviewDestroy = operation(engine.Preview, destroy)
+	Import         = operation(engine.Run, imports)
+	PreviewImport  = operation(engine.Preview, imports)
+)
 
-// Preview previews an update.
-func Preview(ctx context.Context, d Deployment) (*engine.Result, error) {
-	o := d.Up
-	return engine.Preview(ctx, d.Deployment, o)
-}
-
-// Refresh reads everything.
-func Refresh(ctx context.Context, d Deployment) (*engine.Result, error) {
-	return engine.Run(ctx, d.Deployment, d.refresh())
-}
-
-// PreviewRefresh previews that.
-func PreviewRefresh(ctx context.Context, d Deployment) (*engine.Result, error) {
-	return engine.Preview(ctx, d.Deployment, d.refresh())
-}
-
-// Destroy deletes everything.
-func Destroy(ctx context.Context, d Deployment) (*engine.Result, error) {
-	return engine.Run(ctx, d.Deployment, d.destroy())
-}
-
-// PreviewDestroy previews that.
-func PreviewDestroy(ctx context.Context, d Deployment) (*engine.Result, error) {
-	return engine.Preview(ctx, d.Deployment, d.destroy())
-}
-
-// Import takes objects over.
-func Import(ctx context.Context, d Deployment) (*engine.Result, error) {
-	return engine.Run(ctx, d.Deployment, engine.Import{Targets: d.Imports})
-}
-
-// PreviewImport previews that.
-func PreviewImport(ctx context.Context, d Deployment) (*engine.Result, error) {
-	return engine.Preview(ctx, d.Deployment, engine.Import{Targets: d.Imports})
+func operation(
+	run func(context.Context, engine.Deployment, engine.Operation) (*engine.Result, error), options func(Deployment) engine.Operation,
+) Operation {
+	return func(ctx context.Context, d Deployment) (*engine.Result, error) {
+		return run(ctx, d.Deployment, options(d))
+	}
 }
 
 // up is an update, which drafts no plan.
-func (d Deployment) up() engine.Up {
+func up(d Deployment) engine.Operation {
 	o := d.Up
 	o.DraftPlan = false
 	return o
 }
 
-func (d Deployment) refresh() engine.Refresh {
+func refresh(d Deployment) engine.Operation {
 	return engine.Refresh{
 		Program: d.program(), Selection: d.Selection,
 		ClearPendingCreates: d.ClearPendingCreates, AdoptPendingCreates: d.AdoptPendingCreates,
 	}
 }
 
-func (d Deployment) destroy() engine.Destroy {
+func destroy(d Deployment) engine.Operation {
 	return engine.Destroy{
 		Program: d.program(), Selection: d.Selection, RefreshFirst: d.RefreshFirst,
 		ContinueOnError: d.ContinueOnError, IgnoreProtect: d.IgnoreProtect,
 	}
 }
+
+func imports(d Deployment) engine.Operation { return engine.Import{Targets: d.Imports} }
 
 // program returns the program of operations that do without.
 func (d Deployment) program() engine.Program {

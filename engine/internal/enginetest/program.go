@@ -88,28 +88,21 @@ func Props(pairs ...any) property.Map {
 }
 
 // Custom registers a custom resource.
-func (p *Run) Custom(typ, name string, inputs property.Map, options ...func(*abi.ResourceOptions)) (Resource, error) {
-	req := abi.RegisterResourceRequest{Type: typ, Name: name, Custom: true, Inputs: inputs}
-	for _, o := range options {
-		o(&req.Options)
-	}
-	resp, err := p.Monitor.RegisterResource(p.Ctx, req)
-	return Resource{resp}, err
+func (p *Run) Custom(typ, name string, inputs property.Map, options ...OptionsOf) (Resource, error) {
+	return p.register(abi.RegisterResourceRequest{Type: typ, Name: name, Custom: true, Inputs: inputs}, options)
 }
 
 // Component registers a component.
-func (p *Run) Component(typ, name string, inputs property.Map, options ...func(*abi.ResourceOptions)) (Resource, error) {
-	req := abi.RegisterResourceRequest{Type: typ, Name: name, Inputs: inputs}
-	for _, o := range options {
-		o(&req.Options)
-	}
-	resp, err := p.Monitor.RegisterResource(p.Ctx, req)
-	return Resource{resp}, err
+func (p *Run) Component(typ, name string, inputs property.Map, options ...OptionsOf) (Resource, error) {
+	return p.register(abi.RegisterResourceRequest{Type: typ, Name: name, Inputs: inputs}, options)
 }
 
 // Child registers a custom resource under a parent.
-func (p *Run) Child(parent urn.URN, typ, name string, inputs property.Map, options ...func(*abi.ResourceOptions)) (Resource, error) {
-	req := abi.RegisterResourceRequest{Type: typ, Name: name, Parent: parent, Custom: true, Inputs: inputs}
+func (p *Run) Child(parent urn.URN, typ, name string, inputs property.Map, options ...OptionsOf) (Resource, error) {
+	return p.register(abi.RegisterResourceRequest{Type: typ, Name: name, Parent: parent, Custom: true, Inputs: inputs}, options)
+}
+
+func (p *Run) register(req abi.RegisterResourceRequest, options []OptionsOf) (Resource, error) {
 	for _, o := range options {
 		o(&req.Options)
 	}

@@ -4,6 +4,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -106,10 +107,14 @@ func NewCloud() *Cloud {
 
 // Calls returns the log of mutating calls and empties it.
 func (c *Cloud) Calls() []string {
+	return c.take(&c.log)
+}
+
+func (c *Cloud) take(list *[]string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := c.log
-	c.log = nil
+	out := *list
+	*list = nil
 	return out
 }
 
@@ -130,11 +135,7 @@ func (c *Cloud) IDs() []string {
 // Parameters returns the values that providers were parameterized with, and
 // empties the list.
 func (c *Cloud) Parameters() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := c.parameters
-	c.parameters = nil
-	return out
+	return c.take(&c.parameters)
 }
 
 // Objects returns the number of objects that exist.
@@ -174,23 +175,12 @@ func (c *Cloud) Load(_ context.Context, spec engine.PackageSpec) (abi.Provider, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.loaded = append(c.loaded, spec.Digest)
-	return &provider{cloud: c, name: spec.Name, digest: or(spec.Digest, c.Digest)}, nil
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
+	return &provider{cloud: c, name: spec.Name, digest: cmp.Or(spec.Digest, c.Digest)}, nil
 }
 
 // Loaded returns the digests that providers were asked for by, and empties the list.
 func (c *Cloud) Loaded() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := c.loaded
-	c.loaded = nil
-	return out
+	return c.take(&c.loaded)
 }
 
 // Digest implements engine.Digester.

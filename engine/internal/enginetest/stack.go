@@ -93,14 +93,7 @@ func (s *Stack) CrashAt(n int, late bool, run Operation, program engine.Program)
 	crash := &Crash{Store: s.Store, At: n, Late: late}
 	st, err := state.Open(ctx, crash, s.name, s.keys(), state.Holder{})
 	if err == nil {
-		d := Deployment{Up: engine.Up{Program: program}, Deployment: engine.Deployment{
-			Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Providers: s.Cloud, State: st,
-			Events: func(engine.Event) {},
-		}}
-		if s.Edit != nil {
-			s.Edit(&d)
-		}
-		_, err = run(ctx, d)
+		_, err = run(ctx, s.deployment(st, program))
 		err = errors.Join(err, st.Close(ctx))
 	}
 	if crash.Writes() < n {
@@ -122,8 +115,12 @@ func (s *Stack) Try(run Operation, program engine.Program) (*engine.Result, erro
 	require.NoError(s.t, err)
 	defer func() {
 		require.NoError(s.t, st.Close(ctx))
-		s.verify()
+		require.NoError(s.t, s.Snapshot().Verify())
 	}()
+	return run(ctx, s.deployment(st, program))
+}
+
+func (s *Stack) deployment(st *state.Stack, program engine.Program) Deployment {
 	s.events = nil
 	d := Deployment{Up: engine.Up{Program: program}, Deployment: engine.Deployment{
 		Project: s.name.Project, Stack: s.name.Name, Config: s.Config, Providers: s.Cloud, State: st,
@@ -137,37 +134,36 @@ func (s *Stack) Try(run Operation, program engine.Program) (*engine.Result, erro
 	if s.Edit != nil {
 		s.Edit(&d)
 	}
-	return run(ctx, d)
+	return d
 }
 
-// Up updates the stack and requires that it succeeds.
+// Up updates the stack and requires that it succeeds, as the other operations do.
 func (s *Stack) Up(program Program) engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(Up, program)
-	require.NoError(s.t, err)
-	return result.Changes
+	return s.must(Up, program)
 }
 
-// Preview previews an update and requires that it succeeds.
+// Preview previews an update.
 func (s *Stack) Preview(program Program) engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(Preview, program)
-	require.NoError(s.t, err)
-	return result.Changes
+	return s.must(Preview, program)
 }
 
 // Destroy deletes everything.
 func (s *Stack) Destroy() engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(Destroy, nil)
-	require.NoError(s.t, err)
-	return result.Changes
+	return s.must(Destroy, nil)
 }
 
 // Refresh reads everything.
 func (s *Stack) Refresh() engine.Changes {
 	s.t.Helper()
-	result, err := s.Try(Refresh, nil)
+	return s.must(Refresh, nil)
+}
+
+func (s *Stack) must(run Operation, program engine.Program) engine.Changes {
+	s.t.Helper()
+	result, err := s.Try(run, program)
 	require.NoError(s.t, err)
 	return result.Changes
 }
@@ -219,12 +215,6 @@ func (s *Stack) Resource(name string) *state.Resource {
 		}
 	}
 	return nil
-}
-
-// verify requires that the state holds together.
-func (s *Stack) verify() {
-	s.t.Helper()
-	require.NoError(s.t, s.Snapshot().Verify())
 }
 
 // Change changes the recorded resources of that name, of which there are several while
