@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -247,7 +247,7 @@ func (p *Plan) Encode(ctx context.Context, codec *state.Codec) ([]byte, error) {
 			goals = append(goals, r.Goal)
 		}
 	}
-	slices.SortFunc(goals, func(a, b *state.Resource) int { return bytes.Compare([]byte(a.URN), []byte(b.URN)) })
+	slices.SortFunc(goals, func(a, b *state.Resource) int { return cmp.Compare(a.URN, b.URN) })
 	var err error
 	if file.Goals, err = codec.EncodeExport(ctx, state.NewSnapshot(goals...), false); err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
@@ -262,10 +262,8 @@ func (p *Plan) Encode(ctx context.Context, codec *state.Codec) ([]byte, error) {
 // DecodePlan reads what [Plan.Encode] wrote.
 func DecodePlan(ctx context.Context, data []byte, open state.OpenSecrets) (*Plan, error) {
 	var file planFile
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("not a plan: %w", jsonerror.Explain(data, err))
+	if err := jsonerror.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("not a plan: %w", err)
 	}
 	if file.Version != planVersion {
 		return nil, fmt.Errorf("the plan has version %d, and this version of husk reads %d: make it anew with husk preview --save-plan",

@@ -113,7 +113,7 @@ func TestDamagedStoresAreNotUsed(t *testing.T) {
 		"\x82":           "is damaged",
 		"{":              "is damaged",
 		`{"version": 2}`: "it says that it has the version 2, and its form is that of version 1",
-		`{"version":1}{`: "more follows",
+		`{"version":1}{`: "more after the end",
 	} {
 		path := filepath.Join(t.TempDir(), "kv.cbor")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

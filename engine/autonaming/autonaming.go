@@ -4,11 +4,8 @@
 package autonaming
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -51,19 +48,10 @@ type Proposal struct {
 
 // rule names resources. The zero rule leaves it to the provider.
 type rule struct {
-	kind    kind
+	says    bool
+	mode    abi.AutonamingMode
 	pattern pattern
 }
-
-type kind uint8
-
-const (
-	byDefault kind = iota
-	verbatim
-	disabled
-	proposed
-	enforced
-)
 
 // Rules as they are written. A mode excludes a pattern.
 type ruleJSON struct {
@@ -85,14 +73,7 @@ type policyJSON struct {
 // Parse reads a policy. The error says where in the configuration the mistake is.
 func Parse(text string, names Names) (*Policy, error) {
 	var in policyJSON
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	err := jsonerror.Explain([]byte(text), d.Decode(&in))
-	if err == nil {
-		if _, after := d.Token(); !errors.Is(after, io.EOF) {
-			err = errors.New("there is more after the end of the JSON")
-		}
-	}
+	err := jsonerror.Unmarshal([]byte(text), &in)
 	if err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", Key, err)
 	}
@@ -134,9 +115,9 @@ func (in ruleJSON) compile(names Names) (r rule, said bool, err error) {
 	case in.Mode != nil && (in.Pattern != nil || in.Enforce != nil):
 		return r, false, errors.New("a mode excludes pattern and enforce")
 	case in.Pattern != nil:
-		r.kind = proposed
+		r = rule{says: true, mode: abi.AutonamingModePropose}
 		if in.Enforce != nil && *in.Enforce {
-			r.kind = enforced
+			r.mode = abi.AutonamingModeEnforce
 		}
 		r.pattern, err = parsePattern(*in.Pattern, names)
 		return r, true, err
@@ -149,9 +130,9 @@ func (in ruleJSON) compile(names Names) (r rule, said bool, err error) {
 	case "default":
 		return rule{}, true, nil
 	case "verbatim":
-		return rule{kind: verbatim}, true, nil
+		return rule{says: true, mode: abi.AutonamingModeEnforce, pattern: pattern{{isName: true}}}, true, nil
 	case "disabled":
-		return rule{kind: disabled}, true, nil
+		return rule{says: true, mode: abi.AutonamingModeDisable}, true, nil
 	}
 	return r, false, fmt.Errorf("unknown mode %q: there are default, verbatim, and disabled", *in.Mode)
 }
@@ -171,20 +152,10 @@ func (p *Policy) Propose(typ, name string, seed []byte) *Proposal {
 			r = own
 		}
 	}
-	out := &Proposal{Specific: specific, Fixed: true}
-	switch r.kind {
-	case byDefault:
+	if !r.says {
 		return nil
-	case verbatim:
-		out.Mode, out.ProposedName = abi.AutonamingModeEnforce, name
-	case disabled:
-		out.Mode = abi.AutonamingModeDisable
-	default:
-		out.Mode = abi.AutonamingModePropose
-		if r.kind == enforced {
-			out.Mode = abi.AutonamingModeEnforce
-		}
-		out.ProposedName, out.Fixed = r.pattern.name(name, seed), !r.pattern.random()
 	}
+	out := &Proposal{Specific: specific, Fixed: !r.pattern.random()}
+	out.Mode, out.ProposedName = r.mode, r.pattern.name(name, seed)
 	return out
 }

@@ -110,12 +110,7 @@ func (w *walk) member(ctx context.Context, a property.Asset, prefix, name string
 		return err
 	}
 	if b.size < 0 {
-		r, err := b.open()
-		if err != nil {
-			return err
-		}
-		b, err = spool(interruptible{ctx, r})
-		if err = errors.Join(err, r.Close()); err != nil {
+		if b, err = spool(ctx, b); err != nil {
 			return err
 		}
 		defer b.close()

@@ -23,12 +23,8 @@ func (s Source) archiveFile(ctx context.Context, a property.Archive) (blob, erro
 // file visits the files in a file.
 func (w *walk) file(ctx context.Context, b blob, format Format, prefix string) error {
 	if format == Zip && b.size < 0 { // its directory is at its end
-		r, err := b.open()
-		if err != nil {
-			return err
-		}
-		b, err = spool(interruptible{ctx, r})
-		if err = errors.Join(err, r.Close()); err != nil {
+		var err error
+		if b, err = spool(ctx, b); err != nil {
 			return err
 		}
 		defer b.close()

@@ -47,17 +47,12 @@ func (s Source) fetch(ctx context.Context, r Remote) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fetching %s: %w", shownURL(u), err)
 	}
-	return &download{body, &atMost{r: body, left: MaxDownload, what: shownURL(u)}}, nil
-}
-
-type download struct {
-	io.Closer
-	io.Reader
+	return &atMost{ReadCloser: body, left: MaxDownload, what: shownURL(u)}, nil
 }
 
 // atMost fails where more can be read than allowed.
 type atMost struct {
-	r    io.Reader
+	io.ReadCloser
 	left int64
 	what string
 }
@@ -66,21 +61,26 @@ func (r *atMost) Read(p []byte) (int, error) {
 	if int64(len(p)) > r.left+1 {
 		p = p[:r.left+1]
 	}
-	n, err := r.r.Read(p)
+	n, err := r.ReadCloser.Read(p)
 	if r.left -= int64(n); r.left < 0 {
 		return 0, fmt.Errorf("%s is larger than can be read", r.what)
 	}
 	return n, err
 }
 
-// spool keeps what r has in a temporary file, so that its size is known.
-func spool(r io.Reader) (_ blob, err error) {
+// spool keeps what is read in a temporary file, so that its size is known.
+func spool(ctx context.Context, from blob) (_ blob, err error) {
+	r, err := from.open()
+	if err != nil {
+		return blob{}, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
 	file, err := os.CreateTemp("", "husk-asset-")
 	if err != nil {
 		return blob{}, err
 	}
 	path := file.Name()
-	size, err := io.Copy(file, r)
+	size, err := io.Copy(file, interruptible{ctx, r})
 	if err = errors.Join(err, file.Close()); err != nil {
 		return blob{}, errors.Join(err, os.Remove(path))
 	}

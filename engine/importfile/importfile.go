@@ -56,13 +56,8 @@ func (r Resource) own() string {
 // Parse reads a file. A key that it does not know is an error.
 func Parse(data []byte) (*File, error) {
 	var f File
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&f); err != nil {
-		return nil, fmt.Errorf("not an import file: %w", jsonerror.Explain(data, err))
-	}
-	if decoder.More() {
-		return nil, errors.New("not an import file: there is more after its end")
+	if err := jsonerror.Unmarshal(data, &f); err != nil {
+		return nil, fmt.Errorf("not an import file: %w", err)
 	}
 	return &f, nil
 }

@@ -37,7 +37,7 @@ func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`[]`: "not an import file",
 		`{"resources":[{"type":"a:b:C","name":"x","id":"1","parnet":"y"}]}`: `there is no member "parnet" here`,
-		`{} {}`:                                       "more after its end",
+		`{} {}`:                                       "more after the end of the JSON",
 		`{"resources":[{"name":"x"}]}`:                "resource 1 of the file has no type",
 		`{"resources":[{"type":"a:b:C"}]}`:            "resource 1 of the file has no type or no name",
 		`{"resources":[{"type":"a:b:C","name":"x"}]}`: `"x" has no ID`,

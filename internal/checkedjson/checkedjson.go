@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
@@ -47,13 +46,8 @@ func Unmarshal(data []byte, v any) (checked bool, err error) {
 			return false, errors.New("its checksum does not match")
 		}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(v); err != nil {
-		return false, jsonerror.Explain(text, err)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return false, errors.New("more follows on the object")
+	if err := jsonerror.Unmarshal(text, v); err != nil {
+		return false, err
 	}
 	return checked, nil
 }

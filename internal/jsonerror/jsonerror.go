@@ -2,6 +2,7 @@
 package jsonerror
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,19 @@ func Explain(text []byte, err error) error {
 		return err
 	}
 	return &explained{message, err}
+}
+
+// Unmarshal reads a whole text. It refuses members of objects that v does not have.
+func Unmarshal(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return Explain(text, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after the end of the JSON")
+	}
+	return nil
 }
 
 // mismatch returns the message for JSON of another form than expected, empty for other errors.
