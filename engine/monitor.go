@@ -42,7 +42,7 @@ func (m *monitor) register(ctx context.Context, req abi.RegisterResourceRequest)
 			if !res.Custom {
 				resp.State = property.Map{} // what it has now, its children are about to tell
 			}
-			if m.d.selection.IsAbsent(res.URN) {
+			if m.d.selection.Absent.Get(res.URN) {
 				resp.Result = abi.RegistrationResultSkipped
 			}
 			return resp, nil

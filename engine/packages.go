@@ -193,8 +193,12 @@ func withDigest(inputs property.Map, p abi.Provider) property.Map {
 	if !ok {
 		return inputs
 	}
-	internal, _ := inputs.Get(internalKey).Plain().AsObject()
-	return inputs.With(internalKey, property.Object(internal.With(internalDigest, property.String(d.Digest()))))
+	return putDigest(inputs, d.Digest())
+}
+
+func putDigest(m property.Map, digest string) property.Map {
+	internal, _ := m.Get(internalKey).Plain().AsObject()
+	return m.With(internalKey, property.Object(internal.With(internalDigest, property.String(digest))))
 }
 
 // digestOf is the recorded digest of a provider's module, empty if none is.
@@ -274,11 +278,7 @@ func ModuleOf(provider *state.Resource) string { return digestOf(provider.Inputs
 // changed, and deleted by that one from then on.
 func WithModule(provider *state.Resource, digest string) *state.Resource {
 	out := *provider
-	set := func(m property.Map) property.Map {
-		internal, _ := m.Get(internalKey).Plain().AsObject()
-		return m.With(internalKey, property.Object(internal.With(internalDigest, property.String(digest))))
-	}
-	out.Inputs, out.Outputs = set(provider.Inputs), set(provider.Outputs)
+	out.Inputs, out.Outputs = putDigest(provider.Inputs, digest), putDigest(provider.Outputs, digest)
 	return &out
 }
 

@@ -135,22 +135,23 @@ func (r *runState) emit(e Event) {
 
 // readNaming reads the policy for names from the stack's configuration.
 func (r *runState) readNaming() error {
-	config := func(key string) (abi.ConfigEntry, bool) {
-		i := slices.IndexFunc(r.Config, func(c abi.ConfigEntry) bool { return c.Key == key })
-		if i < 0 {
-			return abi.ConfigEntry{}, false
-		}
-		return r.Config[i], true
-	}
-	policy, ok := config(autonaming.Key)
+	policy, ok := r.configEntry(autonaming.Key)
 	if !ok {
 		return nil
 	}
 	var err error
 	r.naming, err = autonaming.Parse(policy.Value, autonaming.Names{
-		Organization: r.Organization, Project: r.Project, Stack: r.Stack, Config: config,
+		Organization: r.Organization, Project: r.Project, Stack: r.Stack, Config: r.configEntry,
 	})
 	return err
+}
+
+func (r *runState) configEntry(key string) (abi.ConfigEntry, bool) {
+	i := slices.IndexFunc(r.Config, func(c abi.ConfigEntry) bool { return c.Key == key })
+	if i < 0 {
+		return abi.ConfigEntry{}, false
+	}
+	return r.Config[i], true
 }
 
 // migrate gives resources that name no provider, as those of old states, the default
@@ -170,21 +171,17 @@ func (r *runState) migrate(ctx context.Context) (*state.Snapshot, error) {
 // defaultsAllowed honours the configuration pulumi:disable-default-providers,
 // a JSON list of package names or "*". The engine's own package is always there.
 func (r *runState) defaultsAllowed(pkg string) error {
-	if pkg == builtin.Package {
+	c, ok := r.configEntry("pulumi:disable-default-providers")
+	if pkg == builtin.Package || !ok {
 		return nil
 	}
-	for _, c := range r.Config {
-		if c.Key != "pulumi:disable-default-providers" {
-			continue
-		}
-		var packages []string
-		if err := json.Unmarshal([]byte(c.Value), &packages); err != nil {
-			return fmt.Errorf("configuration pulumi:disable-default-providers must be a JSON list of package names: %w", jsonerror.Explain([]byte(c.Value), err))
-		}
-		if slices.Contains(packages, pkg) || slices.Contains(packages, "*") {
-			return fmt.Errorf("the default provider of package %q is disabled by configuration: "+
-				"give the resource an explicit provider", pkg)
-		}
+	var packages []string
+	if err := json.Unmarshal([]byte(c.Value), &packages); err != nil {
+		return fmt.Errorf("configuration pulumi:disable-default-providers must be a JSON list of package names: %w", jsonerror.Explain([]byte(c.Value), err))
+	}
+	if slices.Contains(packages, pkg) || slices.Contains(packages, "*") {
+		return fmt.Errorf("the default provider of package %q is disabled by configuration: "+
+			"give the resource an explicit provider", pkg)
 	}
 	return nil
 }

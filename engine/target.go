@@ -140,7 +140,7 @@ func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*ste
 		old = nil // it was deleted, and its replacement is not made now
 	}
 	if old == nil {
-		s.Leave(gl.urn, false)
+		s.Absent.Set(gl.urn, true)
 		return g.plan(n), true, nil
 	}
 	return g.keep(old, n), true, nil
@@ -149,9 +149,9 @@ func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*ste
 // keep leaves a recorded resource as it is, whatever the program wants of it, and notes what it
 // depends on that the program registers later, if at all.
 func (g *generator) keep(old, declared *state.Resource) []*step {
-	g.selection.Leave(old.URN, true)
+	g.selection.Kept.Set(old.URN, true)
 	graph.Walk(old, func(_ *state.Resource, needed urn.URN) *state.Resource {
-		if g.registrations.IsRegistered(needed) || !g.selection.Await(needed) {
+		if g.registrations.IsRegistered(needed) || !g.selection.Awaited.Add(needed, true) {
 			return nil
 		}
 		return g.recorder.Lookup(needed)
@@ -163,7 +163,7 @@ func (g *generator) keep(old, declared *state.Resource) []*step {
 // checkCircle refuses a resource that would come to depend on one that was left as it
 // is, and that depends on it.
 func (g *generator) checkCircle(n *state.Resource) error {
-	if !g.selection.IsAwaited(n.URN) {
+	if !g.selection.Awaited.Get(n.URN) {
 		return nil
 	}
 	seen := make(map[urn.URN]bool)
@@ -197,7 +197,7 @@ func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
 	if _, err := g.claim(gl); err != nil {
 		return false, err
 	}
-	g.selection.Leave(gl.urn, false)
+	g.selection.Absent.Set(gl.urn, true)
 	g.plan(gl.state(gl.inputs))
 	return true, nil
 }
@@ -213,7 +213,7 @@ func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string
 	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.dryRun
 	switch {
 	case absent && old == nil:
-		s.Leave(gl.urn, false)
+		s.Absent.Set(gl.urn, true)
 		return g.plan(n), true
 	case old != nil && (absent || !selected):
 		return g.keep(old, n), true

@@ -85,45 +85,38 @@ func (p *Panel) Remediate(ctx context.Context, r abi.PolicyResource) (made []Rem
 
 // Analyze has the packs judge a resource.
 func (p *Panel) Analyze(ctx context.Context, r abi.PolicyResource) ([]Violation, error) {
-	if p == nil {
-		return nil, nil
+	found, err := p.judge(abi.PolicyActionsAnalyze, "analyze", func(policy abi.Policy) (abi.PolicyAnalyzeResponse, error) {
+		return policy.Analyze(ctx, abi.PolicyAnalyzeRequest{Resource: r})
+	}, r)
+	for i := range found {
+		found[i].URN = r.URN // it was asked about nothing else
 	}
-	var found []Violation
-	for _, o := range p.packs {
-		if o.actions&abi.PolicyActionsAnalyze == 0 {
-			continue
-		}
-		answer, err := o.policy.Analyze(ctx, abi.PolicyAnalyzeRequest{Resource: r})
-		if err != nil {
-			return nil, o.named("analyze", err)
-		}
-		violations, err := p.violations(o, answer, r)
-		if err != nil {
-			return nil, err
-		}
-		for i := range violations {
-			violations[i].URN = r.URN // it was asked about nothing else
-		}
-		found = append(found, violations...)
-	}
-	return found, nil
+	return found, err
 }
 
 // AnalyzeStack has the packs judge all resources together.
 func (p *Panel) AnalyzeStack(ctx context.Context, all []abi.PolicyResource) ([]Violation, error) {
+	return p.judge(abi.PolicyActionsAnalyzeStack, "analyze-stack", func(policy abi.Policy) (abi.PolicyAnalyzeResponse, error) {
+		return policy.AnalyzeStack(ctx, abi.PolicyAnalyzeStackRequest{Resources: all})
+	}, all...)
+}
+
+// judge asks each pack whose policies have the action about resources.
+func (p *Panel) judge(
+	action abi.PolicyActions, method string, ask func(abi.Policy) (abi.PolicyAnalyzeResponse, error), about ...abi.PolicyResource,
+) (found []Violation, err error) {
 	if p == nil {
 		return nil, nil
 	}
-	var found []Violation
 	for _, o := range p.packs {
-		if o.actions&abi.PolicyActionsAnalyzeStack == 0 {
+		if o.actions&action == 0 {
 			continue
 		}
-		answer, err := o.policy.AnalyzeStack(ctx, abi.PolicyAnalyzeStackRequest{Resources: all})
+		response, err := ask(o.policy)
 		if err != nil {
-			return nil, o.named("analyze-stack", err)
+			return nil, o.named(method, err)
 		}
-		violations, err := p.violations(o, answer, all...)
+		violations, err := p.violations(o, response, about...)
 		if err != nil {
 			return nil, err
 		}

@@ -49,13 +49,9 @@ func NewPassphrase(p Passphrase) (Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := json.Marshal(passphraseState{
+	return openedProvider(TypePassphrase, passphraseState{
 		Salt: "v1:" + base64.StdEncoding.EncodeToString(salt) + ":" + s.encrypt(verifierText),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return newProvider(TypePassphrase, state, func() (*symmetric, error) { return s, nil }), nil
+	}, s)
 }
 
 // OpenPassphrase returns the provider of a state. It calls find for the

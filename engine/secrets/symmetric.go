@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"sync"
 )
@@ -82,6 +83,12 @@ type provider struct {
 // derive fails, every use fails alike.
 func newProvider(typ string, state []byte, derive func() (*symmetric, error)) *provider {
 	return &provider{typ: typ, state: state, crypter: sync.OnceValues(derive)}
+}
+
+// openedProvider returns a provider whose key is known, for a stack that has none yet.
+func openedProvider(typ string, state any, key *symmetric) (Provider, error) {
+	text, err := json.Marshal(state)
+	return newProvider(typ, text, func() (*symmetric, error) { return key, nil }), err
 }
 
 func (p *provider) Encrypt(ctx context.Context, plaintext string) (string, error) {

@@ -55,11 +55,7 @@ func newUserKeyProvider(key userKey) (Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := json.Marshal(userKeyState{Fingerprint: fingerprint, Salt: base64.StdEncoding.EncodeToString(salt)})
-	if err != nil {
-		return nil, err
-	}
-	return newProvider(TypeUserKey, state, func() (*symmetric, error) { return s, nil }), nil
+	return openedProvider(TypeUserKey, userKeyState{Fingerprint: fingerprint, Salt: base64.StdEncoding.EncodeToString(salt)}, s)
 }
 
 func openUserKeyProvider(state json.RawMessage, find func() (userKey, error)) (Provider, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/graph"
+	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -22,23 +23,24 @@ type Selection struct {
 	options                    Options
 	targets, excludes, replace matcher
 
+	// Absent holds the registered resources that are not created, and Kept those that stay as they
+	// are recorded.
+	Absent, Kept locked.Map[urn.URN, bool]
+	// Awaited holds what those that were kept depend on and what was not registered then.
+	Awaited locked.Map[urn.URN, bool]
+
 	mu sync.Mutex
 	// affected holds the resources that are selected by name or as dependents of such, or the
 	// registered ones that are excluded in that way. What depends on a target is selected
 	// whether it does so in the state or in the program.
 	affected map[urn.URN]bool
-	// absent holds those that were not created, kept those that were left as they are.
-	absent, kept map[urn.URN]bool
-	// awaited holds what those that were kept depend on and what was not registered then.
-	awaited map[urn.URN]bool
 }
 
 // New returns the selection among recorded resources and those that the program registers.
 func New(o Options, recorded []*state.Resource) *Selection {
 	s := &Selection{
 		options: o, targets: newMatcher(o.Targets), excludes: newMatcher(o.Excludes), replace: newMatcher(o.Replace),
-		affected: make(map[urn.URN]bool), absent: make(map[urn.URN]bool), kept: make(map[urn.URN]bool),
-		awaited: make(map[urn.URN]bool),
+		affected: make(map[urn.URN]bool),
 	}
 	if s.IsNarrow() || len(s.replace) > 0 {
 		for _, res := range recorded {
@@ -162,67 +164,25 @@ func (s *Selection) Among(recorded []*state.Resource) func(*state.Resource) bool
 
 // Missing returns a resource that n needs and that was not created, empty if there is none.
 func (s *Selection) Missing(n *state.Resource) (absent urn.URN) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	graph.Needs(n, func(u urn.URN) {
-		if s.absent[u] {
+		if s.Absent.Get(u) {
 			absent = u
 		}
 	})
 	return absent
 }
 
-// Leave notes that a registered resource is left as it is recorded, or is not created.
-func (s *Selection) Leave(u urn.URN, exists bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if exists {
-		s.kept[u] = true
-	} else {
-		s.absent[u] = true
-	}
-}
-
-// Await notes that a resource that is kept depends on one that is not registered. It
-// reports whether that is new.
-func (s *Selection) Await(u urn.URN) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.awaited[u] {
-		return false
-	}
-	s.awaited[u] = true
-	return true
-}
-
-func (s *Selection) IsAwaited(u urn.URN) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.awaited[u]
-}
-
-// Rename has a resource awaited under its new name.
+// Rename has a resource awaited and selected under its new name.
 func (s *Selection) Rename(from, to urn.URN) {
+	if s.Awaited.Get(from) {
+		s.Awaited.Set(to, true)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.awaited[from] {
-		s.awaited[to] = true
-	}
 	if s.affected[from] {
 		s.affected[to] = true
 	}
 }
 
-// IsAbsent reports whether a registered resource was not created.
-func (s *Selection) IsAbsent(u urn.URN) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.absent[u]
-}
-
 // IsLeft reports whether a registered resource was left alone.
-func (s *Selection) IsLeft(u urn.URN) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.absent[u] || s.kept[u]
-}
+func (s *Selection) IsLeft(u urn.URN) bool { return s.Absent.Get(u) || s.Kept.Get(u) }
