@@ -14,10 +14,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// aliases returns the earlier URNs of the goal: those that it names, and those
-// that follow from the earlier URNs of its parent. A child that is named after
-// its parent was so before: with the parent "site" aliased to "page", the child
-// "site-bucket" was "page-bucket".
+// aliases returns the earlier URNs of the goal: those that it names, and those that follow from the earlier
+// URNs of its parent. A child that is named after its parent was so before: below "site", once "page", the
+// child "site-bucket" was "page-bucket".
 func (g *generator) aliases(gl *goal) []registration.Alias {
 	inherited := g.registrations.Aliases.Get(gl.parent)
 	var out []registration.Alias
@@ -84,9 +83,8 @@ func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
 	return old, nil
 }
 
-// suggestAliases reports resources that are about to be deleted while a like one was
-// created in this run: likely one resource, renamed or moved in the program. Nothing
-// follows from it; the user may give the new one an alias.
+// suggestAliases reports resources that are about to be deleted while a like one was created: likely one
+// resource that was renamed or moved in the program.
 func (r *runState) suggestAliases(leaving []*state.Resource) {
 	// A name comes before like inputs; what looks like several others looks like none.
 	looks := func(res *state.Resource) []string {

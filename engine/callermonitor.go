@@ -27,8 +27,7 @@ func (c *callerMonitor) OpenForeign(_ context.Context, path string) (io.ReadClos
 	return c.d.assets.OpenForeign(path)
 }
 
-// callerMonitor is the monitor of one caller: a program, or one call of
-// Construct or Call. It adds the operations that run while the caller goes on.
+// callerMonitor is the monitor of one caller: a program, or one call of Construct or Call.
 type callerMonitor struct {
 	*monitor
 	// isProgram is set for a program, which may name files and URLs (see assets).
@@ -42,9 +41,8 @@ type callerMonitor struct {
 	done  chan *abi.Completed // nil before the first was started
 }
 
-// maxStarted bounds the operations that one caller may have under way or not
-// yet waited for: far more than a component has children, and small enough
-// that a runaway guest does not fill the host's memory.
+// maxStarted bounds the operations of one caller that are not waited for: far more than a component has
+// children, and few enough that a runaway guest does not fill the memory.
 const maxStarted = 10_000
 
 func newCallerMonitor(m *monitor) *callerMonitor {
@@ -218,8 +216,8 @@ func (m *monitor) RegisterStackInvokeTransform(t callback.InvokeTransform) {
 	m.d.transforms.AddInvoke(t)
 }
 
-// transformed returns a registration after the transforms that are for it. What they add
-// comes from the program, whoever registers the resource.
+// transformed returns a registration after its transforms. Their files and URLs count as the program's, whoever
+// registers the resource.
 func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceRequest, own []callback.ResourceTransform) (abi.RegisterResourceRequest, error) {
 	parent := m.parentOf(req.Type, req.Parent)
 	all := m.d.transforms.ForResource(urn.New(m.d.Stack, m.d.Project, parent, req.Type, req.Name), parent, req.Remote, own)
@@ -239,8 +237,8 @@ func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceReque
 	return req, err
 }
 
-// withDependencies returns inputs as outputs of the resources that they come from, so that what
-// a transform makes of an input says itself what it comes from.
+// withDependencies returns inputs as outputs of the resources that they come from, so that transforms keep the
+// dependencies.
 func withDependencies(inputs property.Map, named []abi.PropertyDependency) property.Map {
 	for _, n := range named {
 		v, ok := inputs.Lookup(n.Key)

@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 )
 
-// construct has a component made by its provider, which registers the
-// component and its children with a monitor of its own.
+// construct has a provider make a component, which registers itself and its children with a monitor of its own.
 func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
 	var gl *goal
 	fail := func(err error) (abi.RegisterResourceResponse, error) { return m.failedRegistration(gl, req, err) }
@@ -63,15 +62,14 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	}, nil
 }
 
-// isStopError reports whether an error says nothing but that the deployment was
-// stopped, by what was told already. Having come through a provider, it is no
-// longer ErrStopped itself.
+// isStopError reports whether an error says only that the deployment was stopped. One that came through a
+// provider is no longer ErrStopped itself.
 func (r *runState) isStopError(err error) bool {
 	return r.failures.stopped() && errors.Is(err, abi.ErrCancelled)
 }
 
-// isAwaited reports whether one of the resources does not exist yet, and what
-// depends on it cannot be computed. A component exists when its children do.
+// isAwaited reports whether one of the resources does not exist yet, so that what depends on it is unknown. A
+// component exists when its children do.
 func (r *runState) isAwaited(deps map[urn.URN]struct{}) bool {
 	missing := func(u urn.URN) bool {
 		res := r.recorder.Lookup(u)

@@ -14,18 +14,15 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Measured is implemented by providers that measure more of their calls than the time:
-// modules, whose host does.
+// Measured is implemented by providers that measure more than time: modules, by their host.
 type Measured interface {
-	// Measured returns what the calls so far have taken, by the method's name in the
-	// contract, such as check-config.
+	// Measured returns the sums of all calls so far, by the method's name in the contract, such as check-config.
 	Measured() map[string]Measure
 }
 
 // Measure is what the calls of a method have taken beside time.
 type Measure struct {
-	// BySchema is how many calls the host answered by the provider's schema, so that they
-	// have cost nothing of what follows.
+	// BySchema counts the calls that the host answered by the schema, at no cost.
 	BySchema int
 	// Fuel is the work of the module's code, in units that are the same on every machine.
 	Fuel uint64
@@ -38,8 +35,7 @@ type MethodCost struct {
 	Method   string `json:"method"`
 	Calls    int    `json:"calls"`
 	Failures int    `json:"failures,omitempty"`
-	// Microseconds is the time of all calls together, which may overlap, and
-	// LongestMicroseconds that of the longest.
+	// Microseconds is the time of all calls, which may overlap.
 	Microseconds        int64 `json:"microseconds"`
 	LongestMicroseconds int64 `json:"longestMicroseconds"`
 	// What only a host of modules measures; see [Measure].
@@ -49,8 +45,7 @@ type MethodCost struct {
 	BytesOut uint64 `json:"bytesOut,omitempty"`
 }
 
-// StepCost is what a step took of its provider, the check and the comparison that it was
-// decided by included.
+// StepCost is the time that a step spent in its provider, with the check and comparison before it.
 type StepCost struct {
 	Calls        int   `json:"calls"`
 	Microseconds int64 `json:"microseconds"`
@@ -61,13 +56,12 @@ type stepCost struct{ calls, microseconds atomic.Int64 }
 
 type stepCostKey struct{}
 
-// counting returns a context in which the calls of providers are counted for the steps
-// of one registration.
+// counting returns a context that counts the calls of providers for the steps of one registration.
 func counting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, stepCostKey{}, new(stepCost))
 }
 
-// stepCostOf returns what calls are counted in, and a context for more of them.
+// stepCostOf returns the counter of a context, and a context that has one.
 func stepCostOf(ctx context.Context) (context.Context, *stepCost) {
 	if c, ok := ctx.Value(stepCostKey{}).(*stepCost); ok {
 		return ctx, c
@@ -96,7 +90,7 @@ type costs struct {
 	methods map[string]*MethodCost
 }
 
-// call measures a call. What a provider releases at the end is no cost of a deployment.
+// call measures a call. Cancel is no cost of a deployment.
 func (c *costs) call(ctx context.Context, call *abi.Call) error {
 	if call.Method == abi.MethodCancel {
 		return call.Do(ctx)

@@ -50,10 +50,10 @@ func (d *deployment) destroy(ctx context.Context) error {
 	return errors.Join(err, errors.Join(d.failures.all()...))
 }
 
-// planDeletions returns which of the unwanted resources are deleted, in the order of their
-// creation. What stays keeps all that it may use: what is wanted, what is not selected, and what
-// failed or was skipped, with all that depends on it, since the program may have left that out
-// for lack of it. The error is a [NotSelectedError] for each target that cannot be deleted.
+// planDeletions returns which of the unwanted resources are deleted, in the order of their creation. What stays
+// keeps all that it may use: what is wanted, what is not selected, and what failed or was skipped, with its
+// dependents, which the program may have left out because of it. The error is a [NotSelectedError] for each
+// target that cannot be deleted.
 func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*state.Resource, error) {
 	resources := d.recorder.Resources()
 	if !slices.ContainsFunc(resources, unwanted) {
@@ -102,8 +102,8 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	return going, nil
 }
 
-// deleteAll deletes resources, dependents before what they depend on. Failures are in the
-// executor; what a deletion that failed may need stays.
+// deleteAll deletes resources, dependents first. What a failed deletion may need stays. Failures are in the
+// executor.
 func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (err error) {
 	if err := d.checkDeleteHooks(going); err != nil {
 		return err
@@ -184,9 +184,8 @@ func deletion(res *state.Resource) Op {
 	}
 }
 
-// isDeletedWithOwner reports whether res needs no deletion of its own, because the resource that it is
-// deleted with is deleted in this run: each copy of that which it may mean. Those that were
-// made after res was last changed it does not mean.
+// isDeletedWithOwner reports whether this run deletes every copy of the owner that res may mean, so that res
+// needs no deletion of its own. It does not mean copies that were made after it was last changed.
 func (r *runState) isDeletedWithOwner(res *state.Resource) bool {
 	if res.DeletedWith == "" {
 		return false
@@ -204,10 +203,8 @@ func (r *runState) isDeletedWithOwner(res *state.Resource) bool {
 	return owned
 }
 
-// begunDeletions holds the operations of deletions that were recorded as begun together with
-// the end of the deletions before them: one sync of the disk serves both. None of them goes
-// to its provider before those are done. What is begun and not deleted after all is ended
-// by end.
+// begunDeletions holds the operations of deletions that were recorded as begun together with the end of the
+// deletions before them: one sync of the disk serves both. None goes to its provider before those are done.
 type begunDeletions struct {
 	d *deployment
 
@@ -230,9 +227,8 @@ func (a *begunDeletions) group(steps []*step, next []*state.Resource) {
 	}
 }
 
-// deleted is called by a step whose provider has deleted its resource. For the last one of
-// the group it returns operations that begin the next group, as much of it as can run at
-// once, for the step to record with its own end.
+// deleted notes that a provider has deleted a step's resource. For the last one of the group it returns the next
+// resources, as many as can be deleted at once: their operations begin with the record of this step.
 func (a *begunDeletions) deleted() (next []*state.Resource) {
 	if a == nil {
 		return nil
@@ -251,8 +247,7 @@ func (a *begunDeletions) deleted() (next []*state.Resource) {
 	return next
 }
 
-// began is told which of the operations are recorded. The steps of others, such as those
-// for which there was no space, begin them themselves.
+// began notes which operations are recorded. Other steps begin their own.
 func (a *begunDeletions) began(ops map[*state.Resource]record.Operation) {
 	if len(ops) == 0 {
 		return
@@ -286,9 +281,8 @@ func (a *begunDeletions) end(ctx context.Context) error {
 	return a.d.recorder.Record(ctx, unused)
 }
 
-// claimant returns another recorded resource that is the same real object as res and is to
-// stay, nil if there is none. A replacement that made the object over itself is one, and so is
-// a resource that was renamed without an alias: the object is still wanted.
+// claimant returns another recorded resource that is the same object as res and stays, nil if there is none: a
+// replacement that made the object over itself, or a resource that was renamed without an alias.
 func (r *runState) claimant(res *state.Resource) *state.Resource {
 	if !record.IsObject(res) {
 		return nil
@@ -302,8 +296,8 @@ func (r *runState) claimant(res *state.Resource) *state.Resource {
 	return nil
 }
 
-// shareObjects notes, of resources that are about to be deleted and are one object, all but the
-// last: what uses any of them is gone only then.
+// shareObjects notes all but the last of resources that are deleted and are one object: what uses any of them is
+// gone only then.
 func (r *runState) shareObjects(going []*state.Resource, order [][]int) {
 	type object struct{ typ, id string }
 	last := make(map[object][]*state.Resource)
@@ -338,8 +332,8 @@ func (r *runState) warnOfSharedObject(res *state.Resource) {
 	}
 }
 
-// sameObject reports whether two resources are one real object: providers with the same
-// configuration know them by the same type and ID.
+// sameObject reports whether two resources are one real object: they have the same type, ID, and configuration
+// of the provider.
 func (r *runState) sameObject(a, b *state.Resource) bool {
 	if !record.IsObject(a) || !record.IsObject(b) || a.Type != b.Type || a.ID != b.ID {
 		return false

@@ -63,8 +63,7 @@ func inputLines(inputs property.Map, kind string) []PropertyChange {
 	return out
 }
 
-// changesOf renders a difference for people: sorted, secrets masked, without
-// what the program wants hidden.
+// changesOf renders a difference for people: sorted, with secrets masked, without hidden properties.
 func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 	var out []PropertyChange
 	for _, p := range df.detailed {
@@ -110,8 +109,7 @@ func isHidden(patterns []property.Path, path property.Path) bool {
 	return slices.ContainsFunc(patterns, func(p property.Path) bool { return p.Contains(path) })
 }
 
-// showAt renders the value at a path, nothing if there is none. A part of a
-// secret is as secret as the whole.
+// showAt renders the value at a path, empty if there is none. A part of a secret is as secret as the whole.
 func showAt(m property.Map, path property.Path) string {
 	v, ok := path.Get(property.Object(m))
 	if !ok {

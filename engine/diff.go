@@ -62,10 +62,8 @@ var diffKinds = map[abi.DiffKind]struct {
 	abi.DiffKindUpdateReplace: {"update", true, abi.DiffKindUpdateReplace, abi.DiffKindUpdate},
 }
 
-// diff finds what differs. The first that applies decides: a reason to replace the
-// resource whatever its inputs, a provider that cannot manage what the old one
-// made, and then the comparison of a component's inputs or the answer of the
-// provider.
+// diff returns what differs. The first that applies decides: a reason to replace the resource whatever its
+// inputs are, a provider that cannot manage the old object, the inputs of a component, and the provider.
 func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *state.Resource) (diff, error) {
 	reason, err := g.mustReplace(old, n)
 	if err != nil {
@@ -97,8 +95,7 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 	return g.replaceOnChanges(old, n.ReplaceOnChanges, df), nil
 }
 
-// mustReplace returns why a resource is replaced whatever its inputs are, empty
-// if nothing asks for that.
+// mustReplace returns why a resource is replaced whatever its inputs are, empty if it is not.
 func (g *generator) mustReplace(old, n *state.Resource) (reason string, err error) {
 	trigger, was := n.ReplacementTrigger, old.ReplacementTrigger
 	if trigger.ContainsUnknowns() && !g.dryRun {
@@ -124,9 +121,8 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 	return "", nil
 }
 
-// mustDeleteFirst reports whether the new copy of a resource that is replaced whatever its
-// inputs are cannot be made beside the old one. Only its provider knows; one that cannot tell
-// has the new copy made first.
+// mustDeleteFirst reports whether the provider says that the old copy is in the way of the new one, for a
+// resource that is replaced whatever its inputs are.
 func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, old, n *state.Resource) bool {
 	if changed, err := g.providerChanged(ctx, old, n); !n.Custom || changed || err != nil {
 		return false
@@ -135,9 +131,8 @@ func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, 
 	return err == nil && resp.DeleteBeforeReplace
 }
 
-// askProvider calls Diff. If the provider cannot tell whether something
-// changed, the inputs are compared; if it cannot answer because its own
-// configuration is not known, an update is assumed.
+// askProvider calls Diff. It compares the inputs itself if the provider cannot, and assumes an update if
+// the provider's own configuration is not known.
 func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old *state.Resource, inputs property.Map, ignore []string) (diff, error) {
 	resp, err := provider.Diff(ctx, diffRequest(old, inputs, ignore))
 	switch {
@@ -166,7 +161,6 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 	return df, nil
 }
 
-// diffRequest returns what a provider is asked about a recorded resource and other inputs.
 func diffRequest(old *state.Resource, inputs property.Map, ignore []string) abi.DiffRequest {
 	return abi.DiffRequest{
 		URN: old.URN, Name: old.URN.Name(), Type: old.Type, ID: old.ID,
@@ -174,8 +168,7 @@ func diffRequest(old *state.Resource, inputs property.Map, ignore []string) abi.
 	}
 }
 
-// diffOf returns the answer of a provider that was asked about old and new inputs. Where it
-// has no detailed diff, its keys make one.
+// diffOf returns the response to a comparison of old and new inputs. Its keys make a detailed diff if it has none.
 func diffOf(resp abi.DiffResponse, old, new property.Map) diff {
 	detailed := resp.DetailedDiff
 	if !resp.HasDetailedDiff && len(detailed) == 0 {
@@ -212,7 +205,6 @@ func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
 	return detailed
 }
 
-// atKey returns what a property map has under a key.
 func atKey(m property.Map, key string) property.Map {
 	if !m.Has(key) {
 		return property.Map{}
@@ -220,7 +212,7 @@ func atKey(m property.Map, key string) property.Map {
 	return property.NewMap(property.Entry{Key: key, Value: m.Get(key)})
 }
 
-// inputDiff returns the difference of two property maps as a provider would.
+// inputDiff compares two property maps as a provider would.
 func inputDiff(old, new property.Map) []abi.PropertyDiff {
 	var out []abi.PropertyDiff
 	for _, c := range property.Diff(old, new) {
@@ -240,8 +232,7 @@ func inputDiff(old, new property.Map) []abi.PropertyDiff {
 // in the list of properties that replace the resource. It is Pulumi's.
 const initErrorPath = "#initerror"
 
-// replaceOnChanges makes changes of the properties that the program lists
-// replace the resource.
+// replaceOnChanges makes changes of the properties that the program lists replace the resource.
 func (g *generator) replaceOnChanges(old *state.Resource, properties []string, df diff) diff {
 	for _, text := range properties {
 		pattern, err := property.ParsePath(text)
@@ -265,8 +256,7 @@ func (g *generator) replaceOnChanges(old *state.Resource, properties []string, d
 	return df
 }
 
-// providerChanged reports whether the resource's provider is another one, and
-// not able to manage what the old one made.
+// providerChanged reports whether the resource has another provider, which cannot manage the old object.
 func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource) (bool, error) {
 	if old.Provider == n.Provider || !n.Custom || providers.IsType(n.Type) {
 		return false, nil // some states have a provider for components, which means nothing

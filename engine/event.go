@@ -58,8 +58,7 @@ type StepInfo struct {
 	Custom bool `json:"custom"`
 	// Provider is the resource's own, if the program names one.
 	Provider urn.URN `json:"provider,omitempty"`
-	// DefaultProvider marks the providers that nobody wrote down; displays leave them out
-	// unless they are updated, which changes what serves the resources, or how.
+	// DefaultProvider marks providers that no program names; displays show only their updates.
 	DefaultProvider bool `json:"defaultProvider,omitempty"`
 	// Diff lists what differs, for updates and replacements.
 	Diff []PropertyChange `json:"diff,omitempty"`
@@ -110,13 +109,12 @@ type Diagnostic struct {
 	Provider string  `json:"provider,omitempty"`
 	// Ephemeral marks progress, replaced by the next such message.
 	Ephemeral bool `json:"ephemeral,omitempty"`
-	// Guest marks what a provider or policy pack says itself: Provider is who, and all else is its
-	// word, also which resource it is about.
+	// Guest marks a message of a provider or policy pack: Provider is who, and all else is its word, also the URN.
 	Guest bool `json:"guest,omitempty"`
 }
 
-// Preparing reports a provider or policy pack that takes a while to be made ready, after
-// half a second and at the end. Loaders send it; nothing is said of those that are quick.
+// Preparing reports a provider or policy pack that takes longer than half a second to be ready, then and at the
+// end. Loaders send it.
 type Preparing struct {
 	Provider string `json:"provider"`
 	// Doing is what is done: building, or compiling.
@@ -125,9 +123,8 @@ type Preparing struct {
 	Done      bool   `json:"done,omitempty"`
 }
 
-// MoveSuggested says that a resource which is about to be deleted looks like one
-// that is new: the user may have renamed or moved it, and can keep it by giving the
-// new one an alias.
+// MoveSuggested says that a resource which is about to be deleted looks like a new one. If it was renamed or
+// moved, an alias keeps it.
 type MoveSuggested struct {
 	From urn.URN `json:"from"`
 	To   urn.URN `json:"to"`
@@ -206,9 +203,8 @@ func (c *Changes) count(op Op) {
 // durationMs is the whole milliseconds since start.
 func durationMs(start time.Time) int64 { return time.Since(start).Milliseconds() }
 
-// DisplayOutputs renders the outputs of a stack as plain JSON values, secrets as
-// "[secret]" and what is not known as "[unknown]". Assets, archives, references, and numbers
-// that are not finite are texts, as [property.Render] has them.
+// DisplayOutputs returns outputs as JSON values, with "[secret]" for secrets and "[unknown]" for unknown values.
+// Assets, archives, references, and numbers that are not finite are texts by [property.Render].
 func DisplayOutputs(outputs property.Map) map[string]any {
 	out := make(map[string]any, outputs.Len())
 	for k, v := range outputs.All() {

@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// executor executes chains of steps. The steps of a chain run one after the
-// other, chains in parallel, at most so many as there are slots.
+// executor runs the steps of a chain one after the other, and chains in parallel, one for each slot.
 type executor struct {
 	slots    chan struct{}
 	failures *failures
@@ -62,9 +61,8 @@ func (e *executor) run(ctx context.Context, chain []*step) error {
 	return nil
 }
 
-// runAll carries out chains in parallel and waits for all of them. There are no more
-// goroutines than slots, however many chains. One of them is the caller's, so that one
-// chain after another is carried out without handing them to other threads.
+// runAll runs chains in parallel and waits for them. There are no more goroutines than slots, and the
+// caller's is one of them, so that a single slot needs no other threads.
 func (e *executor) runAll(ctx context.Context, chains [][]*step) {
 	var wg sync.WaitGroup
 	var next atomic.Int64
@@ -80,15 +78,14 @@ func (e *executor) runAll(ctx context.Context, chains [][]*step) {
 	wg.Wait()
 }
 
-// ErrStopped is the error of registrations that come after the deployment was stopped,
-// by a failure or by the user. It adds nothing to what was reported before.
+// ErrStopped is the error of registrations after a failure or the user stopped the deployment. It adds
+// nothing to what was reported.
 var ErrStopped = abi.NewError(abi.ErrorKindCancelled, "the deployment was stopped")
 
 // errProtected is why a resource is not deleted.
 var errProtected = errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
 
-// skippedError is the error of a registration that needs a resource that failed, in a run that
-// goes on without it.
+// skippedError is the error of a registration that needs a resource which failed, in a run that continues.
 type skippedError struct{ of urn.URN }
 
 func (e *skippedError) Error() string {
@@ -100,8 +97,8 @@ type failures struct {
 	asked <-chan struct{} // closed by the user
 	stop  chan struct{}   // closed by a failure
 	once  sync.Once
-	// tolerant says that a failure does not stop the run: a preview goes on to report all that
-	// would go wrong, and the user may want to go on without what failed.
+	// tolerant has the run continue after a failure: a preview reports all that would go wrong, and the user may
+	// want to continue without what failed.
 	tolerant bool
 
 	mu   sync.Mutex
@@ -112,9 +109,8 @@ func newFailures(asked <-chan struct{}, tolerant bool) *failures {
 	return &failures{asked: asked, stop: make(chan struct{}), tolerant: tolerant}
 }
 
-// add records a failure, and lets running steps finish and no others start, unless the run is
-// tolerant. A protected resource that is not deleted stops nothing: that is what its
-// protection is for.
+// add records a failure. Unless the run is tolerant, running steps finish and no others start. A protected
+// resource that is not deleted stops nothing.
 func (f *failures) add(err error) {
 	f.mu.Lock()
 	f.errs = append(f.errs, err)

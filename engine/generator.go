@@ -18,13 +18,11 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// generator decides which steps drive a resource from its recorded state to
-// the goal that the program registered.
+// generator decides which steps drive a resource from its recorded state to its goal.
 //
-// Registrations claim their URN in the order of their arrival, under one lock. Calls to providers
-// are made outside of it, so that checks and differences of independent resources run in
-// parallel; only the planning of a delete-before-replace, which looks at other resources,
-// holds it throughout.
+// Registrations claim their URN in the order of their arrival, under one lock. Providers are called
+// without it, so that independent resources are checked and compared in parallel. Only the plan of a
+// delete-before-replace, which looks at other resources, holds it throughout.
 type generator struct {
 	*runState
 	// readIfUnsure reads a resource that must be read before its steps can be decided.
@@ -33,8 +31,7 @@ type generator struct {
 	claiming sync.Mutex
 }
 
-// claim reserves the goal's URN and finds the recorded resource that it is,
-// under its own name or an earlier one.
+// claim reserves the goal's URN and finds its recorded resource, under its own or an earlier name.
 func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	g.claiming.Lock()
 	defer g.claiming.Unlock()
@@ -82,9 +79,8 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	return old, nil
 }
 
-// adoptOld waits until a recorded resource that this run deletes ahead of
-// another's replacement is gone, gives it the URN that it has from now on, and
-// returns how it is recorded then.
+// adoptOld gives a recorded resource its new URN, and returns how it is recorded then. If this run
+// deletes it ahead of another's replacement, adoptOld waits for that.
 func (g *generator) adoptOld(ctx context.Context, old *state.Resource, now urn.URN) (*state.Resource, error) {
 	if old == nil {
 		return nil, nil
@@ -218,8 +214,7 @@ func (g *generator) keepIgnored(u urn.URN, paths []string, old, new property.Map
 	return out
 }
 
-// check validates inputs and applies the provider's defaults. Components have
-// nothing to check.
+// check validates inputs and applies the provider's defaults. Components have nothing to check.
 func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, olds *property.Map, news property.Map) (property.Map, error) {
 	if !gl.custom {
 		return news, nil
@@ -255,9 +250,9 @@ func newSeed() []byte {
 	return seed
 }
 
-// proposeName returns what the policy for names has for a resource, nil if the
-// provider chooses by itself. Where the name is always the same, a replacement must
-// wait until the old resource is deleted, unless the program says otherwise.
+// proposeName returns the name by the stack's policy, nil if the provider chooses. If the name is
+// always the same, a replacement must wait until the old resource is deleted, unless the program says
+// otherwise.
 func (g *generator) proposeName(gl *goal, provider abi.Provider, seed []byte, anew bool) *abi.Autonaming {
 	proposal := g.naming.Propose(gl.typ, gl.name, seed)
 	s, ok := provider.(*providers.Session)
@@ -276,8 +271,7 @@ func (g *generator) proposeName(gl *goal, provider abi.Provider, seed []byte, an
 	return &proposal.Autonaming
 }
 
-// goal is what a program wants of one resource: a registration with its
-// defaults filled in and its outputs folded into plain values.
+// goal is a registration with its defaults filled in and its outputs folded into plain values.
 type goal struct {
 	urn     urn.URN
 	typ     string

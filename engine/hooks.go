@@ -15,8 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// maxAttempts is how often a step is tried before its error hooks are no longer asked.
-// It is Pulumi's: a hook that always wants another attempt should not hang a deployment.
+// maxAttempts bounds the attempts at a step that error hooks retry. It is Pulumi's.
 const maxAttempts = 100
 
 // RegisterHook makes a hook known under its name.
@@ -25,8 +24,8 @@ func (m *monitor) RegisterHook(h callback.Hook) error { return m.d.hooks.Add(h) 
 // RegisterErrorHook makes an error hook known under its name.
 func (m *monitor) RegisterErrorHook(h callback.ErrorHook) error { return m.d.hooks.AddError(h) }
 
-// hooksOf returns the operation of a step that hooks are for, and the kinds of those
-// before and after it; the operation is empty if they are for none.
+// hooksOf returns the operation of a step that hooks are for, and the kinds before and after it. The operation
+// is empty if no hooks run.
 func (r *runState) hooksOf(s *step) (operation string, before, after abi.HookKind) {
 	switch s.op {
 	case OpCreate, OpCreateReplacement:
@@ -53,8 +52,8 @@ func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callb
 	return seen
 }
 
-// applyWithHooks applies a step between its hooks. It reports whether the step itself was taken,
-// which the error of a hook after it does not change.
+// applyWithHooks applies a step between its hooks. It reports whether the step itself was taken, whatever the
+// hook after it returned.
 func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, err error) {
 	operation, before, after := d.hooksOf(s)
 	if operation == "" || len(s.subject().ResourceHooks) == 0 {
@@ -144,8 +143,7 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, what string,
 	}
 }
 
-// leftObject reports whether a creation failed, but has made something, which another attempt
-// would make twice.
+// leftObject reports whether a creation failed but made an object, which another attempt would make twice.
 func leftObject(s *step, err error) bool {
 	e, ok := errors.AsType[*abi.Error](err)
 	return ok && e.Kind == abi.ErrorKindInitFailed && (s.op == OpCreate || s.op == OpCreateReplacement)
@@ -183,8 +181,7 @@ func (d *deployment) finishComponent(ctx context.Context, u urn.URN) error {
 	return err
 }
 
-// checkDeleteHooks refuses to delete resources whose delete hooks nobody has registered,
-// before any of them is deleted.
+// checkDeleteHooks refuses to delete resources with delete hooks that are not registered, before any is deleted.
 func (r *runState) checkDeleteHooks(resources []*state.Resource) error {
 	var missing []string
 	for _, res := range resources {

@@ -14,8 +14,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// ImportTarget is one thing that [Import] takes over: an object that exists, or a component,
-// which is only a parent for others.
+// ImportTarget is an object that [Import] takes over, or a component, which is only a parent.
 type ImportTarget struct {
 	Type, Name string
 	// ID is the object's, empty for a component.
@@ -84,8 +83,8 @@ func (d *deployment) importRoot(ctx context.Context) (urn.URN, error) {
 	return gl.urn, err
 }
 
-// generations checks what is to be imported, and returns it in groups, by index: first
-// those whose parent is recorded, then their children, and so on.
+// generations returns the targets by index in groups: those whose parent is recorded, then their children,
+// and so on.
 func (d *deployment) generations(root urn.URN) ([][]int, error) {
 	depths, errs := make(map[urn.URN]int), []error(nil)
 	placed := make([]bool, len(d.Imports))
@@ -166,9 +165,8 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	return &step{op: OpImport, old: d.recorder.Lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
 }
 
-// importAsFound gives an imported resource the inputs that its provider returns. Inputs
-// that the provider itself refuses are a mistake of the provider, for which nobody is
-// kept from importing the object.
+// importAsFound gives an imported resource the inputs that its provider returns. It imports the object even
+// if the provider itself refuses them.
 func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Resource) error {
 	n := s.new
 	n.ID, n.Outputs, n.Inputs, n.RefreshBeforeUpdate = found.ID, found.Outputs, found.Inputs, found.RefreshBeforeUpdate

@@ -15,9 +15,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// monitor is what a program sees of the deployment. It fills in what a
-// registration leaves open (parent, provider, dependencies), hands it to the
-// generator, and responds when its steps are done.
+// monitor completes a registration (parent, provider, dependencies), hands it to the generator, and responds
+// when its steps are done.
 type monitor struct {
 	d        *deployment
 	packages packages
@@ -51,8 +50,8 @@ func (m *monitor) register(ctx context.Context, req abi.RegisterResourceRequest)
 	return m.failedRegistration(gl, req, err)
 }
 
-// failedRegistration is the response to a registration that failed. A deployment that goes on after
-// failures reports to the program what it lacks; in others that is an error.
+// failedRegistration responds to a registration that failed: with the result if the deployment continues after
+// failures, else with an error.
 func (m *monitor) failedRegistration(gl *goal, req abi.RegisterResourceRequest, err error) (abi.RegisterResourceResponse, error) {
 	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
 	if gl != nil {
@@ -157,8 +156,8 @@ func (m *monitor) inherit(gl *goal) {
 // errUnknownResult is what a function must not return when something is to be done with it.
 var errUnknownResult = errors.New("the provider returned unknown values")
 
-// functionCall returns the provider of a function, nil if the result cannot be known yet, and what to
-// call it with.
+// functionCall returns the provider of a function and its request. The provider is nil if the result cannot be
+// known yet.
 func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest) (provider abi.Provider, call abi.InvokeRequest, err error) {
 	deps := make(map[urn.URN]struct{})
 	args := providers.Fold(req.Args, deps)

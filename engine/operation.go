@@ -31,11 +31,10 @@ type Deployment struct {
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
 	Events func(Event)
-	// Secrets learns what the deployment comes to know as secret, before a provider is told it.
-	// Events do not tell it; what providers log, and errors, are the caller's to show. It may be nil.
+	// Secrets learns each secret before a provider gets it, and events hide what it knows. Logs of providers and
+	// errors are the caller's to hide. It may be nil.
 	Secrets *redact.Secrets
-	// Stop, once closed, lets running steps finish and starts no others. To end
-	// running steps as well, cancel the context.
+	// Stop, once closed, lets running steps finish and starts no others. Cancelling the context ends those, too.
 	Stop <-chan struct{}
 	// Version is the engine's own, for the manifest of the state.
 	Version string

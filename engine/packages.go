@@ -22,8 +22,7 @@ type PackageSpec struct {
 	Name string
 	// Version is a semantic version, empty for any.
 	Version string
-	// Digest is that of the module which a state names; empty for the module that
-	// is installed now.
+	// Digest is that of the module in the state, empty for the installed one.
 	Digest string
 	// Parameter makes the provider into another package; the zero Parameter does not.
 	Parameter Parameter
@@ -32,8 +31,7 @@ type PackageSpec struct {
 	Extension Parameter
 }
 
-// Parameter is what a provider was parameterized with: the package that it
-// became or serves beside its own, and the value that makes it so again.
+// Parameter is what a provider was parameterized with: the package that it became or serves beside its own.
 type Parameter struct {
 	Name    string
 	Version string
@@ -60,16 +58,14 @@ func (s PackageSpec) module() PackageSpec {
 	return s
 }
 
-// Loader makes unconfigured providers, not yet parameterized. A provider that also implements
-// [io.Closer] is closed when the deployment no longer needs it. Load is called
-// concurrently; each call returns a provider of its own.
+// Loader makes unconfigured providers, not yet parameterized. A provider that is an [io.Closer] is closed when
+// the deployment no longer needs it. Load is called concurrently; each call returns a provider of its own.
 type Loader interface {
 	Load(ctx context.Context, spec PackageSpec) (abi.Provider, error)
 }
 
-// Digester is implemented by providers whose code has a digest: modules. The
-// digest is recorded with the provider resource, so that what a module made can
-// be refreshed and destroyed by that module, whatever is installed then.
+// Digester is implemented by providers whose code has a digest: modules. The provider resource records it, so
+// that the same module refreshes and destroys what it made.
 type Digester interface {
 	Digest() string
 }
@@ -80,8 +76,7 @@ type packages struct {
 	specs map[string]PackageSpec
 }
 
-// RegisterPackage makes a package known under a reference, which registrations
-// then name. The same package has the same reference.
+// RegisterPackage makes a package known under a reference for registrations. The same package has the same one.
 func (m *monitor) RegisterPackage(ctx context.Context, req abi.RegisterPackageRequest) (abi.RegisterPackageResponse, error) {
 	spec := PackageSpec{Name: req.Name, Version: req.Version}
 	version := req.Version
@@ -121,8 +116,7 @@ func wantedName(p abi.Parameters) string {
 	return ""
 }
 
-// add makes a package known by a reference that follows from what it is, since the
-// references of extensions are kept in states.
+// add makes a package known by a digest of its spec, since states keep the references of extensions.
 func (p *packages) add(spec PackageSpec) (ref string) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
 		spec.Name, spec.Version,
@@ -157,8 +151,8 @@ func (p *packages) spec(pkg, version, ref string) (PackageSpec, error) {
 	return spec, nil
 }
 
-// parameterize makes the provider into another package, or has it serve one beside its
-// own, of the name wanted if that is not empty.
+// parameterize makes the provider into another package, or extends it by one. The package must have the name
+// wanted, unless that is empty.
 func parameterize(ctx context.Context, s *providers.Session, want string, extension bool, parameters abi.Parameters) (Parameter, error) {
 	resp, err := s.Parameterize(ctx, abi.ParameterizeRequest{Parameters: parameters, Extension: extension})
 	if err != nil {
@@ -186,8 +180,7 @@ const (
 	internalDigest = "digest"
 )
 
-// withDigest records the digest of the provider's module in the inputs of its
-// resource.
+// withDigest adds the digest of the provider's module to the inputs of its resource.
 func withDigest(inputs property.Map, p abi.Provider) property.Map {
 	d, ok := abi.ProviderAs[Digester](p)
 	if !ok {
@@ -208,8 +201,8 @@ func digestOf(inputs property.Map) string {
 	return digest
 }
 
-// inputs returns the inputs by which a provider resource says what package it
-// is, so that a state alone is enough to load it again.
+// inputs returns the inputs of a provider resource that say which package it is, so that the state is enough
+// to load it.
 func (s PackageSpec) inputs() []property.Entry {
 	if s.Parameter == (Parameter{}) {
 		if s.Version == "" {
@@ -274,8 +267,7 @@ func recordedSpec(typ string, inputs property.Map) (PackageSpec, error) {
 // empty if it names none.
 func ModuleOf(provider *state.Resource) string { return digestOf(provider.Inputs) }
 
-// WithModule returns the provider resource with another module. What it made is read,
-// changed, and deleted by that one from then on.
+// WithModule returns the provider resource with another module, which manages what the old one made.
 func WithModule(provider *state.Resource, digest string) *state.Resource {
 	out := *provider
 	out.Inputs, out.Outputs = putDigest(provider.Inputs, digest), putDigest(provider.Outputs, digest)

@@ -32,9 +32,8 @@ func (e *PendingCreatesError) Error() string {
 const pendingAdvice = "look for it, then run husk refresh with --adopt-pending-creates <urn>=<id> to take it over, " +
 	"or with --clear-pending-creates to forget this warning"
 
-// reportPending warns of operations that an earlier run began and did not end.
-// Creations stay until the user says what became of them, updates and deletions until
-// their resource is read or gone, and all others are forgotten.
+// reportPending warns of operations that an earlier run did not end. Creations stay until the user says what
+// became of them, updates and deletions until their resource is read or gone. Others are forgotten.
 func (d *deployment) reportPending(ctx context.Context) error {
 	var done record.Change
 	var creations []urn.URN
@@ -99,8 +98,8 @@ type adoption struct {
 	res *state.Resource
 }
 
-// adoptPendingCreates takes over what the user found that creations which were cut off have
-// made. Each is read first: one that does not exist is an error, and nothing is changed.
+// adoptPendingCreates takes over the objects that the user names for creations that were cut off. Each is read
+// first: if one does not exist, nothing is changed.
 func (d *deployment) adoptPendingCreates(ctx context.Context) error {
 	var found []adoption
 	for _, u := range slices.Sorted(maps.Keys(d.AdoptPendingCreates)) {
@@ -141,7 +140,7 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	if err != nil {
 		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
 	}
-	// With inputs, a provider could answer for the object that they lead to, whatever the ID is.
+	// With inputs, a provider could return the object that they lead to, whatever the ID is.
 	resp, _, err := readObject(ctx, provider, n, id, nil, nil)
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
@@ -161,8 +160,8 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	return adoption{op, n}, nil
 }
 
-// repeatedCreation returns the creation that an earlier run was cut off in, if the step has just made the
-// same object again: the schema says what objects are known by, and all of that is equal.
+// repeatedCreation returns the creation that was cut off if the step has just made the same object again: all
+// that the schema identifies objects by is equal.
 func (d *deployment) repeatedCreation(ctx context.Context, s *step) record.Operation {
 	op, created := d.recorder.Creating(s.new.URN)
 	if created == nil || d.dryRun || created.Provider != s.new.Provider {
@@ -178,8 +177,8 @@ func (d *deployment) repeatedCreation(ctx context.Context, s *step) record.Opera
 	return op
 }
 
-// compareIdentity compares what two objects of a type are known by. It returns an input that both
-// have and that differs, empty for none, and reports whether both have all of them.
+// compareIdentity compares the identity of two objects. It returns an input that both have and that differs,
+// empty for none, and reports whether both have all inputs of the identity.
 func compareIdentity(described *schema.Resource, a, b property.Map) (different string, known bool) {
 	known = len(described.Identity) > 0
 	for _, name := range described.Identity {
@@ -194,8 +193,8 @@ func compareIdentity(described *schema.Resource, a, b property.Map) (different s
 	return different, known
 }
 
-// withoutMissing returns a resource of an earlier run without the mentions of what is no longer
-// there. A resource whose parent is gone becomes a child of the stack.
+// withoutMissing returns a resource of an earlier run without mentions of what is gone. The stack takes the
+// place of a parent that is gone.
 func (r *runState) withoutMissing(res *state.Resource) *state.Resource {
 	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
 		if m.Role.Needed() && m.Role != state.RoleProvider && r.recorder.Lookup(m.URN) == nil {
@@ -219,13 +218,11 @@ func (r *runState) objectOwner(res *state.Resource) *state.Resource {
 	return nil
 }
 
-// maxProposed bounds the objects that are looked at for one creation that was cut off: each
-// costs a call of the provider, and more than some are nothing that a user could go through.
+// maxProposed bounds the objects that are read for one creation that was cut off: each costs a call.
 const maxProposed = 20
 
-// proposal words what a creation that was cut off seems to have made: the one object with its
-// inputs that no resource is, of those that the provider lists or that its inputs name. It is
-// empty if nothing is certain, since it only saves the user a search.
+// proposal names the object that a creation which was cut off seems to have made: the only one with its inputs
+// that no resource is. It is empty if nothing is certain.
 func (d *deployment) proposal(ctx context.Context, created *state.Resource) string {
 	if d.recorder.Provider(created.Provider) == nil {
 		return ""
@@ -251,8 +248,8 @@ func (d *deployment) proposal(ctx context.Context, created *state.Resource) stri
 	return fmt.Sprintf(" (it looks like the one with the ID %q)", found[0])
 }
 
-// candidates returns the IDs of objects that a creation may have made: those whose name or ID
-// is one of its inputs before others, and those inputs themselves.
+// candidates returns the IDs of objects that a creation may have made: listed ones whose name or ID is one of
+// its inputs, those inputs themselves, and other listed ones.
 func (d *deployment) candidates(ctx context.Context, provider abi.Provider, created *state.Resource) []string {
 	var texts []string
 	for _, v := range created.Inputs.All() {
@@ -275,8 +272,7 @@ func (d *deployment) candidates(ctx context.Context, provider abi.Provider, crea
 	return all[:min(len(all), maxProposed)]
 }
 
-// likeInputs reports whether all inputs that a resource was to be made with are those of an
-// object.
+// likeInputs reports whether an object has all inputs of a resource.
 func likeInputs(wanted, got property.Map) bool {
 	for k, v := range wanted.All() {
 		if is, ok := got.Lookup(k); !ok && !v.Plain().IsNull() || ok && !is.EqualContents(v) {

@@ -19,8 +19,7 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// Plan is what a preview found that an update would do. An update that is given a plan
-// does that and nothing else: see [Up].
+// Plan is what a preview found that an update would do. An update with a plan does nothing else: see [Up].
 type Plan struct {
 	Project, Stack string
 	Resources      map[urn.URN]*PlannedResource
@@ -28,23 +27,19 @@ type Plan struct {
 
 // PlannedResource is what is to become of one resource.
 type PlannedResource struct {
-	// Goal is the resource as the program registers it, with its checked inputs, and for
-	// components and the stack with their outputs. What the preview did not know is unknown
-	// and may become anything. It is nil for what the program does not register.
+	// Goal is the resource as the program registers it, with its checked inputs; components and the stack
+	// have their outputs, too. Unknown parts may become anything. It is nil for what is not registered.
 	Goal *state.Resource
-	// Steps are those that the resource takes, in no order. Weaker steps will do: an
-	// update may turn out to change nothing, a replacement to be an update.
+	// Steps are in no order. Weaker steps will do: an update may change nothing, a replacement may be an update.
 	Steps []Op
 	// Seed is what random parts of inputs are made from.
 	Seed []byte
 }
 
-// PlanError says where an update deviates from its plan. Nothing of the resource has been
-// changed then.
+// PlanError is a deviation of an update from its plan, before anything of the resource was changed.
 type PlanError struct {
 	URN urn.URN
-	// Part is what deviates: "step", an option by its name, or the path of a property, such
-	// as inputs.tags["a b"].
+	// Part is "step", an option by its name, or the path of a property, such as inputs.tags["a b"].
 	Part string
 	// Actual and Planned are whole, values as [property.Render] has them; secrets are masked.
 	Actual, Planned string
@@ -92,8 +87,8 @@ func (p *PlannedResource) checkStep(u urn.URN, op Op) error {
 	return e
 }
 
-// checkGoal compares the resource as it is registered with the one that was planned. The
-// error joins a [PlanError] for each difference.
+// checkGoal compares the registered resource with the planned one. The error joins a [PlanError] for each
+// difference.
 func (p *PlannedResource) checkGoal(n *state.Resource) error {
 	if p == nil || p.Goal == nil {
 		return &PlanError{URN: n.URN, Part: "registration", Actual: "new", Planned: none}
@@ -153,7 +148,6 @@ func triggerProperty(r *state.Resource) property.Map {
 	return property.MapOf(map[string]property.Value{"replacementTrigger": r.ReplacementTrigger})
 }
 
-// resolves reports whether a provider is the one that was planned without its ID.
 func resolves(planned, actual string) bool {
 	was, id, err := providers.SplitReference(planned)
 	is, _, err2 := providers.SplitReference(actual)
@@ -215,8 +209,7 @@ func texts[S ~string](parts []S) []string {
 // planVersion is that of the files that [Plan.Encode] writes.
 const planVersion = 1
 
-// planFile is a plan as JSON. Goals are resources in the JSON of an exported state, since
-// they are of the same kind and have the same secrets.
+// planFile is a plan as JSON. Goals are in the JSON of an exported state, with its encryption of secrets.
 type planFile struct {
 	Version   int                             `json:"version"`
 	Project   string                          `json:"project"`
@@ -322,8 +315,8 @@ func (p *planning) drafted(u urn.URN) *PlannedResource {
 	return r
 }
 
-// seed returns what random parts of a resource's inputs are made from: the same in an
-// update as in the preview that planned it.
+// seed returns the seed of random parts of a resource's inputs: the same in an update as in the preview
+// that planned it.
 func (p *planning) seed(u urn.URN) []byte {
 	if p.plan != nil {
 		if r := p.plan.Resources[u]; r != nil && len(r.Seed) > 0 {
@@ -344,8 +337,8 @@ func (p *planning) seed(u urn.URN) []byte {
 	return seed
 }
 
-// registration holds a registration to the plan: n is what it aims at, nil if it is
-// not known. No step has been taken yet.
+// registration holds a registration and its steps, of which none was taken yet, to the plan. n is its
+// goal, nil if that is not known.
 func (p *planning) registration(n *state.Resource, steps []*step) error {
 	if n == nil {
 		return nil
@@ -397,8 +390,8 @@ func (p *planning) outputs(u urn.URN, outputs property.Map) error {
 	return nil
 }
 
-// deletions holds what is about to be deleted, after the program has ended, to the plan.
-// What was to be deleted and is no longer there is as planned.
+// deletions holds the deletions after the program to the plan. A planned deletion of what is gone already
+// is no deviation.
 func (p *planning) deletions(d *deployment, condemned []*state.Resource) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -46,11 +46,10 @@ func (d *deployment) openPolicies(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkAndRemediate checks a goal's inputs, has the policies correct them, and checks those that
-// they changed again. known is the recorded resource that is to be kept, nil if there
-// is none. A creation that an earlier run was cut off in is checked as the same one again: its
-// generated names make it conflict with what it has made, instead of making it twice. It
-// returns what was corrected, which is told once these inputs count.
+// checkAndRemediate checks a goal's inputs, has the policies correct them, and checks again what they changed.
+// known is the recorded resource that is kept, nil if there is none. A creation that was cut off is checked
+// with the inputs that it had: its generated names make it conflict with its object, instead of making two. The
+// corrections are for analyze to report, once these inputs count.
 func (g *generator) checkAndRemediate(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, inputs property.Map) (
 	property.Map, []correction, error,
 ) {
@@ -98,9 +97,8 @@ type correction struct {
 	violation   *analysis.Violation
 }
 
-// admitRemediation returns the inputs that a policy made, as the engine takes them: what was secret
-// stays so, what only the engine knows of stays as it was, and no file is read that the
-// program has not named.
+// admitRemediation returns the inputs that a policy made, as the engine takes them: secrets stay secret, the
+// engine's own keys stay as they were, and files must be named by the program.
 func (g *generator) admitRemediation(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
 	inputs := providers.KeepSecrets(checked, r.After.Lower(property.KindOutput))
 	if !g.dryRun && inputs.ContainsUnknowns() {
@@ -116,9 +114,8 @@ func (g *generator) admitRemediation(ctx context.Context, gl *goal, checked prop
 	return inputs, nil
 }
 
-// analyze has the policies judge a resource as it will be, and reports what was corrected and
-// what is violated. A mandatory violation is an error that keeps the step from being
-// taken; a preview goes on, to show the rest, and fails in the end.
+// analyze has the policies judge a resource as it will be, and reports corrections and violations. A mandatory
+// violation is an error that prevents the step; a preview continues, and fails in the end.
 func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, told []correction) error {
 	if g.policies == nil {
 		return nil
@@ -142,8 +139,7 @@ func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, t
 	return g.reportViolations(append(violations, found...))
 }
 
-// reportViolations reports what is violated. The error is that of mandatory violations, unless a
-// preview goes on after them.
+// reportViolations reports violations. The error is that of mandatory ones, unless a preview continues.
 func (r *runState) reportViolations(violations []analysis.Violation) error {
 	var errs []error
 	for _, v := range violations {
@@ -195,8 +191,7 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	return errors.Join(d.failures.all()...)
 }
 
-// policyResource returns a resource as policies see it, with its inputs. Its id is empty if it does
-// not exist yet.
+// policyResource returns a resource with its inputs as policies see it. The id is empty if it does not exist yet.
 func (g *generator) policyResource(n *state.Resource, id string) abi.PolicyResource {
 	r := abi.PolicyResource{
 		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: providers.ShownID(id),

@@ -39,8 +39,7 @@ func (r *runState) deletionProvider(ctx context.Context, res *state.Resource) (a
 	return r.providerOf(ctx, res)
 }
 
-// inheritedProvider returns the provider that an ancestor has for the package, which is that
-// of providers: the one that is extended, for an extension.
+// inheritedProvider returns the provider that an ancestor has for the package.
 func (r *runState) inheritedProvider(pkg string, parent urn.URN) string {
 	for parent != "" {
 		p := r.registrations.Declaration(parent)
@@ -58,8 +57,7 @@ func (r *runState) inheritedProvider(pkg string, parent urn.URN) string {
 	return ""
 }
 
-// builtins is the loader of a deployment: it knows the package that the engine
-// itself implements, and asks the user's loader for all others.
+// builtins is a loader that knows the engine's own package, and asks the user's loader for all others.
 type builtins struct {
 	Loader
 	d *deployment
@@ -109,9 +107,8 @@ func (m *monitor) functionProvider(ctx context.Context, token string, o abi.Func
 	return m.d.resolveProvider(ctx, by)
 }
 
-// chooseProvider chooses a resource's or function's provider: the one named, the one that an
-// ancestor hands down for the package, or the default one. A package that extends
-// another one is served by the providers of that.
+// chooseProvider returns the provider of a resource or function: the one named, an ancestor's, or the default
+// one. The providers of a package also serve its extensions.
 func (m *monitor) chooseProvider(ctx context.Context, w providerRequest) (by providerRef, err error) {
 	spec, err := m.packages.spec(providers.PackageOf(w.token), w.version, w.packageRef)
 	if err != nil {
@@ -177,12 +174,9 @@ func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, 
 	return abi.Intercept(p, l.assets.Call), nil
 }
 
-// WithContents returns a provider whose calls are those of a deployment as far as assets
-// and archives are concerned: what is new in a request gets its hash, and can be read
-// from the source during the call; of what is old there is the hash alone. It is for
-// those who call a provider without a deployment, such as its tests. Whoever names a file in a
-// request has it read, but for what an answer of the provider has named first: of that, the answer
-// has only the hash.
+// WithContents returns a provider that gets assets as in a deployment: what is new in a request gets its hash
+// and can be read from the source during the call; old values keep only the hash. It is for callers without a
+// deployment, such as tests. A file in a request is read, unless a response of the provider named it first.
 //
 // The provider is an [io.Closer], which closes p if that can be closed.
 func WithContents(p abi.Provider, source contents.Source) abi.Provider {
@@ -205,18 +199,16 @@ func WithContents(p abi.Provider, source contents.Source) abi.Provider {
 	})
 }
 
-// An extension is a package that a configured provider serves beside its own. It
-// travels like this: the program registers it, which asks a provider of that package
-// for the value that stands for it; before the first resource or function that uses it
-// with a configured provider, that provider is told the value; and before the first
-// resource of it is recorded, the value is, under the reference that the resource
-// keeps. So the state alone is enough to manage what was made.
+// An extension is a package that a configured provider serves beside its own. The program registers it, and a
+// provider of the package returns the value that stands for it. A configured provider gets that value before the
+// first resource or function that uses the extension. The value is recorded before the first resource of it,
+// under the reference that the resource keeps, so the state alone is enough to manage the resource.
 
-// providerRef is what manages a resource or runs a function: a provider, by reference,
-// and the extension of it that is used, by reference, empty for none.
+// providerRef is what manages a resource or runs a function: the reference of a provider, and that of its
+// extension, empty for none.
 type providerRef struct{ provider, extension string }
 
-// resolveProvider returns the configured provider of what is served, which knows the extension.
+// resolveProvider returns the configured provider, which knows the extension.
 func (r *runState) resolveProvider(ctx context.Context, by providerRef) (abi.Provider, error) {
 	l, err := r.registry.lookup(ctx, by.provider)
 	if err != nil {
@@ -235,9 +227,8 @@ func (r *runState) resolveProvider(ctx context.Context, by providerRef) (abi.Pro
 	})
 }
 
-// extend gives a provider an extension, as a step. Another extension of that name,
-// which is an earlier version of the package whose resources are on their way out, has
-// a provider of its own with the same configuration.
+// extend gives a provider an extension, as a step. A second extension of that name is an earlier version of the
+// package, and gets a provider of its own with the same configuration.
 func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider, s *providers.Session, extension state.Extension) (abi.Provider, error) {
 	u, id, err := providers.SplitReference(ref)
 	if err != nil {

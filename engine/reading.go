@@ -89,8 +89,8 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 	return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
 }
 
-// placement returns the change that puts a step's new resource in the place of the old one. The old
-// copy of another object waits for its deletion.
+// placement returns the change that replaces a step's old resource by the new one. The old copy of another
+// object waits for its deletion.
 func (d *deployment) placement(s *step, anotherObject bool) record.Change {
 	if s.old == nil || anotherObject {
 		return d.recorder.Supersede(s.old, s.new)
@@ -98,8 +98,8 @@ func (d *deployment) placement(s *step, anotherObject bool) record.Change {
 	return record.Replace(s.old, s.new)
 }
 
-// readObject reads the object of n by its ID, with what is known of its state and inputs. An object
-// that is not healthy is found as any other: unhealthy is what its provider says, and n has the reasons.
+// readObject reads the object of n by its ID. An object that is not healthy is found as any other: unhealthy is
+// the provider's error, and n has the reasons.
 func readObject(ctx context.Context, provider abi.Provider, n *state.Resource, id string, known, inputs *property.Map) (
 	resp abi.ReadResponse, unhealthy, err error,
 ) {
@@ -146,9 +146,8 @@ func (g *generator) planImport(gl *goal, old *state.Resource, provider abi.Provi
 	return g.plan(n, &step{op: OpImport, old: old, new: n, provider: provider}), nil
 }
 
-// applyImport reads the object, checks the program's inputs against what was
-// found, and takes it over if nothing differs. The program must describe the
-// object as it is; a difference is an error that shows what to write.
+// applyImport reads the object and takes it over if the program's inputs do not differ. A difference is an
+// error that shows what to write.
 func (d *deployment) applyImport(ctx context.Context, s *step) error {
 	n := s.new
 	op, err := d.recorder.Begin(ctx, state.OperationImporting, n, record.Change{})

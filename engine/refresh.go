@@ -13,9 +13,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// refresh reads every custom resource and records how it is. Where the program
-// runs too, resources are read as it registers them, by the providers as it
-// configures them, and then those that it does not register.
+// refresh reads every custom resource. If the program runs, it reads first what that registers, by the
+// providers as the program configures them.
 func (d *deployment) refresh(ctx context.Context) error {
 	err := d.adoptPendingCreates(ctx)
 	switch {
@@ -34,8 +33,8 @@ func (d *deployment) refresh(ctx context.Context) error {
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
-// refreshFirst reads resources before a program or a destruction: all if the
-// user wants that, else those whose provider does.
+// refreshFirst reads resources before a program or a destruction: all if the user wants that, else those whose
+// provider asked for it.
 func (d *deployment) refreshFirst(ctx context.Context) error {
 	err := d.readAll(ctx, func(res *state.Resource) bool {
 		return d.RefreshFirst || res.RefreshBeforeUpdate
@@ -43,7 +42,7 @@ func (d *deployment) refreshFirst(ctx context.Context) error {
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
-// readAll reads the custom resources that the predicate picks, of those that are selected.
+// readAll reads the selected custom resources that the predicate picks.
 func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) bool) error {
 	before := len(d.failures.all())
 	selected := d.selection.Among(d.recorder.Resources())
@@ -63,9 +62,8 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 	return errors.Join(errors.Join(d.failures.all()[before:]...), ctx.Err())
 }
 
-// needsRead reports whether a registered resource is to be read before it is changed: an earlier
-// run was cut off with it, or everything selected is read, and that it is selected follows from
-// the program alone.
+// needsRead reports whether a registered resource is read before it is changed: an earlier run was cut off with
+// it, or all selected resources are read and only the program shows that it is selected.
 func (r *runState) needsRead(old *state.Resource) bool {
 	if r.recorder.IsUnsure(old.URN) {
 		return true
@@ -114,10 +112,8 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	return d.recorder.Record(ctx, record.Replace(o, n))
 }
 
-// refreshDiff returns what a refresh found: the inverse of the difference that an update
-// of an unchanged program would find now. Of resources that the stack does not own,
-// and if the provider does not tell the inputs, it is the difference of the
-// outputs.
+// refreshDiff returns the inverse of the difference that an update of an unchanged program would find. It
+// compares outputs if the stack does not own the resource, or its provider returned no inputs.
 func (d *deployment) refreshDiff(ctx context.Context, s *step, inputsTold bool) (diff, error) {
 	if s.old.External || !inputsTold {
 		return diff{detailed: stateDiff(s.old.Outputs, s.new.Outputs), ofState: true}, nil
@@ -134,7 +130,6 @@ func (d *deployment) refreshDiff(ctx context.Context, s *step, inputsTold bool) 
 	return inverse, nil
 }
 
-// stateDiff returns the difference of two states of a resource.
 func stateDiff(old, new property.Map) []abi.PropertyDiff {
 	out := inputDiff(old, new)
 	for i := range out {
@@ -143,9 +138,8 @@ func stateDiff(old, new property.Map) []abi.PropertyDiff {
 	return out
 }
 
-// forgetGone removes the resources that a refresh did not find, together with all
-// mentions of them. A resource whose parent is gone becomes a child of the nearest
-// ancestor that is left.
+// forgetGone removes the resources that a refresh did not find, with all mentions of them. Their children move
+// to the nearest ancestor that is left.
 func (d *deployment) forgetGone(ctx context.Context) error {
 	vanished := d.registrations.Vanished.Take()
 	if len(vanished) == 0 {
@@ -183,9 +177,8 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 	return d.recorder.Record(ctx, c)
 }
 
-// planUnchanged decides the steps for a registration that is not to change anything:
-// the recorded resource is read or left as it is, and one that is not recorded has
-// no steps.
+// planUnchanged decides the steps for a registration that changes nothing: the recorded resource is read or
+// left alone, and one that is not recorded has no steps.
 func (g *generator) planUnchanged(ctx context.Context, gl *goal, old *state.Resource) ([]*step, error) {
 	n := gl.state(gl.inputs)
 	if old == nil || old.PendingReplacement || old.Custom != gl.custom {
@@ -202,9 +195,8 @@ func (g *generator) planUnchanged(ctx context.Context, gl *goal, old *state.Reso
 	return g.plan(old, &step{op: OpRefresh, old: old, provider: provider}), err
 }
 
-// reader returns the provider that reads a recorded resource: its own, as the program configures
-// it now if that is possible. Another provider would not find the object, which would then be
-// taken to be gone; a replaced provider is another one.
+// reader returns the provider that reads a recorded resource: its own, if possible as the program configures it
+// now. Another provider would not find the object, which would be taken to be gone.
 func (r *runState) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
 	if gl.by.provider == old.Provider {
 		provider, err := r.resolveProvider(ctx, gl.by)
@@ -215,8 +207,8 @@ func (r *runState) reader(ctx context.Context, gl *goal, old *state.Resource) (a
 	return r.providerOf(ctx, old)
 }
 
-// isConfigurable reports whether the goal is a provider that a run which changes
-// nothing else configures anew: all that it takes is known and exists.
+// isConfigurable reports whether the goal is a provider that can be configured in a run that changes nothing
+// else: all that it takes is known and exists.
 func (g *generator) isConfigurable(gl *goal) bool {
 	return providers.IsType(gl.typ) && !gl.inputs.ContainsUnknowns() && g.needsRecorded(gl)
 }

@@ -13,11 +13,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// replace decides how a resource is replaced: its inputs are checked anew,
-// without the old ones, so that generated defaults are not used twice; then the
-// new copy is made and the old one deleted when the program has ended, or, if
-// both cannot exist at once, the old one is deleted first, after everything that
-// must go with it.
+// replace decides how a resource is replaced. Its inputs are checked without the old ones, so that generated
+// defaults are not used twice. The old copy is deleted when the program has ended or, if both cannot exist
+// at once, before the new one is made, with everything that must go with it.
 func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider, old *state.Resource, inputs property.Map, df diff) ([]*step, error) {
 	if gl.protected() { // a program may end the protection with the very change that needs it
 		if err := g.checkReplaceable(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {
@@ -61,8 +59,8 @@ func (g *generator) checkReplaceable(old *state.Resource, why string) error {
 		"set its protect option to false and run husk up, or undo the change", why)
 }
 
-// deleteEarly plans the deletion of a resource, and of those dependents that
-// cannot live on without it, before its replacement is made.
+// deleteEarly plans the deletion of a resource, and of the dependents that cannot live without it, before
+// its replacement is made.
 func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*step, error) {
 	g.claiming.Lock()
 	defer g.claiming.Unlock()
@@ -88,10 +86,9 @@ func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*s
 	return steps, nil
 }
 
-// dependentReplacements returns root and, in dependency order, the resources
-// that its deletion takes along: those not yet registered in this run for which
-// a change of what they take from a deleted resource means replacement. That is
-// asked of their providers, with unknowns in place of those inputs.
+// dependentReplacements returns root and, in dependency order, the resources that its deletion takes along:
+// those not yet registered that a change of their inputs from a deleted resource would replace. Their
+// providers decide that, with unknowns for those inputs.
 func (g *generator) dependentReplacements(ctx context.Context, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}
@@ -144,8 +141,8 @@ func (g *generator) mustReplaceWith(ctx context.Context, res *state.Resource, go
 	return g.replaceOnChanges(res, res.ReplaceOnChanges, df).replace, err
 }
 
-// askRecorded asks what other inputs would mean for a resource that this run has
-// not registered yet. A provider is asked as it is recorded.
+// askRecorded compares other inputs with a resource that this run has not registered. A provider resource is
+// compared as it is recorded.
 func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs property.Map) (diff, error) {
 	if !providers.IsType(res.Type) {
 		provider, err := g.providerOf(ctx, res)

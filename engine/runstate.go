@@ -27,8 +27,7 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// runState is what one run holds. The generator, which decides steps, and the deployment, which
-// takes them, share it; it knows neither of them.
+// runState is what one run holds. The generator and the deployment share it.
 type runState struct {
 	settings
 	dryRun        bool
@@ -58,10 +57,8 @@ type mode int
 const (
 	// updating drives resources to their goals.
 	updating mode = iota
-	// refreshing reads them, destroying lets them be. In both, the program runs
-	// since it configures providers anew, for example with a token that is no longer
-	// the one that the state holds; nothing but providers is created or changed, and
-	// what a resource that does not exist would have is not known.
+	// refreshing reads them, destroying leaves them alone. In both, the program runs to configure providers
+	// anew, for example with a token that has changed. Nothing but providers is created or changed.
 	refreshing
 	destroying
 )
@@ -69,8 +66,8 @@ const (
 // mayHaveUnknowns reports whether values may be unknown in this run.
 func (r *runState) mayHaveUnknowns() bool { return r.dryRun || r.mode != updating }
 
-// learn has Secrets learn what is secret in the configuration and in the state. A part of a list or
-// object of the configuration is told when it is used: the rest of it may be none.
+// learn has Secrets learn the secrets of the configuration and of the state. It leaves out lists and objects of
+// the configuration, whose parts may be no secrets; they are learned when they are used.
 func (r *runState) learn(snapshot *state.Snapshot) {
 	for _, e := range r.Config {
 		if e.Secret && !strings.HasPrefix(e.Value, "{") && !strings.HasPrefix(e.Value, "[") {
@@ -154,8 +151,8 @@ func (r *runState) configEntry(key string) (abi.ConfigEntry, bool) {
 	return r.Config[i], true
 }
 
-// migrate gives resources that name no provider, as those of old states, the default
-// one of their package, configured as the stack is. Nothing can be done with them else.
+// migrate gives resources of old states that name no provider the default one of their package, with the
+// stack's configuration.
 func (r *runState) migrate(ctx context.Context) (*state.Snapshot, error) {
 	before := r.State.Snapshot()
 	snapshot, given, err := edit.AddDefaultProviders(before, r.packageConfig)
@@ -168,8 +165,8 @@ func (r *runState) migrate(ctx context.Context) (*state.Snapshot, error) {
 	return r.State.Snapshot(), nil
 }
 
-// defaultsAllowed honours the configuration pulumi:disable-default-providers,
-// a JSON list of package names or "*". The engine's own package is always there.
+// defaultsAllowed enforces the configuration pulumi:disable-default-providers, a JSON list of package names or
+// "*". The engine's own package is always allowed.
 func (r *runState) defaultsAllowed(pkg string) error {
 	c, ok := r.configEntry("pulumi:disable-default-providers")
 	if pkg == builtin.Package || !ok {
@@ -189,8 +186,7 @@ func (r *runState) defaultsAllowed(pkg string) error {
 // packageConfig returns the stack's configuration of a package.
 func (r *runState) packageConfig(pkg string) property.Map { return PackageConfig(r.Config, pkg) }
 
-// PackageConfig returns what a stack's configuration says of a package, by the names that its
-// provider knows.
+// PackageConfig returns a stack's configuration of a package, by the names that its provider knows.
 func PackageConfig(config []abi.ConfigEntry, pkg string) property.Map {
 	var entries []property.Entry
 	for _, c := range config {
@@ -214,8 +210,8 @@ func (r *runState) runContext() abi.RunContext {
 	}
 }
 
-// packageContext is the context of a component or method of a package: of the secrets in
-// the configuration it has those of the package alone.
+// packageContext returns the context of a component or method of a package. Of the secrets in the configuration
+// it has the package's alone.
 func (r *runState) packageContext(pkg string) abi.RunContext {
 	c := r.runContext()
 	c.Config = nil

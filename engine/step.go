@@ -14,16 +14,14 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// step is one operation on one resource. What it needs was decided by the
-// generator; it changes the resource through its provider and records what
-// became of it.
+// step is one operation on one resource, as the generator decided it. It changes the resource through
+// its provider and records the result.
 type step struct {
 	// op is empty if nothing is done: the program gets old as it is.
 	op Op
 	// old is the recorded resource, nil for a creation.
 	old *state.Resource
-	// new is the resource as it will be; its ID and outputs are filled in by the
-	// step. It is nil for deletions.
+	// new is the resource as it will be, nil for deletions. The step fills in its ID and outputs.
 	new *state.Resource
 	// provider is nil for components.
 	provider abi.Provider
@@ -50,7 +48,6 @@ type step struct {
 	begunDeletions *begunDeletions
 }
 
-// subject is the resource that the step is about.
 func (s *step) subject() *state.Resource {
 	if s.new != nil {
 		return s.new
@@ -70,8 +67,8 @@ func (e *StepError) Error() string {
 	return subject(string(e.Op), verb(e.Op), e.Resource.Type, e.Resource.URN.Name(), e.Err) + ": " + e.Err.Error()
 }
 
-// subject says what was done to which resource, for its error. An error of the
-// provider's method for that says what was done itself.
+// subject returns what was done to which resource, for its error. An error of the provider's own method
+// has the verb already.
 func subject(method, verb, typ, name string, err error) string {
 	what := fmt.Sprintf("%s %q", typ, name)
 	if e, ok := errors.AsType[*abi.Error](err); ok && e.Method == method {
@@ -163,8 +160,7 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 	return d.recorder.Record(ctx, record.Replace(s.old, s.new))
 }
 
-// durablyDifferent reports whether something worth a write changed between two
-// states of a resource whose inputs are the same to its provider.
+// durablyDifferent reports whether two states of a resource differ in something worth a write.
 func durablyDifferent(old, new *state.Resource) bool {
 	return old.URN != new.URN || old.Parent != new.Parent || old.Provider != new.Provider || old.ExtensionRef != new.ExtensionRef ||
 		old.External != new.External || !old.Inputs.Equal(new.Inputs) || !old.Outputs.Equal(new.Outputs) ||
@@ -221,9 +217,9 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	return err
 }
 
-// finishCall takes a provider's answer to a create or update into s.new. It
-// returns the outputs to record, nil if there is nothing to record, in which
-// case the operation was ended with undone or, if its outcome is not known, kept as pending.
+// finishCall takes the response to a create or update into s.new. It returns the outputs to record. They
+// are nil if there is nothing to record: then the operation has ended with undone or, if its outcome is
+// not known, stays pending.
 func (d *deployment) finishCall(
 	ctx context.Context, s *step, undone record.Change, id string, outputs property.Map, err error,
 ) (*property.Map, error) {
@@ -256,8 +252,8 @@ func (d *deployment) finishCall(
 	return &outputs, err
 }
 
-// endFailed records the end of an operation that failed cleanly. One whose outcome is not
-// known stays pending, so that what it may have made is not forgotten.
+// endFailed records the end of an operation that failed cleanly. One whose outcome is not known stays
+// pending, so that its object is not forgotten.
 func (d *deployment) endFailed(ctx context.Context, undone record.Change, cause error) error {
 	if outcomeUnknown(cause) {
 		return nil
@@ -265,8 +261,8 @@ func (d *deployment) endFailed(ctx context.Context, undone record.Change, cause 
 	return d.recorder.Record(ctx, undone)
 }
 
-// outcomeUnknown reports whether a failed call may still have had its effect:
-// the guest trapped or answered nonsense, or the call was cut off.
+// outcomeUnknown reports whether a failed call may still have had its effect: the guest trapped, its
+// response was damaged, or the call was cut off.
 func outcomeUnknown(err error) bool {
 	if errors.Is(err, errNoID) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return true
@@ -332,8 +328,8 @@ func (r *runState) ownsObject(res *state.Resource) bool {
 	return res.Custom && !res.External && !r.options(res).RetainOnDelete && !res.PendingReplacement
 }
 
-// checkUnneeded returns an error if the state would not hold together without res. The plan of
-// the deletions makes sure of it; this is to be certain before anything is deleted.
+// checkUnneeded returns an error if the state would not hold together without res. The plan of the
+// deletions sees to that already; this makes certain before anything is deleted.
 func (r *runState) checkUnneeded(res *state.Resource) error {
 	if user := r.recorder.NeededBy(res); user != nil {
 		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)
@@ -349,8 +345,8 @@ func (r *runState) protects(s *step) bool {
 // isProtected reports whether a resource is protected.
 func (r *runState) isProtected(res *state.Resource) bool { return r.options(res).Protect }
 
-// options returns the resource whose options count for a deletion: as the program has it, if a
-// destruction runs the program and that registers the resource, else as recorded.
+// options returns the resource whose options count for a deletion: as the program registers it in a
+// destruction that runs the program, else as recorded.
 func (r *runState) options(res *state.Resource) *state.Resource {
 	if r.mode == destroying && !res.Delete {
 		if wish := r.registrations.Declared.Get(res.URN); wish != nil {
@@ -360,14 +356,13 @@ func (r *runState) options(res *state.Resource) *state.Resource {
 	return res
 }
 
-// clone copies a resource, so that the copy can be changed.
 func clone(res *state.Resource) *state.Resource {
 	c := *res
 	return &c
 }
 
-// markSecrets wraps the outputs that must be secret: those named by the
-// program, and those whose input of the same name holds a secret.
+// markSecrets wraps the outputs that the program names, and those whose input of the same name holds a
+// secret.
 func markSecrets(n *state.Resource, outputs property.Map) property.Map {
 	outputs = providers.KeepSecrets(n.Inputs, outputs)
 	for _, k := range n.AdditionalSecretOutputs {

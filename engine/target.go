@@ -36,13 +36,12 @@ type Selection struct {
 	ExcludeProtected bool
 }
 
-// NotSelectedError says that a resource cannot be dealt with, since another one that
-// is not selected would have to be created or deleted for it.
+// NotSelectedError is a resource that cannot be created or deleted without another one that is not selected.
 type NotSelectedError struct {
 	// Resource is the one that was to be dealt with.
 	Resource urn.URN
-	// Needs would have to be created or, if Deleted, be deleted with Resource. If Circular,
-	// it exists, but depends on Resource as long as it stays as it is.
+	// Needs would have to be created or, if Deleted, be deleted with Resource. If Circular, it exists, but
+	// depends on Resource as it is recorded.
 	Needs             urn.URN
 	Deleted, Circular bool
 	// Excluded says that the selection names what to leave alone, and not its targets.
@@ -146,8 +145,7 @@ func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*ste
 	return g.keep(old, n), true, nil
 }
 
-// keep leaves a recorded resource as it is, whatever the program wants of it, and notes what it
-// depends on that the program registers later, if at all.
+// keep leaves a recorded resource as it is, and notes which of its dependencies are not registered yet.
 func (g *generator) keep(old, declared *state.Resource) []*step {
 	g.selection.Kept.Set(old.URN, true)
 	graph.Walk(old, func(_ *state.Resource, needed urn.URN) *state.Resource {
@@ -160,8 +158,7 @@ func (g *generator) keep(old, declared *state.Resource) []*step {
 	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)})
 }
 
-// checkCircle refuses a resource that would come to depend on one that was left as it
-// is, and that depends on it.
+// checkCircle refuses a resource that would come to depend on one that was left as it is and depends on it.
 func (g *generator) checkCircle(n *state.Resource) error {
 	if !g.selection.Awaited.Get(n.URN) {
 		return nil
@@ -184,8 +181,7 @@ func (g *generator) checkCircle(n *state.Resource) error {
 	return g.notSelected(NotSelectedError{Resource: n.URN, Needs: by, Circular: true})
 }
 
-// leaveUnselectedComponent is leaveUnselected for a component whose provider would have to make it of
-// something that is not created.
+// leaveUnselectedComponent is leaveUnselected for a component that needs something that is not created.
 func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
 	needs := g.selection.Missing(gl.state(gl.inputs))
 	if needs == "" {
@@ -202,8 +198,8 @@ func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
 	return true, nil
 }
 
-// leaveUnselectedRead decides a read that is not selected, or that names what is not created.
-// What the stack manages stays, and a new read is made all the same: it changes nothing.
+// leaveUnselectedRead decides a read that is not selected, or that needs what is not created. A managed resource
+// stays; a new read, which changes nothing, is made all the same.
 func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool) {
 	s := g.selection
 	if !s.IsNarrow() {
@@ -221,8 +217,7 @@ func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string
 	return nil, false
 }
 
-// checkReplacedTogether refuses to replace a resource if one that is not selected would have to be
-// replaced with it.
+// checkReplacedTogether refuses to replace a resource if one that is not selected would go with it.
 func (r *runState) checkReplacedTogether(old *state.Resource) error {
 	if !r.selection.IsNarrow() {
 		return nil
@@ -236,20 +231,19 @@ func (r *runState) checkReplacedTogether(old *state.Resource) error {
 	return nil
 }
 
-// mayLackResources reports whether resources that the program registers may be absent, and
-// what comes from them not known.
+// mayLackResources reports whether registered resources may be absent, so that what comes from them is unknown.
 func (r *runState) mayLackResources() bool { return r.mayHaveUnknowns() || r.selection.IsNarrow() }
 
-// continuesAfter reports whether a run goes on after a failed registration, to report all
-// that is missing in the selection at once.
+// continuesAfter reports whether a preview continues after a failed registration, to report all that the
+// selection lacks at once.
 func (r *runState) continuesAfter(err error) bool {
 	_, missing := errors.AsType[*NotSelectedError](err)
 	_, lacking := errors.AsType[*skippedError](err)
 	return r.dryRun && (missing || lacking)
 }
 
-// knownOutputs returns the outputs of the stack or a component, those that are not known as
-// they were before: they come from resources that do not exist.
+// knownOutputs returns the outputs of the stack or a component. Those that are unknown, because they come from
+// resources that do not exist, stay as they were.
 func knownOutputs(old, outputs property.Map) property.Map {
 	for k, v := range outputs.All() {
 		if !v.ContainsUnknowns() {

@@ -55,11 +55,10 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 	return err
 }
 
-// whileUpdated returns how a resource is recorded while an update is under way, which makes it n:
-// as it was, but needing all that it needed before and will need. So a run that is cut off
-// leaves a state that names everything that the object may use, and nothing of that is
-// deleted before it. An object that may have another owner now does not go with one of
-// them: it is deleted, and replaced if they are. It is old itself if nothing is added.
+// whileUpdated returns how a resource is recorded during its update to n: as it was, but needing all that it
+// needed before and will need. A run that is cut off then leaves a state that names everything that the
+// object may use, and nothing of that is deleted before it. An object whose owner may have changed is deleted
+// by itself, and replaced with either owner. It is old itself if nothing is added.
 func whileUpdated(old, n *state.Resource) *state.Resource {
 	m := clone(old)
 	m.Dependencies = union(old.Dependencies, n.Dependencies)
@@ -103,8 +102,7 @@ func union(a, b []urn.URN) []urn.URN {
 	return out
 }
 
-// stableOutputs completes the outputs that a preview of an update computed by those that
-// the provider is sure to leave as they are.
+// stableOutputs adds to the outputs of a previewed update those that the provider is sure not to change.
 func stableOutputs(s *step, outputs property.Map) property.Map {
 	if s.op != OpUpdate || s.old == nil {
 		return outputs
@@ -117,10 +115,8 @@ func stableOutputs(s *step, outputs property.Map) property.Map {
 	return outputs
 }
 
-// previewOutputs completes the outputs that a preview computed: a property of
-// the schema that the provider left out is unknown, as the provider guide says.
-// An optional input that was not given, or one that the resource did not have
-// before, is taken to stay away.
+// previewOutputs adds to previewed outputs an unknown for each property of the schema that the provider left
+// out. An optional input that was not given, or that the resource did not have before, stays away.
 func (r *runState) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
 	if providers.IsType(n.Type) {
 		return outputs
@@ -149,8 +145,7 @@ func (r *runState) previewOutputs(ctx context.Context, n *state.Resource, output
 	return outputs
 }
 
-// describedBy returns what a provider's schema says of the type of a resource, nil if it says
-// nothing.
+// describedBy returns the schema of a resource's type, nil if there is none.
 func (r *runState) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
 	var extension state.Extension
 	if n.ExtensionRef != "" {
