@@ -1,5 +1,4 @@
-// Package checkedjson reads and writes JSON objects with a checksum. A file that was altered on the
-// disk is an error, and never another object.
+// Package checkedjson reads and writes JSON objects with a checksum, which detects files that were altered.
 package checkedjson
 
 import (
@@ -35,8 +34,8 @@ func Marshal(v any) ([]byte, error) {
 	return append(head(text), text[1:]...), nil
 }
 
-// Unmarshal reads an object that Marshal wrote. It also reads one without a checksum; checked is
-// false then. A member that v does not have is an error, because its name may have been altered.
+// Unmarshal reads an object with a checksum, or without one if checked is false. A member that v does not
+// have is an error, because its name may have been altered.
 func Unmarshal(data []byte, v any) (checked bool, err error) {
 	text := data
 	if checked = bytes.HasPrefix(data, []byte(member)); checked {

@@ -8,18 +8,16 @@ import (
 	"path/filepath"
 )
 
-// Dir is a directory that files are read in.
+// Dir is a directory to read files in, except those that are withheld.
 type Dir struct {
-	// Path is the directory.
-	Path string
-	// Withheld are files that are not read.
+	Path     string
 	Withheld Withheld
 }
 
-// ErrOutside is a path that leads out of the directory, or to what is withheld in it.
+// ErrOutside is the error for a path that leads out of the directory, or to a withheld file.
 var ErrOutside = errors.New("it is outside of the directory of the project, or belongs to the project itself")
 
-// Real returns the path of a file without symbolic links. It is an error if it leads out of the
+// Real returns the path of a file without symbolic links. The error is ErrOutside if it leads out of the
 // directory.
 func (d Dir) Real(path string) (string, error) {
 	real, _, err := d.real(path)
@@ -34,7 +32,7 @@ func (d Dir) real(path string) (real, below string, err error) {
 	lexical, err := filepath.Rel(d.Path, path)
 	if err != nil || !filepath.IsLocal(lexical) {
 		if lexical, err = filepath.Rel(root, path); err != nil || !filepath.IsLocal(lexical) {
-			return "", "", ErrOutside // whether there is such a file is not told
+			return "", "", ErrOutside // does not reveal whether there is such a file
 		}
 	}
 	if real, err = filepath.EvalSymlinks(filepath.Join(root, lexical)); err != nil {
@@ -81,7 +79,7 @@ func (d Dir) Open(path string) (*os.File, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case info.Mode()&fs.ModeSymlink != 0: // it was none before
+	case info.Mode()&fs.ModeSymlink != 0: // it was no link before
 		return nil, ErrChanged
 	case !info.Mode().IsRegular():
 		return nil, errNotRegular

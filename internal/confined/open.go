@@ -9,18 +9,17 @@ import (
 	"syscall"
 )
 
-// ErrChanged is a file that another one took the place of while it was opened.
+// ErrChanged is the error for a file that another one replaced while it was opened.
 var ErrChanged = errors.New("it was replaced meanwhile")
 
-// LinkError is a symbolic link where none is followed.
+// LinkError is the error for a symbolic link that must not be followed.
 type LinkError struct{ Path string }
 
 func (e *LinkError) Error() string {
 	return fmt.Sprintf("%s is a symbolic link, which something else could have put there", e.Path)
 }
 
-// OpenRoot opens a directory by its path. Unlike [os.OpenRoot] it does not wait for the other end
-// of a pipe.
+// OpenRoot opens a directory by its path. Unlike [os.OpenRoot], it never waits for the other end of a pipe.
 func OpenRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
@@ -32,8 +31,8 @@ func OpenRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// Descend opens a directory below another one. None of the names may be that of a symbolic link.
-// Unless mode is 0, it makes those that are missing.
+// Descend opens a directory below another one, without following symbolic links. Unless mode is 0, it makes
+// missing directories.
 func Descend(from *os.Root, names []string, mode fs.FileMode) (*os.Root, error) {
 	at, err := from.OpenRoot(".")
 	if err != nil {
@@ -67,8 +66,8 @@ func enterNamed(dir *os.Root, name string) (*os.Root, error) {
 	return Enter(dir, name, info)
 }
 
-// Enter opens the directory of that name, which was seen to be this one. It may have been
-// replaced since then, by a symbolic link most of all: then the error is ErrChanged.
+// Enter opens the directory of that name, which seen describes. The error is ErrChanged if the directory was
+// replaced, for example by a symbolic link.
 func Enter(dir *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
 	if !seen.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
@@ -88,9 +87,9 @@ func Enter(dir *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
 	return entered, nil
 }
 
-// OpenFile opens the file of that name, which was seen to be this one, or nil to make one where
-// there was none. It does not wait for pipes. flags and perm are those of [os.OpenFile], without
-// those that create or truncate. Where another file took its place, the error is ErrChanged.
+// OpenFile opens the file of that name, which seen describes, or creates one if seen is nil. It does not
+// wait for pipes. flags are those of [os.OpenFile] that neither create nor truncate. The error is
+// ErrChanged if the file was replaced.
 func OpenFile(dir *os.Root, name string, seen fs.FileInfo, flags int, perm fs.FileMode) (*os.File, error) {
 	if seen == nil {
 		flags |= os.O_CREATE | os.O_EXCL

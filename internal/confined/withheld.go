@@ -1,9 +1,6 @@
-// Package confined opens files whose paths were chosen by somebody who is not trusted: a guest,
-// or a value that a provider answered. Nothing leads out of a directory, by whatever links and
-// whoever moves files meanwhile, nor to what is withheld in it: the files that say what the program
-// itself does.
-//
-// The file system of guests (host/internal/wasi) and the engine's assets (engine/contents) use it.
+// Package confined opens files by paths of guests and of values from providers, who are not trusted. No path
+// leads out of a directory, or to withheld files in it, whatever links there are and whoever moves files
+// meanwhile. The file system of guests (host/internal/wasi) and assets (engine/contents) use it.
 package confined
 
 import (
@@ -16,22 +13,22 @@ import (
 	"unicode/utf8"
 )
 
-// Withheld are files and directories that are not there for those who are confined.
+// Withheld are files and directories that confined code does not see.
 type Withheld []withheld
 
-// withheld is one of them, or all of a pattern.
+// withheld is a file or directory, or a pattern of them.
 type withheld struct {
 	// dir and name are its path. A * in the name stands for any text.
 	dir, name string
-	// plain is the name as [plainName] has it, and odd is set unless dir [isPlain].
+	// plain is the [plainName], and odd is set unless dir [isPlain].
 	plain string
 	odd   bool
-	// info is what was there at first; nil for nothing.
+	// info is the original file; nil for none.
 	info fs.FileInfo
 }
 
-// Withhold finds what paths lead to, which need not exist. A * in the last name of a path stands
-// for any text.
+// Withhold withholds the files of paths, which need not exist. A * in the last name of a path stands for any
+// text.
 func Withhold(paths ...string) (list Withheld, err error) {
 	for _, path := range paths {
 		found, err := withhold(path)
@@ -43,8 +40,8 @@ func Withhold(paths ...string) (list Withheld, err error) {
 	return list, nil
 }
 
-// withhold finds what a path leads to. Where symbolic links are on the way, each of them could
-// be replaced, so that there is one for each path that leads there.
+// withhold follows a path. Each symbolic link on the way could be replaced, so each adds an entry for the
+// path that it leads to.
 func withhold(path string) (all []withheld, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -55,7 +52,7 @@ func withhold(path string) (all []withheld, err error) {
 	add := func(path string) {
 		w := withheld{dir: filepath.Dir(path), name: filepath.Base(path)}
 		w.plain, w.odd = plainName(w.name), !isPlain(w.dir)
-		w.info, _ = os.Lstat(path) // nothing need be there
+		w.info, _ = os.Lstat(path) // nil if there is no file
 		all = append(all, w)
 	}
 	add(path)
@@ -74,9 +71,9 @@ func withhold(path string) (all []withheld, err error) {
 	return all, nil
 }
 
-// Covers reports whether a file is withheld from those who are confined to a directory: it is one
-// of the list, by its path or as the same file, or it lies in one. What they are confined to was
-// named, so nothing that this lies in is withheld. info may be nil.
+// Covers reports whether a file is withheld in the directory within: it is in the list, by its path or as
+// the same file, or below an entry. Entries that contain within do not count, because a user has granted
+// it. info may be nil.
 func (l Withheld) Covers(within, path string, info fs.FileInfo) bool {
 	oddWithin, odd := !isPlain(within), !isPlain(path)
 	return slices.ContainsFunc(l, func(w withheld) bool {
@@ -87,13 +84,12 @@ func (l Withheld) Covers(within, path string, info fs.FileInfo) bool {
 	})
 }
 
-// Pins reports whether something of the list is below a path. If another file took its place,
-// that would be elsewhere the next time that it is looked for.
+// Pins reports whether an entry is below a path, which must not be moved then: the entry would be elsewhere.
 func (l Withheld) Pins(path string) bool {
 	return slices.ContainsFunc(l, func(w withheld) bool { return IsBelow(path, filepath.Join(w.dir, w.name)) })
 }
 
-// covers reports whether a path is that of the file or below it. odd is set unless it [isPlain].
+// covers reports whether a path is the file or below it. odd is set unless the path [isPlain].
 func (w *withheld) covers(path string, odd bool) bool {
 	rest, ok := below(w.dir, path, odd || w.odd)
 	if !ok || rest == "" {
@@ -108,15 +104,14 @@ func (w *withheld) covers(path string, odd bool) bool {
 	return len(first) >= len(before)+len(after) && strings.HasPrefix(first, before) && strings.HasSuffix(first, after)
 }
 
-// IsBelow reports whether a path is below a directory, which it is not itself. File systems differ
-// in which names are the same, so those that may be count as such.
+// IsBelow reports whether a path is below a directory, and not the directory. Names that are the same on some
+// file systems count as the same.
 func IsBelow(dir, path string) bool {
 	rest, ok := below(dir, path, !isPlain(dir) || !isPlain(path))
 	return ok && rest != ""
 }
 
-// below returns what leads from a directory to a path in it, as text; empty for itself. odd is set
-// unless both are plain.
+// below returns the path relative to a directory, empty for the directory. odd is set unless both are plain.
 func below(dir, path string, odd bool) (rest string, ok bool) {
 	if len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) {
 		rest = path[len(dir):]
@@ -142,9 +137,9 @@ func below(dir, path string, odd bool) (rest string, ok bool) {
 	return filepath.Join(inner[len(outer):]...), true
 }
 
-// plainName returns one text for all names that some file system takes for the same: it does not
-// tell upper from lower case, drops characters that are not seen, or dots and spaces at
-// the end, or takes what is behind a colon for a part of the file.
+// plainName returns one text for all names that are the same on some file system: it may ignore case,
+// invisible characters, and dots and spaces at the end, or take the text after a colon for a part of the
+// file.
 func plainName(name string) string {
 	if !isPlain(name) {
 		name = strings.Map(func(r rune) rune {
@@ -163,7 +158,7 @@ func plainName(name string) string {
 	return strings.ToLower(name)
 }
 
-// isPlain reports whether a name or path differs in nothing but case from others that are the same.
+// isPlain reports whether only case distinguishes a name or path from others that are the same.
 func isPlain(path string) bool {
 	for i := range len(path) {
 		switch c := path[i]; {
@@ -176,7 +171,7 @@ func isPlain(path string) bool {
 	return true
 }
 
-// Names are the elements of a relative path.
+// Names returns the elements of a relative path.
 func Names(path string) []string {
 	if path == "." || path == "" {
 		return nil

@@ -1,10 +1,7 @@
-// Package egress decides where a connection may go that is made for somebody who is not
-// trusted: a guest, or a value that a guest chose. Connections may go to the Internet. They may
-// go inside (to this machine, a private network, or where a cloud keeps credentials) only if
-// the operator has named the address.
-//
-// Package host uses it for what guests dial, and package contents for the URLs of assets, so
-// that there is one rule for both.
+// Package egress decides which addresses a connection for an untrusted guest may reach. Addresses of the
+// Internet are allowed. Inner addresses (this machine, private networks, and services that give a cloud's
+// machines their credentials) must be named by the operator. Package host uses it for connections of
+// guests, and package contents for URLs of assets.
 package egress
 
 import (
@@ -12,13 +9,13 @@ import (
 	"net/netip"
 )
 
-// inner are the networks that are not the Internet, most of them as IANA's registries of
-// special purposes list them (RFC 6890), with what their addresses are. The first match counts.
+// inner are the networks that are not the Internet, most of them from IANA's special-purpose registries
+// (RFC 6890). The first match counts.
 var inner = []struct {
 	prefix netip.Prefix
 	what   string
 }{
-	// Where clouds tell a machine its credentials. The first three are in no private network.
+	// Services with the credentials of a cloud's machines.
 	{netip.MustParsePrefix("168.63.129.16/32"), cloud}, // Azure; globally routable
 	{netip.MustParsePrefix("192.0.0.192/32"), cloud},   // Oracle
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local, " + cloud},
@@ -54,7 +51,7 @@ var inner = []struct {
 	{netip.MustParsePrefix("3fff::/20"), reserved},
 	{netip.MustParsePrefix("5f00::/16"), reserved}, // segments of a routing domain
 
-	// Addresses of these hold another one, of IPv4, at a place that differs.
+	// These contain an address of IPv4 at different positions.
 	{netip.MustParsePrefix("64:ff9b:1::/48"), translated},
 	{netip.MustParsePrefix("2002::/16"), translated},
 	{netip.MustParsePrefix("::/96"), translated},
@@ -72,12 +69,11 @@ const (
 	translated = "a translated address"
 )
 
-// nat64 is how networks without IPv4 write its addresses (RFC 6052): the last 32 bits.
+// nat64 has the addresses of IPv4 in networks without it (RFC 6052), in the last 32 bits.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// Inside returns what an address is that is not the Internet's. It is empty for all others.
-// An address of this machine that is also one of the Internet is not known by its number:
-// see [Dialer].
+// Inside describes an address that is not of the Internet. It is empty for others, also for this machine's
+// address in the Internet, which [Dialer] detects.
 func Inside(addr netip.Addr) string {
 	addr = addr.Unmap()
 	if nat64.Contains(addr) {
@@ -95,19 +91,18 @@ func Inside(addr netip.Addr) string {
 	return ""
 }
 
-// IsPrivate reports whether the address is of a private network, and neither this machine's
-// nor one at which clouds keep credentials.
+// IsPrivate reports whether the address is of a private network, without this machine and services with
+// credentials.
 func IsPrivate(addr netip.Addr) bool { return Inside(addr) == private }
 
-// isISATAP reports whether the address tells a tunnel to which address of IPv4 it leads
-// (RFC 5214, 6.1).
+// isISATAP reports whether the address names the IPv4 address of a tunnel (RFC 5214, 6.1).
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()
 	return addr.Is6() && b[8]&^3 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// ownNetworks are the addresses of the machine's interfaces, each with the network that it is in.
-// Where the system does not tell them there are none, and [Dialer] finds out otherwise.
+// ownNetworks returns the addresses of the machine's interfaces with their networks. If the system does not
+// reveal them, there are none, and [Dialer] checks connections.
 func ownNetworks() []netip.Prefix {
 	list, err := net.InterfaceAddrs()
 	if err != nil {
@@ -126,12 +121,11 @@ func ownNetworks() []netip.Prefix {
 	return own
 }
 
-// leastLink is how long, in bits, the prefix of a network is that is one link (RFC 4291, 2.5.1, with
-// some room).
+// leastLink is the shortest prefix, in bits, of a network that is one link (RFC 4291, 2.5.1, with a margin).
 const leastLink = 48
 
-// insideOf returns what an address of the Internet is for a machine with these addresses. In
-// networks of IPv6, the neighbours behind a common firewall have addresses of the Internet.
+// insideOf describes an address of the Internet that is inside for a machine with these addresses. Neighbours
+// behind a common firewall have such addresses in IPv6.
 func insideOf(own []netip.Prefix, addr netip.Addr) string {
 	for _, network := range own {
 		switch {

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// AddressError is an address inside that a name led to, and that nobody has allowed.
+// AddressError is the error for an inner address that is not allowed.
 type AddressError struct {
 	// Host is the name, or the address itself.
 	Host string
 	Addr netip.Addr
-	// What says what the address is.
+	// What describes the address.
 	What string
 }
 
@@ -24,19 +24,18 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s leads to %s, which is %s", e.Host, e.Addr, e.What)
 }
 
-// Dialer makes connections to the Internet, and to those addresses inside that it is told to
-// allow. Whether a name may be dialled at all is for its callers to decide.
+// Dialer makes connections to the Internet, and to inner addresses that it allows. Callers decide which names
+// may be dialled.
 type Dialer struct {
 	net.Dialer
-	// Allow reports whether a connection may go to an address inside; nil allows none.
+	// Allow reports whether an inner address may be reached; nil allows none.
 	Allow func(host string, addr netip.Addr, port uint16) bool
-	// Own returns the addresses of this machine, each with its network; nil stands for those of its
-	// interfaces.
+	// Own returns the addresses of this machine with their networks; nil stands for its interfaces.
 	Own func() []netip.Prefix
 }
 
-// Dial connects to a host and port. Each address that the name leads to is checked when it is
-// connected to, so that no answer of a name server can come in between.
+// Dial connects to a host and port. It checks the address of each connection, after the name server's last
+// response.
 func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -61,7 +60,7 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return conn, nil
 }
 
-// Check returns an *[AddressError] for an address inside that is not allowed.
+// Check returns an *[AddressError] for an inner address that is not allowed.
 func (d *Dialer) Check(host string, addr netip.Addr, port uint16) error {
 	addr = addr.Unmap().WithZone("")
 	if host == "localhost" && !addr.IsLoopback() { // RFC 6761, 6.3
@@ -88,8 +87,8 @@ func (d *Dialer) judge(host string, addr netip.Addr, port uint16, what string) e
 	return &AddressError{Host: host, Addr: addr, What: what}
 }
 
-// checkConnected refuses a connection of this machine with itself by an address that Check does
-// not know. Nothing was sent on it.
+// checkConnected refuses a connection of this machine to itself by an address that Check does not know, before
+// anything is sent.
 func (d *Dialer) checkConnected(host string, conn net.Conn) error {
 	local, ok := conn.LocalAddr().(*net.TCPAddr)
 	remote, isTCP := conn.RemoteAddr().(*net.TCPAddr)

@@ -20,11 +20,10 @@ import (
 	"strings"
 )
 
-// docsPackage is the package of the SDK whose text.go takes the comments, in the format
-// that it describes.
+// docsPackage is the package of the SDK whose text.go gets the comments.
 const docsPackage = "github.com/husk-dev/husk/guest-sdk/internal/docs"
 
-// listed is what the go command tells of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath string
 	Name       string
@@ -36,9 +35,9 @@ type listed struct {
 	files []*ast.File
 }
 
-// documented returns the flags by which a build of the package in dir has its doc
-// comments: an overlay for one file of the SDK, which lies in place. There are none where
-// the SDK is not used, or where the package cannot be listed, which the build explains.
+// documented returns the flags for a build of the package in dir with its doc comments: an overlay, in
+// place, for one file of the SDK. There are none without the SDK, or if go list fails, which the build
+// explains.
 func documented(ctx context.Context, command, dir, place string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, command, "list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Module", ".")
 	cmd.Dir = dir
@@ -65,7 +64,7 @@ func documented(ctx context.Context, command, dir, place string) ([]string, erro
 			replaced = filepath.Join(p.Dir, "text.go")
 		case p.Module != nil && p.Module.Main && !p.isSDK():
 			if err := p.parse(); err != nil {
-				return nil, nil // what is wrong with the source, the compiler says better
+				return nil, nil // the compiler has the better error
 			}
 			p.namePassed(used)
 			packages = append(packages, &p)
@@ -99,8 +98,8 @@ func documented(ctx context.Context, command, dir, place string) ([]string, erro
 	return []string{"-overlay", file}, nil
 }
 
-// isSDK reports whether the package is one of the SDK's own, which are in the main module
-// where this project builds a provider of its own.
+// isSDK reports whether the package is of the SDK, which is in the main module if this project builds a
+// provider.
 func (p *listed) isSDK() bool {
 	const project = "github.com/husk-dev/husk/"
 	return p.Name != "main" && (strings.HasPrefix(p.ImportPath, project+"abi") || strings.HasPrefix(p.ImportPath, project+"guest-sdk"))
@@ -118,8 +117,7 @@ func (p *listed) parse() error {
 	return nil
 }
 
-// comments adds the comments that can describe something in a schema. Of functions those
-// are used by name, in any package.
+// comments adds the comments that can appear in a schema, and of functions those with a name in used.
 func (p *listed) comments(used map[string]bool, to map[string]string) error {
 	path := p.ImportPath
 	if p.Name == "main" {
@@ -191,8 +189,7 @@ func taggedFields(t *doc.Type) (fields []*ast.Field) {
 	return fields
 }
 
-// namePassed adds the names of what is passed to those who make functions and methods of
-// a schema of Go functions.
+// namePassed adds the names of Go functions that become functions and methods of a schema.
 func (p *listed) namePassed(used map[string]bool) {
 	for _, file := range p.files {
 		ast.Inspect(file, func(n ast.Node) bool {

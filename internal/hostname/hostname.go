@@ -1,5 +1,4 @@
-// Package hostname compares the names of hosts, by which grants and requests say where a
-// connection goes.
+// Package hostname compares the names of hosts in grants and requests.
 package hostname
 
 import (
@@ -14,7 +13,7 @@ import (
 // Localhost is the name by which this machine can be granted.
 const Localhost = "localhost"
 
-// Canonical returns a host in the one form in which hosts are compared.
+// Canonical returns the form of a host for comparisons.
 func Canonical(host string) (string, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if addr.Zone() != "" {
@@ -37,8 +36,8 @@ func Canonical(host string) (string, error) {
 	return host, nil
 }
 
-// isNumber reports whether the last label of a host makes some programs take it for an address,
-// such as 127.1 and 0x7f000001. No name of the Internet ends so.
+// isNumber reports whether some programs take a host with this last label for an address, such as 127.1 and
+// 0x7f000001. No name of the Internet ends so.
 func isNumber(label string) bool {
 	if rest, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(rest, "0123456789abcdef") == ""
@@ -46,7 +45,7 @@ func isNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-// Matches reports whether a granted host, which may begin with *., is or holds a name.
+// Matches reports whether a granted host, which may begin with *., includes a name.
 func Matches(granted, host string) bool {
 	suffix, wildcard := strings.CutPrefix(granted, "*")
 	if !wildcard {

@@ -7,22 +7,21 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Ask is what a request asks for, as far as a grant decides about it. A service may let
-// a header or the query say what the method, the path, or the host really is. Then the grant has
-// to allow that, too.
+// Ask is the part of a request that a grant must allow. To some services, a header or the query overrides
+// the method, the path, or the host. The grant must allow that, too.
 type Ask struct {
 	*Target
-	// Methods are the request's own, and those that it asks for in its place, by Override.
+	// Methods are the request's own, and those by which Override replaces it.
 	Methods  []string
 	Override string
-	// Path has the segments of the path, if all services read it alike. Else there is a PathError.
+	// Path has the segments of the path, unless services read it differently and PathError is set.
 	Path      []string
 	PathError error
 	// Elsewhere is the header that names another path; empty for none.
 	Elsewhere string
 }
 
-// New reads a request that goes to the target.
+// New reads a request to the target.
 func New(r abi.HTTPRequest, target *Target) *Ask {
 	a := &Ask{Target: target, Methods: []string{r.Method}}
 	for _, h := range r.Headers {
@@ -50,9 +49,8 @@ func (a *Ask) overrides(by, method string) {
 	a.Methods, a.Override = append(a.Methods, strings.ToUpper(strings.TrimSpace(method))), by
 }
 
-// isMethodParameter reports whether services take the method from a parameter of the query:
-// _method, as frameworks for forms have it and however PHP is made to read that name, or one with
-// the name of a header.
+// isMethodParameter reports whether services take the method from a parameter of the query: _method of form
+// frameworks, in all spellings that PHP reads so, or a parameter with the name of a header.
 func isMethodParameter(key string) bool {
 	key, _, _ = strings.Cut(key, "[")
 	name := strings.TrimRight(FoldHeader(key), "-")

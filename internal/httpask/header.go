@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// FoldHeader returns a header's name as gateways pass it on to programs (RFC 3875, 4.1.18): they
-// know neither case nor the difference between characters that are no letters or digits.
+// FoldHeader returns a header's name as gateways pass it to programs (RFC 3875, 4.1.18), which loses case and
+// the difference between characters other than letters and digits.
 func FoldHeader(name string) string {
 	return http.CanonicalHeaderKey(strings.Map(func(r rune) rune {
 		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' {
@@ -17,9 +17,9 @@ func FoldHeader(name string) string {
 	}, name))
 }
 
-// isAbout reports whether a header, by its folded name, says for gateways what a part of the request
-// really is: X-Original-Url for "Url". Each gateway has a name of its own for that, made of the
-// same words. X-Callback-Url is about something else.
+// isAbout reports whether a header, by its folded name, overrides a part of the request for gateways:
+// X-Original-Url overrides "Url", X-Callback-Url nothing. The names differ between gateways, but have the
+// same words.
 func isAbout(name string, parts ...string) bool {
 	found := false
 	for word := range strings.SplitSeq(name, "-") {
@@ -32,8 +32,7 @@ func isAbout(name string, parts ...string) bool {
 	return found
 }
 
-// isPathHeader reports whether a header names another path than the request has: the true one, or a
-// second one, such as where a copy comes from or goes to.
+// isPathHeader reports whether a header names another path: the real one, or the source or target of a copy.
 func isPathHeader(name string) bool {
 	return isAbout(name, "Url", "Uri", "Path", "Destinationurl") || name == "X-Forwarded-Prefix" ||
 		name == "Destination" || // of WebDAV
@@ -45,8 +44,7 @@ func IsHostHeader(name string) bool {
 	return isAbout(name, "Host", "Hostname") || name == "X-Forwarded-Server"
 }
 
-// gatewayWords are the words, beside the part itself, in names of headers by which gateways tell
-// what a request really is.
+// gatewayWords are the words in names of headers that override a part of a request.
 var gatewayWords = map[string]bool{
 	"": true, "X": true, "Http": true, "Original": true, "Originating": true, "Rewrite": true, "Forwarded": true, "Request": true,
 	"Proxy": true, "Override": true, "Replaced": true, "Base": true, "Envoy": true, "Real": true, "Raw": true, "Info": true, "Tunneled": true,
@@ -59,8 +57,7 @@ func IsToken(text string) bool {
 	})
 }
 
-// IsConnectionHeader reports whether a header, folded, says how requests follow one another on a
-// connection, which only the host knows.
+// IsConnectionHeader reports whether a header, folded, is about the connection, which only the host knows.
 func IsConnectionHeader(name string) bool {
 	switch name {
 	case "Connection", "Content-Length", "Http2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
@@ -70,7 +67,7 @@ func IsConnectionHeader(name string) bool {
 	return false
 }
 
-// HasControl reports whether a control character is in the value of a header.
+// HasControl reports whether the value of a header has a control character.
 func HasControl(value string) bool {
 	return strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

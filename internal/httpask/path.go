@@ -3,13 +3,13 @@ package httpask
 import (
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// maxEscapes is how often a path may be escaped. Gateways that hand a request on unescape it
-// once each.
+// maxEscapes bounds how often a path is escaped. Each gateway on the way may unescape it once.
 const maxEscapes = 4
 
 var (
@@ -19,10 +19,9 @@ var (
 	errEscapes    = errors.New("the path is escaped too often")
 )
 
-// Segments splits a path as it is written in a URL, and unescapes each segment once.
-// Servers do not agree on what a path means whose dot segments are disguised: escaped several
-// times, with parameters or spaces behind them, or in characters that are made to ASCII. So they
-// are refused in each of these forms.
+// Segments splits the path of a URL, and unescapes each segment once. It refuses disguised dot segments,
+// which servers read differently: escaped several times, before parameters or spaces, or in characters
+// that become ASCII.
 func Segments(escaped string) ([]string, error) {
 	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	for i, segment := range segments {
@@ -38,7 +37,7 @@ func Segments(escaped string) ([]string, error) {
 	return segments, nil
 }
 
-// checkSegment refuses a segment that means something else once it is unescaped again.
+// checkSegment refuses a segment that means something else when it is unescaped again.
 func checkSegment(text string) error {
 	for range maxEscapes {
 		text = asciiOf.Replace(text)
@@ -63,21 +62,20 @@ func checkReading(text string) error {
 		return errControl
 	}
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '/' || r == '\\' }) {
-		// What is behind these is a parameter, a query, or a fragment for some.
+		// Some servers take the rest for a parameter, a query, or a fragment.
 		name, _, _ := strings.Cut(part, ";")
 		name, _, _ = strings.Cut(name, "?")
 		name, _, _ = strings.Cut(name, "#")
 		// Some file systems drop dots and spaces at the end of a name.
-		if strings.Contains(name, ".") && strings.Trim(strings.Map(shown, name), ". ") == "" {
+		if strings.Contains(name, ".") && strings.Trim(strings.Map(visible, name), ". ") == "" {
 			return errDotSegment
 		}
 	}
 	return nil
 }
 
-// shown leaves out characters that are not seen, because some servers drop them, and makes one
-// character of all spaces.
-func shown(r rune) rune {
+// visible drops invisible characters, as some servers do, and makes one character of all spaces.
+func visible(r rune) rune {
 	switch {
 	case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return -1
@@ -87,8 +85,8 @@ func shown(r rune) rune {
 	return r
 }
 
-// asciiOf makes ASCII of the characters that some servers take for dots, slashes, percent signs, and
-// what ends a path, as compatibility forms (NFKC) or when they convert to an old encoding.
+// asciiOf replaces characters that some servers read as dots, slashes, percent signs, or ends of a path,
+// because of compatibility forms (NFKC) or conversion to an old encoding.
 var asciiOf = strings.NewReplacer(
 	"\uff0e", ".", "\ufe52", ".", "\u2024", ".", "\u2025", "..", "\u2026", "...", "\u3002", ".", "\uff61", ".",
 	"\uff0f", "/", "\u2044", "/", "\u2215", "/", "\u29f8", "/", "\u1735", "/",
@@ -97,7 +95,7 @@ var asciiOf = strings.NewReplacer(
 	"\uff1b", ";", "\ufe54", ";", "\u037e", ";", "\uff1f", "?", "\ufe56", "?", "\uff03", "#", "\ufe5f", "#",
 )
 
-// unescape unescapes what is an escape, %2e or %u002e, and leaves all else alone.
+// unescape replaces escapes such as %2e and %u002e.
 func unescape(text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
@@ -105,32 +103,20 @@ func unescape(text string) string {
 		if strings.HasPrefix(text[at:], "%u") || strings.HasPrefix(text[at:], "%U") {
 			size, digits = 6, 2
 		}
-		r, ok := rune(0), text[at] == '%' && at+size <= len(text)
-		for _, digit := range []byte(text[min(at+digits, len(text)):min(at+size, len(text))]) {
-			value, hex := hexOf(digit)
-			r, ok = r<<4|rune(value), ok && hex
+		code, err := uint64(0), strconv.ErrSyntax
+		if text[at] == '%' && at+size <= len(text) {
+			code, err = strconv.ParseUint(text[at+digits:at+size], 16, 16)
 		}
 		switch {
-		case !ok:
+		case err != nil:
 			b.WriteByte(text[at])
-			at++
-			continue
+			size = 1
 		case size == 3:
-			b.WriteByte(byte(r))
+			b.WriteByte(byte(code))
 		default:
-			b.WriteRune(r)
+			b.WriteRune(rune(code))
 		}
 		at += size
 	}
 	return b.String()
-}
-
-func hexOf(digit byte) (value byte, ok bool) {
-	switch {
-	case '0' <= digit && digit <= '9':
-		return digit - '0', true
-	case 'a' <= digit|0x20 && digit|0x20 <= 'f':
-		return digit | 0x20 - 'a' + 10, true
-	}
-	return 0, false
 }

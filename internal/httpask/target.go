@@ -1,5 +1,5 @@
-// Package httpask reads what a request over HTTP asks for, as far as a grant decides about it:
-// where it goes, and what else a service may take it for.
+// Package httpask reads the parts of an HTTP request that a grant must allow: its target, and all that a
+// service may take it for.
 package httpask
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/husk-dev/husk/internal/hostname"
 )
 
-// MaxURL bounds a URL in bytes, as many servers do.
+// MaxURL bounds a URL in bytes, like many servers.
 const MaxURL = 16 << 10
 
-// Target is where a request goes.
+// Target is the target of a request.
 type Target struct {
 	// URL has the host and port that were checked.
 	URL  *url.URL
@@ -29,8 +29,8 @@ func (t *Target) String() string { return t.Origin() + t.URL.EscapedPath() }
 // Origin returns the scheme, host, and port of the URL.
 func (t *Target) Origin() string { return Origin(t.URL.Scheme, t.Host, t.Port) }
 
-// ParseTarget reads an absolute URL. The names of hosts are compared as text, so
-// that each must have one form only.
+// ParseTarget reads an absolute URL. It returns the canonical name of the host, because names are compared
+// as text.
 func ParseTarget(text string) (*Target, error) {
 	if len(text) > MaxURL {
 		return nil, fmt.Errorf("the URL has %d bytes, at most %d are possible", len(text), MaxURL)

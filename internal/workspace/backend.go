@@ -11,12 +11,11 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 )
 
-// BackendVariable is the environment variable that says where stacks are kept, in
-// place of what the project says.
+// BackendVariable is the environment variable with the URL of the stacks, which overrides the project's.
 const BackendVariable = "HUSK_BACKEND_URL"
 
-// backendPlace returns the directory of a project's stacks: what the environment
-// says, else what the project says, else .husk beside the project file.
+// backendPlace returns the directory of a project's stacks, from the environment, or else from the project
+// file, or else .husk beside that.
 func backendPlace(project *program.Project) (string, error) {
 	if url := os.Getenv(BackendVariable); url != "" {
 		return backendDir(url, BackendVariable, ".")
@@ -35,11 +34,11 @@ func backendPlace(project *program.Project) (string, error) {
 	return place, nil
 }
 
-// pulumiBackendVariable says where Pulumi keeps the stacks of a project.
+// pulumiBackendVariable is Pulumi's variable with the URL of the stacks.
 const pulumiBackendVariable = "PULUMI_BACKEND_URL"
 
-// backendDir returns the directory of a URL: file:///var/state, file://./state
-// (relative to base), or file://~/state.
+// backendDir returns the directory of a URL: file:///var/state, file://./state (relative to base), or
+// file://~/state.
 func backendDir(url, origin, base string) (string, error) {
 	path, ok := strings.CutPrefix(url, "file://")
 	if !ok || path == "" {

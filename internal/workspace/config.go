@@ -14,12 +14,11 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// Config is the configuration of one stack, with what encrypts its secrets.
+// Config is the configuration of one stack, with the key of its secrets.
 //
-// The secrets of a configuration file are encrypted with the key of the stack's
-// state, and the file says which that is, so that it can be read where the state
-// is not: a passphrase's salt is written as Pulumi does (encryptionsalt), another
-// provider as its type (secretsprovider) and its state (encryptionsalt).
+// The key is that of the stack's state. The file names it, because it must be readable without the
+// state: a passphrase by its salt, as Pulumi does (encryptionsalt), another provider by its type
+// (secretsprovider) and its state (encryptionsalt).
 type Config struct {
 	*program.StackConfig
 	// Stack is the stack's name.
@@ -57,8 +56,8 @@ func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, e
 	}
 }
 
-// SetSecret sets a part of the value of a key, given by its full name, to a text that is
-// encrypted first; all of it where the path is empty. The stack must exist.
+// SetSecret encrypts a text, and sets the part of a key's value at a path to it. An empty path stands for
+// the whole value. The key has its full name, and the stack must exist.
 func (c *Config) SetSecret(ctx context.Context, key string, path property.Path, text string) error {
 	p, err := c.secrets(ctx)
 	if err != nil {
@@ -76,7 +75,7 @@ func (c *Config) SetSecret(ctx context.Context, key string, path property.Path, 
 	return c.SetAt(key, path, ciphertext, true)
 }
 
-// name writes down which provider encrypts.
+// name records the provider that encrypts.
 func (c *Config) name(p secrets.Provider) error {
 	salt := string(p.State())
 	if p.Type() == secrets.TypePassphrase {
@@ -116,7 +115,7 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 	return p, nil
 }
 
-// named returns the provider that the file names, nil where it names none.
+// named returns the provider that the file names, nil if it names none.
 func (c *Config) named(ctx context.Context) (secrets.Provider, error) {
 	typ, salt := c.SecretsProvider(), c.EncryptionSalt()
 	switch {
@@ -133,8 +132,8 @@ func (c *Config) named(ctx context.Context) (secrets.Provider, error) {
 	}
 }
 
-// keysOf returns the keys for a stack's state. A new state is encrypted with what
-// the configuration file names, so that one passphrase opens both.
+// keysOf returns the keys for a stack's state. A new state gets the key of the configuration file, because
+// one passphrase must open both.
 func (w *Workspace) keysOf(stack string) (state.KeySource, error) {
 	c, err := w.Config(stack)
 	if err != nil {
@@ -158,14 +157,14 @@ func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
 	case err != nil:
 		return nil, err
 	}
-	// A key that does not fit is better noticed now than with the first secret.
+	// A wrong key fails now, and not with the first secret.
 	if _, err := p.Encrypt(ctx, ""); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// opened gives a provider that is open already.
+// opened is a key source of an open provider.
 type opened struct{ provider secrets.Provider }
 
 // New implements [state.KeySource].

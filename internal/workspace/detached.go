@@ -14,9 +14,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// openDetached opens the state of a stack whose project is gone: that of the
-// directory that [BackendVariable] names, else of .husk where the project file would be. The project has the
-// name that the state has for it, and nothing else. none is returned where there is no
+// openDetached opens the state of a stack without a project file, in the directory of [BackendVariable],
+// or else in .husk. The project has only the name that the state records. The error is none if there is no
 // state either.
 func openDetached(ctx context.Context, none *program.NoProjectError, o Options) (*Workspace, error) {
 	place := filepath.Join(none.Dir, dataDir)
@@ -47,7 +46,7 @@ func openDetached(ctx context.Context, none *program.NoProjectError, o Options) 
 	return w, w.finishRenaming(ctx)
 }
 
-// splitStack parts what a user calls a stack: [[organization/]project/]stack.
+// splitStack splits a name of a stack, [[organization/]project/]stack.
 func splitStack(given string) (project, stack string) {
 	parts := strings.Split(given, "/")
 	if len(parts) == 3 && parts[0] == state.Organization {
@@ -59,8 +58,7 @@ func splitStack(given string) (project, stack string) {
 	return "", given
 }
 
-// onlyProject returns the one project that has a stack of the name, or of any name
-// where that is empty.
+// onlyProject returns the only project with a stack of the name, or with any stack if that is empty.
 func onlyProject(stacks []state.StackName, stack, place string) (string, error) {
 	var names, projects []string
 	for _, n := range stacks {

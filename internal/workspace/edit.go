@@ -9,8 +9,8 @@ import (
 	"github.com/husk-dev/husk/engine/state/edit"
 )
 
-// Edit changes the state of a stack by hand: do returns what it is to be, nil for no
-// change. command is what runs, for those who find the stack locked.
+// Edit changes the state of a stack by hand. do returns the new state, nil for no change. command is for
+// users who find the stack locked.
 func (w *Workspace) Edit(ctx context.Context, stack, command string, do func(*state.Stack) (*state.Snapshot, error)) (err error) {
 	st, err := w.LeaseExisting(ctx, stack, command)
 	if err != nil {
@@ -28,8 +28,7 @@ func (w *Workspace) Edit(ctx context.Context, stack, command string, do func(*st
 	return w.Record(ctx, stack, update, nil)
 }
 
-// NameOf returns the full name of the stack that a user calls
-// [[organization/]project/]stack. One of another project is possible.
+// NameOf returns the full name of a stack, [[organization/]project/]stack, of this or another project.
 func (w *Workspace) NameOf(given string) (state.StackName, error) {
 	project, stack := splitStack(given)
 	name := w.name(stack)
@@ -39,8 +38,8 @@ func (w *Workspace) NameOf(given string) (state.StackName, error) {
 	return name, name.Validate()
 }
 
-// Move moves what do says from a stack to another, which must be there. A crash leaves the
-// resources in one of the two.
+// Move moves the resources that do selects from a stack to another, which must exist. A crash leaves them
+// in one of the two.
 func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, do func(source, target *state.Snapshot) (*edit.Moved, error)) (err error) {
 	source, err := w.LeaseExisting(ctx, stack, "state move")
 	if err != nil {
@@ -66,8 +65,7 @@ func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, 
 	return errors.Join(w.record(ctx, w.name(stack), update, nil), w.record(ctx, to, update, nil))
 }
 
-// Break takes the lock of a stack away from whoever holds it. What that run writes
-// from then on is refused.
+// Break releases the lock of a stack. Later writes of the run that held it are refused.
 func (w *Workspace) Break(ctx context.Context, stack string) error {
 	if err := w.mustExist(ctx, stack); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Update is one change of a stack in its history: a deployment, or an edit by hand.
+// Update is a change in a stack's history: a deployment, or an edit by hand.
 type Update struct {
 	// Kind is the command, such as "up" or "state delete".
 	Kind string `json:"kind"`
@@ -21,28 +21,27 @@ type Update struct {
 	End    time.Time `json:"endTime"`
 	User   string    `json:"user,omitempty"`
 	Host   string    `json:"host,omitempty"`
-	// Changes counts what a deployment did; nil for an edit.
+	// Changes counts the changes of a deployment; nil for an edit.
 	Changes *engine.Changes `json:"resourceChanges,omitempty"`
 }
 
-// keptUpdates bounds a history: some months of a stack that is worked on each day, in a
-// file of some 50 KB that is written anew with each update.
+// keptUpdates bounds a history: some months of daily work, in a file of some 50 KB, which each update
+// rewrites.
 const keptUpdates = 200
 
-// archive returns what keeps histories and backups, nil where the store does not.
+// archive returns the archive of histories and backups, nil if the store has none.
 func (w *Workspace) archive() state.Archive {
 	a, _ := w.store.(state.Archive)
 	return a
 }
 
-// Begun returns the beginning of an update's record.
+// Begun returns the record of an update that begins.
 func Begun(kind string) Update {
 	h := holder(kind)
 	return Update{Kind: kind, Start: h.Since.UTC(), User: h.User, Host: h.Host}
 }
 
-// Record adds an update, which has just ended with the error or none, to the stack's
-// history. The caller has leased the stack.
+// Record adds an update, which has just ended with an error or none, to the history of a leased stack.
 func (w *Workspace) Record(ctx context.Context, stack string, u Update, failed error) error {
 	return w.record(ctx, w.name(stack), u, failed)
 }

@@ -8,14 +8,12 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// ModulesDir is the directory beside the stacks for the modules that made their
-// resources.
+// ModulesDir returns the directory, beside the stacks, of the modules that made their resources.
 func (w *Workspace) ModulesDir() string { return filepath.Join(w.Place, "modules") }
 
-// ModulesInUse returns the digests of the modules that any stack of the backend
-// names. Stacks of other projects may share it. What the caller has leased, if anything,
-// need not be read again. It returns an error if any stack cannot be read, because that one may
-// need any module.
+// ModulesInUse returns the digests of the modules that any stack of the backend names, including those of
+// other projects. leased, unless nil, is not read again. A stack that cannot be read is an error, because
+// it may need any module.
 func (w *Workspace) ModulesInUse(ctx context.Context, leased *state.Stack) (map[string]bool, error) {
 	stacks, err := w.store.List(ctx)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
-// renaming is the renaming of a stack, while it is under way. It is written to a file before the
-// store renames the state, which is one step. From then on, the state says which of the two names
-// the project's own files get.
+// renaming is a pending renaming of a stack. It is written to a file before the store renames the state,
+// which is atomic. The name of the state then decides which name the project's own files get.
 type renaming struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -25,8 +24,8 @@ type renaming struct {
 
 const renamingFile = "renaming.json"
 
-// Rename gives a stack another name: in its state, in the name of its configuration file, and in
-// the selection. If it is cut off, the next command finishes or undoes it.
+// Rename renames a stack: its state, its configuration file, and the selection. The next command finishes
+// or undoes a renaming that was interrupted.
 func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 	if err := program.CheckStackName(to); err != nil {
 		return err
@@ -52,7 +51,7 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 		return fmt.Errorf("recording that the stack %s is renamed: %w", stack, err)
 	}
 	if err := st.Rename(ctx, w.name(to), renamed); err != nil {
-		// The lease is still held, so nobody else can have renamed the stack.
+		// Nobody else can have renamed the stack during the lease.
 		if stacks, listErr := w.Stacks(ctx); listErr == nil && slices.Contains(stacks, stack) {
 			err = errors.Join(err, w.forgetRenaming())
 		}
@@ -94,7 +93,7 @@ func (w *Workspace) follow(r renaming) error {
 	return w.forgetRenaming()
 }
 
-// finishRenaming finishes or undoes a renaming that was cut off.
+// finishRenaming finishes or undoes a renaming that was interrupted.
 func (w *Workspace) finishRenaming(ctx context.Context) error {
 	var r renaming
 	checked, err := w.readData(renamingFile, &r)
@@ -113,7 +112,7 @@ func (w *Workspace) finishRenaming(ctx context.Context) error {
 	}
 	switch {
 	case slices.Contains(stacks, r.From):
-		// Another command is about to rename it, or the renaming was cut off before that.
+		// Another command is about to rename the state, or the renaming was interrupted before that.
 		lease, err := w.store.Lease(ctx, w.name(r.From), holder("stack rename"))
 		if errors.Is(err, state.ErrLocked) {
 			return nil

@@ -12,14 +12,14 @@ import (
 // Backup is an earlier state of a stack.
 type Backup struct {
 	state.BackupInfo
-	// Resources counts those that deployments made.
+	// Resources is the number of resources that deployments made.
 	Resources int `json:"resources"`
 	// Damage is why the state cannot be read, empty if it can.
 	Damage string `json:"damage,omitempty"`
 }
 
-// Backups lists the earlier states of a stack, the newest first, even if the stack is damaged or
-// was removed. No key is needed.
+// Backups lists the earlier states of a stack, the newest first, even if the stack is damaged or was removed.
+// It needs no key.
 func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error) {
 	kept, err := w.backups(ctx, stack)
 	if err != nil {
@@ -65,22 +65,22 @@ func (w *Workspace) Earlier(ctx context.Context, stack string) (out []*state.Sna
 	return out
 }
 
-// Restored is what a stack was restored to.
+// Restored is the result of restoring a stack.
 type Restored struct {
 	// ID is the backup's.
 	ID string
-	// Resources counts those of the state.
+	// Resources is the number of resources in the state.
 	Resources int
 	// Unsure are resources that the damaged files name and the state lacks. The next update reports
-	// them as creations that were cut off.
+	// them as interrupted creations.
 	Unsure []urn.URN
-	// Aside are the files under which the damaged ones are kept.
+	// Aside are the files that keep the damaged ones.
 	Aside []string
 }
 
-// Restore makes an earlier state the state of the stack again: the one with the ID, or the newest
-// that can be read if id is empty. The present state becomes a backup, or is put aside if it is
-// damaged. A stack that was removed is made again.
+// Restore restores an earlier state of the stack: the one with the ID, or the newest readable one if id is
+// empty. The present state becomes a backup, or is put aside if it is damaged. A stack that was removed is
+// made again.
 func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, error) {
 	present, _, damage := w.Read(ctx, stack, true)
 	backup, err := w.findBackup(ctx, stack, id, damage)
@@ -118,9 +118,9 @@ func (w *Workspace) Restore(ctx context.Context, stack, id string) (*Restored, e
 	return restored, err
 }
 
-// isElsewhere returns an error if another stack has resources of an earlier state by now, because
-// they were moved there or the stack was renamed. They would be in two stacks, and each could delete
-// them. present is the state of the stack now, nil if it cannot be read.
+// isElsewhere returns an error if another stack has resources of an earlier state now, after a move or a
+// renaming: two stacks would have them, and each could delete them. present is the present state of the
+// stack, nil if it cannot be read.
 func (w *Workspace) isElsewhere(ctx context.Context, stack string, earlier, present *state.Snapshot) error {
 	type object struct {
 		typ, id string
@@ -148,7 +148,7 @@ func (w *Workspace) isElsewhere(ctx context.Context, stack string, earlier, pres
 		}
 		other, _, err := state.Load(ctx, w.store, name, nil)
 		if err != nil {
-			continue // the other one's damage is in nobody's way
+			continue // damage of another stack prevents nothing
 		}
 		for _, res := range other.Resources() {
 			if mine := would[objectOf(res)]; mine != nil {
@@ -169,8 +169,8 @@ type backup struct {
 	codec    *state.Codec
 }
 
-// findBackup returns the backup with the ID, or the newest one that can be read if id is empty.
-// damage is the error of reading the stack, if any.
+// findBackup returns the backup with the ID, or the newest readable one if id is empty. damage is the error
+// of reading the stack, if any.
 func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage error) (*backup, error) {
 	kept, err := w.backups(ctx, stack)
 	if err != nil {
@@ -210,9 +210,8 @@ func (w *Workspace) readBackup(ctx context.Context, stack, id string) (*backup, 
 	return &backup{id, contents, snapshot, codec}, err
 }
 
-// SalvageJournal saves the state of a stack up to the damage of its journal, if confirm returns nil.
-// If the journal is not damaged, it does nothing and the salvage has no Damage. It also returns the
-// file under which the journal is kept.
+// SalvageJournal saves the state of a stack up to the damage of its journal, if confirm returns nil. It also
+// returns the file that keeps the journal. Without damage it does nothing, and the salvage has no Damage.
 func (w *Workspace) SalvageJournal(ctx context.Context, stack string, confirm func(*state.Salvage) error) (salvage *state.Salvage, aside []string, err error) {
 	err = w.mend(ctx, stack, "state repair", func(d *state.Damaged) (done bool, err error) {
 		if salvage, err = d.Salvage(ctx); err != nil || salvage.Damage == nil {
@@ -227,8 +226,8 @@ func (w *Workspace) SalvageJournal(ctx context.Context, stack string, confirm fu
 	return salvage, aside, err
 }
 
-// Import replaces the state of a stack, which may be damaged, by a snapshot. The default stack is
-// made if there is none. It returns the files under which damaged ones are kept.
+// Import replaces the state of a stack, which may be damaged, by a snapshot. It makes the default stack if
+// there is none, and returns the files that keep damaged ones.
 func (w *Workspace) Import(ctx context.Context, stack string, snapshot *state.Snapshot, codec *state.Codec) (aside []string, err error) {
 	st, err := w.Lease(ctx, stack, "stack import")
 	if errors.Is(err, state.ErrCorrupt) {

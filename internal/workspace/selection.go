@@ -12,16 +12,15 @@ import (
 	"github.com/husk-dev/husk/internal/checkedjson"
 )
 
-// selection is the file that remembers the selected stack.
+// selection is the file with the selected stack.
 type selection struct {
 	Stack string `json:"stack"`
 }
 
 const selectionFile = "selection.json"
 
-// Stack returns the stack to work on: the one given, as [[organization/]project/]stack,
-// else the selected one, else the default. Whether it exists is for the caller to find
-// out.
+// Stack returns the stack that is named, as [[organization/]project/]stack, or else the selected one, or
+// else the default. It need not exist.
 func (w *Workspace) Stack(given string) (string, error) {
 	if given != "" {
 		project, stack := splitStack(given)
@@ -62,8 +61,7 @@ func (w *Workspace) remember(stack string) error {
 	return nil
 }
 
-// readData reads a file in the project's own directory for data. checked is false if the file has
-// no checksum.
+// readData reads a file of the project's data directory. checked reports whether it has a checksum.
 func (w *Workspace) readData(name string, v any) (checked bool, err error) {
 	data, err := os.ReadFile(w.dataPath(name))
 	if err != nil {
@@ -75,7 +73,7 @@ func (w *Workspace) readData(name string, v any) (checked bool, err error) {
 	return checked, nil
 }
 
-// writeData writes a file in the project's own directory for data.
+// writeData writes a file of the project's data directory.
 func (w *Workspace) writeData(name string, v any) error {
 	data, err := checkedjson.Marshal(v)
 	if err != nil {
@@ -91,7 +89,7 @@ func (w *Workspace) writeData(name string, v any) error {
 	return atomicfile.SyncDir(dir)
 }
 
-// Forget makes the default stack the selected one again, if the given one is.
+// Forget selects the default stack if the given one is selected.
 func (w *Workspace) Forget(stack string) error {
 	if selected, err := w.Stack(""); err != nil || selected != stack {
 		return nil

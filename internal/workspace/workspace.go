@@ -1,6 +1,5 @@
-// Package workspace is what commands work on: a project, the stack that is
-// selected, its configuration, and its state in the backend. It finds things and
-// opens them in the right order; it prints and asks nothing.
+// Package workspace opens what commands work on: a project, the selected stack, its configuration, and its
+// state in the backend. It prints and asks nothing.
 package workspace
 
 import (
@@ -24,20 +23,19 @@ import (
 	"github.com/husk-dev/husk/engine/state/memstore"
 )
 
-// DefaultStack is the stack of those who do not name one. It is made on first use.
+// DefaultStack is the stack if none is named. It is made on first use.
 const DefaultStack = "dev"
 
-// dataDir is the directory beside the project file for what is not source: the
-// default backend, and which stack is selected.
+// dataDir is the directory beside the project file for the default backend and the selection.
 const dataDir = ".husk"
 
 // Workspace is an opened project.
 type Workspace struct {
 	Project *program.Project
-	// Place says where stacks are kept, for messages.
+	// Place is the directory of the stacks.
 	Place string
-	// Detached is set where there is no project file: the state alone says what the
-	// project's name is, and no program can be run.
+	// Detached is set if there is no project file: the project's name is from the state, and no program
+	// can run.
 	Detached *program.NoProjectError
 
 	store   state.Store
@@ -45,22 +43,20 @@ type Workspace struct {
 	secrets *redact.Secrets
 }
 
-// Options say how a project is opened.
+// Options are those of [Open].
 type Options struct {
-	// Remark is told what the user should know, such as that a key was made.
+	// Remark receives messages for the user, such as that a key was made.
 	Remark func(message string)
-	// Store opens the store in a directory; nil is that of files, [filestore.New].
+	// Store opens the store in a directory; nil stands for [filestore.New].
 	Store func(directory string) state.Store
-	// Secrets learns the secrets that are decrypted, and what decrypts them; nil for nobody.
+	// Secrets learns secrets and passphrases; nil for nobody.
 	Secrets *redact.Secrets
-	// Stack is the stack that the user named, if any. Where there is no project file it
-	// may say which project is meant.
+	// Stack is the stack that the user named, if any. Without a project file, it may name the project.
 	Stack string
 }
 
-// Open opens the project in a directory, or its state where the project file is gone
-// (see [Workspace.Detached]). The error is that of [program.LoadProject], or about the
-// backend's URL.
+// Open opens the project in a directory, or only its state if the project file is gone (see
+// [Workspace.Detached]). The error is that of [program.LoadProject], or about the backend's URL.
 func Open(ctx context.Context, dir string, o Options) (*Workspace, error) {
 	if o.Store == nil {
 		o.Store = func(directory string) state.Store { return filestore.New(directory) }
@@ -89,7 +85,7 @@ func newWorkspace(project *program.Project, place string, o Options) *Workspace 
 	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: learning(keys, o.Secrets), secrets: o.Secrets}
 }
 
-// learning are keys whose passphrases become known as secrets.
+// learning returns keys whose passphrases become known secrets.
 func learning(keys secrets.Keys, known *redact.Secrets) secrets.Keys {
 	lookup, read := keys.LookupEnv, keys.ReadFile
 	keys.LookupEnv = func(name string) (string, bool) {
@@ -112,8 +108,8 @@ func (w *Workspace) name(stack string) state.StackName {
 	return state.StackName{Project: w.Project.Name, Name: stack}
 }
 
-// Stacks returns the names of the project's stacks, sorted, with those that are damaged. It is no
-// error that stacks of other projects cannot be listed.
+// Stacks returns the names of the project's stacks, sorted, including damaged ones. If it finds any, it
+// ignores errors about stacks of other projects.
 func (w *Workspace) Stacks(ctx context.Context) ([]string, error) {
 	all, err := w.store.List(ctx)
 	var names []string
@@ -137,15 +133,15 @@ func (w *Workspace) mustExist(ctx context.Context, stack string) error {
 	return err
 }
 
-// NoStackError says that a stack does not exist.
+// NoStackError is the error for a stack that does not exist.
 type NoStackError struct {
 	Stack, Place string
-	// Others are the stacks that there are, where one of them must be meant.
+	// Others are existing stacks, if the user must mean one of them.
 	Others []string
 	Err    error
 }
 
-// Error says how to make it.
+// Error says how to make the stack.
 func (e *NoStackError) Error() string {
 	how := "create it with: husk stack init " + e.Stack
 	switch {
@@ -179,8 +175,8 @@ func (w *Workspace) Init(ctx context.Context, stack string) error {
 	return state.Create(ctx, w.store, w.name(stack), keys)
 }
 
-// Lease opens the state of a stack for changes. The default stack is made if
-// there is none. command is what runs, for those who find the stack locked.
+// Lease opens the state of a stack for changes, and makes the default stack if there is none. command is
+// for users who find the stack locked.
 func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.Stack, error) {
 	keys, err := w.keysOf(stack)
 	if err != nil {
@@ -196,14 +192,13 @@ func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.St
 	return s, w.explain(stack, err)
 }
 
-// LeaseExisting is Lease for a stack that must be there.
+// LeaseExisting is Lease for a stack that must exist.
 func (w *Workspace) LeaseExisting(ctx context.Context, stack, command string) (*state.Stack, error) {
 	s, err := state.Open(ctx, w.store, w.name(stack), w.keys, holder(command))
 	return s, w.explain(stack, err)
 }
 
-// Read returns the state of a stack as it is now. With secrets left sealed no key
-// is needed, and secrets are unknown.
+// Read returns the state of a stack. If sealed is set, it needs no key, and secrets are unknown.
 func (w *Workspace) Read(ctx context.Context, stack string, sealed bool) (*state.Snapshot, *state.Codec, error) {
 	open := state.OpenSecrets(w.keys.Open)
 	if sealed {
@@ -226,8 +221,8 @@ func (w *Workspace) PassphraseCodec() (*state.Codec, error) {
 	return state.NewCodec(provider), nil
 }
 
-// Copy returns a copy of a stack's state in memory, for previews: they need no
-// lock, and leave nothing behind. The default stack is empty if there is none.
+// Copy returns a copy of a stack's state in memory, for previews without a lock. The default stack is empty
+// if there is none.
 func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error) {
 	keys, err := w.keysOf(stack)
 	if err != nil {
@@ -240,7 +235,7 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 		err = state.Create(ctx, &copies, w.name(stack), keys)
 	case err == nil:
 		if p := codec.Secrets(); p != nil {
-			keys = opened{p} // deriving its key again would take a while
+			keys = opened{p} // deriving the key again would take a while
 		}
 		var checkpoint []byte
 		if checkpoint, err = codec.EncodeCheckpoint(ctx, snapshot); err == nil {
@@ -278,8 +273,7 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-// CountResources counts the resources that deployments made, which leaves out the
-// stack itself and providers.
+// CountResources returns the number of resources without the stack itself and providers.
 func CountResources(s *state.Snapshot) int {
 	n := 0
 	for _, r := range s.Resources() {
@@ -290,7 +284,7 @@ func CountResources(s *state.Snapshot) int {
 	return n
 }
 
-// Outputs returns the outputs of a stack: those of its root resource.
+// Outputs returns the outputs of a stack's root resource.
 func Outputs(s *state.Snapshot) property.Map {
 	for _, r := range s.Resources() {
 		if r.Type == urn.RootType && !r.Delete {
@@ -302,19 +296,19 @@ func Outputs(s *state.Snapshot) property.Map {
 
 func holder(command string) state.Holder {
 	h := state.Holder{PID: os.Getpid(), Command: "husk " + command, Since: time.Now()}
-	h.Host, _ = os.Hostname() // what is not known is left out
+	h.Host, _ = os.Hostname() // empty if unknown
 	if u, err := user.Current(); err == nil {
 		h.User = u.Username
 	}
 	return h
 }
 
-// dataPath returns a path in the project's own directory for data.
+// dataPath returns a path in the project's data directory.
 func (w *Workspace) dataPath(name string) string {
 	return filepath.Join(w.Project.Dir, dataDir, name)
 }
 
-// Decode reads the JSON of an export, with its secrets opened. The codec writes it again.
+// Decode reads the JSON of an export with its secrets. The codec encodes it again.
 func (w *Workspace) Decode(ctx context.Context, data []byte) (*state.Snapshot, *state.Codec, error) {
 	return state.Decode(ctx, data, w.keys.Open)
 }
