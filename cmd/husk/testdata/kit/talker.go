@@ -6,7 +6,6 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/guest-sdk/guest"
-	"github.com/husk-dev/husk/internal/recordtext"
 )
 
 // talker is the kit that says in its log what it is asked, and which fields that has.
@@ -14,8 +13,8 @@ type talker struct{ *kit }
 
 func say(ctx context.Context, method string, request any) {
 	log := guest.Log(ctx)
-	log.Info("asked " + method + " " + recordtext.Format(request))
-	log.Info("fields " + strings.Join(recordtext.Fields(request), " "))
+	log.Info("asked " + method + " " + format(request))
+	log.Info("fields " + strings.Join(fieldsOf(request), " "))
 }
 
 func (t talker) Handshake(ctx context.Context, r abi.HandshakeRequest) (abi.HandshakeResponse, error) {

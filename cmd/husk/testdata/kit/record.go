@@ -1,6 +1,4 @@
-// Package recordtext renders records of the contract as text. Tests compare the request that
-// a module received with the expected request. Test providers link the package.
-package recordtext
+package main
 
 import (
 	"encoding/hex"
@@ -10,8 +8,8 @@ import (
 	"strings"
 )
 
-// Format returns a record as text: its fields by name, without zero fields.
-func Format(record any) string {
+// format returns a record as text: its fields by name, without zero fields.
+func format(record any) string {
 	var b strings.Builder
 	write(&b, reflect.ValueOf(record))
 	return b.String()
@@ -29,7 +27,7 @@ func write(b *strings.Builder, v reflect.Value) {
 		var parts []string
 		for i := range v.NumField() {
 			if nonZero(v.Field(i)) {
-				parts = append(parts, v.Type().Field(i).Name+": "+Format(v.Field(i).Interface()))
+				parts = append(parts, v.Type().Field(i).Name+": "+format(v.Field(i).Interface()))
 			}
 		}
 		b.WriteString("{" + strings.Join(parts, ", ") + "}")
@@ -40,7 +38,7 @@ func write(b *strings.Builder, v reflect.Value) {
 		}
 		var parts []string
 		for i := range v.Len() {
-			parts = append(parts, Format(v.Index(i).Interface()))
+			parts = append(parts, format(v.Index(i).Interface()))
 		}
 		b.WriteString("[" + strings.Join(parts, ", ") + "]")
 	default:
@@ -59,9 +57,8 @@ func nonZero(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// Fields returns the names of nonzero fields of a record and of its nested records, as
-// Record.Field.
-func Fields(record any) []string {
+// fieldsOf returns the names of nonzero fields of a record and of its nested records, as Record.Field.
+func fieldsOf(record any) []string {
 	var fields []string
 	collect(&fields, reflect.ValueOf(record))
 	slices.Sort(fields)
@@ -89,24 +86,4 @@ func collect(fields *[]string, v reflect.Value) {
 			}
 		}
 	}
-}
-
-// AllFields returns every name that [Fields] can return for a type.
-func AllFields(t reflect.Type) []string {
-	if t.Implements(reflect.TypeFor[fmt.Stringer]()) {
-		return nil
-	}
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice:
-		return AllFields(t.Elem())
-	case reflect.Struct:
-		var fields []string
-		for i := range t.NumField() {
-			fields = append(fields, t.Name()+"."+t.Field(i).Name)
-			fields = append(fields, AllFields(t.Field(i).Type)...)
-		}
-		slices.Sort(fields)
-		return slices.Compact(fields)
-	}
-	return nil
 }
