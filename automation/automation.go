@@ -184,12 +184,9 @@ func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, 
 	case engine.Import:
 		options.Command, options.Creates = "import", true
 	}
-	limits := make([]plugins.Limit, len(o.Limits))
-	for i, text := range o.Limits {
-		var err error
-		if limits[i], err = plugins.ParseLimit(text); err != nil {
-			return options, err
-		}
+	limits, err := plugins.ParseLimits(o.Limits)
+	if err != nil {
+		return options, err
 	}
 	places, err := plugins.FindPlaces()
 	options.Plugins = plugins.Options{

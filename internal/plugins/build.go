@@ -32,13 +32,12 @@ func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	manifest := host.Manifest{Name: m.Name, Version: m.Version, SDK: m.SDK, Requests: m.Requests}
-	stamped, err := host.AddManifest(wasm, manifest)
+	stamped, err := host.AddManifest(wasm, m.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("writing the manifest into the module: %w", err)
 	}
 	sum := sha256.Sum256(stamped)
-	return &Built{Manifest: manifest, Bytes: stamped, Digest: DigestPrefix + hex.EncodeToString(sum[:])}, nil
+	return &Built{Manifest: m.Manifest, Bytes: stamped, Digest: DigestPrefix + hex.EncodeToString(sum[:])}, nil
 }
 
 // Precompile writes the compiled code of the module at a path to a directory. name is for messages, and

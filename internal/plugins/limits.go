@@ -19,8 +19,19 @@ type Limit struct {
 	Value uint64
 }
 
-// ParseLimit reads [PROVIDER:]NAME=VALUE.
-func ParseLimit(text string) (Limit, error) {
+// ParseLimits reads limits as [PROVIDER:]NAME=VALUE.
+func ParseLimits(texts []string) ([]Limit, error) {
+	limits := make([]Limit, len(texts))
+	for i, text := range texts {
+		var err error
+		if limits[i], err = parseLimit(text); err != nil {
+			return nil, fmt.Errorf("limit %s: %w", text, err)
+		}
+	}
+	return limits, nil
+}
+
+func parseLimit(text string) (Limit, error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
 		return Limit{}, errors.New("must be NAME=VALUE or PROVIDER:NAME=VALUE, as in memory=512MiB")

@@ -13,12 +13,9 @@ import (
 
 // Module is a loaded module that has completed a handshake.
 type Module struct {
-	Name, Version string
-	// SDK is empty if the module does not name it.
-	SDK string
+	host.Manifest
 	// Rules are those of a policy pack.
-	Rules    []abi.PolicyRule
-	Requests []host.CapabilityRequest
+	Rules []abi.PolicyRule
 
 	module *host.Module
 	// wasm returns the module's bytes.

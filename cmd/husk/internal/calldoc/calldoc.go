@@ -208,19 +208,12 @@ func read(v reflect.Value, tree any, at string) error {
 			}
 		}
 		return nil
-	case reflect.String:
-		text, ok := tree.(string)
-		if !ok {
-			return wrong("text")
+	case reflect.String, reflect.Bool:
+		scalar := reflect.ValueOf(tree)
+		if scalar.Kind() != v.Kind() {
+			return wrong(map[reflect.Kind]string{reflect.String: "text", reflect.Bool: "true or false"}[v.Kind()])
 		}
-		v.SetString(text)
-		return nil
-	case reflect.Bool:
-		b, ok := tree.(bool)
-		if !ok {
-			return wrong("true or false")
-		}
-		v.SetBool(b)
+		v.Set(scalar.Convert(v.Type()))
 		return nil
 	case reflect.Uint8:
 		cases := casesOf(v.Type())

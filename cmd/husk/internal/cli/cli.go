@@ -60,13 +60,6 @@ func (a *app) readStackVariables() {
 	}
 }
 
-// warnOverridden says that a variable overrides the selection of a stack.
-func (a *app) warnOverridden() {
-	if a.stackVariable != "" {
-		a.say("%s is set, so husk still uses the stack %s.", a.stackVariable, a.stack)
-	}
-}
-
 // Main runs the command line of the process and returns its exit code.
 func Main() int {
 	defer runtime.KeepAlive(tuneCollector())

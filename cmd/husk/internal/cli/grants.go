@@ -66,14 +66,11 @@ func (a *app) addLimits(flags *pflag.FlagSet) {
 		"set a limit for all providers or for one, overriding the project: NAME=VALUE or PROVIDER:NAME=VALUE, such as memory=512MiB or time=2h; can be repeated")
 }
 
-// givenLimits reads the flag.
+// givenLimits reads the flag --limit.
 func (a *app) givenLimits() ([]plugins.Limit, error) {
-	limits := make([]plugins.Limit, len(a.limits))
-	for i, text := range a.limits {
-		var err error
-		if limits[i], err = plugins.ParseLimit(text); err != nil {
-			return nil, usagef("--limit %s: %w", text, err)
-		}
+	limits, err := plugins.ParseLimits(a.limits)
+	if err != nil {
+		return nil, usagef("--%w", err)
 	}
 	return limits, nil
 }

@@ -138,7 +138,14 @@ func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 	}
 	found := inspectionOf(info)
 	if reason != nil {
-		found.Kind, found.Refused = "", reasonsOf(reason)
+		reasons := []error{reason}
+		if several, ok := errors.AsType[*host.RefusalError](reason); ok {
+			reasons = several.Reasons
+		}
+		found.Kind = ""
+		for _, reason := range reasons {
+			found.Refused = append(found.Refused, reason.Error())
+		}
 	}
 	if !errors.Is(reason, host.ErrNotWasm) { // there is something to show
 		if err := a.writeInspection(found); err != nil {
@@ -149,19 +156,6 @@ func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 		return true, config.Refused(path, reason)
 	}
 	return true, nil
-}
-
-// reasonsOf returns the reasons of a refusal.
-func reasonsOf(refused error) []string {
-	reasons := []error{refused}
-	if several, ok := errors.AsType[*host.RefusalError](refused); ok {
-		reasons = several.Reasons
-	}
-	var texts []string
-	for _, reason := range reasons {
-		texts = append(texts, reason.Error())
-	}
-	return texts
 }
 
 func (a *app) writeInspection(i inspection) error {

@@ -1,22 +1,15 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/plugins"
 )
-
-// precompiledModule describes a module that provider compile has compiled.
-type precompiledModule struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	Digest  string `json:"digest"`
-}
 
 func (a *app) providerCompile() *cobra.Command {
 	var out string
@@ -28,24 +21,37 @@ func (a *app) providerCompile() *cobra.Command {
 			"The code works only on this platform, this kind of processor, and this version of husk. Husk runs it\n" +
 			"unchecked, so use only directories that you have filled yourself. The modules are still needed, because\n" +
 			"husk finds the code by their digests.",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, paths []string) error {
 			if out == "" {
 				return usagef("missing --output: name the directory for the compiled code")
 			}
-			project, err := a.projectToCompile(args)
-			if err != nil {
-				return err
+			var project *program.Project
+			if len(paths) == 0 {
+				var err error
+				if project, paths, err = a.projectToCompile(); err != nil {
+					return err
+				}
 			}
 			o, err := a.pluginOptions()
 			if err != nil {
 				return err
 			}
-			o.Places.Precompiled = "" // it is to be filled
+			o.Places.Precompiled = "" // this command fills it
 			if o.Places.Cache == "" {
 				return errors.New("compiling needs a cache directory: set HUSK_CACHE_DIR")
 			}
 			return withPluginsBy(cmd.Context(), project, o, func(p *plugins.Plugins) error {
-				return a.compileAhead(cmd.Context(), p, modulesToCompile(project, args), out)
+				var compiled []map[string]string
+				for _, path := range paths {
+					m, err := p.Precompile(cmd.Context(), path, path, out)
+					if err != nil {
+						return err
+					}
+					compiled = append(compiled, map[string]string{"name": m.Name, "version": m.Version, "digest": m.Info().Digest})
+				}
+				return writeList(a, compiled, "", nil, func(m map[string]string) []string {
+					return []string{fmt.Sprintf("%s %s: %s, in %s", m["name"], m["version"], m["digest"], out)}
+				})
 			})
 		},
 	}
@@ -53,27 +59,18 @@ func (a *app) providerCompile() *cobra.Command {
 	return cmd
 }
 
-// projectToCompile returns the project whose modules are compiled, nil if paths name the modules.
-func (a *app) projectToCompile(paths []string) (*program.Project, error) {
-	if len(paths) > 0 {
-		return nil, nil
-	}
+// projectToCompile returns the project, and the path of each of its modules.
+func (a *app) projectToCompile() (*program.Project, []string, error) {
 	project, err := program.LoadProject(a.dir)
 	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
-		return nil, fmt.Errorf("no project in %s: name the modules to compile", a.dir)
+		return nil, nil, fmt.Errorf("no project in %s: name the modules to compile", a.dir)
 	}
-	return project, err
-}
-
-// modulesToCompile returns the paths of the modules, each once.
-func modulesToCompile(project *program.Project, paths []string) []string {
-	if project == nil {
-		return paths
+	if err != nil {
+		return nil, nil, err
 	}
-	seen := make(map[string]bool)
+	var paths []string
 	add := func(path string) {
-		if path = project.Path(path); !seen[path] {
-			seen[path] = true
+		if path = project.Path(path); !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
@@ -83,27 +80,5 @@ func modulesToCompile(project *program.Project, paths []string) []string {
 	for _, declared := range project.Policies {
 		add(declared.Path)
 	}
-	return paths
-}
-
-func (a *app) compileAhead(ctx context.Context, p *plugins.Plugins, paths []string, out string) error {
-	compiled := []precompiledModule{}
-	for _, path := range paths {
-		m, err := p.Precompile(ctx, path, path, out)
-		if err != nil {
-			return err
-		}
-		one := precompiledModule{Name: m.Name, Version: m.Version, Digest: m.Info().Digest}
-		compiled = append(compiled, one)
-		if a.json {
-			continue
-		}
-		if err := a.printf("%s %s: %s, in %s\n", one.Name, one.Version, one.Digest, out); err != nil {
-			return err
-		}
-	}
-	if a.json {
-		return a.writeJSON(compiled)
-	}
-	return nil
+	return project, paths, nil
 }

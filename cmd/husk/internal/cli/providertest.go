@@ -316,35 +316,26 @@ func observerOf(g host.Grants) func(context.Context) (map[string]string, error) 
 		return nil
 	}
 	return func(ctx context.Context) (map[string]string, error) {
-		seen := map[string]string{}
+		states := map[string]string{}
 		for _, dir := range dirs {
-			if err := observe(ctx, dir, seen); err != nil {
+			err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+				if err = errors.Join(err, ctx.Err()); err != nil {
+					return err
+				}
+				info, err := e.Info()
+				if err != nil {
+					return err
+				}
+				states[path] = info.Mode().String()
+				if info.Mode().IsRegular() {
+					states[path] += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, os.ErrNotExist) { // not made yet, or removed meanwhile
 				return nil, err
 			}
 		}
-		return seen, nil
+		return states, nil
 	}
-}
-
-// observe adds the files below a directory, with what changes when they do.
-func observe(ctx context.Context, dir string, seen map[string]string) error {
-	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		state := info.Mode().String()
-		if info.Mode().IsRegular() {
-			state += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
-		}
-		seen[path] = state
-		return nil
-	})
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // not made yet, or gone while it was being read
-	}
-	return err
 }

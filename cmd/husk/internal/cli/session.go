@@ -60,12 +60,15 @@ func (s *session) end(err error) error {
 
 // event shows an event. Events between displays belong to no deployment, and are dropped.
 func (s *session) event(e engine.Event) {
-	s.mu.Lock()
-	shown := s.shown
-	s.mu.Unlock()
-	if shown != nil {
+	if shown := s.current(); shown != nil {
 		shown.Event(e)
 	}
+}
+
+func (s *session) current() display.Display {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown
 }
 
 // diagnostic shows a message. Unlike the events of the engine, it may hold secrets.
@@ -73,10 +76,7 @@ func (s *session) diagnostic(d engine.Diagnostic) { s.event(redact.Copy(s.app.se
 
 // interrupted says that an interrupt was received.
 func (s *session) interrupted(message string) {
-	s.mu.Lock()
-	shown := s.shown
-	s.mu.Unlock()
-	switch shown := shown.(type) {
+	switch shown := s.current().(type) {
 	case *display.Text:
 		shown.Interrupt(message)
 	case nil:

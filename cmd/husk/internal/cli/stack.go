@@ -66,22 +66,36 @@ func (a *app) currentStack(ctx context.Context) (*workspace.Workspace, string, e
 func (a *app) stackInit() *cobra.Command {
 	return &cobra.Command{
 		Use: "init NAME", Short: "Create a stack and select it",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.workspace(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := w.Init(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			if err := w.Select(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			a.say("Created the stack %s and selected it.", args[0])
-			a.warnOverridden()
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.selectStack(cmd.Context(), args[0], true) },
 	}
+}
+
+func (a *app) stackSelect() *cobra.Command {
+	return &cobra.Command{
+		Use: "select NAME", Short: "Select the stack that later commands use",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.selectStack(cmd.Context(), args[0], false) },
+	}
+}
+
+// selectStack selects a stack, which it creates first if create is set.
+func (a *app) selectStack(ctx context.Context, stack string, create bool) error {
+	w, err := a.workspace(ctx)
+	if err == nil && create {
+		err = w.Init(ctx, stack)
+	}
+	if err == nil {
+		err = w.Select(ctx, stack)
+	}
+	if err != nil {
+		return err
+	}
+	if create {
+		a.say("Created the stack %s and selected it.", stack)
+	}
+	if a.stackVariable != "" {
+		a.say("%s is set, so husk still uses the stack %s.", a.stackVariable, a.stack)
+	}
+	return nil
 }
 
 func (a *app) stackList() *cobra.Command {
@@ -124,23 +138,6 @@ func stackRow(s stackInfo) []string {
 		return []string{mark + s.Name, "?", "cannot be read"}
 	}
 	return []string{mark + s.Name, strconv.Itoa(s.Resources), updated}
-}
-
-func (a *app) stackSelect() *cobra.Command {
-	return &cobra.Command{
-		Use: "select NAME", Short: "Select the stack that later commands use",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.workspace(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := w.Select(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			a.warnOverridden()
-			return nil
-		},
-	}
 }
 
 func (a *app) stackRename() *cobra.Command {

@@ -52,8 +52,10 @@ func (a *app) watchFiles(paths []string, run func() error) error {
 			return err
 		}
 		failed := run()
-		if isClosed(stop) {
+		select {
+		case <-stop:
 			return failed
+		default:
 		}
 		if shown := (*shownError)(nil); failed != nil && !errors.As(failed, &shown) {
 			display.WriteErrors(a.errs, failed)
@@ -67,15 +69,6 @@ func (a *app) watchFiles(paths []string, run func() error) error {
 			return err
 		}
 		a.say("\nChanged: %s", a.listed(changed))
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 
