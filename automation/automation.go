@@ -97,6 +97,21 @@ func (s *Stack) Outputs(ctx context.Context) (property.Map, error) {
 	return workspace.Outputs(snapshot), nil
 }
 
+// SetConfig sets a key of the stack's configuration, such as aws:region. It encrypts the value if secret is
+// set or the project declares the key as secret.
+func (s *Stack) SetConfig(ctx context.Context, key, value string, secret bool) error {
+	w := s.project.workspace
+	full, err := w.Project.ConfigKey(key)
+	if err != nil {
+		return err
+	}
+	c, err := w.Config(s.name)
+	if err != nil {
+		return err
+	}
+	return c.Set(ctx, full, nil, value, secret || c.IsSecret(full))
+}
+
 // Remove removes the stack, unless it still has resources. Its configuration file stays.
 func (s *Stack) Remove(ctx context.Context) error {
 	return s.project.workspace.Remove(ctx, s.name, false)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
@@ -69,6 +70,44 @@ func TestPreviewAndProgress(t *testing.T) {
 	stacks, err = p.Stacks(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"test"}, stacks)
+}
+
+// Configuration is that of the command. Secrets are encrypted in the file, and hidden in the progress.
+func TestSetConfig(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "of the test")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(`
+name: p
+runtime: yaml
+config: {size: {type: integer}, token: {type: string, secret: true}}
+outputs: {size: "${size}", token: "${token}"}
+`), 0o600))
+	p, err := automation.Open(t.Context(), dir, automation.Options{})
+	require.NoError(t, err)
+	stack, err := p.Stack("")
+	require.NoError(t, err)
+	require.ErrorContains(t, stack.SetConfig(t.Context(), "size", "large", false), "size does not fit its declaration in Husk.yaml")
+	require.NoError(t, stack.SetConfig(t.Context(), "size", "3", false))
+	require.NoError(t, stack.SetConfig(t.Context(), "token", "hunter2", false))
+	file, err := os.ReadFile(filepath.Join(dir, "Husk.dev.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(file), "3")
+	require.NotContains(t, string(file), "hunter2")
+
+	var progress bytes.Buffer
+	_, err = stack.Run(t.Context(), engine.Up{}, automation.RunOptions{Progress: &progress})
+	require.NoError(t, err)
+	require.NotContains(t, progress.String(), "hunter2")
+	outputs, err := stack.Outputs(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "3", property.Display(outputs.Get("size")))
+	token, secret := outputs.Get("token").AsSecret()
+	require.True(t, secret)
+	require.Equal(t, property.String("hunter2"), token)
+
+	other, err := p.Stack("misspelled")
+	require.NoError(t, err)
+	require.ErrorContains(t, other.SetConfig(t.Context(), "size", "3", false), "there is no stack")
 }
 
 // Mistakes are errors, which the progress shows as well.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -56,23 +57,58 @@ func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, e
 	}
 }
 
-// SetSecret encrypts a text, and sets the part of a key's value at a path to it. An empty path stands for
-// the whole value. The key has its full name, and the stack must exist.
-func (c *Config) SetSecret(ctx context.Context, key string, path property.Path, text string) error {
-	p, err := c.secrets(ctx)
-	if err != nil {
+// IsSecret reports whether the project declares a key, given by its full name, as secret.
+func (c *Config) IsSecret(key string) bool {
+	declared := c.declaration(key)
+	return declared != nil && declared.Secret
+}
+
+func (c *Config) declaration(key string) *program.ConfigDeclaration {
+	for i := range c.w.Project.Config {
+		if declared := &c.w.Project.Config[i]; declared.Key == key {
+			return declared
+		}
+	}
+	return nil
+}
+
+// Set sets the value of a key, given by its full name, or the part of the value at a path, and saves the
+// file. A secret is encrypted. The value of a declared key must have the declared type. The default stack
+// is made if there is none. Other stacks must exist, because their names may be misspelled.
+func (c *Config) Set(ctx context.Context, key string, path property.Path, value string, secret bool) error {
+	if declared := c.declaration(key); declared != nil && len(path) == 0 {
+		if _, err := declared.Type.Parse(value); err != nil {
+			name := strings.TrimPrefix(key, c.w.Project.Name+":")
+			return fmt.Errorf("%s does not fit its declaration in %s: %w", name, c.w.Project.File.Name, err)
+		}
+	}
+	if err := c.w.ensure(ctx, c.Stack); err != nil {
 		return err
 	}
-	ciphertext, err := p.Encrypt(ctx, text)
-	if err != nil {
-		return err
-	}
-	if c.EncryptionSalt() == "" {
-		if err := c.name(p); err != nil {
+	if secret {
+		var err error
+		if value, err = c.encrypt(ctx, value); err != nil {
 			return err
 		}
 	}
-	return c.SetAt(key, path, ciphertext, true)
+	if err := c.SetAt(key, path, value, secret); err != nil {
+		return err
+	}
+	return c.Save()
+}
+
+// encrypt encrypts a text with the key that the file names.
+func (c *Config) encrypt(ctx context.Context, text string) (string, error) {
+	c.w.secrets.Learn(text)
+	p, err := c.secrets(ctx)
+	if err != nil {
+		return "", err
+	}
+	ciphertext, err := p.Encrypt(ctx, text)
+	if err == nil && c.EncryptionSalt() == "" {
+		err = c.name(p)
+	}
+	return ciphertext, err
 }
 
 // name records the provider that encrypts.

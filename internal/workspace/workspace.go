@@ -184,12 +184,22 @@ func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.St
 	}
 	s, err := state.Open(ctx, w.store, w.name(stack), keys, holder(command))
 	if errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack {
-		err = w.Init(ctx, stack)
-		if err == nil || errors.Is(err, state.ErrStackExists) {
+		if err = w.ensure(ctx, stack); err == nil {
 			s, err = state.Open(ctx, w.store, w.name(stack), keys, holder(command))
 		}
 	}
 	return s, w.explain(stack, err)
+}
+
+// ensure makes the default stack if there is none. Other stacks must exist.
+func (w *Workspace) ensure(ctx context.Context, stack string) error {
+	err := w.mustExist(ctx, stack)
+	if errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack {
+		if err = w.Init(ctx, stack); errors.Is(err, state.ErrStackExists) {
+			err = nil
+		}
+	}
+	return err
 }
 
 // LeaseExisting is Lease for a stack that must exist.

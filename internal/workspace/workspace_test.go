@@ -64,8 +64,7 @@ func TestOnePassphraseOpensConfigurationAndState(t *testing.T) {
 
 	c, err := w.Config("dev")
 	require.NoError(t, err)
-	require.NoError(t, c.SetSecret(t.Context(), "demo:key", nil, "hunter2"))
-	require.NoError(t, c.Save())
+	require.NoError(t, c.Set(t.Context(), "demo:key", nil, "hunter2", true))
 	text, err := os.ReadFile(filepath.Join(w.Project.Dir, "Pulumi.dev.yaml"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), pulumiConfig)

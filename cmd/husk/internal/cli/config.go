@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -95,33 +93,14 @@ func (a *app) configSet() *cobra.Command {
 			if err != nil {
 				return &usageError{err}
 			}
-			declared := declaration(w.Project, key)
-			secret := secret || declared != nil && declared.Secret
+			secret := secret || c.IsSecret(key)
 			var value string
 			if len(args) == 2 {
 				value = args[1]
 			} else if value, err = a.readValue(args[0], secret); err != nil {
 				return err
 			}
-			if secret {
-				a.secrets.Learn(value)
-			}
-			if declared != nil && len(part) == 0 {
-				if _, err := declared.Type.Parse(value); err != nil {
-					return fmt.Errorf("%s does not fit its declaration in %s: %w", args[0], w.Project.File.Name, err)
-				}
-			}
-			if err := a.ensureStack(ctx, w, c.Stack); err != nil {
-				return err
-			}
-			set := func() error { return c.SetAt(key, part, value, false) }
-			if secret {
-				set = func() error { return c.SetSecret(ctx, key, part, value) }
-			}
-			if err := set(); err != nil {
-				return err
-			}
-			return c.Save()
+			return c.Set(ctx, key, part, value, secret)
 		}),
 	}
 	cmd.Flags().BoolVar(&secret, "secret", false, "encrypt the value")
@@ -140,30 +119,6 @@ func configKey(p *program.Project, text string, isPath bool) (key string, part p
 	}
 	key, err = p.ConfigKey(text)
 	return key, nil, err
-}
-
-func declaration(p *program.Project, key string) *program.ConfigDeclaration {
-	i := slices.IndexFunc(p.Config, func(d program.ConfigDeclaration) bool { return d.Key == key })
-	if i < 0 {
-		return nil
-	}
-	return &p.Config[i]
-}
-
-// ensureStack makes the default stack if there is none. Other stacks must exist, because their names may
-// be misspelled.
-func (a *app) ensureStack(ctx context.Context, w *workspace.Workspace, stack string) error {
-	stacks, err := w.Stacks(ctx)
-	if err != nil || slices.Contains(stacks, stack) {
-		return err
-	}
-	if stack != workspace.DefaultStack {
-		return &workspace.NoStackError{Stack: stack, Place: w.Place, Err: state.ErrStackNotFound}
-	}
-	if err := w.Init(ctx, stack); err != nil && !errors.Is(err, state.ErrStackExists) {
-		return err
-	}
-	return nil
 }
 
 // readValue reads a value from standard input, without echo if a person types a secret.
