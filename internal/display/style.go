@@ -1,5 +1,7 @@
 package display
 
+import "github.com/husk-dev/husk/conformance"
+
 // Style colours text, or leaves it as it is.
 type Style struct {
 	// Colour reports whether ANSI colours are understood and wanted.
@@ -31,3 +33,12 @@ func (s Style) faint(text string) string   { return s.paint(dim, text) }
 
 // Strong makes text stand out.
 func (s Style) Strong(text string) string { return s.paint(bold, text) }
+
+// WriteReport shows the report of a conformance test. rerun returns the command that repeats a failed
+// check, allow the flag that accepts an untested subject.
+func WriteReport(out *Output, report *conformance.Report, all bool, rerun, allow func(conformance.Result) string) error {
+	style := out.Style()
+	return report.WriteText(out, conformance.Text{
+		Good: style.good, Bad: style.bad, Faint: style.faint, Escape: Escape, All: all, Rerun: rerun, Allow: allow,
+	})
+}

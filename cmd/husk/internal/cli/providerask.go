@@ -36,6 +36,24 @@ func (f *askFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.extension, "extension", false, "add the parameterized package as an extension, beside the provider's own")
 }
 
+// parse reads the flags. parameters are nil without --parameter.
+func (f *askFlags) parse() (grants host.Grants, config property.Map, parameters *abi.Parameters, err error) {
+	if len(f.parameters) > 0 {
+		parameters = &abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}
+	} else if f.extension {
+		return grants, config, nil, usagef("--extension requires --parameter")
+	}
+	if grants, err = parseGrants(".", f.grants); err == nil {
+		config, err = parsePairs("config", f.config)
+	}
+	return grants, config, parameters, err
+}
+
+// withContents lets a provider get the contents of assets with URLs.
+func withContents(p abi.Provider) abi.Provider {
+	return engine.WithContents(p, contents.Source{Fetch: contents.HTTP(http.ProxyFromEnvironment)})
+}
+
 // asked is an opened provider.
 type asked struct {
 	abi.Provider
@@ -62,22 +80,13 @@ func (a *app) askProvider(ctx context.Context, name string, f *askFlags, ask fun
 
 // openProvider opens a provider before any call.
 func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask func(*asked) error) error {
-	grants, err := parseGrants(".", f.grants)
+	grants, config, parameters, err := f.parse()
 	if err != nil {
 		return err
-	}
-	config, err := parsePairs("config", f.config)
-	if err != nil {
-		return err
-	}
-	if f.extension && len(f.parameters) == 0 {
-		return usagef("--extension requires --parameter")
 	}
 	p := &asked{config: config}
-	if len(f.parameters) > 0 {
-		p.parameters = append(p.parameters, abi.ParameterizeRequest{
-			Parameters: abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}, Extension: f.extension,
-		})
+	if parameters != nil {
+		p.parameters = append(p.parameters, abi.ParameterizeRequest{Parameters: *parameters, Extension: f.extension})
 	}
 	project, err := a.projectOf(name)
 	if err != nil {
@@ -87,7 +96,7 @@ func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask fu
 		if err != nil {
 			return err
 		}
-		p.Provider = engine.WithContents(provider, contents.Source{Fetch: contents.HTTP(http.ProxyFromEnvironment)})
+		p.Provider = withContents(provider)
 		err = ask(p)
 		if c, ok := provider.(io.Closer); ok {
 			err = errors.Join(err, c.Close())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +18,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/conformance"
-	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
@@ -99,15 +96,10 @@ func (a *app) listChecks() error {
 }
 
 func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlags) error {
-	options, err := f.options()
+	options, grants, err := f.options()
 	if err != nil {
 		return err
 	}
-	grants, err := parseGrants(".", f.grants)
-	if err != nil {
-		return err
-	}
-	options.Observe = observerOf(grants)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer a.heed(a.remark,
@@ -123,7 +115,7 @@ func (a *app) testProvider(ctx context.Context, path string, f *providerTestFlag
 			if err != nil {
 				return nil, err
 			}
-			return engine.WithContents(tested, contents.Source{Fetch: contents.HTTP(http.ProxyFromEnvironment)}), nil
+			return withContents(tested), nil
 		}, options)
 		if err != nil {
 			return fmt.Errorf("testing %s: %w", path, err)
@@ -216,45 +208,40 @@ func fileName(text string) string {
 }
 
 // options returns the options of the flags.
-func (f *providerTestFlags) options() (conformance.Options, error) {
-	o := conformance.Options{Generated: f.generated, Only: f.only, AllowUntested: f.untested, ReadOnly: f.readOnly}
+func (f *providerTestFlags) options() (o conformance.Options, grants host.Grants, err error) {
+	o = conformance.Options{
+		Generated: f.generated, Only: f.only, AllowUntested: f.untested, ReadOnly: f.readOnly, Extension: f.extension,
+	}
+	if grants, o.Config, o.Parameters, err = f.parse(); err != nil {
+		return o, grants, err
+	}
+	o.Observe = observerOf(grants)
 	file := f.cases
 	if f.rerun != "" {
 		if f.cases != "" {
-			return o, usagef("--cases and --case exclude each other")
+			return o, grants, usagef("--cases and --case exclude each other")
 		}
 		file, o.CasesOnly = f.rerun, true
 	}
-	var err error
 	if file != "" {
 		if o.Cases, err = readCases(file); err != nil {
-			return o, err
+			return o, grants, err
 		}
 	}
 	switch {
 	case f.seed != "":
 		if o.Seed, err = strconv.ParseUint(f.seed, 10, 32); err != nil {
-			return o, usagef("--seed %s: must be a number of at most %d", f.seed, uint32(1<<32-1))
+			return o, grants, usagef("--seed %s: must be a number of at most %d", f.seed, uint32(1<<32-1))
 		}
 	case o.Cases == nil || o.Cases.Seed == nil:
 		o.Seed = uint64(rand.Uint32())
 	}
-	if o.Config, err = parsePairs("config", f.config); err != nil {
-		return o, err
-	}
-	if f.extension && len(f.parameters) == 0 {
-		return o, usagef("--extension requires --parameter")
-	}
-	if len(f.parameters) > 0 {
-		o.Parameters = &abi.Parameters{Case: abi.ParametersCaseArgs, Args: f.parameters}
-		o.Extension = f.extension
-	}
 	for _, name := range f.only {
 		if !slices.ContainsFunc(conformance.Checks(), func(c conformance.Check) bool { return c.Name == name }) {
-			return o, usagef("%w: --list shows them", &conformance.UnknownCheckError{Name: name})
+			return o, grants, usagef("%w: --list shows them", &conformance.UnknownCheckError{Name: name})
 		}
 	}
-	return o, nil
+	return o, grants, nil
 }
 
 // readCases reads a file of cases. JSON is YAML, too.

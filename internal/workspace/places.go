@@ -5,8 +5,34 @@ import (
 	"path/filepath"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
 )
+
+// OwnFiles returns the files of the workspace: states, modules, values of providers, and the selected stack.
+func (w *Workspace) OwnFiles() []string {
+	all := []string{w.dataPath("")}
+	if inside, err := filepath.Rel(w.Place, w.Project.Dir); err != nil || !filepath.IsLocal(inside) {
+		return append(all, w.Place)
+	}
+	// The project is in the directory of the state, which has other files, too.
+	for _, name := range filestore.Names() {
+		all = append(all, filepath.Join(w.Place, name))
+	}
+	return append(all, w.ModulesDir())
+}
+
+// References returns the stacks that a program can refer to: all in the same backend.
+func (w *Workspace) References() builtin.Stacks {
+	return builtin.Stacks{Store: w.store, Open: w.keys.Open}
+}
+
+// StoresDir returns the directory for values that a stack's providers store. The store of states renames
+// and removes it with the stack.
+func (w *Workspace) StoresDir(stack string) string {
+	return filepath.Join(w.Place, "kv", w.Project.Name, stack)
+}
 
 // ModulesDir returns the directory, beside the stacks, of the modules that made their resources.
 func (w *Workspace) ModulesDir() string { return filepath.Join(w.Place, "modules") }

@@ -5,10 +5,45 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/host"
 )
+
+// Granted opens a provider of a module that no project lists. Each has a configuration of its own, in
+// fresh instances, and is closed with its Close method. Responses that do not fit the schema are passed
+// on, for conformance tests. Logs and output become diagnostics if logs is set, and are dropped otherwise.
+func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, logs bool) (abi.Provider, error) {
+	grants.HowToGrant = flagToGrant
+	options := host.ProviderOptions{Name: m.Name, Grants: grants, Limits: p.limits.of(m.Name), Instances: p.options.Instances, Lenient: true}
+	if logs {
+		options.Logger = slog.New(&records{to: p.options.Diagnostics})
+	}
+	return loaded(m.module.NewProvider(ctx, options))
+}
+
+// measured is a provider whose host measures its calls.
+type measured struct{ *host.Provider }
+
+var _ engine.Measured = measured{}
+
+// Measured implements [engine.Measured].
+func (m measured) Measured() map[string]engine.Measure {
+	out := make(map[string]engine.Measure)
+	for method, s := range m.Stats().Methods {
+		out[method] = engine.Measure{BySchema: int(s.BySchema), Fuel: s.Fuel, BytesIn: s.BytesIn, BytesOut: s.BytesOut}
+	}
+	return out
+}
+
+// loaded returns a provider as the engine gets it.
+func loaded(p *host.Provider, err error) (abi.Provider, error) {
+	if err != nil {
+		return nil, err
+	}
+	return measured{p}, nil
+}
 
 // records makes diagnostics of the host's log records of guests. It is a [slog.Handler] only for the
 // attributes that the host documents.
