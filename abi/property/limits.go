@@ -28,6 +28,7 @@ const (
 // MaxDepth bounds Limits.Depth, so that the stacks of recursive codecs stay under some ten MB.
 const MaxDepth = 20000
 
+// WithDefaults returns l with the defaults for its zero fields.
 func (l Limits) WithDefaults() Limits {
 	l.Depth = min(l.Depth, MaxDepth)
 	if l.Size == 0 {

@@ -24,11 +24,9 @@ func (c code) isWith(at int, op wasmfile.Opcode, value int64) bool {
 	return c.is(at, op) && c[at].Value == value
 }
 
-// A call is written with where it returns to, on Go's stack:
+// Go writes a call after its return address, on Go's stack, whose end is the variable SP:
 //
 //	local.get SP  i64.const address  i64.store 0  i32.const 0  call
-//
-// where SP is the variable that has the stack's end.
 const beforeCall = 4
 
 // returnAddress is where the call at a place returns to.
@@ -41,8 +39,8 @@ func (c code) returnAddress(call int) (address int64, known bool) {
 	return c[at+1].Value, true
 }
 
-// local reports the address of a local variable of Go, relative to SP, that is computed by the
-// four instructions from a place on:
+// local returns the address, relative to SP, of the local variable of Go that these four
+// instructions compute:
 //
 //	local.get SP  i64.extend_i32_u  i64.const offset  i64.add
 func (c code) local(at int, stack uint32) (offset int64, known bool) {
@@ -55,8 +53,8 @@ func (c code) local(at int, stack uint32) (offset int64, known bool) {
 
 const localLength = 4
 
-// result is where what is done with the result of a call begins: behind the instructions that
-// leave the goroutine where the call did.
+// result returns where the code after a call uses its result: behind the instructions that leave the
+// goroutine if the call did.
 //
 //	global.get 0  local.set SP  br_if  end
 func (c code) result(call int) int {
@@ -86,8 +84,8 @@ const (
 	beforeReturn = 5
 )
 
-// seedsMap reports whether a call draws the seed of a map on the stack, and does nothing else
-// with it.
+// seedsMap reports whether a call draws the seed of a map on the stack, and does nothing else with
+// it.
 func (c code) seedsMap(call int) bool {
 	if call < beforeCall {
 		return false
@@ -120,10 +118,10 @@ func (c code) seedsMap(call int) bool {
 //	i64.const counts  i64.store offset
 const counts = 32 << 32
 
-// furthest bounds how far behind the seed other generators lie, in bytes.
+// furthest bounds the distance of other generators from the seed, in bytes.
 const furthest = 64
 
-// words finds the generators that lie behind it, of which calls draw the first states.
+// words finds the generators behind it, whose first states calls draw.
 func (c code) words() (words []Word) {
 	behind := int64(-1)
 	for at, in := range c {
@@ -139,7 +137,7 @@ func (c code) words() (words []Word) {
 	return words
 }
 
-// word is where the result of a call is stored.
+// word returns where the result of a call is stored.
 func (c code) word(call int, behind int64) (w Word, known bool) {
 	at := c.result(call)
 	for !c.is(at, wasmfile.OpI64Store) && !c.is(at, wasmfile.OpI64Store32) {

@@ -1,18 +1,16 @@
-// Package entropy has a module of Go count what Go's runtime reads of the clock, and draws of
-// its random generator, for itself. Who knows all reads and all draws then knows whether the
-// program made any: whether what it has in memory depends on them.
+// Package entropy makes a module of Go count its runtime's own reads of the clock and draws of the
+// random generator. With the totals of both, the host then knows whether the program itself made
+// any: whether its memory depends on them.
 //
-// Go's runtime reads the clock as it starts, and whenever it collects garbage or looks at its
-// timers. It draws a number for each map, and for each loop over one. Programs cannot see what
-// it does with these, but for the order of a map, which Go leaves open. So a call is the
-// runtime's own if it calls a function that hands on the clock, or a number, and stands in a
-// function that keeps what it gets. Which functions these are, their names say: Go's linker
-// puts them into the data of each module, whether it has a name section or not.
+// Go's runtime reads the clock at its start, at each garbage collection, and for its timers. It
+// draws a number for each map, and for each loop over one. Programs see these only as the order of a
+// map, which Go leaves open. A call is the runtime's own if it calls a function that hands on the
+// clock or a number, from a function that keeps what it gets. The functions are known by their
+// names, which Go's linker puts into the data of each module.
 //
-// Counting errs on one side only. A call that is not recognized is not counted, and then the
-// numbers do not add up, as if the program had made it. That happens with a runtime that is not
-// known, and after a tool has moved code between functions. A module that lies about its names
-// deceives nobody but itself.
+// Counting errs on one side only. A call that is not recognized does not count, and then the numbers
+// do not add up, as if the program had made it. That happens with an unknown runtime, and after a
+// tool has moved code between functions. A module that lies about its names deceives only itself.
 package entropy
 
 import (
@@ -21,22 +19,21 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Version changes with what Of makes of a module, so that what was kept of an earlier one is
-// not taken for it.
+// Version changes with the output of Of. It is part of the key of each cached module.
 const Version = 1
 
-// Account says by what a module counts. Its globals are 0 at the start.
+// Account has the globals by which a module counts. They are 0 at the start.
 type Account struct {
-	// Clock is the index of the global, of type i64, that counts the runtime's reads of the
-	// clock. Each is counted before it is made.
+	// Clock is the index of the global, of type i64, that counts the runtime's reads of the clock,
+	// each before it is made.
 	Clock int
-	// Random is the index of the global, of type i64, that counts the words that the runtime
-	// draws of its generator. Each call by which the program draws takes 1 from it.
+	// Random is the index of the global, of type i64, that counts the words that the runtime draws
+	// of its generator. Each call by which the program draws subtracts 1.
 	Random int
-	// Watched is the index of a global of type i32. If it is not 0, such a call sets it to
-	// [Caught], and traps.
+	// Watched is the index of a global of type i32. If it is not 0, such a call sets it to [Caught],
+	// and traps.
 	Watched int
-	// Words are the generators that the runtime has beside that one, for its own choices.
+	// Words are the further generators of the runtime, for its own choices.
 	Words []Word
 }
 
@@ -48,8 +45,7 @@ const MostWords = 4
 
 // Word is a number that the runtime draws once, and goes on from.
 type Word struct {
-	// Offset is where it lies, counted from the end of the generator's seed, and Size its
-	// length, in bytes.
+	// Offset is counted from the end of the generator's seed. Both are in bytes.
 	Offset, Size uint32
 }
 
@@ -64,8 +60,6 @@ var (
 )
 
 const (
-	// readsClock is the function that asks the host for the time, and takesWord the one that
-	// takes a word of the generator.
 	readsClock = "runtime.clock_time_get"
 	takesWord  = "runtime.rand"
 	// seedsAll is the function that gives the runtime its generators.
@@ -80,8 +74,8 @@ func set(names ...string) map[string]bool {
 	return s
 }
 
-// keepsTime reports whether what a function reads of the clock stays in it. Package time
-// keeps by what it compares monotonic times, and when timers are due.
+// keepsTime reports whether the time that a function reads stays in it. Package time keeps the times
+// that it compares, and when timers are due.
 func keepsTime(function string) bool {
 	switch function {
 	case "time.init", "time.when", "time.Sleep", "time.NewTimer", "time.NewTicker", "time.AfterFunc",
@@ -91,8 +85,8 @@ func keepsTime(function string) bool {
 	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "internal/sync.")
 }
 
-// keepsNumbers reports whether the numbers that a function draws stay in it: those by which
-// tables find their entries. Maps on the stack get theirs in any function, see [code.seedsMap].
+// keepsNumbers reports whether the numbers that a function draws stay in it: those by which tables
+// find their entries. Maps on the stack draw theirs in any function, see [code.seedsMap].
 func keepsNumbers(function string) bool {
 	for _, prefix := range []string{"runtime.", "internal/runtime/maps.", "internal/sync.(*HashTrieMap[", "unique.newCanonMap["} {
 		if strings.HasPrefix(function, prefix) {
@@ -102,7 +96,7 @@ func keepsNumbers(function string) bool {
 	return false
 }
 
-// Go reports whether a module says that Go's linker has written it, be it changed since or not.
+// Go reports whether a module claims to be of Go's linker, be it changed since or not.
 func Go(m *wasmfile.Module) bool {
 	for _, c := range m.Customs {
 		if c.Name == "go:buildid" {
@@ -112,7 +106,7 @@ func Go(m *wasmfile.Module) bool {
 	return false
 }
 
-// Of returns a module that counts, and by what it does; nil if Go's linker has not written the
+// Of returns a module that counts, and its account. They are nil if Go's linker has not made the
 // module, or not in this form. The module must be valid.
 func Of(m *wasmfile.Module) (wasm []byte, account *Account) {
 	names := readNames(m)

@@ -7,19 +7,18 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// names are those of a module's functions, from the table by which Go's runtime finds the
-// function of an address (runtime.pcHeader). It is in the module's data, and nothing in it is
-// taken on trust.
+// names are those of a module's functions, from the table by which Go's runtime finds the function
+// of an address (runtime.pcHeader) in the module's data. Nothing in it is trusted.
 type names struct {
 	data []byte
-	// texts is where names begin, and functions where the table of functions does, each of
-	// whose entries leads from there to what is known of a function.
+	// texts is the begin of the names, and functions that of the table of functions, whose entries
+	// lead from there to the facts of a function.
 	texts, functions uint64
 }
 
-// The table begins with a magic number, two zeros, the length of the smallest instruction, and
-// that of a pointer. The number of functions, of files, an address, and five offsets follow, of
-// which the first and the last are those of names and functions.
+// The table begins with a magic number, two zeros, the length of the smallest instruction, and that
+// of a pointer. The number of functions, of files, an address, and five offsets follow. The first
+// and the last offset are those of names and functions.
 var tableMagic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 
 const (
@@ -28,14 +27,14 @@ const (
 	tableFunctions = 64
 	tableHeader    = 72
 
-	// entrySize is the length of an entry: where a function begins, and where in the table
-	// what is known of it does. There, the place of its name follows the first number.
+	// entrySize is the length of an entry: the begin of a function, and the place of its facts in
+	// the table. There, the place of its name follows the first number.
 	entrySize = 8
 	nameAt    = 4
 
-	// mostData bounds how much of the module's data is looked at.
+	// mostData bounds the part of the module's data that is looked at.
 	mostData = 64 << 20
-	// longestName bounds what is read of a name, in bytes. Those that matter are shorter.
+	// longestName bounds the read part of a name in bytes. Those that matter are shorter.
 	longestName = 256
 )
 
@@ -64,8 +63,8 @@ func readNames(m *wasmfile.Module) *names {
 	return nil
 }
 
-// dataFrom returns the module's data from an address on, at least as much as the table's header.
-// A linker leaves out zeros.
+// dataFrom returns the module's data from an address on, with zeros in the gaps, and at least as
+// much as the table's header.
 func dataFrom(m *wasmfile.Module, from uint64) []byte {
 	end := from + tableHeader
 	for _, s := range m.Segments {
@@ -87,8 +86,8 @@ func dataFrom(m *wasmfile.Module, from uint64) []byte {
 	return data
 }
 
-// of returns the name of the i-th function that the module defines. In a table that is cut off,
-// it is empty, or another's.
+// of returns the name of the i-th function that the module defines. In a truncated table, it may be
+// empty or that of another.
 func (n *names) of(i int) string {
 	known := n.word(n.functions + uint64(i)*entrySize + 4)
 	name := n.word(n.functions + uint64(known) + nameAt)
@@ -97,7 +96,7 @@ func (n *names) of(i int) string {
 	return string(text)
 }
 
-// word is the number at a place, 0 behind the end. The place may be any number.
+// word returns the number at any place, 0 behind the end.
 func (n *names) word(at uint64) uint32 {
 	const size = 4
 	if len(n.data) < size || at > uint64(len(n.data)-size) {

@@ -13,8 +13,8 @@ import (
 // Those of a small length become loads and stores, which cost what these cost.
 
 const (
-	// leastInline and mostInline are the lengths in bytes of copies and fills that become
-	// loads and stores: above one vector, and few enough for the processor's registers.
+	// leastInline and mostInline bound the lengths in bytes of copies and fills that become loads
+	// and stores: above one vector, and few enough for the processor's registers.
 	leastInline = vectorSize
 	mostInline  = 16 * vectorSize
 
@@ -33,8 +33,7 @@ const (
 	scratchGroups = "\x02\x7f\x01\x7b" // two i32, one v128
 )
 
-// constants are the numbers that the instructions pushed which come last, the latest
-// first.
+// constants are the last two instructions that pushed numbers, the latest first.
 type constants [2]wasmfile.Instruction
 
 func (c *constants) after(in *wasmfile.Instruction) {
@@ -45,8 +44,8 @@ func (c *constants) after(in *wasmfile.Instruction) {
 	c[0], c[1] = *in, c[0]
 }
 
-// inlined answers where in the code the operands begin that are known of a copy or fill
-// that becomes loads and stores, and how many of these there are.
+// inlined returns the start of the known operands of a copy or fill that becomes loads and stores,
+// and the number of these. ok is false for any other.
 func (c *constants) inlined(op wasmfile.Opcode) (start int, accesses uint64, ok bool) {
 	length := &c[0]
 	if length.Op != wasmfile.OpI32Const || length.Index < leastInline || length.Index > mostInline {
@@ -62,8 +61,8 @@ func (c *constants) inlined(op wasmfile.Opcode) (start int, accesses uint64, ok 
 	return 0, 0, false
 }
 
-// inline writes the copy or fill. As memory.copy and memory.fill do, it traps before
-// anything is written, and reads all before that.
+// inline writes the copy or fill. Like the instruction, it traps before anything is written, and
+// reads all before that.
 func (f *function) inline(op wasmfile.Opcode, c *constants) {
 	f.scratch = true
 	to, from, fill := f.locals+scratchTo, f.locals+scratchFrom, f.locals+scratchFill
@@ -103,8 +102,7 @@ func (f *function) inline(op wasmfile.Opcode, c *constants) {
 	}
 }
 
-// vectors yields where the vectors begin that cover so many bytes. The last one may
-// overlap with the one before it.
+// vectors yields the begins of the vectors that cover length bytes. The last two may overlap.
 func vectors(length uint32) func(func(uint32) bool) {
 	return func(yield func(uint32) bool) {
 		for at := uint32(0); at < length; at += vectorSize {
@@ -115,8 +113,7 @@ func vectors(length uint32) func(func(uint32) bool) {
 	}
 }
 
-// probe traps where the last byte of so many is beyond memory. The engine knows then that
-// the others are not.
+// probe traps if the last byte is beyond memory. The engine then knows that the others are not.
 func (f *function) probe(address, length uint32) {
 	f.local(wasmfile.OpLocalGet, address)
 	f.access(wasmfile.OpI32Load8U, length-1)
@@ -132,7 +129,7 @@ func (f *function) local(op wasmfile.Opcode, index uint32) {
 	f.out = wasmfile.AppendIndex(f.out, op, index)
 }
 
-// declare sets the declarations of the function's local variables, which were these.
+// declare sets the declarations of local variables, with the scratch variables if there are any.
 func (f *function) declare(declarations []byte) {
 	f.declarations = f.declarations[:0]
 	if f.scratch {
@@ -144,12 +141,12 @@ func (f *function) declare(declarations []byte) {
 	f.declarations = append(f.declarations, declarations...)
 }
 
-// fills tells whether the function fill takes the place of memory.fill. It needs a memory,
-// which a module that has a memory.fill and no memory must not get.
+// fills reports whether the function fill replaces memory.fill. It needs a memory; a module with
+// memory.fill and no memory must stay invalid.
 func (w *rewriter) fills() bool { return len(w.m.Memories) > 0 }
 
-// filling writes the function fill, for lengths that are not known: it takes fuel, and
-// fills few bytes itself. It traps before anything is written.
+// filling writes the function fill, for lengths that are not known. It takes fuel, and fills few
+// bytes itself. It traps before anything is written.
 func (w *rewriter) filling() {
 	if !w.fills() {
 		w.append(nil, noLocals)

@@ -8,20 +8,19 @@ import (
 
 // What work costs, in fuel.
 const (
-	// leafCost is what a function may cost that takes no fuel itself, as whoever calls
-	// it pays for that.
+	// leafCost is the most that a function may cost without taking fuel. Its callers pay for it.
 	leafCost = 16
-	// callCost is that of a call, together with a function that takes no fuel.
+	// callCost includes a function that takes no fuel.
 	callCost = 3 + leafCost
 	// importCost is that of a call of the host, some 100 ns at the least.
 	importCost = 100
-	// growCost is that of growing memory or a table, besides what was added. The engine does it
-	// outside of compiled code, also where nothing can be added.
+	// growCost is the cost of growing a memory or table, besides that of the addition. The engine
+	// does it outside of compiled code, even if it adds nothing.
 	growCost = importCost
-	// foldedCost is what the code before and after a loop may cost that the loop pays
-	// with each of its turns.
+	// foldedCost is the most that the code around a loop may cost for the loop to pay it with each
+	// of its turns.
 	foldedCost = 16
-	// localsPerFuel is how many local variables are set to zero for one unit.
+	// localsPerFuel is the number of local variables that one unit sets to zero.
 	localsPerFuel = 8
 
 	// A unit is for 1<<bytesShift bytes of memory, or for an element of a table. A page
@@ -30,8 +29,7 @@ const (
 	pageShift  = 10
 )
 
-// function is the code of the function that is being written. Its parts are used
-// again for the next one.
+// function is the code of the function that is being written. The next one uses its parts again.
 type function struct {
 	out     []byte
 	regions []region
@@ -45,7 +43,7 @@ type function struct {
 	declarations []byte
 }
 
-// region is what is paid for at once. The first is the function.
+// region is code that is paid for at once. The first region is the function.
 type region struct {
 	cost uint64
 	// at is where in the code the cost stands.
@@ -68,7 +66,7 @@ func (w *rewriter) code(s wasmfile.Section) {
 	w.added()
 }
 
-// function rewrites the code of one function, and answers what comes before it.
+// function rewrites the code of one function. entry is what comes before it.
 func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 	f := &w.body
 	f.out, f.open, f.scratch = f.out[:0], append(f.open[:0], 0), false
@@ -174,19 +172,19 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 	return entry
 }
 
-// charge is what takes fuel for the length of an operation on memory or a table.
+// charge takes fuel for the length of an operation on memory or a table.
 type charge struct {
-	// function has the operation's last operand as its first parameter, or its result, which it
-	// returns, and the size of the memory or table as its second.
+	// function gets the operation's last operand or its result, which it returns, and the size of
+	// the memory or table.
 	function uint32
 	// size is the code for that size.
 	size []byte
-	// after is set where the function comes after the operation. Where it replaces the operation, it
-	// has all operands of it, and no size.
+	// after is set if the function comes after the operation. A function that replaces the operation
+	// gets all of its operands, and no size.
 	after, replaces bool
 }
 
-// charge finds out what takes fuel for an instruction.
+// charge returns what takes fuel for an instruction, if anything does.
 func (w *rewriter) charge(in *wasmfile.Instruction) (charge, bool) {
 	const memory = 0
 	memorySize := []byte{byte(wasmfile.OpMemorySize), memory}
@@ -224,7 +222,7 @@ func (w *rewriter) paid(out []byte) []byte {
 	return w.global(wasmfile.AppendOps(out, wasmfile.OpI64Sub), wasmfile.OpGlobalSet)
 }
 
-// check ends what takes fuel and asks for more where there is less than none.
+// check ends what takes fuel, and asks for more if fuel is negative.
 func (w *rewriter) check(out []byte) []byte {
 	out = w.global(w.paid(out), wasmfile.OpGlobalGet)
 	out = wasmfile.AppendOps(wasmfile.AppendConst(out, wasmfile.OpI64Const, 0), wasmfile.OpI64LtS, wasmfile.OpIf)
@@ -240,8 +238,8 @@ func get(out []byte, index uint32) []byte {
 	return wasmfile.AppendIndex(out, wasmfile.OpLocalGet, index)
 }
 
-// added writes the functions slow, which asks for more fuel, those that charge for a length, and what
-// takes the place of memory.fill.
+// added writes the functions slow, which asks for more fuel, those that charge for a length, and the
+// replacement of memory.fill.
 func (w *rewriter) added() {
 	slow := w.global(nil, wasmfile.OpGlobalGet)
 	slow = w.global(wasmfile.AppendIndex(slow, wasmfile.OpCall, w.refill), wasmfile.OpGlobalSet)
@@ -274,8 +272,8 @@ func (w *rewriter) added() {
 	w.filling()
 }
 
-// withinMemory writes what takes fuel for a parameter that is a number of bytes, if memory has as
-// many.
+// withinMemory writes what takes fuel for a parameter that is a number of bytes, unless memory is
+// smaller.
 func (w *rewriter) withinMemory(out []byte, bytes uint32, pages func([]byte) []byte) []byte {
 	const pageBits = 16
 	length := func(out []byte) []byte { return get(out, bytes) }

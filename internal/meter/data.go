@@ -7,20 +7,20 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// merged is a data segment of the rewritten module: those of the original that lie
-// near each other, in the order of their addresses.
+// merged is a data segment of the rewritten module: near segments of the original, in the order of
+// addresses.
 type merged []wasmfile.Segment
 
-// largestGap is the number of zero bytes between segments that are cheaper than
-// another segment, of which wazero keeps 24 bytes for each instance, and some more.
+// largestGap is the number of zero bytes between segments that are cheaper than another segment, of
+// which wazero keeps 24 bytes for each instance.
 const largestGap = 64
 
 // pageSize is that of memory in bytes.
 const pageSize = 64 << 10
 
-// merge joins data segments. Go's linker writes one for each few bytes that are not
-// zero, up to 100,000 of them. It answers nil where that could make a difference: where
-// segments overlap, do not fit, or are used by code, or the memory is another's.
+// merge joins data segments. Go's linker writes one for each few bytes that are not zero, up to
+// 100,000. It returns nil if that could make a difference: if segments overlap, do not fit, or are
+// used by code, or the memory is imported.
 func merge(m *wasmfile.Module) []merged {
 	if len(m.Segments) < 2 || !Detachable(m) {
 		return nil

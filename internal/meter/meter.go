@@ -1,21 +1,19 @@
-// Package meter rewrites modules so that what they do is bounded. A rewritten module
-// counts its work down in a private global, its fuel, and calls the host when that
-// runs out: in the middle of any loop or recursion, after a time that the host chose.
-// The host can then end it, or let the garbage collector and other goroutines have
-// their turn, and grant more. Without that, a guest stops the whole host: Go's garbage
-// collector waits for it.
+// Package meter rewrites modules so that their work is bounded. A rewritten module counts its work
+// down in a private global, its fuel, and calls the host when that runs out, in the middle of any
+// loop or recursion. The host then ends it, or lets the garbage collector and other goroutines run,
+// and grants more. Otherwise a guest stops the whole host, because Go's garbage collector waits for
+// it.
 //
-// Otherwise a rewritten module behaves as before. Guest code cannot reach what is
-// added, as every index in it was checked to name something of the original module
-// (see package wasmfile), and an invalid module does not become valid.
+// Everything else stays as it was. Guest code cannot reach the additions, because each of its
+// indexes names something of the original module (see package wasmfile). An invalid module stays
+// invalid.
 //
 // # What work costs
 //
-// An instruction costs 1. A region is what lies between two places where fuel is
-// taken: a function without its loops, or the body of a loop without the loops in it.
-// Whoever enters a region pays for all of it, so that what is paid is never less than
-// what is done. The same input costs the same in each run, on each engine. Operations
-// on memory and tables pay by their length besides.
+// An instruction costs 1. A region lies between two places that take fuel: a function without its
+// loops, or the body of a loop without inner loops. Entering a region pays for all of it, so no work
+// is unpaid. The same input costs the same in each run, on each engine. Operations on memory and
+// tables pay for their length, too.
 package meter
 
 import (
@@ -32,9 +30,9 @@ import (
 
 // Names of what is added. Modules that use them themselves are refused.
 const (
-	// Module is the module of the imported function Refill, of the type [i64] -> [i64].
-	// Its parameter is the fuel that is left, less than 0 where more was used than there
-	// was; its result is the fuel from then on.
+	// Module is the module of the imported function Refill, of the type [i64] -> [i64]. Its
+	// parameter is the fuel that is left, negative if more was used than there was. Its result is
+	// the fuel from then on.
 	Module = "husk:meter"
 	Refill = "refill"
 
@@ -43,17 +41,15 @@ const (
 	// Fuel is the exported global, of type i64, that counts down. It is 0 at the start.
 	Fuel = prefix + "fuel"
 	// Refused is the exported global, of type i32, that is set to 1 when a table is refused more
-	// elements. Only a module has it that grows tables, and has none with a maximum of its own
-	// below that of the options.
+	// elements. A module has it if it grows tables and none of these has a lower maximum of its own.
 	Refused = prefix + "refused"
 )
 
-// Version changes with what Rewrite makes of a module, so that what was kept of an
-// earlier one is not taken for it.
+// Version changes with the output of Rewrite. It is part of the key of each cached module.
 const Version = 4
 
-// GlobalName is the name under which a mutable global of numeric type is exported, so
-// that an image of an instance can be taken. The index is that in the original module.
+// GlobalName is the name under which a mutable global of numeric type is exported for images of
+// instances. The index is that in the original module.
 func GlobalName(index int) string { return prefix + "global/" + strconv.Itoa(index) }
 
 // ReservedError is a module that uses a name of this package.
@@ -66,19 +62,19 @@ func (e *ReservedError) Error() string {
 	return fmt.Sprintf("the module uses the name %q, which is reserved for the host", e.Name)
 }
 
-// Options are the maxima that are written into memories and tables which the module
-// defines, unless it has lower ones. What they need at the start they get all the same.
+// Options are the maxima for memories and tables that the module defines, unless it has lower ones.
+// Their minima are granted in any case.
 type Options struct {
 	// MemoryPages bounds the memory in pages of 64 KiB; 0 leaves it as it is.
 	MemoryPages uint32
 	// TableElements bounds all tables together; 0 leaves them as they are.
 	TableElements uint32
-	// Detach leaves out the data segments and makes the start function the export [Start],
-	// for a host that lays out the memory itself. Only for a module that is [Detachable].
+	// Detach leaves out the data segments and makes the start function the export [Start], for a
+	// host that lays out the memory itself. The module must be [Detachable].
 	Detach bool
 }
 
-// Rewrite answers the metered module. It fails only with a *[ReservedError].
+// Rewrite returns the metered module. Its only error is a *[ReservedError].
 func Rewrite(m *wasmfile.Module, options Options) ([]byte, error) {
 	if err := Check(m); err != nil {
 		return nil, err
@@ -90,7 +86,7 @@ func Rewrite(m *wasmfile.Module, options Options) ([]byte, error) {
 	return w.out, w.err
 }
 
-// Check answers a *[ReservedError] if Rewrite would.
+// Check returns a *[ReservedError] if Rewrite would.
 func Check(m *wasmfile.Module) error {
 	for _, i := range m.Imports {
 		if i.Module == Module || strings.HasPrefix(i.Module, prefix) {
@@ -123,13 +119,13 @@ type rewriter struct {
 
 	// refs are the indexes of functions that were not written yet.
 	refs []wasmfile.FuncRef
-	// data are the merged data segments, nil where they stay as they are.
+	// data are the merged data segments, nil if the segments stay as they are.
 	data []merged
 	body function
 }
 
-// plan gives what is added its indexes. Everything comes last in its index space,
-// except for the imported function, to which the module's own functions give way.
+// plan gives the additions their indexes. Each comes last in its index space, except for the
+// imported function, which moves the module's own functions.
 func (w *rewriter) plan() {
 	m := w.m
 	types := uint32(len(m.Types))
@@ -215,9 +211,8 @@ func (w *rewriter) section(s wasmfile.Section) {
 	w.close(size)
 }
 
-// custom keeps a custom section, except for debugging information, whose offsets into
-// the code are wrong from now on, and for one that says nothing, which wazero does not
-// read at the end of a module.
+// custom keeps a custom section, except for debugging information, whose offsets into the code are
+// wrong now, and for an empty one, which wazero cannot read at the end of a module.
 func (w *rewriter) custom(s wasmfile.Section) {
 	custom := w.m.Customs[s.Custom]
 	if strings.HasPrefix(custom.Name, ".debug_") || len(custom.Data) == 0 && custom.Name != wasmfile.NameSection {
@@ -321,7 +316,7 @@ func (w *rewriter) tables() {
 	}
 }
 
-// mostElements is what one table may have; 0 leaves it as it is.
+// mostElements is the maximum of one table, 0 for none.
 func (w *rewriter) mostElements() uint32 {
 	if w.options.TableElements == 0 {
 		return 0
@@ -342,8 +337,8 @@ func (w *rewriter) memories() {
 	}
 }
 
-// limits writes a maximum, the lower one of the module's own and the most that there
-// may be. One that is below the minimum stays, as it makes the module invalid.
+// limits writes the lower maximum of the module's own and most. A maximum below the minimum stays,
+// because it makes the module invalid.
 func (w *rewriter) limits(r wasmfile.Range, most uint32) {
 	if most != 0 {
 		most = max(most, r.Min)
@@ -361,7 +356,7 @@ func (w *rewriter) limits(r wasmfile.Range, most uint32) {
 	w.uleb(r.Max)
 }
 
-// items writes the items of a section and announces as many more as the byte says.
+// items writes the items of a section and announces more.
 func (w *rewriter) items(s wasmfile.Section, more string) {
 	w.uleb(uint32(s.Count) + uint32(more[0]))
 	w.copy(s.Items, s.End)
@@ -386,7 +381,7 @@ func (w *rewriter) name(s string) {
 	w.out = append(w.out, s...)
 }
 
-// reserve leaves room for the length of what follows, which close puts there.
+// reserve leaves room for the length of what follows. close fills it in.
 func (w *rewriter) reserve() (at int) {
 	w.out = append(w.out, 0, 0, 0, 0, 0)
 	return len(w.out)
@@ -394,11 +389,11 @@ func (w *rewriter) reserve() (at int) {
 
 func (w *rewriter) close(at int) { putPadded(w.out[at-paddedSize:at], uint64(len(w.out)-at)) }
 
-// paddedSize is the length of numbers that are filled in later, enough for 32 bits.
+// paddedSize is the length of a padded LEB128 number of 32 bits.
 const paddedSize = 5
 
-// putPadded writes a LEB128 number of that length. It is the same signed and unsigned
-// for numbers below 1<<34.
+// putPadded writes a LEB128 number of that length. Signed and unsigned forms are the same below
+// 1<<34.
 func putPadded(to []byte, v uint64) {
 	for i := range paddedSize {
 		to[i] = byte(v&0x7f) | 0x80

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// slice is how long a guest should run between two calls of the host for more fuel.
-	// Go's garbage collector may have to wait for as long.
+	// slice is the intended time between two calls of the host for more fuel. Go's garbage collector
+	// may have to wait for it.
 	slice = time.Millisecond
-	// firstQuantum, leastQuantum and mostQuantum are how much fuel a guest gets at a time,
-	// adapted so that it lasts for a slice. The most is a bound on what a guest can do
-	// that first lets its fuel seem cheap and then does what takes longest, reads all over
-	// its memory: 4,000,000 units of that take some 50 ms.
+	// firstQuantum, leastQuantum and mostQuantum bound the fuel of one grant, which is adapted to
+	// last for a slice. The most bounds a guest that first makes its fuel seem cheap and then reads
+	// all over its memory: 4,000,000 units of that take some 50 ms.
 	firstQuantum = 1 << 20
 	leastQuantum = 1 << 16
 	mostQuantum  = 1 << 22
@@ -28,14 +27,13 @@ func (e *SpentError) Error() string {
 	return fmt.Sprintf("it used more than the %d units of fuel that it may use", e.Limit)
 }
 
-// Tank is the fuel of an instance, which calls of it use up. It is not safe for
-// concurrent use, as an instance is not.
+// Tank is the fuel of an instance. Like the instance, it is not safe for concurrent use.
 type Tank struct {
-	// fuel is what is left of granted; nil until the instance can be called.
+	// fuel is the rest of granted, nil until Connect.
 	fuel api.MutableGlobal
 	// refused is the global [Refused], nil for a module without it.
 	refused api.MutableGlobal
-	// used is what the running call has used of limit, up to the last refill.
+	// used is the fuel that the running call used of limit up to the last refill.
 	used, limit uint64
 	granted     int64
 	quantum     int64
@@ -49,8 +47,8 @@ func (t *Tank) Connect(instance api.Module) {
 	t.refused, _ = instance.ExportedGlobal(Refused).(api.MutableGlobal)
 }
 
-// Begin begins a call that may use so much fuel, with a slice's worth of it: most calls need
-// not ask for more. A start, which has no connection yet, asks where it first has to.
+// Begin begins a call with a limit of fuel and grants a slice's worth, which is enough for most
+// calls. The start of an instance, before Connect, asks for its first fuel.
 func (t *Tank) Begin(limit uint64, now time.Time) {
 	t.used, t.limit, t.granted = 0, limit, 0
 	if t.quantum == 0 {
@@ -67,7 +65,7 @@ func (t *Tank) Begin(limit uint64, now time.Time) {
 // Refused reports whether the call was refused elements of a table.
 func (t *Tank) Refused() bool { return t.refused != nil && t.refused.Get() != 0 }
 
-// Used is what the call has used since Begin.
+// Used returns the fuel that the call has used since Begin.
 func (t *Tank) Used() uint64 {
 	if t.fuel == nil || t.granted == 0 {
 		return t.used
@@ -76,9 +74,9 @@ func (t *Tank) Used() uint64 {
 	return t.used + uint64(t.granted-left)
 }
 
-// Refill is what the host does when a guest asks for more fuel: it lets other goroutines
-// have their turn, if they had none for long, and grants a slice's worth. The error is a
-// *[SpentError], after which the guest must be ended.
+// Refill serves a guest's request for more fuel: it lets other goroutines run, if they have not for
+// long, and grants a slice's worth. The error is a *[SpentError], after which the guest must be
+// ended.
 func (t *Tank) Refill(left int64, now time.Time) (granted int64, err error) {
 	t.used += uint64(t.granted - left)
 	if t.used > t.limit {
@@ -101,8 +99,8 @@ func (t *Tank) grant(now time.Time) int64 {
 	return t.granted
 }
 
-// adapt sets the quantum so that it lasts for a slice. One step is at most a factor of
-// two, so that a slow call of the host, whose time is counted too, changes little.
+// adapt sets the quantum to last for a slice. A step is at most a factor of two, so a slow call of
+// the host, whose time counts, changes little.
 func (t *Tank) adapt(now time.Time) {
 	if t.granted != t.quantum {
 		return

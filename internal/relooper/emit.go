@@ -2,12 +2,12 @@ package relooper
 
 import "github.com/husk-dev/husk/internal/wasmfile"
 
-// emitter writes instructions, with fewer for what Go's compiler writes with several: a
-// condition is a number of 64 bits there, which is compared with 0 and negated, and so is a
-// place on the stack.
+// emitter writes instructions, with fewer ones for the sequences of Go's compiler: there, a
+// condition is a number of 64 bits that is compared with 0 and negated, and so is a place on the
+// stack.
 type emitter struct {
 	out []byte
-	// straight are the instructions since the last place that is led to from elsewhere.
+	// straight are the instructions since the last target of a branch.
 	straight []emitted
 }
 
@@ -18,11 +18,11 @@ type emitted struct {
 	variable uint32
 }
 
-// opposite are comparisons that hold where those of the same place in the order of opcodes do
-// not: eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
+// opposite has for each comparison, in the order of opcodes (eq, ne, lt_s, lt_u, gt_s, gt_u, le_s,
+// le_u, ge_s, ge_u), the one that holds otherwise.
 var opposite = [...]wasmfile.Opcode{1, 0, 8, 9, 6, 7, 4, 5, 2, 3}
 
-// boundary is a place that may be led to from elsewhere, or left.
+// boundary is a place with branches to it or out of it.
 func (e *emitter) boundary() { e.straight = e.straight[:0] }
 
 // last is the n-th instruction from the end, from 1.
@@ -96,14 +96,14 @@ func (e *emitter) negate() {
 	}
 }
 
-// condition takes back what makes no difference to a branch on a number that is not 0.
+// condition takes back instructions that make no difference to a branch.
 func (e *emitter) condition() {
 	for e.last(1) == wasmfile.OpI32Eqz && e.last(2) == wasmfile.OpI32Eqz {
 		e.drop(2)
 	}
 }
 
-// wrap writes i32.wrap_i64 after what is better computed with 32 bits from the begin.
+// wrap writes i32.wrap_i64 after a number that is better computed with 32 bits.
 func (e *emitter) wrap() bool {
 	switch {
 	case e.last(1) == wasmfile.OpI64ExtendI32U:
@@ -128,7 +128,8 @@ func (e *emitter) number(n int) int32 {
 	return int32(wasmfile.Signed(e.out[e.straight[len(e.straight)-n].at+1:]))
 }
 
-// takeParameter takes back what sets the parameter to a number before a jump.
+// takeParameter takes back the instructions that set the parameter before a jump, and returns the
+// number.
 func (e *emitter) takeParameter() (parameter uint32, ok bool) {
 	if e.last(1) != wasmfile.OpLocalSet || e.last(2) != wasmfile.OpI32Const {
 		return 0, false

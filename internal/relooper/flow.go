@@ -27,7 +27,7 @@ import (
 // the loop. Nothing else reads what a jump has set; that this is so is not looked at here, see [Rewrite].
 type flow struct {
 	prologue []byte
-	// unwinds tells whether there is the outer block.
+	// unwinds reports whether there is the outer block.
 	unwinds bool
 	regions []region
 	// code is that of the regions, one piece after the other.
@@ -35,33 +35,31 @@ type flow struct {
 	rest []byte
 }
 
-// region is code that is entered at its begin only.
 type region struct {
 	pieces []piece
-	// falls tells whether it may go on with the next region.
+	// falls reports whether it may go on with the next region.
 	falls bool
 }
 
-// piece is code that ends where the region does, or with a branch out of it.
+// piece is code up to the end of the region, or to a branch out of it.
 type piece struct {
 	start, end int // in flow.code, without the branch
 	// op is br or br_if, or 0 at the end of a region.
 	op wasmfile.Opcode
-	// to is the region that is branched to, or unwind.
+	// to is the target region of the branch, or unwind.
 	to int
-	// inside is how many blocks of the region the branch is in.
+	// inside is the number of blocks of the region around the branch.
 	inside int
 }
 
-// unwind is where a branch leads that leaves the goroutine.
+// unwind is the target of a branch that leaves the goroutine.
 const unwind = -1
 
 // mostRegions bounds the work for one function. Go's have fewer, but for tables that are
 // filled at the start, where nothing is to be gained.
 const mostRegions = 4000
 
-// read answers the flow of the i-th function that the module defines, nil where it is of
-// another form.
+// read returns the flow of the i-th function that the module defines, nil for one of another form.
 func read(m *wasmfile.Module, i int) *flow {
 	code := m.Code(i)
 	r := &flowReader{code: code, raw: code.Bytes()}
@@ -98,7 +96,7 @@ type flowReader struct {
 	opened []wasmfile.Opcode
 	// entries are the regions by the parameter, the last one for all others.
 	entries []int
-	// loops tells whether there is a loop.
+	// loops reports whether there is a loop.
 	loops bool
 }
 
@@ -209,8 +207,8 @@ func (r *flowReader) region(at int) bool {
 	return false
 }
 
-// target is where a branch leads that leaves so many blocks around a region. Of a jump, it takes
-// back what sets the parameter.
+// target returns the target of a branch that leaves label blocks around a region. For a jump it
+// takes back the instructions that set the parameter.
 func (r *flowReader) target(at, label int) (to int, ok bool) {
 	after := len(r.regions) - 1 - at
 	if label < after {
@@ -230,7 +228,7 @@ func (r *flowReader) target(at, label int) (to int, ok bool) {
 	return unwind, label == 0 && r.unwinds
 }
 
-// leaves tells whether what follows an instruction is not reached from there.
+// leaves reports whether the code after an instruction is unreachable from there.
 func leaves(op wasmfile.Opcode) bool {
 	return op == wasmfile.OpBr || op == wasmfile.OpReturn || op == wasmfile.OpUnreachable
 }

@@ -6,54 +6,54 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// node is code that is entered at its begin only: regions that are only fallen into, and the
-// one before them.
+// node is code that is entered at its begin only: a region and those that are only fallen into from
+// it.
 type node struct {
 	first, last int // regions
-	// next are the nodes that its branches lead to, in their order, and last the one that is
-	// fallen into, where falls is set.
+	// next are the targets of its branches in order, and last the node that it falls into, if falls
+	// is set.
 	next  []int
 	falls bool
-	// order is the node's place in a reverse postorder; unreached where it has none.
+	// order is the node's place in a reverse postorder, or unreached.
 	order int
-	// dominator is the last node that all ways to this one go through, other than itself.
-	// dominated are those that it is for, in their order.
+	// dominator is the last other node on all ways to this one. dominated are the nodes that this
+	// one dominates, in order.
 	dominator int
 	dominated []int
-	// repeats tells whether it is the begin of a loop.
+	// repeats marks the begin of a loop.
 	repeats bool
 }
 
 const (
 	none      = -1
 	unreached = -1
-	// workPerNode bounds how often the tree of dominators is gone up for each node, of which
-	// Go's functions need a few. Without, it would be the square of the number of nodes.
+	// workPerNode bounds the steps up the tree of dominators for each node, of which Go's functions
+	// need a few. Without a bound, the work could be quadratic.
 	workPerNode = 100
-	// mostDoubles bounds the nodes that are written twice, see [writer.structure]. They have no
-	// more code together than the function has.
+	// mostDoubles bounds the nodes that are written twice, see [writer.structure]. Together they
+	// have no more code than the function.
 	mostDoubles = 40
 )
 
-// writer writes a flow with the structure that it has: a node is followed by those that it
-// dominates, each of them behind a block that branches to it leave, and the begin of a loop is in
-// a loop. See Norman Ramsey, Beyond Relooper, 2022.
+// writer writes a flow with its structure: a node is followed by the nodes that it dominates, each
+// behind a block that branches to it leave, and the begin of a loop is in a loop. See Norman Ramsey,
+// Beyond Relooper, 2022.
 type writer struct {
 	*flow
 	nodes []node
 	// reached are the nodes in their order.
 	reached []int
 	work    int
-	// open is how many blocks are open. blocks are those whose labels lead to nodes, by how
-	// many were open before; unwinding is the one that leaves the goroutine.
+	// open counts the open blocks. blocks are those whose labels lead to nodes, by the number open
+	// before them. unwinding is the one that leaves the goroutine.
 	open      int
 	blocks    []int
 	unwinding int
 	out       []byte
 }
 
-// write answers the code of the function, which goes on to its copy unless it is entered at its
-// begin; nil where it has no structure.
+// write returns the code of the function, which continues with its copy unless it is entered at its
+// begin. It returns nil if the flow has no structure.
 func (f *flow) write(copyOf uint32) []byte {
 	w := &writer{flow: f}
 	w.split()
@@ -107,10 +107,10 @@ func (w *writer) split() {
 	}
 }
 
-// structure finds out what dominates what, false where it cannot. Where a loop is entered in its
-// middle, the node that it is entered at gets a double, which is what the loop goes on with. Few of
-// Go's functions have such loops in their source. But Go does not say of a call that it does not
-// return, such as that of panic, so that it seems to go on with whatever was written behind it.
+// structure finds the dominators and reports success. If a loop is entered in its middle, the node
+// of that entry gets a double, with which the loop goes on. Few of Go's functions have such loops in
+// their source. But Go does not mark calls that never return, such as that of panic, and they seem
+// to go on with the code behind them.
 func (w *writer) structure() bool {
 	room := len(w.code)
 	for range mostDoubles {
@@ -163,9 +163,9 @@ func (w *writer) sort() {
 	}
 }
 
-// dominate finds dominators and loops, or a branch of a node that leads into the middle of a
-// loop. Without such branches, one pass over the nodes is enough (Cooper, Harvey, and Kennedy, A
-// Simple, Fast Dominance Algorithm, 2001).
+// dominate finds dominators and loops, or a branch of a node into the middle of a loop. Without such
+// branches, one pass is enough (Cooper, Harvey, and Kennedy, A Simple, Fast Dominance Algorithm,
+// 2001).
 func (w *writer) dominate() (from, branch int) {
 	w.nodes[0].dominator = 0
 	for _, from := range w.reached {
@@ -208,7 +208,7 @@ func (w *writer) common(a, b int) int {
 	return a
 }
 
-// begin opens a block or loop, and answers where it is.
+// begin opens a block or loop and returns its number.
 func (w *writer) begin(op wasmfile.Opcode) (block int) {
 	w.out = wasmfile.AppendOps(w.out, op)
 	w.open++
@@ -256,7 +256,7 @@ func (w *writer) node(i int) {
 	}
 }
 
-// branch leads to a block, from inside of so many that are the region's own.
+// branch leads to a block, from inside of so many blocks of the region.
 func (w *writer) branch(op wasmfile.Opcode, block, inside int) {
 	w.out = wasmfile.AppendIndex(w.out, op, uint32(w.open-1-block+inside))
 }

@@ -5,16 +5,14 @@ import "github.com/tetratelabs/wazero/api"
 // Instruction is one instruction of a function.
 type Instruction struct {
 	Op Opcode
-	// Start and End are where it begins and ends in the code.
+	// Start and End are its place in the code.
 	Start, End int
-	// Index is what the instruction names: the function of call and ref.func, the
-	// global of global.get and global.set, the variable of local.get, local.set, and
-	// local.tee, the label of br and br_if, and the table of an instruction for one, the
-	// source of table.copy, which the engine checks. Of br_table it is the number of labels,
-	// and of i32.const the number itself. Otherwise it has no meaning.
+	// Index is the function of call and ref.func, the variable or global of an access to it, the
+	// label of br and br_if, the table of an instruction for one (the source of table.copy, which
+	// the engine checks), the number of labels of br_table, and the number of i32.const. Otherwise
+	// it has no meaning.
 	Index uint32
-	// Value is the number of i64.const, and the offset of an access to memory. Otherwise it
-	// has no meaning.
+	// Value is the number of i64.const, or the offset of an access to memory.
 	Value int64
 }
 
@@ -30,15 +28,15 @@ func (m *Module) Code(i int) Code {
 	return Code{m, reader{data: m.wasm[b.Code:b.End], base: b.Code}}
 }
 
-// Next reads the next instruction, false after the last.
+// Next reads the next instruction. It returns false after the last.
 func (c *Code) Next(in *Instruction) bool {
 	return c.r.left() > 0 && c.r.instruction(c.module, in)
 }
 
-// Bytes are the code itself.
+// Bytes returns the code itself.
 func (c *Code) Bytes() []byte { return c.r.data }
 
-// instruction reads one instruction; false if it failed.
+// instruction reads one instruction, and reports success.
 func (r *reader) instruction(m *Module, in *Instruction) bool {
 	in.Start = r.at
 	first := r.byte()
@@ -117,9 +115,9 @@ func (r *reader) instruction(m *Module, in *Instruction) bool {
 	return r.err == nil
 }
 
-// prefixed reads the rest of an opcode. That of a vector instruction is a number by the
-// standard, but wazero reads one byte of it, and the second one, if there is one, as an
-// instruction without effect: it must be in its shortest form, so that both agree.
+// prefixed reads the rest of an opcode. The opcode of a vector instruction is a number by the
+// standard. wazero reads one byte of it, and a second byte as an instruction without effect. Only
+// the shortest form means the same to both.
 func (r *reader) prefixed(in *Instruction, first byte) byte {
 	at := r.at
 	second := r.u32()
@@ -211,7 +209,7 @@ func (r *reader) refType() api.ValueType {
 	return t
 }
 
-// typeFailure fails because of the value type at which the reader is.
+// typeFailure fails because of the next value type.
 func (r *reader) typeFailure() {
 	var next byte
 	if r.left() > 1 {
@@ -223,8 +221,8 @@ func (r *reader) typeFailure() {
 	r.fail("an unknown value type")
 }
 
-// body checks a function: it may have been cut off, nest without end, or name what is
-// not there. Types of operands are for the engine to check.
+// body checks a function: its end, nesting, limits, and indexes. The engine checks the types of
+// operands.
 func (r *reader) body(m *Module) Body {
 	size := r.u32()
 	b := Body{Start: r.offset()}
@@ -273,8 +271,8 @@ func (r *reader) body(m *Module) Body {
 	return b
 }
 
-// constant checks an expression that gives a global or segment its value: a single
-// instruction. It answers the value of i32.const.
+// constant checks the expression of a global or segment, which is a single instruction. value is the
+// number of i32.const, if known is set.
 func (r *reader) constant(m *Module) (value int32, known bool) {
 	var in Instruction
 	at := r.at

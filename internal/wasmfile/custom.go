@@ -1,7 +1,7 @@
 package wasmfile
 
-// WithCustom answers a copy of the module with the custom section at its end, in place
-// of any that have the same name.
+// WithCustom returns a copy of the module with the custom section at its end, in place of any of the
+// same name.
 func WithCustom(wasm []byte, name string, data []byte) ([]byte, error) {
 	out := make([]byte, 0, len(wasm)+len(name)+len(data)+16)
 	kept := 0

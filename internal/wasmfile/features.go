@@ -1,7 +1,7 @@
 package wasmfile
 
-// Features names what of WebAssembly 2.0 a module uses beyond version 1, in the words of
-// the proposals. A module that is malformed uses what could be read.
+// Features names the features of WebAssembly 2.0 beyond version 1 that a module uses, by their
+// proposals. It accepts modules that could be read in part.
 func Features(m *Module) []string {
 	var used struct{ signs, saturating, bulk, references, vectors, values bool }
 	for _, t := range m.Types {

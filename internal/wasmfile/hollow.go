@@ -2,8 +2,8 @@ package wasmfile
 
 import "encoding/binary"
 
-// Hollow answers a valid module in which every function traps at once, and which is the
-// same as the given one otherwise, with a custom section of that name and content.
+// Hollow returns a valid module whose functions trap at once, and which is otherwise the given one,
+// with a custom section at its end.
 func Hollow(wasm []byte, name string, data []byte) ([]byte, error) {
 	if len(wasm) < HeaderSize {
 		return nil, ErrTruncated

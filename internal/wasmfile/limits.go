@@ -2,7 +2,7 @@ package wasmfile
 
 import "fmt"
 
-// Limits caps what a module may hold. Each is the largest count that is taken.
+// Limits has the largest counts of what a module may hold.
 type Limits struct {
 	// Types is the number of function types; Values that of the parameters and results
 	// of one of them.
@@ -27,18 +27,17 @@ type Limits struct {
 	Locals int
 	// Nesting is how deep blocks of a function lie in each other.
 	Nesting int
-	// Branches is the number of blocks and branches of one function, Loops that of its
-	// loops, and Targets that of the labels of all its br_tables. The compiler's time
-	// grows with the square of the first two, and nothing ends it within a function.
+	// Branches is the number of blocks and branches of one function, Loops that of its loops, and
+	// Targets that of the labels of all its br_tables. The compiler's time grows with the square of
+	// the first two, and nothing interrupts it within a function.
 	Branches, Loops, Targets int
 }
 
-// DefaultLimits leave room above the largest modules that are known. Go's own
-// compiler, as a module of 49 MB, has 20,000 functions, of 670 KB at most, as many
-// table elements, and 100,000 data segments, which is where Go's linker stops; as Go
-// makes a block of each place where a function may go on, they are 7,700 deep, and a
-// br_table has 12,000 labels. Together with the branches these are 15,500, which take
-// wazero a second; at the limit it is 10. C++ and Rust make more and smaller functions with more
+// DefaultLimits leave room above the largest known modules. Go's own compiler, a module of 49 MB,
+// has 20,000 functions of at most 670 KB, as many table elements, and 100,000 data segments, the
+// most that Go's linker makes. Its blocks are 7,700 deep, because Go makes one for each place where
+// a function may resume, a br_table has 12,000 labels, and with the branches these are 15,500, which
+// take wazero a second; 10 at the limit. C++ and Rust make more and smaller functions with more
 // locals.
 func DefaultLimits() Limits {
 	return Limits{
@@ -59,7 +58,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// LimitError is a module with too many, or too much, of something.
+// LimitError is a module that exceeds a limit.
 type LimitError struct {
 	// What is counted, in plural.
 	What string
@@ -71,10 +70,10 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the module has %d %s, the limit is %d", e.Count, e.What, e.Limit)
 }
 
-// Field is the field of [Limits] that has the limit, empty for one that has none.
+// Field returns the field of [Limits] that has the limit, or "".
 func (e *LimitError) Field() string { return fields[e.What] }
 
-// fields are those of Limits, by what errors call them.
+// fields are those of Limits, by the words of the error.
 var fields = map[string]string{
 	"types":                                 "Types",
 	"parameters or results of one function": "Values",
@@ -98,14 +97,14 @@ var fields = map[string]string{
 	"labels of jumps in one function":       "Targets",
 }
 
-// UnsupportedError is a module that uses what is not part of WebAssembly 2.0.
+// UnsupportedError is a module that uses more than WebAssembly 2.0.
 type UnsupportedError struct {
 	// Offset is where in the file, in bytes.
 	Offset int
 	// What is the feature, or the opcode where it belongs to none that is known.
 	What string
-	// Proposal is the name of the feature's proposal, and Instead says what to do about it. Both are
-	// empty where it belongs to none that is known.
+	// Proposal is the name of the feature's proposal, and Instead what to do about it. Both are
+	// empty for an unknown feature.
 	Proposal, Instead string
 }
 

@@ -1,11 +1,10 @@
-// Package wasmfile reads core WebAssembly modules: the whole of the binary format of
-// WebAssembly 2.0, within limits, every section and every instruction. It is how
-// package host refuses a module in milliseconds and with a clear reason before the
-// compiler, which checks types, sees it; and it is the decoder of package meter,
-// which rewrites modules. Nothing is compiled or run here.
+// Package wasmfile reads core WebAssembly modules: the binary format of WebAssembly 2.0, within
+// limits, every section and every instruction. The host thereby refuses a module in milliseconds and
+// with a clear reason, before the compiler checks types. The packages that rewrite modules use the
+// same decoder. Nothing is compiled or run here.
 //
-// What is read was checked to be in order, complete, and within the file, and every
-// index of a type, function, or global to name one that is there.
+// A module that was read is in order, complete, and within the file. Every index of a type,
+// function, or global names one that exists.
 //
 // See https://webassembly.github.io/spec/core/binary/modules.html.
 package wasmfile
@@ -47,7 +46,7 @@ type Export struct {
 	Func FuncType
 }
 
-// Range is what a memory or table may have: pages of 64 KiB, or elements.
+// Range is the limits of a memory in pages of 64 KiB, or of a table in elements.
 type Range struct {
 	Min, Max uint32
 	HasMax   bool
@@ -71,26 +70,26 @@ type Custom struct {
 	Data []byte
 }
 
-// Section is where a section lies in the file.
+// Section is the place of a section in the file.
 type Section struct {
 	ID byte
-	// Start is where the section begins, Items where its content does, behind the count
-	// of its items if it has one, and End where it ends.
+	// Start is the begin of the section, and Items that of its content, behind the count of items if
+	// there is one.
 	Start, Items, End int
 	Count             int
-	// Custom is the index of a custom section among them.
+	// Custom is the index of a custom section in Module.Customs.
 	Custom int
 }
 
-// Body is where a function lies in the file: its local variables from Start on, its
-// instructions from Code to End.
+// Body is the place of a function in the file: local variables from Start, instructions from Code to
+// End.
 type Body struct {
 	Start, Code, End int
 	// Locals is the number of local variables, without parameters.
 	Locals int
 }
 
-// FuncRef is where in the file, outside of functions, the index of one stands.
+// FuncRef is the place of the index of a function outside of code.
 type FuncRef struct {
 	Start, End int
 	Index      uint32
@@ -98,13 +97,13 @@ type FuncRef struct {
 
 // Segment is a data segment.
 type Segment struct {
-	// Known is set if it is put at Offset of the first memory at the start.
+	// Known is set if the segment is copied to Offset of the first memory at the start.
 	Known  bool
 	Offset uint32
 	Data   []byte
 }
 
-// Module is what a file holds. Indexes of functions and globals count imports first.
+// Module is the content of a file. Indexes of functions and globals count imports first.
 type Module struct {
 	Types   []FuncType
 	Imports []Import
@@ -112,7 +111,7 @@ type Module struct {
 	// Functions are the types of all functions, Globals all globals.
 	Functions []uint32
 	Globals   []Global
-	// ImportedFunctions and ImportedGlobals are how many of those are imports.
+	// ImportedFunctions and ImportedGlobals count those of them that are imports.
 	ImportedFunctions, ImportedGlobals int
 	// Tables and Memories are those that the module defines.
 	Tables   []Table
@@ -121,9 +120,9 @@ type Module struct {
 	Segments []Segment
 	// UsesSegments is set if code names data segments.
 	UsesSegments bool
-	// ChangesTables is set if code changes tables, or names their segments.
+	// ChangesTables is set if code changes tables or names their segments.
 	ChangesTables bool
-	// HasStart is set if a function runs at the start, which is Start.
+	// Start is the function that runs at the start, if HasStart is set.
 	HasStart bool
 	Start    uint32
 
@@ -134,9 +133,9 @@ type Module struct {
 	wasm   []byte
 	limits Limits
 	named  bool
-	// memories counts those that are imported, too.
+	// memories counts imported memories, too.
 	memories int
-	// announced is what the file says how many data segments it has, if it does.
+	// announced is the number of data segments in the data count section, nil without one.
 	announced *int
 }
 
@@ -168,7 +167,7 @@ const (
 	sectionStrings   = 14
 )
 
-// Order is where a section stands among the others; custom sections stand anywhere.
+// Order returns the place of a section among the others. Custom sections may be anywhere.
 func Order(id byte) int {
 	switch {
 	case id == SectionDataCount:
@@ -178,8 +177,8 @@ func Order(id byte) int {
 	}
 }
 
-// SectionsWith are the module's sections, with an empty one in its place for each of needed that
-// it does not have.
+// SectionsWith returns the module's sections, and an empty one in its place for each needed section
+// that the module lacks.
 func (m *Module) SectionsWith(needed ...byte) []Section {
 	slices.SortFunc(needed, func(a, b byte) int { return cmp.Compare(Order(a), Order(b)) })
 	var out []Section
@@ -226,8 +225,7 @@ func checkHeader(wasm []byte) error {
 	return ErrVersion
 }
 
-// sections calls do for each section with its identifier and content. The reader's
-// base is the content's offset in the file.
+// sections calls do for each section with its identifier, start, and content.
 func sections(wasm []byte, do func(id byte, start int, content *reader)) error {
 	if err := checkHeader(wasm); err != nil {
 		return err
@@ -256,9 +254,9 @@ func (m *Module) Size() int { return len(m.wasm) }
 // Bytes is a part of the file.
 func (m *Module) Bytes(start, end int) []byte { return m.wasm[start:end] }
 
-// Read reads a module. Errors are ErrNotWasm, ErrComponent, ErrVersion, ErrTruncated,
-// *FormatError, *LimitError, and *UnsupportedError; what was read until then is
-// answered all the same. The module keeps views of the file.
+// Read reads a module. Errors are ErrNotWasm, ErrComponent, ErrVersion, ErrTruncated, *FormatError,
+// *LimitError, and *UnsupportedError, with what was read until then. The module shares the bytes of
+// the file.
 func Read(wasm []byte, limits Limits) (*Module, error) {
 	m := &Module{wasm: wasm, limits: limits}
 	last := 0

@@ -11,9 +11,8 @@ type NamedFunction struct {
 	Name  string
 }
 
-// InsertFunction returns the content of a name section for the module with one more
-// function, whose index those at and after it give way to. The further functions come
-// after all that there are. Names of data segments are dropped.
+// InsertFunction returns the content of a name section with the name of a function that was inserted
+// at its index, and those of further functions after all. Names of data segments are dropped.
 func InsertFunction(names []byte, inserted NamedFunction, further ...NamedFunction) ([]byte, error) {
 	edit := &nameEdit{
 		limit: len(names), out: make([]byte, 0, len(names)+256),
@@ -48,7 +47,7 @@ func (m *Module) withNames(names []byte, added []AddedFunction) []byte {
 	return with
 }
 
-// nameEdit checks a name section, and writes a new one if it is asked to.
+// nameEdit checks a name section, and writes a new one if writes is set.
 type nameEdit struct {
 	limit    int // of names
 	count    int
@@ -69,8 +68,8 @@ const (
 	namesData      = 9
 )
 
-// names reads the content of a name section. wazero takes counts and lengths in it on
-// trust, so that every one is checked here.
+// names reads the content of a name section. It checks every count and length, because wazero trusts
+// them.
 func (r *reader) names(e *nameEdit) error {
 	for r.err == nil && r.left() > 0 {
 		id := r.byte()
@@ -152,7 +151,7 @@ func (r *reader) functionNames(e *nameEdit) []byte {
 	return append(binary.AppendUvarint(nil, uint64(written)), out...)
 }
 
-// maxIndex bounds indexes of functions, of which no module has as many.
+// maxIndex bounds the indexes of functions.
 const maxIndex = 1 << 27
 
 // indirectNames reads names within functions: of locals, or labels.

@@ -45,8 +45,8 @@ func without(feature string) string {
 	return fmt.Sprintf("build it with -mno-%s (clang, Emscripten) or -C target-feature=-%s (Rust)", feature, feature)
 }
 
-// ofInstruction is the proposal of an instruction that is not known, by its first byte and the number
-// that follows it if that is a prefix.
+// ofInstruction returns the proposal of an unknown instruction: its first byte, and the number after
+// it if that is a prefix.
 func ofInstruction(first byte, second uint32) (proposal, bool) {
 	switch {
 	case first == 0x12 || first == 0x13:
@@ -77,7 +77,7 @@ func ofInstruction(first byte, second uint32) (proposal, bool) {
 	return proposal{}, false
 }
 
-// ofValueType is the proposal of a value type that is not known, by its first byte and the next one.
+// ofValueType returns the proposal of an unknown value type by its first two bytes.
 func ofValueType(first, next byte) (proposal, bool) {
 	if first == 0x63 || first == 0x64 { // a reference to what comes next
 		if p, known := ofValueType(next, 0); known {
@@ -100,7 +100,7 @@ func ofValueType(first, next byte) (proposal, bool) {
 	return proposal{}, false
 }
 
-// ofForm is the proposal of a type that is not that of a function.
+// ofForm returns the proposal of a type that is not a function type.
 func ofForm(form byte) (proposal, bool) {
 	switch form {
 	case 0x4e, 0x4f, 0x50, 0x5e, 0x5f:

@@ -20,11 +20,11 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("the module is malformed at offset %d: %s", e.Offset, e.What)
 }
 
-// reader reads the elements of the binary format. After the first failure, which err
-// holds, all methods answer zero values.
+// reader reads the elements of the binary format. After the first failure, which err holds, all
+// methods return zero values.
 //
-// Numbers are read as strictly as the standard asks for: what is read here must mean
-// the same to the engine, or else code could be hidden between two readings.
+// Numbers are read as strictly as the standard says, because another reading of the engine could
+// hide code.
 type reader struct {
 	data []byte
 	// base is the offset of data in the file.
@@ -44,7 +44,7 @@ func (r *reader) fail(what string) {
 	}
 }
 
-// refuse fails because of something that no module may use.
+// refuse fails because of a feature that no module may use.
 func (r *reader) refuse(p proposal) {
 	if r.err == nil {
 		r.err = &UnsupportedError{Offset: r.offset(), What: p.what, Proposal: p.name, Instead: p.instead}
@@ -64,7 +64,6 @@ func (r *reader) refuseInstruction(first byte, second uint32) {
 	r.refuse(p)
 }
 
-// limit fails where there is more of something than there may be.
 func (r *reader) limit(what string, count uint64, limit int) bool {
 	if r.err == nil && count > uint64(limit) {
 		r.err = &LimitError{What: what, Count: count, Limit: uint64(limit)}
@@ -83,7 +82,7 @@ func (r *reader) byte() byte {
 	return r.data[r.at-1]
 }
 
-// bytes answers a view of the next n bytes.
+// bytes returns a view of the next n bytes.
 func (r *reader) bytes(n uint32) []byte {
 	if r.err == nil && uint64(n) > uint64(r.left()) {
 		r.err = ErrTruncated
@@ -118,7 +117,7 @@ func (r *reader) u32() uint32 {
 	}
 }
 
-// signed reads a signed LEB128 number of so many bits, 32, 33, or 64.
+// signed reads a signed LEB128 number of 32, 33, or 64 bits.
 func (r *reader) signed(bits int) int64 {
 	if r.err == nil && r.at < len(r.data) && r.data[r.at] < 0x80 {
 		r.at++
@@ -179,8 +178,8 @@ func (r *reader) number(what string, limit int) int {
 	return int(n)
 }
 
-// countOf reads the length of a vector that has a limit. The limit comes first: it
-// says more than that the file is too short.
+// countOf reads the length of a vector that has a limit. The limit comes first, because it says more
+// than that the file is too short.
 func (r *reader) countOf(what string, limit int) int {
 	n := r.number(what, limit)
 	if n > r.left() {
@@ -190,7 +189,7 @@ func (r *reader) countOf(what string, limit int) int {
 	return n
 }
 
-// index reads an index of something of which there are so many.
+// index reads an index below count.
 func (r *reader) index(what string, count int) uint32 {
 	at := r.at
 	n := r.u32()

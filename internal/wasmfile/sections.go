@@ -202,7 +202,7 @@ func (r *reader) limits() Range {
 	return l
 }
 
-// memory reads the limits of a memory, of which there may be one.
+// memory reads the limits of a memory. There may be one.
 func (m *Module) memory(r *reader) Range {
 	const addressable = 1 << 16 // pages, which make 4 GiB
 	if m.memories++; m.memories > 1 {
@@ -273,7 +273,7 @@ func (m *Module) export(r *reader) {
 	}
 }
 
-// element reads an element segment, of which there are eight forms.
+// element reads an element segment in one of its eight forms.
 func (m *Module) element(r *reader) {
 	const (
 		notActive   = 1 << 0 // passive, or with the next bit declarative
@@ -309,7 +309,7 @@ func (m *Module) element(r *reader) {
 	}
 }
 
-// segment reads a data segment, of which there are three forms.
+// segment reads a data segment in one of its three forms.
 func (m *Module) segment(r *reader) {
 	var s Segment
 	switch form := r.u32(); form {
