@@ -17,20 +17,19 @@ type Method string
 type MethodKind uint8
 
 const (
-	// KindAsks is a call that computes an answer from its request and from what the module
-	// is, and reaches nothing else.
+	// KindAsks is a call that computes its result from the request and the module alone.
 	KindAsks MethodKind = iota + 1
-	// KindReads is a call that looks at what exists, and changes nothing that Husk manages.
+	// KindReads is a call that reads what exists, and changes nothing that Husk manages.
 	KindReads
-	// KindChanges is a call that makes, changes, or removes something. In a preview it only
-	// foretells that.
+	// KindChanges is a call that creates, changes, or removes something. In a preview it only
+	// predicts that.
 	KindChanges
 	// KindSetsUp is a call that each instance of a module gets before others.
 	KindSetsUp
 )
 
-// MethodSubject says what a call of a method is about: the schema of that is what requests
-// and answers are held to.
+// MethodSubject says what a call of a method is about. The schema of that subject applies to
+// requests and responses.
 type MethodSubject uint8
 
 const (
@@ -42,8 +41,8 @@ const (
 	AboutResource
 	// AboutFunction is a call of a function.
 	AboutFunction
-	// AboutComponent is a call of a component's constructor or method, which may use the
-	// monitor. Its property maps keep the outputs that they are made of.
+	// AboutComponent is a call of a component's constructor or method, which may use the monitor.
+	// Its property maps keep outputs.
 	AboutComponent
 )
 
@@ -52,15 +51,14 @@ type methodFacts struct {
 	about MethodSubject
 }
 
-// Kind returns what a call of the method does, 0 for a method that the contract does not have.
+// Kind returns the kind of a call of the method, 0 for an unknown method.
 func (m Method) Kind() MethodKind { return m.facts().kind }
 
-// About returns what a call of the method is about, 0 for a method that the contract does
-// not have.
+// About returns the subject of a call of the method, 0 for an unknown method.
 func (m Method) About() MethodSubject { return m.facts().about }
 
-// Role says what a property map is for in a request or response. The WIT annotates each
-// property map of a provider's methods with it.
+// Role is the purpose of a property map in a request or response. The WIT annotates each property
+// map of a provider's methods with it.
 type Role uint8
 
 // IsNew reports whether the caller made the map for the call: inputs, a configuration, arguments.
@@ -69,7 +67,7 @@ func (r Role) IsNew() bool { return r == RoleNew }
 // IsOld reports whether the map is of the last recorded state of a resource.
 func (r Role) IsOld() bool { return r == RoleOldInputs || r == RoleOldState }
 
-// Subject is what a request is about. A field that the request does not have is empty.
+// Subject is the subject of a request. Fields that the request lacks are empty.
 type Subject struct {
 	URN urn.URN
 	// Token is the type of the resource or component, or the token of the function.
@@ -82,23 +80,22 @@ type Subject struct {
 // Call is one call of a method of a [Provider] that passes through the functions of [Intercept].
 type Call struct {
 	Method Method
-	// Request and Response point to what the method takes and returns, such as a
-	// *CheckRequest and a *CheckResponse, or a *struct{} for nothing. The request can be
-	// changed before the call goes on, and the response after that.
+	// Request and Response point to the argument and the result of the method, such as a
+	// *CheckRequest and a *CheckResponse, or a *struct{}. The request may be changed before Do, and
+	// the response after it.
 	Request, Response any
 
 	method interface {
 		invoke(ctx context.Context, p Provider) error
 	}
 	provider Provider
-	// rest are the functions that the call has not passed through.
-	rest []func(context.Context, *Call) error
-	// ofRequest and ofResponse have room for the property maps, so that nobody allocates it.
+	rest     []func(context.Context, *Call) error
+	// ofRequest and ofResponse save the allocation of the lists of property maps.
 	ofRequest  [3]Properties
 	ofResponse [2]Properties
 }
 
-// Do has the call go on, to the provider in the end.
+// Do continues the call with the next function, and finally the provider.
 func (c *Call) Do(ctx context.Context) error {
 	if len(c.rest) == 0 {
 		return c.method.invoke(ctx, c.provider)
@@ -110,10 +107,10 @@ func (c *Call) Do(ctx context.Context) error {
 	return err
 }
 
-// DoWith has p serve the call.
+// DoWith lets p serve the call.
 func (c *Call) DoWith(ctx context.Context, p Provider) error { return c.method.invoke(ctx, p) }
 
-// Subject returns what the request is about.
+// Subject returns the subject of the request.
 func (c *Call) Subject() Subject {
 	if r, ok := c.Request.(interface{ subject() Subject }); ok {
 		return r.subject()
@@ -167,9 +164,9 @@ func (c *Call) RequestProperties() []Properties {
 	return nil
 }
 
-// AnswerProperties returns the property maps of the response. If the call failed with err,
-// which may be nil, they are those of what a failed initialization left behind; the error
-// that AnswerProperties returns in place of err has what becomes of them.
+// AnswerProperties returns the property maps of the response. If the call failed with err, they are
+// those of a partial initialization, and changes of them apply to the error that AnswerProperties
+// returns in place of err.
 func (c *Call) AnswerProperties(err error) ([]Properties, error) {
 	if err == nil {
 		if r, ok := c.Response.(propertied); ok {
@@ -192,8 +189,7 @@ func (c *Call) HasProperties() bool {
 	return ok
 }
 
-// Failures returns the check failures of the response, which can be changed; nil for a
-// response that cannot have any.
+// Failures returns the check failures of the response, to read and change, or nil.
 func (c *Call) Failures() *[]CheckFailure {
 	if r, ok := c.Response.(interface{ checkFailures() *[]CheckFailure }); ok {
 		return r.checkFailures()
@@ -201,8 +197,8 @@ func (c *Call) Failures() *[]CheckFailure {
 	return nil
 }
 
-// Dependencies returns what the properties of the request were computed from, which can be
-// changed; nil for a request that does not say.
+// Dependencies returns the dependencies of the properties of the request, to read and change, or
+// nil.
 func (c *Call) Dependencies() *[]PropertyDependency {
 	if r, ok := c.Request.(interface{ dependencies() *[]PropertyDependency }); ok {
 		return r.dependencies()
@@ -210,8 +206,8 @@ func (c *Call) Dependencies() *[]PropertyDependency {
 	return nil
 }
 
-// Intercept returns a provider whose calls pass through around, which has them go on with
-// [Call.Do]. The provider is an [io.Closer], which closes p if that can be closed.
+// Intercept returns a provider whose calls go through around, which continues them with [Call.Do].
+// The provider is an [io.Closer], which closes p if p can be closed.
 func Intercept(p Provider, around func(context.Context, *Call) error) Provider {
 	all := []func(context.Context, *Call) error{around}
 	if inner, ok := p.(*intercepted); ok {
@@ -220,7 +216,7 @@ func Intercept(p Provider, around func(context.Context, *Call) error) Provider {
 	return &intercepted{p, all}
 }
 
-// ProviderAs returns as a T the provider that [Intercept] got, or p if Intercept did not make it.
+// ProviderAs returns as a T the provider that [Intercept] got, or p itself.
 func ProviderAs[T any](p Provider) (t T, ok bool) {
 	if i, intercepts := p.(*intercepted); intercepts {
 		p = i.provider
@@ -268,14 +264,14 @@ func intercept[Q, R any](ctx context.Context, p *intercepted, method Method, req
 	return c.response, nil
 }
 
-// answerless returns a method without an answer as one with an empty answer.
+// answerless adapts a method without a result.
 func answerless[Q any](do func(Provider, context.Context, Q) error) func(Provider, context.Context, Q) (struct{}, error) {
 	return func(p Provider, ctx context.Context, request Q) (struct{}, error) {
 		return struct{}{}, do(p, ctx, request)
 	}
 }
 
-// empty returns a method without a request and an answer as one with empty ones.
+// empty adapts a method without a request and a result.
 func empty(do func(Provider, context.Context) error) func(Provider, context.Context, struct{}) (struct{}, error) {
 	return func(p Provider, ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, do(p, ctx) }
 }

@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// Error is a failure that a caller can act on: [Error.Kind] says how. It crosses
-// the boundary between guest and host as data; Cause, Provider, Version,
-// and Method are not part of the contract, the host fills them in.
+// Error is a failure of a [Error.Kind], by which a caller can act. It crosses the boundary between
+// guest and host as data, except for Cause, Provider, Version, and Method, which the host fills in.
 type Error struct {
 	Kind   ErrorKind
 	Origin ErrorOrigin
-	// Message is one or more lines for people: what happened, and what to do next.
+	// Message is one or more lines for people: what happened, and what to do.
 	Message string
-	// Path is the property the error is about, in text form; empty where it is about none.
+	// Path is the property that the error is about, or "".
 	Path string
 	// InitFailure is present exactly when Kind is ErrorKindInitFailed.
 	InitFailure *InitFailure
 	// MissingKeys are the configuration keys that Configure needs.
 	MissingKeys []MissingKey
 
-	// Cause is what the host knows of the reason, for errors.As and errors.Is: the limit
-	// that a call exceeded, for example. It does not cross the boundary.
+	// Cause is what the host knows of the reason, such as an exceeded limit, for errors.As and
+	// errors.Is.
 	Cause error
 
 	// Provider is the package's name, for example random.
@@ -43,9 +42,8 @@ func NewError(kind ErrorKind, message string) *Error {
 //	random 4.16.0: check: length: must be at least 1
 //	random 4.16.0: create (host): the guest trapped
 //
-// An origin that is not named is the guest.
-// Reasons of a failed initialization and missing configuration keys follow on
-// lines of their own. Further lines of what a module has said are marked, see [Cite].
+// The default origin is the guest. Reasons of a failed initialization and missing configuration keys
+// follow on lines of their own. [Cite] marks further lines of a module's text.
 func (e *Error) Error() string {
 	if e == nil {
 		return "an error without a description" // a provider's mistake, but not worth a crash
@@ -93,12 +91,11 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Citation begins each line but the first of what somebody else says, in a text of the host or of
-// the engine.
+// Citation begins each line but the first of foreign text in a text of the host or the engine.
 const Citation = "| "
 
-// Cite marks the lines of a module's text, so that none passes for the host's where it becomes a
-// part of the host's text. The first line follows that, and needs no mark.
+// Cite marks the lines of a module's text, so that none looks like the host's inside of the host's
+// text. The first line needs no mark.
 func Cite(text string) string { return strings.ReplaceAll(text, "\n", "\n"+Citation) }
 
 // Unwrap returns the cause.
@@ -136,10 +133,9 @@ func (s sentinel) Error() string {
 	return strings.ReplaceAll(ErrorKind(s).String(), "-", " ")
 }
 
-// AsError returns err as an *Error, nil for nil. An Error that err wraps gives
-// its kind and data, with the message of the whole; cancelled and expired
-// contexts are of kind cancelled, a sentinel is of its own kind, anything else is
-// internal.
+// AsError returns err as an *Error, nil for nil. A wrapped Error gives its kind and data, with the
+// message of the whole. Cancelled and expired contexts are of kind cancelled, a sentinel of its own
+// kind, and anything else is internal.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -163,7 +159,6 @@ func AsError(err error) *Error {
 	return &Error{Kind: kind, Message: err.Error()}
 }
 
-// unimplemented is the answer to a method that a provider does not have.
 func unimplemented(method string) *Error {
 	return &Error{Kind: ErrorKindUnimplemented, Message: "not implemented by the provider", Method: method}
 }

@@ -7,20 +7,20 @@ import (
 
 type monitorKey struct{}
 
-// WithMonitor returns a context whose calls of Construct and Call may use m.
-// The engine sets it; a host hands it to the guest as its monitor import.
+// WithMonitor returns a context for calls of Construct and Call that may use m. The engine sets it,
+// and a host offers it to the guest as its monitor import.
 func WithMonitor(ctx context.Context, m Monitor) context.Context {
 	return context.WithValue(ctx, monitorKey{}, m)
 }
 
-// MonitorFrom returns the monitor that WithMonitor set, nil where there is none.
+// MonitorFrom returns the monitor of WithMonitor, or nil.
 func MonitorFrom(ctx context.Context) Monitor {
 	m, _ := ctx.Value(monitorKey{}).(Monitor)
 	return m
 }
 
-// Perform runs an operation with the method of m that the operation stands for. Monitors use it to
-// implement Start.
+// Perform runs an operation with the method of m that it stands for. Monitors implement Start with
+// it.
 func Perform(ctx context.Context, m Monitor, op Operation) (out Outcome) {
 	var err error
 	switch op.Case {

@@ -46,7 +46,7 @@ var registrationResultNames = [...]string{
 // String returns the name that the contract gives the case.
 func (v RegistrationResult) String() string { return caseName(registrationResultNames[:], uint8(v)) }
 
-// RegisterResourceResponse is the answer of [Monitor.RegisterResource].
+// RegisterResourceResponse is the response of [Monitor.RegisterResource].
 type RegisterResourceResponse struct {
 	URN               urn.URN
 	ID                string
@@ -72,7 +72,7 @@ type ReadResourceRequest struct {
 	SourcePosition string
 }
 
-// ReadResourceResponse is the answer of [Monitor.ReadResource].
+// ReadResourceResponse is the response of [Monitor.ReadResource].
 type ReadResourceResponse struct {
 	URN   urn.URN
 	State property.Map
@@ -98,7 +98,7 @@ type MonitorInvokeRequest struct {
 	Options FunctionOptions
 }
 
-// MonitorInvokeResponse is the answer of [Monitor.Invoke].
+// MonitorInvokeResponse is the response of [Monitor.Invoke].
 type MonitorInvokeResponse struct {
 	Result   property.Map
 	Failures []CheckFailure
@@ -114,7 +114,7 @@ type MonitorCallRequest struct {
 	Options         FunctionOptions
 }
 
-// MonitorCallResponse is the answer of [Monitor.Call].
+// MonitorCallResponse is the response of [Monitor.Call].
 type MonitorCallResponse struct {
 	Result             property.Map
 	Failures           []CheckFailure
@@ -134,7 +134,7 @@ type RegisterPackageRequest struct {
 	Extension *Parameters
 }
 
-// RegisterPackageResponse is the answer of [Monitor.RegisterPackage].
+// RegisterPackageResponse is the response of [Monitor.RegisterPackage].
 type RegisterPackageResponse struct {
 	PackageRef string
 	Name       string
@@ -152,7 +152,7 @@ type Operation struct {
 	Call             MonitorCallRequest
 }
 
-// OperationCase tells the cases of Operation apart.
+// OperationCase is the case of a [Operation].
 type OperationCase uint8
 
 const (
@@ -188,7 +188,7 @@ type Outcome struct {
 	Failed       *Error
 }
 
-// OutcomeCase tells the cases of Outcome apart.
+// OutcomeCase is the case of a [Outcome].
 type OutcomeCase uint8
 
 const (

@@ -67,7 +67,7 @@ type PolicyHandshakeRequest struct {
 	Engine string
 }
 
-// PolicyHandshakeResponse is the answer of [Policy.Handshake].
+// PolicyHandshakeResponse is the response of [Policy.Handshake].
 type PolicyHandshakeResponse struct {
 	// The pack's name, for example `house`.
 	Name string
@@ -143,7 +143,7 @@ type PolicyViolation struct {
 	URN urn.URN
 }
 
-// PolicyAnalyzeResponse is the answer of [Policy.Analyze] and [Policy.AnalyzeStack].
+// PolicyAnalyzeResponse is the response of [Policy.Analyze] and [Policy.AnalyzeStack].
 type PolicyAnalyzeResponse struct {
 	Violations []PolicyViolation
 }
@@ -164,7 +164,7 @@ type PolicyRemediation struct {
 	Message string
 }
 
-// PolicyRemediateResponse is the answer of [Policy.Remediate].
+// PolicyRemediateResponse is the response of [Policy.Remediate].
 type PolicyRemediateResponse struct {
 	// In the order in which they were made. A policy that had nothing to do is left out.
 	Remediations []PolicyRemediation

@@ -49,7 +49,7 @@ type CapabilityRequest struct {
 	Optional bool
 }
 
-// HandshakeResponse is the answer of [Provider.Handshake].
+// HandshakeResponse is the response of [Provider.Handshake].
 type HandshakeResponse struct {
 	// The package's name, for example `random`.
 	Name string
@@ -79,7 +79,7 @@ type Parameters struct {
 	Value ParameterValue
 }
 
-// ParametersCase tells the cases of Parameters apart.
+// ParametersCase is the case of a [Parameters].
 type ParametersCase uint8
 
 const (
@@ -108,7 +108,7 @@ type ParameterizeRequest struct {
 	Extension bool
 }
 
-// ParameterizeResponse is the answer of [Provider.Parameterize].
+// ParameterizeResponse is the response of [Provider.Parameterize].
 type ParameterizeResponse struct {
 	Name    string
 	Version string
@@ -125,7 +125,7 @@ type GetSchemaRequest struct {
 	SubpackageVersion string
 }
 
-// GetSchemaResponse is the answer of [Provider.GetSchema].
+// GetSchemaResponse is the response of [Provider.GetSchema].
 type GetSchemaResponse struct {
 	// Package schema as JSON (Pulumi's metaschema).
 	Schema string
@@ -139,7 +139,7 @@ type GetMappingRequest struct {
 	Provider string
 }
 
-// GetMappingResponse is the answer of [Provider.GetMapping].
+// GetMappingResponse is the response of [Provider.GetMapping].
 type GetMappingResponse struct {
 	Provider string
 	Data     []byte
@@ -150,7 +150,7 @@ type GetMappingsRequest struct {
 	Key string
 }
 
-// GetMappingsResponse is the answer of [Provider.GetMappings].
+// GetMappingsResponse is the response of [Provider.GetMappings].
 type GetMappingsResponse struct {
 	Providers []string
 }
@@ -206,7 +206,7 @@ type CheckRequest struct {
 	Autonaming *Autonaming
 }
 
-// CheckResponse is the answer of [Provider.CheckConfig] and [Provider.Check].
+// CheckResponse is the response of [Provider.CheckConfig] and [Provider.Check].
 type CheckResponse struct {
 	// The inputs with defaults applied; of no meaning if there are failures.
 	Inputs   property.Map
@@ -279,7 +279,7 @@ type DiffRequest struct {
 	IgnoreChanges []string
 }
 
-// DiffResponse is the answer of [Provider.DiffConfig] and [Provider.Diff].
+// DiffResponse is the response of [Provider.DiffConfig] and [Provider.Diff].
 type DiffResponse struct {
 	Changes DiffChanges
 	// Whether `detailed-diff` is filled; without it the keys below count.
@@ -306,7 +306,7 @@ type CreateRequest struct {
 	Preview bool
 }
 
-// CreateResponse is the answer of [Provider.Create].
+// CreateResponse is the response of [Provider.Create].
 type CreateResponse struct {
 	// Must not be empty, except in a preview.
 	ID    string
@@ -328,7 +328,7 @@ type ReadRequest struct {
 	Timeout float64
 }
 
-// ReadResponse is the answer of [Provider.Read].
+// ReadResponse is the response of [Provider.Read].
 type ReadResponse struct {
 	// Empty: the resource does not exist.
 	ID    string
@@ -354,7 +354,7 @@ type UpdateRequest struct {
 	Preview       bool
 }
 
-// UpdateResponse is the answer of [Provider.Update].
+// UpdateResponse is the response of [Provider.Update].
 type UpdateResponse struct {
 	State               property.Map
 	RefreshBeforeUpdate bool
@@ -391,7 +391,7 @@ type ListedResource struct {
 	Name string
 }
 
-// ListResponse is the answer of [Provider.List].
+// ListResponse is the response of [Provider.List].
 type ListResponse struct {
 	Resources []ListedResource
 	// Empty after the last page.
@@ -406,7 +406,7 @@ type InvokeRequest struct {
 	Preview bool
 }
 
-// InvokeResponse is the answer of [Provider.Invoke].
+// InvokeResponse is the response of [Provider.Invoke].
 type InvokeResponse struct {
 	Result   property.Map
 	Failures []CheckFailure
@@ -429,7 +429,7 @@ type CallRequest struct {
 	Context         RunContext
 }
 
-// CallResponse is the answer of [Provider.Call].
+// CallResponse is the response of [Provider.Call].
 type CallResponse struct {
 	Result             property.Map
 	Failures           []CheckFailure
@@ -447,7 +447,7 @@ type ConstructRequest struct {
 	Context           RunContext
 }
 
-// ConstructResponse is the answer of [Provider.Construct].
+// ConstructResponse is the response of [Provider.Construct].
 type ConstructResponse struct {
 	URN               urn.URN
 	State             property.Map

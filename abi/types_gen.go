@@ -128,7 +128,7 @@ type Alias struct {
 	Spec AliasSpec
 }
 
-// AliasCase tells the cases of Alias apart.
+// AliasCase is the case of a [Alias].
 type AliasCase uint8
 
 const (

@@ -4,8 +4,8 @@ package abi
 
 import "context"
 
-// Unimplemented answers every method of [Provider] with an error of kind
-// unimplemented. Providers embed it and override what they do.
+// Unimplemented returns an error of kind unimplemented from every method of [Provider].
+// Providers embed it and override what they do.
 type Unimplemented struct{}
 
 var _ Provider = Unimplemented{}

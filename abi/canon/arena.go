@@ -2,55 +2,52 @@ package canon
 
 import "context"
 
-// ArenaExport is a function () -> i32 that a module may export, to be given parameters
-// without a call of cabi_realloc for each. It answers the address, a multiple of 4, of two
-// numbers of 32 bits: where memory begins that nobody uses, and where that ends. The host
-// asks once, before its first call, and takes what it needs from the begin: it rounds
-// that up to a multiple of 8, writes there, and then sets the begin to where that ends. Where
-// there is not enough room it calls cabi_realloc. What lies there belongs to the module, as
-// what cabi_realloc allocates does, with one difference: lists of bytes with the same
-// contents may be one.
+// ArenaExport is a function () -> i32 that a module may export to get parameters without a call of
+// cabi_realloc for each. It returns the address, a multiple of 4, of two numbers of 32 bits: the
+// begin and the end of free memory. The host calls it once, before its first call. It rounds the
+// begin up to a multiple of 8, writes there, and then sets the begin to the end of what it wrote.
+// Without enough room it calls cabi_realloc. The module owns what the host wrote, as if cabi_realloc
+// had allocated it, but lists of bytes with the same contents may be one.
 //
-// Such a module frees an answer when its next export is called: its cabi_post functions are
-// not.
+// Such a module frees a result when its next export is called. Its cabi_post functions are not
+// called.
 const ArenaExport = "husk_arena"
 
 var arenaSignature = Signature{Results: []ValueType{I32}}
 
 const (
 	arenaAlign = 8
-	// leastShared is the length of bytes, in bytes, from which on it is looked whether they
-	// are there already.
+	// leastShared is the length in bytes from which on equal bytes are shared.
 	leastShared = 64
 )
 
 // An ArenaInstance is an Instance whose module may have an arena.
 type ArenaInstance interface {
 	Instance
-	// Arena calls the [ArenaExport]; ok is false where there is none.
+	// Arena calls the [ArenaExport]. ok is false if there is none.
 	Arena(ctx context.Context) (address uint32, ok bool, err error)
 }
 
-// arena is what is known of a module's arena.
+// arena is a module's arena.
 type arena struct {
 	instance ArenaInstance // nil where there can be none
 	KnownArena
 }
 
-// KnownArena is what an instance has said of its arena, if it was asked. It is as true of an
-// instance that begins with its memory.
+// KnownArena is what an instance has said of its arena. It also holds for an instance that begins
+// with a copy of its memory.
 type KnownArena struct {
 	asked, offered bool
 	address        uint32
 }
 
-// Arena tells what the instance has said of its arena.
+// Arena returns what the instance has said of its arena.
 func (g *Guest) Arena() KnownArena { return g.arena.KnownArena }
 
-// BeginWith says what another instance has said, with whose memory this one begins.
+// BeginWith takes over what the instance said whose memory this one begins with.
 func (g *Guest) BeginWith(known KnownArena) { g.arena.KnownArena = known }
 
-// findArena asks for the arena, where that was not done.
+// findArena asks for the arena, once.
 func (g *Guest) findArena(ctx context.Context) error {
 	a := &g.arena
 	if a.asked || a.instance == nil {
@@ -64,17 +61,16 @@ func (g *Guest) findArena(ctx context.Context) error {
 	return err
 }
 
-// arenaRoom is what is left of a module's arena while the module does not run.
+// arenaRoom is the free part of a module's arena while the module does not run.
 type arenaRoom struct {
-	// head is the module's two numbers, nil until somebody has looked.
+	// head is the module's two numbers, nil before the first look.
 	head []byte
-	// free is what nobody uses, next its address.
+	// free is the free memory, and next its address.
 	free []byte
 	next uint32
 }
 
-// room looks at the arena. What the module says of it is not trusted: it can be wrong about
-// memory of its own alone.
+// room reads the arena. The module's numbers are not trusted: wrong ones harm only its own memory.
 func (a *arena) room(memory LinearMemory) (r arenaRoom) {
 	head, ok := memory.Read(a.address, 8)
 	if !ok {
@@ -91,7 +87,7 @@ func (a *arena) room(memory LinearMemory) (r arenaRoom) {
 	return r
 }
 
-// place is Store for the arena; ok is false where there is none, or no room.
+// place is Store for the arena. ok is false without an arena or room.
 func (e *exportFrame) place(data []byte) (ptr uint32, ok bool) {
 	if !e.guest.arena.offered {
 		return 0, false

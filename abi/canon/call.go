@@ -15,17 +15,17 @@ type Caller interface {
 // Frame is one call.
 type Frame interface {
 	Memory
-	// Call runs the core function. Where it has a result in memory, the result of an
-	// export is its address; an import gets the address as its last argument.
+	// Call runs the core function. A result in memory is an address: an export returns it, and an
+	// import gets it as its last argument.
 	Call(args []uint64) (result uint64, err error)
-	// Imported tells which of the two it is.
+	// Imported reports whether the function is an import.
 	Imported() bool
-	// End ends the call once its result is read. The error tells how the other side
-	// broke the ABI, nil if it did not.
+	// End ends the call after its result was read. breach says how the other side broke the ABI, if
+	// it did.
 	End(breach error)
 }
 
-// crossing is what a call needs, in one allocation.
+// crossing holds what a call needs, in one allocation.
 type crossing struct {
 	writer lowerer
 	reader lifter
@@ -33,7 +33,7 @@ type crossing struct {
 	args   [maxFlatParams + 1]uint64
 }
 
-// crossingOf makes what a call needs, where its frame does not have that.
+// crossingOf returns the crossing of the frame, or a new one.
 func crossingOf(frame Frame) *crossing {
 	if e, ok := frame.(*exportFrame); ok {
 		return e.crossing
@@ -41,9 +41,9 @@ func crossingOf(frame Frame) *crossing {
 	return &crossing{}
 }
 
-// call lowers the parameters, calls, and lifts the result. lift is nil where there
-// is no result. An error that the other side answers is an *abi.Error, a value that
-// cannot cross is an *Error, anything else is an error of the frame.
+// call lowers the parameters, calls, and lifts the result, unless lift is nil. An error of the other
+// side is an *abi.Error, a value that cannot cross an *Error, and anything else an error of the
+// frame.
 func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byte), lift func(*lifter, []byte)) error {
 	frame := c.Begin(ctx, f)
 	k := crossingOf(frame)
@@ -89,7 +89,7 @@ func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byt
 	return answer
 }
 
-// answer lifts the result of a call: what lift takes, or the error that was answered.
+// answer lifts the result of a call with lift, or returns the error that the other side returned.
 func (f *Function) answer(l *lifter, mem Memory, result uint64, lift func(*lifter, []byte)) (*abi.Error, error) {
 	if f.result.size == 0 {
 		return nil, nil

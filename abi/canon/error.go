@@ -4,8 +4,7 @@ import "strconv"
 
 // Error is a value that cannot cross the boundary.
 type Error struct {
-	// Path names the field in the words of the WIT, for example
-	// check-response.failures[3].reason.
+	// Path is the field in the words of the WIT, for example check-response.failures[3].reason.
 	Path string
 	// Err is what is wrong with it: one of the reasons below, a *LimitError, or an
 	// error of the memory or the property codec.
@@ -42,14 +41,14 @@ func (e *LimitError) Error() string {
 	return "the values of the call exceed the limit of " + strconv.FormatUint(e.Limit, 10) + " bytes"
 }
 
-// path is where in a value the lifter or lowerer is, for error messages.
+// path is the place of the lifter or lowerer in a value, for error messages.
 type path struct {
 	root     root
 	segments []segment
 	first    [3]segment // as many as most calls need
 }
 
-// root is what a path begins with: few paths are ever read.
+// root is the begin of a path. Few paths are ever read.
 type root struct {
 	function *Function // nil for an error
 	response bool
@@ -88,7 +87,7 @@ func (p *path) leave() { p.segments = p.segments[:len(p.segments)-1] }
 // at sets the list element that the innermost segment is at.
 func (p *path) at(index int) { p.segments[len(p.segments)-1].index = index }
 
-// to returns the path to a field, or to where the path is for an empty name.
+// to returns the path to a field, or the path itself for an empty name.
 func (p *path) to(field string) string {
 	text := p.root.String()
 	for _, s := range p.segments {

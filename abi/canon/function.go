@@ -15,11 +15,11 @@ const (
 	F64 ValueType = 0x7c
 )
 
-// maxFlatParams is the canonical ABI's MAX_FLAT_PARAMS: a function of more values
-// gets the address of its parameters instead.
+// maxFlatParams is the canonical ABI's MAX_FLAT_PARAMS: a function with more flat parameters gets
+// their address.
 const maxFlatParams = 16
 
-// Function is a function of the contract, and how its values lie in memory.
+// Function is a function of the contract with the layout of its values.
 type Function struct {
 	// Interface is the WIT name of its interface, for example provider.
 	Interface string
@@ -34,17 +34,16 @@ type Function struct {
 	payload uint32 // where in such a result T or the error begins
 }
 
-// layout is how a value lies in memory, and as flat parameters.
+// layout is the form of a value in memory, and as flat parameters.
 type layout struct {
 	size, align uint32
-	// slots says where the flat values lie. It is nil where they are too many to be
-	// passed flat.
+	// slots are the places of the flat values. It is nil if they are too many to be passed flat.
 	slots []slot
 }
 
-// slot is one flat value. The absent parts of a variant are zero in both forms, and
-// the cases of each flat variant have their values at the same places, so that
-// flat values and memory can be turned into each other without knowing the type.
+// slot is one flat value. The absent parts of a variant are zero in both forms, and the cases of
+// each flat variant have their values at the same places. So the two forms convert into each other
+// without knowledge of the type.
 type slot struct {
 	offset uint16
 	kind   slotKind
@@ -70,10 +69,10 @@ func (k slotKind) valueType() ValueType {
 	return I32
 }
 
-// spilled tells whether the parameters are passed in memory.
+// spilled reports whether the parameters are passed in memory.
 func (f *Function) spilled() bool { return len(f.params.slots) == 0 && f.params.size > 0 }
 
-// indirect tells whether the result is passed in memory.
+// indirect reports whether the result is passed in memory.
 func (f *Function) indirect() bool { return f.result.size > 0 && len(f.result.slots) != 1 }
 
 // signature returns the core parameters, without the address for the result.
@@ -88,10 +87,10 @@ func (f *Function) signature() []ValueType {
 	return types
 }
 
-// room is for the memory form of a value, which most fit into. It is aligned for all.
+// room is for the memory form of most values, with any alignment.
 type room [20]uint64
 
-// of returns so many zeroed bytes, once.
+// of returns size zeroed bytes, once.
 func (r *room) of(size uint32) []byte {
 	if size > uint32(unsafe.Sizeof(*r)) {
 		return make([]byte, size)
@@ -99,7 +98,7 @@ func (r *room) of(size uint32) []byte {
 	return BytesAt(unsafe.Pointer(r), size)
 }
 
-// flatten reads the flat values of b into flat, of which there are enough.
+// flatten reads the flat values of b into flat, which is long enough.
 func (of layout) flatten(flat []uint64, b []byte) {
 	for i, s := range of.slots {
 		at := b[s.offset:]
@@ -116,8 +115,8 @@ func (of layout) flatten(flat []uint64, b []byte) {
 	}
 }
 
-// unflatten writes the memory form of flat values, of which there are enough, to zeroed
-// bytes; ok is false if one of them is too large.
+// unflatten writes the memory form of flat values to zeroed bytes. ok is false if a value is too
+// large.
 func (of layout) unflatten(b []byte, flat []uint64) (ok bool) {
 	for i, s := range of.slots {
 		at, v := b[s.offset:], flat[i]

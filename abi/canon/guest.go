@@ -8,36 +8,36 @@ import (
 
 // Instance is an instantiated module, as a WebAssembly runtime offers it.
 type Instance interface {
-	// Call calls the export with that index in its world's [ExportTable]. stack holds the
-	// arguments and then the result; it has room for the longer of the two. While the
-	// call runs, imports may be called, and they call exports in turn.
+	// Call calls the export with that index in its world's [ExportTable]. stack holds the arguments
+	// and then the result, and has room for both. Imports may be called during the call, and call
+	// exports in turn.
 	Call(ctx context.Context, export int, stack []uint64) error
-	// Memory returns the module's memory as it is now.
+	// Memory returns the module's current memory.
 	Memory() LinearMemory
 }
 
-// LinearMemory is the exported memory of an instance. Both methods report whether
-// the bytes lie inside of it; what Read returns is a view.
+// LinearMemory is the exported memory of an instance. Both methods report whether the bytes are
+// inside of it. Read returns a view.
 type LinearMemory interface {
 	Read(offset, n uint32) ([]byte, bool)
 	Write(offset uint32, data []byte) bool
 }
 
-// Guest is an instance as a provider or, see [Guest.Policy], as a policy pack: what its
-// module is. Like the instance it serves one call at a time.
+// Guest is an instance as a provider or, see [Guest.Policy], as a policy pack. Like the instance, it
+// serves one call at a time.
 //
-// Errors of its methods are *abi.Error if the guest answered one, *Error if a value
-// could not cross, and otherwise what Instance.Call returned, such as a trap. After
-// a trap or a breach of the ABI, see [Guest.Broken], the instance must be discarded.
+// Its methods return an *abi.Error of the guest, an *Error for a value that cannot cross, or an
+// error of Instance.Call, such as a trap. After a trap or a breach of the ABI, see [Guest.Broken],
+// the instance must be discarded.
 type Guest struct {
 	abi.Provider
-	// Await calls do, which is what the host does for an import and may take for ever, and returns
-	// when that has ended. It may also panic before: do uses nothing of the instance. name is that
-	// of the import with its module, as in husk:provider/http@0.1.0#send. Nil calls do.
+	// Await calls do, the host's work for an import, which may take forever, and returns when do has
+	// ended. It may panic before: do uses nothing of the instance. name is the import with its
+	// module, as in husk:provider/http@0.1.0#send. Nil calls do.
 	Await func(name string, do func())
-	// Charge accounts for bytes of the module before they are copied. It returns an error if the
-	// module may have no more. If Charge is nil, there is no bound. An import returns the error to
-	// the module if its signature has a result for errors.
+	// Charge accounts for bytes of the module before they are copied, and fails if the module may
+	// have no more. Nil means no bound. An import returns the error to the module, if its signature
+	// has a result for errors.
 	Charge func(bytes uint64) error
 
 	instance Instance
@@ -49,8 +49,8 @@ type Guest struct {
 
 var _ abi.Provider = (*Guest)(nil)
 
-// NewGuest returns the instance as a guest. Each crossing from the guest (the
-// result of a call, the arguments of an import) may take at most limit bytes.
+// NewGuest returns the instance as a guest. Each crossing from the guest, a result or the arguments
+// of an import, may take at most limit bytes.
 func NewGuest(instance Instance, codec Codec, limit uint64) *Guest {
 	g := &Guest{instance: instance, codec: codec, limit: limit}
 	g.arena.instance, _ = instance.(ArenaInstance)
@@ -61,9 +61,8 @@ func NewGuest(instance Instance, codec Codec, limit uint64) *Guest {
 // Policy returns the instance as a policy pack.
 func (g *Guest) Policy() abi.Policy { return NewPolicy(g) }
 
-// Broken returns the trap or the breach of the ABI after which the instance must
-// not be used, nil while there was none. A method may have succeeded all the same:
-// where only the release of its result failed.
+// Broken returns the trap or breach of the ABI after which the instance must not be used, or nil.
+// The method may have succeeded, if only the release of its result failed.
 func (g *Guest) Broken() error { return g.broken }
 
 func (g *Guest) breakWith(err error) {
@@ -79,14 +78,14 @@ func (g *Guest) Begin(ctx context.Context, f *Function) Frame {
 	return &c.frame
 }
 
-// exportCall is what a call of an export needs, in one allocation.
+// exportCall holds what a call of an export needs, in one allocation.
 type exportCall struct {
 	frame    exportFrame
 	crossing crossing
 	shared   [mostShared]sharedBytes
 }
 
-// mostShared is how many bags and other long bytes nearly all calls pass at the most.
+// mostShared is the most property maps and other long bytes that nearly all calls pass.
 const mostShared = 4
 
 // exportFrame is one crossing between a host and an instance.
@@ -97,16 +96,15 @@ type exportFrame struct {
 	budget   uint64 // bytes that may still be lifted
 	stack    []uint64
 	crossing *crossing
-	// shared are bytes that are in the module's arena.
+	// shared are bytes in the module's arena.
 	shared []sharedBytes
 	// refused is the error of the guest's Charge.
 	refused error
-	// memory and room are those of the module until it runs.
+	// memory and room belong to the module until it runs again.
 	memory LinearMemory
 	room   arenaRoom
 }
 
-// linear is the module's memory.
 func (e *exportFrame) linear() LinearMemory {
 	if e.memory == nil {
 		e.memory = e.guest.instance.Memory()
@@ -114,7 +112,7 @@ func (e *exportFrame) linear() LinearMemory {
 	return e.memory
 }
 
-// run calls an export, which may change where the memory is and what there is of it.
+// run calls an export, which may move and change the memory.
 func (e *exportFrame) run(export int, stack []uint64) error {
 	e.memory, e.room = nil, arenaRoom{}
 	err := e.guest.instance.Call(e.ctx, export, stack)
@@ -201,7 +199,6 @@ func (e *exportFrame) Call(args []uint64) (uint64, error) {
 	return e.stack[0], nil
 }
 
-// End lets the guest free the result.
 func (e *exportFrame) End(breach error) {
 	if breach != nil {
 		e.guest.breakWith(breach)

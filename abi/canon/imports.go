@@ -6,8 +6,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Imports is what a host lets a module use. What is nil is refused with an error of
-// kind denied; without Log messages are dropped, without Control no call is cancelled.
+// Imports is what a host lets a module use. A nil interface is refused with an error of kind denied.
+// Without Log, messages are dropped. Without Control, no call is cancelled.
 type Imports struct {
 	Log     abi.Log
 	Control abi.Control
@@ -50,10 +50,9 @@ func ImportTable() []Import {
 	return table
 }
 
-// Call answers a call of the import by the instance of g, with imports as they are
-// granted to this call. stack holds the arguments and receives the result, as
-// WebAssembly runtimes pass them. An error is a breach of the ABI by the module,
-// which is then broken: the runtime must trap.
+// Call serves a call of the import by the instance of g, with the imports granted to this call.
+// stack holds the arguments and receives the result, in the form of WebAssembly runtimes. An error
+// is a breach of the ABI, which breaks the module: the runtime must trap.
 func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []uint64) error {
 	f := i.function
 	frame := &exportFrame{ctx: ctx, guest: g, budget: g.limit}
@@ -79,7 +78,7 @@ func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []u
 	return s.err
 }
 
-// denied is the answer of an import that was not granted.
+// denied returns the error for an import that was not granted.
 func denied(name string) error {
 	return &abi.Error{
 		Kind:    abi.ErrorKindDenied,

@@ -8,18 +8,18 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// lifter reads values. Its methods get the bytes that begin with the field; after
-// the first failure, which err holds, they return zero values.
+// lifter reads values. Its methods get the bytes from the field on. After the first failure, which
+// err holds, they return zero values.
 type lifter struct {
 	path
 	mem Memory
 	err error
-	// own is set where mem is the program's own memory.
+	// own is set if mem is the program's own memory.
 	own *Own
 }
 
-// elementCharge is the least that a list element is charged, in bytes, so that no
-// list is longer than its charge says even where its elements are tiny.
+// elementCharge is the least charge for a list element in bytes, so that a list of tiny elements is
+// bounded, too.
 const elementCharge = 16
 
 //go:noinline
@@ -60,8 +60,8 @@ func (l *lifter) flags(b []byte, known uint8, field string) uint32 {
 
 func (l *lifter) f64(b []byte) float64 { return math.Float64frombits(u64(b)) }
 
-// contents reads the pointer and length of a string or byte list and charges for
-// the copy; n is 0 for an empty or failed one.
+// contents reads the place of a string or byte list and charges for the copy. n is 0 for an empty or
+// failed one.
 func (l *lifter) contents(b []byte, field string) (ptr, n uint32) {
 	ptr, n = extent(b)
 	if n == 0 || l.err != nil {
@@ -151,7 +151,7 @@ func (l *lifter) codec() Codec {
 	return l.mem.Codec()
 }
 
-// encoded returns the bytes that the codec decodes, which may be none.
+// encoded returns the bytes for the codec, which may be none.
 func (l *lifter) encoded(b []byte, field string) (data []byte, ok bool) {
 	if l.own != nil {
 		return l.bytes(b, field), l.err == nil
@@ -174,7 +174,7 @@ func (l *lifter) view(ptr, n uint32) ([]byte, error) {
 	return l.mem.View(ptr, n)
 }
 
-// failure lifts an error, which is the answer of a function or an operation.
+// failure lifts the error of a function or an operation.
 func (l *lifter) failure(b []byte) *abi.Error {
 	e := new(abi.Error)
 	liftError(l, b, e)
@@ -230,8 +230,7 @@ func liftElements[T any](l *lifter, b []byte, field string, size, align uint32, 
 	return list
 }
 
-// elements returns the bytes of a list, nil if it fails. goSize is what an element
-// takes in Go.
+// elements returns the bytes of a list, nil if it fails. goSize is the size of an element in Go.
 func (l *lifter) elements(ptr, n uint32, field string, size, align uint32, goSize uint64) []byte {
 	total := uint64(n) * uint64(size)
 	switch {

@@ -9,27 +9,26 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// lowerer writes values. Its methods get the zeroed bytes that begin with the
-// field; after the first failure, which err holds, they write nothing.
+// lowerer writes values. Its methods get the zeroed bytes from the field on. After the first
+// failure, which err holds, they write nothing.
 //
-// What a field points to is stored before the record that holds the pointer, each
-// string and list in an allocation of its own: the bindings of other languages
-// free them one by one.
+// What a field points to is stored before the record with the pointer, each string and list in its
+// own allocation, because the bindings of other languages free them one by one.
 type lowerer struct {
 	path
 	mem Memory
 	err error
-	// refused tells that err is about a value, so that the memory can be used on.
+	// refused is set if err is about a value, so that the memory stays usable.
 	refused bool
-	// lossy replaces invalid UTF-8 where text matters more than its exact bytes.
+	// lossy replaces invalid UTF-8, where the text matters more than its exact bytes.
 	lossy bool
-	// own is set where mem is the program's own memory.
+	// own is set if mem is the program's own memory.
 	own *Own
-	// room is where lists may lie that mem keeps as they are.
+	// room is for lists that mem keeps as they are.
 	room []byte
 }
 
-// refuse reports a value that cannot be lowered.
+// refuse fails because of a value that cannot be lowered.
 //
 //go:noinline
 func (w *lowerer) refuse(field string, err error) {
@@ -97,8 +96,8 @@ func (w *lowerer) value(b []byte, v property.Value, field string) {
 	w.bytes(b, data, field)
 }
 
-// failure lowers an error. What has no place in the contract is left out: data of a
-// failed initialization with another kind, and the reverse. Text is never refused.
+// failure lowers an error. It leaves out what has no place in the contract: the data of a failed
+// initialization with another kind, and the reverse. It never refuses text.
 func (w *lowerer) failure(b []byte, e *abi.Error) {
 	answer := abi.Error{Kind: abi.ErrorKindInternal, Message: "an error without a description"}
 	if e != nil {
@@ -121,11 +120,11 @@ func (w *lowerer) list(b []byte, data []byte, n int, align uint32, field string)
 	putExtent(b, ptr, uint32(n))
 }
 
-// nothing writes the address and number of no elements: the address is their alignment. It
-// must not be null, as other languages have pointers that never are.
+// nothing writes the address and number of no elements. The address is their alignment, because
+// other languages have pointers that are never null.
 func nothing(b []byte, align uint32) { putExtent(b, align, 0) }
 
-// store stores bytes that are not to be changed any more.
+// store stores bytes that nobody may change any more.
 func (w *lowerer) store(data []byte, align uint32, field string) uint32 {
 	if w.err != nil || len(data) == 0 {
 		return align

@@ -2,27 +2,26 @@ package canon
 
 import "github.com/husk-dev/husk/abi/property"
 
-// Memory is a module's linear memory as one call sees it, from the side of the
-// host or of the guest itself.
+// Memory is a module's linear memory as one call sees it, on the side of the host or of the guest.
 type Memory interface {
-	// View returns n > 0 bytes at ptr, to be read before anything else runs in the
-	// module. The error is ErrOutOfBounds where there are not as many.
+	// View returns n > 0 bytes at ptr, to be read before the module runs again. The error is
+	// ErrOutOfBounds if there are fewer.
 	View(ptr, n uint32) ([]byte, error)
 	// Take returns n > 0 bytes at ptr to keep.
 	Take(ptr, n uint32) ([]byte, error)
-	// Charge accounts for n bytes that the caller is about to allocate for what it
-	// reads, and fails where the call may use no more.
+	// Charge accounts for n bytes before they are allocated for a value, and fails if the call may
+	// use no more.
 	Charge(n uint64) error
-	// Store makes data, which is not empty, readable for the module in an allocation
-	// of its own, and returns its address. It neither keeps nor changes data on the
-	// host; in the guest it may be data itself, which then must not change.
+	// Store puts data, which is not empty, into an allocation of its own in the module, and returns
+	// its address. The host neither keeps nor changes data. In the guest the allocation may be data
+	// itself, which then must not change.
 	Store(data []byte, align uint32) (ptr uint32, err error)
 	// Codec returns the encoding of property values.
 	Codec() Codec
 }
 
-// Codec is the encoding of property values, as wit/property.cddl defines it. On the
-// host it must not keep what it decodes from; in the guest it may.
+// Codec is the encoding of property values of wit/property.cddl. On the host it must not keep its
+// input.
 type Codec interface {
 	Marshal(property.Map) ([]byte, error)
 	MarshalValue(property.Value) ([]byte, error)
@@ -30,7 +29,7 @@ type Codec interface {
 	UnmarshalValue([]byte) (property.Value, error)
 }
 
-// extent reads what says where bytes or elements lie: their address and number.
+// extent reads the address and number of bytes or elements.
 func extent(b []byte) (ptr, n uint32) {
 	v := u64(b)
 	return uint32(v), uint32(v >> 32)

@@ -50,11 +50,11 @@ const (
 
 func exportOf(f *Function) int { return exportFirst + 2*f.Index }
 
-// IsRelease reports whether the export with that index in an [World.ExportTable] frees an answer, which
-// has been read by then.
+// IsRelease reports whether the export with that index in an [World.ExportTable] frees a result that
+// was read.
 func IsRelease(export int) bool { return export > exportFirst && (export-exportFirst)%2 == 1 }
 
-// World is what a module is, which its exports tell.
+// World is the kind of a module, which its exports define.
 type World uint8
 
 const (
@@ -132,8 +132,8 @@ func (e *SignatureError) Error() string {
 	return e.Name + " has the type " + e.Got.String() + " in the module, but must have " + e.Want.String()
 }
 
-// exportedVersion returns the version of the world that a module of these exports
-// speaks: this host's if it is among them, empty where it is not of that world.
+// exportedVersion returns the version of the world that the exports have, this host's if it is among
+// them, or "" for another world.
 func (w World) exportedVersion(exports map[string]Signature) (version string) {
 	for name := range exports {
 		rest, ok := strings.CutPrefix(name, worlds[w].iface+"@")
@@ -148,9 +148,9 @@ func (w World) exportedVersion(exports map[string]Signature) (version string) {
 	return version
 }
 
-// CheckExports tells what a module is by its exported functions, and checks that it
-// exports all that such a module must, and an [ArenaExport] only as that is. Errors are ErrNotProvider, ErrTwoWorlds,
-// *VersionError, and *SignatureError: all of those, joined, where there are more.
+// CheckExports returns the world of a module with these exported functions, and checks that it has
+// all exports of that world, and an [ArenaExport] only in that form. Errors are ErrNotProvider,
+// ErrTwoWorlds, *VersionError, and *SignatureError, several of which are joined.
 func CheckExports(exports map[string]Signature) (World, error) {
 	w, version := WorldProvider, WorldProvider.exportedVersion(exports)
 	if v := WorldPolicy.exportedVersion(exports); v != "" {
@@ -184,8 +184,8 @@ func CheckExports(exports map[string]Signature) (World, error) {
 	return w, errors.Join(wrong...)
 }
 
-// CheckImport checks an import whose module name begins with the contract's
-// package (husk:provider/). Errors are *VersionError and *SignatureError.
+// CheckImport checks an import of the contract's package, husk:provider/. Errors are *VersionError
+// and *SignatureError.
 func CheckImport(module, name string, got Signature) error {
 	iface, version, _ := strings.Cut(strings.TrimPrefix(module, Package+"/"), "@")
 	known := false

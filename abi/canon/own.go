@@ -5,31 +5,30 @@ import (
 	"unsafe"
 )
 
-// Own is the memory of the program itself, which is a module that answers calls. Its host has
-// placed the parameters there, and reads the answer where it lies. As the canonical ABI has
-// it, the host is trusted to pass what the contract says: text is not looked through again.
+// Own is the memory of the program itself, a module that serves calls. Its host places the
+// parameters there, and reads the result where it lies. By the canonical ABI the host is trusted:
+// texts are not checked again.
 type Own struct {
-	// Begin and Size are where the arena is, see [ArenaExport]: what lies there need not be
-	// taken from the Memory.
+	// Begin and Size are the arena, see [ArenaExport]. What lies there is not taken from the Memory.
 	Begin, Size uint32
 	// Codec decodes and encodes the properties of the call.
 	Codec Codec
 
-	// pins keep the first so many things that the answer refers to, and more the others.
+	// pins keep the first things that the result refers to, and more the others.
 	pins   [8]unsafe.Pointer
 	pinned int
 	more   []unsafe.Pointer
-	// records is for the lists of most answers.
+	// records is for the lists of most results.
 	records [32]uint64
 }
 
-// Release lets go of the answer, which nobody reads any more.
+// Release lets go of the result, which nobody reads any more.
 func (o *Own) Release() {
 	o.pins, o.pinned = [len(o.pins)]unsafe.Pointer{}, 0
 	o.more = nil
 }
 
-// keep keeps what is at p until the answer is released, and returns the address.
+// keep keeps the memory at p until Release, and returns its address.
 func (o *Own) keep(p unsafe.Pointer) uint32 {
 	if n := o.pinned; n < len(o.pins) {
 		o.pins[n], o.pinned = p, n+1
@@ -39,13 +38,13 @@ func (o *Own) keep(p unsafe.Pointer) uint32 {
 	return uint32(uintptr(p))
 }
 
-// room is where the elements of the answer's lists may lie.
+// room is for the elements of the result's lists.
 func (o *Own) room() []byte {
 	return BytesAt(unsafe.Pointer(&o.records), uint32(unsafe.Sizeof(o.records)))
 }
 
-// placed returns the bytes that a string or a list of bytes consists of, which belong to
-// whoever asks; ok is false where they are none, or lie elsewhere.
+// placed returns the bytes of a string or list of bytes, for the caller to own. ok is false if there
+// are none, or they lie elsewhere.
 func (o *Own) placed(b []byte) (data []byte, ok bool) {
 	ptr, n := extent(b)
 	if ptr-o.Begin >= o.Size {
@@ -54,11 +53,11 @@ func (o *Own) placed(b []byte) (data []byte, ok bool) {
 	return BytesAt(unsafe.Add(nil, uintptr(ptr)), n), true
 }
 
-// BytesAt is unsafe.Slice for bytes. To make sure that n elements of one byte fit into the
-// memory, the compiler has that call a function that multiplies, in WebAssembly.
+// BytesAt is unsafe.Slice for bytes, without the check for which the compiler calls a function in
+// WebAssembly.
 func BytesAt(p unsafe.Pointer, n uint32) []byte { return (*[math.MaxInt32]byte)(p)[:n:n] }
 
-// taken is placed for what lies elsewhere.
+// taken is placed for bytes elsewhere.
 func (l *lifter) taken(b []byte, field string) []byte {
 	ptr, n := extent(b)
 	if n == 0 {

@@ -7,19 +7,19 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// server answers one call: a generated function lifts the parameters with it, and
-// hands it what to do and how to lower the result.
+// server serves one call: a generated function lifts the parameters with it, and gives it the work
+// and the function that lowers the result.
 type server struct {
 	lifter
 	function *Function
 	params   []byte // the parameters as one record
 	out      []byte // the result as it is to lie in memory
-	// recovered makes an error of a panic; nil lets panics through.
+	// recovered makes an error of a panic. Nil lets panics through.
 	recovered func(any) error
-	// await calls what may take for ever; nil for an ordinary call. See [Imports].
+	// await calls work that may take forever. It is nil for an ordinary call, see [Imports].
 	await func(name string, do func())
 
-	// What follows is part of the server, so that there is one allocation for all.
+	// The rest saves allocations.
 	writer              lowerer
 	paramsRoom, outRoom room
 }
@@ -41,15 +41,15 @@ func newServer(f *Function, mem Memory, args []uint64) *server {
 	return s
 }
 
-// begin makes a server whose rooms are zeroed that of a call.
+// begin starts a call on a server with zeroed rooms.
 func (s *server) begin(f *Function, mem Memory) {
 	s.function = f
 	s.out = s.outRoom.of(f.result.size)
 	s.mem, s.root = mem, callRoot(f)
 }
 
-// do calls and lowers the result, unless the parameters could not be lifted. A
-// result that cannot be lowered becomes an error that is answered.
+// do calls and lowers the result, unless the parameters could not be lifted. A result that cannot be
+// lowered becomes an error of the call.
 func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	if s.err != nil {
 		return
@@ -84,7 +84,7 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	}
 }
 
-// answerError lowers an error, without its data where that cannot be lowered.
+// answerError lowers an error, without its details if these cannot be lowered.
 func (s *server) answerError(e *abi.Error) {
 	w := s.lowerError(e)
 	if w.refused {
@@ -111,22 +111,20 @@ func (s *server) lowerer(root root) *lowerer {
 	return w
 }
 
-// Server is what a guest serves its calls with, one after the other. The result of a call is
-// stored in it, until the next one begins.
+// Server serves a guest's calls, one after the other. It holds the result of a call until the next
+// one begins.
 type Server struct {
-	// Recovered makes the error to answer of a panic in what is served; nil lets panics
-	// through.
+	// Recovered makes an error of a panic in the provider. Nil lets panics through.
 	Recovered func(any) error
-	// Own is where the parameters lie, and the answer is to; nil where that is not the
-	// memory of this program.
+	// Own is the memory of the parameters and the result, nil if it is not that of this program.
 	Own *Own
 
 	server server
 }
 
-// ServeProvider answers, inside a guest, a call of the function of interface
-// provider with that index. params are its parameters as one record, as it lies in memory. It
-// returns the address of the result. An error is a breach of the ABI by the host.
+// ServeProvider serves, inside a guest, a call of the function of interface provider with that
+// index. params are the parameters as one record in memory. It returns the address of the result. An
+// error is a breach of the ABI by the host.
 func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, params []byte) (uint32, error) {
 	providerServers[function](ctx, p, s.begin(providerFunctions[function], mem, params))
 	return s.end()

@@ -7,18 +7,17 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// CheckAnswer holds what a provider answers to its own schema: a state, or the inputs
-// that a read finds. It asks less than [Object.Check] does of a program, because what
-// exists may be other than what may be asked for: properties may be missing or null,
-// numbers out of bounds, and values of an enum unheard of. Names that begin with two
+// CheckAnswer checks a provider's state, or the inputs of a read, against its own schema. It is less
+// strict than [Object.Check], because what exists may differ from what may be requested: properties
+// may be missing or null, numbers out of bounds, and enum values unknown. Names that begin with two
 // underscores are the provider's own, and every resource has an id and a urn.
 func (o *Object) CheckAnswer(answer property.Map) []abi.CheckFailure {
 	_, failures := (&checker{path: make(property.Path, 0, firstDepth), answered: true}).run(o, answer)
 	return failures
 }
 
-// CheckAnswer holds a function's result to the schema. A result of a type that has no
-// properties is the only value in the answer, whatever its name is.
+// CheckAnswer checks a function's result against the schema. A result of a type without properties
+// is the only value of the map, under any name.
 func (f *Function) CheckAnswer(result property.Map) []abi.CheckFailure {
 	if f.Returns == nil {
 		return f.Result.CheckAnswer(result)
@@ -43,8 +42,7 @@ func (f *Function) CheckAnswer(result property.Map) []abi.CheckFailure {
 	return c.failures
 }
 
-// reserved reports whether a name that a schema does not have is all the same one that
-// a provider may answer.
+// reserved reports whether a provider may return a property that its schema does not have.
 func reserved(name string) bool {
 	return strings.HasPrefix(name, "__") || name == "id" || name == "urn"
 }

@@ -9,34 +9,32 @@ import (
 )
 
 const (
-	// maxFailures bounds the failures of one check: nobody reads more, and a hostile
-	// program could otherwise make the answer far larger than its question.
+	// maxFailures bounds the failures of one check, because a hostile program could otherwise make
+	// the answer far larger than its question.
 	maxFailures = 100
-	// maxListedNames bounds the names that a failure lists where none is near.
+	// maxListedNames bounds the names that a failure lists if none is near.
 	maxListedNames = 12
-	// maxTrials bounds how often one check compares a value with an alternative of a
-	// union. Unions within unions multiply, and a hostile provider answers both the schema
-	// and the value.
+	// maxTrials bounds the comparisons of values with alternatives of unions in one check. Unions
+	// within unions multiply, and a hostile provider controls both the schema and the value.
 	maxTrials = 10_000
 )
 
-// Check validates inputs and applies defaults. The answer's inputs have a value for
-// every property that has a default, lack the properties whose value is null, and
-// mark as secret what the schema calls secret; unknowns, secrets, and outputs stay
-// what they are. Checked inputs, checked again, are unchanged.
+// Check validates inputs and applies defaults. The checked inputs have a value for every property
+// with a default, no null properties, and secrets where the schema has them. Unknowns, secrets, and
+// outputs stay. A second check changes nothing.
 //
-// The failures say what is wrong at which path; with any, the inputs mean nothing.
+// A failure has the path and the reason. With any, the inputs have no meaning.
 func (o *Object) Check(inputs property.Map) (property.Map, []abi.CheckFailure) {
 	return (&checker{}).run(o, inputs)
 }
 
-// CheckConfig is Check for a provider's configuration, whose values often come from
-// a command line: text is taken for the bool or number that the schema asks for.
+// CheckConfig is Check for a provider's configuration, whose values often come from a command line:
+// text may stand for a bool or number.
 func (o *Object) CheckConfig(inputs property.Map) (property.Map, []abi.CheckFailure) {
 	return (&checker{coerce: true}).run(o, inputs)
 }
 
-// Missing returns the properties that are required and neither given nor defaulted.
+// Missing returns the required properties without a value and a default.
 func (o *Object) Missing(inputs property.Map) []*Property {
 	var missing []*Property
 	for i := range o.Properties {
@@ -48,15 +46,15 @@ func (o *Object) Missing(inputs property.Map) []*Property {
 	return missing
 }
 
-// firstDepth is the length of paths that there is room for at the begin: few are longer.
+// firstDepth is the initial capacity of paths. Few are longer.
 const firstDepth = 4
 
 type checker struct {
-	// path is where the value that is being looked at lies.
+	// path is the place of the current value.
 	path     property.Path
 	failures []abi.CheckFailure
 	coerce   bool
-	// answered says that the values are a provider's: see CheckAnswer.
+	// answered is set for a provider's values, see CheckAnswer.
 	answered bool
 	// trials counts comparisons with alternatives of unions.
 	trials int
@@ -73,7 +71,7 @@ func (c *checker) fail(reason string) {
 	}
 }
 
-// full tells that no further failure is noted, so that none needs a reason.
+// full reports whether no further failure is noted.
 func (c *checker) full() bool { return len(c.failures) >= maxFailures }
 
 func (c *checker) enter(s property.Segment) {
@@ -87,6 +85,8 @@ func (c *checker) leave() { c.path = c.path[:len(c.path)-1] }
 // The methods that follow answer the checked value, and whether it is the very one that
 // was given: most often it is, and then nothing is copied.
 
+// object returns the checked object. Like the methods below, it reports whether that is the given
+// one: then nothing is copied.
 func (c *checker) object(o *Object, given property.Map) (checked property.Map, same bool) {
 	entries := given.Entries()
 	if c.allFit(o, entries) {
@@ -141,9 +141,9 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 	return property.NewMap(changed...), false
 }
 
-// allFit recognizes what most inputs are: all of them fit, and none is missing that must be
-// there or has a default. It does only that, because guests check thousands of them, and jumps
-// take longer in them the more there is in a function.
+// allFit recognizes the most frequent inputs: all fit, and none is missing that is required or has a
+// default. It does no more, because guests check thousands of inputs, and a jump in a larger
+// function takes longer there.
 func (c *checker) allFit(o *Object, entries []property.Entry) bool {
 	var there uint64 // a bit for each of the first 64 properties that is given
 	for i := range entries {
@@ -164,13 +164,13 @@ func (c *checker) allFit(o *Object, entries []property.Entry) bool {
 	return true
 }
 
-// plainKinds are the kinds of the values of types that are as simple as they are.
+// plainKinds are the kinds of the values of simple types.
 var plainKinds = [...]property.Kind{
 	KindBool: property.KindBool, KindInteger: property.KindNumber, KindNumber: property.KindNumber, KindString: property.KindString,
 }
 
-// fits recognizes the values that most properties have: of the very type that is asked for,
-// of which nothing is looked into, and within bounds.
+// fits recognizes most values: of exactly the type of the property, without parts to check, and
+// within bounds.
 func (c *checker) fits(p *Property, v *property.Value) bool {
 	t, given := p.Type, property.KindIn(v)
 	if t.Kind >= KindArray {
@@ -192,7 +192,7 @@ func (c *checker) fits(p *Property, v *property.Value) bool {
 	return !p.Secret && (c.answered || p.allows(v))
 }
 
-// allows tells what checker.bounds notes.
+// allows reports whether checker.bounds accepts the value.
 func (p *Property) allows(v *property.Value) bool {
 	if len(p.OneOf) > 0 {
 		one := 0
@@ -210,8 +210,7 @@ func (p *Property) allows(v *property.Value) bool {
 	return !ok || (p.Minimum == nil || f >= *p.Minimum) && (p.Maximum == nil || f <= *p.Maximum)
 }
 
-// entry checks one of the properties that are given; keep is false for one that is left
-// out.
+// entry checks one given property. keep is false for one that is left out.
 func (c *checker) entry(o *Object, p *Property, name string, value property.Value) (entry property.Entry, keep, same bool) {
 	switch {
 	case p == nil && c.answered && reserved(name):
@@ -239,7 +238,7 @@ func (c *checker) property(p *Property, value property.Value) (checked property.
 	return value, same
 }
 
-// bounds checks what a property says about its value beyond the type.
+// bounds checks the constraints of a property beyond its type.
 func (c *checker) bounds(p *Property, v property.Value) {
 	if v.IsUnknown() {
 		return

@@ -62,7 +62,7 @@ func (c *checker) value(t *Type, v property.Value) (checked property.Value, same
 	return v, true
 }
 
-// scalar checks what is taken as it is.
+// scalar checks a value that is never changed.
 func (c *checker) scalar(t *Type, v property.Value) {
 	switch t.Kind {
 	case KindBool:
@@ -159,9 +159,8 @@ func (c *checker) dictionary(t *Type, v property.Value) (checked property.Value,
 	return property.Object(property.SortedMap(changed)), false
 }
 
-// union takes the first alternative that the value fits; a reference is a resource
-// before it is the text of its ID. Where it fits none, and was plainly meant for one,
-// the failures are those of that one.
+// union takes the first alternative that the value fits. A reference is a resource before it is the
+// text of its ID. If none fits, the failures are those of the alternative that was plainly meant.
 func (c *checker) union(t *Type, v property.Value) (checked property.Value, same bool) {
 	if v.Kind() == property.KindResourceReference && slices.ContainsFunc(t.OneOf, func(u *Type) bool { return takesReference(u, v) }) {
 		return v, true
@@ -185,8 +184,8 @@ func (c *checker) union(t *Type, v property.Value) (checked property.Value, same
 	return v, true
 }
 
-// meant returns the only alternative of a union that is an object, for a value that is
-// one. Of several, it is the one whose constants the value has.
+// meant returns the only alternative of a union that is an object, for an object. Of several, it is
+// the one whose constants the value has.
 func (t *Type) meant(v property.Value) *Type {
 	m, ok := v.AsObject()
 	if !ok {
@@ -210,7 +209,7 @@ func (t *Type) meant(v property.Value) *Type {
 	return nil
 }
 
-// marks reports whether m has the constants of o, of which there are some.
+// marks reports whether o has constants, and m has all of them.
 func (o *Object) marks(m property.Map) bool {
 	found := false
 	for i := range o.Properties {
@@ -235,7 +234,7 @@ func (c *checker) member(allowed []property.Value, v property.Value) {
 	}
 }
 
-// coerce turns text into the bool or number that it is the text of.
+// coerce converts text to the bool or number that it stands for.
 func coerce(t *Type, v property.Value) property.Value {
 	s, ok := v.AsString()
 	if !ok {
@@ -278,7 +277,7 @@ func sameScalar(a, b *property.Value) bool {
 	return false
 }
 
-// values lists constants as messages show them.
+// values lists constants for a message.
 func values(list []property.Value) string {
 	var w writer
 	for i, v := range list {

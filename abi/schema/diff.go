@@ -8,27 +8,25 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// maxPaths bounds the paths of the changes of one diff, in bytes. A path repeats all that
-// leads to its value, so that a small bag could be asked to answer one of any size.
+// maxPaths bounds the paths of the changes of one diff in bytes. A path repeats all that leads to
+// its value, so a small map could cause a diff of any size.
 const maxPaths = 16 << 20
 
-// Diff compares a resource's checked inputs with its recorded state. An input is
-// compared with the output of the same name and type, so that what a refresh found
-// counts as a change; where there is none it is compared with the input that the
-// state was made from. An input that is no longer given is a change only if it was
-// given before, since the output may hold what the provider chose. An input that was
-// not given counts as its default, so that a default which a later version of the
-// package adds changes nothing.
+// Diff compares a resource's checked inputs with its recorded state. An input is compared with the
+// output of the same name and type, so changes that a refresh found count, or else with the old
+// input. An input that is no longer given is a change only if it was given before, because the
+// output may be the provider's choice. A missing old input counts as the default, so a default of a
+// later version of the package changes nothing.
 //
-// Secrets compare by what they hold; an unknown input is a change.
+// Secrets compare by their contents. An unknown input is a change.
 func (r *Resource) Diff(request abi.DiffRequest) (abi.DiffResponse, error) {
 	response, err := diff(&r.Inputs, &r.Outputs, request)
 	response.DeleteBeforeReplace = r.DeletesFirst(request)
 	return response, err
 }
 
-// DeletesFirst reports whether a replacement of the resource must wait until the old one is
-// deleted, whatever it is replaced for. An identity that is not known yet is taken to change.
+// DeletesFirst reports whether a replacement must wait until the old resource is deleted, whatever
+// its reason. An unknown identity counts as changed.
 func (r *Resource) DeletesFirst(request abi.DiffRequest) bool {
 	if r.DeleteBeforeReplace || len(r.Identity) == 0 {
 		return r.DeleteBeforeReplace
@@ -114,7 +112,7 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 	return response, nil
 }
 
-// given returns the names of the properties that m has, nil where it has none.
+// given returns the names of the properties that m has, or nil.
 func (o *Object) given(m property.Map) []string {
 	var names []string
 	for i := range o.Properties {
@@ -128,7 +126,7 @@ func (o *Object) given(m property.Map) []string {
 	return names
 }
 
-// unchanged recognizes what is most often so before it is looked at part by part.
+// unchanged recognizes the most frequent case before a comparison by parts.
 func unchanged(old, oldInput, input property.Value) bool {
 	return old.EqualContents(input) && (oldInput.Plain().IsNull() || oldInput.EqualContents(input))
 }
@@ -137,10 +135,9 @@ type differ struct {
 	ignore  []property.Path
 	path    property.Path
 	changes []abi.PropertyDiff
-	// paths is how many bytes the paths of the changes have; no more are noted after
-	// maxPaths.
+	// paths is the length of the paths of the changes in bytes. After maxPaths no more are noted.
 	paths int
-	// replaces says that one of the changes since it was reset replaces the resource.
+	// replaces is set by a change that replaces the resource.
 	replaces bool
 }
 
@@ -165,8 +162,8 @@ var diffKinds = [...][2]abi.DiffKind{
 	updated: {abi.DiffKindUpdate, abi.DiffKindUpdateReplace},
 }
 
-// record notes a change at the path. Where the old value came from the old inputs,
-// or where there was none, inputDiff is true.
+// record notes a change at the path. inputDiff is set if there was no old value, or it came from the
+// old inputs.
 func (d *differ) record(kind change, replace, inputDiff bool) {
 	for _, pattern := range d.ignore {
 		if pattern.Contains(d.path) {
@@ -196,10 +193,9 @@ func (d *differ) property(p *Property, old, oldInput, input property.Value, repl
 	d.path = d.path[:len(d.path)-1]
 }
 
-// value compares an input with the old value: the state's, or, where inputDiff is
-// true, the old input itself. The old input decides whether an input that is not
-// given was given before. replace says that a change of what is around the value
-// replaces the resource.
+// value compares an input with the old value: the state's or, if inputDiff is set, the old input.
+// The old input decides whether a missing input was given before. replace is set if a change of a
+// container of the value replaces the resource.
 func (d *differ) value(t *Type, old, oldInput, input property.Value, replace, inputDiff bool) {
 	old, oldInput, input = old.Plain(), oldInput.Plain(), input.Plain()
 	switch {
@@ -269,7 +265,7 @@ func (d *differ) object(t *Type, old, oldInputs, m property.Map, replace, inputD
 	}
 }
 
-// element is the type of the elements of an array or map, nil where t has none.
+// element returns the type of the elements of an array or map, or nil.
 func (t *Type) element() *Type {
 	if t == nil {
 		return nil
@@ -277,7 +273,7 @@ func (t *Type) element() *Type {
 	return t.Element
 }
 
-// property describes a property of an object, nil where t is no object or lacks it.
+// property returns a property of an object, or nil.
 func (t *Type) property(name string) *Property {
 	if t == nil || t.Kind != KindObject {
 		return nil

@@ -7,13 +7,11 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// writer appends JSON to a buffer. It is here because encoding/json, with the
-// reflection it needs, would make the smallest guest half as large again. Its methods
-// are kept out of line for the same reason: each is called from dozens of places, none
-// of which is in a hurry.
+// writer appends JSON to a buffer. encoding/json with its reflection would make the smallest guest
+// half as large again. Frequently called methods are not inlined for the same reason.
 type writer struct {
 	buf []byte
-	// comma says that the next member or element follows another.
+	// comma is set if the next member or element follows another.
 	comma bool
 }
 
@@ -104,8 +102,7 @@ func (w *writer) stringsMember(name string, elements []string) {
 	w.close(']')
 }
 
-// value writes a constant of a schema. Values that JSON lacks, which no constant
-// is, become null.
+// value writes a constant of a schema. Values that JSON lacks become null.
 func (w *writer) value(v property.Value) {
 	switch v.Kind() {
 	case property.KindBool:
@@ -165,7 +162,7 @@ func (w *writer) base64(data []byte) {
 
 const hexDigits = "0123456789abcdef"
 
-// quote appends s as a JSON string; bytes that are not UTF-8 become U+FFFD.
+// quote appends s as a JSON string, with U+FFFD for invalid UTF-8.
 func (w *writer) quote(s string) {
 	b := append(w.buf, '"')
 	for _, r := range s {

@@ -1,14 +1,13 @@
-// Package schema describes what a package offers: its configuration, resources,
-// functions, and the types of their properties; and what follows from such a
-// description alone: which inputs are valid ([Object.Check]) and which changes of
-// them update or replace a resource ([Resource.Diff]).
+// Package schema describes what a package offers: its configuration, resources, functions, and the
+// types of their properties. From that alone follow which inputs are valid ([Object.Check]) and
+// which changes of them update or replace a resource ([Resource.Diff]).
 //
-// The guest SDK derives a [Package] from an author's Go types and writes it as
-// Pulumi's package schema ([Package.AppendJSON]); the host reads such a document
-// back (package schemajson). Both sides then check and compare with the same code.
+// The guest SDK derives a [Package] from an author's Go types and writes it as Pulumi's package
+// schema ([Package.AppendJSON]). The host reads such a document back (package schemajson). Both
+// sides then check and compare with the same code.
 //
-// The package is linked into guests: it uses neither reflection nor fmt nor
-// encoding/json. A Package is not changed once it is built, and may be shared.
+// The package is linked into guests and uses neither reflection, fmt, nor encoding/json. A Package
+// does not change once it is built, and may be shared.
 package schema
 
 import (
@@ -30,25 +29,24 @@ type Package struct {
 	License     string
 	Repository  string
 	Publisher   string
-	// AllowedPackageNames are what tokens may begin with beside Name.
+	// AllowedPackageNames are the other packages that tokens may begin with.
 	AllowedPackageNames []string
-	// Parameterization says how the package comes of another one by parameters; nil
-	// where it does not.
+	// Parameterization says how parameters make the package of another one, or is nil.
 	Parameterization *Parameterization
 
 	// Config describes the configuration of the package's provider.
 	Config Object
-	// SchemaCheckConfig and SchemaDiffConfig say of CheckConfig and DiffConfig what
-	// SchemaCheck and SchemaDiff say of a resource's Check and Diff.
+	// SchemaCheckConfig and SchemaDiffConfig are for CheckConfig and DiffConfig what SchemaCheck and
+	// SchemaDiff are for a resource's Check and Diff.
 	SchemaCheckConfig bool
 	SchemaDiffConfig  bool
-	// SchemaConfigure says that Configure does nothing with a complete configuration, so that
-	// a provider need not be asked.
+	// SchemaConfigure means that Configure does nothing with a complete configuration, so the host
+	// need not call it.
 	SchemaConfigure bool
-	// Deferred says that the provider's answer to a handshake, and its schema, depend on
-	// nothing but the module, and that Configure may be called when the first other method
-	// needs it: a complete configuration is either always good, or found out to be wrong late
-	// enough then. So a host need not run a provider of which nothing else is asked.
+	// Deferred means that the provider's handshake and schema depend on nothing but the module, and
+	// that Configure may be called just before the first other method: a complete configuration is
+	// either always good, or may be refused that late. So the host need not run a provider without
+	// other calls.
 	Deferred bool
 	// Resources, Functions, Types, and Enums are each sorted by token.
 	Resources []*Resource
@@ -58,7 +56,7 @@ type Package struct {
 	Enums []*Type
 }
 
-// Parameterization tells what makes a package of a provider.
+// Parameterization makes a package of a provider.
 type Parameterization struct {
 	// Name and Version are those of the provider's own package.
 	Name    string
@@ -74,23 +72,23 @@ type Resource struct {
 	Description string
 	Deprecation string
 	Inputs      Object
-	// Outputs are the properties of the state; inputs that the state repeats are among them.
+	// Outputs are the properties of the state, among them inputs that the state repeats.
 	Outputs Object
 	// Aliases are earlier tokens of the type.
 	Aliases []string
-	// Component marks a resource that is made of others and has no state of its own.
+	// Component marks a resource that consists of others and has no state of its own.
 	Component bool
-	// Methods are what programs can call on the resource, sorted by name.
+	// Methods are the methods for programs, sorted by name.
 	Methods []Method
-	// DeleteBeforeReplace says that two of the resource cannot exist side by side, for example
-	// because the object is known by the resource's name.
+	// DeleteBeforeReplace means that two of the resource cannot exist side by side, for example
+	// because the object has the resource's name.
 	DeleteBeforeReplace bool
-	// Identity names the inputs that the object is known by, sorted: two resources with the same
-	// values are one object. It is deleted before a replacement makes it again, unless one of
-	// these inputs changes. Empty where the service gives each object an ID of its own.
+	// Identity names the inputs that identify the object, sorted: two resources with the same values
+	// are one object. It is deleted before its replacement is made, unless one of these inputs
+	// changes. It is empty if the service gives each object an ID.
 	Identity []string
-	// SchemaCheck and SchemaDiff say that the provider's Check or Diff does what this
-	// schema says and nothing else, so that a host may answer without asking it.
+	// SchemaCheck and SchemaDiff mean that the provider's Check or Diff does exactly what this
+	// schema says, so the host need not call it.
 	SchemaCheck bool
 	SchemaDiff  bool
 }
@@ -110,10 +108,9 @@ type Function struct {
 	Args        Object
 	// Result describes the properties of the result.
 	Result Object
-	// Returns is the type of a result that has no named properties, such as a string or
-	// a map; nil where Result describes it.
+	// Returns is the type of a result without named properties, such as a string or a map, or nil.
 	Returns *Type
-	// Streams says that the results come one by one, each as Result describes.
+	// Streams means that the results come one by one.
 	Streams bool
 }
 
@@ -133,27 +130,27 @@ type Property struct {
 	Type        *Type
 	Description string
 	Deprecation string
-	// Required says that an input must be given, or that an output is always there.
+	// Required means that an input must be given, or that an output is always there.
 	Required bool
 	Secret   bool
-	// Replace says that a change of the property replaces the resource.
+	// Replace means that a change of the property replaces the resource.
 	Replace bool
-	// Computed says that the provider chooses a value for an input that is not given.
+	// Computed means that the provider chooses the value of a missing input.
 	Computed bool
-	// Stable says that an update never changes the output.
+	// Stable means that an update never changes the output.
 	Stable bool
-	// Default is the value of an input that is not given; null where there is none.
+	// Default is the value of a missing input, or null.
 	Default property.Value
-	// Const is the only value that the property may have; null where there is none.
+	// Const is the only allowed value, or null.
 	Const property.Value
-	// OneOf are the only values that the property may have; empty where any will do.
+	// OneOf are the only allowed values, if there are any.
 	OneOf []property.Value
-	// Minimum and Maximum bound a number, both inclusive; nil where there is no bound.
+	// Minimum and Maximum are the inclusive bounds of a number, or nil.
 	Minimum *float64
 	Maximum *float64
 }
 
-// Kind tells the kinds of types apart.
+// Kind is the kind of a type.
 type Kind uint8
 
 // The kinds of types. The zero Type accepts any value.
@@ -244,7 +241,7 @@ func (t *Type) Equal(u *Type) bool {
 	return true
 }
 
-// Property returns the property of that name, nil where there is none.
+// Property returns the property of that name, or nil.
 func (o *Object) Property(name string) *Property {
 	if at := o.at(name); at >= 0 {
 		return &o.Properties[at]
@@ -252,11 +249,11 @@ func (o *Object) Property(name string) *Property {
 	return nil
 }
 
-// fewProperties is how many properties are looked at one by one: most names differ in
-// length.
+// fewProperties is the number of properties up to which a linear search is faster: most names differ
+// in length.
 const fewProperties = 16
 
-// at returns where the property of that name is, -1 where there is none.
+// at returns the index of the property of that name, or -1.
 func (o *Object) at(name string) int {
 	low, high := 0, len(o.Properties)
 	for high-low > fewProperties { // package slices would copy each property that it looks at
@@ -288,5 +285,5 @@ func (o *Object) Names() []string {
 	return names
 }
 
-// HasDefault reports whether an input that is not given has a value all the same.
+// HasDefault reports whether a missing input has a default.
 func (p *Property) HasDefault() bool { return property.KindIn(&p.Default) != property.KindNull }

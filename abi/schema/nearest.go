@@ -2,13 +2,13 @@ package schema
 
 import "strings"
 
-// maxNearestLength bounds the names that Nearest compares, in bytes: the comparison
-// is quadratic, and nobody mistypes a longer name by one letter.
+// maxNearestLength bounds the names that Nearest compares in bytes, because the comparison is
+// quadratic.
 const maxNearestLength = 64
 
-// Nearest returns the known name that name was most likely meant to be, or "" where
-// none is near: the one with the fewest letters inserted, removed, replaced, or
-// swapped, at most a third of its length. Case does not count.
+// Nearest returns the known name that name was most likely meant to be, or "": the one with the
+// fewest letters inserted, removed, replaced, or swapped, at most a third of its length. Case does
+// not count.
 func Nearest(name string, known []string) string {
 	if len(name) > maxNearestLength {
 		return ""

@@ -7,9 +7,8 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// ResourceToken returns the token of the resources that a type of references asks for:
-// that of the type, without the document that it stands in where that is another
-// package's. It is empty where any resource will do.
+// ResourceToken returns the token of the resources that a type of references accepts, without the
+// document of another package. It is empty if any resource is accepted.
 func (t *Type) ResourceToken() string {
 	_, fragment, foreign := strings.Cut(t.Token, "#")
 	if !foreign {
@@ -22,8 +21,7 @@ func (t *Type) ResourceToken() string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "%2F", "/"), "%2f", "/")
 }
 
-// takesReference reports whether t is the type of references such as v, as far as v
-// tells what it refers to.
+// takesReference reports whether t accepts the reference v. A reference without a type is accepted.
 func takesReference(t *Type, v property.Value) bool {
 	r, ok := v.AsReference()
 	if !ok || t.Kind != KindResource {
@@ -33,8 +31,8 @@ func takesReference(t *Type, v property.Value) bool {
 	return want == "" || got == "" || got == want
 }
 
-// reference checks a reference. Text stands for one where the caller has made
-// references plainer: it is the ID, or the URN of a component.
+// reference checks a reference. It may be text, the ID or the URN of a component, if the caller has
+// lowered references.
 func (c *checker) reference(t *Type, v property.Value) {
 	r, ok := v.AsReference()
 	switch {

@@ -24,9 +24,9 @@ func byToken[T interface{ token() string }](list []T, token string) (found T) {
 	return found
 }
 
-// ResolveResource returns the resource type that a program means by token: its own
-// token, an alias, or one of the short forms of Pulumi YAML, such as
-// random:RandomPet or random:index:RandomPet for random:index/randomPet:RandomPet.
+// ResolveResource returns the resource type that a program means by token: its own token, an alias,
+// or one of the short forms of Pulumi YAML, such as random:RandomPet or random:index:RandomPet for
+// random:index/randomPet:RandomPet.
 func (p *Package) ResolveResource(token string) *Resource {
 	if r := resolve(p.Resources, token); r != nil {
 		return r
@@ -39,8 +39,7 @@ func (p *Package) ResolveResource(token string) *Resource {
 	return nil
 }
 
-// ResolveFunction returns the function that a program means by token, in the same
-// forms as [Package.ResolveResource].
+// ResolveFunction is ResolveResource for functions, which have no aliases.
 func (p *Package) ResolveFunction(token string) *Function { return resolve(p.Functions, token) }
 
 // resolve returns the first entry that has one of the tokens that a program may mean.
@@ -56,7 +55,7 @@ func resolve[T interface {
 	return none
 }
 
-// expansions returns the tokens that a program may mean by token, the likeliest first.
+// expansions returns the possible meanings of a token, the likeliest first.
 func expansions(token string) []string {
 	parts := strings.Split(token, ":")
 	switch len(parts) {
@@ -70,7 +69,7 @@ func expansions(token string) []string {
 	return []string{token}
 }
 
-// lowerFirst is how a type's or function's name is written in the module part of its token.
+// lowerFirst returns a type's or function's name as in the module part of its token.
 func lowerFirst(name string) string {
 	if name == "" {
 		return ""
@@ -78,8 +77,8 @@ func lowerFirst(name string) string {
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// NearestResource returns the token of a resource type that a program may have meant
-// by a token that does not resolve, or "".
+// NearestResource returns the token of a resource type that a program may have meant by an unknown
+// token, or "".
 func (p *Package) NearestResource(token string) string { return nearestToken(p.Resources, token) }
 
 // NearestFunction is NearestResource for functions.

@@ -2,12 +2,11 @@ package schema
 
 import "github.com/husk-dev/husk/abi/property"
 
-// Extension is the key under which a schema's "language" members hold what this
-// project adds to Pulumi's package schema.
+// Extension is the key of the members of this project in the "language" members of a package schema.
 const Extension = "husk"
 
-// AppendJSON appends the package schema as a JSON document in the format of
-// Pulumi's metaschema. Its order and spacing depend on nothing but p.
+// AppendJSON appends the package schema as a JSON document in the format of Pulumi's metaschema. The
+// same package gives the same bytes.
 func (p *Package) AppendJSON(buf []byte) []byte {
 	w := &writer{buf: buf}
 	w.open('{')
@@ -248,8 +247,8 @@ func (w *writer) endExtension() {
 	w.close('}')
 }
 
-// typeMembers writes the members of a type into the object that is open, since a
-// property in a schema is a type with further members.
+// typeMembers writes the members of a type into the open object, because a property of a schema is a
+// type with further members.
 func (w *writer) typeMembers(t *Type) {
 	switch t.Kind {
 	case KindBool:
@@ -295,9 +294,8 @@ func (w *writer) typeMember(name string, t *Type) {
 	w.close('}')
 }
 
-// resourceReference refers to a resource of this package; a token that holds a "#"
-// is a reference to another package's document already. A reference to any resource
-// has no type of its own in Pulumi's schemas.
+// resourceReference returns the reference to a resource. A token with a "#" is a reference to
+// another package's document already. Pulumi's schemas have no type for any resource.
 func resourceReference(token string) string {
 	if token == "" {
 		return "pulumi.json#/Any"

@@ -1,6 +1,6 @@
-// Package urn builds and reads resource names: urn:pulumi:<stack>::<project>::<type>::<name>,
-// where <type> is the chain of the ancestors' types and the resource's own,
-// joined by "$". The grammar is Pulumi's, so that stacks move over unchanged.
+// Package urn builds and reads resource names: urn:pulumi:<stack>::<project>::<type>::<name>. <type>
+// is the chain of the ancestors' types and the resource's own, joined by "$". The grammar is
+// Pulumi's, so stacks can move over unchanged.
 package urn
 
 import (
@@ -18,12 +18,11 @@ const (
 	chain     = "$" // between the types of ancestors
 )
 
-// RootType is the type of the resource that is the root of a stack. It is left
-// out of the type chain of its children.
+// RootType is the type of the root resource of a stack. Type chains leave it out.
 const RootType = "pulumi:pulumi:Stack"
 
-// New returns the URN of a resource. parent is the URN of its parent, empty
-// where it has none. Only name may contain "::"; the caller checks the rest.
+// New returns the URN of a resource, whose parent may be empty. Only name may contain "::"; the
+// caller checks the rest.
 func New(stack, project string, parent URN, typ, name string) URN {
 	if parent != "" {
 		if pt := parent.QualifiedType(); pt != RootType {
@@ -33,7 +32,7 @@ func New(stack, project string, parent URN, typ, name string) URN {
 	return URN(prefix + stack + separator + project + separator + typ + separator + name)
 }
 
-// SyntaxError reports a string that is not a URN, with what is wrong in it.
+// SyntaxError reports a string that is not a URN.
 type SyntaxError struct {
 	Input  string
 	Reason string
@@ -68,8 +67,7 @@ func Parse(s string) (URN, error) {
 	return URN(s), nil
 }
 
-// parts returns what the separators separate, empty where u is not a URN. The name
-// is the rest, since it may contain separators.
+// parts returns the parts of the URN, empty for other texts. The name may contain separators.
 func (u URN) parts() (stack, project, qualifiedType, name string) {
 	rest, _ := strings.CutPrefix(string(u), prefix)
 	stack, rest, _ = strings.Cut(rest, separator)
@@ -111,7 +109,7 @@ func (u URN) Name() string {
 	return name
 }
 
-// quote quotes s for a message; what would control a terminal is replaced.
+// quote quotes s for a message, without control characters.
 func quote(s string) string {
 	printable := strings.Map(func(r rune) rune {
 		if r < 0x20 || 0x7f <= r && r < 0xa0 {

@@ -68,7 +68,7 @@ func (c *contract) writeType(s *source, t *wit.TypeDef) {
 			}
 		}
 		s.f("}\n")
-		s.f("// %sCase tells the cases of %s apart.", name, name)
+		s.f("// %sCase is the case of a [%s].", name, name)
 		writeEnum(s, name+"Case", cases)
 	case *wit.Flags:
 		s.f("type %s uint32\n\nconst (", name)
@@ -126,7 +126,7 @@ func (c *contract) writeInterface(s *source, i *wit.Interface) {
 
 // roleOf describes a type without a doc comment by the functions that use it.
 func (c *contract) roleOf(t *wit.TypeDef) string {
-	var takes, answers []string
+	var takes, returns []string
 	for _, i := range c.resolve.Interfaces {
 		for _, f := range c.functions(i) {
 			method := "[" + interfaceNames[*i.Name] + "." + f.goName + "]"
@@ -136,15 +136,15 @@ func (c *contract) roleOf(t *wit.TypeDef) string {
 				}
 			}
 			if td, ok := f.result.(*wit.TypeDef); ok && td.Root() == t {
-				answers = append(answers, method)
+				returns = append(returns, method)
 			}
 		}
 	}
 	switch {
 	case len(takes) > 0:
 		return c.names[t] + " is the request of " + strings.Join(takes, " and ") + "."
-	case len(answers) > 0:
-		return c.names[t] + " is the answer of " + strings.Join(answers, " and ") + "."
+	case len(returns) > 0:
+		return c.names[t] + " is the response of " + strings.Join(returns, " and ") + "."
 	}
 	return ""
 }
@@ -181,8 +181,8 @@ func comment(s *source, doc string) {
 
 // writeUnimplemented writes the provider that implements nothing.
 func writeUnimplemented(c *contract, s *source) {
-	s.f("// Unimplemented answers every method of [Provider] with an error of kind")
-	s.f("// unimplemented. Providers embed it and override what they do.")
+	s.f("// Unimplemented returns an error of kind unimplemented from every method of [Provider].")
+	s.f("// Providers embed it and override what they do.")
 	s.f("type Unimplemented struct{}\n")
 	s.f("var _ Provider = Unimplemented{}\n")
 	for _, f := range c.functions(c.interfaces("provider")[0]) {

@@ -8,16 +8,15 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// LooksNested reports whether a value is text that begins as JSON lists and objects do.
+// LooksNested reports whether a value is text that may be a JSON list or object.
 func LooksNested(v property.Value) bool {
 	text, _ := v.Plain().AsString()
 	text = strings.TrimLeft(text, " \t\r\n")
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
 
-// Nested decodes the properties that are lists or objects by the schema and JSON texts
-// in fact, as those of a provider's configuration often are. What cannot be read stays
-// text.
+// Nested decodes the properties that are lists or objects by the schema and JSON texts in fact,
+// which are frequent in a provider's configuration. Text that is no JSON stays.
 func Nested(o *schema.Object, config property.Map) property.Map {
 	for name, v := range config.All() {
 		p := o.Property(name)
@@ -37,7 +36,7 @@ func Nested(o *schema.Object, config property.Map) property.Map {
 	return config
 }
 
-// isNested reports whether values of a type are lists or objects, and never text.
+// isNested reports whether all values of a type are lists or objects.
 func isNested(t *schema.Type) bool {
 	if len(t.OneOf) > 0 {
 		return !slices.ContainsFunc(t.OneOf, func(t *schema.Type) bool { return !isNested(t) })

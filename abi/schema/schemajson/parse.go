@@ -1,7 +1,6 @@
-// Package schemajson reads package schemas: JSON documents in the format of
-// Pulumi's metaschema, as providers answer them to get-schema. It is for hosts only,
-// since it uses encoding/json; guests write their schema with
-// [schema.Package.AppendJSON].
+// Package schemajson reads package schemas: JSON documents in the format of Pulumi's metaschema,
+// which providers return from get-schema. It is for hosts only, because it uses encoding/json.
+// Guests write their schema with [schema.Package.AppendJSON].
 package schemajson
 
 import (
@@ -18,15 +17,14 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// Parse reads a package schema. References to the types of other packages become any
-// value or any resource, since their schemas are not at hand.
+// Parse reads a package schema. References to types of other packages become any value or any
+// resource.
 //
-// Members that the model has no place for are passed over. Those are the settings of
-// generators of SDKs (language, meta, isOverlay, plain, multiArgumentInputs) and what only
-// a catalogue shows. Three more are left out on purpose: defaultInfo, because a default
-// from the environment would give a provider variables that nobody granted it; the
-// discriminator of a union, whose alternatives tell themselves apart by their constants;
-// and stateInputs, because the whole state may be given to read a resource.
+// Members without a place in the model are ignored. Most are settings of SDK generators (language,
+// meta, isOverlay, plain, multiArgumentInputs) or for catalogues only. Three are ignored on purpose:
+// defaultInfo, because a default from the environment would give a provider variables without a
+// grant; the discriminator of a union, whose alternatives differ by their constants; and
+// stateInputs, because a read may get the whole state.
 func Parse(document []byte) (*schema.Package, error) {
 	var spec packageSpec
 	if err := json.Unmarshal(document, &spec); err != nil {
@@ -100,8 +98,7 @@ func (p *parser) parse(spec *packageSpec) error {
 	return nil
 }
 
-// types declares every named type before it reads any, because they may refer to
-// each other and to themselves.
+// types declares all named types before it reads any, because they may be recursive.
 func (p *parser) types(specs map[string]complexSpec) error {
 	tokens := slices.Sorted(maps.Keys(specs))
 	for _, token := range tokens {
@@ -199,7 +196,7 @@ func (p *parser) function(token string, spec *functionSpec) (*schema.Function, e
 	return f, nil
 }
 
-// isObject reports whether named properties are described, if only that there are none.
+// isObject reports whether the result has named properties, or an empty list of them.
 func (s *resultSpec) isObject() bool {
 	return (s.Type == "" || s.Type == "object") && s.Ref == "" && len(s.OneOf) == 0 && s.AdditionalProperties == nil
 }
@@ -334,7 +331,7 @@ func (p *parser) reference(ref string) (*schema.Type, error) {
 	return nil, fmt.Errorf("reference to %q, which the schema does not declare", ref)
 }
 
-// constant reads a value that stands in a schema; nothing is null.
+// constant reads a value of a schema. A missing one is null.
 func constant(raw json.RawMessage) (property.Value, error) {
 	if len(raw) == 0 {
 		return property.Null, nil
@@ -342,7 +339,7 @@ func constant(raw json.RawMessage) (property.Value, error) {
 	return Value(raw)
 }
 
-// Value reads a JSON text into a value.
+// Value reads a JSON text as a value.
 func Value(text []byte) (property.Value, error) {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {

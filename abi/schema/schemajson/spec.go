@@ -5,6 +5,8 @@ import "encoding/json"
 // The documents' own shapes, as Pulumi's metaschema names them, as far as the model
 // has a place for what they say.
 
+// packageSpec and the types below are the documents, as far as the model has a place for their
+// members.
 type packageSpec struct {
 	Name                string                   `json:"name"`
 	Version             string                   `json:"version"`
@@ -84,8 +86,7 @@ type functionSpec struct {
 	Description        string      `json:"description"`
 	DeprecationMessage string      `json:"deprecationMessage"`
 	Inputs             *objectSpec `json:"inputs"`
-	// Outputs and ReturnType, an older name for it, describe the result: an object, or any
-	// other type.
+	// Outputs, formerly ReturnType, is an object or any other type.
 	Outputs    *resultSpec `json:"outputs"`
 	ReturnType *resultSpec `json:"returnType"`
 	Language   struct {
@@ -95,7 +96,7 @@ type functionSpec struct {
 	} `json:"language"`
 }
 
-// resultSpec is what a function answers: the properties of an object, or a type.
+// resultSpec is the result of a function: the properties of an object, or a type.
 type resultSpec struct {
 	objectSpec
 	typeSpec
