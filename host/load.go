@@ -286,7 +286,7 @@ func (h *Host) counting(decoded *wasmfile.Module) (*wasmfile.Module, *entropy.Ac
 	if _, frozen := meter.Frozen(decoded); !frozen {
 		return decoded, nil
 	}
-	wasm, account := entropy.Of(decoded)
+	wasm, account := entropy.Rewrite(decoded)
 	if account == nil {
 		return decoded, nil
 	}

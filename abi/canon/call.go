@@ -50,7 +50,7 @@ func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byt
 	w := &k.writer
 	// What cannot fail has no way to refuse a text.
 	w.mem, w.root, w.lossy = frame, callRoot(f), !f.fails
-	record := k.room.of(f.params.size)
+	record := k.room.zeroed(f.params.size)
 	if lower != nil {
 		lower(w, record)
 	}

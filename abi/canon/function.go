@@ -90,8 +90,8 @@ func (f *Function) signature() []ValueType {
 // room is for the memory form of most values, with any alignment.
 type room [20]uint64
 
-// of returns size zeroed bytes, once.
-func (r *room) of(size uint32) []byte {
+// zeroed returns size zeroed bytes, once.
+func (r *room) zeroed(size uint32) []byte {
 	if size > uint32(unsafe.Sizeof(*r)) {
 		return make([]byte, size)
 	}
@@ -99,8 +99,8 @@ func (r *room) of(size uint32) []byte {
 }
 
 // flatten reads the flat values of b into flat, which is long enough.
-func (of layout) flatten(flat []uint64, b []byte) {
-	for i, s := range of.slots {
+func (l layout) flatten(flat []uint64, b []byte) {
+	for i, s := range l.slots {
 		at := b[s.offset:]
 		switch s.kind {
 		case flat8:
@@ -117,8 +117,8 @@ func (of layout) flatten(flat []uint64, b []byte) {
 
 // unflatten writes the memory form of flat values to zeroed bytes. ok is false if a value is too
 // large.
-func (of layout) unflatten(b []byte, flat []uint64) (ok bool) {
-	for i, s := range of.slots {
+func (l layout) unflatten(b []byte, flat []uint64) (ok bool) {
+	for i, s := range l.slots {
 		at, v := b[s.offset:], flat[i]
 		if s.kind.valueType() == I32 {
 			v = uint64(uint32(v)) // the upper half of a core i32 is undefined

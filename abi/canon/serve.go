@@ -30,7 +30,7 @@ func newServer(f *Function, mem Memory, args []uint64) *server {
 	if f.spilled() {
 		s.params = s.area(uint32(args[0]), f.params)
 	} else {
-		s.params = s.paramsRoom.of(f.params.size)
+		s.params = s.paramsRoom.zeroed(f.params.size)
 		if !f.params.unflatten(s.params, args) {
 			s.fail("", ErrRange)
 		}
@@ -44,7 +44,7 @@ func newServer(f *Function, mem Memory, args []uint64) *server {
 // begin starts a call on a server with zeroed rooms.
 func (s *server) begin(f *Function, mem Memory) {
 	s.function = f
-	s.out = s.outRoom.of(f.result.size)
+	s.out = s.outRoom.zeroed(f.result.size)
 	s.mem, s.root = mem, callRoot(f)
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Version changes with the output of Of. It is part of the key of each cached module.
+// Version changes with the output of Rewrite. It is part of the key of each cached module.
 const Version = 1
 
 // Account has the globals by which a module counts. They are 0 at the start.
@@ -106,9 +106,9 @@ func Go(m *wasmfile.Module) bool {
 	return false
 }
 
-// Of returns a module that counts, and its account. They are nil if Go's linker has not made the
+// Rewrite returns a module that counts, and its account. They are nil if Go's linker has not made the
 // module, or not in this form. The module must be valid.
-func Of(m *wasmfile.Module) (wasm []byte, account *Account) {
+func Rewrite(m *wasmfile.Module) (wasm []byte, account *Account) {
 	names := readNames(m)
 	if names == nil {
 		return nil, nil

@@ -156,7 +156,7 @@ type counted struct {
 // run runs a program that counts.
 func run(t *testing.T, p program, watched bool) counted {
 	t.Helper()
-	wasm, account := entropy.Of(read(t, p.wasm()))
+	wasm, account := entropy.Rewrite(read(t, p.wasm()))
 	require.NotNil(t, account)
 	require.Equal(t, [3]int{1, 2, 3}, [3]int{account.Clock, account.Random, account.Watched}, "they come after those of the program")
 	globals := read(t, wasm).Globals
@@ -345,7 +345,7 @@ func TestFurtherGenerators(t *testing.T) {
 			[]entropy.Word{{1, 8}, {2, 8}, {3, 8}, {4, 8}}},
 		"none": {goRuntime(), nil},
 	} {
-		_, account := entropy.Of(read(t, c.p.wasm()))
+		_, account := entropy.Rewrite(read(t, c.p.wasm()))
 		require.NotNil(t, account, name)
 		require.Equal(t, c.want, account.Words, name)
 	}
@@ -354,7 +354,7 @@ func TestFurtherGenerators(t *testing.T) {
 // A module without Go's table, or with the table of another one, does not count.
 func TestModulesThatDoNotCount(t *testing.T) {
 	whole := string(append(goRuntime(), function{"main.run", calls("time.Now")}).wasm())
-	_, account := entropy.Of(read(t, []byte(whole)))
+	_, account := entropy.Rewrite(read(t, []byte(whole)))
 	require.NotNil(t, account)
 	for name, wasm := range map[string]string{
 		"another table":    strings.Replace(whole, "\xf1\xff\xff\xff", "\xf0\xff\xff\xff", 1),
@@ -369,7 +369,7 @@ func TestModulesThatDoNotCount(t *testing.T) {
 		}.Encode()),
 		"nothing": string(Module{}.Encode()),
 	} {
-		wasm, account := entropy.Of(read(t, []byte(wasm)))
+		wasm, account := entropy.Rewrite(read(t, []byte(wasm)))
 		require.Nil(t, account, name)
 		require.Nil(t, wasm, name)
 	}
@@ -389,7 +389,7 @@ func TestNamesThatAreNotAlone(t *testing.T) {
 	for range many {
 		p = append(p, function{"runtime.randn", all})
 	}
-	_, account := entropy.Of(read(t, p.wasm()))
+	_, account := entropy.Rewrite(read(t, p.wasm()))
 	require.NotNil(t, account)
 }
 
@@ -399,7 +399,7 @@ func TestModulesOfGo(t *testing.T) {
 	require.False(t, entropy.Go(read(t, p.Encode())))
 	p.Customs = append(p.Customs, Custom{Name: "go:buildid", Content: p.Customs[0].Content})
 	require.True(t, entropy.Go(read(t, p.Encode())))
-	wasm, _ := entropy.Of(read(t, p.Encode()))
+	wasm, _ := entropy.Rewrite(read(t, p.Encode()))
 	require.Equal(t, p.Customs[1].Content, string(read(t, wasm).Customs[1].Data), "only names of functions are added to")
 }
 
@@ -417,7 +417,7 @@ func FuzzTable(f *testing.F) {
 		}
 		m := p.module()
 		m.Data = []Data{{Offset: tableAt, Content: string(table)}}
-		wasm, account := entropy.Of(read(t, m.Encode()))
+		wasm, account := entropy.Rewrite(read(t, m.Encode()))
 		if account == nil {
 			return
 		}

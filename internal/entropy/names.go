@@ -86,9 +86,9 @@ func dataFrom(m *wasmfile.Module, from uint64) []byte {
 	return data
 }
 
-// of returns the name of the i-th function that the module defines. In a truncated table, it may be
+// name returns the name of the i-th function that the module defines. In a truncated table, it may be
 // empty or that of another.
-func (n *names) of(i int) string {
+func (n *names) name(i int) string {
 	known := n.word(n.functions + uint64(i)*entrySize + 4)
 	name := n.word(n.functions + uint64(known) + nameAt)
 	text := n.data[min(n.texts+uint64(name), uint64(len(n.data))):]

@@ -30,8 +30,8 @@ type site struct {
 	body               int
 	callStart, callEnd int
 	source             uint32
-	// kept is set if the runtime calls for itself.
-	kept bool
+	// byRuntime is set if the runtime calls for itself.
+	byRuntime bool
 }
 
 // firstAddress is the address of the first function of a module, by which Go's code knows
@@ -44,7 +44,7 @@ const (
 func newSurvey(m *wasmfile.Module, names *names) *survey {
 	s := &survey{m: m, names: names, sources: make(map[uint32]*source)}
 	for i := range m.Bodies {
-		switch name := names.of(i); {
+		switch name := names.name(i); {
 		case clocks[name] || name == readsClock:
 			s.sources[uint32(m.ImportedFunctions+i)] = &source{clock: true}
 		case generators[name]:
@@ -59,24 +59,24 @@ func newSurvey(m *wasmfile.Module, names *names) *survey {
 
 // weigh finds the weight of a source, which may call others.
 func (s *survey) weigh(function uint32) uint64 {
-	of := s.sources[function]
-	if of.weighed {
-		return of.weight
+	source := s.sources[function]
+	if source.weighed {
+		return source.weight
 	}
-	of.weighed = true // in a circle, nothing is read
+	source.weighed = true // in a circle, nothing is read
 	body := int(function) - s.m.ImportedFunctions
-	if name := s.names.of(body); name == readsClock || name == takesWord {
-		of.weight = 1
-		return of.weight
+	if name := s.names.name(body); name == readsClock || name == takesWord {
+		source.weight = 1
+		return source.weight
 	}
 	code := s.m.Code(body)
 	var in wasmfile.Instruction
 	for code.Next(&in) {
 		if in.Op == wasmfile.OpCall && s.sources[in.Index] != nil {
-			of.weight += s.weigh(in.Index)
+			source.weight += s.weigh(in.Index)
 		}
 	}
-	return of.weight
+	return source.weight
 }
 
 // look finds the sites, and the runtime's further generators.
@@ -86,7 +86,7 @@ func (s *survey) look() {
 		if !s.calls(body) {
 			continue
 		}
-		name := s.names.of(body)
+		name := s.names.name(body)
 		inside := s.sources[uint32(s.m.ImportedFunctions+body)] != nil
 		c.read(s.m, body)
 		if name == seedsAll && s.words == nil {
@@ -96,13 +96,13 @@ func (s *survey) look() {
 			if in.Op != wasmfile.OpCall || s.sources[in.Index] == nil {
 				continue
 			}
-			of := s.sources[in.Index]
+			called := s.sources[in.Index]
 			address, known := c.returnAddress(at)
 			// Code that was moved to another function still has its own address.
 			own := known && address>>addressShift == int64(firstAddress+body)
-			kept := own && (of.clock && keepsTime(name) || !of.clock && (keepsNumbers(name) || c.seedsMap(at)))
-			if !inside && (kept && of.weight > 0 || !kept && !of.clock) {
-				s.sites = append(s.sites, site{body, in.Start, in.End, in.Index, kept})
+			byRuntime := own && (called.clock && keepsTime(name) || !called.clock && (keepsNumbers(name) || c.seedsMap(at)))
+			if !inside && (byRuntime && called.weight > 0 || !byRuntime && !called.clock) {
+				s.sites = append(s.sites, site{body, in.Start, in.End, in.Index, byRuntime})
 			}
 		}
 	}

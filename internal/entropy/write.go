@@ -12,8 +12,8 @@ import (
 // parameter and a result, which it passes on. It is never entered again in its middle, because it is
 // not one of Go's: who goes on with a goroutine goes on with what was called.
 type addition struct {
-	source uint32
-	kept   bool
+	source    uint32
+	byRuntime bool
 }
 
 // write returns nil if a call is not one of Go's.
@@ -32,7 +32,7 @@ func write(s *survey) (wasm []byte, account *Account) {
 		if !slices.Equal(called.Params, goFunction) || !slices.Equal(called.Results, goFunction) {
 			return nil, nil
 		}
-		a := addition{at.source, at.kept}
+		a := addition{at.source, at.byRuntime}
 		if _, known := targets[a]; !known {
 			targets[a] = uint32(len(m.Functions) + len(x.Functions))
 			x.Functions = append(x.Functions, wasmfile.AddedFunction{Like: a.source, Body: account.count(a, s.sources[a.source])})
@@ -46,7 +46,7 @@ func write(s *survey) (wasm []byte, account *Account) {
 		for len(sites) > 0 && sites[0].body == body {
 			at := sites[0]
 			out = append(out, raw[from:at.callStart]...)
-			out = wasmfile.AppendIndex(out, wasmfile.OpCall, targets[addition{at.source, at.kept}])
+			out = wasmfile.AppendIndex(out, wasmfile.OpCall, targets[addition{at.source, at.byRuntime}])
 			from, sites = at.callEnd, sites[1:]
 		}
 		x.Code[body] = append(out, raw[from:]...)
@@ -55,13 +55,13 @@ func write(s *survey) (wasm []byte, account *Account) {
 }
 
 // count returns the body of a function that counts.
-func (account *Account) count(a addition, of *source) []byte {
+func (account *Account) count(a addition, called *source) []byte {
 	out := []byte{0} // no local variables
-	global, weight, op := account.Random, of.weight, wasmfile.OpI64Add
+	global, weight, op := account.Random, called.weight, wasmfile.OpI64Add
 	switch {
-	case of.clock:
+	case called.clock:
 		global = account.Clock
-	case !a.kept:
+	case !a.byRuntime:
 		weight, op = 1, wasmfile.OpI64Sub
 		out = wasmfile.AppendIndex(out, wasmfile.OpGlobalGet, uint32(account.Watched))
 		out = wasmfile.AppendConst(wasmfile.AppendOps(out, wasmfile.OpIf), wasmfile.OpI32Const, Caught)

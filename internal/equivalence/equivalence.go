@@ -1,13 +1,13 @@
-// Package equivalence proves that a module in which functions were rewritten does what it did
-// before. It is a translation validator: it reads both modules, knows nothing of how the one was
-// made of the other, and shares no code with what made it but the reader of the binary format.
-// What it accepts is right for every input, memory, and import. What it cannot follow it refuses.
+// Package equivalence proves that a module with rewritten functions does what it did before. It is a
+// translation validator: it reads both modules, knows nothing of the rewriter, and shares no code
+// with it but the reader of the binary format. What it accepts is right for every input, memory, and
+// import. It refuses what it cannot follow.
 //
 // # What may differ
 //
 // The rewritten module has the functions of the original and, after them, copies of some. A
-// function that was rewritten has a parameter of type i32, and where that is not 0 it goes on to a
-// copy of the original function:
+// rewritten function has a parameter of type i32. If that is not 0, it continues with a copy of the
+// original function:
 //
 //	local.get 0
 //	if
@@ -17,19 +17,19 @@
 //	end
 //	…
 //
-// Everything else is the same byte by byte, except for the names in stack traces. Which functions
-// were rewritten, and which are copies, is found out here and not told.
+// Everything else is the same byte by byte, except for the names in stack traces. Check itself finds
+// the rewritten functions and the copies.
 //
 // # What is proven
 //
 // For a parameter of 0, both functions run side by side with symbols in place of numbers, see
 // [walk]. Each effect of one must be the next effect of the other, with equal operands: a call, an
-// access to memory, a global, or a table, whatever may trap, a change of a local variable, a branch
-// on a condition, and the end. What lies between these nobody can see, so only what it computes
-// has to agree: branches without a condition, changes of the parameter, and arithmetic.
+// access to memory, a global, or a table, a possible trap, a change of a local variable, a branch on
+// a condition, and the end. Only the results have to agree of what lies between: branches without a
+// condition, changes of the parameter, and arithmetic.
 //
-// Two things may differ all the same: the fuel that is used, and the depth of the stack, by one
-// frame where a function goes on to its copy.
+// Two differences remain: the fuel that is used, and the depth of the stack, by one frame, if a
+// function continues with its copy.
 package equivalence
 
 import (
@@ -42,13 +42,12 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Version changes with what [Check] accepts, so that nothing counts as proven that was kept under
-// an earlier version.
+// Version changes with what [Check] accepts, so that no proof of another version counts.
 const Version = "1"
 
-// Check proves that a module does what the original does. It returns the indexes of the functions
-// that differ and were not proven to do the same. The error is a difference elsewhere. Both modules
-// must have been read without an error.
+// Check proves that a module does what the original does. unproven lists the functions that differ
+// without a proof, and the error is a difference elsewhere. Both modules must have been read without
+// an error.
 func Check(original, rewritten *wasmfile.Module) (unproven []int, err error) {
 	if err := sections(original, rewritten); err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func Check(original, rewritten *wasmfile.Module) (unproven []int, err error) {
 	return unproven, nil
 }
 
-// body is the i-th function that a module defines, with its local variables.
+// body returns the i-th function that a module defines, with its local variables.
 func body(m *wasmfile.Module, i int) []byte {
 	b := m.Bodies[i]
 	return m.Bytes(b.Start, b.End)
@@ -98,17 +97,17 @@ func sections(original, rewritten *wasmfile.Module) error {
 	return nil
 }
 
-// checker holds the two modules, and what it uses again for each function.
+// checker holds the two modules, and the memory that each function uses again.
 type checker struct {
 	original, rewritten *wasmfile.Module
 	before, after       function
 	walk                walk
 }
 
-// headLength is how many instructions there are before the code for a parameter of 0.
+// headLength is the number of instructions before the code for a parameter of 0.
 const headLength = 6
 
-// same reports whether the i-th functions that the modules define were proven to do the same.
+// same reports whether the i-th functions of the modules were proven equal.
 func (c *checker) same(i int) bool {
 	t := c.original.Types[c.original.Functions[c.original.ImportedFunctions+i]]
 	if len(t.Params) != 1 || t.Params[0] != api.ValueTypeI32 {
@@ -122,7 +121,7 @@ func (c *checker) same(i int) bool {
 		c.goesOn(i) && c.walk.run(&c.before, &c.after, headLength)
 }
 
-// goesOn reports whether a rewritten function goes on to a copy of the original where its parameter
+// goesOn reports whether a rewritten function continues with a copy of the original if its parameter
 // is not 0.
 func (c *checker) goesOn(i int) bool {
 	head := c.after.code

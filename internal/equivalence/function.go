@@ -6,45 +6,43 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// function is the code of a function that knows where its branches lead.
+// function is the code of a function with the targets of its branches.
 type function struct {
 	module *wasmfile.Module
 	raw    []byte
 	code   []instruction
 	// targets are those of all jump tables.
 	targets []target
-	// results is how many values the function returns, and locals how many variables it has,
-	// parameters included.
+	// results counts the results of the function, and locals its variables with the parameters.
 	results, locals int
 
-	// open are the blocks that have not ended yet, outermost first. height is how many values are
-	// on the stack, and dead is set in code that is never reached.
+	// open are the open blocks, outermost first. height is the number of values on the stack, and
+	// dead is set in unreachable code.
 	open   []block
 	height int
 	dead   bool
 }
 
-// instruction is one instruction, whose meaning depends on its kind.
+// instruction is one instruction.
 type instruction struct {
 	op   wasmfile.Opcode
 	kind kind
-	// joined marks code that is reached in more than one way.
-	joined bool
-	// pops and pushes count the values that are taken from the stack and put onto it.
+	// joined marks code with several ways to it.
+	joined       bool
 	pops, pushes uint16
 	// index is that of [wasmfile.Instruction].
 	index uint32
 	// start and end are where the instruction is in the code.
 	start, end int32
-	// to is where a jump leads, a condition of br_if that holds, one of if that does not, and what is
-	// silent. For a table it has the place of the first target.
+	// to is the target of a jump, of a br_if whose condition holds, of an if whose condition does
+	// not, and of a silent instruction. For a table it has the place of the first target.
 	to target
 }
 
-// target is where a branch leads: to an instruction, with so many values on the stack that were
-// there before the block, and those that the branch takes along.
+// target is an instruction, reached with height values that were on the stack before the block, and
+// arity values that the branch takes along.
 type target struct {
-	at, height, taken int32
+	at, height, arity int32
 }
 
 type kind uint8
@@ -86,13 +84,13 @@ type block struct {
 
 const nothing = -1 << 31
 
-// read decodes the i-th function that a module defines, and reports whether it is valid as far as
-// the stack's height goes.
+// read decodes the i-th function that a module defines, and reports whether it is valid in terms of
+// the stack's height.
 func (f *function) read(m *wasmfile.Module, i int) bool {
-	of := m.TypeOf(uint32(m.ImportedFunctions + i))
+	typ := m.TypeOf(uint32(m.ImportedFunctions + i))
 	code := m.Code(i)
 	f.module, f.raw = m, code.Bytes()
-	f.results, f.locals = len(of.Results), len(of.Params)+m.Bodies[i].Locals
+	f.results, f.locals = len(typ.Results), len(typ.Params)+m.Bodies[i].Locals
 	f.code, f.targets = f.code[:0], f.targets[:0]
 	f.open = append(f.open[:0], block{op: wasmfile.OpBlock, results: f.results, pending: nothing})
 	f.height, f.dead = 0, false
@@ -107,7 +105,7 @@ func (f *function) read(m *wasmfile.Module, i int) bool {
 	return true
 }
 
-// skip has each silent instruction lead to the next one that is not.
+// skip leads each silent instruction to the next one that is not.
 func (f *function) skip() {
 	for i := len(f.code) - 2; i >= 0; i-- {
 		in, next := &f.code[i], &f.code[i+1]
@@ -122,7 +120,7 @@ func (f *function) skip() {
 	}
 }
 
-// add finds out what an instruction is, which is the last one.
+// add sets the kind of the last instruction.
 func (f *function) add(in *instruction) bool {
 	switch in.op {
 	case wasmfile.OpNop:
@@ -158,13 +156,13 @@ func (f *function) add(in *instruction) bool {
 	return true
 }
 
-// leave marks what follows as never reached.
+// leave marks the following code as unreachable.
 func (f *function) leave() bool {
 	f.dead = true
 	return true
 }
 
-// pop takes values from the stack that belong to the innermost block.
+// pop takes values of the innermost block from the stack.
 func (f *function) pop(n int) bool {
 	if f.dead {
 		return true
@@ -189,7 +187,7 @@ func (f *function) begin(in *instruction) bool {
 		op: in.op, params: params, results: results, height: f.height,
 		start: int32(len(f.code) - 1), dead: f.dead, pending: nothing,
 	}
-	in.to = target{height: int32(b.height), taken: int32(params)}
+	in.to = target{height: int32(b.height), arity: int32(params)}
 	f.open = append(f.open, b)
 	f.push(params)
 	return true
@@ -219,7 +217,7 @@ func (f *function) otherwise(in *instruction) bool {
 	if b.op != wasmfile.OpIf || !f.dead && f.height != b.height+b.results {
 		return false
 	}
-	in.kind, in.to = jump, target{height: int32(b.height), taken: int32(b.results)}
+	in.kind, in.to = jump, target{height: int32(b.height), arity: int32(b.results)}
 	f.await(&in.to, b, int32(len(f.code)-1))
 	f.code[b.start].to.at = int32(len(f.code))
 	b.op = wasmfile.OpElse
@@ -258,21 +256,21 @@ func (f *function) finish(in *instruction) bool {
 	return true
 }
 
-// branch finds out where a branch leads to from an instruction, or from a target of a table, which
-// has a negative number.
+// branch sets the target of a branch of an instruction, or of an entry of a table, which has a
+// negative number.
 func (f *function) branch(to *target, label uint32, from int32) bool {
 	if uint64(label) >= uint64(len(f.open)) {
 		return false
 	}
 	b := &f.open[len(f.open)-1-int(label)]
-	taken := b.results
+	arity := b.results
 	if b.op == wasmfile.OpLoop {
-		taken = b.params
+		arity = b.params
 	}
-	if !f.dead && f.height < b.height+taken {
+	if !f.dead && f.height < b.height+arity {
 		return false
 	}
-	*to = target{height: int32(b.height), taken: int32(taken)}
+	*to = target{height: int32(b.height), arity: int32(arity)}
 	if b.op == wasmfile.OpLoop {
 		to.at = b.start
 		f.code[b.start].joined = true
@@ -282,13 +280,13 @@ func (f *function) branch(to *target, label uint32, from int32) bool {
 	return true
 }
 
-// await has the target of a branch set when its block ends. Until then, it holds the next one that
-// waits for that.
+// await sets the target of a branch when its block ends. Until then, the target holds the next
+// waiting one.
 func (f *function) await(to *target, b *block, from int32) {
 	to.at, b.pending = b.pending, from
 }
 
-// waiting is the target that has a number, see [function.branch].
+// waiting returns the target with a number, see [function.branch].
 func (f *function) waiting(from int32) *target {
 	if from < 0 {
 		return &f.targets[-1-from]
@@ -313,7 +311,7 @@ func (f *function) table(in *instruction) bool {
 	return true
 }
 
-// plain is an instruction that goes on with the next one.
+// plain adds an instruction without a branch.
 func (f *function) plain(in *instruction) bool {
 	switch in.op {
 	case wasmfile.OpCall:

@@ -2,8 +2,8 @@ package equivalence
 
 import "github.com/husk-dev/husk/internal/wasmfile"
 
-// plainOperands, miscOperands, and vectorOperands say what each instruction takes from the stack and
-// puts onto it, in the order of their opcodes, 16 in a line:
+// plainOperands, miscOperands, and vectorOperands have the operands and results of each instruction,
+// in the order of opcodes, 16 in a line:
 //
 //	p  puts one value      1  takes one           u  takes one and puts one
 //	.  does neither        2  takes two           b  takes two and puts one
@@ -46,7 +46,7 @@ const vectorOperands = "" +
 	"uu-ubbbbbbbbuu-u" +
 	"bbbbbbbbuuuuuuuu"
 
-// operands returns how many values an instruction takes from the stack, and how many it puts onto it.
+// operands returns the numbers of values that an instruction takes from the stack and puts onto it.
 func operands(op wasmfile.Opcode) (pops, pushes uint16, known bool) {
 	all, at := plainOperands, int(op)
 	switch op >> 8 {
@@ -76,7 +76,7 @@ func operands(op wasmfile.Opcode) (pops, pushes uint16, known bool) {
 	return 0, 0, false
 }
 
-// kindOf is the kind of an instruction that goes on with the next one.
+// kindOf returns the kind of an instruction without a branch.
 func kindOf(op wasmfile.Opcode) kind {
 	switch op {
 	case wasmfile.OpI32Const, wasmfile.OpI64Const:
@@ -98,7 +98,7 @@ func kindOf(op wasmfile.Opcode) kind {
 	return effect
 }
 
-// opposite has for each comparison of integers the one that holds where it does not.
+// opposite has for each comparison of integers the one that holds otherwise.
 var opposite = map[wasmfile.Opcode]wasmfile.Opcode{
 	wasmfile.OpI32Eq: wasmfile.OpI32Ne, wasmfile.OpI32Ne: wasmfile.OpI32Eq,
 	wasmfile.OpI32LtS: wasmfile.OpI32GeS, wasmfile.OpI32GeS: wasmfile.OpI32LtS, wasmfile.OpI32LtU: wasmfile.OpI32GeU, wasmfile.OpI32GeU: wasmfile.OpI32LtU,

@@ -2,12 +2,12 @@ package equivalence
 
 import "github.com/husk-dev/husk/internal/wasmfile"
 
-// term is a value as far as it is known. Terms that are equal are equal values.
+// term is a value as far as it is known. Equal terms are equal values.
 type term struct {
 	form form
-	// index is the variable of a local, and the place of a node.
+	// index is the variable of a local, or the place of a node.
 	index uint32
-	// number is that of a constant, or the one by which a symbol or local differs from others.
+	// number is the constant, or distinguishes a symbol or local from others.
 	number int64
 }
 
@@ -25,12 +25,12 @@ const (
 	computed
 )
 
-// terms computes with terms. What two functions do with the same numbers becomes the same term for
-// both, however they write a comparison that is negated, or a number of 64 bits that is cut down to
-// 32. Each rule is one of integers: it holds for all operands.
+// terms computes with terms. The same computation of two functions becomes the same term, whatever
+// the form of a negated comparison or of a number of 64 bits that is wrapped to 32. Each rule holds
+// for all operands.
 type terms struct {
 	nodes []node
-	// budget is how many more steps may be taken. What goes beyond it is equal to nothing.
+	// budget is the number of steps left. Without any, nothing is equal.
 	budget int
 }
 
@@ -42,7 +42,7 @@ type node struct {
 
 var zero32, zero64 = term{form: constant32}, term{form: constant64}
 
-// deepest is how many levels of a term the rules look into.
+// deepest is the number of levels of a term that the rules look into.
 const deepest = 32
 
 // node returns the node of a term, if the term has one.
@@ -114,7 +114,7 @@ func boolean(b bool) term {
 	return zero32
 }
 
-// wrap is the lower half of a number of 64 bits. That of a sum is the sum of those of its summands.
+// wrap returns the lower half of a number of 64 bits. That of a sum is the sum of the lower halves.
 func (t *terms) wrap(x term, depth int) term {
 	t.budget--
 	if x.form == constant64 {
@@ -131,7 +131,7 @@ func (t *terms) wrap(x term, depth int) term {
 	return t.add(wasmfile.OpI32WrapI64, x, term{})
 }
 
-// condition is a term that is 0 exactly where another one is.
+// condition returns a term that is 0 exactly if x is.
 func (t *terms) condition(x term) term {
 	for {
 		n, ok := t.node(x)
@@ -142,7 +142,7 @@ func (t *terms) condition(x term) term {
 	}
 }
 
-// equal reports whether two terms are the same. It gives up where they are too large.
+// equal reports whether two terms are the same. It gives up on large ones.
 func (t *terms) equal(x, y term) bool { return x == y || t.equalTo(x, y, deepest) }
 
 func (t *terms) equalTo(x, y term, depth int) bool {

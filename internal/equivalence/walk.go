@@ -6,32 +6,32 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// walk runs two functions side by side. It proves a bisimulation: a set of pairs of places such that
-// from each of them both functions have the same next effect, and come to another pair.
+// walk runs two functions side by side. It proves a bisimulation: a set of pairs of places from each
+// of which both functions have the same next effect, and come to another pair.
 //
-// At the first pair, all local variables are equal, and the stacks are empty. From a pair each
+// At the first pair, all local variables are equal, and the stacks are empty. From a pair, each
 // function runs up to its next effect. The effects must be the same, with equal operands, and their
-// results are new symbols that both functions share. Where an effect is a branch on a condition, the
-// walk goes both ways.
+// results are new symbols that both functions share. At a branch on a condition, the walk goes both
+// ways.
 //
-// Pairs are noted after a branch, and where both functions have come to code that is reached in more
-// than one way. There, the walk forgets everything but which values are equal: those on the stack
-// must be, and the local variables are, as each change of one is an effect. Only the parameter may
-// differ. A way ends at a pair that is noted already.
+// Pairs are noted after a branch, and when both functions have come to code with several ways to it.
+// There, the walk forgets everything but which values are equal: those on the stack must be, and the
+// local variables are, because each change of one is an effect. Only the parameter may differ. A way
+// ends at a noted pair.
 //
-// Each function takes at least one step from one pair to the next. So neither can go on for ever
+// Each function takes at least one step from one pair to the next. So neither can run forever
 // without an effect unless the other does.
 type walk struct {
 	terms
 	before, after side
-	// notes say of each pair whether the parameters are equal there.
+	// notes has the pairs, each with whether the parameters are equal there.
 	notes map[pair]bool
-	// todo are pairs from which the walk has not gone on yet.
+	// todo are pairs from which the walk has still to continue.
 	todo []todo
 	// branched are both functions on the other way of a branch.
 	branched [2]side
-	// changed is the last change of each local variable. All that was known before the change
-	// forgotten is forgotten. changes counts changes and symbols.
+	// changed is the last change of each local variable. Knowledge from before the change forgotten
+	// is forgotten. changes counts changes and symbols.
 	changed            []int64
 	forgotten, changes int64
 }
@@ -44,8 +44,8 @@ type todo struct {
 	height int
 }
 
-// stepsPerInstruction bounds a proof: it takes so many steps for each instruction of both functions.
-// Those of Go take 2.3 at most.
+// stepsPerInstruction bounds the steps of a proof for each instruction of both functions. Those of
+// Go take 2.3 at most.
 const stepsPerInstruction = 10
 
 // side is one of the functions.
@@ -55,12 +55,12 @@ type side struct {
 	stack []term
 	// parameter is the value of the first local variable.
 	parameter term
-	// joined is set when the function comes to code that is reached in more than one way.
+	// joined is set when the function comes to code with several ways to it.
 	joined bool
 }
 
-// run reports whether the functions do the same with a parameter of 0. The second one begins at an
-// instruction.
+// run reports whether the functions do the same with a parameter of 0, the second one from an
+// instruction on.
 func (w *walk) run(before, after *function, from int32) bool {
 	w.before.function, w.after.function = before, after
 	w.branched[0].function, w.branched[1].function = before, after
@@ -95,7 +95,7 @@ func (w *walk) begin(from todo, equal bool) {
 	w.forget(equal)
 }
 
-// forget leaves of what is known only which values are equal.
+// forget forgets everything but which values are equal.
 func (w *walk) forget(equal bool) {
 	b, a := &w.before, &w.after
 	w.nodes = w.nodes[:0]
@@ -118,8 +118,7 @@ func (w *walk) change() int64 {
 
 func (w *walk) symbol() term { return term{form: symbol, number: w.change()} }
 
-// way goes on until the functions end, or come to a pair that is noted. It returns false where they
-// differ.
+// way continues until the functions end, or come to a noted pair. It returns false if they differ.
 func (w *walk) way() bool {
 	b, a := &w.before, &w.after
 	for {
@@ -146,8 +145,8 @@ func (w *walk) way() bool {
 	}
 }
 
-// note notes the pair at which the functions are. It reports whether the parameters are equal there,
-// and whether that is news. It fails where the stacks differ.
+// note notes the current pair. It reports whether the parameters are equal there, and whether that
+// is news. It fails if the stacks differ.
 func (w *walk) note(b, a *side) (equal, news, ok bool) {
 	w.budget -= len(b.stack)
 	if len(b.stack) != len(a.stack) || !w.equalAll(b.stack, a.stack) {
@@ -171,8 +170,8 @@ func (w *walk) equalAll(x, y []term) bool {
 	return true
 }
 
-// effect compares the next effects, and has them. It reports whether they are the same, and whether
-// the functions have ended with them.
+// effect compares the next effects and applies them. It reports whether they are the same, and
+// whether the functions have ended.
 func (w *walk) effect() (same, ended bool) {
 	b, a := &w.before, &w.after
 	x, y := &b.code[b.at], &a.code[a.at]
@@ -222,8 +221,8 @@ func (w *walk) effect() (same, ended bool) {
 	return true, false
 }
 
-// branch is a branch of both functions whose condition is not known. The walk goes on without it,
-// and later with it.
+// branch is a branch of both functions on an unknown condition. The walk continues without it, and
+// later with it.
 func (w *walk) branch(x, y *instruction) bool {
 	b, a := &w.before, &w.after
 	b.pop(1)
@@ -244,8 +243,8 @@ func (w *walk) branch(x, y *instruction) bool {
 	return ok
 }
 
-// advance runs a function up to its next effect, or to code that is reached in more than one way. It
-// returns false where the proof takes too long.
+// advance runs a function up to its next effect, or to code with several ways to it. It returns
+// false if the proof takes too long.
 func (w *walk) advance(s *side) bool {
 	for !s.joined {
 		in := &s.code[s.at]
@@ -312,11 +311,11 @@ func (w *walk) advance(s *side) bool {
 	return true
 }
 
-// mostSettled bounds the branches after each other, which may lead back to where they began.
+// mostSettled bounds the branches in a row, which may be a circle.
 const mostSettled = 8
 
-// settle goes on to where branches without a condition lead, of which nothing else comes before. So
-// that the same code is the same place however the function has come to it.
+// settle follows branches without a condition, so that the same code is the same place on all ways
+// to it.
 func (w *walk) settle(s *side) {
 	for range mostSettled {
 		in := &s.code[s.at]
@@ -334,7 +333,7 @@ func (w *walk) settle(s *side) {
 	}
 }
 
-// variable is the value of a local variable.
+// variable returns the value of a local variable.
 func (w *walk) variable(s *side, index uint32) term {
 	if index == 0 {
 		return s.parameter
@@ -342,7 +341,7 @@ func (w *walk) variable(s *side, index uint32) term {
 	return term{form: local, index: index, number: max(w.changed[index], w.forgotten)}
 }
 
-// constant is the number of an instruction.
+// constant returns the number of an instruction.
 func (s *side) constant(in *instruction) term {
 	if in.op == wasmfile.OpI32Const {
 		return term{form: constant32, number: int64(int32(in.index))}
@@ -350,12 +349,12 @@ func (s *side) constant(in *instruction) term {
 	return term{form: constant64, number: wasmfile.Signed(s.raw[in.start+1 : in.end])}
 }
 
-// entry is where a jump table leads with a number. Its last target is for all numbers that have no other.
+// entry returns the target of a jump table for a number. The last target is for all other numbers.
 func (s *side) entry(in *instruction, value term) *target {
 	return &s.targets[in.to.at+int32(min(uint32(value.number), in.index))]
 }
 
-// top is the last values on the stack.
+// top returns the last values on the stack.
 func (s *side) top(n int) []term { return s.stack[len(s.stack)-n:] }
 
 func (s *side) pop(n int) { s.stack = s.stack[:len(s.stack)-n] }
@@ -364,12 +363,11 @@ func (s *side) push(value term) { s.stack = append(s.stack, value) }
 
 // jump takes a branch.
 func (s *side) jump(to *target) {
-	taken := s.top(int(to.taken))
-	s.stack = append(s.stack[:to.height], taken...)
+	values := s.top(int(to.arity))
+	s.stack = append(s.stack[:to.height], values...)
 	s.goTo(to.at)
 }
 
-// goTo goes to an instruction.
 func (s *side) goTo(at int32) {
 	s.at = at
 	s.joined = s.joined || s.code[at].joined

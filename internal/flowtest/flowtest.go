@@ -1,6 +1,5 @@
-// Package flowtest makes modules for tests of what rewrites the control flow of functions, and
-// observes what they do. Their functions have the form that Go's compiler gives to its own, or look
-// like it and are odd in some way.
+// Package flowtest makes modules for tests of rewritten control flow, and observes what they do.
+// Their functions have the form of Go's compiler, or a similar and odd one.
 package flowtest
 
 import wasm "github.com/husk-dev/husk/internal/wasmtest"

@@ -7,9 +7,9 @@ import (
 	wasm "github.com/husk-dev/husk/internal/wasmtest"
 )
 
-// Generate returns the code of a function, which the choices decide about, and how many regions it
-// has. All choices give valid code. The first one says how odd the function is: 0 is a function as
-// Go's compiler writes it.
+// Generate returns the code of a function that the choices define, and the number of its regions.
+// All choices give valid code. The first one says how odd the function is: 0 is a function like
+// those of Go's compiler.
 func Generate(choices []byte) (code string, regions int) {
 	g := &generator{choices: choices}
 	g.oddness = []int{0, 40, 8}[g.choose(3)]
@@ -18,15 +18,14 @@ func Generate(choices []byte) (code string, regions int) {
 
 type generator struct {
 	choices []byte
-	// oddness is the share of odd things: one of so many, 0 for none.
+	// oddness is the inverse share of odd things, 0 for none.
 	oddness        int
 	regions        int
 	loops, unwinds bool
 	region         int
-	// labels are how many numbers branches to the open blocks take along, outermost first.
+	// labels has the arity of the label of each open block, outermost first.
 	labels []int
-	// dispatch and outer are the places of the loop and of the block around it among the labels, -1
-	// outside of them.
+	// dispatch and outer are the labels of the loop and of the block around it, or -1.
 	dispatch, outer int
 	tells           int32
 	size            int
@@ -48,12 +47,12 @@ func (g *generator) choose(n int) int {
 
 func (g *generator) odd() bool { return g.oddness > 0 && g.choose(g.oddness) == 1 }
 
-// label is that of the block with so many around it.
+// label returns the label of a block by the number of blocks around it.
 func (g *generator) label(block int) uint32 { return uint32(len(g.labels) - 1 - block) }
 
-// within writes code in a block, whose label takes along so many numbers.
-func (g *generator) within(begin string, taken int, code func() string) string {
-	g.labels = append(g.labels, taken)
+// within writes code in a block whose label has an arity.
+func (g *generator) within(begin string, arity int, code func() string) string {
+	g.labels = append(g.labels, arity)
 	out := begin + code()
 	g.labels = g.labels[:len(g.labels)-1]
 	return out + wasm.End
@@ -72,7 +71,7 @@ func (g *generator) function() string {
 	return out + g.outerBlock() + g.rest()
 }
 
-// rest is what comes after the outer block.
+// rest writes the code after the outer block.
 func (g *generator) rest() string {
 	switch {
 	case g.odd():
@@ -107,7 +106,7 @@ func (g *generator) loop() string {
 	}) + g.afterRegions()
 }
 
-// inside writes code where the innermost block is one of those that are known.
+// inside writes code in a known block.
 func (g *generator) inside(block *int, code func() string) string {
 	*block = len(g.labels) - 1
 	out := code()
@@ -122,7 +121,7 @@ func (g *generator) afterRegions() string {
 	return wasm.Unreachable
 }
 
-// table is the jump table and the regions.
+// table writes the jump table and the regions.
 func (g *generator) table() string {
 	around := len(g.labels)
 	for range g.regions {
@@ -158,7 +157,7 @@ func (g *generator) selector() string {
 	return wasm.LocalGet(Parameter)
 }
 
-// entries are the labels of the jump table. A region may have several, and the last label is for all
+// entries returns the labels of the jump table. A region may have several. The last label is for all
 // other parameters.
 func (g *generator) entries(around int) []uint32 {
 	entries := []uint32{0}
@@ -184,11 +183,11 @@ func (g *generator) entries(around int) []uint32 {
 	return entries
 }
 
-// labelOf chooses a label whose branches take along so many numbers.
-func (g *generator) labelOf(taken int, fits func(block int) bool) (uint32, bool) {
+// labelOf chooses a label with an arity.
+func (g *generator) labelOf(arity int, fits func(block int) bool) (uint32, bool) {
 	var fitting []uint32
 	for block, takes := range g.labels {
-		if takes == taken && fits(block) {
+		if takes == arity && fits(block) {
 			fitting = append(fitting, g.label(block))
 		}
 	}
@@ -254,18 +253,18 @@ func (g *generator) jump() string {
 	return ""
 }
 
-// oddStatement is one that Go's compiler does not write.
+// oddStatement is unlike those of Go's compiler.
 func (g *generator) oddStatement(depth int) string {
 	if depth == 0 {
 		return wasm.LocalGet(Parameter) + wasm.Call(Tell)
 	}
-	taken := g.choose(2)
-	numbers := g.numbers(taken, depth-1)
-	label, ok := g.labelOf(taken, anywhere)
+	arity := g.choose(2)
+	numbers := g.numbers(arity, depth-1)
+	label, ok := g.labelOf(arity, anywhere)
 	if !ok {
-		numbers, label, taken = g.number(1), 0, 0
+		numbers, label, arity = g.number(1), 0, 0
 		label = g.label(0)
-		taken = 1
+		arity = 1
 	}
 	switch g.choose(17) {
 	case 0:
@@ -277,11 +276,11 @@ func (g *generator) oddStatement(depth int) string {
 	case 3:
 		return numbers + wasm.Br(label)
 	case 4:
-		return numbers + g.number(1) + wasm.BrIf(label) + strings.Repeat(wasm.Drop, taken)
+		return numbers + g.number(1) + wasm.BrIf(label) + strings.Repeat(wasm.Drop, arity)
 	case 5: // a jump table in a region
 		labels := []uint32{label}
 		for range g.choose(4) {
-			if another, ok := g.labelOf(taken, anywhere); ok {
+			if another, ok := g.labelOf(arity, anywhere); ok {
 				labels = append(labels, another)
 			}
 		}
@@ -387,7 +386,7 @@ func (g *generator) number(depth int) string {
 	return g.number(0)
 }
 
-// comparisons is how many there are of integers of a size. Their opcodes follow each other.
+// comparisons is the number of comparisons of integers of a size. Their opcodes follow each other.
 const comparisons = 10
 
 func comparison(first byte, n int) string { return string([]byte{first + byte(n)}) }
@@ -411,7 +410,7 @@ func (g *generator) long(depth int) string {
 	return g.number(depth-1) + wasm.I64ExtendI32U
 }
 
-// condition is one of what is chosen when the function runs, written as Go does and otherwise.
+// condition depends on a choice at run time. Its form is that of Go, or another.
 func (g *generator) condition() string {
 	negations := strings.Repeat(wasm.I32Eqz, g.choose(4))
 	switch g.choose(5) {
@@ -427,7 +426,7 @@ func (g *generator) condition() string {
 	return wasm.Call(Choose) + wasm.I64ExtendI32U + wasm.LocalSet(Long) + wasm.LocalGet(Long) + wasm.I64Eqz + negations
 }
 
-// Choices returns choices for a function of a size, from a source of random numbers.
+// Choices returns random choices for a function of a size.
 func Choices(random interface{ Uint32() uint32 }, size int) []byte {
 	choices := slices.Repeat([]byte{0}, size)
 	for i := range choices {

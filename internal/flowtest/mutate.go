@@ -9,8 +9,8 @@ import (
 	wasm "github.com/husk-dev/husk/internal/wasmtest"
 )
 
-// Mutate returns a module whose i-th function is changed in a small way, which the choices decide
-// about. Many of the changes make it invalid.
+// Mutate returns a module with a small change of its i-th function, which the choices define. Many
+// changes make it invalid.
 func Mutate(m *wasmfile.Module, i int, choices []byte) []byte {
 	g := &generator{choices: choices}
 	code := instructions(m, i)
@@ -22,7 +22,7 @@ func Mutate(m *wasmfile.Module, i int, choices []byte) []byte {
 	return m.Extend(x)
 }
 
-// instructions are those of the i-th function that a module defines, without the last end.
+// instructions returns those of the i-th function that a module defines, without the last end.
 func instructions(m *wasmfile.Module, i int) (all [][]byte) {
 	code := m.Code(i)
 	raw := code.Bytes()
@@ -80,7 +80,7 @@ func (g *generator) mutate(code [][]byte) [][]byte {
 	return replace(g.similar(code[at], n))
 }
 
-// similar returns an instruction like another one.
+// similar returns an instruction that resembles another one.
 func (g *generator) similar(instruction []byte, n int32) string {
 	switch op := instruction[0]; {
 	case op == wasm.Br(0)[0]:
@@ -119,7 +119,7 @@ func (g *generator) similar(instruction []byte, n int32) string {
 	return wasm.Nop
 }
 
-// instructionIndex is the number that follows an opcode of one byte.
+// instructionIndex returns the number after an opcode of one byte.
 func instructionIndex(instruction []byte) uint32 {
 	index, _ := binary.Uvarint(instruction[1:])
 	return uint32(index)

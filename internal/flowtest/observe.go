@@ -17,26 +17,26 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Observed is all that can be seen of a call of Flow.
+// Observed is everything visible of a call of Flow.
 type Observed struct {
-	// Told are the numbers that Tell took.
-	Told []int32
-	// Ended is the result, why the function trapped, or one of the two below.
+	// Numbers are those that Tell took.
+	Numbers []int32
+	// Ended is the result, the reason of a trap, Endless, or Enough.
 	Ended string
-	// Memory is a checksum of memory and globals at the end. There is none if Ended is Endless.
+	// Memory is a checksum of memory and globals at the end. Endless calls have none.
 	Memory uint32
 }
 
-// Endless is a function that ran for long, and Enough one that told or chose so often that it was ended.
+// Endless is a call that ran for long. Enough is one that was ended after many calls of the imports.
 const (
 	Endless = "endless"
 	Enough  = "enough"
 )
 
 const (
-	// mostTold and mostChosen are how often is often enough.
+	// mostTold and mostChosen bound the calls of the imports.
 	mostTold, mostChosen = 60, 60
-	// mostFuel is how long is long: 200 times what a function takes that tells enough.
+	// mostFuel bounds the work: 200 times that of a function that reaches mostTold.
 	mostFuel = 1_000_000
 	quantum  = 10_000
 )
@@ -50,13 +50,13 @@ var (
 type Machine struct {
 	runtime  wazero.Runtime
 	instance api.Module
-	told     []int32
-	chosen   *rand.Rand
+	numbers  []int32
+	random   *rand.Rand
 	chooses  int
 	fuel     int
 }
 
-// Start makes an instance of a module, on an engine that bounds how long it runs.
+// Start makes an instance of a module with bounded work.
 func Start(ctx context.Context, engine wazero.RuntimeConfig, wasm []byte) (*Machine, error) {
 	decoded, err := wasmfile.Read(wasm, wasmfile.DefaultLimits())
 	if err != nil {
@@ -96,7 +96,7 @@ func (m *Machine) refill(_ context.Context, stack []uint64) {
 }
 
 func (m *Machine) tell(_ context.Context, stack []uint64) {
-	if m.told = append(m.told, int32(stack[0])); len(m.told) == mostTold {
+	if m.numbers = append(m.numbers, int32(stack[0])); len(m.numbers) == mostTold {
 		panic(errEnough)
 	}
 }
@@ -105,16 +105,16 @@ func (m *Machine) choose(_ context.Context, stack []uint64) {
 	if m.chooses++; m.chooses == mostChosen {
 		panic(errEnough)
 	}
-	stack[0] = uint64(uint32(m.chosen.IntN(8) - 1))
+	stack[0] = uint64(uint32(m.random.IntN(8) - 1))
 }
 
-// Observe calls Flow with a parameter. What it chooses depends on the seed. Calls of the same
-// instance follow each other.
+// Observe calls Flow with a parameter. The seed defines the numbers of Choose. Calls of the same
+// instance share its state.
 func (m *Machine) Observe(ctx context.Context, parameter, seed uint64) (Observed, error) {
-	m.told, m.chooses, m.fuel = nil, 0, mostFuel
-	m.chosen = rand.New(rand.NewPCG(seed, parameter))
+	m.numbers, m.chooses, m.fuel = nil, 0, mostFuel
+	m.random = rand.New(rand.NewPCG(seed, parameter))
 	results, err := m.instance.ExportedFunction("flow").Call(ctx, parameter)
-	o := Observed{Told: slices.Clone(m.told)}
+	o := Observed{Numbers: slices.Clone(m.numbers)}
 	switch {
 	case errors.Is(err, errEndless):
 		o.Ended = Endless
@@ -135,11 +135,11 @@ func (m *Machine) Observe(ctx context.Context, parameter, seed uint64) (Observed
 	return o, nil
 }
 
-// Calls are calls of Flow, each with a parameter and the seed of what it chooses.
+// Calls are calls of Flow, each with a parameter and a seed.
 type Calls []struct{ Parameter, Seed uint64 }
 
-// CallsOf returns calls of a function with so many regions: some with the parameter 0, for which code
-// is rewritten, and one with each other that a region may have, and with numbers that none has.
+// CallsOf returns calls of a function with so many regions: several with the parameter 0, for which
+// code is rewritten, one for each region, and some for no region.
 func CallsOf(regions int, seed uint64) (calls Calls) {
 	for i := range uint64(4) {
 		calls = append(calls, struct{ Parameter, Seed uint64 }{0, seed + i})
@@ -150,8 +150,8 @@ func CallsOf(regions int, seed uint64) (calls Calls) {
 	return append(calls, struct{ Parameter, Seed uint64 }{1 << 31, seed}, struct{ Parameter, Seed uint64 }{1<<32 - 1, seed})
 }
 
-// Difference calls a module and another one that was made of it. It returns a description of the first
-// call after which they differ, empty if there is none.
+// Difference calls a module and a rewritten form of it. It returns a description of the first call
+// after which they differ, or "".
 func Difference(ctx context.Context, engine func() wazero.RuntimeConfig, before, after []byte, calls Calls) (difference string, err error) {
 	first, err := Start(ctx, engine(), before)
 	if err != nil {

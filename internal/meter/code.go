@@ -54,8 +54,8 @@ func (w *rewriter) code(s wasmfile.Section) {
 	w.uleb(uint32(s.Count) + 6)
 	for i, body := range w.m.Bodies {
 		code := w.m.Code(i)
-		of := w.m.Types[w.m.Functions[w.m.ImportedFunctions+i]]
-		w.body.locals = uint32(len(of.Params) + body.Locals)
+		params := w.m.TypeOf(uint32(w.m.ImportedFunctions + i)).Params
+		w.body.locals = uint32(len(params) + body.Locals)
 		entry := w.function(&code, uint64(body.Locals/localsPerFuel))
 		w.body.declare(w.m.Bytes(body.Start, body.Code))
 		w.uleb(uint32(len(w.body.declarations) + len(entry) + len(w.body.out)))

@@ -84,20 +84,20 @@ func (w *writer) split() {
 			}
 		}
 	}
-	of := make([]int, len(w.regions)) // the node of a region
+	nodeOf := make([]int, len(w.regions))
 	for i := range w.regions {
 		if entered[i] || !w.regions[i-1].falls {
 			w.nodes = append(w.nodes, node{first: i})
 		}
-		of[i] = len(w.nodes) - 1
-		w.nodes[of[i]].last = i
+		nodeOf[i] = len(w.nodes) - 1
+		w.nodes[nodeOf[i]].last = i
 	}
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		for _, r := range w.regions[n.first : n.last+1] {
 			for _, p := range r.pieces {
 				if p.op != 0 && p.to != unwind {
-					n.next = append(n.next, of[p.to])
+					n.next = append(n.next, nodeOf[p.to])
 				}
 			}
 		}
@@ -140,8 +140,8 @@ func (w *writer) sort() {
 		n := &w.nodes[i]
 		n.order, n.dominator, n.dominated, n.repeats = unreached, none, nil, false
 	}
-	seen := make([]bool, len(w.nodes))
-	seen[0] = true
+	visited := make([]bool, len(w.nodes))
+	visited[0] = true
 	for stack := []visit{{}}; len(stack) > 0; {
 		at := &stack[len(stack)-1]
 		next := w.nodes[at.node].next
@@ -152,8 +152,8 @@ func (w *writer) sort() {
 		}
 		to := next[at.next]
 		at.next++
-		if !seen[to] {
-			seen[to] = true
+		if !visited[to] {
+			visited[to] = true
 			stack = append(stack, visit{node: to})
 		}
 	}

@@ -1,16 +1,16 @@
-// Package rewriting says for which modules a host does what makes large ones start and run faster:
-// rehearses them, rewrites their functions, and keeps parts of them. It is for tests and benchmarks
-// of this module, which hand it to a host by the context that they make it with. Other hosts do it for
-// large modules only.
+// Package rewriting selects the modules for which a host does the work that makes large ones start
+// and run faster: a warm-up run, rewritten functions, and partial modules. Tests and benchmarks of
+// this repository hand it to a host by context. Other hosts do it for large modules only.
 package rewriting
 
 import "context"
 
-// Extent is for which modules it is done.
+// Extent selects modules.
 type Extent int
 
 const (
-	// Large is for modules from a size on, of which functions are rewritten that ran in the rehearsal.
+	// Large selects modules from a size on. Of these, functions are rewritten that ran in the
+	// warm-up run.
 	Large Extent = iota
 	// All is for modules of any size, and for each function. A host must have a directory for its
 	// cache.

@@ -24,32 +24,31 @@ import (
 )
 
 const (
-	// cacheVariable names another directory for the caches of all hosts.
+	// cacheVariable names the environment variable with the directory of all caches.
 	cacheVariable = "HUSK_TEST_CACHE"
-	// hostPackage is the package whose source, with that of all that it imports, decides what code a
-	// module gets.
+	// hostPackage is the package whose source and imports define the code of modules.
 	hostPackage = "github.com/husk-dev/husk/host"
-	// keyFile is the name of the file with the key that seals the cache.
+	// keyFile has the key that seals the cache.
 	keyFile = "cache.key"
-	// usedFile has the time at which a process opened the cache of a host last.
+	// usedFile has the time of the last opening of a cache.
 	usedFile = "used"
 
-	// keptUnused is for how long a cache is kept that nobody opens, and what nobody takes from a cache
-	// that is opened.
+	// keptUnused is the age at which unused caches are removed, and unused entries of a cache that
+	// is opened.
 	keptUnused = 3 * 24 * time.Hour
-	// mostCaches is how many are kept, up to 1 GB each: an engineer who changes the host makes a new
-	// one with each change.
+	// mostCaches bounds the caches, of up to 1 GB each. Each change of the host makes a new one.
 	mostCaches = 4
 	// longestTest is the time after which no process uses a cache that it has opened: the go command
-	// ends tests after 10 minutes. Without a cache under it a host compiles again.
+	// ends tests after 10 minutes. If its cache is removed, a host compiles again.
 	longestTest = 20 * time.Minute
 )
 
-// CacheDir returns the directory of machine code that all tests share, for [host.Config.WithCacheDir].
+// CacheDir returns the directory of machine code that all tests share, for
+// [host.Config.WithCacheDir].
 //
-// It belongs to one state of the host's source: its name has a digest of the source of the host and of
-// all packages that the host imports, of the modules' versions, and of Go's. If the source changed
-// after the go command began to build this process, the digest is that of the process's own program.
+// Its name has a digest of the source of the host and its imports, of the versions of modules, and
+// of Go's. If the source changed after the go command began to build this process, it is a digest of
+// the process's program.
 func CacheDir(t testing.TB) string {
 	t.Helper()
 	dir, err := openCache()
@@ -60,15 +59,15 @@ func CacheDir(t testing.TB) string {
 // Cache returns the cache directory of husk that all tests share, for HUSK_CACHE_DIR.
 func Cache() (string, error) { return openCache() }
 
-// compiledIn is the directory of machine code in husk's cache directory.
+// compiledIn returns the directory of machine code in husk's cache directory.
 func compiledIn(cache string) string { return filepath.Join(cache, "compiled") }
 
-// started is the directory in which the process began, that of the package under test.
+// started is the initial directory of the process, that of the package under test.
 var started, _ = os.Getwd()
 
-// openCache opens the cache of this process's host. From then on this process's user has another
-// directory for configuration, if the system lets a variable name it, because the key of a cache is
-// there: it must be the same one for all tests.
+// openCache opens the cache of this process's host. From then on the process has its own directory
+// for configuration, if the system lets a variable name it, because the key of the cache is there
+// and must be the same for all tests.
 var openCache = sync.OnceValues(func() (string, error) {
 	all := os.Getenv(cacheVariable)
 	if all == "" {
@@ -108,7 +107,7 @@ var openCache = sync.OnceValues(func() (string, error) {
 	return dir, h.Close(context.Background())
 })
 
-// prune removes the caches that nobody has opened for long, and the oldest of too many.
+// prune removes caches without recent use, and the oldest of too many.
 func prune(all string, now time.Time) error {
 	opened, err := filepath.Glob(filepath.Join(all, "*", usedFile))
 	if err != nil {
@@ -131,7 +130,7 @@ func prune(all string, now time.Time) error {
 	return errors.Join(failures...)
 }
 
-// listed is what the go command says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir              string
 	Standard                     bool
@@ -143,7 +142,7 @@ type listed struct {
 	}
 }
 
-// release names the version of a package that never changes under it, empty if it can change.
+// release returns the version of a package that never changes, or "".
 func (p *listed) release() string {
 	switch m := p.Module; {
 	case p.Standard:
@@ -159,7 +158,7 @@ func (p *listed) release() string {
 	}
 }
 
-// dependencies lists a package and all that it imports.
+// dependencies lists a package and all of its imports.
 func dependencies(dir, pattern string, environment ...string) ([]*listed, error) {
 	list := exec.Command("go", "list", "-deps",
 		"-json=ImportPath,Dir,Standard,GoFiles,SFiles,HFiles,CgoFiles,CFiles,EmbedFiles,Module", pattern)
@@ -184,9 +183,9 @@ func dependencies(dir, pattern string, environment ...string) ([]*listed, error)
 	}
 }
 
-// hostKey returns the digest of what decides how the package compiles modules. Where its source may
-// be newer than this process, it is the digest of the process's program; that is so, too, where there
-// is no go command to list the source.
+// hostKey returns the digest of everything that defines how the package compiles modules. If its
+// source may be newer than this process, or there is no go command to list it, it is the digest of
+// the process's program.
 func hostKey(dir, pkg string, built time.Time) (string, error) {
 	if built.IsZero() {
 		return programKey()
@@ -218,7 +217,7 @@ func hostKey(dir, pkg string, built time.Time) (string, error) {
 	return "host-" + hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// programKey is the digest of this process's program.
+// programKey returns the digest of this process's program.
 func programKey() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -236,7 +235,7 @@ func programKey() (string, error) {
 	return "program-" + hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// ConfigDir is the directory for configuration of a user with a home; see [os.UserConfigDir].
+// ConfigDir returns the directory for configuration of a user with a home; see [os.UserConfigDir].
 func ConfigDir(home string) string {
 	if runtime.GOOS == "darwin" {
 		return filepath.Join(home, "Library", "Application Support")

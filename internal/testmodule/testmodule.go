@@ -1,10 +1,9 @@
-// Package testmodule builds the modules that tests run, and loads them into hosts that share one
-// cache of machine code: among all tests of a process, among processes that run at once, and from
-// one run to the next.
+// Package testmodule builds the modules of tests, and loads them into hosts that share one cache of
+// machine code: among the tests of a process, among processes, and from one run to the next.
 //
-// The cache is in the user's cache directory, or where HUSK_TEST_CACHE names a directory. It has a
-// directory for each state of the host's source, so that no test runs code that another rewriter or
-// compiler made; see [CacheDir]. What nobody has used for some days is removed.
+// The cache is in the user's cache directory, or in the directory HUSK_TEST_CACHE. Each state of the
+// host's source has its own directory there, so no test runs the code of another rewriter or
+// compiler; see [CacheDir]. Directories without use for some days are removed.
 package testmodule
 
 import (
@@ -25,8 +24,8 @@ import (
 	"github.com/husk-dev/husk/internal/racedetector"
 )
 
-// Skip skips a test that builds and runs modules if tests are to be short, or if the race detector
-// is on: it makes modules many times slower, and sees nothing of what they do.
+// Skip skips a test that builds and runs modules if tests are to be short, or under the race
+// detector, which makes modules many times slower and sees nothing of what they do.
 func Skip(t testing.TB) {
 	t.Helper()
 	if testing.Short() || racedetector.Enabled {
@@ -34,8 +33,8 @@ func Skip(t testing.TB) {
 	}
 }
 
-// Main runs the tests of a package, after it has opened the shared cache: hosts with caches of their
-// own use its key, too.
+// Main runs the tests of a package after opening the shared cache, whose key hosts with caches of
+// their own use, too.
 func Main(m *testing.M) {
 	if _, err := openCache(); err != nil {
 		fmt.Fprintln(os.Stderr, "opening the cache of the tests:", err)
@@ -47,8 +46,8 @@ func Main(m *testing.M) {
 // built are the modules of this process, by directory.
 var built sync.Map
 
-// Build builds the module whose main package is in a directory, and returns its bytes. The go
-// command, when it asks whether the test's last result still holds, looks at the module's source.
+// Build builds the module of the main package in a directory, and returns its bytes. The go command
+// knows that the test's result depends on the source of the module.
 func Build(t testing.TB, dir string) []byte {
 	t.Helper()
 	wasm, err := Bytes(dir)
@@ -56,7 +55,7 @@ func Build(t testing.TB, dir string) []byte {
 	return wasm
 }
 
-// Bytes is [Build] for an example, which has no test to fail.
+// Bytes is [Build] for examples.
 func Bytes(dir string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -83,7 +82,7 @@ func File(t testing.TB, dir string) string {
 	return file
 }
 
-// Host makes a host with the shared cache, which lives as long as the test.
+// Host makes a host with the shared cache that lives as long as the test.
 func Host(t testing.TB, config host.Config) *host.Host {
 	t.Helper()
 	return HostIn(t, t.Context(), config)
@@ -98,8 +97,8 @@ func HostIn(t testing.TB, ctx context.Context, config host.Config) *host.Host {
 	return h
 }
 
-// Load builds the module whose main package is in a directory, and loads it into a host with the
-// shared cache. It skips tests as [Skip] does.
+// Load builds the module of the main package in a directory, and loads it into a host with the
+// shared cache. It skips tests like [Skip].
 func Load(t testing.TB, dir string, config host.Config) *host.Module {
 	t.Helper()
 	Skip(t)
@@ -108,15 +107,15 @@ func Load(t testing.TB, dir string, config host.Config) *host.Module {
 	return module
 }
 
-// DependOn has the go command repeat the test when the source of a main package changes, or that of
-// a package which it imports. It is for programs that the test builds by itself.
+// DependOn makes the result of the test depend on the source of a main package and of its imports.
+// It is for programs that the test builds itself.
 func DependOn(t testing.TB, dir string) {
 	t.Helper()
 	require.NoError(t, dependOn(dir))
 }
 
-// dependOn opens the directories of packages that belong to no released module. The go command
-// remembers which directories a test opened.
+// dependOn opens the directories of the packages without a release, because the go command remembers
+// which directories a test opened.
 func dependOn(dir string, environment ...string) error {
 	packages, err := dependencies(dir, ".", environment...)
 	if err != nil {
@@ -132,8 +131,8 @@ func dependOn(dir string, environment ...string) error {
 	return nil
 }
 
-// User returns the environment of a user whose home is a directory, which has the key of the shared
-// cache: what the user's husk compiles is compiled once for all tests.
+// User returns the environment of a user with a home directory and the key of the shared cache, so
+// that the modules of all such users are compiled once.
 func User(t testing.TB, home string) []string {
 	t.Helper()
 	cache := filepath.Dir(CacheDir(t))

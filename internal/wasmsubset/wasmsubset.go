@@ -13,9 +13,9 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Extract returns the subset of a valid module that has the functions for which keeps reports
-// true. keeps gets the index of a function. Other imports trap, too. The subset has no custom
-// sections, because nobody reads the message of its traps.
+// Extract returns the subset of a valid module with the functions for whose index keeps reports
+// true. Other functions trap, also imports. The subset has no custom sections, because nobody reads
+// the message of its traps.
 func Extract(m *wasmfile.Module, keeps func(function int) bool) []byte {
 	p := &subset{m: m, moved: make([]uint32, len(m.Functions)), missing: make([]bool, len(m.Types)), refs: m.FuncRefs}
 	p.plan(keeps)
@@ -32,8 +32,8 @@ func Extract(m *wasmfile.Module, keeps func(function int) bool) []byte {
 
 type subset struct {
 	m *wasmfile.Module
-	// kept lists the defined functions of the subset by index.
-	kept []int
+	// defined lists the functions of the subset that the module defines, by index.
+	defined []int
 	// moved maps each function to its new index. A function outside of the subset gets the index
 	// of the trapping function of its type.
 	moved []uint32
@@ -51,7 +51,7 @@ func (p *subset) plan(keeps func(int) bool) {
 	next := uint32(m.ImportedFunctions)
 	for f := m.ImportedFunctions; f < len(m.Functions); f++ {
 		if keeps(f) {
-			p.kept = append(p.kept, f)
+			p.defined = append(p.defined, f)
 			p.moved[f] = next
 			next++
 		}
@@ -79,7 +79,7 @@ func (p *subset) section(s wasmfile.Section) []byte {
 	switch s.ID {
 	case wasmfile.SectionFunction:
 		out := p.count()
-		for _, f := range p.kept {
+		for _, f := range p.defined {
 			out = binary.AppendUvarint(out, uint64(p.m.Functions[f]))
 		}
 		for _, t := range p.traps {
@@ -88,7 +88,7 @@ func (p *subset) section(s wasmfile.Section) []byte {
 		return out
 	case wasmfile.SectionCode:
 		out := p.count()
-		for _, f := range p.kept {
+		for _, f := range p.defined {
 			out = wasmfile.AppendSized(out, p.body(f-p.m.ImportedFunctions))
 		}
 		for range p.traps {
@@ -112,7 +112,7 @@ func (p *subset) section(s wasmfile.Section) []byte {
 
 // count returns the item count of a section with an item for each function.
 func (p *subset) count() []byte {
-	return binary.AppendUvarint(nil, uint64(len(p.kept)+len(p.traps)))
+	return binary.AppendUvarint(nil, uint64(len(p.defined)+len(p.traps)))
 }
 
 // body returns the local variables and code of the i-th function that the module defines.

@@ -1,5 +1,5 @@
-// Package wasmtest writes small WebAssembly modules for tests: valid ones, and ones
-// that are wrong in a way that no compiler would write.
+// Package wasmtest writes small WebAssembly modules for tests, valid ones and ones with errors that
+// no compiler would make.
 package wasmtest
 
 import (
@@ -19,7 +19,7 @@ type Module struct {
 	Tables, Memories []string
 	Globals          []Global
 	Exports          []Export
-	// Start is the index of the function that runs at the start, and 1, as 0 is none.
+	// Start is 1 more than the index of the function that runs at the start, 0 for none.
 	Start int
 	// Elements are the indexes of functions that are in the first table from 0 on.
 	Elements []uint32

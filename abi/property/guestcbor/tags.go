@@ -150,7 +150,7 @@ func (d *decoder) asset(start int) (property.Value, bool) {
 	case property.SourceURI:
 		a.URI = contents
 	}
-	if held, ok := a.Contents(); !ok || held != contents {
+	if own, ok := a.Contents(); !ok || own != contents {
 		return property.Value{}, d.fail(start, property.FaultTagContents)
 	}
 	return property.AssetOf(a), true
@@ -176,7 +176,7 @@ func (d *decoder) archive(start int) (property.Value, bool) {
 	case property.SourceURI:
 		a.URI = contents
 	}
-	if held, ok := a.Contents(); !ok || held != contents {
+	if own, ok := a.Contents(); !ok || own != contents {
 		return property.Value{}, d.fail(start, property.FaultTagContents)
 	}
 	return property.ArchiveOf(a), true
