@@ -1,6 +1,10 @@
 package wasmfile
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
 
 // NameSection is the custom section with the names of functions, for stack traces.
 const NameSection = "name"
@@ -113,42 +117,36 @@ func (r *reader) entries(e *nameEdit) int {
 
 func (r *reader) functionNames(e *nameEdit) []byte {
 	n := r.entries(e)
-	var out []byte
-	written := 0
-	put := func(f NamedFunction) {
-		out = binary.AppendUvarint(out, uint64(f.Index))
-		out = binary.AppendUvarint(out, uint64(len(f.Name)))
-		out = append(out, f.Name...)
-		written++
-	}
-	pending := e.writes
+	var all []NamedFunction
 	for i := 0; i < n && r.err == nil; i++ {
 		f := NamedFunction{Index: r.index("function", maxIndex), Name: r.name()}
 		if e.each != nil {
 			e.each(f)
 		}
-		if !e.writes {
-			continue
+		if e.writes {
+			all = append(all, NamedFunction{e.moved(f.Index), f.Name})
 		}
-		if f.Index >= e.inserted.Index {
-			if pending {
-				put(e.inserted)
-				pending = false
-			}
-			f.Index++
-		}
-		put(f)
 	}
 	if !e.writes {
 		return nil
 	}
-	if pending {
-		put(e.inserted)
+	all = append(append(all, e.inserted), e.further...)
+	slices.SortStableFunc(all, func(a, b NamedFunction) int { return cmp.Compare(a.Index, b.Index) })
+	out := binary.AppendUvarint(nil, uint64(len(all)))
+	for _, f := range all {
+		out = binary.AppendUvarint(out, uint64(f.Index))
+		out = binary.AppendUvarint(out, uint64(len(f.Name)))
+		out = append(out, f.Name...)
 	}
-	for _, f := range e.further {
-		put(f)
+	return out
+}
+
+// moved returns the new index of a function.
+func (e *nameEdit) moved(function uint32) uint32 {
+	if function >= e.inserted.Index {
+		return function + 1
 	}
-	return append(binary.AppendUvarint(nil, uint64(written)), out...)
+	return function
 }
 
 // maxIndex bounds the indexes of functions.
@@ -166,14 +164,10 @@ func (r *reader) indirectNames(e *nameEdit) []byte {
 			r.u32()
 			r.name()
 		}
-		if !e.writes {
-			continue
+		if e.writes {
+			out = binary.AppendUvarint(out, uint64(e.moved(function)))
+			out = append(out, r.data[start:r.at]...)
 		}
-		if function >= e.inserted.Index {
-			function++
-		}
-		out = binary.AppendUvarint(out, uint64(function))
-		out = append(out, r.data[start:r.at]...)
 	}
 	return out
 }
