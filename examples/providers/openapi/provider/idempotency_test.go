@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -47,6 +49,43 @@ func TestIdentityOfResources(t *testing.T) {
 	require.Empty(t, packageOf(t, "testdata/petstore.yaml").Resource("test:index:Pet").Identity, "the service chooses an ID")
 }
 
+// configured returns the provider of a document, for a service at the URL.
+func configured(t *testing.T, document, url string) abi.Provider {
+	t.Helper()
+	parameterized, err := parameterize(t.Context(), guest.Parameters{Args: []string{written(t, "document.json", document), "test"}})
+	require.NoError(t, err)
+	p, err := guest.New(parameterized.Provider)
+	require.NoError(t, err)
+	config, err := p.CheckConfig(t.Context(), abi.CheckRequest{News: property.NewMap(
+		property.Entry{Key: "baseUrl", Value: property.String(url)})})
+	require.NoError(t, err)
+	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: config.Inputs}))
+	return p
+}
+
+// A creation that is cancelled may have happened. If the program chose the ID, the error says what to
+// look for.
+func TestCancelledCreationAtAChosenPath(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // before that, the server does not see the client go
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	inputs := property.NewMap(
+		property.Entry{Key: "name", Value: property.String("top")},
+		property.Entry{Key: "shop", Value: property.String("delft")},
+		property.Entry{Key: "size", Value: property.Number(3)})
+	_, err := configured(t, charges, server.URL).Create(ctx, abi.CreateRequest{Type: "test:index:ShopRack", Inputs: inputs})
+	var failure *abi.Error
+	require.ErrorAs(t, err, &failure)
+	require.NotNil(t, failure.InitFailure, "%v", err)
+	require.Equal(t, "delft/top", failure.InitFailure.ID)
+	require.Equal(t, inputs, failure.InitFailure.State)
+	require.Contains(t, failure.InitFailure.Reasons[0], "whether it was done is not known")
+}
+
 // A creation that is sent again makes nothing twice: in one call, since the connection is lost, and
 // in another one, since the first was cut off.
 func TestCreationsWithAKeyAreRepeated(t *testing.T) {
@@ -72,14 +111,7 @@ func TestCreationsWithAKeyAreRepeated(t *testing.T) {
 	}))
 	defer server.Close()
 
-	parameterized, err := parameterize(t.Context(), guest.Parameters{Args: []string{written(t, "charges.json", charges), "test"}})
-	require.NoError(t, err)
-	p, err := guest.New(parameterized.Provider)
-	require.NoError(t, err)
-	config, err := p.CheckConfig(t.Context(), abi.CheckRequest{News: property.NewMap(
-		property.Entry{Key: "baseUrl", Value: property.String(server.URL)})})
-	require.NoError(t, err)
-	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: config.Inputs}))
+	p := configured(t, charges, server.URL)
 	const charge = "test:index:Charge"
 	news := property.NewMap(property.Entry{Key: "amount", Value: property.Number(3)})
 	check := func(seed byte, olds *property.Map) property.Map {

@@ -56,6 +56,13 @@ func (l lasting) Create(ctx context.Context, request guest.CreateRequest[propert
 		return none, err
 	}
 	made, err := r.client.send(ctx, r.create, m)
+	if r.chosen != "" && errors.Is(err, abi.ErrCancelled) {
+		// The service may have done it. What the program gave is enough to find the resource again.
+		state := r.overlay(r.state(property.Null, request.Inputs), request.Inputs)
+		if _, missing := r.described.Outputs.Check(state); len(missing) == 0 {
+			return guest.CreateResponse[property.Map]{ID: idOf(values), State: state}, err
+		}
+	}
 	if err != nil {
 		return none, err
 	}
