@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/testdata/notes"
 )
 
-// opened is an Open of notes in one folder, which wrong may make into something else.
+// opened returns an Open of notes in one folder, which wrong may make into something else.
 func opened(t *testing.T, wrong func(*notes.Provider) abi.Provider) conformance.Open {
 	folder := t.TempDir()
 	return func(context.Context) (abi.Provider, error) {

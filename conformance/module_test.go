@@ -89,7 +89,7 @@ func (b begins) Handle(_ context.Context, r slog.Record) error {
 func (b begins) WithAttrs([]slog.Attr) slog.Handler { return b }
 func (b begins) WithGroup(string) slog.Handler      { return b }
 
-// contents are those of the files in a directory.
+// contents returns those of the files in a directory.
 func contents(folder string) (map[string]string, error) {
 	entries, err := os.ReadDir(folder)
 	files := map[string]string{}
@@ -103,7 +103,7 @@ func contents(folder string) (map[string]string, error) {
 	return files, err
 }
 
-// outcomes are the failed checks with their messages.
+// outcomes returns the failed checks with their messages.
 func outcomes(report *conformance.Report) map[string]string {
 	failed := map[string]string{}
 	for _, r := range report.Failures() {

@@ -133,12 +133,12 @@ const (
 
 func (s *skip) Error() string { return s.reason }
 
-// refused is the outcome if the provider refuses the test. A rule whose tests were all refused fails.
+// refused returns the outcome if the provider refuses the test. A rule whose tests were all refused fails.
 func refused(format string, args ...any) error {
 	return &skip{fmt.Sprintf(format, args...), wasRefused}
 }
 
-// unseen is the outcome if the effect cannot be observed.
+// unseen returns the outcome if the effect cannot be observed.
 func unseen(format string, args ...any) error {
 	return &skip{fmt.Sprintf(format, args...), cannotBeSeen}
 }
@@ -150,7 +150,7 @@ func isSkip(err error) bool {
 	return ok
 }
 
-// follows is the outcome of a rule whose test the outcome of another check prevents.
+// follows returns the outcome of a rule whose test the outcome of another check prevents.
 func follows(why error) error {
 	if s, ok := errors.AsType[*skip](why); ok && s.why == doesNotApply {
 		return s

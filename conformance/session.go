@@ -97,7 +97,7 @@ func isFault(err error) bool {
 	return ok
 }
 
-// refusal is the outcome of a failed call that the provider may refuse. A fault is a failure, any
+// refusal returns the outcome of a failed call that the provider may refuse. A fault is a failure, any
 // other error is a refusal.
 func refusal(err error, what string) error {
 	if isFault(err) {
@@ -112,7 +112,7 @@ func refusal(err error, what string) error {
 	return refused("%s: %s", what, reason(err))
 }
 
-// promised is the outcome of a failed call of a method that the schema promises: as [refusal], but a
+// promised returns the outcome of a failed call of a method that the schema promises: as [refusal], but a
 // missing method is a failure.
 func promised(err error, what string) error {
 	if errors.Is(err, abi.ErrUnimplemented) {
@@ -121,7 +121,7 @@ func promised(err error, what string) error {
 	return refusal(err, what)
 }
 
-// mistake is the outcome of a failed call that must succeed: a failure, unless the method is missing
+// mistake returns the outcome of a failed call that must succeed: a failure, unless the method is missing
 // or the provider cannot reach its world.
 func mistake(err error, what string) error {
 	if err == nil {

@@ -63,7 +63,7 @@ func (p *project) Path(parts ...string) string {
 	return filepath.Join(append([]string{p.Dir}, parts...)...)
 }
 
-// Moved is a directory with the state of the project and the named files and directories
+// Moved returns a directory with the state of the project and the named files and directories
 // alone: neither with the program nor with the providers.
 func (p *project) Moved(names ...string) *project {
 	p.T.Helper()
@@ -81,7 +81,7 @@ func (p *project) Write(name, text string) {
 	require.NoError(p.T, os.WriteFile(p.Path(name), []byte(text), 0o600))
 }
 
-// Read is the text of a file.
+// Read returns the text of a file.
 func (p *project) Read(name string) string {
 	p.T.Helper()
 	text, err := os.ReadFile(p.Path(name))

@@ -45,7 +45,7 @@ func tour(t *testing.T) (p *project, delft, gouda *petstore.Store) {
 
 // The tour's life: previewed, deployed, deployed again without a change, read again
 // after somebody else's change, half failed and repaired, moved to other code, and
-// destroyed where nothing is left but its state.
+// destroyed with nothing but its state.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	p, delft, gouda := tour(t)

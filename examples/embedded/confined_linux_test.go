@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// confined is a command that may read files, and execute its own, and nothing else with
+// confined returns a command that may read files, and execute its own, and nothing else with
 // any file. Its own variables are none.
 func confined(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], append([]string{program}, args...)...)

@@ -4,7 +4,7 @@ package main_test
 
 import "os/exec"
 
-// confined is a command without variables.
+// confined returns a command without variables.
 func confined(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Env = []string{}

@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-// The program that a user of the example gets runs where there is nothing: no variables,
+// The program that a user of the example gets runs without anything else: no variables,
 // no home, no place for temporary files, and a directory that it must not write to. Where
 // the kernel can do that, it may not write, make, or execute any file at all.
 func TestTheProgramNeedsNothingButItself(t *testing.T) {

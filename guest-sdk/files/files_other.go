@@ -13,7 +13,7 @@ func SetMode(_ context.Context, path string, mode fs.FileMode) error {
 	return os.Chmod(path, mode.Perm())
 }
 
-// Mode tells the permission bits of a file or directory.
+// Mode returns the permission bits of a file or directory.
 func Mode(_ context.Context, path string) (fs.FileMode, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -14,7 +14,7 @@ func SetMode(ctx context.Context, path string, mode fs.FileMode) error {
 	return pathError("chmod", path, bindings.Files().SetMode(ctx, path, uint32(mode.Perm())))
 }
 
-// Mode tells the permission bits of a file or directory.
+// Mode returns the permission bits of a file or directory.
 func Mode(ctx context.Context, path string) (fs.FileMode, error) {
 	mode, err := bindings.Files().GetMode(ctx, path)
 	return fs.FileMode(mode).Perm(), pathError("stat", path, err)

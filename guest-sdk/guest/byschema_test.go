@@ -57,7 +57,7 @@ func (shelf) Update(context.Context, guest.UpdateRequest[shelfInputs, shelfState
 
 const shelfType = "p:index:Shelf"
 
-// newShelves is a provider, and what a host makes of its schema.
+// newShelves returns a provider, and what a host makes of its schema.
 func newShelves(t require.TestingT) (abi.Provider, *schema.Resource) {
 	p, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Resources: []guest.Resource{guest.ResourceOf(shelfType, shelf{})}})
 	require.NoError(t, err)

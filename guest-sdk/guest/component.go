@@ -209,7 +209,7 @@ func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
 	return !found, nil
 }
 
-// ownOptions are the options of the component itself. What chose its provider is
+// ownOptions returns the options of the component itself. What chose its provider is
 // handed down, so that resources of the same package are managed by it.
 func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
 	named := slices.ContainsFunc(o.Providers, func(p abi.PackageProvider) bool { return p.Package == s.pkg.Name })
@@ -250,7 +250,7 @@ func unknowns(o *schema.Object) (m property.Map) {
 	return m
 }
 
-// refusal is the error that says why inputs or arguments are refused.
+// refusal returns the error that says why inputs or arguments are refused.
 func refusal(failures []abi.CheckFailure) error {
 	if len(failures) == 1 {
 		return InvalidArgument(failures[0].Path, failures[0].Reason)

@@ -58,7 +58,7 @@ func boxed(t *testing.T, m *monitor, request abi.ConstructRequest, f construct) 
 	return p.Construct(abi.WithMonitor(t.Context(), m), request)
 }
 
-// result is a component with one output.
+// result returns a component with one output.
 func result(v guest.Source) (boxOutputs, error) {
 	return boxOutputs{Result: guest.As[property.Value](v)}, nil
 }
@@ -336,7 +336,7 @@ func TestComponentDoesNotWaitForever(t *testing.T) {
 func TestComponentInputs(t *testing.T) {
 	for name, test := range map[string]struct {
 		inputs property.Map
-		want   string // the error; empty where the component has no children for now
+		want   string // the error; empty if the component has no children for now
 	}{
 		"secret":                 {obj("size", secret(1)), "size: the provider cannot keep this input secret"},
 		"secret in an object":    {obj("nested", obj("port", secret(1))), "nested.port: the provider cannot keep"},
@@ -432,7 +432,7 @@ func TestComponentRefused(t *testing.T) {
 	require.ErrorContains(t, err, "has no method p:index:Box/open")
 }
 
-// monitor answers what it is asked, the last operation first, and repeats inputs as
+// monitor returns what it is asked, the last operation first, and repeats inputs as
 // outputs. It is for one goroutine.
 type monitor struct {
 	abi.Monitor

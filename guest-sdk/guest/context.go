@@ -16,7 +16,7 @@ func WithClock(ctx context.Context, now func() time.Time) context.Context {
 	return context.WithValue(ctx, clockKey{}, now)
 }
 
-// Now is the time. Providers ask it, rather than package time, so that a test can tell
+// Now returns the time. Providers ask it, rather than package time, so that a test can tell
 // them what time it is.
 func Now(ctx context.Context) time.Time {
 	if now, ok := ctx.Value(clockKey{}).(func() time.Time); ok {

@@ -195,7 +195,7 @@ func (s *server) Delete(ctx context.Context, request abi.DeleteRequest) error {
 	return nil
 }
 
-// ready is an error where the author's code must not run: with a configuration or
+// ready returns an error if the author's code must not run: with a configuration or
 // with inputs that are not known.
 func (s *server) ready(ctx context.Context, inputs property.Map) error {
 	if err := s.decided(ctx); err != nil {
@@ -204,7 +204,7 @@ func (s *server) ready(ctx context.Context, inputs property.Map) error {
 	return known("input", inputs)
 }
 
-// unhealthy is the error that says that a resource exists in this state, for the
+// unhealthy returns the error that says that a resource exists in this state, for the
 // reasons that err gives.
 func unhealthy(err error, id string, state property.Map) error {
 	e := *abi.AsError(err)
@@ -241,7 +241,7 @@ func (s *server) preview(ctx context.Context, r *resource, request *abi.UpdateRe
 	return state, nil
 }
 
-// foretell is the state that follows from the inputs alone: outputs with the name and
+// foretell returns the state that follows from the inputs alone: outputs with the name and
 // type of an input have its value, stable outputs keep theirs, all others are unknown.
 // Each output is there, because a preview's reader takes an absent one for unknown.
 func (r *resource) foretell(inputs, old property.Map) property.Map {
@@ -308,7 +308,7 @@ func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (pro
 	return inputs.With(key, v), nil
 }
 
-// madeUp is the resource's name in the program, as much of it as there is room for,
+// madeUp returns the resource's name in the program, as much of it as there is room for,
 // with random characters after it.
 func madeUp(request *abi.CheckRequest, longest int) string {
 	name := request.Name

@@ -19,7 +19,7 @@ type Declaration struct {
 }
 
 // Options say about a resource, beside its inputs, what a program may say. Those that
-// are zero are inherited from the parent, where that is so for programs too.
+// are zero are inherited from the parent, if that is so for programs too.
 type Options struct {
 	// Parent is another child under which this one lies; nil for the component itself.
 	Parent *Child
@@ -184,7 +184,7 @@ func urnsOf(children []*Child) []urn.URN {
 	return urns
 }
 
-// reference is the child, a provider, as options name it. Without an ID, in a preview,
+// reference returns the child, a provider, as options name it. Without an ID, in a preview,
 // the engine knows what is meant.
 func (m *made) reference() string { return string(m.urn) + "::" + m.id }
 

@@ -57,7 +57,7 @@ func newDeployment(ctx context.Context, m abi.Monitor, run *abi.RunContext, pare
 // would come to be are unknown then.
 func (d *Deployment) Preview() bool { return d.preview }
 
-// Context is the deployment that the component is part of.
+// Context returns the deployment that the component is part of.
 func (d *Deployment) Context() abi.RunContext { return *d.context }
 
 // Transform has change look at, and change, each declaration from now on, before it
@@ -203,7 +203,7 @@ func (d *Deployment) call(token string, args Props, o *Options, request func(pro
 	return Out[property.Value]{cell: cell}
 }
 
-// called is the result of a method, of which each property has its dependencies.
+// called returns the result of a method, of which each property has its dependencies.
 func called(r abi.MonitorCallResponse) property.Value {
 	m := r.Result
 	for _, d := range r.ResultDependencies {

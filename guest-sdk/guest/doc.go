@@ -46,12 +46,12 @@
 // fields. Behind the name may stand, for inputs,
 //
 //	optional      the property need not be given; so with every pointer
-//	computed      optional, and the provider may choose a value where none is given
+//	computed      optional, and the provider may choose a value if none is given
 //	default=2     the value of a property that is not given
 //	replace       a change replaces the resource
 //	min=1,max=9   bounds of a number, both inclusive
 //	oneof=a|b     the only values
-//	autoname      the property is the resource's name; where none is given, it keeps the
+//	autoname      the property is the resource's name; if none is given, it keeps the
 //	              one it has, or gets one: what the stack's configuration
 //	              pulumi:autonaming proposes, else the name in the program with random
 //	              characters after it. autoname=24 is one of at most 24 characters

@@ -12,7 +12,7 @@ func NotFound(message string) error {
 	return abi.NewError(abi.ErrorKindNotFound, message)
 }
 
-// InvalidArgument is the error that the input at the path, for example tags.owner, is
+// InvalidArgument returns the error that the input at the path, for example tags.owner, is
 // not as it must be. Rules that need nothing but the inputs belong in Check.
 func InvalidArgument(path, message string) error {
 	e := abi.NewError(abi.ErrorKindInvalidArgument, message)
@@ -20,14 +20,14 @@ func InvalidArgument(path, message string) error {
 	return e
 }
 
-// Unavailable is the error that a service cannot be reached now.
+// Unavailable returns the error that a service cannot be reached now.
 func Unavailable(message string) error {
 	e := abi.NewError(abi.ErrorKindUnavailable, message)
 	e.Origin = abi.ErrorOriginRemote
 	return e
 }
 
-// InitFailed is the error that a resource was created or updated, and is in the state
+// InitFailed returns the error that a resource was created or updated, and is in the state
 // that is answered beside the error, but is not healthy, for these reasons. The state is
 // saved, and the next deployment updates the resource.
 func InitFailed(reasons ...string) error {

@@ -203,7 +203,7 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 	})
 }
 
-// listed are the resources of each page.
+// listed returns the resources of each page.
 func listed(ctx context.Context, p abi.Provider, request abi.ListRequest) (pages [][]abi.ListedResource, err error) {
 	for {
 		page, err := p.List(ctx, request)
@@ -262,7 +262,7 @@ func same(a, b reflect.Value) bool {
 	return a.Equal(b)
 }
 
-// plain is an error without what the host adds to it, and without the numbers that an
+// plain returns an error without what the host adds to it, and without the numbers that an
 // instance counts.
 func plain(err error) *abi.Error {
 	if err == nil {
@@ -278,7 +278,7 @@ func plain(err error) *abi.Error {
 	return &e
 }
 
-// counted is an answer without the number that an instance counts.
+// counted returns an answer without the number that an instance counts.
 func counted(answer any) any {
 	if created, ok := answer.(abi.CreateResponse); ok {
 		created.State = created.State.Without("number")

@@ -62,7 +62,7 @@ func ServeProvider(abi.Provider) {
 }
 
 // callersMonitor returns the monitor that the caller of Construct or Call passes, nil
-// where there is none.
+// if there is none.
 func callersMonitor(ctx context.Context) abi.Monitor { return abi.MonitorFrom(ctx) }
 
 // checkMethods finds methods that have the name of an optional interface's but do not

@@ -14,7 +14,7 @@ import (
 // Parameters say what a provider is to become, or to serve beside its own package: see
 // [Provider.Parameterize] and [Provider.Extend].
 type Parameters struct {
-	// Args are words as a user gives them. There are none where there is a Value.
+	// Args are words as a user gives them. There are none if there is a Value.
 	Args []string
 	// Name, Version, and Value are what an earlier call answered, in another
 	// instance of the provider or on another machine.

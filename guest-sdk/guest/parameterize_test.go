@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/metaschema"
 )
 
-// forms is a provider that becomes a package with a resource whose properties are the
+// forms returns a provider that becomes a package with a resource whose properties are the
 // words that it is given.
 func forms() guest.Provider {
 	return guest.Provider{Name: "forms", Version: "1.0.0", Parameterize: func(_ context.Context, p guest.Parameters) (guest.Parameterized, error) {
@@ -189,7 +189,7 @@ func (b book) Create(_ context.Context, r guest.CreateRequest[bookInputs]) (gues
 	return guest.CreateResponse[bookInputs]{ID: *b.prefix + b.shelf + "/" + r.Inputs.Title, State: r.Inputs}, nil
 }
 
-// library is a provider that is extended with shelves, each with a type of book.
+// library returns a provider that is extended with shelves, each with a type of book.
 func library() guest.Provider {
 	prefix := ""
 	books := func(pkg string) []guest.Resource {

@@ -46,17 +46,17 @@ type Provider struct {
 	// [ConfigFrom] refer to.
 	Types []*schema.Object
 	// Parameterize makes another package of the provider. It is called once, before the
-	// provider is configured; nil where the provider has no parameters. An error says
+	// provider is configured; nil if the provider has no parameters. An error says
 	// what about the parameters is wrong.
 	Parameterize func(ctx context.Context, parameters Parameters) (Parameterized, error)
 	// Extend makes a package that the provider serves beside its own, with its own
 	// configuration. It is called any number of times, before the provider is configured
-	// and after; nil where there are no such packages. The package has a name of its own,
+	// and after; nil if there are no such packages. The package has a name of its own,
 	// with which its tokens begin, and neither a configuration nor parameters.
 	Extend func(ctx context.Context, parameters Parameters) (Parameterized, error)
 	// Mappings are for programs of other ecosystems; most providers have none.
 	Mappings []Mapping
-	// Close releases what the provider holds; nil where it holds nothing.
+	// Close releases what the provider holds; nil if it holds nothing.
 	Close func(context.Context) error
 }
 
@@ -74,7 +74,7 @@ type Config struct {
 }
 
 // Deferred lets the host call the configuration's function when the first method needs it,
-// and not at all where none does, as in an update in which nothing has changed. It is for
+// and not at all if none does, as in an update in which nothing has changed. It is for
 // functions that only keep what they are given, or whose errors are early enough then. A
 // provider without a configuration is always deferred.
 func (c Config) Deferred() Config { c.deferred = true; return c }

@@ -89,7 +89,7 @@ func (d *Deployment) wait() error {
 }
 
 // fail records a failure. The first counts, except that a child which was cancelled,
-// because something else failed, is no reason where there is another.
+// because something else failed, is no reason if there is another.
 func (d *Deployment) fail(o *operation, err error) {
 	if o.fatal && (d.failure == nil || errors.Is(d.failure, abi.ErrCancelled) && !errors.Is(err, abi.ErrCancelled)) {
 		d.failure = err

@@ -158,12 +158,12 @@ type CheckRequest[I any] struct {
 	Name string
 	// Inputs are the inputs; what Check changes in them becomes the resource's.
 	Inputs *I
-	// Olds are the inputs as last checked; nil where there are none.
+	// Olds are the inputs as last checked; nil if there are none.
 	Olds *I
 	// RandomSeed holds 32 bytes from which to draw defaults that are random, so that a
 	// saved plan gives the same ones again.
 	RandomSeed []byte
-	// Autonaming is the name that the user's policy proposes; nil where there is none.
+	// Autonaming is the name that the user's policy proposes; nil if there is none.
 	Autonaming *abi.Autonaming
 
 	inputs property.Map

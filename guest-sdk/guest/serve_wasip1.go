@@ -64,7 +64,7 @@ func ServeProvider(p abi.Provider) {
 	provider.Serve(raw{p})
 }
 
-// raw is a provider that finds the monitor where it is in a program.
+// raw is a provider whose contexts have the monitor, as in a program.
 type raw struct{ abi.Provider }
 
 func (r raw) Construct(ctx context.Context, request abi.ConstructRequest) (abi.ConstructResponse, error) {

@@ -46,7 +46,7 @@ type server struct {
 	pkg       *schema.Package
 	resources map[string]*resource
 	functions map[string]*function
-	config    *shape.Shape // nil where there is no configuration
+	config    *shape.Shape // nil if there is no configuration
 	configure func(ctx context.Context, config unsafe.Pointer) error
 	mappings  []Mapping
 	requests  []abi.CapabilityRequest
@@ -169,7 +169,7 @@ func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 	return abi.InvokeResponse{Result: result}, nil
 }
 
-// decided is an error while the configuration is not known.
+// decided returns an error while the configuration is not known.
 func (s *server) decided(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return answerError(err) // a module is not called then
@@ -181,7 +181,7 @@ func (s *server) decided(ctx context.Context) error {
 	return nil
 }
 
-// known is an error if one of the properties is not known, which outside of a preview
+// known returns an error if one of the properties is not known, which outside of a preview
 // is a mistake of the caller's.
 func known(what string, m property.Map) error {
 	for name, v := range m.All() {

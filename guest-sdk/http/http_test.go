@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-// module is the fetching provider as a module that may send requests to the URL.
+// module returns the fetching provider as a module that may send requests to the URL.
 func module(t *testing.T, grant string) abi.Provider {
 	t.Helper()
 	m := testmodule.Load(t, "./internal/fetch/module", host.NewConfig())
@@ -33,7 +33,7 @@ func module(t *testing.T, grant string) abi.Provider {
 	return p
 }
 
-// newServer is a server to fetch from.
+// newServer returns a server to fetch from.
 func newServer(t *testing.T) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

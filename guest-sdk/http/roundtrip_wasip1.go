@@ -14,7 +14,7 @@ import (
 // failure is an error of the host's that also is the context's that it comes from.
 type failure struct {
 	host    error
-	context error // nil where the context has not ended
+	context error // nil if the context has not ended
 }
 
 // fail makes an error what package net/http would answer.
@@ -81,7 +81,7 @@ func roundTrip(host abi.HTTP, request *http.Request) (*http.Response, error) {
 // boundary does not matter, small enough for a module's memory.
 const chunk = 64 << 10
 
-// requestOf is a request without its body.
+// requestOf returns a request without its body.
 func requestOf(request *http.Request) (abi.HTTPRequest, error) {
 	if request.URL == nil || request.URL.Host == "" {
 		return abi.HTTPRequest{}, errors.New("http: the request has no URL with a host in it")
@@ -152,7 +152,7 @@ func exchange(ctx context.Context, host abi.HTTP, handle abi.HTTPExchange, reque
 	return head, fail(ctx, err)
 }
 
-// responseOf is a response without its body.
+// responseOf returns a response without its body.
 func responseOf(head abi.HTTPResponseHead, request *http.Request) *http.Response {
 	response := &http.Response{
 		StatusCode: int(head.Status), Status: strconv.Itoa(int(head.Status)) + " " + http.StatusText(int(head.Status)),

@@ -16,9 +16,9 @@ import (
 
 // Item is what is stored under a key.
 type Item struct {
-	// Value is nil where the key has none.
+	// Value is nil if the key has none.
 	Value []byte
-	// Revision changes with each write; it is 0 where the key has no value.
+	// Revision changes with each write; it is 0 if the key has no value.
 	Revision uint64
 }
 

@@ -133,7 +133,7 @@ func (p *pack) asked(ctx context.Context, u urn.URN, action abi.PolicyActions, d
 	return nil
 }
 
-// failed is the error of a policy that could not judge.
+// failed returns the error of a policy that could not judge.
 func failed(r *rule, err error) error {
 	e := *abi.AsError(err)
 	e.Message = "the policy " + r.name + ": " + e.Message

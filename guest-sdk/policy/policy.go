@@ -92,7 +92,7 @@ type Violation struct {
 // Remedy is what a policy makes of a resource's inputs. The zero Remedy says that there
 // is nothing to do.
 type Remedy struct {
-	// Inputs are all of the resource's inputs as they are to be; nil where they stay.
+	// Inputs are all of the resource's inputs as they are to be; nil if they stay.
 	Inputs *property.Map
 	// Message says what was corrected, or where Inputs is nil, why it could not be.
 	Message string

@@ -126,7 +126,7 @@ func TestRemediate(t *testing.T) {
 	}
 }
 
-// counted are the inputs of a resource with that count.
+// counted returns the inputs of a resource with that count.
 func counted(n float64) *property.Map {
 	inputs := counting(n).Properties
 	return &inputs

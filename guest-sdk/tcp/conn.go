@@ -54,7 +54,7 @@ func (c *conn) fail(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: c.remote, Err: err}
 }
 
-// ready is an error once the connection was closed, or the deadline has passed.
+// ready returns an error once the connection was closed, or the deadline has passed.
 func (c *conn) ready(until *time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

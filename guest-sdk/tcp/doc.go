@@ -7,7 +7,7 @@
 //
 // In a module the host connects, as far as the provider's grants go; in other programs,
 // tests above all, package net does. What the host refuses is an error that wraps
-// [abi.ErrDenied]; its message says what to grant. TLS, where it is wanted, is the
+// [abi.ErrDenied]; its message says what to grant. TLS, if it is wanted, is the
 // provider's own: package crypto/tls takes the connections. A module has no list of
 // authorities that it could trust by itself, so that it needs to be given one.
 //

@@ -108,13 +108,13 @@ func TestLocal(t *testing.T) {
 	w.live()
 }
 
-// isGranted tells whether a path lies in the granted directory.
+// isGranted reports whether a path lies in the granted directory.
 func isGranted(path string) bool {
 	rel, err := filepath.Rel("out", path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// tree is all that there is in a directory.
+// tree returns all that there is in a directory.
 func tree(t require.TestingT, dir string) map[string]string {
 	found := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

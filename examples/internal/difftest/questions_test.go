@@ -33,7 +33,7 @@ func (questions) hardlyEver(t *rapid.T) bool {
 	return rapid.IntRange(0, 255).Draw(t, "hardly ever") == 255
 }
 
-// inputs are those of a resource or function: near to what is right, or any.
+// inputs returns those of a resource or function: near to what is right, or any.
 func (q *questions) inputs(t *rapid.T, token string, o *schema.Object) property.Map {
 	if rapid.Bool().Draw(t, "near") {
 		return q.change(t, token, o, q.samples[token])
@@ -63,7 +63,7 @@ func (q *questions) id(t *rapid.T, more ...string) string {
 	return likely.Draw(t, "id")
 }
 
-// change answers inputs with up to two other properties.
+// change returns inputs with up to two other properties.
 func (q *questions) change(t *rapid.T, token string, o *schema.Object, inputs property.Map) property.Map {
 	for range rapid.IntRange(0, 2).Draw(t, "changes") {
 		p := &o.Properties[rapid.IntRange(0, len(o.Properties)-1).Draw(t, "property")]
@@ -95,7 +95,7 @@ func (q *questions) object(t *rapid.T, o *schema.Object) property.Map {
 	return m
 }
 
-// property is a value of a property, sometimes with something around it.
+// property returns a value of a property, sometimes with something around it.
 func (q *questions) property(t *rapid.T, p *schema.Property) property.Value {
 	v := q.value(t, p)
 	switch rapid.IntRange(0, 40).Draw(t, "around") {
@@ -150,12 +150,12 @@ func (q *questions) typed(t *rapid.T, typ *schema.Type) property.Value {
 	return q.anything(t, 2)
 }
 
-// text is what people write, and what they do not.
+// text returns what people write, and what they do not.
 func text(t *rapid.T) string {
 	return rapid.OneOf(rapid.StringMatching(`[a-z0-9-]{0,8}`), rapid.StringMatching(`[a-z0-9-]{1,8}`), rapid.String()).Draw(t, "text")
 }
 
-// anything is a value of any kind.
+// anything returns a value of any kind.
 func (q *questions) anything(t *rapid.T, depth int) property.Value {
 	kinds := []string{"null", "bool", "number", "string", "unknown", "asset"}
 	if depth > 0 {

@@ -90,7 +90,7 @@ func ask[Q, R any](w *twins, t failer, what string, question Q, method func(abi.
 	return answer, err
 }
 
-// spares tells whether the host may have the answer in the schema.
+// spares reports whether the host may have the answer in the schema.
 func (w *twins) spares(question any) bool {
 	switch question.(type) {
 	case abi.CheckRequest, abi.DiffRequest:

@@ -140,7 +140,7 @@ func (w *world) drawType(t *rapid.T) *schema.Resource {
 	return r
 }
 
-// drawResource is one that exists; it skips the action where there is none.
+// drawResource returns one that exists; it skips the action if there is none.
 func (w *world) drawResource(t *rapid.T) (int, *schema.Resource) {
 	if len(w.resources) == 0 {
 		t.Skip("there are no resources")
@@ -149,7 +149,7 @@ func (w *world) drawResource(t *rapid.T) (int, *schema.Resource) {
 	return i, w.pkg.Resource(w.resources[i].token)
 }
 
-// checkInputs checks inputs; ok is false where they are refused.
+// checkInputs checks inputs; ok is false if they are refused.
 func (w *world) checkInputs(t *rapid.T, token string, olds *property.Map, inputs property.Map) (checked property.Map, ok bool) {
 	response, err := ask(w.twins, t, "check "+token, abi.CheckRequest{
 		URN: urnOf(token), Name: name, Type: token, News: inputs, Olds: olds, RandomSeed: make([]byte, 32),

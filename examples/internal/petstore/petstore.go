@@ -96,7 +96,7 @@ func (s *Store) Fail(request string, faults ...Fault) {
 	s.faults[request] = append(s.faults[request], faults...)
 }
 
-// Requests answers what was asked since it was last called.
+// Requests returns what was asked since it was last called.
 func (s *Store) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,8 @@ func (s *Store) Requests() []string {
 	return log
 }
 
-// Callers are the different credentials that requests came with, each followed by the
-// header From where there was one.
+// Callers returns the different credentials that requests came with, each followed by the
+// header From if there was one.
 func (s *Store) Callers() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,14 +180,14 @@ func (s *Store) serve(do func(http.ResponseWriter, *http.Request, Object)) http.
 	}
 }
 
-// Contents are all that the store has, as text.
+// Contents returns all that the store has, as text.
 func (s *Store) Contents() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fmt.Sprint(s.Pets, s.Owners, s.Visits, s.Tags)
 }
 
-// member answers or deletes a member of a collection.
+// member returns or deletes a member of a collection.
 func (s *Store) member(members map[string]Object, envelope string) func(http.ResponseWriter, *http.Request, Object) {
 	return func(w http.ResponseWriter, r *http.Request, _ Object) {
 		id := r.PathValue("id")

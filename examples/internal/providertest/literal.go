@@ -17,7 +17,7 @@ func Of(literal any) property.Value { return propertytest.Of(literal) }
 // MapOf is [Of] for properties.
 func MapOf(literal Object) property.Map { return propertytest.MapOf(literal) }
 
-// With is the object with more properties, or others.
+// With returns the object with more properties, or others.
 func With(o Object, more Object) Object {
 	merged := make(Object, len(o)+len(more))
 	for key, value := range o {

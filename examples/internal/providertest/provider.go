@@ -40,7 +40,7 @@ func New(t *testing.T, declared guest.Provider) *Provider {
 	return &Provider{T: t, Context: t.Context(), Provider: p}
 }
 
-// In is the provider in a part of the test, such as one check of a property.
+// In returns the provider in a part of the test, such as one check of a property.
 func (p *Provider) In(t T) *Provider {
 	return &Provider{T: t, Context: p.Context, Provider: p.Provider}
 }
@@ -53,7 +53,7 @@ type Resource struct {
 	State  property.Map
 }
 
-// Text is the string that a property of the state holds, secret or not.
+// Text returns the string that a property of the state holds, secret or not.
 func (r Resource) Text(name string) string {
 	text, _ := r.State.Get(name).Plain().AsString()
 	return text
@@ -61,7 +61,7 @@ func (r Resource) Text(name string) string {
 
 const name = "test"
 
-// URN is the URN of the resource of a type that the calls are about.
+// URN returns the URN of the resource of a type that the calls are about.
 func URN(token string) urn.URN { return urn.New("dev", "test", "", token, name) }
 
 // TryCheck checks inputs.
@@ -74,7 +74,7 @@ func (p *Provider) TryCheck(token string, inputs property.Map) (property.Map, []
 	return response.Inputs, response.Failures
 }
 
-// Failures are those that a check of the inputs finds, as "path: reason".
+// Failures returns those that a check of the inputs finds, as "path: reason".
 func (p *Provider) Failures(token string, inputs Object) []string {
 	p.T.Helper()
 	_, failures := p.TryCheck(token, MapOf(inputs))
@@ -152,7 +152,7 @@ func (p *Provider) Update(r Resource, inputs Object) Resource {
 	return updated
 }
 
-// Refresh reads a resource; exists is false where it is gone.
+// Refresh reads a resource; exists is false if it is gone.
 func (p *Provider) Refresh(r Resource) (refreshed Resource, exists bool) {
 	p.T.Helper()
 	refreshed, err := p.tryRead(r, &r.State, &r.Inputs)

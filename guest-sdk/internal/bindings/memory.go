@@ -15,8 +15,8 @@ import (
 var arena struct {
 	// free and end are the addresses between which the host may write: it moves free on.
 	free, end uint32
-	// chunk is where that is, and before the chunk before it, in which something may lie
-	// that nobody has taken over yet. What is kept of a chunk keeps all of it.
+	// chunk is the memory between them. before is the previous chunk, which may hold something
+	// that nobody has taken over yet. A reference to a part keeps all of a chunk.
 	chunk, before []byte
 }
 
@@ -40,7 +40,7 @@ const (
 	mostSpare = 256 << 10
 )
 
-// offer tells the host where the arena is.
+// offer returns the address of the bounds of the arena.
 //
 //go:wasmexport husk_arena
 func offer() uint32 {

@@ -26,7 +26,7 @@ var (
 // may run long before there is a configuration.
 func OnFirstCall(f func()) { firstCall = f }
 
-// begin does what runs once, where it has not run yet.
+// begin does what runs once, if it has not run yet.
 func begin() {
 	if f := firstCall; f != nil {
 		firstCall = nil
@@ -34,7 +34,7 @@ func begin() {
 	}
 }
 
-// A Server answers a call of the export with that index, as canon.Server does with s.
+// A Server serves a call of the export with that index, as canon.Server does with s.
 type Server func(ctx context.Context, s *canon.Server, function int, mem canon.Memory, params []byte) (uint32, error)
 
 // Answer has an export's call answered and returns the address of the result.

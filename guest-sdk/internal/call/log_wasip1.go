@@ -5,5 +5,5 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
 )
 
-// hostLog is the log of the module's host, which all calls write to.
+// hostLog returns the log of the module's host, which all calls write to.
 func hostLog() abi.Log { return bindings.Log() }

@@ -51,7 +51,7 @@ func Function(given string, function reflect.Value) string {
 	return Find(Text, strings.ReplaceAll(strings.TrimSuffix(f.Name(), "-fm"), "%2e", "."))
 }
 
-// Find returns the comment of a name in a text like [Text], "" where there is none.
+// Find returns the comment of a name in a text like [Text], "" if there is none.
 func Find(text, name string) string {
 	for len(text) > 0 {
 		start := strings.LastIndexByte(text[:len(text)/2], '\n') + 1

@@ -22,7 +22,7 @@ func referenceOf(v property.Value) (property.ResourceReference, bool) {
 	return property.ResourceReference{HasID: true, ID: text}, true
 }
 
-// storedReference is the reverse of referenceOf: without a URN there is no reference,
+// storedReference returns the reverse of referenceOf: without a URN there is no reference,
 // but text; without an ID either there is nothing.
 func storedReference(r property.ResourceReference) property.Value {
 	switch {
@@ -34,7 +34,7 @@ func storedReference(r property.ResourceReference) property.Value {
 	return property.Null
 }
 
-// References are the tokens of this package's own resources that tags refer to, each
+// References returns the tokens of this package's own resources that tags refer to, each
 // with the field that does.
 func (b *Builder) References() []Reference { return b.references }
 

@@ -40,7 +40,7 @@ type Shape struct {
 
 // Autoname returns the property that holds a resource's name, which is made up where a
 // program gives none, and the most characters that it may have, 0 for any number. The
-// property is empty where no tag says so.
+// property is empty if no tag says so.
 func (s *Shape) Autoname() (property string, longest int) { return s.autoname, s.longest }
 
 // Properties returns the shape of a property.Map that holds the properties of an object

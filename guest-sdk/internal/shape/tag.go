@@ -179,7 +179,7 @@ func (t *tag) apply(p *schema.Property) error {
 	return nil
 }
 
-// constant is the value of type t that text stands for.
+// constant returns the value of type t that text stands for.
 func constant(t *schema.Type, text string) (property.Value, error) {
 	switch t.Kind {
 	case schema.KindString:

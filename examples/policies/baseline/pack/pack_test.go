@@ -18,14 +18,14 @@ import (
 
 const bucket = "aws:s3/bucket:Bucket"
 
-// resource is one that is judged, with these inputs or outputs.
+// resource returns one that is judged, with these inputs or outputs.
 func resource(typ, name string, properties pt.Object) abi.PolicyResource {
 	return abi.PolicyResource{
 		URN: urn.New("dev", "shop", "", typ, name), Type: typ, Name: name, Custom: true, Properties: pt.MapOf(properties),
 	}
 }
 
-// panel is the pack as the engine asks it.
+// panel returns the pack as the engine asks it.
 func panel(t *testing.T, p abi.Policy, settings map[string]analysis.Setting) *analysis.Panel {
 	asked, err := analysis.Open(t.Context(), []analysis.Pack{{Policy: p, Settings: settings}}, "test", abi.RunContext{})
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func only(name string, level abi.PolicyLevel, properties pt.Object) map[string]a
 	return map[string]analysis.Setting{"all": {Level: &disabled}, name: {Level: &level, Properties: pt.MapOf(properties)}}
 }
 
-// found are the violations, as path and message.
+// found returns the violations, as path and message.
 func found(violations []analysis.Violation) []string {
 	var out []string
 	for _, v := range violations {
@@ -165,7 +165,7 @@ func TestNaming(t *testing.T) {
 	require.ErrorContains(t, err, "baseline 0.1.0: analyze: the policy naming: error parsing regexp")
 }
 
-// The pack answers the same as a module in the host and in a program.
+// The pack returns the same as a module in the host and in a program.
 func TestModule(t *testing.T) {
 	module := testmodule.Load(t, "..", host.NewConfig())
 	asModule, err := module.NewPolicy(t.Context(), host.PolicyOptions{Name: "baseline", Instances: 2})

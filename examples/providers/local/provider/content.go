@@ -17,7 +17,7 @@ type content struct {
 	ContentBase64    *string `husk:"contentBase64" doc:"The content, in base64 (RFC 4648, section 4). Exactly one of the three must be given."`
 }
 
-// bytes are the content, which is checked.
+// bytes returns the content, which is checked.
 func (c *content) bytes() []byte {
 	switch {
 	case c.Content != nil:
@@ -31,7 +31,7 @@ func (c *content) bytes() []byte {
 	return nil
 }
 
-// check looks at the content; known tells whether an input is known. One that is not
+// check looks at the content; known reports whether an input is known. One that is not
 // is nil, as one that was not given.
 func (c *content) check(f *failures, known func(string) bool) {
 	var given []string
@@ -69,7 +69,7 @@ func (c *content) checkForm(f *failures, name string) {
 	}
 }
 
-// found tells the content that a file turned out to have, in the way it was told
+// found returns the content that a file turned out to have, in the way it was told
 // before, or else as text if it is that. Where it cannot be told so, a note stands in
 // its place, which differs from what the content should be.
 func (c *content) found(f foundFile) content {
@@ -84,7 +84,7 @@ func (c *content) found(f foundFile) content {
 	return content{ContentBase64: &encoded}
 }
 
-// text is the content as text, or a note where it is none or too large.
+// text returns the content as text, or a note if it is none or too large.
 func (f *foundFile) text() (text string, told bool) {
 	switch {
 	case f.tooLarge:

@@ -21,7 +21,7 @@ type digests struct {
 	ContentBase64Sha512 string `husk:"contentBase64sha512" doc:"The SHA-512 of the content, in base64."`
 }
 
-// digestNames are the properties of digests.
+// digestNames returns the properties of digests.
 func digestNames() []string {
 	return []string{"contentMd5", "contentSha1", "contentSha256", "contentBase64sha256", "contentSha512", "contentBase64sha512"}
 }

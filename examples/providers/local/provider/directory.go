@@ -43,7 +43,7 @@ func (Directory) Check(_ context.Context, r guest.CheckRequest[DirectoryInputs])
 	return f, nil
 }
 
-// Preview tells whether a grant is missing.
+// Preview fails if a grant is missing.
 func (Directory) Preview(ctx context.Context, r guest.PreviewRequest[DirectoryInputs, DirectoryState]) (guest.PreviewResponse[DirectoryState], error) {
 	return guest.PreviewResponse[DirectoryState]{}, r.Inputs.access().probe(ctx)
 }

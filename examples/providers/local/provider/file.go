@@ -44,7 +44,7 @@ func (File) Check(_ context.Context, r guest.CheckRequest[FileInputs]) ([]guest.
 	return f, nil
 }
 
-// Preview tells the digests beforehand, and whether a grant is missing.
+// Preview foretells the digests, and fails if a grant is missing.
 func (File) Preview(ctx context.Context, r guest.PreviewRequest[FileInputs, FileState]) (guest.PreviewResponse[FileState], error) {
 	if err := fileAccess(r.Inputs.Path, true).probe(ctx); err != nil {
 		return guest.PreviewResponse[FileState]{}, err

@@ -44,7 +44,7 @@ func mode(t require.TestingT, path string) fs.FileMode {
 	return info.Mode()
 }
 
-// names are all files and directories below the working directory.
+// names returns all files and directories below the working directory.
 func names(t require.TestingT) []string {
 	var all []string
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {

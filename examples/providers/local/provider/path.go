@@ -20,7 +20,7 @@ func cleanPath(p string) (cleaned, reason string) {
 	return path.Clean(p), ""
 }
 
-// usable is an error for a path that has not come through Check. Systems differ in what
+// usable returns an error for a path that has not come through Check. Systems differ in what
 // they make of it.
 func usable(p string) error {
 	if _, reason := cleanPath(p); reason != "" {
@@ -41,7 +41,7 @@ func cleanFilePath(p string) (cleaned, reason string) {
 	return cleaned, ""
 }
 
-// show is a path as messages have it: as it is, or in quotes where it would be
+// show returns a path as messages have it: as it is, or in quotes if it would be
 // misread.
 func show(p string) string {
 	quoted := strconv.Quote(p)

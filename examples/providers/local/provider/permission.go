@@ -14,7 +14,7 @@ func parsePermission(text string) (mode fs.FileMode, reason string) {
 	return fs.FileMode(bits), ""
 }
 
-// formatPermission is the one form in which permissions are recorded: four digits.
+// formatPermission returns the one form in which permissions are recorded: four digits.
 func formatPermission(mode fs.FileMode) string {
 	digits := strconv.FormatUint(uint64(mode.Perm()), 8)
 	return "0000"[:4-len(digits)] + digits
@@ -33,7 +33,7 @@ func checkPermission(f *failures, name string, text *string, known bool) {
 	*text = formatPermission(mode)
 }
 
-// permission is a permission that was checked.
+// permission returns a permission that was checked.
 func permission(text string) fs.FileMode {
 	mode, _ := parsePermission(text)
 	return mode

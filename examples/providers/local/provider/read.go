@@ -14,7 +14,7 @@ type foundFile struct {
 	mode    fs.FileMode
 	size    int64
 	digests digests
-	// content is nil where the file is too large.
+	// content is nil if the file is too large.
 	content  []byte
 	tooLarge bool
 }

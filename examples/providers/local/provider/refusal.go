@@ -101,7 +101,7 @@ func (a access) refuse(ctx context.Context, err error) error {
 		"  fs:\n    - path: "+show(a.directory)+"\n      mode: "+mode)
 }
 
-// refusalOfHost asks the host, which lists the grants, for its reason; nil where there
+// refusalOfHost asks the host, which lists the grants, for its reason; nil if there
 // is no host, or it has none.
 func (a access) refusalOfHost(ctx context.Context, err error) *abi.Error {
 	if told, ok := errors.AsType[*abi.Error](err); ok && told.Kind == abi.ErrorKindDenied {
@@ -117,7 +117,7 @@ func (a access) refusalOfHost(ctx context.Context, err error) *abi.Error {
 	return nil
 }
 
-// firstLink is the first symbolic link on the way to a path.
+// firstLink returns the first symbolic link on the way to a path.
 func firstLink(p string) string {
 	for i := 1; i <= len(p); i++ {
 		if i < len(p) && p[i] != '/' {
@@ -135,7 +135,7 @@ func fileAccess(p string, write bool) access {
 	return access{path: p, property: "path", write: write, directory: path.Dir(p)}
 }
 
-// probe is an error if the path cannot be written for want of a grant. It changes
+// probe returns an error if the path cannot be written for want of a grant. It changes
 // nothing: opening a file for writing, without more, does not.
 func (a access) probe(ctx context.Context) error {
 	if info, err := os.Lstat(a.path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {

@@ -61,7 +61,7 @@ func writeFile(ctx context.Context, target string, content []byte, mode fs.FileM
 }
 
 // makeDirectory makes a directory, and those above it that are missing, all with the
-// same permissions. created is false where it exists already. Its errors are those of
+// same permissions. created is false if it exists already. Its errors are those of
 // package os.
 func makeDirectory(ctx context.Context, dir string, mode fs.FileMode) (created bool, err error) {
 	info, err := os.Stat(dir)

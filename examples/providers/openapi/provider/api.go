@@ -54,7 +54,7 @@ func derive(doc *document, name string) (*api, error) {
 	return a, nil
 }
 
-// semanticVersion is the document's version as packages have one.
+// semanticVersion returns the document's version as packages have one.
 func semanticVersion(text string) string {
 	if v, err := semver.ParseTolerant(text); err == nil {
 		return v.String()
@@ -62,7 +62,7 @@ func semanticVersion(text string) string {
 	return "0.0.0"
 }
 
-// provider is the package as the SDK serves it.
+// provider returns the package as the SDK serves it.
 func (a *api) provider() guest.Provider {
 	p := guest.Provider{
 		Name: a.name, Version: a.version, DisplayName: a.info.Title, Description: a.info.Description,
@@ -88,10 +88,10 @@ type operation struct {
 	// parameters are those of the path and of the operation, in the path's order and
 	// then by name.
 	parameters []*openapi3.Parameter
-	// body is what is sent as JSON, under this media type; nil where there is nothing.
+	// body is what is sent as JSON, under this media type; nil if there is nothing.
 	body      *openapi3.SchemaRef
 	mediaType string
-	// response is the JSON that is answered; nil where there is none.
+	// response is the JSON that is answered; nil if there is none.
 	response *openapi3.SchemaRef
 	// security are the alternative sets of schemes that authorize the operation.
 	security openapi3.SecurityRequirements
@@ -134,7 +134,7 @@ func (o *operation) addParameters(list openapi3.Parameters) {
 	})
 }
 
-// parameter is the operation's parameter of that name; nil where there is none.
+// parameter returns the operation's parameter of that name; nil if there is none.
 func (o *operation) parameter(in, name string) *openapi3.Parameter {
 	for _, p := range o.parameters {
 		if p.In == in && p.Name == name {
@@ -194,7 +194,7 @@ func requestBody(o *openapi3.Operation, method string) (*openapi3.SchemaRef, str
 	return body, name
 }
 
-// responseBody is the body of the first response that is a success.
+// responseBody returns the body of the first response that is a success.
 func responseBody(o *openapi3.Operation) *openapi3.SchemaRef {
 	all := o.Responses.Map()
 	for _, status := range slices.Sorted(maps.Keys(all)) { // 200, 201, ..., default

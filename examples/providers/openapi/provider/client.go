@@ -49,7 +49,7 @@ type message struct {
 	path   []string
 	query  url.Values
 	header http.Header
-	// body is sent as JSON; nothing is where it is nil.
+	// body is sent as JSON; nil for nothing.
 	body map[string]any
 	// page is the URL to send a GET to in place of the operation's own.
 	page *url.URL
@@ -59,7 +59,7 @@ type message struct {
 type answer struct {
 	url    *url.URL
 	header http.Header
-	// body is null where there was none.
+	// body is null if there was none.
 	body property.Value
 }
 
@@ -198,7 +198,7 @@ func (x *exchange) do(request *http.Request) (*answer, error) {
 	return nil, x.refused("")
 }
 
-// refused is the error of a status that is none of success; circumstances come behind it.
+// refused returns the error of a status that is none of success; circumstances come behind it.
 func (x *exchange) refused(circumstances string) error {
 	kind := abi.ErrorKindInvalidArgument
 	switch status := x.response.StatusCode; {
@@ -214,7 +214,7 @@ func (x *exchange) refused(circumstances string) error {
 	return x.failure(kind, text)
 }
 
-// failure is an error about the exchange. The URL is without its query, which may hold a
+// failure returns an error about the exchange. The URL is without its query, which may hold a
 // key.
 func (x *exchange) failure(kind abi.ErrorKind, text string) error {
 	u := *x.url
@@ -224,7 +224,7 @@ func (x *exchange) failure(kind abi.ErrorKind, text string) error {
 	return e
 }
 
-// fail is the error of a request that had no answer.
+// fail returns the error of a request that had no answer.
 func (x *exchange) fail(err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // it has the URL in it
@@ -284,7 +284,7 @@ func retryAfter(text string, now time.Time) (delay time.Duration, ok bool) {
 	return 0, false
 }
 
-// random is a duration below the limit, so that those who were refused together do not
+// random returns a duration below the limit, so that those who were refused together do not
 // come back together.
 func random(limit time.Duration) time.Duration {
 	n, err := rand.Int(rand.Reader, big.NewInt(int64(limit)+1))

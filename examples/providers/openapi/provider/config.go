@@ -142,7 +142,7 @@ func (c *client) authorize(request *http.Request, o *operation) error {
 	return guest.InvalidArgument("", o.method+" "+o.path+" needs credentials: set "+strings.Join(wanted, " or "))
 }
 
-// missing are the keys of an alternative that have no value; they are not known where it
+// missing returns the keys of an alternative that have no value; they are not known where it
 // needs what is not supported.
 func (a *auth) missing(alternative openapi3.SecurityRequirement) (missing []string, known bool) {
 	for _, name := range slices.Sorted(maps.Keys(alternative)) {

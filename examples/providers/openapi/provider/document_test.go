@@ -22,7 +22,7 @@ import (
 	"github.com/husk-dev/husk/internal/metaschema"
 )
 
-// written is a document in a file of its own.
+// written returns a document in a file of its own.
 func written(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -30,7 +30,7 @@ func written(t *testing.T, name, text string) string {
 	return file
 }
 
-// packageOf is the package that a document describes.
+// packageOf returns the package that a document describes.
 func packageOf(t *testing.T, source string) *schema.Package {
 	t.Helper()
 	made, err := parameterize(t.Context(), guest.Parameters{Args: []string{source, "test"}})
@@ -223,7 +223,7 @@ func TestReferencesWithinADocument(t *testing.T) {
 	require.NotNil(t, packageOf(t, written(t, "a.yaml", strings.Replace(things, "    post:\n", "    post:\n      callbacks: {again: {'http://a': {$ref: '#/paths/~1v1~1things'}}}\n", 1))).Resource("test:index:Thing"))
 }
 
-// damaged are a document with each of its parts replaced in turn.
+// damaged returns a document with each of its parts replaced in turn.
 func damaged(document any, by any) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		whole := func() bool { text, err := json.Marshal(document); return err != nil || yield(text) }

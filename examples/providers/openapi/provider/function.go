@@ -25,7 +25,7 @@ type function struct {
 	path []string
 	// whole is the property that holds an answer that is no object; empty for objects.
 	whole string
-	// list is how further pages of a list are asked for; nil where the answer is all.
+	// list is how further pages of a list are asked for; nil if the answer is all.
 	list *pagination
 }
 
@@ -80,7 +80,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// arguments are those of a function: its operation's parameters, except for those that
+// arguments returns those of a function: its operation's parameters, except for those that
 // ask for a page.
 func (a *api) arguments(f *function) []schema.Property {
 	var list []schema.Property
@@ -136,7 +136,7 @@ func (f *function) call(ctx context.Context, args property.Map) (property.Map, e
 	return f.result(got.body), nil
 }
 
-// result is an answer as the function's result.
+// result returns an answer as the function's result.
 func (f *function) result(body property.Value) property.Map {
 	if f.whole != "" {
 		body = property.Object(property.NewMap(property.Entry{Key: f.whole, Value: body}))

@@ -118,7 +118,7 @@ func fitProperty(p *schema.Property, v property.Value) property.Value {
 // errNotJSON is a value that JSON has no form for.
 var errNotJSON = errors.New("only null, bools, numbers, strings, arrays, and objects can be sent")
 
-// jsonOf is a value as package json writes it.
+// jsonOf returns a value as package json writes it.
 func jsonOf(v property.Value) (any, error) {
 	switch v = v.Plain(); v.Kind() {
 	case property.KindNull:
@@ -156,7 +156,7 @@ func jsonOf(v property.Value) (any, error) {
 	return nil, errNotJSON
 }
 
-// textOf is a scalar as it stands in a URL or a header; ok is false for other values.
+// textOf returns a scalar as it stands in a URL or a header; ok is false for other values.
 func textOf(v property.Value) (text string, ok bool) {
 	switch v = v.Plain(); v.Kind() {
 	case property.KindBool:

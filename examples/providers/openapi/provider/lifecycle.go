@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// implementation is what serves the resource. A resource without an Update is replaced
+// implementation returns what serves the resource. A resource without an Update is replaced
 // by every change.
 func (r *resource) implementation() guest.Creator[property.Map, property.Map] {
 	switch unchanging := r.update == nil; {
@@ -186,7 +186,7 @@ func (c changing) Update(ctx context.Context, request guest.UpdateRequest[proper
 	return guest.UpdateResponse[property.Map]{State: state}, nil
 }
 
-// changes are the properties in an update's body that are not as the inputs have them.
+// changes returns the properties in an update's body that are not as the inputs have them.
 func (r *resource) changes(request guest.UpdateRequest[property.Map, property.Map]) map[string]bool {
 	changed := map[string]bool{}
 	for name := range r.updated {
@@ -202,8 +202,8 @@ func (r *resource) changes(request guest.UpdateRequest[property.Map, property.Ma
 	return changed
 }
 
-// target is what a PUT is to make of the resource: the inputs, and what the service has
-// chosen where nothing was ever given.
+// target returns what a PUT is to make of the resource: the inputs, and what the service has
+// chosen if nothing was ever given.
 func (r *resource) target(request guest.UpdateRequest[property.Map, property.Map]) property.Map {
 	target := request.Inputs
 	if r.update.method != http.MethodPut {

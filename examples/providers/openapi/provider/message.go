@@ -10,7 +10,7 @@ import (
 // maxMessage is how much of what a service says is told, in bytes.
 const maxMessage = 500
 
-// messageOf is what a service says for people in the body of an error: the problem
+// messageOf returns what a service says for people in the body of an error: the problem
 // details of RFC 9457, or what is customary elsewhere; else the body as it is.
 func messageOf(body []byte) string {
 	text := strings.TrimSpace(string(body))

@@ -33,7 +33,7 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// upperCamel is the name of a type, lowerCamel that of a function or property.
+// upperCamel returns the name of a type, lowerCamel that of a function or property.
 func upperCamel(words []string) string {
 	var b strings.Builder
 	for _, word := range words {
@@ -57,7 +57,7 @@ func lowerCamel(words []string) string {
 	return string(unicode.ToLower(first)) + name[len(string(first)):]
 }
 
-// singular is the one of which the word is many, for the plurals that collections have.
+// singular returns the one of which the word is many, for the plurals that collections have.
 func singular(word string) string {
 	for _, ending := range []struct{ many, one string }{
 		{"series", "series"}, {"statuses", "status"}, {"ies", "y"}, {"sses", "ss"}, {"shes", "sh"}, {"ches", "ch"}, {"xes", "x"},
@@ -70,7 +70,7 @@ func singular(word string) string {
 	return word
 }
 
-// resourceName is the name of the resource at a path such as /v1/owners/{id}/pets/{id}:
+// resourceName returns the name of the resource at a path such as /v1/owners/{id}/pets/{id}:
 // OwnerPet. What stands before the first collection in many APIs is left out unless all
 // of the path is asked for.
 func resourceName(path string, all bool) string {
@@ -100,7 +100,7 @@ func isVersion(segment string) bool {
 // names gives out names, each once.
 type names map[string]bool
 
-// take answers the first of the proposals that is not taken, or the last with a number.
+// take returns the first of the proposals that is not taken, or the last with a number.
 func (n names) take(proposals ...string) string {
 	name := proposals[len(proposals)-1]
 	if i := slices.IndexFunc(proposals, func(p string) bool { return !n[p] }); i >= 0 {

@@ -28,7 +28,7 @@ type pagination struct {
 	// items is the property with the list.
 	items string
 	// cursor, page, and offset are the parameters that ask for a page, size the one that
-	// says how much is on it; nil where there is none.
+	// says how much is on it; nil if there is none.
 	cursor, page, offset, size *openapi3.Parameter
 }
 
@@ -46,7 +46,7 @@ func named(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(other string) bool { return sameName(other, name) })
 }
 
-// paginationOf looks whether an operation answers a list: one property of its result is
+// paginationOf looks whether an operation returns a list: one property of its result is
 // one, and further ones of a customary name count for less.
 func paginationOf(o *operation, result []schema.Property) *pagination {
 	l := &pagination{}
@@ -122,8 +122,8 @@ func (f *function) pages(ctx context.Context, m message) (property.Map, error) {
 	}
 }
 
-// next makes of a message that for the next page. It answers what the page is known by;
-// nothing where there is none.
+// next makes of a message that for the next page. It returns what the page is known by;
+// nothing if there is none.
 func (f *function) next(m *message, got *answer, page, onPage, total int) (string, error) {
 	l := f.list
 	if link := nextLink(got.header); link != "" {
@@ -139,7 +139,7 @@ func (f *function) next(m *message, got *answer, page, onPage, total int) (strin
 	case told || l.cursor != nil || m.page != nil || got.header.Get("Link") != "":
 		return "", nil // there would have been something about a next page
 	}
-	size := 1 // where it is not known, an empty page is the last
+	size := 1 // if it is not known, an empty page is the last
 	if l.size != nil {
 		if n, err := strconv.Atoi(m.query.Get(l.size.Name)); err == nil {
 			size = n
@@ -175,7 +175,7 @@ func (m *message) follow(got *answer, link string) (string, error) {
 	return u.String(), nil
 }
 
-// nextLink is the link to the next page in the header Link (RFC 8288).
+// nextLink returns the link to the next page in the header Link (RFC 8288).
 func nextLink(header http.Header) string {
 	for _, value := range header.Values("Link") {
 		for value != "" {
@@ -200,7 +200,7 @@ func nextLink(header http.Header) string {
 	return ""
 }
 
-// nextCursor is what an answer says of the next page: a URL or a cursor. It is told, and
+// nextCursor returns what an answer says of the next page: a URL or a cursor. It is told, and
 // empty, where the answer has a field for it and nothing in there.
 func nextCursor(body property.Value) (cursor string, told bool) {
 	m, ok := body.AsObject()

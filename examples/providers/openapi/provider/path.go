@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// message is an operation's message without a body.
+// message returns an operation's message without a body.
 func (r *resource) message(o *operation, values []string, known property.Map) (message, error) {
 	m := message{path: values, query: url.Values{}, header: http.Header{}}
 	if o.takesKey() {
@@ -38,7 +38,7 @@ func (r *resource) message(o *operation, values []string, known property.Map) (m
 	return m, nil
 }
 
-// body is the JSON of those of the named properties that have a value.
+// body returns the JSON of those of the named properties that have a value.
 func (r *resource) body(names map[string]bool, inputs property.Map) (map[string]any, error) {
 	body := map[string]any{}
 	for name := range names {
@@ -55,7 +55,7 @@ func (r *resource) body(names map[string]bool, inputs property.Map) (map[string]
 	return body, nil
 }
 
-// pathValues are the values in the path that a program gives.
+// pathValues returns the values in the path that a program gives.
 func (r *resource) pathValues(inputs property.Map) ([]string, error) {
 	names := r.parents
 	if r.chosen != "" {
@@ -72,8 +72,8 @@ func (r *resource) pathValues(inputs property.Map) ([]string, error) {
 	return values, nil
 }
 
-// lastValue is the last value in the path of what was created: in the answer, in the
-// header Location, or given by the program; empty where none of them has it.
+// lastValue returns the last value in the path of what was created: in the answer, in the
+// header Location, or given by the program; empty if none of them has it.
 func (r *resource) lastValue(made *answer, inputs property.Map) string {
 	if m, ok := r.open(made.body).AsObject(); ok && r.idField != "" {
 		if text, ok := textOf(m.Get(r.idField)); ok && text != "" {
@@ -90,7 +90,7 @@ func (r *resource) lastValue(made *answer, inputs property.Map) string {
 	return text
 }
 
-// idOf is the ID of the resource with these values in its path. Of several, each is
+// idOf returns the ID of the resource with these values in its path. Of several, each is
 // escaped as in a path.
 func idOf(values []string) string {
 	if len(values) == 1 {
@@ -103,7 +103,7 @@ func idOf(values []string) string {
 	return strings.Join(escaped, "/")
 }
 
-// valuesOf are the values in the path of the resource with the ID.
+// valuesOf returns the values in the path of the resource with the ID.
 func (r *resource) valuesOf(id string) ([]string, error) {
 	if len(r.parents) == 0 {
 		return []string{id}, nil

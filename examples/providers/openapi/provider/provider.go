@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// New is the provider before it is given a document: it has no resources of its own.
+// New returns the provider before it is given a document: it has no resources of its own.
 func New() guest.Provider {
 	return guest.Provider{
 		Name: "openapi", Version: "0.1.0", DisplayName: "OpenAPI",
@@ -76,7 +76,7 @@ func isPackageName(name string) bool {
 	return name != ""
 }
 
-// packageName is the name that a document's title suggests: Swagger Petstore is petstore.
+// packageName returns the name that a document's title suggests: Swagger Petstore is petstore.
 func (d *document) packageName() string {
 	var words []string
 	for _, word := range wordsOf(d.spec.Info.Title) {

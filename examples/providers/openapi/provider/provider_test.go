@@ -41,7 +41,7 @@ func TestAsAModule(t *testing.T) {
 	t.Run("is told what to grant", func(t *testing.T) { testDenials(t, module) })
 }
 
-// open is a new store, and the provider that is configured for it.
+// open returns a new store, and the provider that is configured for it.
 func (in world) open(t *testing.T, more pt.Object) (*petstore.Store, *pt.Provider) {
 	t.Helper()
 	s := petstore.New(t, document)
@@ -51,7 +51,7 @@ func (in world) open(t *testing.T, more pt.Object) (*petstore.Store, *pt.Provide
 	return s, p
 }
 
-// grants are those that the provider needs: the document's directory, and the store.
+// grants returns those that the provider needs: the document's directory, and the store.
 func grants(t *testing.T, s *petstore.Store) host.Grants {
 	t.Helper()
 	dir, err := filepath.Abs(".")
@@ -114,7 +114,7 @@ func schemaOf(t *testing.T, p *pt.Provider) string {
 
 func sorted(list []string) []string { slices.Sort(list); return list }
 
-// withoutWorld is an error without what a host adds.
+// withoutWorld returns an error without what a host adds.
 func withoutWorld(err error) error {
 	e := *abi.AsError(err)
 	e.Provider, e.Version, e.Method = "", "", ""

@@ -107,7 +107,7 @@ func isEmptyPath(item reflect.Value) bool {
 	return true
 }
 
-// fieldName is what documents call a field, empty for one that they do not have.
+// fieldName returns what documents call a field, empty for one that they do not have.
 func fieldName(f reflect.StructField) string {
 	if !f.IsExported() || f.Anonymous || f.Name == "Value" {
 		return ""
@@ -116,7 +116,7 @@ func fieldName(f reflect.StructField) string {
 	return name
 }
 
-// member is a place below another.
+// member returns a place below another.
 func member(at, name string) string {
 	if at == "" || name == "" {
 		return at + name

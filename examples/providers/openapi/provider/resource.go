@@ -20,7 +20,7 @@ type resource struct {
 	described schema.Resource
 
 	create, read, remove *operation
-	// update is nil where the resource can only be replaced.
+	// update is nil if the resource can only be replaced.
 	update *operation
 	// parents are the properties that hold the values in the path, in its order, except
 	// for the last.
@@ -28,10 +28,10 @@ type resource struct {
 	// last is the name of the path's last parameter.
 	last string
 	// chosen is the property that holds the last value in the path where the program
-	// chooses it; empty where the service does.
+	// chooses it; empty if the service does.
 	chosen string
 	// idField is the field of an answer that holds the last value in the path; empty
-	// where there is none, and the header Location tells.
+	// if there is none, and the header Location tells.
 	idField string
 	// envelope is the field of answers that the resource is in; empty for none.
 	envelope string
@@ -45,7 +45,7 @@ type resource struct {
 	asked []*openapi3.Parameter
 }
 
-// field is the name of a property in JSON.
+// field returns the name of a property in JSON.
 func (r *resource) field(property string) string {
 	if name, ok := r.fields[property]; ok {
 		return name
@@ -53,7 +53,7 @@ func (r *resource) field(property string) string {
 	return property
 }
 
-// deriveResources finds the resources, and answers the operations that read them.
+// deriveResources finds the resources, and returns the operations that read them.
 func (a *api) deriveResources(all paths) (read map[*operation]bool) {
 	read = map[*operation]bool{}
 	byShape := map[string]string{}
@@ -104,7 +104,7 @@ func (a *api) deriveResources(all paths) (read map[*operation]bool) {
 
 func hasBody(o *operation) bool { return o != nil && o.body != nil && o.body.Value != nil }
 
-// pathShape is a path without the names of its parameters, and without a slash at the end.
+// pathShape returns a path without the names of its parameters, and without a slash at the end.
 func pathShape(path string) string {
 	segments := strings.Split(strings.TrimRight(path, "/"), "/")
 	for i, segment := range segments {
@@ -129,7 +129,7 @@ func cutLast(path string) (prefix, parameter string, ok bool) {
 	return prefix, segment[1 : len(segment)-1], prefix != ""
 }
 
-// pathParameters are the names of the parameters in a path, with the word that stands
+// pathParameters returns the names of the parameters in a path, with the word that stands
 // before each.
 func pathParameters(path string) (list []struct{ name, before string }) {
 	before := ""
@@ -145,7 +145,7 @@ func pathParameters(path string) (list []struct{ name, before string }) {
 	return list
 }
 
-// envelope is the name of the one property of an answer, if it holds an object: many
+// envelope returns the name of the one property of an answer, if it holds an object: many
 // services answer {"pet": {...}}.
 func envelope(ref *openapi3.SchemaRef) string {
 	m := merge(ref.Value)
@@ -160,7 +160,7 @@ func envelope(ref *openapi3.SchemaRef) string {
 	return ""
 }
 
-// inside is the schema in the envelope.
+// inside returns the schema in the envelope.
 func (r *resource) inside(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if inner := merge(ref.Value).properties[r.envelope]; r.envelope != "" && inner != nil {
 		return inner
@@ -268,7 +268,7 @@ func (a *api) describe(r *resource) {
 	}
 }
 
-// objectProperties are the properties of an object that is a resource, or the result of a
+// objectProperties returns the properties of an object that is a resource, or the result of a
 // function.
 func (a *api) objectProperties(ref *openapi3.SchemaRef, way direction, hint string) []schema.Property {
 	return a.types.properties(merge(ref.Value), way, hint)
@@ -310,7 +310,7 @@ func (r *resource) renameReserved(inputs, outputs []schema.Property) {
 	}
 }
 
-// named is a name with the resource's own before it.
+// named returns a name with the resource's own before it.
 func (r *resource) named(name string) string { return lowerCamel(append(wordsOf(r.name), name)) }
 
 // idField finds the field of an answer that holds the value of the path's last
@@ -338,7 +338,7 @@ func idField(fields []schema.Property, parameter, resource string) string {
 	return ""
 }
 
-// parameterProperty is a parameter as a property. Where it is an integer, text will do,
+// parameterProperty returns a parameter as a property. Where it is an integer, text will do,
 // too: the ID of another resource is one.
 func (a *api) parameterProperty(name string, p *openapi3.Parameter) schema.Property {
 	ref := &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeString}}}

@@ -36,7 +36,7 @@ type objectKey struct {
 	way    direction
 }
 
-// sorted are the objects by token.
+// sorted returns the objects by token.
 func (t *types) sorted() []*schema.Object {
 	list := slices.Collect(maps.Values(t.objects))
 	slices.SortFunc(list, func(a, b *schema.Object) int { return strings.Compare(a.Token, b.Token) })
@@ -48,7 +48,7 @@ type merged struct {
 	*openapi3.Schema
 	properties map[string]*openapi3.SchemaRef
 	required   map[string]bool
-	// further says what properties that are not named hold; nil where there are none.
+	// further says what properties that are not named hold; nil if there are none.
 	further *openapi3.SchemaRef
 	types   []string
 }
@@ -95,7 +95,7 @@ func (m *merged) isObject() bool { return len(m.types) == 1 && m.types[0] == ope
 
 func (m *merged) isArray() bool { return len(m.types) == 1 && m.types[0] == openapi3.TypeArray }
 
-// typ is the type of a schema. hint names an object that has no name in the document.
+// typ returns the type of a schema. hint names an object that has no name in the document.
 func (t *types) typ(ref *openapi3.SchemaRef, way direction, hint string) *schema.Type {
 	if ref == nil || ref.Value == nil {
 		return &schema.Type{}
@@ -139,7 +139,7 @@ func (t *types) typ(ref *openapi3.SchemaRef, way direction, hint string) *schema
 	return &schema.Type{}
 }
 
-// union is a type of alternatives that values tell apart by their kind; of others, no
+// union returns a type of alternatives that values tell apart by their kind; of others, no
 // more is said than that there is a value.
 func (t *types) union(alternatives openapi3.SchemaRefs, way direction, hint string) *schema.Type {
 	var list []*schema.Type
@@ -162,7 +162,7 @@ func (t *types) union(alternatives openapi3.SchemaRefs, way direction, hint stri
 	return &schema.Type{Kind: schema.KindUnion, OneOf: list}
 }
 
-// shapeOf is a kind, the same for those that JSON has one form for.
+// shapeOf returns a kind, the same for those that JSON has one form for.
 func shapeOf(t *schema.Type) schema.Kind {
 	switch t.Kind {
 	case schema.KindInteger:
@@ -173,7 +173,7 @@ func shapeOf(t *schema.Type) schema.Kind {
 	return t.Kind
 }
 
-// object is the object with a schema's properties. One that is the same in both
+// object returns the object with a schema's properties. One that is the same in both
 // directions is one object, so that what is answered can be compared with what is given.
 func (t *types) object(m *merged, way direction, hint string) *schema.Object {
 	if !t.differs(m.Schema, map[*openapi3.Schema]bool{}) {
@@ -207,7 +207,7 @@ func (t *types) differs(s *openapi3.Schema, seen map[*openapi3.Schema]bool) bool
 	})
 }
 
-// properties are an object's properties in a direction, sorted by name.
+// properties returns an object's properties in a direction, sorted by name.
 func (t *types) properties(m *merged, way direction, hint string) []schema.Property {
 	var list []schema.Property
 	for _, name := range slices.Sorted(maps.Keys(m.properties)) {
@@ -222,7 +222,7 @@ func (t *types) properties(m *merged, way direction, hint string) []schema.Prope
 	return list
 }
 
-// property is a property with all that the document says of its values.
+// property returns a property with all that the document says of its values.
 func (t *types) property(name string, ref *openapi3.SchemaRef, way direction, hint string) schema.Property {
 	s := ref.Value
 	p := schema.Property{Name: name, Type: t.typ(ref, way, hint), Description: s.Description}
@@ -263,7 +263,7 @@ func fits(t *schema.Type, value property.Value) bool {
 	return len(failures) == 0
 }
 
-// fromAny is a constant of a document.
+// fromAny returns a constant of a document.
 func fromAny(value any) property.Value {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -12,7 +12,7 @@ func (r *resource) open(body property.Value) property.Value {
 	return body
 }
 
-// state is what an answer says of a resource. What is known already fills in what it
+// state returns what an answer says of a resource. What is known already fills in what it
 // does not repeat: values in the path, and parameters.
 func (r *resource) state(body property.Value, known property.Map) property.Map {
 	answered, _ := r.open(body).AsObject()
@@ -30,7 +30,7 @@ func (r *resource) state(body property.Value, known property.Map) property.Map {
 	return property.NewMap(entries...)
 }
 
-// overlay is a state with the inputs of an update that has happened.
+// overlay returns a state with the inputs of an update that has happened.
 func (r *resource) overlay(state, inputs property.Map) property.Map {
 	for name, v := range inputs.All() {
 		if r.updated[name] && r.described.Outputs.Property(name) != nil {
@@ -40,7 +40,7 @@ func (r *resource) overlay(state, inputs property.Map) property.Map {
 	return state
 }
 
-// inputsFor are the inputs that would give a state: of an import, all that differ from
+// inputsFor returns the inputs that would give a state: of an import, all that differ from
 // their defaults; else those that were given.
 func (r *resource) inputsFor(state, old property.Map, imported bool) property.Map {
 	inputs := old

@@ -18,7 +18,7 @@ func text(v property.Value) string {
 	return s
 }
 
-// shown is an object's properties with their types.
+// shown returns an object's properties with their types.
 func shown(o *schema.Object) map[string]string {
 	types := map[string]string{}
 	for i := range o.Properties {

@@ -60,7 +60,7 @@ func TestConformance(t *testing.T) {
 	require.True(t, slices.ContainsFunc(report.Results, func(r conformance.Result) bool { return r.Subject == query }))
 }
 
-// changed is a case with one later deployment.
+// changed returns a case with one later deployment.
 func changed(inputs pt.Object, expect string, later pt.Object) conformance.Case {
 	return conformance.Case{Inputs: pt.MapOf(inputs), Updates: []conformance.Update{{Inputs: pt.MapOf(later), Expect: expect}}}
 }

@@ -30,7 +30,7 @@ type GrantState struct {
 // Grant implements postgresql:Grant.
 type Grant struct{ server *server }
 
-// privileges are those that there are for a type of objects (PostgreSQL, table 5.2).
+// privileges returns those that there are for a type of objects (PostgreSQL, table 5.2).
 func privileges(objectType string) []string {
 	switch objectType {
 	case "database":
@@ -87,7 +87,7 @@ func (Grant) Check(_ context.Context, r guest.CheckRequest[GrantInputs]) (failur
 	return failures, nil
 }
 
-// on is what the privileges are on, as GRANT has it.
+// on returns what the privileges are on, as GRANT has it.
 func (in GrantInputs) on() string {
 	switch {
 	case in.ObjectType == "database":
@@ -111,7 +111,7 @@ func (in GrantInputs) grantee() string {
 	return name(in.Role)
 }
 
-// id tells grants of a stack apart; it cannot be read back.
+// id returns an ID that differs for the grants of a stack; it cannot be read back.
 func (in GrantInputs) id() string {
 	parts := append([]string{in.Role, in.Database, in.ObjectType, in.Schema}, in.Objects...)
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "_")

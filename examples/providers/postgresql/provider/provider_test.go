@@ -21,7 +21,7 @@ const (
 	query     = "postgresql:index/query:query"
 )
 
-// open is the provider, configured for a server, as the role.
+// open returns the provider, configured for a server, as the role.
 func open(t *testing.T, s *testServer, as pt.Object) *pt.Provider {
 	t.Helper()
 	p := pt.New(t, provider.New())
@@ -42,7 +42,7 @@ func ask(p *pt.Provider, sql string, parameters ...string) property.Value {
 	return p.Invoke(query, pt.Object{"sql": sql, "parameters": parameters}).Get("rows")
 }
 
-// rows are what ask answers.
+// rows returns what ask answers.
 func rows(rows ...pt.Object) property.Value {
 	list := pt.List{}
 	for _, row := range rows {

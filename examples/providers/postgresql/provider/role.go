@@ -41,7 +41,7 @@ func (Role) Check(_ context.Context, r guest.CheckRequest[RoleInputs]) ([]guest.
 	return checkName(r.Inputs.Name), nil
 }
 
-// changes are the attributes in which the role differs from what it is, as CREATE ROLE
+// changes returns the attributes in which the role differs from what it is, as CREATE ROLE
 // and ALTER ROLE have them. Others must not be named: who may make roles need not be
 // allowed to say that one is no superuser.
 func (in RoleInputs) changes(is RoleInputs) string {

@@ -66,7 +66,7 @@ func (s *server) configure(c Config) error {
 	return nil
 }
 
-// user is the role that the provider logs in as, to which belongs what is given to no
+// user returns the role that the provider logs in as, to which belongs what is given to no
 // other.
 func (s *server) user() string {
 	if s.config == nil {
@@ -75,7 +75,7 @@ func (s *server) user() string {
 	return s.config.User
 }
 
-// in calls do with a connection to a database, the configured one where it is empty.
+// in calls do with a connection to a database, the configured one if it is empty.
 func (s *server) in(ctx context.Context, database string, do func(*pgx.Conn) error) error {
 	if s.config == nil {
 		return errors.New("the provider is not configured: set postgresql:host")
@@ -131,7 +131,7 @@ func (s *server) execute(ctx context.Context, statement string) error {
 }
 
 // find reads the one row that a query answers. The error is guest.NotFound with the text
-// where there is none.
+// if there is none.
 func (s *server) find(ctx context.Context, database, missing, query string, args []any, into ...any) error {
 	err := s.in(ctx, database, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, query, args...).Scan(into...) })
 	if errors.Is(err, pgx.ErrNoRows) || isCode(err, invalidCatalogName) {
@@ -164,7 +164,7 @@ func isCode(err error, codes ...string) bool {
 // longestName is that of a name in bytes. The server would cut longer ones off.
 const longestName = 63
 
-// checkName fails for the property name of what is made where it would become another.
+// checkName refuses a name that the server would cut off.
 func checkName(name string) []guest.CheckFailure {
 	if len(name) <= longestName {
 		return nil

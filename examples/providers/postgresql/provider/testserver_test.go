@@ -67,7 +67,7 @@ func startServer(t *testing.T) *testServer {
 	return nil
 }
 
-// findPrograms returns the directory of the server's programs, empty where there is none. Debian
+// findPrograms returns the directory of the server's programs, empty if there is none. Debian
 // keeps them out of PATH, in a directory for each version.
 func findPrograms() string {
 	places, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -86,7 +86,7 @@ func findPrograms() string {
 	return ""
 }
 
-// freePort is a port that nobody listens at.
+// freePort returns a port that nobody listens at.
 func freePort(t *testing.T) int {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func runServer(t *testing.T, programs, dir string, port int) (said string) {
 	return said
 }
 
-// command is a command of the user that the server runs as, whose messages are in
+// command returns a command of the user that the server runs as, whose messages are in
 // English.
 func command(t *testing.T, program string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command(program, arguments...)
@@ -148,7 +148,7 @@ func command(t *testing.T, program string, arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// Configuration is the configuration of the provider postgresql for the server, as the
+// Configuration returns the configuration of the provider postgresql for the server, as the
 // role postgres.
 func (s *testServer) Configuration() map[string]any {
 	return map[string]any{"host": "localhost", "port": s.Port, "password": s.Password, "caCertificate": s.CACertificate}

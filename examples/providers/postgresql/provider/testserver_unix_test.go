@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unprivileged is the user that servers run as where the tests are run by root, which
+// unprivileged returns the user that servers run as if root runs the tests, which
 // PostgreSQL refuses to run as; nil for the user of the tests.
 func unprivileged(t *testing.T) *syscall.Credential {
 	if os.Geteuid() != 0 {

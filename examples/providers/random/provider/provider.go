@@ -45,7 +45,7 @@ type keepers struct {
 	Keepers map[string]string `husk:"keepers,optional" doc:"Any values. When one of them changes, so does the random value."`
 }
 
-// recorded answers a refresh: a value is what the state says it is. ok is false where
+// recorded returns the response of a refresh: the state is right. ok is false if
 // the resource is not recorded, but to be made of its ID.
 func recorded[I, S any](r guest.ReadRequest[I, S]) (response guest.ReadResponse[I, S], ok bool) {
 	if r.Inputs == nil || r.State == nil {

@@ -290,7 +290,7 @@ func (s *stack) do(run func(context.Context, engine.Deployment, engine.Operation
 	}, operation)
 }
 
-// steps are those of the last run that did something.
+// steps returns those of the last run that did something.
 func (s *stack) steps() []string { return slices.Clone(s.done) }
 
 func (s *stack) resources(t *testing.T) map[string]*state.Resource {

@@ -38,7 +38,7 @@ type getCertificateCertificate struct {
 	Version            int    `husk:"version" doc:"The version of X.509: 3, rarely 1."`
 }
 
-// getCertificate tells what the certificates in a PEM bundle say.
+// getCertificate returns what the certificates in a PEM bundle say.
 func getCertificate(_ context.Context, args getCertificateArgs) (getCertificateResult, error) {
 	result := getCertificateResult{getCertificateArgs: args}
 	if _, err := findBlock(args.Content, "expected certificates in PEM form", blockCertificate); err != nil {

@@ -74,7 +74,7 @@ func issue(ctx context.Context, t *terms, template, parent *x509.Certificate, pu
 	return template.SerialNumber.String(), result, result.update(ctx, t)
 }
 
-// newSerial is a random number above zero.
+// newSerial returns a random number above zero.
 func newSerial() (*big.Int, error) {
 	bytes := make([]byte, serialSize)
 	for {
@@ -87,7 +87,7 @@ func newSerial() (*big.Int, error) {
 	}
 }
 
-// subjectKeyID is the SHA-1 of the key's bits: RFC 5280, section 4.2.1.2, method 1.
+// subjectKeyID returns the SHA-1 of the key's bits: RFC 5280, section 4.2.1.2, method 1.
 func subjectKeyID(key crypto.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -106,7 +106,7 @@ func subjectKeyID(key crypto.PublicKey) ([]byte, error) {
 
 func hours(n int) time.Duration { return time.Duration(n) * time.Hour }
 
-// update tells anew whether the certificate should be replaced.
+// update computes whether the certificate should be replaced.
 func (i *issued) update(ctx context.Context, t *terms) error {
 	end, err := time.Parse(time.RFC3339, i.ValidityEndTime)
 	if err != nil {
@@ -128,7 +128,7 @@ func renew(ctx context.Context, diff guest.DiffResponse, t *terms, i issued) (gu
 	return diff, nil
 }
 
-// notImportable is the error of reading a certificate of which nothing is recorded.
+// notImportable returns the error of reading a certificate of which nothing is recorded.
 func notImportable() error {
 	return errors.New("a certificate cannot be imported, since its private key is not known; make a new one")
 }

@@ -10,7 +10,7 @@ func (f *failures) add(path, reason string) {
 	*f = append(*f, guest.CheckFailure{Path: path, Reason: reason})
 }
 
-// text checks a property that holds PEM, where it is known.
+// text checks a property that holds PEM, if it is known.
 func text[T any](f *failures, path, value string, known bool, parse func(string) (T, error)) (parsed T, ok bool) {
 	if !known {
 		return parsed, false

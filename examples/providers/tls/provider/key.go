@@ -72,7 +72,7 @@ func algorithmOf(key crypto.PublicKey) (string, error) {
 	return "", errors.New("is a key of an unknown kind; expected RSA, ECDSA, or ED25519")
 }
 
-// samePublicKey tells whether two keys are the same.
+// samePublicKey reports whether two keys are the same.
 func samePublicKey(a, b crypto.PublicKey) bool {
 	comparable, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && comparable.Equal(b)

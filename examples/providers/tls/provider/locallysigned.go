@@ -90,7 +90,7 @@ func (LocallySignedCert) Diff(ctx context.Context, r guest.DiffRequest[LocallySi
 	return renew(ctx, r.Default, &r.Inputs.terms, r.State.issued)
 }
 
-// Read tells whether the certificate's time has come.
+// Read reports whether the certificate's time has come.
 func (LocallySignedCert) Read(ctx context.Context, r guest.ReadRequest[LocallySignedCertInputs, LocallySignedCertState]) (guest.ReadResponse[LocallySignedCertInputs, LocallySignedCertState], error) {
 	if r.State == nil || r.Inputs == nil {
 		return guest.ReadResponse[LocallySignedCertInputs, LocallySignedCertState]{}, notImportable()

@@ -66,7 +66,7 @@ func (PrivateKey) Create(_ context.Context, r guest.CreateRequest[PrivateKeyInpu
 	return response, nil
 }
 
-// traditionalPEM is the form that a key had before PKCS #8, where it had one.
+// traditionalPEM returns the form that a key had before PKCS #8, where it had one.
 func traditionalPEM(key crypto.Signer, pkcs8 string) (string, error) {
 	switch key := key.(type) {
 	case *rsa.PrivateKey:

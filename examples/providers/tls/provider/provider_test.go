@@ -24,13 +24,13 @@ const (
 
 func start(t *testing.T) *pt.Provider { return pt.New(t, provider.New()) }
 
-// ecKey is a new key that is quickly made.
+// ecKey returns a new key that is quickly made.
 func ecKey(p *pt.Provider) pt.Resource {
 	p.T.Helper()
 	return p.Create(privateKey, pt.Object{"algorithm": "ECDSA", "ecdsaCurve": "P256"})
 }
 
-// setTime tells the provider what time it is.
+// setTime sets the clock of the provider.
 func setTime(p *pt.Provider, now time.Time) {
 	p.Context = guest.WithClock(p.Context, func() time.Time { return now })
 }

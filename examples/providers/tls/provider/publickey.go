@@ -36,7 +36,7 @@ func describePublicKey(key crypto.PublicKey) (public publicKey, id string, err e
 	return public, identify(der), nil
 }
 
-// identify is the ID of what has no name of its own.
+// identify returns the ID of what has no name of its own.
 func identify(der []byte) string {
 	sum := sha1.Sum(der)
 	return hex.EncodeToString(sum[:])
@@ -54,7 +54,7 @@ type getPublicKeyResult struct {
 	publicKey
 }
 
-// getPublicKey tells the public key of a private key.
+// getPublicKey returns the public key of a private key.
 func getPublicKey(_ context.Context, args getPublicKeyArgs) (getPublicKeyResult, error) {
 	path, parse, text := "privateKeyPem", parsePrivateKey, args.PrivateKeyPem
 	if text == nil {

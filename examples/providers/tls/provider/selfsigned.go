@@ -80,7 +80,7 @@ func (SelfSignedCert) Diff(ctx context.Context, r guest.DiffRequest[SelfSignedCe
 	return renew(ctx, r.Default, &r.Inputs.terms, r.State.issued)
 }
 
-// Read tells whether the certificate's time has come.
+// Read reports whether the certificate's time has come.
 func (SelfSignedCert) Read(ctx context.Context, r guest.ReadRequest[SelfSignedCertInputs, SelfSignedCertState]) (guest.ReadResponse[SelfSignedCertInputs, SelfSignedCertState], error) {
 	if r.State == nil || r.Inputs == nil {
 		return guest.ReadResponse[SelfSignedCertInputs, SelfSignedCertState]{}, notImportable()

@@ -69,7 +69,7 @@ func (s *CertRequestSubject) check(f *failures) {
 	}
 }
 
-// isEmpty tells whether the name would have no attributes.
+// isEmpty reports whether the name would have no attributes.
 func (s *CertRequestSubject) isEmpty() bool {
 	return len(s.name().ToRDNSequence()) == 0
 }

@@ -16,7 +16,7 @@ type use struct {
 	extended x509.ExtKeyUsage
 }
 
-// uses are all that there are, sorted by name. Those without a usage are extended.
+// uses returns all that there are, sorted by name. Those without a usage are extended.
 func uses() []use {
 	return []use{
 		{name: "any_extended", extended: x509.ExtKeyUsageAny},

@@ -50,7 +50,7 @@ type Result struct {
 	Failure string `husk:"failure" doc:"Which errors the error is."`
 }
 
-// Provider is the provider.
+// Provider returns a provider whose function fetches a URL.
 func Provider() guest.Provider {
 	return guest.Provider{Name: "fetch", Version: "1.0.0", Functions: []guest.Function{
 		guest.FunctionOf("fetch:index:fetch", fetch),
