@@ -9,7 +9,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// testCancelled tests calls that are cancelled.
 func (s *subject) testCancelled(ctx context.Context, f *findings, c Case) {
 	l := &life{subject: s, f: f}
 	var outcome error

@@ -99,13 +99,11 @@ var (
 // Checks returns all checks, in the order of reports.
 func Checks() []Check { return slices.Clone(checks) }
 
-// ruleOf returns the rule of a check.
 func ruleOf(name string) string {
 	i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
 	return checks[i].Rule
 }
 
-// rulesOf returns the names of the checks of a group.
 func rulesOf(g group) []string {
 	var names []string
 	for _, c := range checks {

@@ -13,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// componentTest tests one type of component.
 type componentTest struct {
 	run *run
 	*schema.Resource
@@ -198,7 +197,6 @@ func (t *componentTest) secretsOutcome(ctx context.Context, inputs property.Map)
 	return nil
 }
 
-// refusesOutcome checks that wrong inputs are refused.
 func (t *componentTest) refusesOutcome(ctx context.Context, inputs property.Map) error {
 	for _, wrong := range wrongArguments(&t.Inputs, inputs) {
 		_, _, err := t.construct(ctx, t.run.main, wrong.inputs)

@@ -170,7 +170,6 @@ func (r *run) everything(ctx context.Context) error {
 	return r.testPackage(ruleCancel, func() (outcome, err error) { return r.cancelOutcome(ctx) })
 }
 
-// closeAll closes the providers that were opened.
 func (r *run) closeAll() {
 	for _, s := range r.opened {
 		r.close(s)

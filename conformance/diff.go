@@ -104,7 +104,6 @@ func (l *life) sameOutcome(ctx context.Context, request abi.DiffRequest, what st
 	return nil
 }
 
-// diffText returns a diff on one line.
 func diffText(d abi.DiffResponse) string {
 	text := "changes " + d.Changes.String()
 	for i, c := range d.DetailedDiff {

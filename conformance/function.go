@@ -31,7 +31,6 @@ type functionResponse struct {
 	failures []abi.CheckFailure
 }
 
-// testFunction tests a function.
 func (r *run) testFunction(ctx context.Context, function *schema.Function) {
 	args := &function.Args
 	t := &functionTest{run: r, Function: function}
@@ -123,7 +122,6 @@ func (t *functionTest) prepare(ctx context.Context, c Case) (repaired Case, got 
 	return repaired, next, nextErr
 }
 
-// expectedOutcome checks the expectations of a case.
 func (t *functionTest) expectedOutcome(expect *Expectation, got functionResponse, err error) error {
 	if expect.Error != "" {
 		if err == nil {
@@ -226,7 +224,6 @@ func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) er
 // self is the name of the argument with the component of a method.
 const self = "__self__"
 
-// refusesArguments checks that wrong arguments are refused.
 func (t *functionTest) refusesArguments(ctx context.Context, args property.Map) error {
 	for _, wrong := range wrongArguments(&t.Args, args) {
 		got, err := t.call(ctx, wrong.inputs, false)

@@ -37,7 +37,6 @@ func (r *run) casesOf(subject string, o *schema.Object) []Case {
 	return append(cases, secretCase(cases[min(1, len(cases)-1)]))
 }
 
-// caseOf generates the case with a number.
 func (r *run) caseOf(subject string, o *schema.Object, number int) Case {
 	name := "random"
 	switch number {
@@ -56,7 +55,6 @@ func (r *run) caseOf(subject string, o *schema.Object, number int) Case {
 	return Case{Name: name, Inputs: again(0), again: again}
 }
 
-// secretCase returns a case whose inputs are all secret.
 func secretCase(c Case) Case {
 	s := Case{Name: "secret", Inputs: allSecret(c.Inputs), written: c.written}
 	if c.written {

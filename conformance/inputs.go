@@ -44,7 +44,6 @@ func (s *subject) testInputs(ctx context.Context, f *findings, c Case) {
 	f.try(ruleCheckMissing, func() error { return s.refuses(ctx, missingRequired(s.inputs, c.Inputs), "no property is required") })
 }
 
-// typesOutcome checks that checked inputs fit the schema.
 func (s *subject) typesOutcome(checked property.Map) error {
 	if _, failures := s.inputs.Check(ownOnly(checked)); len(failures) > 0 {
 		return fmt.Errorf("the inputs that check returns do not fit the schema: %s", failuresText(failures))
@@ -177,7 +176,6 @@ func (s *subject) keepsSecrets(ctx context.Context, inputs property.Map) error {
 	return nil
 }
 
-// wrongInput is a map in which one property is wrong.
 type wrongInput struct {
 	inputs property.Map
 	name   string

@@ -23,7 +23,6 @@ const (
 	Configuration = "configuration"
 )
 
-// run is one run of the checks.
 type run struct {
 	options Options
 	open    Open
@@ -43,7 +42,6 @@ type run struct {
 	main, other *session
 }
 
-// allFeatures are the features that the handshake offers.
 const allFeatures = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
 	abi.FeaturesAutonaming | abi.FeaturesPreview
 
@@ -206,7 +204,6 @@ func (r *run) readSchema(ctx context.Context, s *session, request abi.GetSchemaR
 	return pkg, nil
 }
 
-// tokensOf returns all tokens that a schema declares.
 func tokensOf(pkg *schema.Package) []string {
 	var tokens []string
 	for _, r := range pkg.Resources {
@@ -331,7 +328,6 @@ func (r *run) givenCase() Case {
 	return Case{Name: "given", Inputs: config}
 }
 
-// chooseConfig checks the given configuration.
 func (r *run) chooseConfig(ctx context.Context) (property.Map, error) {
 	config := r.givenConfig()
 	response, err := r.first.CheckConfig(ctx, r.checkRequest(Configuration, r.providerType(), config, nil, seed))

@@ -32,7 +32,6 @@ type life struct {
 	deleted bool
 }
 
-// testLife tests the methods of a resource with one case.
 func (s *subject) testLife(ctx context.Context, f *findings, resource *schema.Resource, c Case) {
 	l := &life{subject: s, resource: resource, f: f}
 	why := l.live(ctx, c)
@@ -199,7 +198,6 @@ func outputsFit(outputs *schema.Object, m property.Map, what string, preview boo
 	return nil
 }
 
-// list checks that the provider lists the resource.
 func (l *life) list(ctx context.Context) {
 	l.f.try(ruleList, func() error {
 		if l.f.failed(ruleUpdate) {
@@ -209,7 +207,6 @@ func (l *life) list(ctx context.Context) {
 	})
 }
 
-// maxPages bounds the pages of a list that are read.
 const maxPages = 100
 
 func (l *life) listOutcome(ctx context.Context) error {

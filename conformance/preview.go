@@ -12,7 +12,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// errPreviews is the reason if previews are not tested.
 var errPreviews = inapplicable("the provider does not take previews; the host computes them")
 
 // previews tests previews of create. They come last, because an object that a preview makes by

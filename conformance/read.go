@@ -31,7 +31,6 @@ func (l *life) read(ctx context.Context) (readable bool) {
 	return true
 }
 
-// readOutcome checks that a refresh finds the state that another method returned.
 func (l *life) readOutcome(ctx context.Context, at *session, method string) error {
 	response, err := at.Read(ctx, l.readRequest(&l.state, &l.checked))
 	if err != nil {
@@ -111,10 +110,8 @@ func (l *life) end(ctx context.Context) {
 	l.id = "" // there is nothing to clean up
 }
 
-// errCannotTell is the reason if the effect of a delete cannot be checked.
 var errCannotTell = unseen("the provider cannot tell whether the resource exists: read finds what never did")
 
-// goneOutcome checks that read does not find the resource.
 func (l *life) goneOutcome(ctx context.Context) error {
 	response, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
 	switch {

@@ -30,7 +30,6 @@ var _ abi.Monitor = (*recorder)(nil)
 
 func newRecorder() *recorder { return &recorder{} }
 
-// registeredURN returns the URN of the resource that a request registers.
 func registeredURN(request abi.RegisterResourceRequest) urn.URN {
 	return urn.New("test", "conformance", request.Parent, request.Type, request.Name)
 }

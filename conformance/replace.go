@@ -56,7 +56,6 @@ func (l *life) replacements(ctx context.Context) {
 	old.cleanUp(ctx)
 }
 
-// make creates a copy of the resource.
 func (l *life) make(ctx context.Context, inputs property.Map) error {
 	response, err := l.main.Create(ctx, l.createRequest(inputs, false))
 	if err == nil {
@@ -138,10 +137,8 @@ func (l *life) replace(ctx context.Context, world map[string]string, raw propert
 	return outcome
 }
 
-// declareOrder is the advice to the author of the type.
 const declareOrder = "say in the schema by which inputs the object is known (identity), or deleteBeforeReplace, so that the old copy is deleted first"
 
-// remove deletes the copy.
 func (l *life) remove(ctx context.Context) error {
 	if err := l.main.Delete(ctx, l.deleteRequest()); err != nil {
 		return follows(fmt.Errorf("deleting the old copy: %s", reason(err)))

@@ -227,7 +227,6 @@ type found struct {
 	why skipKind
 }
 
-// failed reports whether a check has failed.
 func (f *findings) failed(name string) bool {
 	return f.results[name] != nil && f.results[name].Status == Failed
 }
@@ -244,7 +243,6 @@ func (f *findings) rest(why error, names ...string) {
 // rootRules lists the checks that all others of a subject depend on.
 var rootRules = []string{ruleHandshake, ruleSchema, ruleConfigure, ruleCheckAnswers, ruleCreate, ruleInvoke, ruleConstruct}
 
-// add adds the outcomes for a subject to the report.
 func (r *run) add(f *findings) {
 	f.addTo(r.report, slices.Contains(r.options.AllowUntested, f.subject))
 }

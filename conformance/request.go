@@ -17,7 +17,6 @@ func urnOf(token string) urn.URN { return urn.New("test", "conformance", "", tok
 
 func (r *run) providerURN() urn.URN { return urnOf(r.providerType()) }
 
-// checkRequest returns a request of check or check-config.
 func (r *run) checkRequest(subject, token string, news property.Map, olds *property.Map, seed []byte) abi.CheckRequest {
 	request := abi.CheckRequest{URN: urnOf(token), Name: resourceName, Type: token, News: news, Olds: olds, RandomSeed: seed}
 	if subject == Configuration {
@@ -26,7 +25,6 @@ func (r *run) checkRequest(subject, token string, news property.Map, olds *prope
 	return request
 }
 
-// failuresText returns failures on one line.
 func failuresText(failures []abi.CheckFailure) string {
 	texts := make([]string, 0, len(failures))
 	for i, f := range failures {

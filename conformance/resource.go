@@ -112,7 +112,6 @@ func (r *run) testConfiguration(ctx context.Context) {
 		r.hostileSuite(s.inputs, cases, s.configProbes))
 }
 
-// configProbes check and compare a configuration.
 func (s *subject) configProbes(config property.Map) []probe {
 	return []probe{
 		s.checkProbe("check-config", config, &config),
@@ -143,7 +142,6 @@ func (s *subject) testDiffConfig(ctx context.Context, f *findings, c Case) {
 	}
 }
 
-// testResource tests a resource type.
 func (r *run) testResource(ctx context.Context, resource *schema.Resource) {
 	s := &subject{
 		run: r, name: resource.Token, token: resource.Token,

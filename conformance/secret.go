@@ -41,7 +41,6 @@ func (l *life) secretsKept(state property.Map, method string) error {
 	return nil
 }
 
-// secretWord is a text of a secret input.
 type secretWord struct {
 	text string
 	// input is the name of the input.

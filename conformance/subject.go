@@ -75,7 +75,6 @@ func (s *subject) prepare(ctx context.Context, c Case) (repaired Case, checked p
 	return repaired, checked, outcome
 }
 
-// giveCases is the advice if generated inputs are refused.
 const giveCases = "give inputs that it takes in a file of cases"
 
 // failuresOutcome checks that failures have a valid path and a reason.

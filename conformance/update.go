@@ -129,7 +129,6 @@ func (l *life) updateRequest(news property.Map, preview bool) abi.UpdateRequest 
 	}
 }
 
-// update previews an update, runs it, and checks its effects.
 func (l *life) update(ctx context.Context, news property.Map) {
 	l.previewUpdate(ctx, news)
 	response, err := l.main.Update(ctx, l.updateRequest(news, false))
@@ -176,7 +175,6 @@ func (l *life) updatedOutcome(ctx context.Context, response abi.UpdateResponse) 
 	return nil
 }
 
-// previewUpdate previews an update, and checks that it has no effect.
 func (l *life) previewUpdate(ctx context.Context, news property.Map) {
 	if !l.f.wants(rulePreviewEffects) || !l.run.takes(abi.FeaturesPreview) {
 		return

@@ -48,7 +48,6 @@ func main() {
 	}
 }
 
-// runner is one run of the program.
 type runner struct {
 	device, precompiled string
 	stay                bool

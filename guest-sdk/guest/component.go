@@ -74,7 +74,6 @@ type ConstructRequest[I any] struct {
 	Inputs I
 }
 
-// component is a registered type of component.
 type component struct {
 	*schema.Resource
 	inputs, state *shape.Shape
@@ -187,7 +186,6 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 	}, nil
 }
 
-// monitorOf returns the monitor of a call.
 func monitorOf(ctx context.Context) (abi.Monitor, error) {
 	if m := callersMonitor(ctx); m != nil {
 		return m, nil
@@ -242,7 +240,6 @@ func compose(ctx context.Context, m abi.Monitor, run *abi.RunContext, parent urn
 	return property.Map{}, d.failure
 }
 
-// unknowns returns an object of which nothing is known.
 func unknowns(o *schema.Object) (m property.Map) {
 	for i := range o.Properties {
 		m = m.With(o.Properties[i].Name, property.Unknown)

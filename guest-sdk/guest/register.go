@@ -13,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
-// register makes a server of what the author declared.
 func register(p Provider, common *shared) (*server, error) {
 	if p.Name == "" || p.Version == "" {
 		return nil, errors.New("its name and version must not be empty")

@@ -15,7 +15,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
-// features are those that providers made with this SDK understand.
 const features = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
 	abi.FeaturesAutonaming | abi.FeaturesPreview
 
@@ -25,7 +24,6 @@ var _ abi.Provider = (*server)(nil)
 // one, and what ends it. The context ends after the timeout by itself, unless that is 0.
 type beginFunction = func(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender)
 
-// ender ends the context of a call.
 type ender interface{ End() }
 
 // shared is what a provider has in common with the packages that it is extended with.
@@ -67,7 +65,6 @@ type server struct {
 	recent atomic.Pointer[resource]
 }
 
-// function is a registered function.
 type function struct {
 	*schema.Function
 	args   *shape.Shape

@@ -46,7 +46,6 @@ func (f failure) Timeout() bool { return errors.Is(f.context, context.DeadlineEx
 
 func (f failure) Temporary() bool { return f.Timeout() }
 
-// roundTrip sends a request through the host.
 func roundTrip(host abi.HTTP, request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	if request.Body != nil {
@@ -175,7 +174,6 @@ func headerOf(list []abi.HTTPHeader) http.Header {
 	return headers
 }
 
-// body is a response's body.
 type body struct {
 	ctx      context.Context
 	host     abi.HTTP

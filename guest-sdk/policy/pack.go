@@ -25,7 +25,6 @@ type pack struct {
 	run abi.RunContext
 }
 
-// rule is a registered policy.
 type rule struct {
 	Policy
 	shape *shape.Shape

@@ -40,7 +40,6 @@ type conn struct {
 
 var _ net.Conn = (*conn)(nil)
 
-// addr is a host and port.
 type addr string
 
 func (addr) Network() string  { return "tcp" }

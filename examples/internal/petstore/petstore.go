@@ -187,7 +187,6 @@ func (s *Store) Contents() string {
 	return fmt.Sprint(s.Pets, s.Owners, s.Visits, s.Tags)
 }
 
-// member returns or deletes a member of a collection.
 func (s *Store) member(members map[string]Object, envelope string) func(http.ResponseWriter, *http.Request, Object) {
 	return func(w http.ResponseWriter, r *http.Request, _ Object) {
 		id := r.PathValue("id")

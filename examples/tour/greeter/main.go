@@ -8,7 +8,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// greeting comes before a name.
 const greeting = "Welcome to the shop of "
 
 // SignInputs are a sign's.

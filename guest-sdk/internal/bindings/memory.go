@@ -50,7 +50,6 @@ func offer() uint32 {
 	return uint32(uintptr(unsafe.Pointer(&arena.free)))
 }
 
-// renew begins a chunk.
 func renew() {
 	arena.before, arena.chunk = arena.chunk, words(chunkSize)
 	own.Begin, own.Size = address(arena.chunk), chunkSize

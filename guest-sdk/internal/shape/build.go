@@ -109,7 +109,6 @@ func (b *Builder) fields(s *Shape, t reflect.Type, where string, offset uintptr)
 	return nil
 }
 
-// field adds a field of the type in.
 func (b *Builder) field(s *Shape, in reflect.Type, f reflect.StructField, tag *tag, offset uintptr) error {
 	at, exists := slices.BinarySearchFunc(s.fields, tag.name, func(f field, name string) int {
 		return strings.Compare(f.name, name)

@@ -210,7 +210,6 @@ func (s *Shape) New() unsafe.Pointer { return s.spare.take(s) }
 // pointer, but it brings the code that calls methods by reflection into every guest.
 func addressOf(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }
 
-// allocate returns a pointer to a new zero value.
 func (s *Shape) allocate() unsafe.Pointer {
 	switch {
 	case !s.kind.hasPointers():

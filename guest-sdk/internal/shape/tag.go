@@ -37,7 +37,6 @@ type tag struct {
 	deprecated string
 }
 
-// options are the words and keys that a husk tag knows, for messages.
 const options = "optional, computed, secret, replace, stable, default=, min=, max=, oneof=, resource=, autoname"
 
 // parseTag reads a field's tags. A field with the tag husk:"-" is skipped.

@@ -10,7 +10,6 @@ import (
 // engine, and the state, in several copies; what is larger belongs elsewhere.
 const maxContent = 8 << 20
 
-// content is what a file holds, told in one of three ways.
 type content struct {
 	Content          *string `husk:"content" doc:"The content, as text."`
 	SensitiveContent *string `husk:"sensitiveContent,secret" doc:"The content, as text that nobody should see."`

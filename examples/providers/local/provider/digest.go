@@ -11,7 +11,6 @@ import (
 	"io"
 )
 
-// digests are the hashes of a file's content.
 type digests struct {
 	ContentMd5          string `husk:"contentMd5" doc:"The MD5 of the content, in hexadecimal."`
 	ContentSha1         string `husk:"contentSha1" doc:"The SHA-1 of the content, in hexadecimal."`
@@ -21,7 +20,6 @@ type digests struct {
 	ContentBase64Sha512 string `husk:"contentBase64sha512" doc:"The SHA-512 of the content, in base64."`
 }
 
-// digestNames returns the properties of digests.
 func digestNames() []string {
 	return []string{"contentMd5", "contentSha1", "contentSha256", "contentBase64sha256", "contentSha512", "contentBase64sha512"}
 }

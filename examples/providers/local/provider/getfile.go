@@ -22,7 +22,6 @@ type getFileResult struct {
 	digests
 }
 
-// getFile reads a file.
 func getFile(ctx context.Context, args getFileArgs) (getFileResult, error) {
 	var result getFileResult
 	cleaned, reason := cleanFilePath(args.Path)

@@ -33,7 +33,6 @@ func checkPermission(f *failures, name string, text *string, known bool) {
 	*text = formatPermission(mode)
 }
 
-// permission returns a permission that was checked.
 func permission(text string) fs.FileMode {
 	mode, _ := parsePermission(text)
 	return mode

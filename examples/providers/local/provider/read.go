@@ -9,7 +9,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/files"
 )
 
-// foundFile is a file as it is.
 type foundFile struct {
 	mode    fs.FileMode
 	size    int64

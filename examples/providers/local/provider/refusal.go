@@ -117,7 +117,6 @@ func (a access) refusalOfHost(ctx context.Context, err error) *abi.Error {
 	return nil
 }
 
-// firstLink returns the first symbolic link on the way to a path.
 func firstLink(p string) string {
 	for i := 1; i <= len(p); i++ {
 		if i < len(p) && p[i] != '/' {
@@ -151,7 +150,6 @@ func (a access) probe(ctx context.Context) error {
 	return nil
 }
 
-// inTheWay lists some entries of a directory.
 func inTheWay(entries []os.DirEntry) string {
 	const shown = 3
 	var names []string

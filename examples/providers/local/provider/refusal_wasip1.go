@@ -5,5 +5,4 @@ import (
 	"syscall"
 )
 
-// isNotGranted reports whether a path is in no directory that was granted.
 func isNotGranted(err error) bool { return errors.Is(err, syscall.ENOTCAPABLE) }

@@ -16,7 +16,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// api is the package that a document describes.
 type api struct {
 	name    string
 	version string
@@ -31,7 +30,6 @@ type api struct {
 	functions []*function
 }
 
-// derive makes a package of a document.
 func derive(doc *document, name string) (*api, error) {
 	spec := doc.spec
 	a := &api{
@@ -62,7 +60,6 @@ func semanticVersion(text string) string {
 	return "0.0.0"
 }
 
-// provider returns the package as the SDK serves it.
 func (a *api) provider() guest.Provider {
 	p := guest.Provider{
 		Name: a.name, Version: a.version, DisplayName: a.info.Title, Description: a.info.Description,
@@ -80,7 +77,6 @@ func (a *api) provider() guest.Provider {
 	return p
 }
 
-// operation is an operation of the document, with all that belongs to it.
 type operation struct {
 	method string
 	path   string
@@ -97,7 +93,6 @@ type operation struct {
 	security openapi3.SecurityRequirements
 }
 
-// paths maps each path to its operations by method.
 type paths map[string]map[string]*operation
 
 func operationsOf(spec *openapi3.T) paths {

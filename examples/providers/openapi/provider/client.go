@@ -43,7 +43,6 @@ type client struct {
 	retries int
 }
 
-// message is what an operation sends.
 type message struct {
 	// path are the values in the path, in its order.
 	path   []string
@@ -245,7 +244,6 @@ func (x *exchange) fail(err error) error {
 	return x.failure(abi.ErrorKindUnavailable, err.Error())
 }
 
-// wait waits until the request may be sent again.
 func (x *exchange) wait(ctx context.Context, attempt int) error {
 	delay := min(firstDelay<<attempt, maxDelay)
 	delay = delay/2 + random(delay/2)

@@ -63,7 +63,6 @@ type auth struct {
 	values map[string]string
 }
 
-// scheme is a security scheme that can be used.
 type scheme struct {
 	*openapi3.SecurityScheme
 	// keys are the configuration keys that it needs.
@@ -177,7 +176,6 @@ func (a *auth) apply(request *http.Request, s *scheme) {
 	}
 }
 
-// configure takes over a configuration.
 func (c *client) configure(config property.Map, server string) error {
 	text := func(name string) string {
 		s, _ := config.Get(name).Plain().AsString()

@@ -151,7 +151,6 @@ func complete(spec *openapi3.T, err error) (*openapi3.T, error) {
 	return spec, nil
 }
 
-// fetch reads a file or a URL.
 func fetch(ctx context.Context, at *url.URL) ([]byte, error) {
 	var body io.ReadCloser
 	if at.Scheme == "http" || at.Scheme == "https" {

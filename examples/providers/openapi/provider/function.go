@@ -14,7 +14,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// function is a function of the package: a GET operation.
 type function struct {
 	client    *client
 	operation *operation
@@ -111,7 +110,6 @@ func (a *api) arguments(f *function) []schema.Property {
 	return list
 }
 
-// call calls the function.
 func (f *function) call(ctx context.Context, args property.Map) (property.Map, error) {
 	m := message{query: url.Values{}, header: http.Header{}}
 	for _, name := range f.path {
@@ -136,7 +134,6 @@ func (f *function) call(ctx context.Context, args property.Map) (property.Map, e
 	return f.result(got.body), nil
 }
 
-// result returns an answer as the function's result.
 func (f *function) result(body property.Value) property.Map {
 	if f.whole != "" {
 		body = property.Object(property.NewMap(property.Entry{Key: f.whole, Value: body}))

@@ -21,7 +21,6 @@ const (
 	keyInput  = "idempotencyKey"
 )
 
-// isKeyHeader reports whether a parameter is the header for idempotency keys.
 func isKeyHeader(p *openapi3.Parameter) bool {
 	return p.In == openapi3.ParameterInHeader && strings.EqualFold(p.Name, keyHeader)
 }
@@ -29,7 +28,6 @@ func isKeyHeader(p *openapi3.Parameter) bool {
 // takesKey reports whether the service knows the operation again by a key.
 func (o *operation) takesKey() bool { return slices.ContainsFunc(o.parameters, isKeyHeader) }
 
-// keyProperty describes the input for the key.
 func keyProperty() schema.Property {
 	return schema.Property{
 		Name: keyInput, Type: &schema.Type{Kind: schema.KindString}, Computed: true,
@@ -37,7 +35,6 @@ func keyProperty() schema.Property {
 	}
 }
 
-// newKey returns a key for a request that is made once.
 func newKey() string {
 	key := make([]byte, 16)
 	_, _ = rand.Read(key) // never fails

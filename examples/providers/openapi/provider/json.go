@@ -115,7 +115,6 @@ func fitProperty(p *schema.Property, v property.Value) property.Value {
 	return v
 }
 
-// errNotJSON is a value that JSON has no form for.
 var errNotJSON = errors.New("only null, bools, numbers, strings, arrays, and objects can be sent")
 
 // jsonOf returns a value as package json writes it.

@@ -11,7 +11,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// message returns an operation's message without a body.
 func (r *resource) message(o *operation, values []string, known property.Map) (message, error) {
 	m := message{path: values, query: url.Values{}, header: http.Header{}}
 	if o.takesKey() {
@@ -38,7 +37,6 @@ func (r *resource) message(o *operation, values []string, known property.Map) (m
 	return m, nil
 }
 
-// body returns the JSON of those of the named properties that have a value.
 func (r *resource) body(names map[string]bool, inputs property.Map) (map[string]any, error) {
 	body := map[string]any{}
 	for name := range names {

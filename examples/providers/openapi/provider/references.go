@@ -41,7 +41,6 @@ type wholeness struct {
 	found error
 }
 
-// walk looks into a value of the document, which is at a place.
 func (c *wholeness) walk(v reflect.Value, at string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -72,7 +71,6 @@ func (c *wholeness) walk(v reflect.Value, at string) {
 	}
 }
 
-// element looks into a member of a map or list.
 func (c *wholeness) element(v reflect.Value, at string) {
 	if v.Kind() == reflect.Pointer && v.IsNil() && c.found == nil {
 		c.found = errors.New("there is nothing at " + at + ", where an object must be")
@@ -95,7 +93,6 @@ func (c *wholeness) check(v reflect.Value, at string) {
 	}
 }
 
-// isEmptyPath reports whether a path has no operations and no parameters.
 func isEmptyPath(item reflect.Value) bool {
 	for i := range item.NumField() {
 		field := item.Field(i)
@@ -116,7 +113,6 @@ func fieldName(f reflect.StructField) string {
 	return name
 }
 
-// member returns a place below another.
 func member(at, name string) string {
 	if at == "" || name == "" {
 		return at + name
@@ -164,7 +160,6 @@ func internalNames(spec *openapi3.T, at *url.URL) openapi3.RefNameResolver {
 	}
 }
 
-// componentNames returns the names of a document's components by collection.
 func componentNames(c *openapi3.Components) map[string][]string {
 	return map[string][]string{
 		"schemas": slices.Collect(maps.Keys(c.Schemas)), "parameters": slices.Collect(maps.Keys(c.Parameters)),

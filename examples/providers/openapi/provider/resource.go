@@ -45,7 +45,6 @@ type resource struct {
 	asked []*openapi3.Parameter
 }
 
-// field returns the name of a property in JSON.
 func (r *resource) field(property string) string {
 	if name, ok := r.fields[property]; ok {
 		return name
@@ -168,7 +167,6 @@ func (r *resource) inside(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
 	return ref
 }
 
-// describe makes the description of a resource of its operations.
 func (a *api) describe(r *resource) {
 	answer := r.inside(r.read.response)
 	outputs := a.objectProperties(answer, answered, r.name)

@@ -22,7 +22,6 @@ const (
 	both                      // the same in both
 )
 
-// types translates the schemas of a document.
 type types struct {
 	pkg     string
 	objects map[objectKey]*schema.Object
@@ -36,7 +35,6 @@ type objectKey struct {
 	way    direction
 }
 
-// sorted returns the objects by token.
 func (t *types) sorted() []*schema.Object {
 	list := slices.Collect(maps.Values(t.objects))
 	slices.SortFunc(list, func(a, b *schema.Object) int { return strings.Compare(a.Token, b.Token) })
@@ -256,14 +254,12 @@ func (t *types) property(name string, ref *openapi3.SchemaRef, way direction, hi
 	return p
 }
 
-// fits reports whether a value is of a scalar type.
 func fits(t *schema.Type, value property.Value) bool {
 	o := schema.Object{Properties: []schema.Property{{Name: "value", Type: t}}}
 	_, failures := o.Check(property.NewMap(property.Entry{Key: "value", Value: value}))
 	return len(failures) == 0
 }
 
-// fromAny returns a constant of a document.
 func fromAny(value any) property.Value {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -107,7 +107,6 @@ func (s *server) within(ctx context.Context, database string, options pgx.TxOpti
 	})
 }
 
-// run executes statements in one transaction.
 func (s *server) run(ctx context.Context, database string, statements ...string) error {
 	return s.within(ctx, database, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		for _, statement := range statements {
@@ -172,7 +171,6 @@ func checkName(name string) []guest.CheckFailure {
 	return []guest.CheckFailure{{Path: "name", Reason: "has " + strconv.Itoa(len(name)) + " bytes, and PostgreSQL takes at most " + strconv.Itoa(longestName)}}
 }
 
-// name quotes a name.
 func name(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
 
 // text quotes text. Strings conform to the standard in every connection, so that only

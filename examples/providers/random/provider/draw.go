@@ -9,7 +9,6 @@ import (
 	mathrand "math/rand"
 )
 
-// drawBytes returns n random bytes.
 func drawBytes(n int) ([]byte, error) {
 	b := make([]byte, n)
 	_, err := io.ReadFull(rand.Reader, b)
@@ -32,7 +31,6 @@ func draw(n uint64) (uint64, error) {
 	}
 }
 
-// pick returns a random element.
 func pick[T any](list []T) (T, error) {
 	i, err := draw(uint64(len(list)))
 	return list[i], err

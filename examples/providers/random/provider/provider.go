@@ -40,7 +40,6 @@ func New() guest.Provider {
 	}
 }
 
-// keepers is what all inputs have in common.
 type keepers struct {
 	Keepers map[string]string `husk:"keepers,optional" doc:"Any values. When one of them changes, so does the random value."`
 }

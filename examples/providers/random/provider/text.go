@@ -15,7 +15,6 @@ const (
 	special   = "!@#$%&*()-_=+[]{}<>:?"
 )
 
-// textInputs are the inputs of RandomString and RandomPassword.
 type textInputs struct {
 	keepers
 	Length          int     `husk:"length,min=1,max=65536" doc:"How many characters."`
@@ -31,7 +30,6 @@ type textInputs struct {
 	MinSpecial      int     `husk:"minSpecial,default=0,min=0" doc:"How many special characters occur at least, even if special is false."`
 }
 
-// text implements what RandomString and RandomPassword have in common.
 type text struct{}
 
 // Check completes numeric and number, which mean the same, and compares the length with
@@ -80,7 +78,6 @@ func (in *textInputs) specials() string {
 	return special
 }
 
-// alphabet returns all characters that may occur.
 func (in *textInputs) alphabet() []rune {
 	all := ""
 	if in.Lower {

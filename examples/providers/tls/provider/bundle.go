@@ -22,7 +22,6 @@ type getCertificateResult struct {
 	Certificates []getCertificateCertificate `husk:"certificates" doc:"The certificates, in the order of the content."`
 }
 
-// getCertificateCertificate is what one certificate says.
 type getCertificateCertificate struct {
 	CertPem            string `husk:"certPem" doc:"The certificate, in PEM form."`
 	IsCa               bool   `husk:"isCa" doc:"Whether it is that of a certificate authority."`
@@ -38,7 +37,6 @@ type getCertificateCertificate struct {
 	Version            int    `husk:"version" doc:"The version of X.509: 3, rarely 1."`
 }
 
-// getCertificate returns what the certificates in a PEM bundle say.
 func getCertificate(_ context.Context, args getCertificateArgs) (getCertificateResult, error) {
 	result := getCertificateResult{getCertificateArgs: args}
 	if _, err := findBlock(args.Content, "expected certificates in PEM form", blockCertificate); err != nil {

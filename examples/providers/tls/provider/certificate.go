@@ -31,7 +31,6 @@ type terms struct {
 	SetSubjectKeyID     bool     `husk:"setSubjectKeyId,default=false,replace" doc:"Whether the certificate says the hash of its key. Those of authorities always do."`
 }
 
-// issued is what there is of a certificate once it is made.
 type issued struct {
 	CertPem           string `husk:"certPem,stable" doc:"The certificate, in PEM form."`
 	ValidityStartTime string `husk:"validityStartTime,stable" doc:"From when it is valid, in RFC 3339."`
@@ -74,7 +73,6 @@ func issue(ctx context.Context, t *terms, template, parent *x509.Certificate, pu
 	return template.SerialNumber.String(), result, result.update(ctx, t)
 }
 
-// newSerial returns a random number above zero.
 func newSerial() (*big.Int, error) {
 	bytes := make([]byte, serialSize)
 	for {
@@ -128,7 +126,6 @@ func renew(ctx context.Context, diff guest.DiffResponse, t *terms, i issued) (gu
 	return diff, nil
 }
 
-// notImportable returns the error of reading a certificate of which nothing is recorded.
 func notImportable() error {
 	return errors.New("a certificate cannot be imported, since its private key is not known; make a new one")
 }

@@ -18,7 +18,6 @@ const (
 	algorithmEd25519 = "ED25519"
 )
 
-// keyOptions say what kind of key to generate.
 type keyOptions struct {
 	algorithm string
 	// bits is the size of an RSA key.
@@ -27,7 +26,6 @@ type keyOptions struct {
 	curve string
 }
 
-// generateKey makes a new key.
 func generateKey(o keyOptions) (crypto.Signer, error) {
 	switch o.algorithm {
 	case algorithmRSA:
@@ -59,7 +57,6 @@ func curveOf(name string) (elliptic.Curve, error) {
 	return nil, fmt.Errorf("unknown curve %q", name)
 }
 
-// algorithmOf names the algorithm of a public key.
 func algorithmOf(key crypto.PublicKey) (string, error) {
 	switch key.(type) {
 	case *rsa.PublicKey:
@@ -72,7 +69,6 @@ func algorithmOf(key crypto.PublicKey) (string, error) {
 	return "", errors.New("is a key of an unknown kind; expected RSA, ECDSA, or ED25519")
 }
 
-// samePublicKey reports whether two keys are the same.
 func samePublicKey(a, b crypto.PublicKey) bool {
 	comparable, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && comparable.Equal(b)

@@ -12,7 +12,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// publicKey is a public key in the formats that programs want.
 type publicKey struct {
 	PublicKeyPem               string `husk:"publicKeyPem" doc:"The public key in PEM form (PKIX)."`
 	PublicKeyOpenssh           string `husk:"publicKeyOpenssh" doc:"The public key as a line of OpenSSH's authorized_keys; empty for a key on P224, which OpenSSH does not know."`
@@ -54,7 +53,6 @@ type getPublicKeyResult struct {
 	publicKey
 }
 
-// getPublicKey returns the public key of a private key.
 func getPublicKey(_ context.Context, args getPublicKeyArgs) (getPublicKeyResult, error) {
 	path, parse, text := "privateKeyPem", parsePrivateKey, args.PrivateKeyPem
 	if text == nil {

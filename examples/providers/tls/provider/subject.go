@@ -69,7 +69,6 @@ func (s *CertRequestSubject) check(f *failures) {
 	}
 }
 
-// isEmpty reports whether the name would have no attributes.
 func (s *CertRequestSubject) isEmpty() bool {
 	return len(s.name().ToRDNSequence()) == 0
 }
