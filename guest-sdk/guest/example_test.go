@@ -55,3 +55,37 @@ func ExampleNew() {
 	// mrk: no such property; did you mean "mark"?
 	// ann {mark: "!", name: "Ann", text: "Hello, Ann!"}
 }
+
+type SiteInputs struct {
+	Directory guest.Out[string] `husk:"directory" doc:"Where the key is written."`
+}
+
+type SiteOutputs struct {
+	Path guest.Out[string] `husk:"path" doc:"The file with the key."`
+}
+
+type Site struct{}
+
+// Construct waits for nothing: the key is made first, because the file's content comes from it.
+func (Site) Construct(_ context.Context, r guest.ConstructRequest[SiteInputs], d *guest.Deployment) (SiteOutputs, error) {
+	key := d.Resource(guest.Declaration{
+		Type: "tls:index/privateKey:PrivateKey", Name: r.Name + "-key",
+		Inputs: guest.Props{"algorithm": "ED25519"},
+	})
+	file := d.Resource(guest.Declaration{
+		Type: "local:index/file:File", Name: r.Name + "-file",
+		Inputs: guest.Props{
+			"path":    guest.Concat(r.Inputs.Directory, "/key.pub"),
+			"content": guest.Field[string](key, "publicKeyPem"),
+		},
+	})
+	return SiteOutputs{Path: guest.Field[string](file, "path")}, nil
+}
+
+// A component makes a key and a file of resources of other packages.
+func ExampleComponentOf() {
+	_ = guest.Provider{
+		Name: "site", Version: "1.0.0",
+		Components: []guest.Component{guest.ComponentOf("site:index:Site", Site{})},
+	}
+}
