@@ -10,15 +10,15 @@ import (
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Reasons why a file is no module that could be run at all. Further ones are
-// *[SizeError], *[FormatError], *[LimitError], *[UnsupportedError], *[ImportError],
-// *[MemoryError], *[ReservedError], *canon.VersionError, and *canon.SignatureError; all
-// of them come inside a *[LoadError].
+// Reasons why a file is no module that could be run at all. Further ones are *[SizeError],
+// *[ImportError], *[MemoryError], *canon.VersionError, and *canon.SignatureError; all of them come
+// inside a *[LoadError].
 var (
 	// ErrNotWasm is a file that is no WebAssembly module.
 	ErrNotWasm = wasmfile.ErrNotWasm
@@ -32,22 +32,6 @@ var (
 	// ErrCommand is a module with a main function that runs once.
 	ErrCommand = errors.New("the module is a command, not a provider: build it with `husk provider build`, or with -buildmode=c-shared")
 )
-
-type (
-	// FormatError is a module that is malformed.
-	FormatError = wasmfile.FormatError
-	// LimitError is a module with too many, or too much, of something.
-	LimitError = wasmfile.LimitError
-	// UnsupportedError is a module that uses what is not part of WebAssembly 2.0.
-	UnsupportedError = wasmfile.UnsupportedError
-	// ReservedError is a module that uses a name of the host's own.
-	ReservedError = meter.ReservedError
-	// ModuleLimits caps what a module may hold.
-	ModuleLimits = wasmfile.Limits
-)
-
-// DefaultModuleLimits leave room above the largest modules that are known.
-func DefaultModuleLimits() ModuleLimits { return wasmfile.DefaultLimits() }
 
 // LoadError is a module that was refused.
 type LoadError struct {
@@ -77,24 +61,24 @@ func (e *LoadError) Unwrap() error { return e.Err }
 func (c Config) Refused(path string, reason error) *LoadError {
 	e := &LoadError{Path: path, Err: reason}
 	if exceeded := exceededByModule(reason); exceeded != nil {
-		e.Advice = c.advised("", exceeded).advice()
+		e.Advice = c.advised("", exceeded).HowToRaise()
 	}
 	return e
 }
 
 // exceededByModule is the limit that a module exceeds, nil for none.
-func exceededByModule(err error) *ExceededError {
+func exceededByModule(err error) *limit.ExceededError {
 	if several, ok := errors.AsType[*RefusalError](err); ok {
 		err = several.Reasons[0] // the one that is told
 	}
 	if size, ok := errors.AsType[*SizeError](err); ok {
-		return &ExceededError{Limit: LimitModuleSize, Most: uint64(size.Limit), Needed: uint64(size.Size)}
+		return &limit.ExceededError{Limit: limit.ModuleSize, Most: uint64(size.Limit), Needed: uint64(size.Size)}
 	}
 	if memory, ok := errors.AsType[*MemoryError](err); ok {
-		return &ExceededError{Limit: LimitMemory, Most: memory.Limit, Needed: memory.Needed}
+		return &limit.ExceededError{Limit: limit.Memory, Most: memory.Limit, Needed: memory.Needed}
 	}
-	if part, ok := errors.AsType[*LimitError](err); ok {
-		return &ExceededError{Limit: Limit(modulePart + kebab(part.Field())), Most: part.Limit, Needed: part.Count}
+	if part, ok := errors.AsType[*wasmfile.LimitError](err); ok {
+		return &limit.ExceededError{Limit: limit.OfModulePart(part.Field()), Most: part.Limit, Needed: part.Count}
 	}
 	return nil
 }
@@ -151,7 +135,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	memory, _ := LimitNamed("memory")
+	memory, _ := limit.Named("memory")
 	return fmt.Sprintf("the module needs %d MiB of memory to start, the limit is %s", (e.Needed+1<<20-1)>>20, memory.Format(e.Limit))
 }
 
@@ -250,10 +234,10 @@ func Inspect(wasm []byte, config Config) (Info, error) {
 // admit checks a module before it is compiled.
 func admit(wasm []byte, config Config) (*wasmfile.Module, Info, error) {
 	info := Info{Digest: digestOf(wasm), Size: len(wasm)}
-	if len(wasm) > config.moduleSize {
-		return nil, info, &SizeError{Size: int64(len(wasm)), Limit: int64(config.moduleSize)}
+	if len(wasm) > config.limits.ModuleSize {
+		return nil, info, &SizeError{Size: int64(len(wasm)), Limit: int64(config.limits.ModuleSize)}
 	}
-	module, err := wasmfile.Read(wasm, config.moduleLimits)
+	module, err := wasmfile.Read(wasm, config.limits.Module())
 	if module == nil {
 		return nil, info, err
 	}
@@ -343,7 +327,7 @@ func (info *Info) checkNeeds(module *wasmfile.Module, config Config) error {
 		wrong = append(wrong, checkImport(i))
 	}
 	if info.Memory > config.memoryBytes() {
-		wrong = append(wrong, &MemoryError{Needed: info.Memory, Limit: config.memoryLimit})
+		wrong = append(wrong, &MemoryError{Needed: info.Memory, Limit: config.limits.Memory})
 	}
 	return errors.Join(wrong...)
 }

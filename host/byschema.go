@@ -99,7 +99,7 @@ func (p *Provider) passes(request []abi.Properties) bool {
 // encodable reports whether a property map could be passed to a guest, or by it.
 func (p *Provider) encodable(m property.Map) bool {
 	size, ok := guestcbor.Size(m)
-	return ok && size <= p.module.host.config.most.requestBytes
+	return ok && size <= p.module.host.config.limits.RequestBytes
 }
 
 // dropUnfitDefaults takes back that a schema answers checks if inputs that it makes of good

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/host/limit"
 )
 
 type someKey struct{}
 
 // beginOne begins a call that may take an hour, with a grace of a minute.
 func beginOne(ctx context.Context) *running {
-	r := begin(ctx, "create", callLimits{timeout: time.Hour}, time.Minute)
+	r := begin(ctx, "create", limit.Call{Time: uint64(time.Hour)}, time.Minute)
 	r.instance = &instance{}
 	return r
 }
@@ -23,7 +25,7 @@ var errStop = errors.New("stop")
 
 // Whoever waits for the end of a call, and whoever only looks, learn the same of it.
 func TestContextsOfACall(t *testing.T) {
-	limit := &ExceededError{Limit: LimitTime, Most: uint64(time.Hour), Method: "create"}
+	limit := &limit.ExceededError{Limit: limit.Time, Most: uint64(time.Hour), Method: "create"}
 	watchers := map[string]func(*running){
 		"nobody waits":           func(*running) {},
 		"somebody waits":         func(r *running) { r.soft().Done() },

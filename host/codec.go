@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // codec is the host's encoding of property values, with a bound in bytes on each that is
@@ -110,7 +111,7 @@ func (c codec) decode(data []byte) (property.Value, error) {
 
 func (c codec) bounded(data []byte, err error) ([]byte, error) {
 	if err == nil && len(data) > c.most {
-		return nil, &ExceededError{Limit: LimitRequest, Most: uint64(c.most)}
+		return nil, &limit.ExceededError{Limit: limit.Request, Most: uint64(c.most)}
 	}
 	c.call.in.Add(uint64(len(data)))
 	return data, err

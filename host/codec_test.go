@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/propertytest"
 )
 
@@ -86,6 +87,6 @@ func TestCodecBounds(t *testing.T) {
 	require.EqualValues(t, 10, c.call.in.Load())
 	c.most = 4
 	_, err := c.Marshal(m)
-	var exceeded *ExceededError
+	var exceeded *limit.ExceededError
 	require.ErrorAs(t, err, &exceeded)
 }

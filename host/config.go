@@ -1,72 +1,250 @@
 package host
 
 import (
+	"cmp"
+	"context"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
-	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/system"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // Clock is the time that guests see. It must be safe for concurrent use.
-type Clock = wasi.Clock
+type Clock interface {
+	// Now is the wall clock.
+	Now() time.Time
+	// Elapsed is the monotonic clock. It is above zero and never runs backwards.
+	Elapsed() time.Duration
+	// Sleep returns after the duration, or with an error when the context ends.
+	Sleep(ctx context.Context, duration time.Duration) error
+}
 
 // SystemClock is the machine's clock.
 func SystemClock() Clock { return wasi.SystemClock() }
 
-// Config says how a [Host] runs modules. The zero value is ready to use; the methods
-// answer changed copies.
+const (
+	// DefaultInstances is how many calls of one provider run at once, each in an
+	// instance of its own. It is the engine's default parallelism.
+	DefaultInstances = 16
+
+	// DefaultIdleTime is for how long an instance that serves nothing is kept, and up to
+	// twice as long. Another one begins in a fraction of a millisecond, but without what this
+	// one has learnt, such as a token of a service.
+	DefaultIdleTime = 10 * time.Second
+	// DefaultIdleInstances is how many instances of a host are kept that serve nothing, some
+	// more for a moment. Each takes some 400 KB for a Go provider.
+	DefaultIdleInstances = 64
+
+	// DefaultQuarantineWindow is within what time the limit on crashes has a provider not called
+	// any more.
+	DefaultQuarantineWindow = time.Minute
+
+	// DefaultCancelGrace is how long a guest may go on after its call was cancelled:
+	// enough to finish a request to a service and to answer what has become of it.
+	DefaultCancelGrace = 5 * time.Second
+	// releaseTime is how long a guest may take to free an answer that the host has read already.
+	// It takes microseconds.
+	releaseTime = 100 * time.Millisecond
+
+	// compileWorkers compile one module, of which as many are compiled at once as there are
+	// processors for. With fewer than two, wazero cannot be interrupted; with more, modules
+	// starve the rest of the program.
+	compileWorkers = 2
+
+	// maxSetup is how many requests that set an instance up are kept for replay: a
+	// handshake, a configuration, and the parameterizations of extensions.
+	maxSetup = 64
+
+	// wasmPage is the size of a page of linear memory in bytes.
+	wasmPage = image.WasmPage
+)
+
+// Config says how a [Host] runs modules. The zero value is ready to use: the compiler if the
+// platform has one, no cache on disk, the limits of package limit, the system's clock and random
+// numbers. The methods return changed copies.
 type Config struct {
-	cacheDir    string
-	memoryLimit uint64
-	moduleSize  int
-	// moduleLimits is the zero value for the defaults.
-	moduleLimits ModuleLimits
-	grace        time.Duration
-	// calls are limits by method, and those of all other methods under the empty name.
-	calls map[abi.Method]callLimits
-	// most are the limits that are no method's own; see [Config.withDefaults].
-	most        limits
-	clock       Clock
-	otherClock  bool // than the system's
-	random      io.Reader
-	roots       *x509.CertPool
-	audit       func(Use)
-	advice      func(name string, exceeded ExceededError) string
-	interpreter bool
-	precompiled string
+	cacheDir string
+	settings limit.Settings
+	// limits are what comes of the settings, once a host has the configuration.
+	limits                       limit.Set
+	grace, idleTime, crashWindow time.Duration
+	idleInstances                int
+	clock                        Clock
+	otherClock                   bool // than the system's
+	random                       io.Reader
+	roots                        *x509.CertPool
+	audit                        func(Use)
+	advice                       func(name string, exceeded limit.ExceededError) string
+	interpreter                  bool
+	precompiled                  string
 }
 
-// NewConfig answers the defaults: the compiler where the platform has one, no cache
-// on disk, [DefaultMemoryLimit], the system's clock and random numbers.
-func NewConfig() Config {
-	return Config{memoryLimit: DefaultMemoryLimit, moduleSize: MaxModuleSize, grace: DefaultCancelGrace}
-}
+// NewConfig returns the defaults.
+func NewConfig() Config { return Config{} }
 
 func (c Config) withDefaults() Config {
-	defaults := NewConfig()
-	if c.memoryLimit == 0 {
-		c.memoryLimit = defaults.memoryLimit
-	}
-	if c.moduleSize == 0 {
-		c.moduleSize = defaults.moduleSize
-	}
-	if c.moduleLimits == (ModuleLimits{}) {
-		c.moduleLimits = DefaultModuleLimits()
-	}
-	if c.grace == 0 {
-		c.grace = defaults.grace
-	}
-	c.most = c.most.or(defaultLimits())
+	c.limits = c.settings.Set()
+	c.grace = cmp.Or(c.grace, DefaultCancelGrace)
+	c.idleTime = cmp.Or(c.idleTime, DefaultIdleTime)
+	c.idleInstances = cmp.Or(c.idleInstances, DefaultIdleInstances)
+	c.crashWindow = cmp.Or(c.crashWindow, DefaultQuarantineWindow)
 	if c.clock == nil {
 		c.clock = SystemClock()
 	}
 	return c
+}
+
+// WithLimit sets the limit of that name, in its unit. It is an error for a name that there is
+// not, a limit that is fixed, and a value of 0.
+func (c Config) WithLimit(name string, value uint64) (Config, error) {
+	var err error
+	c.settings, err = c.settings.WithChecked(name, value)
+	return c, err
+}
+
+func (c Config) with(name limit.Limit, value uint64) Config {
+	c.settings = c.settings.With(string(name), value)
+	return c
+}
+
+func (c Config) withForAll(name limit.Limit, value uint64, methods []string) Config {
+	c.settings = c.settings.ForAll(string(name), value, methods...)
+	return c
+}
+
+// WithCallTimeout bounds the time of calls of these methods, by their WIT names, or
+// start for the start of an instance; without a name, of all methods. The guest learns
+// that its time is over as if it were cancelled, and is ended after the grace. The error
+// has the kind crashed, as what became of the guest's work is not known, and the origin
+// policy.
+func (c Config) WithCallTimeout(timeout time.Duration, methods ...string) Config {
+	return c.withForAll(limit.Time, uint64(max(0, timeout)), methods)
+}
+
+// WithFuel bounds the work of a call of these methods, as WithCallTimeout does its time;
+// the guest is ended at once. The same call uses the same fuel on every machine.
+func (c Config) WithFuel(units uint64, methods ...string) Config {
+	return c.withForAll(limit.Fuel, units, methods)
+}
+
+// WithHostCalls bounds how often the guest calls the host in a call of these methods, as
+// WithFuel does its work.
+func (c Config) WithHostCalls(calls uint64, methods ...string) Config {
+	return c.withForAll(limit.HostCalls, calls, methods)
+}
+
+// WithRandomBytes bounds the random bytes that the guest takes in a call of these methods.
+func (c Config) WithRandomBytes(bytes uint64, methods ...string) Config {
+	return c.withForAll(limit.RandomBytes, bytes, methods)
+}
+
+// WithMemoryLimit bounds the memory of each instance in bytes, rounded up to pages
+// of 64 KiB, and to 4 GiB at most, or 1 GiB if addresses have 32 bits.
+func (c Config) WithMemoryLimit(bytes uint64) Config { return c.with(limit.Memory, bytes) }
+
+// WithTotalMemory bounds the memory of all instances of the host together, in bytes.
+func (c Config) WithTotalMemory(bytes uint64) Config { return c.with(limit.TotalMemory, bytes) }
+
+// WithTableElements bounds what all tables of an instance may grow to, in elements.
+func (c Config) WithTableElements(elements uint32) Config {
+	return c.with(limit.TableElements, uint64(elements))
+}
+
+// WithRequestBytes bounds each property map that is passed to a guest.
+func (c Config) WithRequestBytes(bytes int) Config { return c.with(limit.Request, uint64(bytes)) }
+
+// WithAnswerBytes bounds what a guest passes in one answer, or in one call of the host.
+func (c Config) WithAnswerBytes(bytes uint64) Config { return c.with(limit.Answer, bytes) }
+
+// WithLogRate bounds what a provider logs and prints, in bytes per second.
+func (c Config) WithLogRate(bytes int) Config { return c.with(limit.LogRate, uint64(bytes)) }
+
+// WithOpenFiles bounds the files, directories, connections, and assets that an instance has open.
+func (c Config) WithOpenFiles(files int) Config { return c.with(limit.OpenFiles, uint64(files)) }
+
+// WithTotalOpenFiles bounds what all instances of the host have open together. The default is half
+// of what the system lets the process open, so that the program has the other half.
+func (c Config) WithTotalOpenFiles(files int) Config { return c.with(limit.TotalFiles, uint64(files)) }
+
+// WithWaitingCalls bounds the calls of one provider that wait for an instance. Further ones
+// fail at once.
+func (c Config) WithWaitingCalls(calls int) Config { return c.with(limit.WaitingCalls, uint64(calls)) }
+
+// WithStreams bounds the open streams of one provider.
+func (c Config) WithStreams(streams int) Config { return c.with(limit.Streams, uint64(streams)) }
+
+// WithModuleSize bounds the size of modules in bytes.
+func (c Config) WithModuleSize(bytes int) Config { return c.with(limit.ModuleSize, uint64(bytes)) }
+
+// ModuleSize is the largest module in bytes.
+func (c Config) ModuleSize() int { return c.withDefaults().limits.ModuleSize }
+
+// WithCompileTime bounds how long the compilation of a module may take.
+func (c Config) WithCompileTime(time time.Duration) Config {
+	return c.with(limit.CompileTime, uint64(time))
+}
+
+// WithQuarantine sets how many crashes within a time put a provider in quarantine, see
+// [QuarantineError].
+func (c Config) WithQuarantine(crashes int, window time.Duration) Config {
+	c.crashWindow = window
+	return c.with(limit.Crashes, uint64(crashes))
+}
+
+// WithIdleTime sets for how long an instance that serves nothing is kept.
+func (c Config) WithIdleTime(idle time.Duration) Config { c.idleTime = idle; return c }
+
+// WithIdleInstances bounds how many instances of the host are kept that serve nothing.
+func (c Config) WithIdleInstances(most int) Config { c.idleInstances = most; return c }
+
+// WithAdvice has errors say how the user of the program can raise a limit, in place of naming
+// an option of this package. The function gets the name of the provider or policy pack, empty
+// if there is none, and an error without advice; it may be called concurrently. Limits that
+// are fixed are not asked about.
+func (c Config) WithAdvice(advice func(name string, exceeded limit.ExceededError) string) Config {
+	c.advice = advice
+	return c
+}
+
+// advised has the error say how to raise the limit.
+func (c *Config) advised(name string, e *limit.ExceededError) *limit.ExceededError {
+	if c.advice == nil || e.Advice != "" || e.Option() == "" {
+		return e
+	}
+	advised := *e
+	advised.Advice = c.advice(name, *e)
+	return &advised
+}
+
+// ofProvider returns the configuration of a provider that has limits of its own.
+func (c *Config) ofProvider(own map[string]uint64) (*Config, error) {
+	if len(own) == 0 {
+		return c, nil
+	}
+	changed := *c
+	for name, value := range own {
+		l, ok := limit.Named(name)
+		if ok && !l.OfProvider() {
+			return nil, fmt.Errorf("the limit %q cannot be set for one provider", name)
+		}
+		var err error
+		if changed, err = changed.WithLimit(name, value); err != nil {
+			return nil, err
+		}
+	}
+	changed.limits = changed.settings.Set()
+	if own, most := changed.memoryBytes(), c.memoryBytes(); own > most {
+		return nil, fmt.Errorf("the limit %q is %d bytes, and that of the host is %d", "memory", own, most)
+	}
+	return &changed, nil
 }
 
 // WithCacheDir keeps compiled modules in the directory, which is made where it is
@@ -75,19 +253,6 @@ func (c Config) withDefaults() Config {
 // made, with a key in the user's directory for configuration; anything else is compiled
 // again. Where there is no such directory, the key is in this one.
 func (c Config) WithCacheDir(dir string) Config { c.cacheDir = dir; return c }
-
-// WithMemoryLimit bounds the memory of each instance in bytes, rounded up to pages
-// of 64 KiB, and to 4 GiB at most, or 1 GiB where addresses have 32 bits.
-func (c Config) WithMemoryLimit(bytes uint64) Config { c.memoryLimit = bytes; return c }
-
-// WithModuleSize bounds the size of modules in bytes.
-func (c Config) WithModuleSize(bytes int) Config { c.moduleSize = bytes; return c }
-
-// ModuleSize is the largest module in bytes.
-func (c Config) ModuleSize() int { return c.withDefaults().moduleSize }
-
-// WithModuleLimits caps what a module may hold.
-func (c Config) WithModuleLimits(limits ModuleLimits) Config { c.moduleLimits = limits; return c }
 
 // WithCancelGrace sets how long a guest may go on after its call was cancelled.
 func (c Config) WithCancelGrace(grace time.Duration) Config { c.grace = grace; return c }
@@ -130,7 +295,7 @@ func mostPages() uint32 {
 
 // memoryBytes is the memory limit in whole pages.
 func (c *Config) memoryBytes() uint64 {
-	return min((c.memoryLimit+wasmPage-1)/wasmPage, uint64(mostPages())) * wasmPage
+	return min((c.limits.Memory+wasmPage-1)/wasmPage, uint64(mostPages())) * wasmPage
 }
 
 // DefaultCacheDir is where the user's cache of compiled modules is.

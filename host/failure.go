@@ -6,12 +6,36 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/printable"
 )
+
+// QuarantineError is a provider or policy pack that crashed too often to be called again.
+// [Provider.Readmit] has it called again; so does making another one of its module.
+type QuarantineError struct {
+	// Crashes is how often it crashed within Window.
+	Crashes int
+	Window  time.Duration
+	// Last is what the last crash was.
+	Last string
+	// Advice says how to have more crashes forgiven, see [Config.WithAdvice]; empty for what
+	// this package offers.
+	Advice string
+}
+
+func (e *QuarantineError) Error() string {
+	advice := e.Advice
+	if advice == "" {
+		advice = "make it anew or Readmit it to try again"
+	}
+	return fmt.Sprintf("it crashed %d times within %s and is in quarantine, so that it is not called any more; %s; the last crash: %s",
+		e.Crashes, e.Window, advice, e.Last)
+}
 
 // fail makes an error of the host's about a call.
 func (s *sandbox) fail(method abi.Method, kind abi.ErrorKind, message string) error {
@@ -37,12 +61,12 @@ func (s *sandbox) refuse(method abi.Method, rule error) error {
 
 // advised has an error of a limit say how to raise it.
 func (s *sandbox) advised(err error) error {
-	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
 		return s.config.advised(s.expected, exceeded)
 	}
 	if quarantine, ok := errors.AsType[*QuarantineError](err); ok {
 		said := *quarantine
-		said.Advice = s.config.advised(s.expected, &ExceededError{Limit: LimitCrashes, Most: uint64(said.Crashes)}).Advice
+		said.Advice = s.config.advised(s.expected, &limit.ExceededError{Limit: limit.Crashes, Most: uint64(said.Crashes)}).Advice
 		return &said
 	}
 	return err
@@ -64,7 +88,7 @@ func (s *sandbox) cancelled(method abi.Method, cause error) error {
 func (s *sandbox) stopped(method abi.Method, cause error, more string) error {
 	cause = s.advised(cause)
 	message := fmt.Sprintf("the call was stopped: %s%s", cause, more)
-	if exceeded, ok := errors.AsType[*ExceededError](cause); ok {
+	if exceeded, ok := errors.AsType[*limit.ExceededError](cause); ok {
 		e := s.failBy(method, abi.ErrorKindCrashed, message, exceeded)
 		e.Origin = abi.ErrorOriginPolicy
 		return e
@@ -79,7 +103,7 @@ func (i *instance) failure(r *running, err error) error {
 		return nil
 	}
 	if r.refused == nil && i.tank.Refused() {
-		i.refuse(&ExceededError{Limit: LimitTableElements, Most: uint64(s.config.most.tableElements)})
+		i.refuse(&limit.ExceededError{Limit: limit.TableElements, Most: uint64(s.config.limits.TableElements)})
 	}
 	if s.donor != nil {
 		s.donor.failed(i, err)
@@ -87,7 +111,7 @@ func (i *instance) failure(r *running, err error) error {
 	if answered, ok := errors.AsType[*abi.Error](err); ok {
 		r.failure = FailureError
 		e := s.answered(r.method, answered)
-		if late, ok := errors.AsType[*ExceededError](context.Cause(r.soft())); ok && r.refused == nil {
+		if late, ok := errors.AsType[*limit.ExceededError](context.Cause(r.soft())); ok && r.refused == nil {
 			i.refuse(late) // the guest ended when it was told to
 		}
 		if r.refused != nil {
@@ -97,12 +121,12 @@ func (i *instance) failure(r *running, err error) error {
 	}
 	if r.hard().Err() != nil {
 		r.failure = FailureCancelled
-		if exceeded, ok := errors.AsType[*ExceededError](context.Cause(r.soft())); ok {
+		if exceeded, ok := errors.AsType[*limit.ExceededError](context.Cause(r.soft())); ok {
 			r.failure = Failure(exceeded.Limit)
 		}
 		return s.stopped(r.method, context.Cause(r.soft()), r.abandonment())
 	}
-	broken := i.guest.Broken() != nil || i.exports == nil || r.method == methodStart
+	broken := i.guest.Broken() != nil || i.exports == nil || r.method == limit.MethodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !isTrap(err) {
 		r.failure = FailureBreach
 		cause := s.advised(exceededBy(err))
@@ -142,11 +166,11 @@ func wants(e *abi.Error, exceeded error) {
 
 // exceededBy finds the limit on what is passed that was exceeded, nil for none.
 func exceededBy(err error) error {
-	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
 		return exceeded
 	}
 	if exceeded, ok := errors.AsType[*canon.LimitError](err); ok {
-		return &ExceededError{Limit: LimitAnswer, Most: exceeded.Limit}
+		return &limit.ExceededError{Limit: limit.Answer, Most: exceeded.Limit}
 	}
 	return nil
 }
@@ -198,3 +222,6 @@ func printableFailures(failures []abi.CheckFailure) []abi.CheckFailure {
 	}
 	return out
 }
+
+// Readmit ends a quarantine (see [QuarantineError]), and forgets the crashes that led to it.
+func (s *sandbox) Readmit() { s.health.Readmit() }

@@ -29,7 +29,7 @@ func ParseHTTPGrant(text string, methods ...string) (HTTPGrant, error) {
 // ParseTCPGrant reads a host and port, see [grant.ParseTCP].
 func ParseTCPGrant(text string) (TCPGrant, error) { return grant.ParseTCP(text) }
 
-// What a provider may have open, and may keep. The number of bytes is bounded, too; see [Limits].
+// What a provider may have open, and may keep. The number of bytes is bounded, too; see package limit.
 const (
 	// MaxHTTPExchanges and MaxOpenAssets are for one call.
 	MaxHTTPExchanges = capability.MaxHTTPExchanges

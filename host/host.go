@@ -83,7 +83,7 @@ type Host struct {
 // New makes a host. Close it when no provider of it is needed any more.
 func New(ctx context.Context, config Config) (*Host, error) {
 	config = config.withDefaults()
-	if err := config.checkMethods(); err != nil {
+	if err := config.settings.Check(); err != nil {
 		return nil, err
 	}
 	empty, err := newEmptyImage()
@@ -97,7 +97,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	}
 	settings = settings.WithMemoryLimitPages(mostPages())
 	h := &Host{config: config, settings: settings, compiling: make(chan struct{}, compilations()), modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
-	h.budget, h.empty, h.rewriting = pool.NewBudget(config.most.totalMemory), empty, rewriting.Of(ctx)
+	h.budget, h.empty, h.rewriting = pool.NewBudget(config.limits.TotalMemory), empty, rewriting.Of(ctx)
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // The answers of hand-made modules are at these addresses.
@@ -146,9 +147,9 @@ func TestAGuestThatDoesNotHearOfACancellation(t *testing.T) {
 	})
 	_, err := schema(t.Context(), p)
 	require.NoError(t, err)
-	var exceeded *host.ExceededError
+	var exceeded *limit.ExceededError
 	require.ErrorAs(t, p.Cancel(t.Context()), &exceeded)
-	require.Equal(t, host.ExceededError{Limit: host.LimitTime, Most: uint64(host.DefaultCancelTime), Method: "cancel"}, *exceeded)
+	require.Equal(t, limit.ExceededError{Limit: limit.Time, Most: defaultOf(t, "cancel-time"), Method: "cancel"}, *exceeded)
 }
 
 func TestAnswersThatBreakTheContract(t *testing.T) {
@@ -240,7 +241,7 @@ func TestStreamsKeepTheirInstance(t *testing.T) {
 	})
 	ctx := t.Context()
 	var open []abi.StreamHandle
-	for range host.DefaultStreams {
+	for range defaultOf(t, "streams") {
 		handle, err := p.StreamInvoke(ctx, abi.InvokeRequest{})
 		require.NoError(t, err)
 		open = append(open, handle)

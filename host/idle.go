@@ -6,18 +6,6 @@ import (
 	"time"
 )
 
-// WithTotalMemory bounds the memory of all instances of the host together, in bytes. See
-// [DefaultTotalMemory].
-func (c Config) WithTotalMemory(bytes uint64) Config { c.most.totalMemory = bytes; return c }
-
-// WithIdleTime sets for how long an instance that serves nothing is kept. See
-// [DefaultIdleTime].
-func (c Config) WithIdleTime(idle time.Duration) Config { c.most.idleTime = idle; return c }
-
-// WithIdleInstances bounds how many instances of the host are kept that serve nothing. See
-// [DefaultIdleInstances].
-func (c Config) WithIdleInstances(most int) Config { c.most.idleInstances = most; return c }
-
 // used is a provider or a policy pack.
 type used interface {
 	io.Closer
@@ -40,7 +28,7 @@ type idling struct {
 // noteIdle is called when an instance has become idle.
 func (h *Host) noteIdle() {
 	i := &h.idling
-	if i.count.Load() > int64(h.config.most.idleInstances) && i.crowded.CompareAndSwap(false, true) {
+	if i.count.Load() > int64(h.config.idleInstances) && i.crowded.CompareAndSwap(false, true) {
 		h.background(func() {
 			i.crowded.Store(false)
 			h.endIdle()
@@ -52,7 +40,7 @@ func (h *Host) noteIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed {
-		i.timer = time.AfterFunc(h.config.most.idleTime, func() { h.background(h.endIdle) })
+		i.timer = time.AfterFunc(h.config.idleTime, func() { h.background(h.endIdle) })
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -172,7 +173,7 @@ func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage)
 	}
 	if slices.Contains(m.Exports, prepareExport) {
 		base, err = m.donated(ctx, fresh, func(i *instance) error {
-			return i.run(ctx, methodStart, func(context.Context) error { return i.callOptional(prepareExport) })
+			return i.run(ctx, limit.MethodStart, func(context.Context) error { return i.callOptional(prepareExport) })
 		})
 		about.Prepared = err == nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 type someMonitor struct{ abi.Monitor }
@@ -17,7 +18,7 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 	for method, granted := range map[string]bool{
 		"construct": true, "call": true, "create": false, "invoke": false, "configure": false, "start": false,
 	} {
-		i := &instance{sandbox: &sandbox{}, call: begin(ctx, abi.Method(method), callLimits{timeout: time.Hour}, time.Second)}
+		i := &instance{sandbox: &sandbox{}, call: begin(ctx, abi.Method(method), limit.Call{Time: uint64(time.Hour)}, time.Second)}
 		m, ok := i.grantedImports().Monitor.(*capability.Monitor)
 		require.Equal(t, granted, ok, method)
 		if granted {
@@ -25,7 +26,7 @@ func TestTheMonitorIsForComponentsOnly(t *testing.T) {
 		}
 		i.call.finish()
 	}
-	i := &instance{sandbox: &sandbox{}, call: begin(t.Context(), "construct", callLimits{timeout: time.Hour}, time.Second)}
+	i := &instance{sandbox: &sandbox{}, call: begin(t.Context(), "construct", limit.Call{Time: uint64(time.Hour)}, time.Second)}
 	defer i.call.finish()
 	_, err := i.grantedImports().Monitor.Wait(t.Context())
 	require.ErrorIs(t, err, abi.ErrDenied)

@@ -55,7 +55,7 @@ const recordVersion = 10
 // recordName names the files for a module. The name depends on all that the files depend on.
 func (h *Host) recordName(digest string) string {
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, relooper.Version, h.rewriting, digest,
-		runtime.GOOS, runtime.GOARCH, h.config.most.tableElements, h.config.moduleLimits))
+		runtime.GOOS, runtime.GOARCH, h.config.limits.TableElements, h.config.limits.Module()))
 	return hex.EncodeToString(key[:])
 }
 

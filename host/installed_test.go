@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 // What is kept of a module never makes a difference to what it does, whatever becomes
@@ -80,13 +81,11 @@ func TestInstalledModules(t *testing.T) {
 		}
 	}
 	t.Run("other limits", func(t *testing.T) {
-		limits := host.DefaultModuleLimits()
-		limits.Functions = 5
-		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithModuleLimits(limits))
+		h, err := host.New(t.Context(), withLimit(t, host.NewConfig().WithCacheDir(dir), "module-functions", 5))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, h.Close(t.Context())) }()
 		_, err = h.LoadBytes(t.Context(), wasm)
-		var refused *host.LimitError
+		var refused *wasmfile.LimitError
 		require.ErrorAs(t, err, &refused, "what another host admitted is looked at again")
 	})
 	t.Run("the interpreter", func(t *testing.T) { require.NoError(t, use(t, host.NewConfig().WithInterpreter())) })

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
 )
 
@@ -71,7 +72,7 @@ func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	}
 	fresh, err := s.module.images.fresh()
 	if err != nil {
-		return nil, s.fail(methodStart, abi.ErrorKindUnavailable, err.Error())
+		return nil, s.fail(limit.MethodStart, abi.ErrorKindUnavailable, err.Error())
 	}
 	return s.startFrom(ctx, fresh)
 }
@@ -80,7 +81,7 @@ func (s *sandbox) start(ctx context.Context) (*instance, error) {
 // is not yet.
 func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, error) {
 	if !s.acquire() {
-		return nil, s.gone(methodStart)
+		return nil, s.gone(limit.MethodStart)
 	}
 	// The first instance loads the code, which is not to count as what the guest does. What
 	// guests import is made while the code is being loaded.
@@ -91,7 +92,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	if err != nil {
 		s.release()
 		s.module.host.live.Done()
-		return nil, s.fail(methodStart, abi.ErrorKindUnavailable, err.Error())
+		return nil, s.fail(limit.MethodStart, abi.ErrorKindUnavailable, err.Error())
 	}
 	s.counters.count(func(c *Stats) { c.Started++; c.Instances++ })
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
@@ -103,7 +104,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	config := s.config
 	i.system = wasi.New(wasi.Config{
 		Args: []string{s.module.World.String()}, Env: s.env, Files: s.files,
-		Clock: i.clock, Random: &i.draws, OpenFiles: config.most.openFiles,
+		Clock: i.clock, Random: &i.draws, OpenFiles: config.limits.OpenFiles,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.hostCall() },
 		RandomTaken: i.takesRandom, ClockRead: i.readsClock,
@@ -112,7 +113,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Open:   i.ledger.open,
 		Closed: i.ledger.closed,
 	})
-	i.guest = canon.NewGuest(i, codec{config.most.requestBytes, &i.buffers, &i.ledger}, config.most.answerBytes)
+	i.guest = canon.NewGuest(i, codec{config.limits.RequestBytes, &i.buffers, &i.ledger}, config.limits.AnswerBytes)
 	i.guest.Await, i.guest.Charge = i.await, i.ledger.pass
 	if from != nil {
 		i.guest.BeginWith(from.arena)
@@ -130,7 +131,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 }
 
 // refuse notes what the guest is refused: it goes on, and may fail for want of it.
-func (i *instance) refuse(exceeded *ExceededError) {
+func (i *instance) refuse(exceeded *limit.ExceededError) {
 	if d := i.sandbox.donor; d != nil {
 		d.refused = exceeded
 	}
@@ -149,16 +150,16 @@ func (i *instance) takeMemory(ctx context.Context) error {
 	}
 	var err error
 	if most := s.config.memoryBytes(); bytes > most {
-		err = &ExceededError{Limit: LimitMemory, Most: most, Needed: bytes}
+		err = &limit.ExceededError{Limit: limit.Memory, Most: most, Needed: bytes}
 	} else {
 		err = s.takeMemory(ctx, bytes)
 	}
-	if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
 		s.counters.failed(Failure(exceeded.Limit))
-		return s.refuse(methodStart, exceeded)
+		return s.refuse(limit.MethodStart, exceeded)
 	}
 	if err != nil {
-		return s.cancelled(methodStart, err)
+		return s.cancelled(limit.MethodStart, err)
 	}
 	i.memory.taken = bytes
 	return nil
@@ -170,15 +171,15 @@ func (i *instance) begin(ctx context.Context) error {
 	s := i.sandbox
 	if i.begun() {
 		if err := i.instantiate(ctx, i.from); err != nil {
-			return s.failBy(methodStart, abi.ErrorKindUnavailable, err.Error(), err)
+			return s.failBy(limit.MethodStart, abi.ErrorKindUnavailable, err.Error(), err)
 		}
 		i.exports = i.bare.exports
 		if len(s.variables) == 0 {
-			s.counters.cost(methodStart, 0, &i.buffers)
+			s.counters.cost(limit.MethodStart, 0, &i.buffers)
 			return nil
 		}
 	}
-	return i.run(ctx, methodStart, func(context.Context) error {
+	return i.run(ctx, limit.MethodStart, func(context.Context) error {
 		for _, name := range s.variables {
 			i.used().Note(grant.NameEnv, name, nil)
 		}
@@ -300,9 +301,9 @@ func (i *instance) replay(ctx context.Context, step setupStep) error {
 func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool, do func(context.Context) error) error {
 	s := i.sandbox
 	config := s.config
-	limits, grace := config.limitsOf(method), config.grace
+	limits, grace := config.limits.Call(method), config.grace
 	if s.limited {
-		limits.timeout, limits.fuel, grace = min(limits.timeout, donorTime), min(limits.fuel, donorFuel), 0
+		limits.Time, limits.Fuel, grace = min(limits.Time, uint64(donorTime)), min(limits.Fuel, donorFuel), 0
 	}
 	r := begin(ctx, method, limits, grace)
 	r.instance, r.replaying = i, replaying
@@ -315,7 +316,7 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 	i.call = r
 	i.ctx = r.hard()
 	i.listed = 0
-	i.tank.Begin(limits.fuel, r.begun)
+	i.tank.Begin(limits.Fuel, r.begun)
 	i.buffers.begin(&s.module.host.buffers)
 	err := do(r.soft())
 	if i.outgrows(r, err) {

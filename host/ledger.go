@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // ledger is what the host holds for one instance beside its linear memory: bodies of requests,
@@ -99,7 +100,7 @@ func (l *ledger) settle() error {
 			return l.refuse(exceeded)
 		}
 		if err := s.takeMemory(l.instance.ctx, want-l.reserved); err != nil {
-			if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+			if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
 				return l.refuse(exceeded)
 			}
 			return err
@@ -112,17 +113,17 @@ func (l *ledger) settle() error {
 func (l *ledger) held() uint64 { return l.lasting + l.passing }
 
 // refuse notes what the guest is refused, and returns the error for the guest.
-func (l *ledger) refuse(exceeded *ExceededError) error {
+func (l *ledger) refuse(exceeded *limit.ExceededError) error {
 	l.instance.refuse(exceeded)
 	return heldError{exceeded}
 }
 
 // heldError is an exceeded limit in the words for the guest. The limit itself is for who reads the
 // error of the call, to which the host adds it.
-type heldError struct{ exceeded *ExceededError }
+type heldError struct{ exceeded *limit.ExceededError }
 
 func (r heldError) Error() string {
-	if r.exceeded.Limit == LimitOpenFiles || r.exceeded.Limit == LimitTotalFiles {
+	if r.exceeded.Limit == limit.OpenFiles || r.exceeded.Limit == limit.TotalFiles {
 		return "too many files and connections are open: close some"
 	}
 	return "the host holds no more memory for it"
@@ -139,17 +140,17 @@ func (l *ledger) opening(files int) error {
 		return nil
 	}
 	s := l.instance.sandbox
-	if most := s.config.most.openFiles; l.files+files > most {
-		return l.refuse(&ExceededError{Limit: LimitOpenFiles, Most: uint64(most)})
+	if most := s.config.limits.OpenFiles; l.files+files > most {
+		return l.refuse(&limit.ExceededError{Limit: limit.OpenFiles, Most: uint64(most)})
 	}
 	if err := l.hold(uint64(files) * fileBytes); err != nil {
 		return err
 	}
-	all, most := &s.module.host.files, s.config.most.totalOpenFiles
+	all, most := &s.module.host.files, s.config.limits.TotalOpenFiles
 	if all.Add(int64(files)) > int64(most) {
 		all.Add(-int64(files))
 		l.release(uint64(files) * fileBytes)
-		return l.refuse(&ExceededError{Limit: LimitTotalFiles, Most: uint64(most)})
+		return l.refuse(&limit.ExceededError{Limit: limit.TotalFiles, Most: uint64(most)})
 	}
 	l.files += files
 	return nil

@@ -14,15 +14,16 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 func TestLimitsAreDescribed(t *testing.T) {
 	seen := map[string]bool{}
-	for _, l := range host.Limits() {
+	for _, l := range limit.All() {
 		require.False(t, seen[l.Name], "%s is twice", l.Name)
 		seen[l.Name] = true
 		require.NotZero(t, l.Default, l.Name)
-		found, ok := host.LimitNamed(l.Name)
+		found, ok := limit.Named(l.Name)
 		require.True(t, ok)
 		require.Equal(t, []any{l.Limit, l.Unit, l.Scope}, []any{found.Limit, found.Unit, found.Scope})
 		if l.Option != "" {
@@ -41,17 +42,33 @@ func TestLimitsAreDescribed(t *testing.T) {
 			require.Error(t, err, "%q of %s", text, l.Name)
 		}
 	}
-	for _, known := range []host.Limit{
-		host.LimitTime, host.LimitFuel, host.LimitHostCalls, host.LimitRandom, host.LimitMemory, host.LimitTotalMemory,
-		host.LimitTableElements, host.LimitOpenFiles, host.LimitStack, host.LimitStackDepth, host.LimitRequest, host.LimitAnswer, host.LimitWaitingCalls,
-		host.LimitStreams, host.LimitLogRate, host.LimitCrashes, host.LimitModuleSize, host.LimitCompileTime, "module-loops",
+	for _, known := range []limit.Limit{
+		limit.Time, limit.Fuel, limit.HostCalls, limit.RandomBytes, limit.Memory, limit.TotalMemory,
+		limit.TableElements, limit.OpenFiles, limit.Stack, limit.StackDepth, limit.Request, limit.Answer, limit.WaitingCalls,
+		limit.Streams, limit.LogRate, limit.Crashes, limit.ModuleSize, limit.CompileTime, "module-loops",
 	} {
-		e := host.ExceededError{Limit: known, Most: 7}
+		e := limit.ExceededError{Limit: known, Most: 7}
 		require.Equal(t, known, e.Info().Limit)
 		require.NotContains(t, e.Error(), "%!")
 	}
-	unknown := host.ExceededError{Limit: "patience", Most: 7}
+	unknown := limit.ExceededError{Limit: "patience", Most: 7}
 	require.EqualError(t, &unknown, "it has more than 7 of patience; the limit is fixed")
+}
+
+// withLimit sets a limit by its name.
+func withLimit(t *testing.T, c host.Config, name string, value uint64) host.Config {
+	t.Helper()
+	c, err := c.WithLimit(name, value)
+	require.NoError(t, err)
+	return c
+}
+
+// defaultOf returns the default of a limit.
+func defaultOf(t *testing.T, name string) uint64 {
+	t.Helper()
+	l, ok := limit.Named(name)
+	require.True(t, ok, name)
+	return l.Default
 }
 
 func TestALimitOfItsName(t *testing.T) {
@@ -64,10 +81,10 @@ func TestALimitOfItsName(t *testing.T) {
 		_, err := host.NewConfig().WithLimit(name, 0)
 		require.EqualError(t, err, want)
 	}
-	for _, limit := range []uint64{1, math.MaxUint64} {
-		for _, l := range host.Limits() {
+	for _, value := range []uint64{1, math.MaxUint64} {
+		for _, l := range limit.All() {
 			if l.Option != "" {
-				config, err := host.NewConfig().WithLimit(l.Name, limit)
+				config, err := host.NewConfig().WithLimit(l.Name, value)
 				require.NoError(t, err)
 				newHost(t, config) // which takes it
 			}
@@ -75,8 +92,8 @@ func TestALimitOfItsName(t *testing.T) {
 	}
 	// One limit of modules leaves the others as they are.
 	wasm := assembly{bodies: map[string]code{"get-schema": unreachable}}.wasm()
-	for limit, refused := range map[uint64]bool{1: true, 1000: false} {
-		config, err := host.NewConfig().WithLimit("module-exports", limit)
+	for exports, refused := range map[uint64]bool{1: true, 1000: false} {
+		config, err := host.NewConfig().WithLimit("module-exports", exports)
 		require.NoError(t, err)
 		_, err = newHost(t, config).LoadBytes(t.Context(), wasm)
 		require.Equal(t, refused, err != nil, "%v", err)
@@ -96,9 +113,9 @@ func TestTheTimeToHearOfACancellation(t *testing.T) {
 		p := assemble(t, newHost(t, config), deaf)
 		_, err := schema(t.Context(), p)
 		require.NoError(t, err)
-		var exceeded *host.ExceededError
+		var exceeded *limit.ExceededError
 		require.ErrorAs(t, p.Cancel(t.Context()), &exceeded)
-		require.Equal(t, host.ExceededError{Limit: host.LimitTime, Most: uint64(time.Millisecond), Method: "cancel"}, *exceeded)
+		require.Equal(t, limit.ExceededError{Limit: limit.Time, Most: uint64(time.Millisecond), Method: "cancel"}, *exceeded)
 		require.Equal(t, "cancel-time", exceeded.Info().Name)
 	}
 }
@@ -125,19 +142,19 @@ func TestProvidersHaveLimitsOfTheirOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		module assembly
 		limits map[string]uint64
-		want   host.ExceededError
+		want   limit.ExceededError
 	}{
-		"less memory":     {grows, map[string]uint64{"memory": 8 << 20}, host.ExceededError{Limit: host.LimitMemory, Most: 8 << 20}},
-		"half a page":     {grows, map[string]uint64{"memory": 8<<20 + 1}, host.ExceededError{Limit: host.LimitMemory, Most: 8<<20 + 65536}},
-		"as much memory":  {grows, map[string]uint64{"memory": 32 << 20}, host.ExceededError{Limit: host.LimitMemory, Most: 32 << 20}},
-		"the host's":      {grows, nil, host.ExceededError{Limit: host.LimitMemory, Most: 32 << 20}},
-		"less fuel":       {spins, map[string]uint64{"fuel": 1000}, host.ExceededError{Limit: host.LimitFuel, Most: 1000}},
-		"time":            {spins, map[string]uint64{"answer-time": 1e6}, host.ExceededError{Limit: host.LimitTime, Most: 1e6}},
-		"several of them": {spins, map[string]uint64{"answer-time": 4e12, "fuel": 77, "streams": 1}, host.ExceededError{Limit: host.LimitFuel, Most: 77}},
+		"less memory":     {grows, map[string]uint64{"memory": 8 << 20}, limit.ExceededError{Limit: limit.Memory, Most: 8 << 20}},
+		"half a page":     {grows, map[string]uint64{"memory": 8<<20 + 1}, limit.ExceededError{Limit: limit.Memory, Most: 8<<20 + 65536}},
+		"as much memory":  {grows, map[string]uint64{"memory": 32 << 20}, limit.ExceededError{Limit: limit.Memory, Most: 32 << 20}},
+		"the host's":      {grows, nil, limit.ExceededError{Limit: limit.Memory, Most: 32 << 20}},
+		"less fuel":       {spins, map[string]uint64{"fuel": 1000}, limit.ExceededError{Limit: limit.Fuel, Most: 1000}},
+		"time":            {spins, map[string]uint64{"answer-time": 1e6}, limit.ExceededError{Limit: limit.Time, Most: 1e6}},
+		"several of them": {spins, map[string]uint64{"answer-time": 4e12, "fuel": 77, "streams": 1}, limit.ExceededError{Limit: limit.Fuel, Most: 77}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := provideWith(t, h, c.module, c.limits).GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
-			var exceeded *host.ExceededError
+			var exceeded *limit.ExceededError
 			require.ErrorAs(t, err, &exceeded)
 			require.Equal(t, []any{c.want.Limit, c.want.Most}, []any{exceeded.Limit, exceeded.Most})
 		})
@@ -145,7 +162,7 @@ func TestProvidersHaveLimitsOfTheirOwn(t *testing.T) {
 	t.Run("before those of a method that all providers have", func(t *testing.T) {
 		for _, own := range []map[string]uint64{{"fuel": 1 << 10, "answer-time": 1e12}, {"fuel": 1 << 40, "answer-time": 1e6}} {
 			_, err := provideWith(t, h, spins, own).GetSchema(t.Context(), abi.GetSchemaRequest{})
-			var exceeded *host.ExceededError
+			var exceeded *limit.ExceededError
 			require.ErrorAs(t, err, &exceeded)
 			require.Equal(t, own[exceeded.Info().Name], exceeded.Most)
 		}
@@ -194,13 +211,13 @@ func TestWhatWasRefusedIsTheReason(t *testing.T) {
 			p := assemble(t, newHost(t, small), assembly{bodies: map[string]code{"get-mapping": c.body, "get-mappings": unreachable}})
 			_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{})
 			require.ErrorIs(t, err, abi.ErrCrashed)
-			var exceeded *host.ExceededError
+			var exceeded *limit.ExceededError
 			if c.refused == 0 {
 				require.NotErrorAs(t, err, &exceeded)
 				return
 			}
 			require.ErrorAs(t, err, &exceeded)
-			require.Equal(t, []any{host.LimitMemory, uint64(2 << 20), c.refused}, []any{exceeded.Limit, exceeded.Most, exceeded.Needed})
+			require.Equal(t, []any{limit.Memory, uint64(2 << 20), c.refused}, []any{exceeded.Limit, exceeded.Most, exceeded.Needed})
 			require.GreaterOrEqual(t, exceeded.Enough(), c.refused)
 			require.ErrorContains(t, err, "\nit was refused more memory than the 2 MiB that it may have; the option WithMemoryLimit sets the limit")
 
@@ -227,7 +244,7 @@ func TestARecursionWithoutEnd(t *testing.T) {
 	} {
 		_, err := assemble(t, newHost(t, config), a).GetMapping(t.Context(), abi.GetMappingRequest{})
 		require.ErrorIs(t, err, abi.ErrCrashed)
-		var exceeded *host.ExceededError
+		var exceeded *limit.ExceededError
 		require.ErrorAs(t, err, &exceeded)
 		require.ErrorContains(t, err, "the provider crashed: stack overflow")
 		require.ErrorContains(t, err, "\n"+want+", which mostly is a recursion without end; the limit is fixed")
@@ -245,7 +262,7 @@ func TestAGuestThatIsRefusedTableElements(t *testing.T) {
 		})
 		_, err := schema(t.Context(), p)
 		require.NoError(t, err)
-		var exceeded *host.ExceededError
+		var exceeded *limit.ExceededError
 		_, err = p.GetMapping(t.Context(), abi.GetMappingRequest{})
 		require.Error(t, err)
 		require.NotErrorAs(t, err, &exceeded)
@@ -253,7 +270,7 @@ func TestAGuestThatIsRefusedTableElements(t *testing.T) {
 		require.Equal(t, limits == 10, errors.As(err, &exceeded), "%v", err)
 		if limits == 10 {
 			require.ErrorContains(t, err, "\nit was refused more table elements than the 10 that it may have; the option WithTableElements sets the limit")
-			require.Equal(t, host.ExceededError{Limit: host.LimitTableElements, Most: 10}, *exceeded)
+			require.Equal(t, limit.ExceededError{Limit: limit.TableElements, Most: 10}, *exceeded)
 		}
 	}
 }
@@ -266,16 +283,16 @@ func TestAGuestThatCannotOpenMoreFiles(t *testing.T) {
 	mustDo(t, p, "open", "/data/file", "5")
 	e := failure(t, p, "open", "/data/file", "6")
 	require.ErrorContains(t, e, "\nit was refused more than the 5 files and connections that it may have open; the option WithOpenFiles sets the limit")
-	var exceeded *host.ExceededError
+	var exceeded *limit.ExceededError
 	require.ErrorAs(t, e, &exceeded)
-	require.Equal(t, host.ExceededError{Limit: host.LimitOpenFiles, Most: 5}, *exceeded)
+	require.Equal(t, limit.ExceededError{Limit: limit.OpenFiles, Most: 5}, *exceeded)
 	e = failure(t, p, "fail", "for another reason")
 	require.NotErrorAs(t, e, &exceeded)
 }
 
 // The program in which a host is can say what its user is to do, who knows no package of Go.
 func TestErrorsAreInTheWordsOfTheProgram(t *testing.T) {
-	advice := func(name string, e host.ExceededError) string {
+	advice := func(name string, e limit.ExceededError) string {
 		return fmt.Sprintf("ask for %s=%s for %q", e.Info().Name, e.Info().Format(e.Enough()), name)
 	}
 	config := host.NewConfig().WithAdvice(advice).WithCancelGrace(time.Millisecond)
@@ -302,14 +319,9 @@ func TestErrorsAreInTheWordsOfTheProgram(t *testing.T) {
 	for want, config := range map[string]host.Config{
 		"the limit is 100; ask for module-size=" + strconv.Itoa(enough(100, len(wasm))) + ` bytes for ""`: config.WithModuleSize(100),
 		`; ask for memory=2 MiB for ""`:     config.WithMemoryLimit(1 << 20),
-		`; ask for module-functions=`:       config.WithModuleLimits(host.ModuleLimits{Functions: 3}),
+		`; ask for module-functions=`:       withLimit(t, config, "module-functions", 3),
 		`; ask for compile-time=2ns for ""`: config.WithCompileTime(1),
 	} {
-		if strings.Contains(want, "functions") {
-			limits := host.DefaultModuleLimits()
-			limits.Functions = 3
-			config = config.WithModuleLimits(limits)
-		}
 		_, err := newHost(t, config).LoadBytes(t.Context(), wasm)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "option With")

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 var (
@@ -29,7 +30,7 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		config host.Config
 		module assembly
-		want   host.ExceededError
+		want   limit.ExceededError
 		option string
 		kind   error
 		method string // get-mapping where empty
@@ -37,17 +38,17 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 		"time": {
 			config: host.NewConfig().WithCallTimeout(time.Millisecond, "get-mapping"),
 			module: assembly{bodies: map[string]code{"get-mapping": forever + unreachable}},
-			want:   host.ExceededError{Limit: host.LimitTime, Most: 1_000_000}, option: "WithCallTimeout", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.Time, Most: 1_000_000}, option: "WithCallTimeout", kind: abi.ErrCrashed,
 		},
 		"fuel": {
 			config: host.NewConfig().WithFuel(1000, "get-mapping"),
 			module: assembly{bodies: map[string]code{"get-mapping": forever + unreachable}},
-			want:   host.ExceededError{Limit: host.LimitFuel, Most: 1000}, option: "WithFuel", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.Fuel, Most: 1000}, option: "WithFuel", kind: abi.ErrCrashed,
 		},
 		"calls of WASI": {
 			config: host.NewConfig().WithHostCalls(1000),
 			module: assembly{imports: []importEntry{yield}, bodies: map[string]code{"get-mapping": always(callFunc(0) + drop)}},
-			want:   host.ExceededError{Limit: host.LimitHostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed,
 		},
 		"calls of the contract": {
 			config: host.NewConfig().WithHostCalls(1000, "get-mapping"),
@@ -55,12 +56,12 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 				imports: []importEntry{{"husk:provider/control@0.1.0", "cancelled", importSignature("control", "cancelled")}},
 				bodies:  map[string]code{"get-mapping": always(callFunc(0) + drop)},
 			},
-			want: host.ExceededError{Limit: host.LimitHostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed,
+			want: limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed,
 		},
 		"calls of the start": {
 			config: host.NewConfig().WithHostCalls(1000, "start"),
 			module: assembly{imports: []importEntry{yield}, bodies: map[string]code{"_initialize": "\x03\x40" + callFunc(0) + drop + "\x0c\x00\x0b"}},
-			want:   host.ExceededError{Limit: host.LimitHostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed, method: "start",
+			want:   limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed, method: "start",
 		},
 		"random bytes": {
 			config: host.NewConfig().WithRandomBytes(100 << 10),
@@ -68,17 +69,17 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 				imports: []importEntry{random},
 				bodies:  map[string]code{"get-mapping": always(i32Const(0) + i32Const(30<<10) + callFunc(0) + drop)},
 			},
-			want: host.ExceededError{Limit: host.LimitRandom, Most: 100 << 10}, option: "WithRandomBytes", kind: abi.ErrCrashed,
+			want: limit.ExceededError{Limit: limit.RandomBytes, Most: 100 << 10}, option: "WithRandomBytes", kind: abi.ErrCrashed,
 		},
 		"memory": {
 			config: host.NewConfig().WithMemoryLimit(8 << 20),
 			module: assembly{bodies: map[string]code{"get-mapping": "\x03\x40\x41\x01\x40\x00\x41\x00\x4e\x0d\x00\x0b" + unreachable}},
-			want:   host.ExceededError{Limit: host.LimitMemory, Most: 8 << 20}, option: "WithMemoryLimit", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.Memory, Most: 8 << 20}, option: "WithMemoryLimit", kind: abi.ErrCrashed,
 		},
 		"a request": {
 			config: host.NewConfig().WithRequestBytes(64),
 			module: assembly{bodies: map[string]code{"create": unreachable}},
-			want:   host.ExceededError{Limit: host.LimitRequest, Most: 64}, option: "WithRequestBytes", kind: abi.ErrInvalidArgument, method: "create",
+			want:   limit.ExceededError{Limit: limit.Request, Most: 64}, option: "WithRequestBytes", kind: abi.ErrInvalidArgument, method: "create",
 		},
 		"an answer": {
 			config: host.NewConfig().WithAnswerBytes(64),
@@ -86,7 +87,7 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 				bodies: map[string]code{"get-mapping": returns(answer)},
 				data:   map[uint32]string{answer: words(0, contents, 65, contents, 0)},
 			},
-			want: host.ExceededError{Limit: host.LimitAnswer, Most: 64}, option: "WithAnswerBytes", kind: abi.ErrInternal,
+			want: limit.ExceededError{Limit: limit.Answer, Most: 64}, option: "WithAnswerBytes", kind: abi.ErrInternal,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +97,7 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 				if c.method == "create" {
 					_, err = p.Create(t.Context(), abi.CreateRequest{Inputs: text})
 				}
-				var exceeded *host.ExceededError
+				var exceeded *limit.ExceededError
 				require.ErrorAs(t, err, &exceeded)
 				require.Equal(t, []any{c.want.Limit, c.want.Most, c.option}, []any{exceeded.Limit, exceeded.Most, exceeded.Option()})
 				require.ErrorIs(t, err, c.kind)
@@ -107,13 +108,13 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 }
 
 func TestExceededLimitsAreNamed(t *testing.T) {
-	for want, e := range map[string]host.ExceededError{
-		"it took longer than the 1m30s that it may take; the option WithCallTimeout sets the limit":                           {Limit: host.LimitTime, Most: 90_000_000_000},
-		"it called the host more than the 10 times that it may; the option WithHostCalls sets the limit":                      {Limit: host.LimitHostCalls, Most: 10},
-		"it was refused more memory than the 256 MiB that it may have; the option WithMemoryLimit sets the limit":             {Limit: host.LimitMemory, Most: 256 << 20},
-		"compiling the module takes longer than the 2m0s that it may take; the option WithCompileTime sets the limit":         {Limit: host.LimitCompileTime, Most: uint64(2 * time.Minute)},
-		"8 streams of the provider are open already: close one; the option WithStreams sets the limit":                        {Limit: host.LimitStreams, Most: 8},
-		"the values of the request take more than the 5 bytes that can be passed; the option WithRequestBytes sets the limit": {Limit: host.LimitRequest, Most: 5},
+	for want, e := range map[string]limit.ExceededError{
+		"it took longer than the 1m30s that it may take; the option WithCallTimeout sets the limit":                           {Limit: limit.Time, Most: 90_000_000_000},
+		"it called the host more than the 10 times that it may; the option WithHostCalls sets the limit":                      {Limit: limit.HostCalls, Most: 10},
+		"it was refused more memory than the 256 MiB that it may have; the option WithMemoryLimit sets the limit":             {Limit: limit.Memory, Most: 256 << 20},
+		"compiling the module takes longer than the 2m0s that it may take; the option WithCompileTime sets the limit":         {Limit: limit.CompileTime, Most: uint64(2 * time.Minute)},
+		"8 streams of the provider are open already: close one; the option WithStreams sets the limit":                        {Limit: limit.Streams, Most: 8},
+		"the values of the request take more than the 5 bytes that can be passed; the option WithRequestBytes sets the limit": {Limit: limit.Request, Most: 5},
 	} {
 		require.EqualError(t, &e, want)
 	}
@@ -124,9 +125,9 @@ func TestACompilationIsBoundedInTime(t *testing.T) {
 	require.NoError(t, err)
 	defer h.Close(t.Context())
 	_, err = h.LoadBytes(t.Context(), assembly{pages: 5}.wasm())
-	var exceeded *host.ExceededError
+	var exceeded *limit.ExceededError
 	require.ErrorAs(t, err, &exceeded)
-	require.Equal(t, host.ExceededError{Limit: host.LimitCompileTime, Most: 1}, *exceeded)
+	require.Equal(t, limit.ExceededError{Limit: limit.CompileTime, Most: 1}, *exceeded)
 	_, err = newHost(t, host.NewConfig()).LoadBytes(t.Context(), assembly{pages: 5}.wasm())
 	require.NoError(t, err)
 }

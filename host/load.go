@@ -17,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/host/internal/codecache"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -114,7 +115,7 @@ func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
 
 // Digest returns the digest of the module that Load would load from the file.
 func (h *Host) Digest(path string) (string, error) {
-	limit := h.config.moduleSize
+	limit := h.config.limits.ModuleSize
 	return h.cache.DigestOf(path, limit, h.config.clock.Now(), func() (string, error) { return digestOfFile(path, limit) })
 }
 
@@ -132,7 +133,7 @@ func (h *Host) LoadDraft(ctx context.Context, wasm []byte) (*Module, error) {
 }
 
 func (h *Host) loadBytes(ctx context.Context, wasm []byte, draft bool) (*Module, error) {
-	err := checkSize(int64(len(wasm)), h.config.moduleSize)
+	err := checkSize(int64(len(wasm)), h.config.limits.ModuleSize)
 	if err == nil {
 		var module *Module
 		if module, err = h.load(ctx, digestOf(wasm), source{func() ([]byte, error) { return wasm, nil }, draft}); err == nil {
@@ -239,7 +240,7 @@ func (h *Host) prepare(digest string, from source) (*Module, error) {
 		m, err = h.build(from)
 	}
 	if err == nil && m.Memory > h.config.memoryBytes() {
-		return nil, &MemoryError{Needed: m.Memory, Limit: h.config.memoryLimit} // it was installed by a host with more
+		return nil, &MemoryError{Needed: m.Memory, Limit: h.config.limits.Memory} // it was installed by a host with more
 	}
 	return m, err
 }
@@ -265,8 +266,8 @@ func (h *Host) build(from source) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	time := h.config.most.compileTime
-	ctx, cancel := context.WithTimeoutCause(h.stopped, time, h.config.advised("", &ExceededError{Limit: LimitCompileTime, Most: uint64(time)}))
+	time := h.config.limits.CompileTime
+	ctx, cancel := context.WithTimeoutCause(h.stopped, time, h.config.advised("", &limit.ExceededError{Limit: limit.CompileTime, Most: uint64(time)}))
 	defer cancel()
 	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
 	m := h.newModule(info)
@@ -291,7 +292,7 @@ func (h *Host) counting(decoded *wasmfile.Module) (*wasmfile.Module, *entropy.Ac
 		return decoded, nil
 	}
 	// It may have more than a module may have.
-	counts, err := wasmfile.Read(wasm, wasmfile.Limits(h.config.moduleLimits))
+	counts, err := wasmfile.Read(wasm, wasmfile.Limits(h.config.limits.Module()))
 	if err != nil {
 		return decoded, nil
 	}
@@ -300,7 +301,7 @@ func (h *Host) counting(decoded *wasmfile.Module) (*wasmfile.Module, *entropy.Ac
 
 func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {
 	return meter.Rewrite(decoded, meter.Options{
-		MemoryPages: mostPages(), TableElements: h.config.most.tableElements, Detach: meter.Detachable(decoded),
+		MemoryPages: mostPages(), TableElements: h.config.limits.TableElements, Detach: meter.Detachable(decoded),
 	})
 }
 

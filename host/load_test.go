@@ -12,6 +12,8 @@ import (
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 var i32 = []byte{canon.I32}
@@ -84,11 +86,11 @@ func TestModulesThatAreRefused(t *testing.T) {
 		},
 		"too much of something": {
 			assembly{bodies: map[string]code{"check": code(strings.Repeat("\x02\x40", 20_001) + strings.Repeat("\x0b", 20_001))}}.wasm(),
-			&host.LimitError{What: "blocks inside of each other", Count: 20_001, Limit: 20_000},
+			&wasmfile.LimitError{What: "blocks inside of each other", Count: 20_001, Limit: 20_000},
 			"the module has 20001 blocks inside of each other, the limit is 20000",
 		},
 		"names of the host's own": {
-			assembly{bodies: map[string]code{"husk:meter/fuel": nop}}.wasm(), &host.ReservedError{Name: "husk:meter/fuel"},
+			assembly{bodies: map[string]code{"husk:meter/fuel": nop}}.wasm(), &meter.ReservedError{Name: "husk:meter/fuel"},
 			`the module uses the name "husk:meter/fuel", which is reserved for the host`,
 		},
 		"malformed": {
@@ -126,7 +128,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 
 func TestFeaturesThatAreNotSupportedAreNamed(t *testing.T) {
 	_, err := newHost(t, host.NewConfig()).LoadBytes(t.Context(), assembly{bodies: map[string]code{"check": "\x12\x00"}}.wasm())
-	var unsupported *host.UnsupportedError
+	var unsupported *wasmfile.UnsupportedError
 	require.ErrorAs(t, err, &unsupported)
 	require.Equal(t, "tail calls", unsupported.What)
 	require.Equal(t, "tail-call", unsupported.Proposal)
@@ -134,14 +136,13 @@ func TestFeaturesThatAreNotSupportedAreNamed(t *testing.T) {
 }
 
 func TestLimitsOfModulesCanBeSet(t *testing.T) {
-	limits := host.DefaultModuleLimits()
-	limits.Functions = 2
-	_, err := newHost(t, host.NewConfig().WithModuleLimits(limits)).LoadBytes(t.Context(), assembly{}.wasm())
-	var limit *host.LimitError
+	config := withLimit(t, host.NewConfig(), "module-functions", 2)
+	_, err := newHost(t, config).LoadBytes(t.Context(), assembly{}.wasm())
+	var limit *wasmfile.LimitError
 	require.ErrorAs(t, err, &limit)
 	require.Equal(t, "functions", limit.What)
 
-	info, err := host.Inspect(assembly{start: nop}.wasm(), host.NewConfig().WithModuleLimits(limits))
+	info, err := host.Inspect(assembly{start: nop}.wasm(), config)
 	require.ErrorAs(t, err, &limit)
 	require.Equal(t, "functions", limit.What)
 	require.Empty(t, info.Exports, "what follows is not read")
@@ -186,7 +187,7 @@ func TestAllReasonsOfARefusalAreTold(t *testing.T) {
 	info, err = host.Inspect(append(wasm, 1, 1, 0), host.NewConfig())
 	require.ErrorAs(t, err, &refused)
 	require.Len(t, refused.Reasons, 4)
-	require.IsType(t, &host.FormatError{}, refused.Reasons[0])
+	require.IsType(t, &wasmfile.FormatError{}, refused.Reasons[0])
 	require.Len(t, info.Imports, 2)
 
 	_, err = newHost(t, host.NewConfig().WithMemoryLimit(64<<20)).LoadBytes(t.Context(), wasm)
@@ -208,7 +209,7 @@ func TestInspectionNamesFeatures(t *testing.T) {
 	info, err := host.Inspect(assembly{}.wasm(), host.NewConfig())
 	require.NoError(t, err)
 	require.Empty(t, info.Contents.Features)
-	require.EqualValues(t, host.DefaultMemoryLimit, info.MemoryLimit)
+	require.EqualValues(t, defaultOf(t, "memory"), info.MemoryLimit)
 	require.Equal(t, "type", info.Contents.Sections[0].Name)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/pool"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // guestMemory is the linear memory of an instance, whose size is part of the host's budget.
@@ -27,7 +28,7 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 			return nil
 		}
 		if err := s.takeMemory(i.ctx, size-m.taken); err != nil {
-			if exceeded, ok := errors.AsType[*ExceededError](err); ok {
+			if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
 				i.refuse(exceeded)
 			}
 			return nil
@@ -39,7 +40,7 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 
 // fits returns what is exceeded by a memory of that size with what the host holds for the
 // instance, nil for nothing.
-func (m *guestMemory) fits(size, held uint64) *ExceededError {
+func (m *guestMemory) fits(size, held uint64) *limit.ExceededError {
 	if held <= ledgerStep {
 		held = 0
 	}
@@ -47,18 +48,18 @@ func (m *guestMemory) fits(size, held uint64) *ExceededError {
 	if size+held <= most {
 		return nil
 	}
-	return &ExceededError{Limit: LimitMemory, Most: most, Needed: size + held}
+	return &limit.ExceededError{Limit: limit.Memory, Most: most, Needed: size + held}
 }
 
 // Free does nothing: wazero must not free a memory, as a call may still run in it when the
 // runtime is closed. Who has the memory does.
 func (m *guestMemory) Free() {}
 
-// takeMemory waits for memory of the host's budget. The error is an *[ExceededError], or the context's.
+// takeMemory waits for memory of the host's budget. The error is an *[limit.ExceededError], or the context's.
 func (s *sandbox) takeMemory(ctx context.Context, bytes uint64) error {
 	err := s.budget.Take(ctx, s.instances, bytes)
 	if errors.Is(err, pool.ErrNoMemory) {
-		return &ExceededError{Limit: LimitTotalMemory, Most: s.module.host.config.most.totalMemory}
+		return &limit.ExceededError{Limit: limit.TotalMemory, Most: s.module.host.config.limits.TotalMemory}
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
 )
 
@@ -29,7 +30,7 @@ func refill(ctx context.Context, stack []uint64) {
 	now := time.Now()
 	granted, err := guest.tank.Refill(int64(stack[0]), now)
 	if spent, ok := errors.AsType[*meter.SpentError](err); ok {
-		r.end(&ExceededError{Limit: LimitFuel, Most: spent.Limit, Method: string(r.method)})
+		r.end(&limit.ExceededError{Limit: limit.Fuel, Most: spent.Limit, Method: string(r.method)})
 	}
 	r.checkDeadline(now)
 	if r.hard().Err() != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/printable"
 )
 
@@ -107,7 +108,7 @@ func (o *output) record(level slog.Level, message, about string, attributes ...s
 	}
 	passes, dries, dropped := s.logRate.take(s.module.host.config.clock.Elapsed(), len(message)+len(about)+recordCost)
 	if dries {
-		dropped := &ExceededError{Limit: LimitLogRate, Most: uint64(s.logRate.perSecond)}
+		dropped := &limit.ExceededError{Limit: limit.LogRate, Most: uint64(s.logRate.perSecond)}
 		o.write(slog.LevelWarn, fmt.Sprintf("output of the %s is dropped: %s", s.module.World, s.advised(dropped)), slog.Bool(LogOfHost, true))
 	}
 	if dropped > 0 {

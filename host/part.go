@@ -48,7 +48,7 @@ func (h *Host) relooped(decoded *wasmfile.Module, of *rehearsal) *layout {
 	if of == nil && h.rewriting != rewriting.All {
 		return nil
 	}
-	rewritten, copied := relooper.Rewrite(decoded, h.config.moduleLimits, func(function int) bool {
+	rewritten, copied := relooper.Rewrite(decoded, h.config.limits.Module(), func(function int) bool {
 		return h.rewriting == rewriting.All || did(of.ran, function+1)
 	})
 	if rewritten == nil {
@@ -63,7 +63,7 @@ func (h *Host) relooped(decoded *wasmfile.Module, of *rehearsal) *layout {
 
 // partOf answers a module of what runs in the rehearsal, nil where that is none worth having.
 func (h *Host) partOf(whole *layout, of *rehearsal) []byte {
-	m, err := wasmfile.Read(whole.metered, wasmfile.Limits(h.config.moduleLimits))
+	m, err := wasmfile.Read(whole.metered, wasmfile.Limits(h.config.limits.Module()))
 	if err != nil {
 		return nil // the rewriter has added more than the module may have
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // pages answers get-schema, sleeps in get-mapping, and waits for the monitor in construct,
@@ -39,9 +40,9 @@ const mebibyte = 16 // pages
 func requireNoMemory(t *testing.T, err error, method string) {
 	t.Helper()
 	require.ErrorIs(t, err, abi.ErrUnavailable)
-	var exceeded *host.ExceededError
+	var exceeded *limit.ExceededError
 	require.ErrorAs(t, err, &exceeded)
-	require.Equal(t, host.ExceededError{Limit: host.LimitTotalMemory, Most: 4 << 20}, *exceeded)
+	require.Equal(t, limit.ExceededError{Limit: limit.TotalMemory, Most: 4 << 20}, *exceeded)
 	require.ErrorContains(t, err, "hand: "+method+" (policy): the instances of all providers would need more than the 4 MiB of memory that they may have together; the option WithTotalMemory sets the limit")
 }
 
@@ -135,9 +136,9 @@ func TestInstancesShareTheMemoryOfAHost(t *testing.T) {
 		require.EqualValues(t, 2<<20, p.Stats().Memory)
 		_, err = schema(t.Context(), p)
 		require.ErrorIs(t, err, abi.ErrCrashed)
-		var exceeded *host.ExceededError
+		var exceeded *limit.ExceededError
 		require.ErrorAs(t, err, &exceeded)
-		require.Equal(t, host.LimitTotalMemory, exceeded.Limit)
+		require.Equal(t, limit.TotalMemory, exceeded.Limit)
 		require.Zero(t, p.Stats().Memory, "what a crashed instance had is free again")
 	})
 }

@@ -84,9 +84,9 @@ func (h *Host) needs() map[string]string {
 	needs := codecache.Target()
 	needs["metering version"] = fmt.Sprint(meter.Version, ".", relooper.Version, ".", entropy.Version)
 	needs["format version"] = fmt.Sprint(recordVersion)
-	needs["limit on table sizes"] = fmt.Sprint(h.config.most.tableElements)
+	needs["limit on table sizes"] = fmt.Sprint(h.config.limits.TableElements)
 	// Fields of numbers, which cannot fail.
-	text, _ := json.Marshal(h.config.moduleLimits)
+	text, _ := json.Marshal(h.config.limits.Module())
 	var limits map[string]int
 	_ = json.Unmarshal(text, &limits)
 	for name, limit := range limits {

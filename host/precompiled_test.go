@@ -154,7 +154,7 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 	require.NoError(t, os.WriteFile(manifests[0], good, 0o600))
 	for what, config := range map[string]host.Config{
 		"limit on table sizes":        host.NewConfig().WithTableElements(5),
-		"limit on a module's nesting": host.NewConfig().WithModuleLimits(nesting(7)),
+		"limit on a module's nesting": withLimit(t, host.NewConfig(), "module-nesting", 7),
 	} {
 		err := usePrecompiled(t, config.WithPrecompiled(dir))
 		var refused *host.PrecompiledError
@@ -176,12 +176,6 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 	require.NoError(t, os.Rename(code[0], filepath.Join(dir, "elsewhere")))
 	require.ErrorContains(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), "no such file")
 	require.NoDirExists(t, code[0])
-}
-
-func nesting(most int) host.ModuleLimits {
-	limits := host.DefaultModuleLimits()
-	limits.Nesting = most
-	return limits
 }
 
 func TestDamagedPrecompiledModules(t *testing.T) {

@@ -22,7 +22,7 @@ type ProviderOptions struct {
 	// for the attributes of the records.
 	Logger *slog.Logger
 	// Limits are those that are the provider's own, by name and in the unit of each: see
-	// [LimitInfo]. All others are the host's.
+	// package limit. All others are the host's.
 	Limits map[string]uint64
 	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
 	Instances int

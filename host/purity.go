@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/printable"
@@ -130,7 +131,7 @@ type donor struct {
 	impure *impureError
 	// refused is a limit of the host's that the instance has met, nil for none: what has become
 	// of it may be something else elsewhere.
-	refused *ExceededError
+	refused *limit.ExceededError
 }
 
 // readsClock is told that the guest is about to read the clock. One that makes an image ends
@@ -234,7 +235,7 @@ func (d *donor) reason(m *images, err error) error {
 // reasonOf is the text for [BaseImage]. It is empty for a limit that was exceeded, as that may be
 // the machine's fault and not the module's.
 func reasonOf(err error) string {
-	if _, exceeded := errors.AsType[*ExceededError](err); exceeded || err == nil {
+	if _, exceeded := errors.AsType[*limit.ExceededError](err); exceeded || err == nil {
 		return ""
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")

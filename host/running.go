@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // running is one call that an instance serves. It has two contexts: soft is the
@@ -21,12 +22,12 @@ type running struct {
 	// started is the monitor for the guest, nil until it is used.
 	started *capability.Monitor
 	// limits is what the call may take, and left what it may still.
-	limits, left callLimits
+	limits, left limit.Call
 	// failure is why the call failed, empty until it has.
 	failure Failure
 	// refused is what the guest was refused last, so that it may fail for want of it; nil for
 	// nothing.
-	refused *ExceededError
+	refused *limit.ExceededError
 	// replaying is set while the call only repeats the setup of another instance.
 	replaying bool
 	// abandoned is the function of the host that did not end with the call; empty for none.
@@ -70,12 +71,12 @@ func (c *runningCalls) remove(r *running) {
 }
 
 // begin begins a call with its limits. finish must be called.
-func begin(ctx context.Context, method abi.Method, limits callLimits, grace time.Duration) *running {
+func begin(ctx context.Context, method abi.Method, limits limit.Call, grace time.Duration) *running {
 	r := &running{
 		method: method, limits: limits, left: limits, assets: capability.Assets{Opener: abi.AssetsFrom(ctx)},
 		caller: ctx, begun: time.Now(), limited: true, grace: grace,
 	}
-	r.deadline = r.begun.Add(limits.timeout)
+	r.deadline = r.begun.Add(limits.Timeout())
 	if method.About() == abi.AboutComponent {
 		r.monitor = abi.MonitorFrom(ctx)
 	}
@@ -93,21 +94,21 @@ func (r *running) hard() context.Context { return (*hardContext)(r) }
 
 // hostCall counts a call of the host by the guest.
 func (r *running) hostCall() {
-	r.spend(&r.left.hostCalls, 1, LimitHostCalls, r.limits.hostCalls)
+	r.spend(&r.left.HostCalls, 1, limit.HostCalls, r.limits.HostCalls)
 }
 
 // randomBytes counts random bytes that the guest asks for.
 func (r *running) randomBytes(n uint64) {
-	r.spend(&r.left.randomBytes, n, LimitRandom, r.limits.randomBytes)
+	r.spend(&r.left.RandomBytes, n, limit.RandomBytes, r.limits.RandomBytes)
 }
 
 // spend takes from what is left, and ends the guest if there is too little.
-func (r *running) spend(left *uint64, n uint64, limit Limit, most uint64) {
+func (r *running) spend(left *uint64, n uint64, name limit.Limit, most uint64) {
 	if n <= *left {
 		*left -= n
 		return
 	}
-	exceeded := &ExceededError{Limit: limit, Most: most, Method: string(r.method)}
+	exceeded := &limit.ExceededError{Limit: name, Most: most, Method: string(r.method)}
 	r.end(exceeded)
 	panic(exceeded)
 }
@@ -123,7 +124,7 @@ func (r *running) end(cause error) {
 
 // tookTooLong is the limit that ends soft at its deadline.
 func (r *running) tookTooLong() error {
-	return &ExceededError{Limit: LimitTime, Most: uint64(r.limits.timeout), Method: string(r.method)}
+	return &limit.ExceededError{Limit: limit.Time, Most: r.limits.Time, Method: string(r.method)}
 }
 
 // checkDeadline ends a call that should have ended by its deadline. The timers of the

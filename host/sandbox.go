@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // sandbox is one use of a module, as a provider or as a policy pack: its instances with
@@ -105,10 +106,9 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.open = 1
 	s.budget = m.host.budget
-	s.instances = pool.New[*instance](instances, config.most.waitingCalls, s.budget, &m.host.idling.count)
-	most := &config.most
-	s.logRate = newLogRate(most.logRate)
-	s.health.Crashes, s.health.Window = most.crashes, most.crashWindow
+	s.instances = pool.New[*instance](instances, config.limits.WaitingCalls, s.budget, &m.host.idling.count)
+	s.logRate = newLogRate(config.limits.LogRate)
+	s.health.Crashes, s.health.Window = config.limits.Crashes, config.crashWindow
 	s.counters.whole = &m.host.counters
 	s.identity.Store(&identity{name: name})
 	if manifest := m.Manifest; manifest != nil {
@@ -232,7 +232,7 @@ func (s *sandbox) takeWith(ctx context.Context, method abi.Method, state setupSt
 	case errors.Is(err, pool.ErrClosed):
 		return nil, s.gone(method)
 	case errors.Is(err, pool.ErrCrowded):
-		return nil, s.refuse(method, &ExceededError{Limit: LimitWaitingCalls, Most: uint64(s.config.most.waitingCalls)})
+		return nil, s.refuse(method, &limit.ExceededError{Limit: limit.WaitingCalls, Most: uint64(s.config.limits.WaitingCalls)})
 	case err != nil:
 		return nil, s.cancelled(method, err)
 	}
@@ -325,7 +325,7 @@ func (s *sandbox) waitAfterCrash(ctx context.Context) error {
 		return nil
 	}
 	if err := s.module.host.config.clock.Sleep(ctx, wait); err != nil {
-		return s.cancelled(methodStart, err)
+		return s.cancelled(limit.MethodStart, err)
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (s *sandbox) waitAfterCrash(ctx context.Context) error {
 func (s *sandbox) ended(r *running, err error) {
 	switch {
 	case err == nil:
-		if r.method != methodStart {
+		if r.method != limit.MethodStart {
 			s.health.Succeeded()
 		}
 		return

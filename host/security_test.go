@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/doctest"
 )
 
@@ -15,16 +16,16 @@ import (
 // as they are.
 func TestThePromisesNameTestsAndDefaults(t *testing.T) {
 	text := doctest.Require(t, "..", "docs/security.md")
-	for _, l := range host.Limits() {
+	for _, l := range limit.All() {
 		option := "fixed"
 		if l.Option != "" {
 			option = "`" + l.Option + "`"
 		}
 		value := l.Format(l.Default)
-		if l.Limit == host.LimitTotalFiles { // each machine has its own
+		if l.Limit == limit.TotalFiles { // each machine has its own
 			value = "half of what the process may"
 		}
-		if l.Option != "WithModuleLimits" {
+		if l.Option != "WithLimit" {
 			require.Contains(t, text, fmt.Sprintf(" | `%s` | %s | %s |\n", l.Name, option, value))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // Failure says why a call failed, for [Stats]. The names are stable; beside these they are
@@ -28,8 +29,8 @@ const (
 
 // lost reports whether the guest is lost, and what became of its work is not known.
 func (f Failure) lost() bool {
-	switch Limit(f) {
-	case LimitTime, LimitFuel, LimitHostCalls, LimitRandom, LimitMemory, LimitTotalMemory, LimitTableElements, LimitOpenFiles, LimitTotalFiles, LimitStack, LimitStackDepth:
+	switch limit.Limit(f) {
+	case limit.Time, limit.Fuel, limit.HostCalls, limit.RandomBytes, limit.Memory, limit.TotalMemory, limit.TableElements, limit.OpenFiles, limit.TotalFiles, limit.Stack, limit.StackDepth:
 		return true
 	}
 	return f == FailureTrap || f == FailureExit

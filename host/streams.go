@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // streams are the open streams of a provider. A stream lives in the instance that
@@ -92,8 +93,8 @@ func (s *stream) close() {
 // read to its end or closed.
 func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
 	const method = abi.MethodStreamInvoke
-	if most := p.config.most.streams; !p.streams.reserve(most) {
-		return 0, p.refuse(method, &ExceededError{Limit: LimitStreams, Most: uint64(most)})
+	if most := p.config.limits.Streams; !p.streams.reserve(most) {
+		return 0, p.refuse(method, &limit.ExceededError{Limit: limit.Streams, Most: uint64(most)})
 	}
 	begun, err := p.beginStream(ctx, method, request)
 	handle := p.streams.settle(begun)

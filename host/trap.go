@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/printable"
 )
@@ -75,17 +76,12 @@ func (i *instance) describeTrap(err error) string {
 	return b.String()
 }
 
-const (
-	// stackBytes is what wazero gives the stack of a call, and stackFunctions how many functions
-	// can have called each other in its interpreter.
-	stackBytes, stackFunctions = 50_000_000, 2000
-	// stackTrap is what it says of a stack that is used up.
-	stackTrap = "stack overflow"
-)
+// stackTrap is what wazero says of a stack that is used up.
+const stackTrap = "stack overflow"
 
 // wanted is the limit that a guest has likely crashed for: what it was refused, or its stack.
 // It is nil where there is none.
-func (i *instance) wanted(r *running, err error) *ExceededError {
+func (i *instance) wanted(r *running, err error) *limit.ExceededError {
 	if r.refused != nil {
 		return r.refused
 	}
@@ -94,9 +90,9 @@ func (i *instance) wanted(r *running, err error) *ExceededError {
 	case strings.TrimPrefix(reason, trapMarker) != stackTrap:
 		return nil
 	case i.sandbox.config.interpreter:
-		return &ExceededError{Limit: LimitStackDepth, Most: stackFunctions}
+		return &limit.ExceededError{Limit: limit.StackDepth, Most: limit.StackFunctions}
 	}
-	return &ExceededError{Limit: LimitStack, Most: stackBytes}
+	return &limit.ExceededError{Limit: limit.Stack, Most: limit.StackBytes}
 }
 
 const (

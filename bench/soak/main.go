@@ -24,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/bench/internal/figures"
 	"github.com/husk-dev/husk/bench/internal/programs"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 func main() {
@@ -119,7 +120,7 @@ func (s *soak) cycle(ctx context.Context, h *host.Host, n int) error {
 	}
 	if n%10 == 0 {
 		_, err := p.GetMappings(ctx, abi.GetMappingsRequest{})
-		if _, ok := errors.AsType[*host.ExceededError](err); !ok {
+		if _, ok := errors.AsType[*limit.ExceededError](err); !ok {
 			return fmt.Errorf("a call without fuel ended with %w", err)
 		}
 	}

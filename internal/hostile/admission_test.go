@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // TestAHugeFileIsNotRead offers a file of a gigabyte, most of which is not there.
@@ -23,8 +24,9 @@ func TestAHugeFileIsNotRead(t *testing.T) {
 	require.NoError(t, file.Close())
 	_, err = newHost(t, host.NewConfig()).Load(t.Context(), path)
 	var size *host.SizeError
+	moduleSize, _ := limit.Named("module-size")
 	require.ErrorAs(t, err, &size)
-	require.Equal(t, &host.SizeError{Size: 1 << 30, Limit: host.MaxModuleSize}, size)
+	require.Equal(t, &host.SizeError{Size: 1 << 30, Limit: int64(moduleSize.Default)}, size)
 }
 
 // TestCompilationEnds compiles what takes the compiler long. Whoever waits for it can stop
@@ -37,9 +39,9 @@ func TestCompilationEnds(t *testing.T) {
 	_, err := h.LoadBytes(ctx, slow)
 	require.ErrorIs(t, err, errInTime)
 	_, err = h.LoadBytes(t.Context(), slow)
-	var exceeded *host.ExceededError
+	var exceeded *limit.ExceededError
 	require.ErrorAs(t, err, &exceeded)
-	require.Equal(t, host.LimitCompileTime, exceeded.Limit)
+	require.Equal(t, limit.CompileTime, exceeded.Limit)
 }
 
 // TestHostsShareACache has several hosts compile one module into one directory at once, as

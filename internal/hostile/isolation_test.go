@@ -14,6 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // TestConfigurationsShareNothing calls a module that answers what it was asked before, in
@@ -143,6 +144,7 @@ func TestWhatModulesSay(t *testing.T) {
 
 	_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: strings.Repeat("flood ", 1000), Provider: "x"})
 	require.Equal(t, "crashed (policy): exceeds host-calls", outcome("", err))
-	require.Less(t, len(logged.String()), 8*host.DefaultLogRate)
+	logRate, _ := limit.Named("log-rate")
+	require.Less(t, len(logged.String()), 8*int(logRate.Default))
 	require.Contains(t, logged.String(), "is dropped")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/rewriting"
 )
 
@@ -149,13 +150,13 @@ func outcome(answer string, err error) string {
 	if e.Origin != abi.ErrorOriginHost {
 		text += " (" + e.Origin.String() + ")"
 	}
-	var exceeded *host.ExceededError
+	var exceeded *limit.ExceededError
 	if errors.As(err, &exceeded) {
-		limit := exceeded.Limit
-		if limit == host.LimitStackDepth { // which is how the interpreter bounds the stack
-			limit = host.LimitStack
+		name := exceeded.Limit
+		if name == limit.StackDepth { // which is how the interpreter bounds the stack
+			name = limit.Stack
 		}
-		return text + ": exceeds " + string(limit)
+		return text + ": exceeds " + string(name)
 	}
 	return text + ": " + message
 }

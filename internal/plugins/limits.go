@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // Limit is a limit that the user of a command sets, for one provider or, if that is empty, for all.
@@ -45,7 +46,7 @@ func parseLimit(text string) (Limit, error) {
 
 // limitOf returns a limit by its name, for one provider or, if that is empty, for all.
 func limitOf(provider, name, value string) (Limit, error) {
-	info, ok := host.LimitNamed(name)
+	info, ok := limit.Named(name)
 	if !ok || info.Option == "" {
 		return Limit{}, fmt.Errorf("there is no limit %q%s", name, source.DidYouMean(name, limitNames()))
 	}
@@ -61,7 +62,7 @@ func limitOf(provider, name, value string) (Limit, error) {
 
 func limitNames() []string {
 	var names []string
-	for _, l := range host.Limits() {
+	for _, l := range limit.All() {
 		if l.Option != "" {
 			names = append(names, l.Name)
 		}
@@ -120,7 +121,8 @@ func (l limits) set(limit Limit) {
 	l[limit.Provider][limit.Name] = limit.Value
 }
 
-const memoryLimit = string(host.LimitMemory)
+// memoryLimit is the one limit of which the host needs the largest.
+const memoryLimit = string(limit.Memory)
 
 // configure gives a host the limits of all providers, and the largest memory limit of any provider.
 func (l limits) configure(c host.Config) (host.Config, error) {
@@ -150,7 +152,8 @@ func HostConfig(given []Limit) (host.Config, error) {
 
 // of returns the limits of a provider alone, and its memory limit, which always has a value.
 func (l limits) of(provider string) map[string]uint64 {
-	own := map[string]uint64{memoryLimit: host.DefaultMemoryLimit}
+	memory, _ := limit.Named(memoryLimit)
+	own := map[string]uint64{memoryLimit: memory.Default}
 	if set, ok := l[""][memoryLimit]; ok {
 		own[memoryLimit] = set
 	}
@@ -162,8 +165,8 @@ func (l limits) of(provider string) map[string]uint64 {
 
 // adviceFor returns the advice how the user of a project, nil for none, raises a limit, with a value that
 // may be enough.
-func adviceFor(project *program.Project) func(name string, exceeded host.ExceededError) string {
-	return func(name string, exceeded host.ExceededError) string {
+func adviceFor(project *program.Project) func(name string, exceeded limit.ExceededError) string {
+	return func(name string, exceeded limit.ExceededError) string {
 		info := exceeded.Info()
 		value := strings.ReplaceAll(info.Format(exceeded.Enough()), " ", "")
 		setting, flag := fmt.Sprintf("limits: {%s: %s}", info.Name, value), fmt.Sprintf("%s=%s", info.Name, value)

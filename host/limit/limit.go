@@ -1,0 +1,182 @@
+// Package limit has the limits on what guests take of their host. One table describes each of them:
+// options of the host, project files, flags, documents, and errors are made from it.
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+)
+
+// Unit is what a limit is counted in.
+type Unit string
+
+// The units of limits.
+const (
+	UnitCount Unit = "count"
+	UnitBytes Unit = "bytes"
+	UnitTime  Unit = "time" // nanoseconds
+)
+
+// Scope is what a limit is of.
+type Scope string
+
+// The scopes of limits. Those of calls, instances, and providers may differ from provider to
+// provider; the others are of the host.
+const (
+	ScopeCall     Scope = "call"
+	ScopeInstance Scope = "instance"
+	ScopeProvider Scope = "provider"
+	ScopeModule   Scope = "module"
+	ScopeHost     Scope = "host"
+)
+
+// Info describes a limit that can be set, or that is fixed.
+type Info struct {
+	// Name is unique and stable, for example answer-time.
+	Name string
+	// Limit is what errors call it. Two may have one: that of calls which work on resources, and
+	// that of calls which only ask.
+	Limit Limit
+	Unit  Unit
+	Scope Scope
+	// Default is in the unit.
+	Default uint64
+	// Option is the method of host.Config that sets it, empty if it is fixed.
+	Option string
+
+	// says is a sentence with a place for the limit.
+	says string
+	// methods says for which methods it is, nil for all.
+	methods func(method abi.Method) bool
+	// set is func(*Set, uint64), func(*Call) *uint64 for a limit that methods have, or nil if it is fixed.
+	set any
+}
+
+// OfProvider reports whether providers may have different ones.
+func (l Info) OfProvider() bool {
+	return l.Option != "" && (l.Scope == ScopeCall || l.Scope == ScopeInstance || l.Scope == ScopeProvider)
+}
+
+// All returns what is known of all limits.
+func All() []Info { return slices.Clone(table) }
+
+// Named returns the limit with that name.
+func Named(name string) (Info, bool) {
+	if i := slices.IndexFunc(table, func(l Info) bool { return l.Name == name }); i >= 0 {
+		return table[i], true
+	}
+	return Info{}, false
+}
+
+// sizes are the units that bytes are written in, the largest first.
+var sizes = []struct {
+	suffix string
+	bytes  uint64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
+
+// Format writes a value of the limit as [Info.Parse] reads it.
+func (l Info) Format(value uint64) string {
+	switch l.Unit {
+	case UnitTime:
+		return duration(value).String()
+	case UnitBytes:
+		for _, s := range sizes {
+			if value >= s.bytes && value%s.bytes == 0 {
+				return strconv.FormatUint(value/s.bytes, 10) + " " + s.suffix
+			}
+		}
+		return strconv.FormatUint(value, 10) + " bytes"
+	}
+	return strconv.FormatUint(value, 10)
+}
+
+// Parse reads a value of the limit: 90s or 1h30m for a time, 512MiB or a number of bytes,
+// another number for a count.
+func (l Info) Parse(text string) (value uint64, err error) {
+	switch l.Unit {
+	case UnitTime:
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return 0, errors.New("must be a time, such as 90s or 1h30m")
+		}
+		return uint64(d), nil
+	case UnitBytes:
+		factor, digits := uint64(1), strings.TrimSuffix(text, "bytes")
+		for _, s := range sizes {
+			if number, ok := strings.CutSuffix(text, s.suffix); ok {
+				factor, digits = s.bytes, number
+			}
+		}
+		value, err = strconv.ParseUint(strings.TrimSpace(digits), 10, 64)
+		if err != nil || value == 0 || value > math.MaxInt64/factor {
+			return 0, errors.New("must be a number of bytes or a size such as 512MiB")
+		}
+		return value * factor, nil
+	}
+	value, err = strconv.ParseUint(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if err != nil || value == 0 || value > math.MaxInt64 {
+		return 0, errors.New("must be a number of at least 1")
+	}
+	return value, nil
+}
+
+// ExceededError is a guest that would have taken more than it may. If it ended or refused a call, it is
+// the cause of the call's *[abi.Error], so that errors.As finds it.
+type ExceededError struct {
+	Limit Limit
+	// Most is the limit: bytes, a count, or nanoseconds for those of time.
+	Most uint64
+	// Needed is how much it would have taken, 0 if that is not known.
+	Needed uint64
+	// Method is that of the call, by its WIT name, for limits that methods have; else empty.
+	Method string
+	// Advice says how to raise the limit; empty for the option.
+	Advice string
+}
+
+// Error says what there was too much of, and how to raise the limit.
+func (e *ExceededError) Error() string {
+	info := e.Info()
+	return fmt.Sprintf(info.says, info.Format(e.Most)) + "; " + e.HowToRaise()
+}
+
+// Info describes the limit.
+func (e *ExceededError) Info() Info {
+	for i := range table {
+		if l := &table[i]; l.Limit == e.Limit && (l.methods == nil || l.methods(abi.Method(e.Method))) {
+			return *l
+		}
+	}
+	return Info{Name: string(e.Limit), Limit: e.Limit, says: "it has more than %s of " + string(e.Limit)}
+}
+
+// Option is the method of host.Config that sets the limit, empty if it is fixed.
+func (e *ExceededError) Option() string { return e.Info().Option }
+
+// Enough is the limit, doubled until it would have been enough as far as that is known.
+func (e *ExceededError) Enough() uint64 {
+	enough := max(1, e.Most)
+	for enough *= 2; enough < e.Needed; {
+		enough *= 2
+	}
+	return enough
+}
+
+// HowToRaise is the advice, or the option for who embeds the host.
+func (e *ExceededError) HowToRaise() string {
+	option := e.Option()
+	switch {
+	case e.Advice != "":
+		return e.Advice
+	case option == "":
+		return "the limit is fixed"
+	}
+	return "the option " + option + " sets the limit"
+}

@@ -1,0 +1,132 @@
+package limit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// Settings are values of limits in the order in which they were set. A later one takes the place of
+// earlier ones for the same methods. The zero value leaves all limits as they are by default.
+type Settings []setting
+
+type setting struct {
+	limit Info
+	// methods are empty for those that the limit is for.
+	methods []string
+	value   uint64
+}
+
+// With adds a value for a limit, 0 for its default. A limit that methods have can be set for some of
+// them, by their WIT names or [MethodStart].
+func (s Settings) With(name string, value uint64, methods ...string) Settings {
+	l, _ := Named(name)
+	return append(slices.Clip(s), setting{l, methods, value})
+}
+
+// ForAll adds a value for all methods, or for some, whichever of them the limit is for.
+func (s Settings) ForAll(name string, value uint64, methods ...string) Settings {
+	s = s.With(name, value, methods...)
+	s[len(s)-1].limit.methods = nil
+	return s
+}
+
+// WithChecked adds a value for a limit that the user has named.
+func (s Settings) WithChecked(name string, value uint64) (Settings, error) {
+	l, ok := Named(name)
+	switch {
+	case !ok:
+		return s, fmt.Errorf("there is no limit %q", name)
+	case l.set == nil:
+		return s, fmt.Errorf("the limit %q is fixed", name)
+	case value == 0:
+		return s, fmt.Errorf("the limit %q cannot be 0", name)
+	}
+	return s.With(name, value), nil
+}
+
+// Check reports a method that there is not: a name with a mistake in it would be no limit.
+func (s Settings) Check() error {
+	for _, set := range s {
+		for _, method := range set.methods {
+			if m := abi.Method(method); m != MethodStart && m.Kind() == 0 {
+				return fmt.Errorf("a limit is set for the method %q, which there is not", method)
+			}
+		}
+	}
+	return nil
+}
+
+// Set has the value of each limit.
+type Set struct {
+	Memory, TotalMemory            uint64
+	RequestBytes                   int
+	AnswerBytes                    uint64
+	OpenFiles, TotalOpenFiles      int
+	WaitingCalls, Streams, Crashes int
+	LogRate                        int
+	TableElements                  uint32
+	ModuleSize                     int
+	CompileTime                    time.Duration
+
+	module wasmfile.Limits
+	// calls are the settings of limits that methods have.
+	calls Settings
+}
+
+// Set returns the value of each limit.
+func (s Settings) Set() (all Set) {
+	for _, l := range table {
+		if set, ok := l.set.(func(*Set, uint64)); ok {
+			set(&all, l.Default)
+		}
+	}
+	for _, setting := range s {
+		if set, ok := setting.limit.set.(func(*Set, uint64)); ok {
+			set(&all, cmp.Or(setting.value, setting.limit.Default))
+		} else {
+			all.calls = append(all.calls, setting)
+		}
+	}
+	return all
+}
+
+// Module returns what a module may hold.
+func (s *Set) Module() wasmfile.Limits { return s.module }
+
+// Call is what one call may take. Time is in nanoseconds.
+type Call struct {
+	Time, Fuel, HostCalls, RandomBytes uint64
+}
+
+// Timeout is the time of the call.
+func (c *Call) Timeout() time.Duration { return duration(c.Time) }
+
+// Call returns the limits of a call of a method.
+func (s *Set) Call(method abi.Method) (c Call) {
+	for i := range table {
+		if l := &table[i]; l.isFor(method) {
+			*l.set.(func(*Call) *uint64)(&c) = l.Default
+		}
+	}
+	defaults := c
+	for i := range s.calls {
+		set := &s.calls[i]
+		if len(set.methods) > 0 && !slices.Contains(set.methods, string(method)) || !set.limit.isFor(method) {
+			continue
+		}
+		field := set.limit.set.(func(*Call) *uint64)
+		*field(&c) = cmp.Or(set.value, *field(&defaults))
+	}
+	return c
+}
+
+// isFor reports whether the limit is one that the method has.
+func (l *Info) isFor(method abi.Method) bool {
+	_, ofCall := l.set.(func(*Call) *uint64)
+	return ofCall && (l.methods == nil || l.methods(method))
+}
