@@ -87,6 +87,9 @@ func Props(pairs ...any) property.Map {
 	return property.NewMap(entries...)
 }
 
+// OptionsOf sets options of a resource.
+type OptionsOf = func(*abi.ResourceOptions)
+
 // Custom registers a custom resource.
 func (p *Run) Custom(typ, name string, inputs property.Map, options ...OptionsOf) (Resource, error) {
 	return p.register(abi.RegisterResourceRequest{Type: typ, Name: name, Custom: true, Inputs: inputs}, options)

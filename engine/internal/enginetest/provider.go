@@ -460,3 +460,11 @@ func (p *provider) Construct(ctx context.Context, req abi.ConstructRequest) (abi
 	}
 	return p.cloud.Construct(ctx, abi.MonitorFrom(ctx), req)
 }
+
+// ReplacedByRegion makes the provider's region its identity.
+func ReplacedByRegion(req abi.DiffRequest) (abi.DiffResponse, error) {
+	if req.OldInputs.Get("region").Equal(req.News.Get("region")) {
+		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
+	return abi.DiffResponse{Changes: abi.DiffChangesSome, ReplaceKeys: []string{"region"}}, nil
+}

@@ -52,7 +52,7 @@ func TestAliases(t *testing.T) {
 				if c.child {
 					under = g.URN
 				}
-				_, err = p.Child(under, c.typ, c.now, enginetest.Props("key", "1"), enginetest.Aliased(c.alias))
+				_, err = p.Child(under, c.typ, c.now, enginetest.Props("key", "1"), aliased(c.alias))
 				return err
 			})
 			require.Equal(t, engine.Changes{Same: 3}, s.Preview(after))
@@ -73,7 +73,7 @@ func TestRenamedResourceIsRenamedInItsDependents(t *testing.T) {
 	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	stop := errors.New("the program ends here")
 	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		_, err := p.Custom(enginetest.Plain, "new", enginetest.Props("key", "1"), enginetest.Aliased(enginetest.AliasName("a")))
+		_, err := p.Custom(enginetest.Plain, "new", enginetest.Props("key", "1"), aliased(enginetest.AliasName("a")))
 		return errors.Join(err, stop)
 	}))
 	require.ErrorIs(t, err, stop)
@@ -86,7 +86,7 @@ func TestRenamedResourceIsRenamedInItsDependents(t *testing.T) {
 func TestRenamedProviderKeepsItsResources(t *testing.T) {
 	program := func(name string) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			prov, err := p.Custom(enginetest.ProviderType, name, enginetest.Props("region", "north"), enginetest.Aliased(enginetest.AliasName("mine")))
+			prov, err := p.Custom(enginetest.ProviderType, name, enginetest.Props("region", "north"), aliased(enginetest.AliasName("mine")))
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func TestRenamedResourceCanBeReplaced(t *testing.T) {
 		s.Up(enginetest.Chain(typ, "1"))
 		s.Cloud.Calls()
 		after := enginetest.Program(func(p *enginetest.Run) error {
-			a, err := p.Custom(typ, "new", enginetest.Props("key", "2"), enginetest.Aliased(enginetest.AliasName("a")))
+			a, err := p.Custom(typ, "new", enginetest.Props("key", "2"), aliased(enginetest.AliasName("a")))
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func TestAliasesAreInheritedByChildren(t *testing.T) {
 	const fleet = "proj:index:Fleet"
 	program := func(typ, name string, aliases ...abi.Alias) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			g, err := p.Component(typ, name, enginetest.Props(), enginetest.Aliased(aliases...))
+			g, err := p.Component(typ, name, enginetest.Props(), aliased(aliases...))
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func TestAliasesAreInheritedByChildren(t *testing.T) {
 			if _, err := p.Child(inner.URN, enginetest.Plain, name+"-inner-a", enginetest.Props()); err != nil {
 				return err
 			}
-			_, err = p.Child(g.URN, enginetest.Plain, "other", enginetest.Props(), enginetest.Aliased(enginetest.AliasName("another")))
+			_, err = p.Child(g.URN, enginetest.Plain, "other", enginetest.Props(), aliased(enginetest.AliasName("another")))
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func TestAliasesAreInheritedByChildren(t *testing.T) {
 
 func TestAliasConflictsAreErrors(t *testing.T) {
 	register := func(p *enginetest.Run, name string, aliases ...abi.Alias) error {
-		_, err := p.Custom(enginetest.Plain, name, enginetest.Props(), enginetest.Aliased(aliases...))
+		_, err := p.Custom(enginetest.Plain, name, enginetest.Props(), aliased(aliases...))
 		return err
 	}
 	two := enginetest.Program(func(p *enginetest.Run) error {
@@ -201,7 +201,7 @@ func TestOwnNameComesBeforeAliases(t *testing.T) {
 	})
 	s.Cloud.Calls()
 	s.Up(func(p *enginetest.Run) error {
-		_, err := p.Custom(enginetest.Plain, "b", enginetest.Props(), enginetest.Aliased(enginetest.AliasName("a")))
+		_, err := p.Custom(enginetest.Plain, "b", enginetest.Props(), aliased(enginetest.AliasName("a")))
 		return err
 	})
 	require.Equal(t, []string{"delete a-1"}, s.Cloud.Calls())

@@ -41,7 +41,7 @@ func TestContinueOnError(t *testing.T) {
 	}
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Edit = goOn
-	enginetest.Failing(s, "create a")
+	failing(s, "create a")
 	_, err := s.Try(enginetest.Up, program("1"))
 	require.ErrorContains(t, err, `create test:index:Plain "a": no luck`)
 	require.Equal(t, []string{"create a", "create e"}, s.Cloud.Calls())
@@ -52,7 +52,7 @@ func TestContinueOnError(t *testing.T) {
 	s.Cloud.Hook = nil
 	require.Equal(t, 4, s.Up(program("1")).Create, "the next run makes what is missing")
 	s.Cloud.Calls()
-	enginetest.Failing(s, "update a")
+	failing(s, "update a")
 	_, err = s.Try(enginetest.Up, program("2"))
 	require.Error(t, err)
 	require.Equal(t, []string{"update a", "update e"}, s.Cloud.Calls())
@@ -80,7 +80,7 @@ func TestContinueOnErrorWithholdsDeletions(t *testing.T) {
 	})
 	s.Cloud.Calls()
 	s.Edit = goOn
-	enginetest.Failing(s, "update a")
+	failing(s, "update a")
 	_, err := s.Try(enginetest.Up, enginetest.One(enginetest.Props("key", "2")))
 	require.Error(t, err)
 	require.Equal(t, []string{"update a", "delete other-4"}, s.Cloud.Calls())
@@ -102,7 +102,7 @@ func TestContinueOnErrorOfADeletion(t *testing.T) {
 		})
 		s.Cloud.Calls()
 		s.Edit = goOn
-		enginetest.Failing(s, "delete b-2")
+		failing(s, "delete b-2")
 		run := enginetest.Up
 		if operation == "destroy" {
 			run = enginetest.Destroy
@@ -149,7 +149,7 @@ func TestAFailureIsToldOnce(t *testing.T) {
 		return abi.ConstructResponse{}, abi.AsError(fmt.Errorf("make the child: %w", err)) // as it comes out of a module
 	}
 	s := enginetest.NewStack(t, cloud)
-	enginetest.Failing(s, "create a")
+	failing(s, "create a")
 	program := enginetest.Program(func(p *enginetest.Run) error {
 		made := make(chan error)
 		go func() {

@@ -92,7 +92,7 @@ func TestExcludedResourceKeepsOldCopies(t *testing.T) {
 		}
 	}
 	s.Up(program(1, "1"))
-	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{"**::c"}})
+	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::c"}})
 	for region := range 3 {
 		s.Up(program(region, "1"))
 		require.Contains(t, s.Cloud.IDs(), "a-1", "c may use b-2, which may use it")
@@ -149,9 +149,9 @@ func TestAliasRenamesReferencesInValues(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = p.Custom(enginetest.Strict, "b", enginetest.Props("key", property.Secret(property.Array(enginetest.ReferenceTo(a, true)))),
+			_, err = p.Custom(enginetest.Strict, "b", enginetest.Props("key", property.Secret(property.Array(referenceTo(a, true)))),
 				func(o *abi.ResourceOptions) {
-					trigger := enginetest.ReferenceTo(a, true)
+					trigger := referenceTo(a, true)
 					o.ReplacementTrigger = &trigger
 				})
 			return err
@@ -176,7 +176,7 @@ func TestAliasRenamesReferencesInValues(t *testing.T) {
 func TestTargetThatAnOldCopyNeeds(t *testing.T) {
 	s := regional(t)
 	s.Up(provided(1, "a"))
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::own"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::own"}})
 	_, err := s.Try(enginetest.Destroy, nil)
 	var missing *engine.NotSelectedError
 	require.ErrorAs(t, err, &missing)
@@ -206,14 +206,14 @@ func TestDependentsOfTargetsInStateAndProgram(t *testing.T) {
 		}
 	}
 	s.Up(program(enginetest.Single, "1", true))
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
 	s.Up(program(enginetest.Single, "2", false))
 	require.Zero(t, s.Up(program(enginetest.Single, "2", false)).Total())
-	require.Equal(t, "nothing", enginetest.MustText(s.Resource("b").Inputs.Get("key")))
+	require.Equal(t, "nothing", mustText(s.Resource("b").Inputs.Get("key")))
 	s.Edit = nil
 	require.Zero(t, s.Up(program(enginetest.Single, "2", false)).Total(), "nothing was left out")
 
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}, TargetDependents: true})
 	s.Up(program(enginetest.Single, "2", true))
 	s.Edit = nil
 	require.Zero(t, s.Up(program(enginetest.Single, "2", true)).Total())
@@ -250,10 +250,10 @@ func TestExcludedWhileItsReplacementIsPending(t *testing.T) {
 	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
 	require.ErrorContains(t, err, "busy")
 	s.Cloud.Hook = nil
-	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}})
+	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}})
 	_, err = s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
 	require.ErrorContains(t, err, "which does not exist yet and is excluded: do not exclude it, or exclude")
-	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}, ExcludeDependents: true})
+	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{"**::a"}, ExcludeDependents: true})
 	s.Up(enginetest.Chain(enginetest.Single, "2"))
 	require.Empty(t, s.Steps())
 }
@@ -289,7 +289,7 @@ func TestChildOfAnUnselectedParentInheritsFromTheProgram(t *testing.T) {
 		}
 	}
 	s.Up(program(1, true, false))
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
 	s.Up(program(2, false, true))
 	child := s.Resource("child")
 	require.Empty(t, child.DeletedWith)
@@ -364,7 +364,7 @@ func TestErrorsKnowTheSelection(t *testing.T) {
 		{engine.Selection{Targets: []engine.Pattern{"**::b"}, TargetDependents: true}, false, true},
 		{engine.Selection{Excludes: []engine.Pattern{"**::a"}}, true, false},
 	} {
-		s.Edit = enginetest.Targeting(test.selection)
+		s.Edit = targeting(test.selection)
 		_, err := s.Try(enginetest.Preview, enginetest.Chain(enginetest.Plain, "1"))
 		var missing *engine.NotSelectedError
 		require.ErrorAs(t, err, &missing)

@@ -30,7 +30,7 @@ func requireRecorded(t *testing.T, s *enginetest.Stack) {
 // A replacement that makes the object over itself does not delete it, whatever it is
 // replaced for.
 func TestReplacementByItselfIsNotDeleted(t *testing.T) {
-	again := enginetest.Files(enginetest.File, "rw", "f", "x")
+	again := files(enginetest.File, "rw", "f", "x")
 	for name, test := range map[string]struct {
 		program enginetest.Program
 		prepare func(*enginetest.Stack)
@@ -40,7 +40,7 @@ func TestReplacementByItselfIsNotDeleted(t *testing.T) {
 		"tainted": {program: again, prepare: func(s *enginetest.Stack) {
 			s.Change("f", func(res *state.Resource) { res.Taint = true })
 		}},
-		"changed": {program: enginetest.Files(enginetest.File, "ro", "f", "x")},
+		"changed": {program: files(enginetest.File, "ro", "f", "x")},
 		"replaceOnChanges": {program: func(p *enginetest.Run) error {
 			_, err := p.Custom(enginetest.File, "f", enginetest.Props("path", "x", "mode", "rw", "content", "new"), func(o *abi.ResourceOptions) {
 				o.ReplaceOnChanges = []string{"content"}
@@ -66,7 +66,7 @@ func TestReplacementByItselfIsNotDeleted(t *testing.T) {
 			if name == "created first by the program's wish" {
 				first = enginetest.Declared
 			}
-			s.Up(enginetest.Files(first, "rw", "f", "x"))
+			s.Up(files(first, "rw", "f", "x"))
 			if test.prepare != nil {
 				test.prepare(s)
 			}
@@ -90,14 +90,14 @@ func TestReplacementByItselfSurvivesACrash(t *testing.T) {
 	for _, typ := range []string{enginetest.File, enginetest.Declared} {
 		for at := 1; ; at++ {
 			s := enginetest.NewStack(t, enginetest.NewFiles())
-			s.Up(enginetest.Files(typ, "rw", "f", "x"))
-			if !s.CrashAt(at, at%2 == 0, enginetest.Up, enginetest.Files(typ, "ro", "f", "x")) {
+			s.Up(files(typ, "rw", "f", "x"))
+			if !s.CrashAt(at, at%2 == 0, enginetest.Up, files(typ, "ro", "f", "x")) {
 				break
 			}
 			s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates, d.ClearPendingCreates = nil, true }
 			s.Refresh()
 			s.Edit = nil
-			s.Up(enginetest.Files(typ, "ro", "f", "x"))
+			s.Up(files(typ, "ro", "f", "x"))
 			require.Equal(t, []string{"x"}, s.Cloud.IDs(), "%s, crash at %d", typ, at)
 			requireRecorded(t, s)
 		}
@@ -108,21 +108,21 @@ func TestReplacementByItselfSurvivesACrash(t *testing.T) {
 // whatever reason, and made beside the old one if its identity changes.
 func TestDeclaredIdentityIsDeletedFirst(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewFiles())
-	s.Up(enginetest.Files(enginetest.Declared, "rw", "f", "x"))
+	s.Up(files(enginetest.Declared, "rw", "f", "x"))
 	s.Cloud.Calls()
-	s.Up(enginetest.Files(enginetest.Declared, "ro", "f", "x"))
+	s.Up(files(enginetest.Declared, "ro", "f", "x"))
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::f"} }
-	s.Up(enginetest.Files(enginetest.Declared, "ro", "f", "x"))
+	s.Up(files(enginetest.Declared, "ro", "f", "x"))
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
 	// A pattern for all resources is for those of the program, and for no default provider.
 	provider := s.Resource("f").Provider
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**"} }
-	require.Equal(t, 1, s.Up(enginetest.Files(enginetest.Declared, "ro", "f", "x")).Total())
+	require.Equal(t, 1, s.Up(files(enginetest.Declared, "ro", "f", "x")).Total())
 	require.Equal(t, []string{"delete x", "create f"}, s.Cloud.Calls())
 	require.Equal(t, provider, s.Resource("f").Provider)
 	s.Edit = nil
-	s.Up(enginetest.Files(enginetest.Declared, "ro", "f", "y"))
+	s.Up(files(enginetest.Declared, "ro", "f", "y"))
 	require.Equal(t, []string{"create f", "delete x"}, s.Cloud.Calls())
 	require.Empty(t, s.Warnings())
 	requireRecorded(t, s)
@@ -152,41 +152,41 @@ func TestDeclaredIdentityIsDeletedFirstByALikeProvider(t *testing.T) {
 func TestObjectsThatAreStillWantedAreNotDeleted(t *testing.T) {
 	t.Run("a resource with a new name and no alias", func(t *testing.T) {
 		s := enginetest.NewStack(t, enginetest.NewFiles())
-		s.Up(enginetest.Files(enginetest.File, "rw", "f", "x"))
-		s.Up(enginetest.Files(enginetest.File, "rw", "g", "x"))
+		s.Up(files(enginetest.File, "rw", "f", "x"))
+		s.Up(files(enginetest.File, "rw", "g", "x"))
 		require.Equal(t, []string{"create g", "delete f"}, s.Steps())
 		require.Contains(t, s.Warnings()[0], `the object "x" is not deleted, since it is urn:pulumi:dev::proj::test:index:File::g as well`)
 		requireRecorded(t, s)
 	})
 	t.Run("an object of two resources", func(t *testing.T) {
 		s := enginetest.NewStack(t, enginetest.NewFiles())
-		s.Up(enginetest.Files(enginetest.File, "rw", "f", "x", "g", "x"))
-		s.Up(enginetest.Files(enginetest.File, "rw", "g", "x"))
+		s.Up(files(enginetest.File, "rw", "f", "x", "g", "x"))
+		s.Up(files(enginetest.File, "rw", "g", "x"))
 		requireRecorded(t, s)
 		s.Cloud.Calls()
-		s.Up(enginetest.Files(enginetest.File, "rw", "f", "x", "g", "x"))
+		s.Up(files(enginetest.File, "rw", "f", "x", "g", "x"))
 		s.Destroy()
 		require.Empty(t, s.Cloud.IDs())
 	})
 	t.Run("there and back again", func(t *testing.T) {
 		s := enginetest.NewStack(t, enginetest.NewFiles())
-		s.Up(enginetest.Files(enginetest.File, "rw", "f", "x"))
+		s.Up(files(enginetest.File, "rw", "f", "x"))
 		s.Cloud.Hook = func(call string) error {
 			if call == "delete x" {
 				return errors.New("busy")
 			}
 			return nil
 		}
-		_, err := s.Try(enginetest.Up, enginetest.Files(enginetest.File, "rw", "f", "y"))
+		_, err := s.Try(enginetest.Up, files(enginetest.File, "rw", "f", "y"))
 		require.ErrorContains(t, err, "busy")
 		s.Cloud.Hook = nil
-		s.Up(enginetest.Files(enginetest.File, "rw", "f", "x"))
+		s.Up(files(enginetest.File, "rw", "f", "x"))
 		require.Equal(t, []string{"x"}, s.Cloud.IDs())
 		requireRecorded(t, s)
 	})
 	t.Run("what is read by another name", func(t *testing.T) {
 		s := enginetest.NewStack(t, enginetest.NewFiles())
-		s.Up(enginetest.Files(enginetest.File, "rw", "f", "x"))
+		s.Up(files(enginetest.File, "rw", "f", "x"))
 		s.Up(func(p *enginetest.Run) error {
 			_, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{ID: "x", Type: enginetest.File, Name: "g"})
 			return err

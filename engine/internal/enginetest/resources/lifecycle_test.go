@@ -221,7 +221,7 @@ func TestParallelStepsAreBounded(t *testing.T) {
 			mu.Unlock()
 			return nil
 		}
-		s.Up(enginetest.Fan(20))
+		s.Up(fan(20))
 		require.Equal(t, parallel, most)
 	}
 }
@@ -289,7 +289,7 @@ func TestLocalComponents(t *testing.T) {
 // Everything that happens is an event; the last one counts it.
 func TestEventsTellEverything(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
-	enginetest.Failing(s, "create c")
+	failing(s, "create c")
 	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
 	require.Error(t, err)
 	var types []string

@@ -66,7 +66,7 @@ func TestDiffPrecedence(t *testing.T) {
 			}
 		}
 		s.Preview(program(c))
-		got, replaced := enginetest.Reasons(s)["a"]
+		got, replaced := reasons(s)["a"]
 		require.True(t, replaced)
 		require.Equal(t, step.want, got)
 		*step.off = false

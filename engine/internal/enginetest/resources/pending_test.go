@@ -88,7 +88,7 @@ func TestAdoptionsAreMadeTogether(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error { return crashed }
 	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
-	_, err := s.Try(enginetest.Up, enginetest.Pairs("1", "1", "1"))
+	_, err := s.Try(enginetest.Up, pairs("1", "1", "1"))
 	require.Error(t, err)
 	s.Cloud.Hook = nil
 	s.Cloud.Change("a-found", func(property.Map) property.Map { return enginetest.Props("key", "1") })
@@ -246,7 +246,7 @@ func TestACutOffCreationIsRepeated(t *testing.T) {
 			}
 			return abi.CheckResponse{Inputs: req.News.With("name", property.String(key))}, nil
 		}
-		name := func() string { return enginetest.MustText(s.Resource("b").Inputs.Get("name")) }
+		name := func() string { return mustText(s.Resource("b").Inputs.Get("name")) }
 		program := func(key string) enginetest.Program {
 			return func(p *enginetest.Run) error {
 				_, err := p.Custom(typ, "b", enginetest.Props("key", key))
@@ -296,10 +296,10 @@ func TestARepeatedCreationIsNoLongerPending(t *testing.T) {
 	}{{"x", false}, {"y", true}} {
 		cloud := describedFiles()
 		s := enginetest.NewStack(t, cloud)
-		cutOff(t, s, enginetest.Files(enginetest.File, "rw", "b", "x"))
-		s.Preview(enginetest.Files(enginetest.File, "ro", "b", test.path))
+		cutOff(t, s, files(enginetest.File, "rw", "b", "x"))
+		s.Preview(files(enginetest.File, "ro", "b", test.path))
 		require.NotEmpty(t, pendingURN(t, s))
-		s.Up(enginetest.Files(enginetest.File, "ro", "b", test.path))
+		s.Up(files(enginetest.File, "ro", "b", test.path))
 		require.Equal(t, test.pending, pendingURN(t, s) != "")
 	}
 }
@@ -384,7 +384,7 @@ func countPending(s *enginetest.Stack) (n int) {
 // A provider that looks only at inputs would find the object whatever the ID is.
 func TestAdoptionReadsByTheIDAlone(t *testing.T) {
 	s := enginetest.NewStack(t, describedFiles())
-	u := cutOff(t, s, enginetest.Files(enginetest.File, "rw", "b", "x"))
+	u := cutOff(t, s, files(enginetest.File, "rw", "b", "x"))
 	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
 		require.Nil(t, req.State)
 		require.Nil(t, req.Inputs)

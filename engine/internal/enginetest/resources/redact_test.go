@@ -82,8 +82,8 @@ func TestEventsTellNoSecrets(t *testing.T) {
 				s.Edit = func(d *enginetest.Deployment) { d.Secrets = &known }
 				_, err := s.Try(run, enginetest.Program(c.program))
 				require.NoError(t, err)
-				require.Contains(t, enginetest.JSONOf(t, s.Events()), "of [secret]")
-				require.NotContains(t, enginetest.JSONOf(t, s.Events()), secret)
+				require.Contains(t, jsonOf(t, s.Events()), "of [secret]")
+				require.NotContains(t, jsonOf(t, s.Events()), secret)
 				require.Equal(t, "[secret]", known.In(secret), "the caller knows it, too")
 			}
 		})
@@ -104,7 +104,7 @@ func TestSecretOutputsAreKnown(t *testing.T) {
 		return err
 	})
 	require.Greater(t, len(secret), redact.MinLength)
-	require.Contains(t, enginetest.JSONOf(t, s.Events()), "and [secret]")
+	require.Contains(t, jsonOf(t, s.Events()), "and [secret]")
 }
 
 // A state tells what is secret before anything is done with it.
@@ -117,6 +117,6 @@ func TestSecretsOfTheStateAreKnown(t *testing.T) {
 	s.Cloud.Hook = func(string) error { return errors.New("the password hunter2-and-more is wrong") }
 	_, err := s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "hunter2-and-more", "errors are the caller's to show")
-	require.Contains(t, enginetest.JSONOf(t, s.Events()), "the password [secret] is wrong")
-	require.NotContains(t, enginetest.JSONOf(t, s.Events()), "hunter2-and-more")
+	require.Contains(t, jsonOf(t, s.Events()), "the password [secret] is wrong")
+	require.NotContains(t, jsonOf(t, s.Events()), "hunter2-and-more")
 }

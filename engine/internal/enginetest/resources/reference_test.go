@@ -24,9 +24,9 @@ func referring(p *Run) error {
 		return err
 	}
 	_, err = p.Custom("test:index:Thing", "b", Props(
-		"resource", ReferenceTo(a, true),
-		"component", ReferenceTo(c, false),
-		"nested", property.Secret(property.Array(ReferenceTo(a, true))),
+		"resource", referenceTo(a, true),
+		"component", referenceTo(c, false),
+		"nested", property.Secret(property.Array(referenceTo(a, true))),
 	))
 	return err
 }

@@ -63,7 +63,7 @@ func TestTaintedResourceIsReplacedOnce(t *testing.T) {
 	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Change("a", func(res *state.Resource) { res.Taint = true })
 	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
-	require.Equal(t, map[string]string{"a": "it is tainted"}, enginetest.Reasons(s))
+	require.Equal(t, map[string]string{"a": "it is tainted"}, reasons(s))
 	require.Zero(t, s.Up(enginetest.Chain(enginetest.Plain, "1")).Total())
 }
 
@@ -72,7 +72,7 @@ func TestReplacementCanBeAskedFor(t *testing.T) {
 	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{engine.Pattern(s.Resource("b").URN)} }
 	require.Equal(t, engine.Changes{Same: 2, Update: 1, Replace: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
-	require.Equal(t, map[string]string{"b": "its replacement was asked for"}, enginetest.Reasons(s))
+	require.Equal(t, map[string]string{"b": "its replacement was asked for"}, reasons(s))
 }
 
 // withOne registers a and, with options that name it, b.

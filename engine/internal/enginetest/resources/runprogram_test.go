@@ -96,7 +96,7 @@ func TestRefreshWithProgramReadsAndCreatesNothing(t *testing.T) {
 			return err
 		}
 		use := func(o *abi.ResourceOptions) { o.Provider = prov.Reference() }
-		a, errA := p.Custom(enginetest.Plain, "a2", enginetest.Props("size", 9), use, enginetest.Aliased(enginetest.AliasName("a")))
+		a, errA := p.Custom(enginetest.Plain, "a2", enginetest.Props("size", 9), use, aliased(enginetest.AliasName("a")))
 		size = a.State.Get("size")
 		g, errG := p.Component(enginetest.Group, "new-group", enginetest.Props())
 		fresh, errF := p.Child(g.URN, enginetest.Plain, "new", enginetest.Props("size", a.Out("made")), use)

@@ -26,26 +26,26 @@ func TestTargets(t *testing.T) {
 		program   enginetest.Program
 		failure   string
 	}{
-		{"a target is updated, all else stays", engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, enginetest.Pairs("1", "2", "2"), ""},
-		{"several targets", engine.Selection{Targets: []engine.Pattern{b, c}}, []string{"update b", "update c"}, enginetest.Pairs("1", "2", "2"), ""},
+		{"a target is updated, all else stays", engine.Selection{Targets: []engine.Pattern{c}}, []string{"update c"}, pairs("1", "2", "2"), ""},
+		{"several targets", engine.Selection{Targets: []engine.Pattern{b, c}}, []string{"update b", "update c"}, pairs("1", "2", "2"), ""},
 		{"dependents of a target", engine.Selection{Targets: []engine.Pattern{a}, TargetDependents: true},
-			[]string{"create-replacement a", "update b", "delete-replaced a"}, enginetest.Pairs("2", "2", "2"), ""},
+			[]string{"create-replacement a", "update b", "delete-replaced a"}, pairs("2", "2", "2"), ""},
 		{"a replaced target leaves its dependents", engine.Selection{Targets: []engine.Pattern{a}},
-			[]string{"create-replacement a", "delete-replaced a"}, enginetest.Pairs("2", "2", "2"), ""},
+			[]string{"create-replacement a", "delete-replaced a"}, pairs("2", "2", "2"), ""},
 		{"a star is one part of a URN", engine.Selection{Targets: []engine.Pattern{"urn:pulumi:dev::proj::test:index:Plain::*"}},
-			[]string{"update b", "update c"}, enginetest.Pairs("2", "2", "2"), ""},
-		{"a star does not reach over a colon", engine.Selection{Targets: []engine.Pattern{"urn:*::c"}}, nil, enginetest.Pairs("2", "2", "2"),
+			[]string{"update b", "update c"}, pairs("2", "2", "2"), ""},
+		{"a star does not reach over a colon", engine.Selection{Targets: []engine.Pattern{"urn:*::c"}}, nil, pairs("2", "2", "2"),
 			"--target urn:*::c: there is no such resource"},
-		{"two stars do", engine.Selection{Targets: []engine.Pattern{"urn:**::c"}}, []string{"update c"}, enginetest.Pairs("2", "2", "2"), ""},
-		{"everything", engine.Selection{Targets: []engine.Pattern{all}}, []string{"update b", "update c"}, enginetest.Pairs("1", "2", "2"), ""},
-		{"a target that does not exist", engine.Selection{Targets: []engine.Pattern{c, pattern(enginetest.Plain, "d")}}, []string{"update c"}, enginetest.Pairs("2", "2", "2"),
+		{"two stars do", engine.Selection{Targets: []engine.Pattern{"urn:**::c"}}, []string{"update c"}, pairs("2", "2", "2"), ""},
+		{"everything", engine.Selection{Targets: []engine.Pattern{all}}, []string{"update b", "update c"}, pairs("1", "2", "2"), ""},
+		{"a target that does not exist", engine.Selection{Targets: []engine.Pattern{c, pattern(enginetest.Plain, "d")}}, []string{"update c"}, pairs("2", "2", "2"),
 			"--target urn:pulumi:dev::proj::test:index:Plain::d: there is no such resource"},
-		{"an excluded resource stays", engine.Selection{Excludes: []engine.Pattern{c}}, []string{"update b"}, enginetest.Pairs("1", "2", "2"), ""},
-		{"excluded with dependents", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"update c"}, enginetest.Pairs("2", "2", "2"), ""},
-		{"an excluded URN that does not exist", engine.Selection{Excludes: []engine.Pattern{pattern(enginetest.Plain, "d")}}, []string{"update c"}, enginetest.Pairs("1", "1", "2"),
+		{"an excluded resource stays", engine.Selection{Excludes: []engine.Pattern{c}}, []string{"update b"}, pairs("1", "2", "2"), ""},
+		{"excluded with dependents", engine.Selection{Excludes: []engine.Pattern{a}, ExcludeDependents: true}, []string{"update c"}, pairs("2", "2", "2"), ""},
+		{"an excluded URN that does not exist", engine.Selection{Excludes: []engine.Pattern{pattern(enginetest.Plain, "d")}}, []string{"update c"}, pairs("1", "1", "2"),
 			"--exclude urn:pulumi:dev::proj::test:index:Plain::d: there is no such resource"},
-		{"excludes that match nothing", engine.Selection{Excludes: []engine.Pattern{"**::d"}}, []string{"update c"}, enginetest.Pairs("1", "1", "2"), ""},
-		{"targets and excludes", engine.Selection{Targets: []engine.Pattern{a}, Excludes: []engine.Pattern{c}}, nil, enginetest.Pairs("1", "1", "2"),
+		{"excludes that match nothing", engine.Selection{Excludes: []engine.Pattern{"**::d"}}, []string{"update c"}, pairs("1", "1", "2"), ""},
+		{"targets and excludes", engine.Selection{Targets: []engine.Pattern{a}, Excludes: []engine.Pattern{c}}, nil, pairs("1", "1", "2"),
 			"either targets or excludes"},
 		{"what the program no longer has is deleted only as a target", engine.Selection{Targets: []engine.Pattern{a}}, nil, func(p *enginetest.Run) error {
 			_, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", "1"))
@@ -63,8 +63,8 @@ func TestTargets(t *testing.T) {
 				enginetest.Preview, enginetest.Up,
 			} {
 				s := enginetest.NewStack(t, enginetest.NewCloud())
-				s.Up(enginetest.Pairs("1", "1", "1"))
-				s.Edit = enginetest.Targeting(test.selection)
+				s.Up(pairs("1", "1", "1"))
+				s.Edit = targeting(test.selection)
 				_, err := s.Try(run, test.program)
 				if test.failure == "" {
 					require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestNewResourcesThatAreNotTargets(t *testing.T) {
 		}
 	}
 	s := enginetest.NewStack(t, enginetest.NewCloud())
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "own")}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "own")}})
 	s.Up(program())
 	require.Equal(t, []string{"create proj-dev", "create own"}, s.Steps())
 	require.Equal(t, map[string]abi.RegistrationResult{
@@ -109,7 +109,7 @@ func TestNewResourcesThatAreNotTargets(t *testing.T) {
 	require.Nil(t, s.Resource("first"))
 	require.Equal(t, []string{"own"}, s.Resource("proj-dev").Outputs.Keys())
 
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::x", "**::y"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::x", "**::y"}})
 	_, err := s.Try(enginetest.Preview, program("x", "y"))
 	for _, name := range []string{"x", "y"} {
 		require.ErrorContains(t, err, string(pattern(enginetest.Plain, name))+" depends on "+string(pattern(enginetest.Plain, "second"))+
@@ -130,9 +130,9 @@ func TestNewResourcesThatAreNotTargets(t *testing.T) {
 // options and dependencies for it, and where it has another name.
 func TestWhatIsNotSelectedKeepsItsState(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
-	s.Up(enginetest.Pairs("1", "1", "1"))
+	s.Up(pairs("1", "1", "1"))
 	before := *s.Resource("b")
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "c")}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "c")}})
 	yes := true
 	s.Up(func(p *enginetest.Run) error {
 		extra, errExtra := p.Custom(enginetest.Plain, "extra", enginetest.Props())
@@ -163,7 +163,7 @@ func TestProvidersNeedNotBeTargets(t *testing.T) {
 		}
 	}
 	s.Up(program("1", "1"))
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "a")}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Plain, "a")}})
 	s.Up(program("2", "2"))
 	require.Equal(t, []string{"update mine", "update a"}, s.Steps())
 	s.Edit = nil
@@ -183,17 +183,17 @@ func TestComponentsThatAreNotTargets(t *testing.T) {
 		_, err = p.Child(g.URN, enginetest.Plain, "child", enginetest.Props())
 		return errors.Join(err, p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: enginetest.Props("x", 1)}))
 	}
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::child"}})
 	_, err := s.Try(enginetest.Up, enginetest.Program(program))
 	require.ErrorContains(t, err, "child depends on urn:pulumi:dev::proj::"+enginetest.Group+"::g, which does not exist yet")
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::g", "**::child"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g", "**::child"}})
 	s.Up(program)
 	require.Equal(t, []string{"create g", "create child"}, s.Steps())
 	require.Equal(t, []string{"x"}, s.Resource("g").Outputs.Keys())
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}})
 	_, err = s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "::child depends on it and is not selected")
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}, TargetDependents: true})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::g"}, TargetDependents: true})
 	require.Equal(t, engine.Changes{Delete: 2}, s.Destroy())
 }
 
@@ -202,11 +202,11 @@ func TestComponentsThatAreNotTargets(t *testing.T) {
 func TestTargetsThatAreDeletedFirst(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(enginetest.Chain(enginetest.Single, "1"))
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Single, "a")}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Single, "a")}})
 	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Single, "2"))
 	require.ErrorContains(t, err, string(pattern(enginetest.Single, "a"))+" cannot be deleted: "+string(pattern(enginetest.Single, "b"))+" depends on it and is not selected")
 	require.Empty(t, s.Steps())
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Single, "a")}, TargetDependents: true})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Single, "a")}, TargetDependents: true})
 	s.Up(enginetest.Chain(enginetest.Single, "2"))
 	require.Equal(t, []string{"delete-replaced b", "delete-replaced a", "create-replacement a", "create-replacement b", "update c"}, s.Steps())
 }
@@ -214,7 +214,7 @@ func TestTargetsThatAreDeletedFirst(t *testing.T) {
 func TestTargetedRefreshAndDestroy(t *testing.T) {
 	yes := true
 	program := func(p *enginetest.Run) error {
-		if err := enginetest.Pairs("1", "1", "1")(p); err != nil {
+		if err := pairs("1", "1", "1")(p); err != nil {
 			return err
 		}
 		_, err := p.Custom(enginetest.Plain, "guarded", enginetest.Props(), func(o *abi.ResourceOptions) { o.Protect = &yes })
@@ -273,7 +273,7 @@ func TestDeletedWithWhatIsExcluded(t *testing.T) {
 		return err
 	})
 	s.Cloud.Calls()
-	s.Edit = enginetest.Targeting(engine.Selection{Excludes: []engine.Pattern{pattern(enginetest.Plain, "a")}})
+	s.Edit = targeting(engine.Selection{Excludes: []engine.Pattern{pattern(enginetest.Plain, "a")}})
 	s.Destroy()
 	require.Equal(t, []string{"delete b-2"}, s.Cloud.Calls())
 }
@@ -295,13 +295,13 @@ func TestReadsThatAreNotTargets(t *testing.T) {
 				err = errors.Join(err, e)
 				return resp
 			}
-			require.Equal(t, "1", enginetest.MustText(read("free", id).State.Get("key")))
+			require.Equal(t, "1", mustText(read("free", id).State.Get("key")))
 			read("after", id, first.URN)
 			read("a", "another")
 			return err
 		}
 	}
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
 	s.Up(program(id))
 	require.Equal(t, []string{"read free"}, s.Steps())
 	require.Nil(t, s.Resource("after"))
@@ -310,12 +310,12 @@ func TestReadsThatAreNotTargets(t *testing.T) {
 
 func TestReplaceByPattern(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
-	s.Up(enginetest.Pairs("1", "1", "1"))
+	s.Up(pairs("1", "1", "1"))
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::c"} }
-	s.Up(enginetest.Pairs("1", "1", "1"))
+	s.Up(pairs("1", "1", "1"))
 	require.Equal(t, []string{"create-replacement c", "delete-replaced c"}, s.Steps())
 	s.Edit = func(d *enginetest.Deployment) { d.Replace = []engine.Pattern{"**::d"} }
-	_, err := s.Try(enginetest.Up, enginetest.Pairs("1", "1", "2"))
+	_, err := s.Try(enginetest.Up, pairs("1", "1", "2"))
 	require.ErrorContains(t, err, "--replace **::d: there is no such resource")
 	require.Empty(t, s.Steps())
 }
@@ -327,7 +327,7 @@ func TestFunctionsThatNeedWhatIsNotCreated(t *testing.T) {
 		return abi.InvokeResponse{Result: req.Args}, nil
 	}
 	var unknown []bool
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::proj-dev"}})
 	s.Up(func(p *enginetest.Run) error {
 		a, err := p.Custom(enginetest.Plain, "a", enginetest.Props())
 		call := func(args property.Map, deps ...urn.URN) {
@@ -360,12 +360,12 @@ func TestTargetsThatCloseACircle(t *testing.T) {
 	}
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Up(program("a", "b", "c"))
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a"}})
 	for _, run := range []enginetest.Operation{enginetest.Preview, enginetest.Up} {
 		_, err := s.Try(run, program("c", "b", "a"))
 		require.ErrorContains(t, err, "::a now depends on urn:pulumi:dev::proj::test:index:Plain::b, which depended on it so far and is not selected")
 	}
-	s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{"**::a", "**::b"}})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::a", "**::b"}})
 	s.Up(program("b", "a", "c"))
 	s.Edit = nil
 	s.Up(program("c", "b", "a"))
@@ -390,11 +390,11 @@ func TestReplacedTargetsThatTakeOthersAlong(t *testing.T) {
 			}
 			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program("1"))
-			s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Strict, "a")}})
+			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Strict, "a")}})
 			_, err := s.Try(enginetest.Up, program("2"))
 			require.ErrorContains(t, err, "::a cannot be deleted: urn:pulumi:dev::proj::test:index:Plain::b depends on it and is not selected")
 			require.Empty(t, s.Steps())
-			s.Edit = enginetest.Targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Strict, "a")}, TargetDependents: true})
+			s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{pattern(enginetest.Strict, "a")}, TargetDependents: true})
 			require.Equal(t, 2, s.Up(program("2")).Replace)
 		})
 	}

@@ -330,7 +330,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	require.True(t, outputs.Get("made").IsSecret())
 	require.True(t, s.Resource("proj-dev").Outputs.Get("password").IsSecret())
 	for _, e := range s.Events() {
-		require.NotContains(t, enginetest.JSONOf(t, e), "hunter2")
+		require.NotContains(t, jsonOf(t, e), "hunter2")
 	}
 }
 
