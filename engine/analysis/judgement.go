@@ -21,10 +21,10 @@ type Source struct {
 
 func (s Source) String() string { return s.Policy + " of " + s.Pack + " " + s.Version }
 
-// Violation is what is wrong with a resource, or with the stack where URN is empty.
+// Violation is what is wrong with a resource, or with the stack if URN is empty.
 type Violation struct {
 	Source
-	// Mandatory violations stop what they are about, others are shown.
+	// Mandatory violations stop their step, others are shown.
 	Mandatory bool
 	URN       urn.URN
 	// Path is the property, empty for none.
@@ -40,13 +40,11 @@ type Remediation struct {
 	Before, After property.Map
 }
 
-// errBroken is an answer that the contract does not allow.
+// errBroken is a response that the contract does not allow.
 var errBroken = errors.New("the policy pack broke the contract")
 
-// Remediate has the packs correct a resource, one after the other, each what the ones
-// before it made. What a policy could not correct is a violation: advisory where the
-// policy judges resources as well, so that its judgement counts, and mandatory where it
-// does not.
+// Remediate has the packs correct a resource, one after the other, each what the ones before it made. What a
+// policy could not correct is a violation: advisory if the policy also judges resources, else mandatory.
 func (p *Panel) Remediate(ctx context.Context, r abi.PolicyResource) (made []Remediation, unable []Violation, err error) {
 	if p == nil {
 		return nil, nil, nil
@@ -130,8 +128,8 @@ func (p *Panel) AsksAboutStacks() bool {
 	return p != nil && slices.ContainsFunc(p.packs, func(o *opened) bool { return o.actions&abi.PolicyActionsAnalyzeStack != 0 })
 }
 
-// violations makes violations of an answer. Those of disabled policies are dropped: some
-// packs may not keep in mind what they were told.
+// violations returns the violations of a response. Those of disabled policies are dropped, since a pack may
+// ignore its configuration.
 func (p *Panel) violations(o *opened, answer abi.PolicyAnalyzeResponse, about ...abi.PolicyResource) ([]Violation, error) {
 	if len(answer.Violations) == 0 {
 		return nil, nil
@@ -169,11 +167,10 @@ func (o *opened) source(r *abi.PolicyRule) Source { return Source{o.Name, o.Vers
 // hidden replaces secrets in messages.
 type hidden struct{ secrets []property.Map }
 
-// minHidden is the length in bytes from which a secret is looked for in messages: what is
-// shorter is part of many words, and little of a secret.
+// minHidden is the least length in bytes of a secret that is hidden: shorter ones are parts of many words.
 const minHidden = 4
 
-// hider hides what packs were told of resources, and of the stack's configuration.
+// hider hides the secrets of resources, and of the stack's configuration.
 func (p *Panel) hider(about ...abi.PolicyResource) hidden {
 	h := hidden{[]property.Map{p.config}}
 	for _, r := range about {
@@ -185,8 +182,7 @@ func (p *Panel) hider(about ...abi.PolicyResource) hidden {
 	return h
 }
 
-// in returns the message without secrets. They are looked for only where there is a
-// message, which is rare.
+// in returns the message without secrets.
 func (h hidden) in(message string) string {
 	if message == "" {
 		return ""

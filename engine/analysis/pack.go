@@ -1,6 +1,5 @@
-// Package analysis asks policy packs about the resources of a deployment, as its operator
-// wants them enforced. It knows neither steps nor state: the engine says when and about
-// what they are asked, and what a violation stops.
+// Package analysis asks policy packs about the resources of a deployment. The engine decides when they
+// are asked about what, and what a violation stops.
 package analysis
 
 import (
@@ -20,13 +19,11 @@ import (
 // Pack is a policy pack that takes part in a deployment. Closing it is the caller's matter.
 type Pack struct {
 	Policy abi.Policy
-	// Settings are the operator's, by the names of policies; those under [All] are for
-	// all that have none of their own.
+	// Settings are the operator's, by the names of policies; those under [All] are for all others.
 	Settings map[string]Setting
 }
 
-// All stands for all policies of a pack in its settings, as in Pulumi's configuration
-// files.
+// All stands for all policies of a pack in its settings, as Pulumi has it.
 const All = "all"
 
 // Setting is how an operator wants a policy enforced.
@@ -44,8 +41,7 @@ type Info struct {
 	Rules []abi.PolicyRule
 }
 
-// Panel is the packs of a deployment, ready to be asked. It is safe for concurrent use;
-// a nil Panel has nothing to say.
+// Panel is the packs of a deployment. It is safe for concurrent use; a nil Panel has no packs.
 type Panel struct {
 	packs []*opened
 	// config is the secrets of the stack's configuration.
@@ -81,7 +77,6 @@ func Open(ctx context.Context, packs []Pack, engine string, run abi.RunContext) 
 	return p, nil
 }
 
-// Packs tells who the packs are.
 func (p *Panel) Packs() []Info {
 	if p == nil {
 		return nil
@@ -93,7 +88,7 @@ func (p *Panel) Packs() []Info {
 	return infos
 }
 
-// Cancel tells the packs that nothing more is asked of them.
+// Cancel notifies the packs that nothing more is asked of them.
 func (p *Panel) Cancel(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -139,7 +134,6 @@ func open(ctx context.Context, pack Pack, engine string, run abi.RunContext) (*o
 	return o, nil
 }
 
-// wellFormed reports what a pack must not say of itself.
 func (o *opened) wellFormed() error {
 	if o.Name == "" {
 		return errors.New("it has no name")
@@ -157,7 +151,7 @@ func (o *opened) wellFormed() error {
 	return nil
 }
 
-// known reports settings of policies that the pack does not have.
+// known refuses settings of policies that the pack does not have.
 func (o *opened) known(settings map[string]Setting) error {
 	names := make([]string, len(o.Rules))
 	for i, r := range o.Rules {
@@ -182,8 +176,7 @@ func (o *opened) known(settings map[string]Setting) error {
 	return nil
 }
 
-// configure brings a policy to the level that is in force, and returns its configuration
-// with defaults filled in.
+// configure sets the level that is in force, and returns the policy's configuration with its defaults.
 func configure(r *abi.PolicyRule, settings map[string]Setting) (abi.PolicyRuleConfig, error) {
 	own := settings[r.Name]
 	for _, level := range []*abi.PolicyLevel{settings[All].Level, own.Level} {
@@ -210,7 +203,7 @@ func configure(r *abi.PolicyRule, settings map[string]Setting) (abi.PolicyRuleCo
 	return config, nil
 }
 
-// named fills in which pack an error is of. The host has done that for modules.
+// named adds the pack to an error. The host has done that for modules.
 func (o *opened) named(method string, err error) error {
 	e := *abi.AsError(err)
 	if e.Provider == "" {

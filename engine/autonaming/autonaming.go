@@ -1,6 +1,5 @@
-// Package autonaming reads a stack's policy for the names of physical resources, the
-// configuration pulumi:autonaming, and proposes names by it. The engine hands what it
-// proposes to providers, which know which of a resource's properties is its name.
+// Package autonaming reads a stack's policy for the names of physical resources, the configuration
+// pulumi:autonaming, and proposes names by it. Providers know which property of a resource is its name.
 package autonaming
 
 import (
@@ -24,7 +23,7 @@ type Names struct {
 	Config func(key string) (entry abi.ConfigEntry, ok bool)
 }
 
-// Policy says how resources are named. The nil Policy leaves it to the providers.
+// Policy names resources. The nil Policy leaves that to the providers.
 type Policy struct {
 	rule
 	providers map[string]provider
@@ -39,10 +38,9 @@ type provider struct {
 // Proposal is the name that a policy has for one resource.
 type Proposal struct {
 	abi.Autonaming
-	// Fixed says that a replacement of the resource would have the same name, so that
-	// the two cannot exist at once.
+	// Fixed marks a name that a replacement of the resource would have, too, so that the two cannot coexist.
 	Fixed bool
-	// Specific says that the policy names the resource's package or type.
+	// Specific marks a policy that names the resource's package or type.
 	Specific bool
 }
 
@@ -70,7 +68,7 @@ type policyJSON struct {
 	Providers map[string]providerJSON `json:"providers"`
 }
 
-// Parse reads a policy. The error says where in the configuration the mistake is.
+// Parse reads a policy. Errors name the place in the configuration.
 func Parse(text string, names Names) (*Policy, error) {
 	var in policyJSON
 	err := jsonerror.Unmarshal([]byte(text), &in)
@@ -109,7 +107,7 @@ func Parse(text string, names Names) (*Policy, error) {
 	return p, nil
 }
 
-// compile reads a rule; said is false where it says nothing.
+// compile reads a rule; said is false if it is empty.
 func (in ruleJSON) compile(names Names) (r rule, said bool, err error) {
 	switch {
 	case in.Mode != nil && (in.Pattern != nil || in.Enforce != nil):
@@ -137,9 +135,8 @@ func (in ruleJSON) compile(names Names) (r rule, said bool, err error) {
 	return r, false, fmt.Errorf("unknown mode %q: there are default, verbatim, and disabled", *in.Mode)
 }
 
-// Propose returns the name for a resource of a type, by its logical name. What is
-// random in it is drawn from the seed: the same seed gives the same name. It is nil
-// where the provider is to choose.
+// Propose returns the name for a resource of a type, nil if the provider is to choose. The same seed gives the
+// same random parts.
 func (p *Policy) Propose(typ, name string, seed []byte) *Proposal {
 	if p == nil {
 		return nil

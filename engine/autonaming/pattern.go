@@ -11,8 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxRandom bounds the random characters of one expression: more than any service
-// takes in a name.
+// maxRandom bounds the random characters of one expression: more than any service takes in a name.
 const maxRandom = 256
 
 const (
@@ -32,8 +31,7 @@ type part struct {
 	count    int
 }
 
-// parsePattern reads a pattern. What is the same for all resources of the stack is
-// filled in.
+// parsePattern reads a pattern, and fills in what is the same for all resources of the stack.
 func parsePattern(text string, names Names) (pattern, error) {
 	if text == "" {
 		return nil, errors.New("the pattern is empty")
@@ -100,8 +98,8 @@ func parsePart(expression string, names Names) (part, error) {
 	return part{alphabet: alphabet, count: count}, nil
 }
 
-// configured is the value of a configuration key, by its full name or that within the
-// project. Names are no place for secrets.
+// configured returns the value of a configuration key, by its full name or that within the project. It refuses
+// secrets, which names are no place for.
 func configured(key string, names Names) (part, error) {
 	full := key
 	if !strings.Contains(key, ":") {

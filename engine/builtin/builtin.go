@@ -1,7 +1,6 @@
-// Package builtin is the package pulumi, which the engine itself implements:
-// references to other stacks, values that stay as they were first given, and
-// functions that read what stacks hold. The engine gives it to programs as it
-// does any other provider; yamlprogram checks programs against its schema.
+// Package builtin implements the package pulumi: references to other stacks, values that stay as they
+// were first given, and functions that read what stacks hold. yamlprogram checks programs against its
+// schema.
 package builtin
 
 import (
@@ -26,14 +25,13 @@ type Provider struct {
 
 // Registered is a resource as the deployment knows it.
 type Registered struct {
-	// ID is a string, or unknown in a preview that creates the resource; that of a
-	// component is empty.
+	// ID is a string, unknown in a preview that creates the resource, and empty for a component.
 	ID    property.Value
 	State property.Map
 }
 
-// New returns the provider. Its stacks are those that can be referred to; registered
-// finds what the deployment has registered or read so far.
+// New returns the provider of references to stacks. registered finds what the deployment has registered
+// or read.
 func New(stacks Stacks, registered func(urn.URN) (Registered, bool)) *Provider {
 	return &Provider{stacks: stacks, registered: registered, schema: Schema()}
 }
@@ -43,13 +41,12 @@ func (p *Provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.H
 	return abi.HandshakeResponse{Features: req.Features}, nil
 }
 
-// GetSchema answers the package's schema.
+// GetSchema returns the package's schema.
 func (p *Provider) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
 	return abi.GetSchemaResponse{Schema: string(p.schema.AppendJSON(nil))}, nil
 }
 
-// CheckConfig passes over the configuration: the keys pulumi:... are the engine's
-// own, and not kept with the provider resource.
+// CheckConfig drops the configuration: the keys pulumi:... are the engine's own.
 func (p *Provider) CheckConfig(context.Context, abi.CheckRequest) (abi.CheckResponse, error) {
 	return abi.CheckResponse{}, nil
 }
@@ -69,7 +66,7 @@ func noSuch(what, token, nearest string) error {
 	return abi.NewError(abi.ErrorKindNotFound, message)
 }
 
-// Check holds inputs against the schema.
+// Check checks inputs against the schema.
 func (p *Provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
 	r, err := p.resource(req.Type)
 	if err != nil {
@@ -79,8 +76,7 @@ func (p *Provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResp
 	return abi.CheckResponse{Inputs: inputs, Failures: failures}, nil
 }
 
-// Diff compares the inputs; those of a stack reference that names the same stack
-// are compared by what that stack's outputs are now.
+// Diff compares the inputs, and for the same referenced stack its outputs.
 func (p *Provider) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
 	r, err := p.resource(req.Type)
 	if err != nil {
@@ -143,7 +139,7 @@ func (p *Provider) Update(ctx context.Context, req abi.UpdateRequest) (abi.Updat
 	return abi.UpdateResponse{}, err
 }
 
-// stash is the state of a stash: the input as it is, the output as it was first.
+// stash returns the state of a stash: the input now, and the first one as its output.
 func stash(inputs property.Map, output property.Value) property.Map {
 	return property.NewMap(
 		property.Entry{Key: "input", Value: inputs.Get("input")},
@@ -151,8 +147,7 @@ func stash(inputs property.Map, output property.Value) property.Map {
 	)
 }
 
-// Read reads the outputs of a stack: the one that the state names, or whose name is
-// the ID. A stash is as it is recorded.
+// Read reads the outputs of the stack that the state or the ID names. A stash is as it is recorded.
 func (p *Provider) Read(ctx context.Context, req abi.ReadRequest) (abi.ReadResponse, error) {
 	switch req.Type {
 	case StackReference:
@@ -204,7 +199,7 @@ func (p *Provider) readStackReference(ctx context.Context, inputs property.Map) 
 	), nil
 }
 
-// text returns an argument that must be one.
+// text returns an argument that must be a text.
 func text(args property.Map, key string) (string, error) {
 	s, ok := args.Get(key).Plain().AsString()
 	if !ok || strings.TrimSpace(s) == "" {

@@ -31,7 +31,7 @@ func (p *Provider) Invoke(ctx context.Context, req abi.InvokeRequest) (abi.Invok
 	return abi.InvokeResponse{Result: result}, err
 }
 
-// getResource is how programs turn a reference to a resource into the resource.
+// getResource returns the resource of a reference.
 func (p *Provider) getResource(args property.Map) (property.Map, error) {
 	u, err := text(args, "urn")
 	if err != nil {

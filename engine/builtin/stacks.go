@@ -17,20 +17,17 @@ type Stacks struct {
 	Store state.Store
 	// Open opens the secrets providers of the stacks.
 	Open state.OpenSecrets
-	// Organization and Project are what a name that leaves them out means: those of
-	// the stack that is deployed.
+	// Organization and Project complete names without them: those of the deployed stack.
 	Organization, Project string
 }
 
-// fixedOrganization is what Pulumi calls the organization of stacks that no
-// service keeps.
+// fixedOrganization is Pulumi's organization of stacks that no service keeps.
 const fixedOrganization = "organization"
 
 // maxListed bounds the stacks that a message lists.
 const maxListed = 12
 
-// parse reads the name of a stack: <name>, <project>/<name>, or
-// <organization>/<project>/<name>.
+// parse reads <name>, <project>/<name>, or <organization>/<project>/<name>.
 func (s Stacks) parse(text string) (state.StackName, error) {
 	parts := strings.Split(text, "/")
 	name := state.StackName{Project: s.Project, Name: parts[len(parts)-1]}
@@ -53,8 +50,7 @@ func (s Stacks) parse(text string) (state.StackName, error) {
 	return name, nil
 }
 
-// load reads the state of a stack. What it is while a deployment of that stack runs
-// is whatever was recorded by then.
+// load reads the state of a stack, as far as it is recorded if a deployment of it runs.
 func (s Stacks) load(ctx context.Context, text string) (*state.Snapshot, error) {
 	name, err := s.parse(text)
 	if err != nil {

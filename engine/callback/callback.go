@@ -1,11 +1,10 @@
-// Package callback holds what a program in this process can have a deployment call
-// while it runs: hooks around the steps of resources, and transforms of what is
-// registered. A program finds the monitor that takes them by asserting its
-// [abi.Monitor] to be a [Monitor]; package goprogram does that.
+// Package callback holds what a program in this process can have a deployment call: hooks around steps,
+// and transforms of registrations. The [abi.Monitor] of such a program is a [Monitor]; package goprogram
+// uses it.
 //
-// Callbacks run in goroutines of the deployment, several at once, and hold back the
-// step or registration that they are called for. They must honour their context. They
-// are given the plain text of secrets, as the program itself is.
+// Callbacks run in goroutines of the deployment, several at once, and block the step or registration that
+// they are called for. They must honour their context. They get the plain text of secrets, as the program
+// does.
 package callback
 
 import (
@@ -23,49 +22,45 @@ import (
 type Monitor interface {
 	abi.Monitor
 
-	// RegisterHook makes a hook known under its name, which the options of resources
-	// then bind to kinds of steps. It must come before the first resource that names it.
+	// RegisterHook makes a hook known under its name, for the options of resources that are registered later.
 	RegisterHook(Hook) error
 
-	// RegisterErrorHook makes an error hook known under its name. Names of error hooks
-	// are apart from those of other hooks.
+	// RegisterErrorHook makes an error hook known under its name. Other hooks may have the same name.
 	RegisterErrorHook(ErrorHook) error
 
-	// RegisterStackTransform has a transform run on every resource that is registered
-	// from now on, after those of the resource and of its ancestors.
+	// RegisterStackTransform has a transform run on every resource that is registered from now on, after
+	// those of the resource and of its ancestors.
 	RegisterStackTransform(ResourceTransform)
 
 	// RegisterStackInvokeTransform has a transform run on every call of a function from
 	// now on.
 	RegisterStackInvokeTransform(InvokeTransform)
 
-	// RegisterTransformed registers a resource with transforms of its own: they run on
-	// it, before those of its ancestors, and then on all that is registered below it.
+	// RegisterTransformed registers a resource with transforms of its own. They run on it before those of its
+	// ancestors, and on all that is registered below it.
 	RegisterTransformed(context.Context, abi.RegisterResourceRequest, ...ResourceTransform) (abi.RegisterResourceResponse, error)
 
-	// StreamInvoke calls a function whose results come one by one, as somebody asks for them. A
-	// preview that cannot know them has one unknown value. An error ends them.
+	// StreamInvoke calls a function whose results come one by one. A preview that cannot know them has
+	// one unknown value. An error ends them.
 	StreamInvoke(context.Context, abi.MonitorInvokeRequest) iter.Seq2[property.Value, error]
 
 	// Foreign returns an asset or archive whose path or URL the program has from somebody else: a
-	// provider, a function, another stack, or a file. It has its hash then, is read within the bounds
-	// of what is foreign (see [github.com/husk-dev/husk/engine/contents.Source]), and can be passed on as any other one. named is what
-	// the program wrote of a URL, up to where it did not.
+	// provider, a function, another stack, or a file. It has its hash, and is read within the bounds of
+	// [github.com/husk-dev/husk/engine/contents.Source]. named is what the program wrote of a URL, up to
+	// the foreign part.
 	Foreign(ctx context.Context, v property.Value, named string) (property.Value, error)
 
 	// OpenForeign begins to read a file whose path the program has from somebody else.
 	OpenForeign(ctx context.Context, path string) (io.ReadCloser, error)
 }
 
-// Hook is called around steps: before one it can refuse the step by an error, after one
-// its error cannot undo what was done, but fails the deployment.
+// Hook is called around steps. An error before a step refuses it; an error after it fails the deployment.
 //
-// Hooks run for the creation, update, and deletion of the resource that names them,
-// replacements included, in the order of their names; not where it stays as it is, nor
-// when it is read, imported, or refreshed, nor for a deletion that leaves the object be,
-// such as that of a retained resource. Those after the creation or update of a component
-// run when its outputs are registered. Deletions run the hooks that the state names: the
-// program must register them, which a destruction sees to only where it runs the program.
+// Hooks run for creations, updates, deletions, and replacements of the resource that names them, in the
+// order of their names. They do not run for a resource that stays as it is, is read, imported, or
+// refreshed, or whose deletion leaves the object alone. Those after the step of a component run when its
+// outputs are registered. Deletions run the hooks that the state names: the program must register them,
+// and a destruction must run the program for that.
 type Hook struct {
 	// Name is unique among the hooks of a program.
 	Name string
@@ -79,11 +74,10 @@ type Hook struct {
 // Step is the operation that a hook is called for.
 type Step struct {
 	Kind abi.HookKind
-	// Old is the resource as it is recorded, nil for creations, also for those of a
-	// replacement.
+	// Old is the resource as it is recorded, nil for creations and those of replacements.
 	Old *state.Resource
-	// New is the resource as it will be, with its checked inputs; after a step it has its
-	// ID and outputs. It is nil for deletions.
+	// New is the resource with its checked inputs, and after a step with its ID and outputs. It is nil
+	// for deletions.
 	New    *state.Resource
 	DryRun bool
 }
@@ -96,10 +90,9 @@ func (s Step) Resource() *state.Resource {
 	return s.Old
 }
 
-// ErrorHook decides whether a creation, update, or deletion that failed is tried again.
-// It may wait before it answers. The step is tried again if one of its error hooks wants
-// that; an error of a hook ends it. Error hooks do not run in previews, nor after a
-// creation that has made something: the next deployment updates that.
+// ErrorHook decides whether a failed creation, update, or deletion is tried again. It may wait first. The
+// step is tried again if one of its error hooks wants that; an error of a hook ends it. Error hooks do
+// not run in previews, nor after a creation that made an object: the next deployment updates that.
 type ErrorHook struct {
 	// Name is unique among the error hooks of a program.
 	Name string

@@ -15,11 +15,10 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// OpenArchive begins to read an archive as one file. A file of the format is read as it
-// is; what has another format is put together while it is read. Files keep their names
-// and contents, not their permissions and times, so that the same files make the same
-// archive; where a name occurs twice, the first is taken. It reports whether the
-// archive's hash is that of the bytes that are read.
+// OpenArchive begins to read an archive as one file of a format. Another format is packed while it is
+// read: files keep their names and contents, not their permissions and times, so that the same files make
+// the same archive. Of files with the same name the first is taken. It reports whether the archive's hash
+// is that of the bytes read.
 func (s Source) OpenArchive(ctx context.Context, a property.Archive, format Format) (r io.ReadCloser, hashed bool, err error) {
 	has, err := formatOf(a)
 	if err != nil {
@@ -36,8 +35,8 @@ func (s Source) OpenArchive(ctx context.Context, a property.Archive, format Form
 	return r, true, err
 }
 
-// OpenEntries begins to read the files of an archive: as [Tar], with names that are all
-// clean, relative, and different, also where the archive is a tar file.
+// OpenEntries begins to read the files of an archive as [Tar], with names that are clean, relative, and
+// different.
 func (s Source) OpenEntries(ctx context.Context, a property.Archive) io.ReadCloser {
 	return s.piped(ctx, a, Tar, true)
 }
@@ -71,7 +70,7 @@ func (p *pipe) Close() error {
 	return err
 }
 
-// write makes an archive, in the way of Pulumi: hashes depend on each byte.
+// write makes an archive as Pulumi does: hashes depend on each byte.
 func (s Source) write(ctx context.Context, dst io.Writer, a property.Archive, format Format, clean bool) error {
 	out, err := newPacker(dst, format)
 	if err != nil {

@@ -1,11 +1,8 @@
-// Package contents reads what assets and archives name: texts, files, directories, and
-// URLs; tar, gzipped tar, and zip files; and archives of all of these. It makes their
-// hashes, which are those that Pulumi makes, so that a state that comes from there
-// shows no change.
+// Package contents reads what assets and archives name: texts, files, directories, and URLs; tar, gzipped
+// tar, and zip files; and archives of all of these. Its hashes are Pulumi's.
 //
-// The engine uses it, for what programs name. What a program names by a value that a provider
-// chose is read within narrower bounds, see [Source.Foreign]. It must not be given what a provider
-// names itself: whoever names a file here has it read.
+// It reads any file that it is given. It must not be given what a provider names itself; what the program
+// names by a value of a provider is read within narrower bounds, see [Source.Foreign].
 package contents
 
 import (
@@ -22,48 +19,43 @@ import (
 	"github.com/husk-dev/husk/internal/confined"
 )
 
-// Limits on what is read. What comes from the network may be made to fill a disk, and a
-// compressed file can be a million times as large as it looks.
+// Limits on what is read. The network may fill a disk, and a file be compressed a million times.
 const (
-	// MaxBytes bounds one asset, and the files of one archive together, in bytes. Providers
-	// upload what they read; the largest single upload that AWS S3 takes is 5 GiB.
+	// MaxBytes bounds one asset, and the files of one archive, in bytes: the largest single upload of AWS
+	// S3 is 5 GiB.
 	MaxBytes = 5 << 30
 
 	// MaxDownload bounds what is read of one URL, in bytes.
 	MaxDownload = 1 << 30
 
-	// MaxEntries bounds the files and directories of one archive. Directories of
-	// dependencies of Node.js, the largest that are deployed so, have up to 100,000.
+	// MaxEntries bounds the files and directories of one archive. Dependencies of Node.js are up to 100,000.
 	MaxEntries = 1 << 18
 
 	// MaxName bounds the name of an entry, in bytes, as Linux does for paths.
 	MaxName = 4096
 
-	// MaxZipDirectory bounds the list of its files that a zip file begins with reading, in
-	// bytes. It is kept in memory; MaxEntries with names of average length fit.
+	// MaxZipDirectory bounds the directory of a zip file, in bytes, which is kept in memory.
 	MaxZipDirectory = 32 << 20
 
 	// MaxDepth bounds archives in archives.
 	MaxDepth = 32
 )
 
-// Source says where the contents are that assets and archives name.
+// Source reads the contents that assets and archives name.
 type Source struct {
-	// Dir is what relative paths are relative to: the program's directory. Where it is
-	// empty, paths are relative to the directory of the process.
+	// Dir is the directory of relative paths, that of the process if it is empty.
 	Dir string
-	// Fetch gets http and https URLs; where it is nil, there are none to be had.
+	// Fetch gets http and https URLs; nil gets none.
 	Fetch Fetch
-	// Foreign reports whether the program did not choose a place itself, with what it wrote of it
-	// up to where it did not: the beginning of a URL. Where it is nil, it chose all of them.
+	// Foreign reports whether the program did not choose a place itself, with what it wrote of a URL up
+	// to the foreign part. If it is nil, the program chose all places.
 	Foreign func(Place) (named string, foreign bool)
-	// Within is the directory that foreign paths stay in, Dir where it is empty. Withheld are
-	// files and directories that they do not lead to; a * in the last name of one stands for any
-	// text.
+	// Within is the directory that foreign paths stay in, Dir if it is empty. They do not lead to files
+	// and directories in Withheld, in which a * in the last name stands for any text.
 	Within   string
 	Withheld []string
 
-	// bounds is what dir makes of them; nil where nobody needs it again.
+	// bounds caches dir for a walk, nil otherwise.
 	bounds *confined.Dir
 }
 
@@ -135,8 +127,8 @@ func (s Source) resolve(path string) string {
 	return filepath.Join(s.Dir, path)
 }
 
-// fileBlob is a regular file. Others are refused before they are opened, which can take
-// forever for a pipe.
+// fileBlob returns a regular file. Others are refused before they are opened, which can take forever for
+// a pipe.
 func fileBlob(path string) (blob, error) {
 	if path == "" {
 		return blob{}, errors.New("its path is empty")

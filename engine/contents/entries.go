@@ -17,14 +17,13 @@ import (
 
 // entry is a file in an archive.
 type entry struct {
-	// name is relative and has slashes. It is clean, but for the names that a program
-	// gives to assets, which are as they are, as their archive's hash depends on them.
+	// name is relative and has slashes. It is clean, except for names that a program gives to assets: the
+	// archive's hash depends on them.
 	name string
 	blob
 }
 
-// walk visits the files of an archive in the order in which its hash has them. The
-// contents of an entry can be opened during the visit, once.
+// walk visits the files of an archive in the order of its hash. An entry can be opened once, during its visit.
 type walk struct {
 	source  Source
 	visit   func(entry) error
@@ -128,11 +127,9 @@ func (w *walk) entry(e entry) error {
 	return w.visit(e)
 }
 
-// directory visits the files of a directory, as Pulumi does: links to files are the
-// files, links to directories are left out, and so is what is called .pulumi.
-//
-// Where the path is foreign, no file is read outside of the directory that those stay in, and
-// none that is withheld.
+// directory visits the files of a directory as Pulumi does: links to files are files, and links to
+// directories and what is called .pulumi are left out. If the path is foreign, so are files that are
+// withheld, and links must not lead outside.
 func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -207,8 +204,7 @@ func (w *walk) withheld(path string, foreign bool) bool {
 	return foreign && w.source.bounds.Withheld.Covers(w.source.bounds.Path, path, nil)
 }
 
-// checkMemberName refuses names that lead out of the archive. Absolute ones are taken,
-// as Pulumi does; a reader must not take them to be absolute.
+// checkMemberName refuses names that lead out of the archive. Absolute ones are taken, as Pulumi does.
 func checkMemberName(name string) error {
 	clean := path.Clean(name)
 	if clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsRune(name, 0) {

@@ -23,10 +23,10 @@ type Fetch func(context.Context, Remote) (io.ReadCloser, error)
 // Remote is what is to be fetched.
 type Remote struct {
 	URL *url.URL
-	// Named is the host and port that the program itself wrote; empty for none. A connection to
-	// it may go anywhere, all others only to the Internet.
+	// Named is the host and port that the program itself wrote, empty for none. A connection to it may go
+	// anywhere, others only to the Internet.
 	Named string
-	// Foreign is set where the program did not choose the URL, or not all of it.
+	// Foreign marks a URL that the program did not choose, or not all of.
 	Foreign bool
 }
 
@@ -37,10 +37,9 @@ const (
 	fetchSilence = 2 * time.Minute
 )
 
-// HTTP fetches over the network. Redirects are followed, and each is judged as a URL that the
-// server chose: it leads to the Internet, or to the host that the program named. What was fetched
-// from a private network because the program named it may be redirected within private networks.
-// proxy is what [http.Transport] has, for URLs that the program wrote: nil uses none.
+// HTTP fetches over the network. A redirect is followed to the Internet or to the host that the program
+// named. If that host is in a private network, redirects may lead within private networks. proxy is as in
+// [http.Transport], for URLs that the program wrote; nil uses none.
 func HTTP(proxy func(*http.Request) (*url.URL, error)) Fetch {
 	return func(ctx context.Context, r Remote) (io.ReadCloser, error) {
 		f := &fetch{remote: r, proxy: proxy}
@@ -150,8 +149,7 @@ func (f *fetch) throughProxy(r *http.Request) (*url.URL, error) {
 	return u, nil
 }
 
-// redirected judges a redirect, as far as it does not show when it is connected to: a proxy
-// connects to it.
+// redirected checks a redirect that a proxy connects to. Others are checked when they are dialled.
 func (f *fetch) redirected(r *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("it was redirected more than %d times", maxRedirects)

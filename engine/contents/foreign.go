@@ -15,13 +15,12 @@ import (
 	"github.com/husk-dev/husk/internal/confined"
 )
 
-// What the program writes and what its configuration has, the user chose. What a provider,
-// another stack, or a file answered is foreign: with the rights of the user it would read any
-// file, and reach any server of the user's network. So a foreign path stays in the project's
-// directory, and a foreign URL leads to the Internet, or to the host that the program wrote before
-// the foreign part began.
+// What the program writes and what its configuration has, the user chose. What comes from a provider,
+// another stack, or a file is foreign: with the user's rights it would read any file, and reach any
+// server of the user's network. So a foreign path stays in the project's directory, and a foreign URL
+// leads to the Internet, or to the host that the program wrote.
 
-// Place is where an asset or archive has its contents, with their hash.
+// Place is the source of an asset or archive, with the hash of its contents.
 type Place struct {
 	Archive bool
 	Source  property.AssetSource
@@ -29,7 +28,6 @@ type Place struct {
 	Location, Hash string
 }
 
-// placeOf is where an asset has its contents, or an archive that is a file.
 func placeOf(a property.Asset, archive bool) Place {
 	p := Place{Archive: archive, Source: a.Source, Hash: a.Hash, Location: a.Path}
 	if a.Source == property.SourceURI {
@@ -117,7 +115,7 @@ func foreignError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// remoteOf is what is fetched of a URL.
+// remoteOf returns what is fetched of a URL.
 func remoteOf(u *url.URL, named string, foreign bool) Remote {
 	r := Remote{URL: u, Foreign: foreign}
 	if !foreign {

@@ -20,7 +20,7 @@ const (
 	Zip
 )
 
-// extensions tell the formats apart, as they do for Pulumi: nothing looks into the file.
+// extensions decide the format, as for Pulumi.
 var extensions = [...]struct {
 	suffix string
 	format Format

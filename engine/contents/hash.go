@@ -21,9 +21,8 @@ func (s Source) HashAsset(ctx context.Context, a property.Asset) (string, error)
 	return sum(ctx, r)
 }
 
-// HashArchive returns the SHA-256 of an archive in lower-case hex. That of a tar, gzipped
-// tar, or zip file is the file's. That of a directory and of a literal archive is that of
-// the tar file that OpenArchive makes of it as [Tar] (EnsureHash in
+// HashArchive returns the SHA-256 of an archive in lower-case hex: of a tar, gzipped tar, or zip file
+// that of the file, of others that of the tar file that OpenArchive makes (EnsureHash in
 // sdk/go/common/resource/archive of Pulumi).
 func (s Source) HashArchive(ctx context.Context, a property.Archive) (string, error) {
 	format, err := formatOf(a)
@@ -64,7 +63,7 @@ func (r interruptible) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// Verify returns r so that reading it to its end fails where the hash is another one.
+// Verify returns r, but reading it to its end fails if the hash is another one.
 func Verify(r io.ReadCloser, hash string) io.ReadCloser {
 	return &verifier{ReadCloser: r, h: sha256.New(), want: hash}
 }

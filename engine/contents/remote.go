@@ -50,7 +50,7 @@ func (s Source) fetch(ctx context.Context, r Remote) (io.ReadCloser, error) {
 	return &atMost{ReadCloser: body, left: MaxDownload, what: shownURL(u)}, nil
 }
 
-// atMost fails where more can be read than allowed.
+// atMost fails if more can be read than allowed.
 type atMost struct {
 	io.ReadCloser
 	left int64

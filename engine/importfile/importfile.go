@@ -1,5 +1,4 @@
-// Package importfile reads and writes Pulumi's import files: lists of existing
-// objects to take into a stack, for husk import and husk preview --import-file.
+// Package importfile reads and writes Pulumi's import files: lists of existing objects to take into a stack.
 package importfile
 
 import (
@@ -28,7 +27,7 @@ type File struct {
 // Resource is one object to import, or a component, which is only a parent.
 type Resource struct {
 	Type string `json:"type"`
-	// Name tells resources of the file apart, and is what generated code calls this one.
+	// Name is unique in the file, and is what generated code calls this resource.
 	Name string `json:"name"`
 	ID   string `json:"id,omitempty"`
 	// Parent and Provider are names of the table or, for a parent, of the file.
@@ -37,7 +36,7 @@ type Resource struct {
 	Version  string `json:"version,omitempty"`
 	// PluginDownloadURL has no meaning here: providers are listed in the project.
 	PluginDownloadURL string `json:"pluginDownloadUrl,omitempty"`
-	// LogicalName is the resource's own name, empty where it is Name.
+	// LogicalName is the resource's own name, empty if it is Name.
 	LogicalName string   `json:"logicalName,omitempty"`
 	Properties  []string `json:"properties,omitempty"`
 	Component   bool     `json:"component,omitempty"`
@@ -74,9 +73,8 @@ func (f *File) Encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Targets returns what an import of the file into a stack takes over, in the file's
-// order, with everything protected or nothing. root is the stack's own URN, the parent
-// of what has none.
+// Targets returns what an import of the file takes over, in the file's order. root is the stack's own URN, the
+// parent of what has none.
 func (f *File) Targets(root urn.URN, protect bool) ([]engine.ImportTarget, error) {
 	r := resolver{file: f, root: root, at: make(map[string]int), urns: make(map[string]urn.URN), busy: make(map[string]bool)}
 	for i, res := range f.Resources {
@@ -160,7 +158,6 @@ func (r *resolver) urn(name, child string) (urn.URN, error) {
 	return r.urns[name], nil
 }
 
-// parent returns the URN of a parent, for which there is one or else an error already.
 func (r *resolver) parent(res Resource) urn.URN {
 	if u, ok := r.file.NameTable[res.Parent]; ok {
 		return u

@@ -9,8 +9,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// Listed collects a file of what a preview would create, from the preview's events.
-// The zero Listed is ready to use.
+// Listed collects a file of what a preview would create from its events. The zero Listed is ready to use.
 type Listed struct {
 	file  File
 	names map[urn.URN]string
@@ -50,8 +49,7 @@ func (l *Listed) Event(e engine.Event) {
 	l.file.Resources = append(l.file.Resources, res)
 }
 
-// nameOf returns what the file calls a resource: its own name, with a number where
-// another one has that.
+// nameOf returns the resource's name in the file: its own, with a number if that is taken.
 func (l *Listed) nameOf(u urn.URN) string {
 	if name, ok := l.names[u]; ok {
 		return name
@@ -64,7 +62,7 @@ func (l *Listed) nameOf(u urn.URN) string {
 	return name
 }
 
-// mention names a parent or provider, in the table where it is not one of the file.
+// mention names a parent or provider, in the table if it is not in the file.
 func (l *Listed) mention(u urn.URN) string {
 	name := l.nameOf(u)
 	if l.known[u] {

@@ -12,12 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// pieces are what texts are searched for. A secret is looked for line by line, as it is shown
-// with other line breaks and indented, and a long line in pieces, so that a part of it is found as
-// well; where a piece follows another, one mask stands for both.
+// pieces are what texts are searched for. A secret is looked for line by line, since it may be shown
+// indented, and a long line in pieces, so that a part of it is found. Adjacent pieces share one mask.
 //
-// Looking for thousands at once takes a nanosecond or two for each byte: the first bytes of a piece
-// select a bit, and only where that is set pieces are compared.
+// A search for thousands takes a nanosecond or two for each byte: the first bytes of a piece select a
+// bit, and pieces are compared only if it is set.
 type pieces struct {
 	begins [1 << (headBits - 6)]uint64
 	// byHead are the pieces by their first bytes, in the order of their texts.
@@ -30,7 +29,7 @@ const headBits = 18
 // piece is a text that is looked for.
 type piece struct {
 	text string
-	// word is set where it must not be a part of a longer word.
+	// word marks a piece that must not be a part of a longer word.
 	word bool
 }
 
@@ -90,12 +89,12 @@ func (p *pieces) put(one piece) {
 	}
 }
 
-// head is what pieces are found by: the first bytes of a text, of which there are so many.
+// head returns the first bytes of a text, by which pieces are found.
 func head(text string) uint32 {
 	return uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 | uint32(text[3])<<24
 }
 
-// bit is where begins tells of a head.
+// bit returns the place of a head in begins.
 func bit(head uint32) uint32 { return head * 0x9e3779b1 >> (32 - headBits) }
 
 // hide returns a text with a mask in the place of pieces.
@@ -127,8 +126,8 @@ func (p *pieces) hide(text string) string {
 	return b.String()
 }
 
-// longest returns the length of the longest piece at a place of a text, 0 for none. A piece that
-// was cut off there counts, too.
+// longest returns the length of the longest piece at a place of a text, 0 for none. A piece that was cut
+// off there counts.
 func (p *pieces) longest(text string, at int, head uint32) int {
 	list := p.byHead[head]
 	rest := text[at:min(len(text), at+2*maxPiece)]
@@ -157,7 +156,7 @@ func (p *pieces) longest(text string, at int, head uint32) int {
 	return longest
 }
 
-// cutAt returns where a text was cut off, 0 where it was not. ends says that it ends there.
+// cutAt returns where a text was cut off, 0 if it was not. ends marks a text that ends there.
 func cutAt(text string, ends bool) int {
 	at := 0
 	if ends {
@@ -207,7 +206,6 @@ func isWord(b byte) bool {
 // isSpecial reports whether a character may be written in another way in JSON, in Go, or in URLs.
 func isSpecial(r rune) bool { return r >= utf8.RuneSelf || !isWord(byte(r)) && r != '-' && r != '.' }
 
-// inJSON is a text as JSON has it in a string.
 func inJSON(text string, html bool) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -218,14 +216,13 @@ func inJSON(text string, html bool) string {
 	return strings.TrimSuffix(b.String()[1:], "\"\n")
 }
 
-// inGo is a text as Go quotes it.
 func inGo(text string) string {
 	quoted := strconv.Quote(text)
 	return quoted[1 : len(quoted)-1]
 }
 
-// inBase64 is the part of base64 that tells a text alone, where so many other bytes come before
-// it, and others after it.
+// inBase64 returns the part of base64 that depends on the text alone, after so many other bytes and
+// before others.
 func inBase64(text string, before int) string {
 	encoded := base64.StdEncoding.EncodeToString([]byte("\x00\x00\x00"[:before] + text))
 	return encoded[(before*8+5)/6 : (before+len(text))*8/6]

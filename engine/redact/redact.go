@@ -1,6 +1,5 @@
-// Package redact takes known secrets out of text that is about to be shown: what a provider logs,
-// errors, differences, events. It guards against accidents. Whoever has a secret and wants to tell
-// it can spell it in ways that nobody looks for.
+// Package redact masks known secrets in text that is shown: logs of providers, errors, differences,
+// events. It guards against accidents: a provider can spell a secret in ways that nobody looks for.
 package redact
 
 import (
@@ -18,27 +17,26 @@ import (
 const Mask = "[secret]"
 
 const (
-	// MinLength is the length of the shortest secret that is looked for, in bytes. What is shorter
-	// is a part of many words, and little of a secret.
+	// MinLength is the least length in bytes of a secret that is looked for. Shorter ones are parts of
+	// many words.
 	MinLength = 4
 	// minInside is the length from which a secret is also found inside of a word, in bytes.
 	minInside = 6
 	// minEncoded is the length from which a secret is also looked for in other encodings, in bytes.
 	minEncoded = 8
-	// minComputed is the length from which a text in JSON that the program computed is taken for a
-	// secret, in bytes.
+	// minComputed is the length from which a text in computed JSON is taken for a secret, in bytes.
 	minComputed = 16
 	// leastNumber is the least number that is looked for: others are counts and ports as well.
 	leastNumber = 100_000
-	// minCut is how much of a secret must be there where a text was cut off within it, in bytes.
+	// minCut is the least part of a secret that is found in a text that was cut off, in bytes.
 	minCut = 6
 	// maxSecret is how much of one secret is looked for, in bytes, and maxSecrets how much of all.
 	maxSecret  = 64 << 10
 	maxSecrets = 16 << 20
 )
 
-// Secrets are those that are known so far. The zero Secrets knows none. It is safe for concurrent
-// use, and a nil *Secrets hides nothing.
+// Secrets are those known so far. The zero Secrets knows none, and a nil *Secrets hides nothing. It is
+// safe for concurrent use.
 type Secrets struct {
 	// some is set once a secret is known, shown when they are shown on purpose.
 	some, shown atomic.Bool
@@ -118,13 +116,11 @@ func isCommon(text string) bool {
 // JSON are secrets as well, unless the same JSON was computed by the program.
 func (s *Secrets) LearnFrom(m property.Map) { s.learnMap(m, MinLength) }
 
-// LearnComputed adds what is secret in a value that the program computed, or in a part of it. JSON
-// that was made of a secret is one as a whole, and beside the secret it has names and the like. So
-// of its texts only the long ones are secrets.
+// LearnComputed adds what is secret in a value that the program computed. JSON that was made of a secret
+// is secret as a whole, but also has names and the like, so only its long texts are secrets by
+// themselves.
 func (s *Secrets) LearnComputed(m property.Map) { s.learnMap(m, minComputed) }
 
-// learnMap adds what is secret in a value, and of JSON that was not known before the texts of at
-// least so many bytes.
 func (s *Secrets) learnMap(m property.Map, least int) {
 	if s == nil {
 		return

@@ -79,8 +79,8 @@ func (s *Secrets) hidden(v reflect.Value) (out reflect.Value, found bool) {
 	return out, found
 }
 
-// InJSON returns JSON with [Mask] in the place of secrets in its strings. The names of members that
-// are nothing but a short secret stay: they are what a program looks for.
+// InJSON returns JSON with [Mask] in the place of secrets in its strings. A name of a member that is a
+// short secret stays: programs look for it.
 func (s *Secrets) InJSON(data []byte) []byte {
 	if !s.hides() {
 		return data

@@ -7,13 +7,12 @@ import (
 	"sync"
 )
 
-// A Cache keeps the ciphertexts of secrets, so that a secret that did not change
-// keeps its ciphertext when the state that holds it is written again: states
-// stay comparable, and nothing is encrypted twice.
+// A Cache keeps the ciphertexts of secrets, so that an unchanged secret keeps its ciphertext when its
+// state is written again: states stay comparable, and nothing is encrypted twice.
 //
-// A ciphertext is kept for a place (which property of which resource) and a
-// plaintext. Secrets at different places never share one, since that would tell
-// a reader of the state that they are equal. A Cache is safe for concurrent use.
+// A ciphertext belongs to a place (a property of a resource) and a plaintext. Secrets at different places
+// never share one, which would show a reader of the state that they are equal. A Cache is safe for
+// concurrent use.
 type Cache struct {
 	crypter Crypter
 
@@ -21,8 +20,7 @@ type Cache struct {
 	ciphertexts map[cacheKey]string
 }
 
-// cacheKey is a digest of place and plaintext: no plaintext is held for longer
-// than it was.
+// cacheKey is a digest of place and plaintext, so that no plaintext is held longer.
 type cacheKey [sha256.Size]byte
 
 func newCacheKey(place, plaintext string) cacheKey {
@@ -55,8 +53,8 @@ func (c *Cache) Encrypt(ctx context.Context, place, plaintext string) (string, e
 	return c.keep(key, ciphertext), nil
 }
 
-// Decrypt returns the plaintext of a ciphertext. It keeps nothing: the caller
-// does, with [Cache.Keep], under the plaintext that it will encrypt later.
+// Decrypt returns the plaintext of a ciphertext. The caller keeps it with [Cache.Keep], under the
+// plaintext that it will encrypt later.
 func (c *Cache) Decrypt(ctx context.Context, ciphertext string) (string, error) {
 	return c.crypter.Decrypt(ctx, ciphertext)
 }
@@ -66,8 +64,7 @@ func (c *Cache) Keep(place, plaintext, ciphertext string) {
 	c.keep(newCacheKey(place, plaintext), ciphertext)
 }
 
-// keep returns the ciphertext that was kept first: where two callers encrypt the
-// same secret at once, both get one ciphertext.
+// keep returns the ciphertext that was kept first, so that concurrent callers get one.
 func (c *Cache) keep(key cacheKey, ciphertext string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

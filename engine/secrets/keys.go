@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// passphraseVariables are where a passphrase is looked for, in order. Those that
-// end in _FILE hold the path of a file with the passphrase.
+// passphraseVariables may hold a passphrase, in order; those that end in _FILE the path of its file.
 var passphraseVariables = [...]string{
 	"HUSK_CONFIG_PASSPHRASE",
 	"PULUMI_CONFIG_PASSPHRASE",
@@ -26,11 +25,10 @@ type Keys struct {
 	LookupEnv func(name string) (value string, ok bool)
 	// ReadFile is like os.ReadFile. It reads passphrase files.
 	ReadFile func(path string) ([]byte, error)
-	// ConfigDir is like os.UserConfigDir. The user's key is under it, in
-	// husk/secrets.key (mode 0600, its directory 0700).
+	// ConfigDir is like os.UserConfigDir. The user's key is in husk/secrets.key under it (mode 0600, its
+	// directory 0700).
 	ConfigDir func() (string, error)
-	// KeyMade is told the path of the user's key when one was made, so that
-	// the user hears of it: who loses it loses the secrets.
+	// KeyMade gets the path of a key that was made, for a message: who loses it loses the secrets.
 	KeyMade func(path string)
 }
 
@@ -39,8 +37,8 @@ func SystemKeys(keyMade func(path string)) Keys {
 	return Keys{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, ConfigDir: os.UserConfigDir, KeyMade: keyMade}
 }
 
-// New returns a provider for a new stack: of type [TypePassphrase] where a
-// passphrase is set, else [TypeUserKey], making the user's key if there is none.
+// New returns a provider for a new stack: of type [TypePassphrase] if a passphrase is set, else
+// [TypeUserKey], with a new key if the user has none.
 func (k Keys) New(ctx context.Context) (Provider, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -68,8 +66,7 @@ func (k Keys) New(ctx context.Context) (Provider, error) {
 	return newUserKeyProvider(key)
 }
 
-// Open returns the provider that a state names by its type and state. It does
-// not look for the key before a secret is encrypted or decrypted.
+// Open returns the provider of a state. It looks for the key when a secret is first encrypted or decrypted.
 func (k Keys) Open(ctx context.Context, typ string, state json.RawMessage) (Provider, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -105,9 +102,8 @@ func (k Keys) Files() (all []string) {
 	return all
 }
 
-// Passphrase returns the passphrase of the first variable that is set; a
-// variable that is set to nothing is an empty passphrase, as in Pulumi. The
-// error is of kind [ErrNoKey] where none is set.
+// Passphrase returns the passphrase of the first variable that is set. One that is set to nothing is an
+// empty passphrase, as in Pulumi. The error is of kind [ErrNoKey] if none is set.
 func (k Keys) Passphrase() (Passphrase, error) {
 	for _, name := range passphraseVariables {
 		value, ok := k.LookupEnv(name)

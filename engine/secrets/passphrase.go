@@ -16,13 +16,12 @@ import (
 const TypePassphrase = "passphrase"
 
 const (
-	// passphraseIterations of PBKDF2-SHA256 make guessing slow: about 150 ms
-	// for each try. The number is part of Pulumi's format.
+	// passphraseIterations make guessing slow, about 150 ms for each try. The number is part of Pulumi's
+	// format.
 	passphraseIterations = 1_000_000
 	// passphraseSaltSize is in bytes, and part of Pulumi's format.
 	passphraseSaltSize = 8
-	// verifierText is what the verifier in a state decrypts to with the right
-	// passphrase. It is part of Pulumi's format.
+	// verifierText is the plaintext of the verifier in a state. It is part of Pulumi's format.
 	verifierText = "pulumi"
 )
 
@@ -54,8 +53,8 @@ func NewPassphrase(p Passphrase) (Provider, error) {
 	}, s)
 }
 
-// OpenPassphrase returns the provider of a state. It calls find for the
-// passphrase, and derives and checks the key, when a secret is first touched.
+// OpenPassphrase returns the provider of a state. It calls find for the passphrase when a secret is first
+// touched.
 func OpenPassphrase(state json.RawMessage, find func() (Passphrase, error)) (Provider, error) {
 	var st passphraseState
 	if err := json.Unmarshal(state, &st); err != nil {

@@ -8,8 +8,7 @@ import (
 // TypeProcessKey is the type of the provider whose key ends with the process.
 const TypeProcessKey = "husk-process-key"
 
-// ProcessKey has a random key that is nowhere but in memory: for state that is only in
-// memory, too. It takes neither a file nor a passphrase.
+// ProcessKey is a random key in memory, for state that is in memory, too.
 type ProcessKey struct{ key []byte }
 
 // NewProcessKey makes a key.

@@ -1,11 +1,8 @@
-// Package secrets encrypts the sensitive values of a stack, in its state and
-// in its configuration.
+// Package secrets encrypts the sensitive values of a stack, in its state and in its configuration.
 //
-// A [Provider] encrypts with one key. A stack's state names its provider's type
-// and keeps what the provider needs to find and check the key again, never the
-// key. Two providers exist: [TypePassphrase], whose format is Pulumi's, so that
-// stacks move over with their secrets, and [TypeUserKey], which needs no set-up.
-// [Keys] finds passphrases and keys.
+// A [Provider] encrypts with one key. A stack's state has its provider's type and what it needs to find
+// and check the key again, never the key. [TypePassphrase] has Pulumi's format, so that stacks move over
+// with their secrets; [TypeUserKey] needs no set-up. [Keys] finds passphrases and keys.
 package secrets
 
 import (
@@ -17,24 +14,20 @@ import (
 
 // A Crypter encrypts and decrypts text. It is safe for concurrent use.
 type Crypter interface {
-	// Encrypt returns a ciphertext of plaintext. Two calls give different
-	// ciphertexts of the same plaintext.
+	// Encrypt returns a ciphertext of plaintext, another one each time.
 	Encrypt(ctx context.Context, plaintext string) (ciphertext string, err error)
 	// Decrypt returns the plaintext of a ciphertext that Encrypt made.
 	Decrypt(ctx context.Context, ciphertext string) (plaintext string, err error)
 }
 
-// A Provider is a Crypter that a stack's state can name and open again.
-//
-// Opening one is cheap and needs no key: the key is found, derived, and checked
-// when the first value is encrypted or decrypted.
+// A Provider is a Crypter that a stack's state can name and open again. Its key is found, derived, and
+// checked when the first value is encrypted or decrypted.
 type Provider interface {
 	Crypter
-	// Type returns the name of the provider's kind, secrets_providers.type in
-	// Pulumi's deployment JSON.
+	// Type returns secrets_providers.type in Pulumi's deployment JSON.
 	Type() string
-	// State returns the JSON that opens the provider again,
-	// secrets_providers.state in Pulumi's deployment JSON. It holds no secret.
+	// State returns the JSON that opens the provider again, secrets_providers.state in Pulumi's
+	// deployment JSON. It holds no secret.
 	State() json.RawMessage
 }
 

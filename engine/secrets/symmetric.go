@@ -79,8 +79,7 @@ type provider struct {
 	crypter func() (*symmetric, error)
 }
 
-// newProvider returns a provider that calls derive once, at the first use. Where
-// derive fails, every use fails alike.
+// newProvider returns a provider that calls derive once, at the first use. If it fails, every use fails alike.
 func newProvider(typ string, state []byte, derive func() (*symmetric, error)) *provider {
 	return &provider{typ: typ, state: state, crypter: sync.OnceValues(derive)}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// TypeUserKey is the type of the provider whose key is random, made once for
-// each user, and kept in the user's configuration directory.
+// TypeUserKey is the type of the provider with a random key for each user, in the user's configuration
+// directory.
 const TypeUserKey = "husk-key"
 
 const (
@@ -38,8 +38,7 @@ type userKey struct {
 	path  string
 }
 
-// userKeyState is the provider's state. The fingerprint tells which key it was,
-// for the message when another machine lacks it.
+// userKeyState is the provider's state. The fingerprint names the key for another machine's message.
 type userKeyState struct {
 	Fingerprint string `json:"fingerprint"`
 	Salt        string `json:"salt"`
@@ -96,7 +95,7 @@ func (k userKey) derive(salt []byte) (*symmetric, error) {
 	return newSymmetric(key)
 }
 
-// fingerprint identifies the key and tells nothing about it.
+// fingerprint identifies the key and reveals nothing of it.
 func (k userKey) fingerprint() (string, error) {
 	id, err := hkdf.Key(sha256.New, k.bytes, nil, "husk key fingerprint v1", 8)
 	return hex.EncodeToString(id), err
@@ -105,8 +104,8 @@ func (k userKey) fingerprint() (string, error) {
 // userKeyPath returns the path of the key under a configuration directory.
 func userKeyPath(dir string) string { return filepath.Join(dir, filepath.FromSlash(userKeyFile)) }
 
-// readUserKey reads the key under the configuration directory dir. The error is
-// fs.ErrNotExist where there is none; the path is set in any case.
+// readUserKey reads the key under the configuration directory dir. The error is fs.ErrNotExist if there
+// is none; the path is set in any case.
 func readUserKey(dir string) (userKey, error) {
 	key := userKey{path: userKeyPath(dir)}
 	data, err := os.ReadFile(key.path)
@@ -125,9 +124,8 @@ func readUserKey(dir string) (userKey, error) {
 	return key, nil
 }
 
-// makeUserKey makes a key under the configuration directory dir. Where another
-// process makes one at the same time, both return the same key, and made is
-// true for one of them.
+// makeUserKey makes a key under the configuration directory dir. If processes make one at the same time,
+// all return the same key, and made is true for one.
 func makeUserKey(dir string) (key userKey, made bool, err error) {
 	path := userKeyPath(dir)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
