@@ -25,7 +25,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	}
 	_, _, gl.deps = providers.FoldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
 	if u := m.d.registrations.FailedDependency(gl.needs); u != "" {
-		return fail(&skippedError{of: u})
+		return fail(&skippedError{dependency: u})
 	}
 	if left, err := m.d.gen.leaveUnselectedComponent(gl); err != nil {
 		return fail(err)

@@ -117,14 +117,14 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	c := graph.NewCopies(going)
 	kept := make([]bool, len(going))
 	keep := func(i int) { c.Used(i, graph.AnyCopy, func(at int) { kept[at] = true }) }
-	ahead := &begunDeletions{d: d}
-	defer func() { err = errors.Join(err, ahead.end(ctx)) }()
+	begun := &begunDeletions{d: d}
+	defer func() { err = errors.Join(err, begun.end(ctx)) }()
 	groups := graph.Antichains(c)
 	d.shareObjects(going, groups)
 	for i, antichain := range groups {
 		var chains [][]*step
 		var steps []*step
-		taken := make(map[*step]int, len(antichain))
+		indexOf := make(map[*step]int, len(antichain))
 		for _, at := range antichain {
 			if kept[at] {
 				keep(at)
@@ -134,7 +134,7 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 			if err != nil {
 				return err
 			}
-			taken[s] = at
+			indexOf[s] = at
 			steps = append(steps, s)
 			chains = append(chains, []*step{s})
 		}
@@ -144,14 +144,14 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 				next = append(next, going[at])
 			}
 		}
-		ahead.group(steps, next)
+		begun.group(steps, next)
 		d.exec.runAll(ctx, chains)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		for _, s := range steps {
 			if s.failed {
-				keep(taken[s])
+				keep(indexOf[s])
 			}
 		}
 	}
@@ -227,8 +227,9 @@ func (a *begunDeletions) group(steps []*step, next []*state.Resource) {
 	}
 }
 
-// deleted notes that a provider has deleted a step's resource. For the last one of the group it returns the next
-// resources, as many as can be deleted at once: their operations begin with the record of this step.
+// deleted notes that a provider has deleted a step's resource. For the last one of the group it returns
+// the next resources, as many as can be deleted at once: their operations begin with the record of this
+// step.
 func (a *begunDeletions) deleted() (next []*state.Resource) {
 	if a == nil {
 		return nil
@@ -296,8 +297,8 @@ func (r *runState) claimant(res *state.Resource) *state.Resource {
 	return nil
 }
 
-// shareObjects notes all but the last of resources that are deleted and are one object: what uses any of them is
-// gone only then.
+// shareObjects notes all but the last of resources that are deleted and are one object: what uses any of
+// them is gone only then.
 func (r *runState) shareObjects(going []*state.Resource, order [][]int) {
 	type object struct{ typ, id string }
 	last := make(map[object][]*state.Resource)

@@ -28,9 +28,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Program declares the resources of a stack by registering them with a
-// monitor. Run returns when everything that it registered was answered; its
-// error stops the deployment before anything is deleted.
+// Program declares the resources of a stack by registering them with a monitor. Run returns when all its
+// registrations have responses; its error stops the deployment before anything is deleted.
 type Program interface {
 	Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error
 }
@@ -47,8 +46,6 @@ type Result struct {
 	Plan *Plan
 }
 
-// deployment is one run of the engine: what it holds, what decides its steps, and what executes
-// them.
 type deployment struct {
 	*runState
 	gen        *generator
@@ -94,7 +91,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	err := errors.Join(migrated, verify(snapshot), mistaken, misplaced)
 	if err == nil {
 		if err = d.reportPending(ctx); err == nil {
-			err = in.carryOut(d, ctx)
+			err = in.execute(d, ctx)
 		}
 		err = errors.Join(err, d.recorder.EndSettled(ctx), d.recorder.Sign(ctx, state.Manifest{
 			Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
@@ -165,7 +162,6 @@ func (d *deployment) update(ctx context.Context) error {
 	return d.analyzeStack(ctx)
 }
 
-// register drives one resource to its goal and returns what became of it.
 func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, error) {
 	if d.failures.stopped() {
 		return nil, ErrStopped
@@ -178,8 +174,7 @@ func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, e
 	return d.executeChain(ctx, gl, chain)
 }
 
-// executeChain takes the steps of a registration, if they are those of the plan, and returns
-// what became of the resource.
+// executeChain takes the steps of a registration, if the plan allows them, and returns the resource.
 func (d *deployment) executeChain(ctx context.Context, gl *goal, chain []*step) (*state.Resource, error) {
 	if d.mode == updating {
 		if err := d.planning.registration(d.registrations.Goals.Get(gl.urn), chain); err != nil {
@@ -192,7 +187,7 @@ func (d *deployment) executeChain(ctx context.Context, gl *goal, chain []*step) 
 	if err := d.exec.run(ctx, chain); err != nil {
 		return nil, err
 	}
-	if res := answer(chain); res != nil {
+	if res := outcome(chain); res != nil {
 		return res, nil
 	}
 	return d.unknownState(ctx, gl), nil
@@ -217,8 +212,7 @@ func (d *deployment) reportRefused(gl *goal, req abi.RegisterResourceRequest, er
 	return err
 }
 
-// setOutputs records the outputs of a component. A failing run only adds to
-// the outputs that the stack had.
+// setOutputs records the outputs of a component. A run with failures only adds to them.
 func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property.Map) error {
 	old := d.recorder.Lookup(u)
 	if d.selection.IsLeft(u) {
@@ -277,8 +271,8 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	}
 }
 
-// answer returns what a registration came to: nil for a resource that does not exist.
-func answer(chain []*step) *state.Resource {
+// outcome returns the resource of a registration, nil for one that does not exist.
+func outcome(chain []*step) *state.Resource {
 	if len(chain) == 0 {
 		return nil
 	}
@@ -292,8 +286,7 @@ func answer(chain []*step) *state.Resource {
 	}
 }
 
-// unknownState returns the state that a program gets of a resource that does not exist and
-// is not created: nothing of it is known.
+// unknownState returns what a program gets of a resource that does not exist and is not created: unknowns.
 func (r *runState) unknownState(ctx context.Context, gl *goal) *state.Resource {
 	n := gl.state(gl.inputs)
 	n.Outputs = r.previewOutputs(ctx, n, property.Map{})

@@ -86,10 +86,10 @@ var ErrStopped = abi.NewError(abi.ErrorKindCancelled, "the deployment was stoppe
 var errProtected = errors.New("the resource is protected: set its protect option to false, run husk up, and then delete it")
 
 // skippedError is the error of a registration that needs a resource which failed, in a run that continues.
-type skippedError struct{ of urn.URN }
+type skippedError struct{ dependency urn.URN }
 
 func (e *skippedError) Error() string {
-	return fmt.Sprintf("skipped, since %s %q failed", e.of.Type(), e.of.Name())
+	return fmt.Sprintf("skipped, since %s %q failed", e.dependency.Type(), e.dependency.Name())
 }
 
 // failures holds what went wrong in a run, and whether the run goes on.
@@ -97,8 +97,8 @@ type failures struct {
 	asked <-chan struct{} // closed by the user
 	stop  chan struct{}   // closed by a failure
 	once  sync.Once
-	// tolerant has the run continue after a failure: a preview reports all that would go wrong, and the user may
-	// want to continue without what failed.
+	// tolerant has the run continue after a failure: a preview reports all that would go wrong, and the
+	// user may want to continue without what failed.
 	tolerant bool
 
 	mu   sync.Mutex

@@ -55,7 +55,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 		g.registrations.Options.Set(gl.urn, gl.options)
 	}
 	if u := g.registrations.FailedDependency(gl.needs); u != "" {
-		return nil, &skippedError{of: u}
+		return nil, &skippedError{dependency: u}
 	}
 	if len(gl.options.Providers) > 0 {
 		handed := make(map[string]string, len(gl.options.Providers))
@@ -142,13 +142,13 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if known != nil {
 		inputs = g.keepIgnored(gl.urn, gl.options.IgnoreChanges, old.Inputs, inputs)
 	}
-	settled, told, err := g.checkAndRemediate(ctx, gl, provider, known, inputs)
+	checked, corrections, err := g.checkAndRemediate(ctx, gl, provider, known, inputs)
 	if err != nil {
 		return nil, err
 	}
-	n := gl.state(settled)
+	n := gl.state(checked)
 	if known == nil {
-		if err := g.analyze(ctx, n, "", told); err != nil {
+		if err := g.analyze(ctx, n, "", corrections); err != nil {
 			return nil, err
 		}
 		if old == nil {
@@ -165,7 +165,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if df.replace {
 		return g.replace(ctx, gl, provider, old, inputs, df)
 	}
-	if err := g.analyze(ctx, n, old.ID, told); err != nil {
+	if err := g.analyze(ctx, n, old.ID, corrections); err != nil {
 		return nil, err
 	}
 	if df.changed() || len(old.InitErrors) > 0 {
@@ -203,12 +203,12 @@ func (g *generator) keepIgnored(u urn.URN, paths []string, old, new property.Map
 			g.warn(u, "ignoreChanges: %v", err)
 			continue
 		}
-		kept, ok := path.Copy(property.Object(old), value)
+		copied, ok := path.Copy(property.Object(old), value)
 		if !ok {
 			g.diagnose("info", u, "ignoreChanges: the old and the new inputs do not both have a place for %s", text)
 			continue
 		}
-		value = kept
+		value = copied
 	}
 	out, _ := value.AsObject()
 	return out

@@ -104,9 +104,9 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, what string,
 	if len(names) == 0 || d.dryRun {
 		return d.applyStep(ctx, s)
 	}
-	var wanted *state.Resource
+	var goal *state.Resource
 	if s.new != nil {
-		wanted = clone(s.new)
+		goal = clone(s.new)
 	}
 	seen := d.hookStep(before, s.old, s.new)
 	failure := callback.Failure{Operation: what, Old: seen.Old, New: seen.New}
@@ -138,7 +138,7 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, what string,
 			s.old = d.recorder.Lookup(s.new.URN) // with what this attempt changed of it
 		}
 		if s.new != nil {
-			s.new = clone(wanted)
+			s.new = clone(goal)
 		}
 	}
 }
@@ -181,7 +181,8 @@ func (d *deployment) finishComponent(ctx context.Context, u urn.URN) error {
 	return err
 }
 
-// checkDeleteHooks refuses to delete resources with delete hooks that are not registered, before any is deleted.
+// checkDeleteHooks refuses to delete resources with delete hooks that are not registered, before any is
+// deleted.
 func (r *runState) checkDeleteHooks(resources []*state.Resource) error {
 	var missing []string
 	for _, res := range resources {

@@ -31,10 +31,11 @@ type Deployment struct {
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
 	Events func(Event)
-	// Secrets learns each secret before a provider gets it, and events hide what it knows. Logs of providers and
-	// errors are the caller's to hide. It may be nil.
+	// Secrets learns each secret before a provider gets it, and events hide what it knows. Logs of
+	// providers and errors are the caller's to hide. It may be nil.
 	Secrets *redact.Secrets
-	// Stop, once closed, lets running steps finish and starts no others. Cancelling the context ends those, too.
+	// Stop, once closed, lets running steps finish and starts no others. Cancelling the context ends
+	// those, too.
 	Stop <-chan struct{}
 	// Version is the engine's own, for the manifest of the state.
 	Version string
@@ -145,11 +146,11 @@ type settings struct {
 	Imports             []ImportTarget
 
 	operation string
-	carryOut  func(*deployment, context.Context) error
+	execute   func(*deployment, context.Context) error
 }
 
 func (o Up) settings(d Deployment, dryRun bool) (settings, error) {
-	s := settings{Deployment: d, Up: o, operation: "up", carryOut: (*deployment).update}
+	s := settings{Deployment: d, Up: o, operation: "up", execute: (*deployment).update}
 	if dryRun {
 		s.operation = "preview"
 	}
@@ -168,7 +169,7 @@ func (o Refresh) settings(d Deployment, _ bool) (settings, error) {
 	s := settings{
 		Deployment: d, Up: Up{Program: o.Program, Selection: o.Selection}, RunProgram: o.Program != nil,
 		ClearPendingCreates: o.ClearPendingCreates, AdoptPendingCreates: o.AdoptPendingCreates,
-		operation: "refresh", carryOut: (*deployment).refresh,
+		operation: "refresh", execute: (*deployment).refresh,
 	}
 	if o.Selection.ExcludeProtected {
 		return s, errExcludeProtected
@@ -183,12 +184,12 @@ func (o Destroy) settings(d Deployment, _ bool) (settings, error) {
 			Program: o.Program, Selection: o.Selection, RefreshFirst: o.RefreshFirst,
 			ContinueOnError: o.ContinueOnError, IgnoreProtect: o.IgnoreProtect,
 		},
-		operation: "destroy", carryOut: (*deployment).destroy,
+		operation: "destroy", execute: (*deployment).destroy,
 	}, o.Selection.check()
 }
 
 func (o Import) settings(d Deployment, _ bool) (settings, error) {
-	return settings{Deployment: d, Imports: o.Targets, operation: "import", carryOut: (*deployment).importAll}, nil
+	return settings{Deployment: d, Imports: o.Targets, operation: "import", execute: (*deployment).importAll}, nil
 }
 
 var errExcludeProtected = errors.New("ExcludeProtected is an option of Destroy: other operations leave protected resources be")

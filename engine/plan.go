@@ -30,7 +30,8 @@ type PlannedResource struct {
 	// Goal is the resource as the program registers it, with its checked inputs; components and the stack
 	// have their outputs, too. Unknown parts may become anything. It is nil for what is not registered.
 	Goal *state.Resource
-	// Steps are in no order. Weaker steps will do: an update may change nothing, a replacement may be an update.
+	// Steps are in no order. Weaker steps will do: an update may change nothing, a replacement may be an
+	// update.
 	Steps []Op
 	// Seed is what random parts of inputs are made from.
 	Seed []byte
@@ -392,12 +393,12 @@ func (p *planning) outputs(u urn.URN, outputs property.Map) error {
 
 // deletions holds the deletions after the program to the plan. A planned deletion of what is gone already
 // is no deviation.
-func (p *planning) deletions(d *deployment, condemned []*state.Resource) error {
+func (p *planning) deletions(d *deployment, going []*state.Resource) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	gone := make(map[urn.URN]bool)
 	var errs []error
-	for _, res := range condemned {
+	for _, res := range going {
 		op := deletion(res)
 		gone[res.URN] = true
 		if p.plan != nil {

@@ -68,9 +68,9 @@ func (g *generator) checkAndRemediate(ctx context.Context, gl *goal, provider ab
 	if err != nil {
 		return checked, nil, err
 	}
-	var told []correction
+	var corrections []correction
 	for _, v := range unable {
-		told = append(told, correction{violation: &v})
+		corrections = append(corrections, correction{violation: &v})
 	}
 	result := checked
 	for _, r := range made {
@@ -79,16 +79,16 @@ func (g *generator) checkAndRemediate(ctx context.Context, gl *goal, provider ab
 			return checked, nil, fmt.Errorf("the inputs that the policy %s made: %w", r.Source, err)
 		}
 		r.After = result
-		told = append(told, correction{remediation: &r})
+		corrections = append(corrections, correction{remediation: &r})
 	}
 	if len(made) == 0 {
-		return checked, told, nil
+		return checked, corrections, nil
 	}
 	again, err := g.check(ctx, gl, provider, olds, result)
 	if err != nil {
 		return checked, nil, fmt.Errorf("the inputs that the policy %s made are refused: %w", made[len(made)-1].Source, err)
 	}
-	return again, told, nil
+	return again, corrections, nil
 }
 
 // correction is what came of the policies that correct a resource: one of the two.
@@ -116,12 +116,12 @@ func (g *generator) admitRemediation(ctx context.Context, gl *goal, checked prop
 
 // analyze has the policies judge a resource as it will be, and reports corrections and violations. A mandatory
 // violation is an error that prevents the step; a preview continues, and fails in the end.
-func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, told []correction) error {
+func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, corrections []correction) error {
 	if g.policies == nil {
 		return nil
 	}
 	var violations []analysis.Violation
-	for _, c := range told {
+	for _, c := range corrections {
 		if r := c.remediation; r != nil {
 			g.emit(PolicyRemediated{
 				Source: r.Source, URN: n.URN, Message: r.Message,
@@ -191,7 +191,8 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	return errors.Join(d.failures.all()...)
 }
 
-// policyResource returns a resource with its inputs as policies see it. The id is empty if it does not exist yet.
+// policyResource returns a resource with its inputs as policies see it. The id is empty if it does not
+// exist yet.
 func (g *generator) policyResource(n *state.Resource, id string) abi.PolicyResource {
 	r := abi.PolicyResource{
 		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: providers.ShownID(id),

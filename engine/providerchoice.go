@@ -191,18 +191,19 @@ func WithContents(p abi.Provider, source contents.Source) abi.Provider {
 				p.Set(m)
 			}
 		}
-		answer, err := c.AnswerProperties(c.Do(ctx))
-		for _, p := range answer {
+		response, err := c.AnswerProperties(c.Do(ctx))
+		for _, p := range response {
 			p.Set(s.Withhold(p.Get()))
 		}
 		return err
 	})
 }
 
-// An extension is a package that a configured provider serves beside its own. The program registers it, and a
-// provider of the package returns the value that stands for it. A configured provider gets that value before the
-// first resource or function that uses the extension. The value is recorded before the first resource of it,
-// under the reference that the resource keeps, so the state alone is enough to manage the resource.
+// An extension is a package that a configured provider serves beside its own. The program registers it,
+// and a provider of the package returns the value that stands for it. A configured provider gets that
+// value before the first resource or function that uses the extension. The value is recorded before the
+// first resource of it, under the reference that the resource keeps, so the state alone is enough to
+// manage the resource.
 
 // providerRef is what manages a resource or runs a function: the reference of a provider, and that of its
 // extension, empty for none.

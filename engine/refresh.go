@@ -114,8 +114,8 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 
 // refreshDiff returns the inverse of the difference that an update of an unchanged program would find. It
 // compares outputs if the stack does not own the resource, or its provider returned no inputs.
-func (d *deployment) refreshDiff(ctx context.Context, s *step, inputsTold bool) (diff, error) {
-	if s.old.External || !inputsTold {
+func (d *deployment) refreshDiff(ctx context.Context, s *step, hasInputs bool) (diff, error) {
+	if s.old.External || !hasInputs {
 		return diff{detailed: stateDiff(s.old.Outputs, s.new.Outputs), ofState: true}, nil
 	}
 	df, err := d.gen.askProvider(ctx, s.provider, s.new, s.old.Inputs, s.old.IgnoreChanges)

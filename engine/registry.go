@@ -62,9 +62,9 @@ const (
 func ownInputs(inputs property.Map) property.Map { return inputs.Without(versionKey, internalKey) }
 
 // withEngineKeys puts the engine's own inputs back.
-func withEngineKeys(checked, given property.Map) property.Map {
+func withEngineKeys(checked, inputs property.Map) property.Map {
 	for _, k := range []string{versionKey, internalKey} {
-		if v, ok := given.Lookup(k); ok {
+		if v, ok := inputs.Lookup(k); ok {
 			checked = checked.With(k, v)
 		}
 	}
@@ -110,17 +110,17 @@ func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckRe
 		return abi.CheckResponse{}, err
 	}
 	r.pending.Set(req.URN, s)
-	given := withDigest(req.News, s.Provider)
-	req.News = ownInputs(given)
+	inputs := withDigest(req.News, s.Provider)
+	req.News = ownInputs(inputs)
 	if req.Olds != nil {
 		olds := ownInputs(*req.Olds)
 		req.Olds = &olds
 	}
 	resp, err := s.CheckConfig(ctx, req)
 	if errors.Is(err, abi.ErrUnimplemented) {
-		return abi.CheckResponse{Inputs: given}, nil
+		return abi.CheckResponse{Inputs: inputs}, nil
 	}
-	resp.Inputs = withEngineKeys(resp.Inputs, given)
+	resp.Inputs = withEngineKeys(resp.Inputs, inputs)
 	if len(resp.Failures) > 0 && providers.IsDefault(req.URN) {
 		resp.Failures = providers.ExplainFailures(spec.provided(), s.ConfigSchema(ctx), resp.Failures)
 	}

@@ -25,13 +25,13 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 	if err := g.checkReplacedTogether(old); err != nil {
 		return nil, err
 	}
-	settled, told, err := g.checkAndRemediate(ctx, gl, provider, nil, inputs)
+	checked, corrections, err := g.checkAndRemediate(ctx, gl, provider, nil, inputs)
 	if err != nil {
 		return nil, err
 	}
-	n := gl.state(settled)
+	n := gl.state(checked)
 	n.ImportID = gl.options.ImportID // what was imported is replaced, and not imported again
-	if err := g.analyze(ctx, n, "", told); err != nil {
+	if err := g.analyze(ctx, n, "", corrections); err != nil {
 		return nil, err
 	}
 	deleteFirst := df.deleteBeforeReplace

@@ -155,8 +155,8 @@ func (r *runState) configEntry(key string) (abi.ConfigEntry, bool) {
 // stack's configuration.
 func (r *runState) migrate(ctx context.Context) (*state.Snapshot, error) {
 	before := r.State.Snapshot()
-	snapshot, given, err := edit.AddDefaultProviders(before, r.packageConfig)
-	if err != nil || len(given) == 0 || r.dryRun {
+	snapshot, migrated, err := edit.AddDefaultProviders(before, r.packageConfig)
+	if err != nil || len(migrated) == 0 || r.dryRun {
 		return snapshot, err
 	}
 	if err := r.State.Replace(ctx, snapshot); err != nil {

@@ -310,8 +310,8 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 		}
 		next = s.begunDeletions.deleted()
 	}
-	ahead, err := d.recorder.RecordAndBegin(ctx, done.Ending(op), next)
-	s.begunDeletions.began(ahead)
+	begunNext, err := d.recorder.RecordAndBegin(ctx, done.Ending(op), next)
+	s.begunDeletions.began(begunNext)
 	if err != nil {
 		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
 	}

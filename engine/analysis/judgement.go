@@ -54,11 +54,11 @@ func (p *Panel) Remediate(ctx context.Context, r abi.PolicyResource) (made []Rem
 		if o.actions&abi.PolicyActionsRemediate == 0 {
 			continue
 		}
-		answer, err := o.policy.Remediate(ctx, abi.PolicyRemediateRequest{Resource: r})
+		response, err := o.policy.Remediate(ctx, abi.PolicyRemediateRequest{Resource: r})
 		if err != nil {
 			return nil, nil, o.named("remediate", err)
 		}
-		for _, remediation := range answer.Remediations {
+		for _, remediation := range response.Remediations {
 			rule, err := o.rule(remediation.Rule)
 			if err != nil {
 				return nil, nil, err
@@ -130,13 +130,13 @@ func (p *Panel) AsksAboutStacks() bool {
 
 // violations returns the violations of a response. Those of disabled policies are dropped, since a pack may
 // ignore its configuration.
-func (p *Panel) violations(o *opened, answer abi.PolicyAnalyzeResponse, about ...abi.PolicyResource) ([]Violation, error) {
-	if len(answer.Violations) == 0 {
+func (p *Panel) violations(o *opened, response abi.PolicyAnalyzeResponse, about ...abi.PolicyResource) ([]Violation, error) {
+	if len(response.Violations) == 0 {
 		return nil, nil
 	}
 	hide := p.hider(about...)
 	var found []Violation
-	for _, v := range answer.Violations {
+	for _, v := range response.Violations {
 		rule, err := o.rule(v.Rule)
 		switch {
 		case err != nil:

@@ -46,7 +46,7 @@ type Proposal struct {
 
 // rule names resources. The zero rule leaves it to the provider.
 type rule struct {
-	says    bool
+	isSet   bool
 	mode    abi.AutonamingMode
 	pattern pattern
 }
@@ -81,39 +81,39 @@ func Parse(text string, names Names) (*Policy, error) {
 		return nil, at("", err)
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(in.Providers)) {
-		given := in.Providers[pkg]
+		entry := in.Providers[pkg]
 		path := ".providers." + pkg
-		r, said, err := given.compile(names)
+		r, isSet, err := entry.compile(names)
 		if err != nil {
 			return nil, at(path, err)
 		}
-		if !said {
+		if !isSet {
 			r = p.rule
 		}
-		of := provider{rule: r, resources: make(map[string]rule, len(given.Resources))}
-		for _, token := range slices.Sorted(maps.Keys(given.Resources)) {
+		pkgRules := provider{rule: r, resources: make(map[string]rule, len(entry.Resources))}
+		for _, token := range slices.Sorted(maps.Keys(entry.Resources)) {
 			path := fmt.Sprintf("%s.resources[%q]", path, token)
-			switch r, said, err := given.Resources[token].compile(names); {
+			switch r, isSet, err := entry.Resources[token].compile(names); {
 			case err != nil:
 				return nil, at(path, err)
-			case !said:
+			case !isSet:
 				return nil, at(path, errors.New("give it a mode or a pattern"))
 			default:
-				of.resources[token] = r
+				pkgRules.resources[token] = r
 			}
 		}
-		p.providers[pkg] = of
+		p.providers[pkg] = pkgRules
 	}
 	return p, nil
 }
 
-// compile reads a rule; said is false if it is empty.
-func (in ruleJSON) compile(names Names) (r rule, said bool, err error) {
+// compile reads a rule; isSet is false if it is empty.
+func (in ruleJSON) compile(names Names) (r rule, isSet bool, err error) {
 	switch {
 	case in.Mode != nil && (in.Pattern != nil || in.Enforce != nil):
 		return r, false, errors.New("a mode excludes pattern and enforce")
 	case in.Pattern != nil:
-		r = rule{says: true, mode: abi.AutonamingModePropose}
+		r = rule{isSet: true, mode: abi.AutonamingModePropose}
 		if in.Enforce != nil && *in.Enforce {
 			r.mode = abi.AutonamingModeEnforce
 		}
@@ -128,9 +128,9 @@ func (in ruleJSON) compile(names Names) (r rule, said bool, err error) {
 	case "default":
 		return rule{}, true, nil
 	case "verbatim":
-		return rule{says: true, mode: abi.AutonamingModeEnforce, pattern: pattern{{isName: true}}}, true, nil
+		return rule{isSet: true, mode: abi.AutonamingModeEnforce, pattern: pattern{{isName: true}}}, true, nil
 	case "disabled":
-		return rule{says: true, mode: abi.AutonamingModeDisable}, true, nil
+		return rule{isSet: true, mode: abi.AutonamingModeDisable}, true, nil
 	}
 	return r, false, fmt.Errorf("unknown mode %q: there are default, verbatim, and disabled", *in.Mode)
 }
@@ -143,13 +143,13 @@ func (p *Policy) Propose(typ, name string, seed []byte) *Proposal {
 	}
 	r, specific := p.rule, false
 	pkg, _, _ := strings.Cut(typ, ":")
-	if of, ok := p.providers[pkg]; ok {
-		r, specific = of.rule, true
-		if own, ok := of.resources[typ]; ok {
+	if pkgRules, ok := p.providers[pkg]; ok {
+		r, specific = pkgRules.rule, true
+		if own, ok := pkgRules.resources[typ]; ok {
 			r = own
 		}
 	}
-	if !r.says {
+	if !r.isSet {
 		return nil
 	}
 	out := &Proposal{Specific: specific, Fixed: !r.pattern.random()}

@@ -42,9 +42,9 @@ type Secrets struct {
 	some, shown atomic.Bool
 
 	mu sync.RWMutex
-	// told are the secrets that are known, by their text, and size is their length in all.
-	told map[string]bool
-	size int
+	// known holds the secrets by their text, and size is their length in all.
+	known map[string]bool
+	size  int
 	// fresh are those that pieces has not yet.
 	fresh  []string
 	pieces pieces
@@ -94,13 +94,13 @@ func (s *Secrets) learn(secret string) (fresh bool) {
 	secret = secret[:min(len(secret), maxSecret)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told[secret] || s.size+len(secret) > maxSecrets {
-		return !s.told[secret]
+	if s.known[secret] || s.size+len(secret) > maxSecrets {
+		return !s.known[secret]
 	}
-	if s.told == nil {
-		s.told = make(map[string]bool)
+	if s.known == nil {
+		s.known = make(map[string]bool)
 	}
-	s.told[secret] = true
+	s.known[secret] = true
 	s.size += len(secret)
 	s.fresh = append(s.fresh, secret)
 	s.some.Store(true)
@@ -149,18 +149,18 @@ func (s *Secrets) In(text string) string {
 	if !s.hides() || len(text) < MinLength {
 		return text
 	}
-	s.settle()
+	s.addFresh()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.pieces.hide(text)
 }
 
-// settle has pieces hold all that was learned.
-func (s *Secrets) settle() {
+// addFresh adds what was learned to the pieces.
+func (s *Secrets) addFresh() {
 	s.mu.RLock()
-	settled := len(s.fresh) == 0
+	done := len(s.fresh) == 0
 	s.mu.RUnlock()
-	if settled {
+	if done {
 		return
 	}
 	s.mu.Lock()

@@ -1,5 +1,5 @@
-// Package asset gives the assets and archives of a deployment their hashes, and decides which files and
-// URLs are read for whom.
+// Package asset adds hashes to the assets and archives of a deployment, and decides which files and URLs
+// are read for whom.
 package asset
 
 import (
@@ -126,9 +126,8 @@ func (s *Assets) isAdmitted(p contents.Place) bool {
 	return ok
 }
 
-// Admit returns m with a hash in each asset and archive. Hashes that are there already
-// must be right. What a program passes as the output of a resource comes from that, so it is
-// foreign. Errors name the property.
+// Admit returns m with a hash in each asset and archive. Hashes that are there must be right. What a
+// program passes as the output of a resource is foreign. Errors name the property.
 func (s *Assets) Admit(ctx context.Context, m property.Map, byProgram bool) (property.Map, error) {
 	if !m.ContainsAssets() {
 		return m, nil
@@ -272,8 +271,8 @@ func checkHash(given, hash string) error {
 	return fmt.Errorf("its hash is said to be %s, but that of its contents is %s: correct it, or leave it out", given, hash)
 }
 
-// Withhold takes from an answer the files and URLs that the program has not named. Of
-// such assets their hash remains.
+// Withhold removes from a response the files and URLs that the program has not named. Of such assets the
+// hash remains.
 func (s *Assets) Withhold(m property.Map) property.Map {
 	if !m.ContainsAssets() {
 		return m

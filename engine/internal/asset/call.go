@@ -7,9 +7,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Call lets a provider read the assets that are new in a call, and no others. Of old values
-// it gets hashes only: their files may be gone. If an answer has such a hash again, the
-// contents are put back, so that they are not lost from the state.
+// Call lets a provider read the new assets of a call, and no others. Old values have only hashes: their
+// files may be gone. If a response has such a hash, the contents are put back, so that they are not lost
+// from the state.
 func (s *Assets) Call(ctx context.Context, c *abi.Call) error {
 	var news, olds []property.Map
 	for _, p := range c.RequestProperties() {
@@ -31,14 +31,14 @@ func (s *Assets) Call(ctx context.Context, c *abi.Call) error {
 	if len(news) == 0 && len(olds) == 0 {
 		return err
 	}
-	answer, err := c.AnswerProperties(err)
-	for _, p := range answer {
+	response, err := c.AnswerProperties(err)
+	for _, p := range response {
 		p.Set(restore(p.Get(), append(news, olds...)))
 	}
 	return err
 }
 
-// elide leaves of the assets in old values only the hashes.
+// elide removes from the assets in old values all but the hashes.
 func elide(m property.Map) property.Map {
 	return m.Transform(func(v property.Value) property.Value {
 		if a, _ := sourceOf(v); a.Hash != "" {
@@ -48,13 +48,12 @@ func elide(m property.Map) property.Map {
 	})
 }
 
-// restore gives the assets of an answer that are elided the contents that they had in
-// the request.
-func restore(answer property.Map, request []property.Map) property.Map {
-	if !answer.ContainsAssets() {
-		return answer
+// restore gives elided assets of a response the contents that they had in the request.
+func restore(response property.Map, request []property.Map) property.Map {
+	if !response.ContainsAssets() {
+		return response
 	}
-	return answer.Transform(func(v property.Value) property.Value {
+	return response.Transform(func(v property.Value) property.Value {
 		a, ok := sourceOf(v)
 		if !ok || a.Source != property.SourceNone {
 			return v

@@ -15,11 +15,9 @@ type Transforms struct {
 	mu     sync.Mutex
 	stack  []callback.ResourceTransform
 	invoke []callback.InvokeTransform
-	// below holds the transforms for what is registered below a resource: its own, then
-	// its ancestors'. Resources with the same ones share a slice.
+	// below holds the transforms for what is registered below a resource: its own, then its ancestors'.
 	below map[urn.URN][]callback.ResourceTransform
-	// constructed holds components whose registration was transformed, and comes again
-	// from the provider that makes them.
+	// constructed holds components that were transformed, whose provider registers them once more.
 	constructed map[urn.URN]bool
 }
 
@@ -37,8 +35,8 @@ func (t *Transforms) AddInvoke(transform callback.InvokeTransform) {
 	t.invoke = append(t.invoke, transform)
 }
 
-// ForResource returns the transforms of a registration, in their order, and notes those
-// that are for what is registered below it.
+// ForResource returns the transforms of a registration in their order, and notes those for what is
+// registered below it.
 func (t *Transforms) ForResource(u, parent urn.URN, remote bool, own []callback.ResourceTransform) []callback.ResourceTransform {
 	t.mu.Lock()
 	defer t.mu.Unlock()

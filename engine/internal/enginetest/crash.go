@@ -8,11 +8,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// ErrCrash is what a Crash store answers from the crash on.
+// ErrCrash is the error of a Crash store from the crash on.
 var ErrCrash = errors.New("the process was killed")
 
-// Crash is a store whose process dies at one of its writes: from then on nothing
-// reaches the store below.
+// Crash is a store whose process dies at one of its writes: later ones do not reach the store below.
 type Crash struct {
 	state.Store
 	// At is the write, counted from 1, at which it dies; 0 for never.

@@ -7,8 +7,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// Deployment has the options of all operations, so that a test can set one for those that it runs.
-// An operation takes its own.
+// Deployment has the options of all operations, each of which takes its own.
 type Deployment struct {
 	engine.Deployment
 	engine.Up

@@ -36,8 +36,8 @@ type Resource struct {
 	abi.RegisterResourceResponse
 }
 
-// Out returns a property of the resource as an output: with its dependency, and
-// unknown where a preview does not know it and where the resource failed.
+// Out returns a property of the resource as an output with its dependency. It is unknown if a preview
+// does not know it, or if the resource failed.
 func (r Resource) Out(key string) property.Value {
 	v := r.State.Get(key)
 	if r.Result != abi.RegistrationResultSuccess {
@@ -64,8 +64,7 @@ func (r Resource) Reference() string {
 	return string(r.URN) + "::" + id
 }
 
-// Props makes a bag of properties from pairs of keys and values: strings,
-// numbers, bools, and property.Values.
+// Props makes properties from pairs of keys and values: strings, numbers, bools, and property.Values.
 func Props(pairs ...any) property.Map {
 	var entries []property.Entry
 	for i := 0; i < len(pairs); i += 2 {

@@ -5,8 +5,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Chain registers a -> b -> c, where each takes the computed property of the
-// one before. key is the input of a that may need a replacement.
+// Chain registers a -> b -> c, each with the computed property of the one before. key is the input of a
+// that may need a replacement.
 func Chain(typ, key string) Program {
 	return func(p *Run) error {
 		a, err := p.Custom(typ, "a", Props("key", key))

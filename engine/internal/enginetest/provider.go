@@ -31,17 +31,16 @@ type Cloud struct {
 	parameters []string
 	loaded     []string
 	next       int
-	// Types tells how resources of each type behave.
+	// Types holds the behaviour of each type.
 	Types map[string]Type
 	// Digest is that of the module that is installed.
 	Digest string
 	// Hook, if set, is called before each mutating call, with "create name", "update name" ...
 	Hook func(call string) error
-	// Unhealthy, if set, says which calls have their effect, but report that what they
-	// made is not healthy. It is given the same as Hook.
+	// Unhealthy, if set, picks calls that have their effect, but report that their object is not healthy.
+	// It gets the same as Hook.
 	Unhealthy func(call string) bool
-	// Regional says that a provider reaches the objects of its region alone, that of its
-	// configuration.
+	// Regional lets a provider reach only the objects in the region of its configuration.
 	Regional bool
 	// Schema is the package's; empty for none.
 	Schema string
@@ -74,12 +73,11 @@ type Type struct {
 	Required []string
 	// Vague says that its provider cannot tell what differs.
 	Vague bool
-	// Identity names the inputs that objects are known by: one with the same values is the same
-	// object, which a creation takes over with all that it was. Empty for objects that get an ID of
-	// their own.
+	// Identity names the inputs that objects are known by: a creation with the same values takes the
+	// object over with all that it was. It is empty for objects with an ID of their own.
 	Identity []string
-	// Declared says that the schema tells of the identity: the object is deleted before another
-	// one with the same identity is made.
+	// Declared has the schema declare the identity: the object is deleted before another one with the
+	// same identity is made.
 	Declared bool
 }
 

@@ -6,14 +6,13 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Antichains parts copies, which are in the order of their creation, into groups
-// without dependencies among their members, each group after all groups that depend on it.
-// No resource is ever left out. It takes time linear in the number of resources and
+// Antichains divides copies, which are in the order of their creation, into groups without dependencies
+// among their members, each group after all that depend on it. It takes time linear in resources and
 // dependencies.
 //
-// This alone decides in which order resources are deleted. A resource may mean any copy of what
-// it names, so all copies come after it. That can close a circle: an old copy depends on what by
-// now depends on its successor. Only there, and step by step, less is taken to be a dependency.
+// This alone decides the order of deletions. A resource may mean any copy of what it names, so all copies
+// come after it. That can close a circle: an old copy depends on what by now depends on its successor.
+// Only there, and step by step, less is taken for a dependency.
 func Antichains(c *Copies) [][]int {
 	var out [][]int
 	for i, at := range levels(c, AnyCopy, LikelyCopy) {
@@ -25,9 +24,9 @@ func Antichains(c *Copies) [][]int {
 	return out
 }
 
-// levels returns the number of the group of each resource, as the first Rule has it. The
-// resources of a circle have groups of their own, as the other rules have it. What is in a
-// circle by all rules goes one after the other, the youngest first.
+// levels returns the number of the group of each resource by the first Rule. The resources of a circle
+// have groups of their own by the other rules. What is in a circle by all rules goes one after the other,
+// the youngest first.
 func levels(c *Copies, rules ...Rule) []int {
 	out := make([]int, len(c.resources))
 	if len(rules) == 0 {
@@ -61,10 +60,9 @@ func levels(c *Copies, rules ...Rule) []int {
 	return out
 }
 
-// circles parts what has edges to each other into circles, in which edges lead from each to
-// each, each circle after all that edges lead to from it. What is in no circle is one of
-// its own. Its members are in order. This is Tarjan's algorithm, with a stack of its own: a
-// chain may be longer than the goroutine's.
+// circles divides what has edges into circles, in which edges lead from each to each, each circle after
+// all that edges lead to from it. What is in no circle is one of its own, and members are in order. This
+// is Tarjan's algorithm with an explicit stack, since chains may be long.
 func circles(edges [][]int) (out [][]int) {
 	type visit struct{ at, next int }
 	found := make([]int, len(edges)) // when each was found, from 1

@@ -1,5 +1,4 @@
-// Package graph holds which recorded resources use which, and in which order they can be deleted.
-// It looks at the resources of one moment, and knows nothing of the deployment.
+// Package graph finds out which recorded resources use which, and in which order they can be deleted.
 package graph
 
 import (
@@ -7,12 +6,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Copies finds out who uses which copy of a resource. A replaced resource and its successor
-// have the same URN until the old copy is deleted, and a resource names what it needs by URN, so
-// which copy it was made with is not recorded. Only a provider is named with its ID.
-//
-// It is made of the recorded resources of one moment, in the order of their creation; a copy is
-// an index in them.
+// Copies finds out who uses which copy of a resource. A replaced resource and its successor have one URN
+// until the old copy is deleted, and resources name what they need by URN, so the copy is not recorded.
+// Only a provider is named with its ID. A copy is an index into the recorded resources of one moment, in
+// the order of their creation.
 type Copies struct {
 	resources []*state.Resource
 	byURN     map[urn.URN][]int
@@ -36,12 +33,11 @@ func NewCopies(resources []*state.Resource) *Copies {
 // A Rule reports whether res may mean dep, which has a URN that res names.
 type Rule func(res, dep *state.Resource) bool
 
-// AnyCopy takes each copy to be meant. That is the safe answer for a resource that this run has
-// not brought to its goal.
+// AnyCopy takes each copy to be meant, which is safe for a resource that this run has not brought to its goal.
 func AnyCopy(_, _ *state.Resource) bool { return true }
 
-// LikelyCopy takes a resource that is not an old copy itself to mean the newest copies. It is
-// certain for a resource that this run has brought to its goal, and breaks circles elsewhere.
+// LikelyCopy takes a resource that is not an old copy to mean the newest copies. That is certain for a
+// resource that this run has brought to its goal, and breaks circles elsewhere.
 func LikelyCopy(res, dep *state.Resource) bool { return res.Delete || !dep.Delete }
 
 // Used calls visit with each copy that the copy at i may use.
@@ -71,13 +67,13 @@ func (c *Copies) Edges(may Rule) [][]int {
 	return out
 }
 
-// MarkDependents adds to marked all copies that may use those in it, directly or by way of others.
+// MarkDependents adds to marked all copies that may use those in it, directly or not.
 func (c *Copies) MarkDependents(marked []bool) {
 	Reach(reversed(c.Edges(AnyCopy)), marked, nil)
 }
 
-// Reach adds to marked all copies that edges lead to from those in it, directly or by way of
-// others. It calls found, which may be nil, with each that it adds and where the edge came from.
+// Reach adds to marked all copies that edges lead to from those in it, directly or not. It calls found,
+// which may be nil, with each that it adds and the start of the edge.
 func Reach(edges [][]int, marked []bool, found func(from, to int)) {
 	var next []int
 	for i, in := range marked {
@@ -112,8 +108,8 @@ func reversed(edges [][]int) [][]int {
 	return out
 }
 
-// Walk follows what resources need, beginning with from. It calls next with each resource and each
-// URN that the resource needs, and goes on with what next returns, unless that is nil.
+// Walk follows what resources need, beginning with from. It calls next with each resource and each URN
+// that it needs, and continues with the result, unless that is nil.
 func Walk(from *state.Resource, next func(user *state.Resource, needed urn.URN) *state.Resource) {
 	for queue := []*state.Resource{from}; len(queue) > 0; {
 		user := queue[len(queue)-1]

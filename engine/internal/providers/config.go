@@ -14,8 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// ConfigSchema returns what the provider says of its configuration; an empty object
-// if it says nothing.
+// ConfigSchema returns the schema of the provider's configuration, an empty object if there is none.
 func (s *Session) ConfigSchema(ctx context.Context) *schema.Object {
 	s.readConfig.Do(func() {
 		s.config = &schema.Object{}
@@ -26,10 +25,9 @@ func (s *Session) ConfigSchema(ctx context.Context) *schema.Object {
 	return s.config
 }
 
-// nested reads those properties of a configuration that are lists or objects by the
-// schema and JSON texts in fact: a stack's configuration holds only text, and Pulumi's
-// SDKs write them so for providers of a program. What cannot be read stays text, for
-// the provider to refuse.
+// nested parses the JSON texts of a configuration that are lists or objects by the schema: a stack's
+// configuration holds only text, and Pulumi's SDKs write providers so. What cannot be parsed stays text,
+// for the provider to refuse.
 func (s *Session) nested(ctx context.Context, config property.Map) property.Map {
 	for _, v := range config.All() {
 		if schemajson.LooksNested(v) {
@@ -39,7 +37,6 @@ func (s *Session) nested(ctx context.Context, config property.Map) property.Map 
 	return config
 }
 
-// setCommand is what sets a key of a package's configuration.
 func setCommand(pkg, key string, config *schema.Object) string {
 	flag := ""
 	if p := config.Property(key); p != nil && p.Secret {
@@ -48,8 +45,7 @@ func setCommand(pkg, key string, config *schema.Object) string {
 	return fmt.Sprintf("husk config set %s%s:%s <value>", flag, pkg, key)
 }
 
-// ExplainFailures says how to set what a default provider refused, which is in no
-// program.
+// ExplainFailures adds to failures of a default provider, which is in no program, how to set the configuration.
 func ExplainFailures(pkg string, config *schema.Object, failures []abi.CheckFailure) []abi.CheckFailure {
 	out := slices.Clone(failures)
 	for i, f := range out {
@@ -64,7 +60,7 @@ func ExplainFailures(pkg string, config *schema.Object, failures []abi.CheckFail
 	return out
 }
 
-// ExplainMissingKeys says how to give the configuration that a provider misses.
+// ExplainMissingKeys adds to an error how to set the configuration that a provider misses.
 func ExplainMissingKeys(u urn.URN, config *schema.Object, err error) error {
 	var e *abi.Error
 	if !errors.As(err, &e) || len(e.MissingKeys) == 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Fold replaces the outputs inside m by their values and adds their
-// dependencies to deps. Providers and states know nothing of outputs.
+// Fold replaces the outputs inside m by their values, and adds their dependencies to deps.
 func Fold(m property.Map, deps map[urn.URN]struct{}) property.Map {
 	for _, u := range m.Dependencies() {
 		deps[urn.URN(u)] = struct{}{}
@@ -18,14 +17,13 @@ func Fold(m property.Map, deps map[urn.URN]struct{}) property.Map {
 	return m.Lower(property.KindOutput)
 }
 
-// FoldInputs folds each input and merges the dependencies found inside with
-// those that the program names. It returns the inputs, the dependencies by
-// input, and the union of all with extra.
+// FoldInputs folds each input. It returns the inputs, the dependencies by input with those that the
+// program names, and the union of all with extra.
 func FoldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn.URN) (
 	property.Map, map[string][]urn.URN, []urn.URN,
 ) {
 	byKey := make(map[string]map[urn.URN]struct{})
-	of := func(key string) map[urn.URN]struct{} {
+	depsOf := func(key string) map[urn.URN]struct{} {
 		if byKey[key] == nil {
 			byKey[key] = make(map[urn.URN]struct{})
 		}
@@ -34,13 +32,13 @@ func FoldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn
 	if inputs.ContainsOutputs() { // most have none
 		for k, v := range inputs.All() {
 			for _, u := range v.Dependencies() {
-				of(k)[urn.URN(u)] = struct{}{}
+				depsOf(k)[urn.URN(u)] = struct{}{}
 			}
 		}
 		inputs = inputs.Lower(property.KindOutput)
 	}
 	for _, n := range named {
-		deps := of(n.Key)
+		deps := depsOf(n.Key)
 		for _, u := range n.URNs {
 			deps[u] = struct{}{}
 		}

@@ -1,5 +1,4 @@
-// Package providers holds sessions with providers: what they understand, what is written of them in
-// resources, and their schemas.
+// Package providers holds sessions with providers, references to them, and their schemas.
 package providers
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 )
 
-// Session is a provider after its handshake. It passes only values that the provider
-// understands, and marks secrets again that the provider could not be told of.
+// Session is a provider after its handshake. It passes only values that the provider understands, and marks
+// secrets again that were passed as plain values.
 type Session struct {
 	abi.Provider
 	// Name and Version are what the provider says it is, empty for one without a handshake.
@@ -34,7 +33,7 @@ type Session struct {
 	config     *schema.Object
 }
 
-// Open shakes hands with p, which must be the package named. Secrets learns what p is told.
+// Open shakes hands with p, which must be the package named. Secrets learns what p gets.
 func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secrets) (*Session, error) {
 	resp, err := p.Handshake(ctx, abi.HandshakeRequest{
 		Engine: "husk",
@@ -64,7 +63,7 @@ func (s *Session) Understands(f abi.Features) bool {
 	return !s.negotiated || s.features&f != 0
 }
 
-// Close releases the provider, which is told to cancel first.
+// Close cancels and releases the provider.
 func (s *Session) Close(ctx context.Context) error {
 	err := s.Provider.Cancel(ctx)
 	if errors.Is(err, abi.ErrUnimplemented) {
@@ -76,8 +75,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// call is what each call of the provider passes through. A preview that the provider cannot
-// do has no known outputs.
+// call makes a call of the provider. A preview that the provider cannot do has no known outputs.
 func (s *Session) call(ctx context.Context, c *abi.Call) error {
 	about := c.Method.About()
 	switch {
@@ -86,7 +84,7 @@ func (s *Session) call(ctx context.Context, c *abi.Call) error {
 	case about == abi.AboutResource && c.Method.Kind() == abi.KindChanges && c.Subject().Preview && !s.Understands(abi.FeaturesPreview):
 		return nil
 	}
-	var given [abi.RoleOldState + 1]property.Map
+	var request [abi.RoleOldState + 1]property.Map
 	for _, p := range c.RequestProperties() {
 		m := p.Get()
 		switch about {
@@ -96,7 +94,7 @@ func (s *Session) call(ctx context.Context, c *abi.Call) error {
 		case abi.AboutConfiguration:
 			m = s.nested(ctx, m)
 		}
-		given[p.Role] = m
+		request[p.Role] = m
 		s.secrets.LearnComputed(m)
 		p.Set(m.Lower(s.foreign...))
 	}
@@ -107,11 +105,11 @@ func (s *Session) call(ctx context.Context, c *abi.Call) error {
 	if about == abi.AboutComponent {
 		return err
 	}
-	answer, err := c.AnswerProperties(err)
-	for _, p := range answer {
+	response, err := c.AnswerProperties(err)
+	for _, p := range response {
 		m := p.Get()
 		if !s.Understands(abi.FeaturesSecrets) {
-			m = markAgain(m, p.Role, c.Method.Kind(), given)
+			m = markAgain(m, p.Role, c.Method.Kind(), request)
 			p.Set(m)
 		}
 		if p.Role == abi.RoleChecked || p.Role == abi.RoleResult {
@@ -121,31 +119,31 @@ func (s *Session) call(ctx context.Context, c *abi.Call) error {
 	return err
 }
 
-// markAgain marks the secrets of a request in a map of its answer: in the properties that
-// repeat a secret one, and in all of what a function made of secret arguments.
-func markAgain(m property.Map, role abi.Role, kind abi.MethodKind, given [abi.RoleOldState + 1]property.Map) property.Map {
+// markAgain marks the secrets of a request in its response: properties that repeat a secret one, and all that
+// a function made of secret arguments.
+func markAgain(m property.Map, role abi.Role, kind abi.MethodKind, request [abi.RoleOldState + 1]property.Map) property.Map {
 	switch {
 	case role == abi.RoleResult:
-		if given[abi.RoleNew].ContainsSecrets() {
+		if request[abi.RoleNew].ContainsSecrets() {
 			return eachValue(m, func(_ string, v property.Value) property.Value { return property.Secret(v) })
 		}
 		return m
 	case role == abi.RoleInputs:
-		return KeepSecrets(given[abi.RoleOldInputs], m)
+		return KeepSecrets(request[abi.RoleOldInputs], m)
 	case role == abi.RoleState && kind == abi.KindReads:
-		return KeepSecrets(given[abi.RoleOldState], m)
+		return KeepSecrets(request[abi.RoleOldState], m)
 	}
-	return KeepSecrets(given[abi.RoleNew], m)
+	return KeepSecrets(request[abi.RoleNew], m)
 }
 
-// MarkStreamed marks the secrets of a function's arguments in one of the results that come one by one.
+// MarkStreamed marks the secrets of a function's arguments in one result of a stream.
 func (s *Session) MarkStreamed(args, result property.Map) property.Map {
 	if s.Understands(abi.FeaturesSecrets) {
 		return result
 	}
-	var given [abi.RoleOldState + 1]property.Map
-	given[abi.RoleNew] = args
-	result = markAgain(result, abi.RoleResult, abi.KindReads, given)
+	var request [abi.RoleOldState + 1]property.Map
+	request[abi.RoleNew] = args
+	result = markAgain(result, abi.RoleResult, abi.KindReads, request)
 	s.secrets.LearnFrom(result)
 	return result
 }
@@ -159,10 +157,10 @@ func Cited(failures []abi.CheckFailure) []abi.CheckFailure {
 	return out
 }
 
-// KeepSecrets marks the properties of got secret whose namesake in given holds a secret.
-func KeepSecrets(given, got property.Map) property.Map {
+// KeepSecrets marks the properties of got secret whose namesake in the request holds a secret.
+func KeepSecrets(request, got property.Map) property.Map {
 	return eachValue(got, func(key string, v property.Value) property.Value {
-		if g, ok := given.Lookup(key); ok && g.ContainsSecrets() && !v.ContainsSecrets() {
+		if g, ok := request.Lookup(key); ok && g.ContainsSecrets() && !v.ContainsSecrets() {
 			return property.Secret(v)
 		}
 		return v
@@ -177,14 +175,12 @@ func eachValue(m property.Map, f func(key string, v property.Value) property.Val
 	return property.NewMap(entries...)
 }
 
-// What components are given differs from what resources are: their inputs keep the
-// dependencies of each part if the provider understands outputs, because they become
-// inputs of other resources. For the same reason secrets are never unwrapped: nobody
-// could mark what a component makes of them. References are those that the provider
-// understands, in what it is asked and in what its monitor returns.
+// Components get other values than resources: their inputs keep the dependencies of each part if the provider
+// understands outputs, because they become inputs of other resources. Their secrets are never unwrapped: nobody
+// could mark what a component makes of them.
 
-// lowerDependent turns inputs that may hold outputs into what the provider
-// understands. Without outputs, the dependencies are those of each input as a whole.
+// lowerDependent turns inputs of a component into what the provider understands. Without outputs, the
+// dependencies are those of each input as a whole.
 func (s *Session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDependency) property.Map {
 	if !s.Understands(abi.FeaturesResourceReferences) {
 		m = plain(m)
@@ -200,7 +196,7 @@ func (s *Session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDep
 	return folded
 }
 
-// withMonitor makes the monitor of the call answer what the provider understands.
+// withMonitor returns a context whose monitor responds with what the provider understands.
 func (s *Session) withMonitor(ctx context.Context) context.Context {
 	m := abi.MonitorFrom(ctx)
 	if m == nil || s.Understands(abi.FeaturesResourceReferences) {

@@ -6,9 +6,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Unconfigured stands for a provider whose configuration is not known in a
-// preview, as the provider guide says: checks pass, differences cannot be told,
-// and outputs are unknown.
+// Unconfigured is a provider whose configuration a preview does not know: checks pass, differences cannot
+// be told, and outputs are unknown.
 type Unconfigured struct{ abi.Unimplemented }
 
 // ErrUnconfigured is the error of a provider that is not configured in a preview.

@@ -6,8 +6,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Change is what a step did to the recorded resources. It is written as one
-// journal entry: all of it or nothing survives a crash.
+// Change is a change of the recorded resources. It is one journal entry: all of it or nothing survives a crash.
 type Change struct {
 	// Added is a resource that is new.
 	Added *state.Resource
@@ -82,8 +81,8 @@ func (r *Recorder) entry(c Change) (entry state.Entry, added state.Serial, err e
 	return entry, added, err
 }
 
-// Supersede returns the change that records n instead of old, which may be nil. The old copy
-// waits for its deletion, unless it is gone already and configures nothing.
+// Supersede returns the change that records n instead of old, which may be nil. The old copy waits for
+// its deletion, unless it is gone and configures nothing.
 func (r *Recorder) Supersede(old, n *state.Resource) Change {
 	switch {
 	case old == nil:

@@ -7,12 +7,11 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// claims counts what the recorded resources need of each other, and which real objects they
-// are. The recorder makes it when something is first deleted, and keeps it up to date.
+// claims counts which recorded resources are needed, and which real objects they are. The recorder makes
+// it when something is first deleted, and keeps it up to date.
 type claims struct {
 	copies map[urn.URN][]*state.Resource
-	// urns and providers count the mentions of a URN, and of a provider's reference, by other
-	// resources that cannot exist without it.
+	// urns and providers count the other resources that cannot exist without a URN, or a provider's reference.
 	urns      map[urn.URN]int
 	providers map[string]int
 	objects   map[object][]*state.Resource
@@ -121,8 +120,7 @@ func (r *Recorder) isConfiguring(res *state.Resource) bool {
 	return res.IsProvider() && r.counted().providers[res.Reference()] > 0
 }
 
-// Claiming returns the recorded resources that may be the same real object as res, and res itself:
-// those with its type and ID.
+// Claiming returns the recorded resources with the type and ID of res, and res itself.
 func (r *Recorder) Claiming(res *state.Resource) []*state.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()

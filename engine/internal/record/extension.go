@@ -10,8 +10,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Extensions holds the extensions of a deployment by reference: those that are
-// recorded, and those that the program registered.
+// Extensions holds the recorded and the registered extensions of a deployment by reference.
 type Extensions struct {
 	mu       sync.Mutex
 	damaged  error
@@ -53,7 +52,7 @@ func (e *Extensions) Get(ref string) (state.Extension, error) {
 	return state.DecodeExtension(value)
 }
 
-// with returns what is to be recorded so that the extension is, nil if it is already.
+// with returns what is recorded to add an extension, nil if it is recorded already.
 func (e *Extensions) with(ref string) (json.RawMessage, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,5 +1,4 @@
-// Package record keeps the resources of a deployment: durably through the journal of the state, or
-// in memory only for a preview. It knows nothing of providers and programs.
+// Package record keeps the resources of a deployment: in the journal of the state, or in memory for a preview.
 package record
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Recorder holds the recorded resources. Recorded resources are immutable; a change puts another
-// in their place. A Recorder is safe for concurrent use.
+// Recorder holds the recorded resources. They are immutable; a change puts others in their place. A
+// Recorder is safe for concurrent use.
 type Recorder struct {
 	// Extensions are those of the deployment.
 	Extensions Extensions
@@ -24,21 +23,19 @@ type Recorder struct {
 	stack   *state.Stack    // nil in a preview
 	secrets *redact.Secrets // learns what is recorded
 
-	// naming is held by a renaming, and shared by all other changes: what they
-	// write names resources as they are named when it is written.
+	// naming is held by a renaming and shared by all other changes, which write the names of that moment.
 	naming sync.RWMutex
 
 	mu    sync.Mutex
 	wrote bool // something reached the journal
-	// current holds the recorded resources, and serials their numbers. A resource
-	// that a renaming has rewritten keeps its number, for steps that know it as it was.
+	// current holds the recorded resources, and serials their numbers. A resource that was renamed keeps
+	// its number, for steps that know it as it was.
 	current map[state.Serial]*state.Resource
 	serials map[*state.Resource]state.Serial
-	live    map[urn.URN]*state.Resource
+	byURN   map[urn.URN]*state.Resource
 	// renamed maps the earlier URNs of renamed resources to their new ones.
 	renamed map[urn.URN]urn.URN
-	// providers holds provider resources by reference, those that wait for their
-	// deletion included: what they made is deleted before them.
+	// providers holds provider resources by reference, including those that wait for their deletion.
 	providers map[string]*state.Resource
 	// claims is nil until something is deleted.
 	claims *claims
@@ -54,7 +51,7 @@ func New(stack *state.Stack, snapshot *state.Snapshot, secrets *redact.Secrets) 
 	r := &Recorder{
 		stack: stack, secrets: secrets, current: make(map[state.Serial]*state.Resource, snapshot.Len()),
 		serials: make(map[*state.Resource]state.Serial, snapshot.Len()),
-		live:    make(map[urn.URN]*state.Resource, snapshot.Len()), renamed: make(map[urn.URN]urn.URN),
+		byURN:   make(map[urn.URN]*state.Resource, snapshot.Len()), renamed: make(map[urn.URN]urn.URN),
 		providers: make(map[string]*state.Resource),
 	}
 	r.Extensions.read(snapshot.Extensions)
@@ -74,7 +71,7 @@ func (r *Recorder) put(serial state.Serial, res *state.Resource) {
 	r.secrets.LearnFrom(res.Outputs)
 	r.current[serial], r.serials[res] = res, serial
 	if !res.Delete {
-		r.live[res.URN] = res
+		r.byURN[res.URN] = res
 	}
 	if res.IsProvider() {
 		r.providers[res.Reference()] = res
@@ -91,8 +88,8 @@ func (r *Recorder) drop(res *state.Resource) {
 	delete(r.current, serial)
 	delete(r.serials, res)
 	delete(r.serials, now)
-	if r.live[now.URN] == now {
-		delete(r.live, now.URN)
+	if r.byURN[now.URN] == now {
+		delete(r.byURN, now.URN)
 	}
 	if r.claims != nil {
 		r.claims.remove(now)
@@ -138,7 +135,7 @@ func (r *Recorder) inOrder() []*state.Resource {
 func (r *Recorder) Lookup(u urn.URN) *state.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.live[u]
+	return r.byURN[u]
 }
 
 // Provider returns the provider resource of a reference, nil if there is none.
@@ -148,8 +145,8 @@ func (r *Recorder) Provider(ref string) *state.Resource {
 	return r.providers[ref]
 }
 
-// Begin records that an operation is about to change a resource, and what holds meanwhile.
-// It returns once that is durable.
+// Begin records that an operation is about to change a resource, and what holds meanwhile. It returns
+// once that is durable.
 func (r *Recorder) Begin(ctx context.Context, kind state.OperationType, res *state.Resource, meanwhile Change) (Operation, error) {
 	op := Operation{r.newOp(), true}
 	meanwhile.begun = &state.BeginOperation{Op: op.id, Type: kind, Resource: res}
@@ -165,8 +162,8 @@ func (r *Recorder) Record(ctx context.Context, c Change) error {
 	return err
 }
 
-// RecordAndBegin records a change and, by the same sync of the disk, that deletions of recorded
-// resources begin. It returns those that are durable.
+// RecordAndBegin records a change and, by the same sync of the disk, that deletions of resources begin.
+// It returns the deletions that are durable.
 func (r *Recorder) RecordAndBegin(
 	ctx context.Context, c Change, deletions []*state.Resource,
 ) (begun map[*state.Resource]Operation, err error) {
@@ -196,8 +193,8 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	if r.stack != nil && len(entry) > 0 {
 		begun, err = r.append(ctx, entry, deletions)
 	}
-	// The change happened whether or not it could be written: the rest of the
-	// deployment, and the checkpoint at its end, go by what is true.
+	// The change happened even if it could not be written: the deployment and its checkpoint go by what
+	// is true.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, op := range c.ended {
@@ -217,8 +214,8 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	return begun, err
 }
 
-// append makes an entry durable, and the deletions that begin with it. It does so also while
-// the deployment is being cancelled: what was done is recorded.
+// append makes an entry durable, and the deletions that begin with it, also while the deployment is being
+// cancelled.
 func (r *Recorder) append(ctx context.Context, entry state.Entry, deletions []*state.Resource) (begun map[*state.Resource]Operation, err error) {
 	entries := []state.Entry{entry}
 	ops := make([]Operation, len(deletions))

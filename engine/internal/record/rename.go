@@ -7,8 +7,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// withNewNames returns res with the resources that it names under the names that
-// they have now.
+// withNewNames returns res with the current names of the resources that it names.
 func (r *Recorder) withNewNames(res *state.Resource) *state.Resource {
 	if len(r.renamed) == 0 {
 		return res
@@ -32,9 +31,8 @@ func (r *Recorder) moved(res *state.Resource, from, to urn.URN) *state.Resource 
 	return n
 }
 
-// Rename gives a recorded resource another URN, and all that name it with it, in
-// one change. Its old copies that wait for their deletion are renamed as well, and
-// so are the operations of an earlier run. It looks at all resources: renamings are rare.
+// Rename gives a recorded resource another URN, in one change with its mentions, its old copies, and the
+// operations of an earlier run.
 func (r *Recorder) Rename(ctx context.Context, from, to urn.URN) (renamed *state.Resource, err error) {
 	r.naming.Lock()
 	defer r.naming.Unlock()

@@ -10,10 +10,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// unfinished holds the operations that an earlier run began and did not end. How a resource is
-// that was being updated or deleted is not known until it is read, which comes before anything
-// but its deletion. What was being created may exist or not, until the user says.
-// The recorder's lock guards it.
+// unfinished holds the operations that an earlier run did not end. A resource that was being updated or
+// deleted must be read before anything but its deletion. What was being created may exist or not, until
+// the user says. The recorder's lock guards it.
 type unfinished struct {
 	// operations are those of the earlier run, but for those that are over.
 	operations map[state.OpID]state.PendingOperation
@@ -37,8 +36,8 @@ func (r *Recorder) Unfinished() iter.Seq2[Operation, state.PendingOperation] {
 	}
 }
 
-// Creating returns the first creation of a URN that was cut off, nil if there is none. Another
-// one of the same URN may have made another object, and stays.
+// Creating returns the first creation of a URN that was cut off, nil if there is none. Another one of the
+// same URN may have made another object, and stays.
 func (r *Recorder) Creating(u urn.URN) (first Operation, created *state.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +77,7 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 	r.mu.Lock()
 	done := r.unfinished.settled
 	for u, ops := range r.unfinished.unsure {
-		if r.live[u] == nil {
+		if r.byURN[u] == nil {
 			done = append(done, ops...)
 		}
 	}
@@ -86,8 +85,8 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 	return r.Record(ctx, Change{ended: done})
 }
 
-// renameUnfinished has what an earlier run was cut off with known by its new name, and naming others
-// by theirs, also if this run is cut off in turn: it returns what is written with the renaming.
+// renameUnfinished renames the operations of an earlier run, and what they name. It returns what is
+// written with the renaming, for the case that this run is cut off as well.
 func (r *Recorder) renameUnfinished(from, to urn.URN) (renamed state.Entry) {
 	p := &r.unfinished
 	for op, pending := range r.Unfinished() {

@@ -35,14 +35,13 @@ type Registrations struct {
 
 	// ReadFirst holds the recorded resources that were read before the program ran.
 	ReadFirst locked.Map[urn.URN, bool]
-	// Displaced holds the recorded resources that the program has something else in place of, so
-	// that their registrations in a refresh do not read them.
+	// Displaced holds the recorded resources that the program has replaced by another: their
+	// registrations in a refresh do not read them.
 	Displaced locked.Map[urn.URN, bool]
 	// Vanished holds the URNs that a refresh did not find.
 	Vanished locked.Map[urn.URN, bool]
 
-	// DeletedEarly holds the URNs deleted ahead of a replacement in this run. Its
-	// channels are closed when that is done.
+	// DeletedEarly holds the URNs deleted ahead of a replacement. Its channels are closed when that is done.
 	DeletedEarly locked.Map[urn.URN, chan struct{}]
 	// PendingDelete holds the recorded resources that are deleted in this run, and SharedObject
 	// those of them whose object is deleted with another resource.
@@ -101,7 +100,6 @@ func (r *Registrations) Descendants(parent urn.URN) []urn.URN {
 // Alias is an earlier URN of a resource.
 type Alias struct {
 	URN urn.URN
-	// Inherited marks one that follows from an alias of the parent. That another
-	// resource has it now is no mistake.
+	// Inherited marks one that follows from an alias of the parent, and that another resource may have now.
 	Inherited bool
 }

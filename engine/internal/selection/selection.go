@@ -1,5 +1,5 @@
-// Package selection holds which resources a deployment works on, what the others keep from being
-// done, and which are replaced because the user asks for it.
+// Package selection decides which resources a deployment works on, and which it replaces because the user
+// asks for it.
 package selection
 
 import (
@@ -30,9 +30,8 @@ type Selection struct {
 	Awaited locked.Map[urn.URN, bool]
 
 	mu sync.Mutex
-	// affected holds the resources that are selected by name or as dependents of such, or the
-	// registered ones that are excluded in that way. What depends on a target is selected
-	// whether it does so in the state or in the program.
+	// affected holds the resources that are selected by name or as dependents of such, or the registered
+	// ones that are excluded so. Dependents are those in the state and in the program.
 	affected map[urn.URN]bool
 }
 
@@ -91,8 +90,7 @@ func (s *Selection) Unmatched() []Unmatched {
 	return append(s.targets.unmatched("target", true), s.excludes.unmatched("exclude", false)...)
 }
 
-// matches are the patterns of the selection, and whether dependents of what they match are
-// selected or excluded with it.
+// matches returns the patterns of the selection, and whether dependents go with what they match.
 func (s *Selection) matches() (m matcher, dependents bool) {
 	if s.HasExcludes() {
 		return s.excludes, s.options.ExcludeDependents
@@ -100,8 +98,7 @@ func (s *Selection) matches() (m matcher, dependents bool) {
 	return s.targets, s.options.TargetDependents
 }
 
-// affectedAmong returns which of the resources the patterns match, with their dependents if
-// the selection has those in it.
+// affectedAmong returns which resources the patterns match, with their dependents if the selection has those.
 func (s *Selection) affectedAmong(resources []*state.Resource) map[urn.URN]bool {
 	m, dependents := s.matches()
 	marked := make([]bool, len(resources))
@@ -120,9 +117,8 @@ func (s *Selection) affectedAmong(resources []*state.Resource) map[urn.URN]bool 
 	return affected
 }
 
-// Selects reports whether a registered resource is selected. Its dependencies were
-// registered before it. It is given as the program has it, as it is recorded, or both; either
-// may be nil.
+// Selects reports whether a registered resource is selected: as the program has it, as it is recorded, or
+// both; either may be nil. Its dependencies were registered before it.
 func (s *Selection) Selects(forms ...*state.Resource) bool {
 	if !s.IsNarrow() {
 		return true
