@@ -206,8 +206,7 @@ func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, 
 	places, err := plugins.FindPlaces()
 	options.Plugins = plugins.Options{
 		Places: places, Limits: limits, Grants: o.Grants, Secrets: s.project.secrets,
-		Diagnostics: func(d engine.Diagnostic) { event(redact.Copy(s.project.secrets, d)) },
-		Preparing:   func(e engine.Preparing) { event(e) },
+		Events: func(e engine.Event) { event(redact.Copy(s.project.secrets, e)) },
 	}
 	return options, err
 }

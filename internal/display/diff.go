@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// because returns the reason of a step, or the top-level properties that differ.
-func because(s engine.StepInfo) string {
+// reasonOf returns the reason of a step, or the top-level properties that differ.
+func reasonOf(s engine.StepInfo) string {
 	var names []string
 	for _, c := range s.Diff {
 		name := c.Path
@@ -104,10 +104,10 @@ func differingLines(style Style, oldRendered, newRendered string) []string {
 	lines := strings.Split(strings.TrimSuffix(string(hunks), "\n"), "\n")
 	var shown []string
 	for i := 0; i < len(lines); {
-		removed := marked(lines[i:], "-")
-		added := marked(lines[i+removed:], "+")
+		removed := countMarked(lines[i:], "-")
+		added := countMarked(lines[i+removed:], "+")
 		if removed+added == 0 {
-			shown = append(shown, style.faint(Escape(shortened(lines[i]))))
+			shown = append(shown, style.faint(Escape(shorten(lines[i]))))
 			i++
 			continue
 		}
@@ -120,8 +120,8 @@ func differingLines(style Style, oldRendered, newRendered string) []string {
 	return shown
 }
 
-// marked returns the number of lines at the beginning that have the mark.
-func marked(lines []string, mark string) int {
+// countMarked returns the number of lines at the beginning that have the mark.
+func countMarked(lines []string, mark string) int {
 	if i := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, mark) }); i >= 0 {
 		return i
 	}
@@ -132,10 +132,10 @@ func marked(lines []string, mark string) int {
 func changedLines(style Style, removed, added []string) []string {
 	was, is := make([]string, len(removed)), make([]string, len(added))
 	for i, line := range removed {
-		was[i] = shortened(line)
+		was[i] = shorten(line)
 	}
 	for i, line := range added {
-		is[i] = shortened(line)
+		is[i] = shorten(line)
 		if i < len(removed) && (len(line) > longLine || len(removed[i]) > longLine) {
 			old, new, at := excerpt.Pair(removed[i][1:], line[1:])
 			was[i], is[i] = "-"+old, "+"+new+excerpt.Where(at)
@@ -154,7 +154,7 @@ func changedLines(style Style, removed, added []string) []string {
 // longLine is the length in bytes up to which a line is shown in full.
 const longLine = 160
 
-func shortened(line string) string {
+func shorten(line string) string {
 	if len(line) <= longLine {
 		return line
 	}

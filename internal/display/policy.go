@@ -8,10 +8,10 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// remediated shows the correction of a policy.
-func (t *Text) remediated(e engine.PolicyRemediated) {
+// showCorrection shows the correction of a policy.
+func (t *Text) showCorrection(e engine.PolicyRemediated) {
 	style := t.style
-	line := "  " + style.note("~  ") + pad(judged(e.URN)) + " " + style.note("corrected by "+Escape(e.Policy))
+	line := "  " + style.note("~  ") + pad(policySubject(e.URN)) + " " + style.note("corrected by "+Escape(e.Policy))
 	if e.Message != "" {
 		line += ": " + Escape(e.Message)
 	}
@@ -22,23 +22,23 @@ func (t *Text) remediated(e engine.PolicyRemediated) {
 	t.tell(strings.TrimRight(line, "\n") + "\n")
 }
 
-// violated shows a violation. The message of a mandatory one is among the errors at the end.
-func (t *Text) violated(e engine.PolicyViolated) {
+// showViolation shows a violation. The message of a mandatory one is among the errors at the end.
+func (t *Text) showViolation(e engine.PolicyViolated) {
 	style := t.style
 	if e.Level == "mandatory" {
-		t.tell("  " + style.bad("!  "+pad(judged(e.URN))+" violates "+Escape(e.Policy)) + "\n")
+		t.tell("  " + style.bad("!  "+pad(policySubject(e.URN))+" violates "+Escape(e.Policy)) + "\n")
 		return
 	}
 	message := Escape(e.Message)
 	if e.Path != "" {
 		message = Escape(e.Path) + ": " + message
 	}
-	t.tell("  " + style.warning("advice: ") + style.Strong(judged(e.URN)) + ": " + message + " " +
+	t.tell("  " + style.warning("advice: ") + style.Strong(policySubject(e.URN)) + ": " + message + " " +
 		style.faint("("+Escape(e.Policy+" of "+e.Pack+" "+e.Version)+")") + "\n")
 }
 
-// judged names the resource that a policy has checked.
-func judged(u urn.URN) string {
+// policySubject names the resource that a policy has checked.
+func policySubject(u urn.URN) string {
 	if u == "" {
 		return "the stack"
 	}

@@ -18,13 +18,13 @@ func TestWhatIsMadeReady(t *testing.T) {
 	}
 	s := newShown(func() (int, int) { return 80, 24 }, started)
 	now := time.Now()
-	s.prepares(compiling("tls", 500, false), now)
-	s.prepares(compiling("random\x1b", 500, false), now.Add(time.Second))
+	s.showPreparing(compiling("tls", 500, false), now)
+	s.showPreparing(compiling("random\x1b", 500, false), now.Add(time.Second))
 	s.at(now.Add(2 * time.Second))
 	require.Equal(t, "Updating demo/dev\n  compiling random\\x1b… 1.5s\n  compiling tls… 2.5s\n", onTerminal(t, s.out.String()))
-	s.prepares(compiling("tls", 2600, true), now.Add(2*time.Second))
+	s.showPreparing(compiling("tls", 2600, true), now.Add(2*time.Second))
 	require.Equal(t, "Updating demo/dev\n  compiling random\\x1b… 1.5s\n", onTerminal(t, s.out.String()))
-	s.prepares(compiling("random\x1b", 1700, true), now.Add(2*time.Second))
+	s.showPreparing(compiling("random\x1b", 1700, true), now.Add(2*time.Second))
 	require.Equal(t, "Updating demo/dev\n", onTerminal(t, s.out.String()))
 
 	s = newShown(nil, started, compiling("tls", 500, false), compiling("tls", 2600, true))

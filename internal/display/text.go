@@ -125,7 +125,7 @@ func (t *Text) Event(e engine.Event) {
 			t.running[key(e.Step)] = &running{step: e.Step, since: now, told: now}
 		}
 	case engine.StepDone:
-		t.done(e)
+		t.showStep(e)
 	case engine.StepFailed:
 		delete(t.running, key(e.Step))
 		t.failed = append(t.failed, e)
@@ -134,15 +134,15 @@ func (t *Text) Event(e engine.Event) {
 	case engine.Diagnostic:
 		t.diagnostic(e)
 	case engine.Preparing:
-		t.prepares(e, time.Now())
+		t.showPreparing(e, time.Now())
 	case engine.MoveSuggested:
-		t.moved(e)
+		t.showMove(e)
 	case engine.PolicyPackLoaded:
 		t.packs = append(t.packs, e)
 	case engine.PolicyRemediated:
-		t.remediated(e)
+		t.showCorrection(e)
 	case engine.PolicyViolated:
-		t.violated(e)
+		t.showViolation(e)
 	case engine.StackOutputs:
 		t.outputs = &e
 	case engine.Summary:
@@ -150,8 +150,8 @@ func (t *Text) Event(e engine.Event) {
 	}
 }
 
-// moved suggests that a deleted resource is a created one, and how to keep it.
-func (t *Text) moved(e engine.MoveSuggested) {
+// showMove suggests that a deleted resource is a created one, and how to keep it.
+func (t *Text) showMove(e engine.MoveSuggested) {
 	from, to := subject(e.From.Type(), e.From.Name()), subject(e.To.Type(), e.To.Name())
 	t.tell("  " + t.style.note("moved? ") + from + " looks like the new " + to +
 		": to keep it, give the new one the option\n    aliases: [" + Escape(string(e.From)) + "]\n")
@@ -181,7 +181,7 @@ func (t *Text) tell(text string) {
 	t.print(text)
 }
 
-func (t *Text) done(e engine.StepDone) {
+func (t *Text) showStep(e engine.StepDone) {
 	r := t.running[key(e.Step)]
 	delete(t.running, key(e.Step))
 	op := e.Step.Op
@@ -197,7 +197,7 @@ func (t *Text) done(e engine.StepDone) {
 	style := t.style
 	line := "  " + words.paint(style, fmt.Sprintf("%-2s ", words.symbol)) + pad(subject(e.Step.Resource, e.Step.Name)) +
 		" " + words.paint(style, what)
-	if why := because(e.Step); why != "" {
+	if why := reasonOf(e.Step); why != "" {
 		line += " " + style.faint(why)
 	}
 	if e.DurationMs >= worthTelling.Milliseconds() {
@@ -268,9 +268,9 @@ func (t *Text) guestMessage(d engine.Diagnostic, label string) string {
 	return b.String()
 }
 
-// prepares shows preparations while they run. Without live lines, it writes a line at the beginning, and
+// showPreparing shows preparations while they run. Without live lines, it writes a line at the beginning, and
 // one with the duration at the end.
-func (t *Text) prepares(e engine.Preparing, now time.Time) {
+func (t *Text) showPreparing(e engine.Preparing, now time.Time) {
 	what, elapsed := e.Doing+" "+Escape(e.Provider), time.Duration(e.ElapsedMs)*time.Millisecond
 	line := what + "…"
 	if e.Done {

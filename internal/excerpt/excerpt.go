@@ -70,25 +70,25 @@ func Where(at int) string {
 	return " (they differ from character " + strconv.Itoa(at) + " on)"
 }
 
-// rendered is a parsed rendering.
-type rendered struct {
+// literal is a parsed rendering.
+type literal struct {
 	// text is the rendering without quotes.
 	text, quote string
 	// size is the number of bytes of the text, or of another value's rendering.
 	size int
 }
 
-func parse(rendering string) rendered {
+func parse(rendering string) literal {
 	if strings.HasPrefix(rendering, `"`) {
 		if text, err := strconv.Unquote(rendering); err == nil {
-			return rendered{rendering[1 : len(rendering)-1], `"`, len(text)}
+			return literal{rendering[1 : len(rendering)-1], `"`, len(text)}
 		}
 	}
-	return rendered{rendering, "", len(rendering)}
+	return literal{rendering, "", len(rendering)}
 }
 
 // from returns width characters, beginning at a number. whole reports whether these are all.
-func (r rendered) from(start int) (shown string, whole bool) {
+func (r literal) from(start int) (shown string, whole bool) {
 	begin := skip(r.text, start)
 	end := begin + skip(r.text[begin:], width)
 	if begin == 0 && end == len(r.text) {

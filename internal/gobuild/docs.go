@@ -23,8 +23,8 @@ import (
 // docsPackage is the package of the SDK whose text.go gets the comments.
 const docsPackage = "github.com/husk-dev/husk/guest-sdk/internal/docs"
 
-// listed is a package in the output of go list.
-type listed struct {
+// goPackage is a package in the output of go list.
+type goPackage struct {
 	ImportPath string
 	Name       string
 	Dir        string
@@ -35,23 +35,23 @@ type listed struct {
 	files []*ast.File
 }
 
-// documented returns the flags for a build of the package in dir with its doc comments: an overlay, in
+// docFlags returns the flags for a build of the package in dir with its doc comments: an overlay, in
 // place, for one file of the SDK. There are none without the SDK, or if go list fails, which the build
 // explains.
-func documented(ctx context.Context, command, dir, place string) ([]string, error) {
+func docFlags(ctx context.Context, command, dir, place string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, command, "list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Module", ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
 	cmd.WaitDelay = waitDelay
-	said, err := cmd.Output()
+	output, err := cmd.Output()
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	var packages []*listed
+	var packages []*goPackage
 	used := map[string]bool{}
 	replaced := ""
-	for decoder := json.NewDecoder(bytes.NewReader(said)); ; {
-		var p listed
+	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {
+		var p goPackage
 		err := decoder.Decode(&p)
 		if errors.Is(err, io.EOF) {
 			break
@@ -100,12 +100,12 @@ func documented(ctx context.Context, command, dir, place string) ([]string, erro
 
 // isSDK reports whether the package is of the SDK, which is in the main module if this project builds a
 // provider.
-func (p *listed) isSDK() bool {
+func (p *goPackage) isSDK() bool {
 	const project = "github.com/husk-dev/husk/"
 	return p.Name != "main" && (strings.HasPrefix(p.ImportPath, project+"abi") || strings.HasPrefix(p.ImportPath, project+"guest-sdk"))
 }
 
-func (p *listed) parse() error {
+func (p *goPackage) parse() error {
 	p.set = token.NewFileSet()
 	for _, name := range p.GoFiles {
 		f, err := parser.ParseFile(p.set, filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -118,7 +118,7 @@ func (p *listed) parse() error {
 }
 
 // comments adds the comments that can appear in a schema, and of functions those with a name in used.
-func (p *listed) comments(used map[string]bool, to map[string]string) error {
+func (p *goPackage) comments(used map[string]bool, to map[string]string) error {
 	path := p.ImportPath
 	if p.Name == "main" {
 		path = "main" // as the program itself calls it
@@ -190,7 +190,7 @@ func taggedFields(t *doc.Type) (fields []*ast.Field) {
 }
 
 // namePassed adds the names of Go functions that become functions and methods of a schema.
-func (p *listed) namePassed(used map[string]bool) {
+func (p *goPackage) namePassed(used map[string]bool) {
 	for _, file := range p.files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)

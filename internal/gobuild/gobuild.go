@@ -41,7 +41,7 @@ type Builder struct {
 // BuildDocumented is [Builder.Build] with the doc comments of the source in the schema, unless the program
 // overrides them.
 func (b *Builder) BuildDocumented(ctx context.Context, dir string) ([]byte, error) {
-	return b.build(ctx, dir, "documented.wasm", documented)
+	return b.build(ctx, dir, "documented.wasm", docFlags)
 }
 
 // Build builds the main package in dir and returns the module's bytes.
@@ -107,8 +107,8 @@ func run(ctx context.Context, command, dir, output string, flags ...string) erro
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
 	cmd.WaitDelay = waitDelay
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -118,7 +118,7 @@ func run(ctx context.Context, command, dir, output string, flags ...string) erro
 	case err == nil:
 		return nil
 	case errors.As(err, &exit) && exit.Exited():
-		return compileError(dir, withoutDownloads(said.String()))
+		return compileError(dir, withoutDownloads(text.String()))
 	case errors.As(err, &exit):
 		return fmt.Errorf("building the provider in %s was cut off: %w", dir, err) // a signal
 	default:

@@ -28,7 +28,7 @@ func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := identified(ctx, module, dir)
+	m, err := identify(ctx, module, dir)
 	if err != nil {
 		return nil, err
 	}

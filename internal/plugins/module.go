@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/blocking"
 )
 
 // Module is a loaded module that has completed a handshake.
@@ -50,27 +52,24 @@ func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error
 // moduleOf is Module, and fails before the module runs if digest is not empty and differs.
 func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string) (*Module, error) {
 	p.mu.Lock()
-	l, known := p.modules[path]
+	load, known := p.modules[path]
 	if !known {
-		l = &loading{done: make(chan struct{})}
-		p.modules[path] = l
+		load = sync.OnceValues(func() (*Module, error) {
+			m, err := p.load(ctx, name, path, digest)
+			if err != nil {
+				p.mu.Lock()
+				delete(p.modules, path) // the next call tries again
+				p.mu.Unlock()
+			}
+			return m, err
+		})
+		p.modules[path] = load
 	}
 	p.mu.Unlock()
 	if !known {
-		l.module, l.err = p.load(ctx, name, path, digest)
-		if l.err != nil {
-			p.mu.Lock()
-			delete(p.modules, path) // it can be tried again
-			p.mu.Unlock()
-		}
-		close(l.done)
+		return load() // which ends with the context, and must end before the host is closed
 	}
-	select {
-	case <-l.done:
-		return l.module, l.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return blocking.Call(ctx, load, nil)
 }
 
 func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module, error) {
@@ -101,12 +100,12 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 		return nil, err
 	}
 	if got := module.Info.Digest; digest != "" && got != digest {
-		return nil, changed(path, got)
+		return nil, changedError(path, got)
 	}
 	if p.options.Effects {
 		module.Preload()
 	}
-	m, err := identified(ctx, module, path)
+	m, err := identify(ctx, module, path)
 	if err == nil {
 		m.wasm, m.config = wasm, p.config
 	}
@@ -135,8 +134,8 @@ func (p *Plugins) build(ctx context.Context, name, dir string,
 	return wasm, module, err
 }
 
-// identified makes the handshake with a module, without any grant.
-func identified(ctx context.Context, module *host.Module, path string) (*Module, error) {
+// identify makes the handshake with a module, without any grant.
+func identify(ctx context.Context, module *host.Module, path string) (*Module, error) {
 	m := &Module{module: module}
 	ask := m.askProvider
 	if module.World == canon.WorldPolicy {

@@ -181,9 +181,9 @@ func lockModules(dir string) (unlock func(), err error) {
 	return lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
 }
 
-// recorded returns the provider of the module that a state names, nil to use the one that the project
+// recordedProvider returns the provider of the module that a state names, nil to use the one that the project
 // lists.
-func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+func (p *Plugins) recordedProvider(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
 	if p.options.Modules == "" || p.options.Installed {
 		return nil, nil
 	}
@@ -196,7 +196,7 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 			return nil, fmt.Errorf("the module that made these resources is not kept beside the state, and no project lists the provider %s: copy the module to %s",
 				spec.Name, file)
 		}
-		p.options.Diagnostics(engine.Diagnostic{Severity: "warning", Provider: spec.Name,
+		p.options.Events(engine.Diagnostic{Severity: "warning", Provider: spec.Name,
 			Message: "the module that made these resources (" + spec.Digest + ") was not kept: using the one that the project lists"})
 		return nil, nil
 	}
@@ -219,7 +219,7 @@ func (p *Plugins) recorded(ctx context.Context, spec engine.PackageSpec) (abi.Pr
 	if declared == nil {
 		declared = &program.ProviderPlugin{Name: spec.Name} // nothing is granted
 	}
-	return loaded(p.granted(ctx, declared, module))
+	return engineProvider(p.grantedProvider(ctx, declared, module))
 }
 
 // keptModule loads the module that a state names from its file. If the file is damaged and the project
@@ -229,7 +229,7 @@ func (p *Plugins) keptModule(ctx context.Context, spec engine.PackageSpec, file 
 	if err == nil && is == spec.Digest {
 		return p.moduleOf(ctx, spec.Name, file, spec.Digest)
 	}
-	if _, module, err := p.declared(ctx, spec.Name, spec.Version); err == nil && module.Info().Digest == spec.Digest {
+	if _, module, err := p.declaredProvider(ctx, spec.Name, spec.Version); err == nil && module.Info().Digest == spec.Digest {
 		if p.performing.Load() {
 			err = p.Keep(module)
 		}
@@ -238,10 +238,10 @@ func (p *Plugins) keptModule(ctx context.Context, spec engine.PackageSpec, file 
 	if err != nil {
 		return nil, fmt.Errorf("reading the kept module %s: %w", file, err)
 	}
-	return nil, changed(file, is)
+	return nil, changedError(file, is)
 }
 
-// changed returns the error for the file of a kept module that has another digest.
-func changed(file, digest string) error {
+// changedError returns the error for the file of a kept module that has another digest.
+func changedError(file, digest string) error {
 	return fmt.Errorf("the kept module %s has changed (its digest is %s): restore it, or run again with --installed", file, digest)
 }

@@ -26,7 +26,7 @@ func (p *Plugins) MakePackage(ctx context.Context, base string, words []string, 
 	if pkg.Extension != nil {
 		return nil, fmt.Errorf("the package %s is an extension itself: extend the provider %s instead", base, pkg.Source)
 	}
-	declared, module, err := p.declared(ctx, pkg.Source, pkg.Version)
+	declared, module, err := p.declaredProvider(ctx, pkg.Source, pkg.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (p *Plugins) MakePackage(ctx context.Context, base string, words []string, 
 		pkg.Name = pkg.Source
 		return &MadePackage{pkg, module.Version}, nil
 	}
-	provider, err := p.granted(ctx, declared, module)
+	provider, err := p.grantedProvider(ctx, declared, module)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (p *Plugins) MakePackage(ctx context.Context, base string, words []string, 
 	if err != nil {
 		return nil, fmt.Errorf("parameterizing the provider %s: %w", pkg.Source, err)
 	}
-	if _, err := parsed(text, nil); err != nil {
+	if _, err := parseSchema(text, nil); err != nil {
 		return nil, fmt.Errorf("parameterizing the provider %s: %w", pkg.Source, err)
 	}
 	if pkg.Parameters != nil {

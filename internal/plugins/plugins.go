@@ -59,11 +59,9 @@ type Options struct {
 	Secrets *redact.Secrets
 	// Audit receives each use of a capability; nil for nobody. It may be called concurrently.
 	Audit func(host.Use)
-	// Diagnostics receives logs and output of providers; nil for nobody. It may be called concurrently.
-	Diagnostics func(engine.Diagnostic)
-	// Preparing receives builds and compilations that take long; nil for nobody. It may be called
-	// concurrently.
-	Preparing func(engine.Preparing)
+	// Events receives logs and output of providers as [engine.Diagnostic], and builds and compilations
+	// that take long as [engine.Preparing]; nil for nobody. It may be called concurrently.
+	Events func(engine.Event)
 }
 
 // Plugins are the providers of one project. It is safe for concurrent use. Close it after the last use
@@ -84,33 +82,23 @@ type Plugins struct {
 	kept       atomic.Bool // whether this run has kept a module, see CollectModules
 
 	mu      sync.Mutex
-	modules map[string]*loading    // by path
-	stores  map[string]*host.Store // by provider
-	claims  *claims                // nil for none
+	modules map[string]func() (*Module, error) // by path; each loads its module once
+	stores  map[string]*host.Store             // by provider
+	claims  *claims                            // nil for none
 	// policies are closed with the plugins.
 	policies []*host.Policy
 }
 
-// loading is a module that is being loaded. done is closed after the rest is set.
-type loading struct {
-	done   chan struct{}
-	module *Module
-	err    error
-}
-
 // Open makes the plugins of a project. project may be nil if only [Plugins.Module] is used.
 func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, error) {
-	if o.Diagnostics == nil {
-		o.Diagnostics = func(engine.Diagnostic) {}
-	}
-	if o.Preparing == nil {
-		o.Preparing = func(engine.Preparing) {}
+	if o.Events == nil {
+		o.Events = func(engine.Event) {}
 	}
 	p := &Plugins{
 		project: project, options: o,
 		builder:  &gobuild.Builder{Dir: o.Places.built()},
-		progress: o.Preparing, preparing: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
-		modules: make(map[string]*loading), stores: make(map[string]*host.Store),
+		progress: o.Events, preparing: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+		modules: make(map[string]func() (*Module, error)), stores: make(map[string]*host.Store),
 	}
 	var err error
 	if p.limits, err = limitsOf(project, o.Limits); err != nil {
@@ -135,7 +123,7 @@ func (p *Plugins) Perform() {
 }
 
 // Diagnose reports a message like those of providers.
-func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Diagnostics(d) }
+func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Events(d) }
 
 // Close ends the policies, the host, and the claims to modules. The state must be saved before.
 func (p *Plugins) Close(ctx context.Context) error {
@@ -170,12 +158,12 @@ func (p *Plugins) unknown(name string) error {
 // Load implements [engine.Loader].
 func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
 	if spec.Digest != "" {
-		provider, err := p.recorded(ctx, spec)
+		provider, err := p.recordedProvider(ctx, spec)
 		if err != nil || provider != nil {
 			return provider, err
 		}
 	}
-	declared, module, err := p.declared(ctx, spec.Name, spec.Version)
+	declared, module, err := p.declaredProvider(ctx, spec.Name, spec.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -185,28 +173,28 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 			return nil, fmt.Errorf("keeping the module of provider %s beside the state: %w", declared.Name, err)
 		}
 	}
-	return loaded(p.granted(ctx, declared, module))
+	return engineProvider(p.grantedProvider(ctx, declared, module))
 }
 
-// granted makes a provider with the grants of the project.
-func (p *Plugins) granted(ctx context.Context, declared *program.ProviderPlugin, module *Module) (*host.Provider, error) {
+// grantedProvider makes a provider with the grants of the project.
+func (p *Plugins) grantedProvider(ctx context.Context, declared *program.ProviderPlugin, module *Module) (*host.Provider, error) {
 	grants, err := p.grants(declared)
 	if err != nil {
 		return nil, err
 	}
-	if declared.Path == "" { // no project lists it: otherwise, declared has checked this
-		if err := p.requested(declared, module, grants); err != nil {
+	if declared.Path == "" { // no project lists it: otherwise, declaredProvider has checked this
+		if err := p.checkRequests(declared, module, grants); err != nil {
 			return nil, err
 		}
 	}
 	return module.module.NewProvider(ctx, host.ProviderOptions{
 		Name: declared.Name, Grants: grants, Limits: p.limits.of(declared.Name), Instances: p.options.Instances,
-		Logger: slog.New(&records{to: p.options.Diagnostics}),
+		Logger: slog.New(&records{to: p.options.Events}),
 	})
 }
 
 // declared returns the provider that the project lists for a package, and its module.
-func (p *Plugins) declared(ctx context.Context, name, version string) (*program.ProviderPlugin, *Module, error) {
+func (p *Plugins) declaredProvider(ctx context.Context, name, version string) (*program.ProviderPlugin, *Module, error) {
 	declared, err := p.project.ProviderVersion(name, version)
 	if err != nil {
 		return nil, nil, err
@@ -223,7 +211,7 @@ func (p *Plugins) declared(ctx context.Context, name, version string) (*program.
 	}
 	grants, err := p.grants(withoutHeaders(declared))
 	if err == nil {
-		err = p.requested(declared, module, grants)
+		err = p.checkRequests(declared, module, grants)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -57,7 +57,7 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 		return pack, err
 	}
 	policy, err := module.module.NewPolicy(ctx, host.PolicyOptions{
-		Name: module.Name, Instances: p.options.Instances, Logger: slog.New(&records{to: p.options.Diagnostics}),
+		Name: module.Name, Instances: p.options.Instances, Logger: slog.New(&records{to: p.options.Events}),
 	})
 	if err != nil {
 		return pack, err

@@ -17,7 +17,7 @@ const (
 )
 
 // progress reports builds and compilations that take long.
-type progress func(engine.Preparing)
+type progress func(engine.Event)
 
 // begin begins work on a provider. The caller calls over at its end.
 func (report progress) begin(provider, doing string) (over func()) {

@@ -13,8 +13,8 @@ import (
 // Quick work is not reported. Slow work is reported when it turns out to be slow, and at its end.
 func TestProgressIsOfSlowWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var reports []engine.Preparing
-		p := progress(func(e engine.Preparing) { reports = append(reports, e) })
+		var reports []engine.Event
+		p := progress(func(e engine.Event) { reports = append(reports, e) })
 
 		over := p.begin("quick", compiling)
 		over()
@@ -26,9 +26,9 @@ func TestProgressIsOfSlowWork(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
 		begun := engine.Preparing{Provider: "slow", Doing: "compiling", ElapsedMs: 500}
-		require.Equal(t, []engine.Preparing{begun}, reports)
+		require.Equal(t, []engine.Event{begun}, reports)
 		time.Sleep(2 * time.Second)
 		over()
-		require.Equal(t, []engine.Preparing{begun, {Provider: "slow", Doing: "compiling", ElapsedMs: 2500, Done: true}}, reports)
+		require.Equal(t, []engine.Event{begun, engine.Preparing{Provider: "slow", Doing: "compiling", ElapsedMs: 2500, Done: true}}, reports)
 	})
 }

@@ -18,18 +18,18 @@ func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, lo
 	grants.HowToGrant = flagToGrant
 	options := host.ProviderOptions{Name: m.Name, Grants: grants, Limits: p.limits.of(m.Name), Instances: p.options.Instances, Lenient: true}
 	if logs {
-		options.Logger = slog.New(&records{to: p.options.Diagnostics})
+		options.Logger = slog.New(&records{to: p.options.Events})
 	}
-	return loaded(m.module.NewProvider(ctx, options))
+	return engineProvider(m.module.NewProvider(ctx, options))
 }
 
-// measured is a provider whose host measures its calls.
-type measured struct{ *host.Provider }
+// measuredProvider is a provider whose host measures its calls.
+type measuredProvider struct{ *host.Provider }
 
-var _ engine.Measured = measured{}
+var _ engine.Measured = measuredProvider{}
 
 // Measured implements [engine.Measured].
-func (m measured) Measured() map[string]engine.Measure {
+func (m measuredProvider) Measured() map[string]engine.Measure {
 	out := make(map[string]engine.Measure)
 	for method, s := range m.Stats().Methods {
 		out[method] = engine.Measure{BySchema: int(s.BySchema), Fuel: s.Fuel, BytesIn: s.BytesIn, BytesOut: s.BytesOut}
@@ -37,18 +37,18 @@ func (m measured) Measured() map[string]engine.Measure {
 	return out
 }
 
-// loaded returns a provider as the engine gets it.
-func loaded(p *host.Provider, err error) (abi.Provider, error) {
+// engineProvider returns a provider as the engine gets it.
+func engineProvider(p *host.Provider, err error) (abi.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return measured{p}, nil
+	return measuredProvider{p}, nil
 }
 
 // records makes diagnostics of the host's log records of guests. It is a [slog.Handler] only for the
 // attributes that the host documents.
 type records struct {
-	to func(engine.Diagnostic)
+	to func(engine.Event)
 }
 
 // Enabled returns true, because the display selects levels.

@@ -96,8 +96,8 @@ func grantList(grants []program.Grant) []Grant {
 	return list
 }
 
-// requested returns an error if a required grant is missing, with the lines to add.
-func (p *Plugins) requested(declared *program.ProviderPlugin, module *Module, grants host.Grants) error {
+// checkRequests returns an error if a required grant is missing, with the lines to add.
+func (p *Plugins) checkRequests(declared *program.ProviderPlugin, module *Module, grants host.Grants) error {
 	var missing []host.CapabilityRequest
 	for _, r := range module.Requests {
 		if !r.Optional && !grants.Fulfils(r.Capability, r.Scope) {

@@ -18,7 +18,7 @@ import (
 // Package implements [yamlprogram.Schemas]. It returns the schema of a package of the project, nil if its
 // provider has none.
 func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
-	declared, module, err := p.declared(ctx, pkg.Source, pkg.Version)
+	declared, module, err := p.declaredProvider(ctx, pkg.Source, pkg.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -26,17 +26,17 @@ func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Pac
 		return nil, err // earlier than when a resource needs it
 	}
 	if pkg.Parameterized() {
-		return parsed(p.parameterized(ctx, pkg, declared, module)) // the declaration is the place of its errors
+		return parseSchema(p.parameterizedSchema(ctx, pkg, declared, module)) // the declaration is the place of its errors
 	}
-	out, err := parsed(p.Schema(ctx, module))
+	out, err := parseSchema(p.Schema(ctx, module))
 	if err != nil {
 		return nil, p.problem(providerEntry(declared), err)
 	}
 	return out, nil
 }
 
-// parsed reads a schema, nil if the provider has none.
-func parsed(text []byte, err error) (*schema.Package, error) {
+// parseSchema reads a schema, nil if the provider has none.
+func parseSchema(text []byte, err error) (*schema.Package, error) {
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil, nil
 	}
@@ -53,17 +53,17 @@ func parsed(text []byte, err error) (*schema.Package, error) {
 // PackageSchema returns the JSON of the schema of a package that the project declares with parameters. The
 // error is abi.ErrUnimplemented if it has none.
 func (p *Plugins) PackageSchema(ctx context.Context, pkg program.Package) ([]byte, error) {
-	declared, module, err := p.declared(ctx, pkg.Source, pkg.Version)
+	declared, module, err := p.declaredProvider(ctx, pkg.Source, pkg.Version)
 	if err != nil {
 		return nil, err
 	}
-	return p.parameterized(ctx, pkg, declared, module)
+	return p.parameterizedSchema(ctx, pkg, declared, module)
 }
 
-// parameterized returns the schema of a parameterized package. It is not cached, because parameters may name
+// parameterizedSchema returns the schema of a parameterized package. It is not cached, because parameters may name
 // files.
-func (p *Plugins) parameterized(ctx context.Context, pkg program.Package, declared *program.ProviderPlugin, module *Module) (text []byte, err error) {
-	provider, err := p.granted(ctx, declared, module)
+func (p *Plugins) parameterizedSchema(ctx context.Context, pkg program.Package, declared *program.ProviderPlugin, module *Module) (text []byte, err error) {
+	provider, err := p.grantedProvider(ctx, declared, module)
 	if err != nil {
 		return nil, err
 	}

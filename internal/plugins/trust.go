@@ -202,7 +202,7 @@ func (p *Plugins) trusts(ctx context.Context, digest, provider string) error {
 // asks again.
 func (p *Plugins) trust(m *Module) {
 	if err := p.options.Trust.Add(m.Info().Digest, m.Name); err != nil {
-		p.options.Diagnostics(engine.Diagnostic{Severity: "debug", Provider: m.Name,
+		p.options.Events(engine.Diagnostic{Severity: "debug", Provider: m.Name,
 			Message: "a later refresh or destroy may ask whether to trust its module: " + err.Error()})
 	}
 }

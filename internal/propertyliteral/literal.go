@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,14 +134,8 @@ func Decode(tree any) (property.Value, error) {
 		return property.Null, nil
 	case bool:
 		return property.Bool(x), nil
-	case int:
-		return property.Number(float64(x)), nil
-	case int64:
-		return property.Number(float64(x)), nil
-	case uint64:
-		return property.Number(float64(x)), nil
-	case float64:
-		return property.Number(x), nil
+	case int, int64, uint64, float64:
+		return property.Number(reflect.ValueOf(x).Convert(reflect.TypeFor[float64]()).Float()), nil
 	case string:
 		return property.String(x), nil
 	case []any:
@@ -164,8 +159,7 @@ func Decode(tree any) (property.Value, error) {
 				}
 			}
 		}
-		m, err := DecodeMap(x)
-		return property.Object(m), err
+		return objectOf(x)
 	}
 	return property.Null, fmt.Errorf("%T is no value of a property", tree)
 }
@@ -199,37 +193,41 @@ func call(name string, argument any) (property.Value, error) {
 		}
 		return property.Number(f), nil
 	}
-	if !slices.Contains([]string{"fn::object", "fn::asset", "fn::archive", "fn::resource", "fn::output"}, name) {
-		return property.Null, fmt.Errorf("there is no such function; there are fn::secret, fn::unknown, fn::number, fn::asset, fn::archive, fn::resource, fn::output, and fn::object")
-	}
+	read := map[string]func(members map[string]any) (property.Value, error){
+		"fn::asset": assetOf, "fn::archive": archiveOf, "fn::resource": referenceOf, "fn::output": outputOf, "fn::object": objectOf,
+	}[name]
 	members, ok := argument.(map[string]any)
-	if !ok {
+	switch {
+	case read == nil:
+		return property.Null, fmt.Errorf("there is no such function; there are fn::secret, fn::unknown, fn::number, fn::asset, fn::archive, fn::resource, fn::output, and fn::object")
+	case !ok:
 		return property.Null, fmt.Errorf("it takes an object")
 	}
-	switch name {
-	case "fn::object":
-		m, err := DecodeMap(members)
-		return property.Object(m), err
-	case "fn::asset":
-		return assetOf(members)
-	case "fn::archive":
-		return archiveOf(members)
-	case "fn::resource":
-		r := property.ResourceReference{URN: text(members, "urn"), ID: text(members, "id"), PackageVersion: text(members, "version")}
-		_, r.HasID = members["id"]
-		return property.Reference(r), nil
-	default:
-		v, err := Decode(members["value"])
-		o := property.Output{Value: v}
-		o.Secret, _ = members["secret"].(bool)
-		list, _ := members["dependencies"].([]any)
-		for _, e := range list {
-			if s, ok := e.(string); ok {
-				o.Dependencies = append(o.Dependencies, s)
-			}
+	return read(members)
+}
+
+func objectOf(members map[string]any) (property.Value, error) {
+	m, err := DecodeMap(members)
+	return property.Object(m), err
+}
+
+func referenceOf(members map[string]any) (property.Value, error) {
+	r := property.ResourceReference{URN: text(members, "urn"), ID: text(members, "id"), PackageVersion: text(members, "version")}
+	_, r.HasID = members["id"]
+	return property.Reference(r), nil
+}
+
+func outputOf(members map[string]any) (property.Value, error) {
+	v, err := Decode(members["value"])
+	o := property.Output{Value: v}
+	o.Secret, _ = members["secret"].(bool)
+	list, _ := members["dependencies"].([]any)
+	for _, e := range list {
+		if s, ok := e.(string); ok {
+			o.Dependencies = append(o.Dependencies, s)
 		}
-		return property.OutputOf(o), err
 	}
+	return property.OutputOf(o), err
 }
 
 // text returns a member that is text, or else an empty text.

@@ -79,16 +79,16 @@ func Version() string {
 
 // Open opens a stack of a project with its providers.
 func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err error) {
-	diagnostic := o.Plugins.Diagnostics
+	report := o.Plugins.Events
 	if w.Detached != nil {
 		if o.Program {
 			return nil, w.Detached
 		}
-		diagnostic(engine.Diagnostic{Severity: "info", Message: fmt.Sprintf(
+		report(engine.Diagnostic{Severity: "info", Message: fmt.Sprintf(
 			"no project file here: using the state in %s; providers may do only what --grant allows", w.Place)})
 	}
 	for _, warning := range w.Project.Warnings {
-		diagnostic(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
+		report(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
 	}
 	if o.Program {
 		if err := checkRuntime(w.Project); err != nil {
@@ -131,7 +131,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 			return nil, err
 		}
 	}
-	reportRecovery(diagnostic, st.Recovery())
+	reportRecovery(report, st.Recovery())
 	// The state comes first: the key of a stack that was just made can open the configuration.
 	if r.Deployment.Config, err = config.Entries(ctx); err != nil {
 		return nil, err
@@ -228,17 +228,17 @@ func checkRuntime(p *program.Project) error {
 }
 
 // reportRecovery reports what an earlier run left behind.
-func reportRecovery(diagnostic func(engine.Diagnostic), r state.Recovery) {
+func reportRecovery(report func(engine.Event), r state.Recovery) {
 	if r.Records > 0 {
 		changes := "1 change"
 		if r.Records > 1 {
 			changes = fmt.Sprintf("%d changes", r.Records)
 		}
-		diagnostic(engine.Diagnostic{Severity: "warning",
+		report(engine.Diagnostic{Severity: "warning",
 			Message: fmt.Sprintf("an earlier run was interrupted: recovered the %s that it had recorded", changes)})
 	}
 	if d := r.Dropped; d != nil {
-		diagnostic(engine.Diagnostic{Severity: "warning", Message: fmt.Sprintf(
+		report(engine.Diagnostic{Severity: "warning", Message: fmt.Sprintf(
 			"an earlier run was interrupted while it wrote to %s: dropped an incomplete record of %d bytes at the end (%s)", d.File, d.Size, d.Reason)})
 	}
 }

@@ -200,13 +200,13 @@ func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
 	return p, nil
 }
 
-// opened is a key source of an open provider.
-type opened struct{ provider secrets.Provider }
+// openKey is a key source of an open provider.
+type openKey struct{ provider secrets.Provider }
 
 // New implements [state.KeySource].
-func (o opened) New(context.Context) (secrets.Provider, error) { return o.provider, nil }
+func (k openKey) New(context.Context) (secrets.Provider, error) { return k.provider, nil }
 
 // Open implements [state.KeySource].
-func (o opened) Open(context.Context, string, json.RawMessage) (secrets.Provider, error) {
-	return o.provider, nil
+func (k openKey) Open(context.Context, string, json.RawMessage) (secrets.Provider, error) {
+	return k.provider, nil
 }

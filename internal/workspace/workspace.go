@@ -82,11 +82,11 @@ func newWorkspace(project *program.Project, place string, o Options) *Workspace 
 		o.Remark("Created a key that encrypts the secrets of new stacks: " + path +
 			"\nKeep a copy of the key: without it, secrets cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
 	})
-	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: learning(keys, o.Secrets), secrets: o.Secrets}
+	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: learningKeys(keys, o.Secrets), secrets: o.Secrets}
 }
 
-// learning returns keys whose passphrases become known secrets.
-func learning(keys secrets.Keys, known *redact.Secrets) secrets.Keys {
+// learningKeys returns keys whose passphrases become known secrets.
+func learningKeys(keys secrets.Keys, known *redact.Secrets) secrets.Keys {
 	lookup, read := keys.LookupEnv, keys.ReadFile
 	keys.LookupEnv = func(name string) (string, bool) {
 		value, ok := lookup(name)
@@ -245,7 +245,7 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 		err = state.Create(ctx, &copies, w.name(stack), keys)
 	case err == nil:
 		if p := codec.Secrets(); p != nil {
-			keys = opened{p} // deriving the key again would take a while
+			keys = openKey{p} // deriving the key again would take a while
 		}
 		var checkpoint []byte
 		if checkpoint, err = codec.EncodeCheckpoint(ctx, snapshot); err == nil {

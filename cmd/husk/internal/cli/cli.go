@@ -219,7 +219,7 @@ func (e *shownError) Unwrap() error { return e.err }
 
 // say writes a remark for people, which is never part of a result. Arguments may be text of strangers.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.errs, format+"\n", escaped(args)...)
+	fmt.Fprintf(a.errs, format+"\n", escapeArgs(args)...)
 }
 
 // remark writes a remark of several lines.
@@ -227,12 +227,12 @@ func (a *app) remark(text string) { fmt.Fprintln(a.errs, display.EscapeLines(tex
 
 // printf writes a result. Arguments may be text of strangers.
 func (a *app) printf(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.out, format, escaped(args)...)
+	_, err := fmt.Fprintf(a.out, format, escapeArgs(args)...)
 	return writing(err)
 }
 
-// escaped returns arguments whose texts fit on one line and control no terminal.
-func escaped(args []any) []any {
+// escapeArgs returns arguments whose texts fit on one line and control no terminal.
+func escapeArgs(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
 		if v := reflect.ValueOf(arg); v.Kind() == reflect.String {

@@ -24,9 +24,9 @@ type command struct {
 	// previewOnly reports whether the command changes nothing.
 	previewOnly bool
 	// operation returns what the engine does, after project and providers are open.
-	operation func(context.Context, *opened) (engine.Operation, error)
+	operation func(context.Context, *openRun) (engine.Operation, error)
 	// result, if set, receives the result of a preview or operation that succeeded.
-	result func(context.Context, *opened, *engine.Result) error
+	result func(context.Context, *openRun, *engine.Result) error
 	// program, replaces, and deletes are options of [stackrun.Options].
 	program, replaces, deletes bool
 	// question asks for confirmation.
@@ -41,7 +41,7 @@ func (a *app) up() *cobra.Command {
 
 func (a *app) preview() *cobra.Command {
 	f, listed := &deployFlags{}, &importfile.Listed{}
-	operation := func(ctx context.Context, o *opened) (engine.Operation, error) {
+	operation := func(ctx context.Context, o *openRun) (engine.Operation, error) {
 		events := o.Deployment.Events
 		o.Deployment.Events = func(e engine.Event) {
 			listed.Event(e)
@@ -77,7 +77,7 @@ func (a *app) preview() *cobra.Command {
 
 func (a *app) refresh() *cobra.Command {
 	f := &deployFlags{}
-	operation := func(_ context.Context, o *opened) (engine.Operation, error) {
+	operation := func(_ context.Context, o *openRun) (engine.Operation, error) {
 		return engine.Refresh{
 			Program: o.Program, Selection: f.selection, ClearPendingCreates: f.clearPendingCreates, AdoptPendingCreates: f.adopted,
 		}, nil
@@ -88,7 +88,7 @@ func (a *app) refresh() *cobra.Command {
 
 func (a *app) destroy() *cobra.Command {
 	f := &deployFlags{}
-	operation := func(_ context.Context, o *opened) (engine.Operation, error) {
+	operation := func(_ context.Context, o *openRun) (engine.Operation, error) {
 		return engine.Destroy{
 			Program: o.Program, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
 			Selection: f.selection, IgnoreProtect: f.ignoreProtect,
@@ -125,7 +125,7 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	ctx, stop, end := a.watchInterrupts(ctx, s.interrupted)
 	defer end()
 	// What is opened may be pipes, or locks of others.
-	o, err := blocking.Call(ctx, func() (*opened, error) { return s.open(ctx, c) }, func(o *opened) { _ = o.close(ctx) })
+	o, err := blocking.Call(ctx, func() (*openRun, error) { return s.open(ctx, c) }, func(o *openRun) { _ = o.close(ctx) })
 	if err != nil {
 		return s.end(err)
 	}
@@ -139,7 +139,7 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 
 // run previews and executes what a command does. declined reports that it ended at the question whether
 // to go on, after the display of the preview.
-func (s *session) run(ctx context.Context, c command, o *opened) (declined bool, err error) {
+func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool, err error) {
 	a, f, stop := s.app, s.flags, o.Deployment.Stop
 	if err := s.confirmModules(ctx, c, o, stop); err != nil {
 		return false, err
@@ -185,7 +185,7 @@ func (s *session) run(ctx context.Context, c command, o *opened) (declined bool,
 // confirmModules asks about the modules that a refresh or destruction would run because the state names
 // them, and that the project has never listed. If there is nobody to ask, they are refused: now, or
 // when a selected resource needs them.
-func (s *session) confirmModules(ctx context.Context, c command, o *opened, stop <-chan struct{}) error {
+func (s *session) confirmModules(ctx context.Context, c command, o *openRun, stop <-chan struct{}) error {
 	if c.program {
 		return nil
 	}

@@ -159,12 +159,12 @@ func (f *deployFlags) parse() error {
 }
 
 // refreshesFirst reports whether every resource is refreshed first.
-func (f *deployFlags) refreshesFirst(o *opened) bool {
+func (f *deployFlags) refreshesFirst(o *openRun) bool {
 	return f.refresh || o.Workspace.Project.Refresh && !f.refreshFlag.Changed
 }
 
 // update returns the update that the flags describe.
-func (f *deployFlags) update(ctx context.Context, o *opened) (engine.Operation, error) {
+func (f *deployFlags) update(ctx context.Context, o *openRun) (engine.Operation, error) {
 	policies, err := f.openPolicies(ctx, o.Plugins)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (f *deployFlags) update(ctx context.Context, o *opened) (engine.Operation, 
 }
 
 // writePlan writes the plan that a preview has made.
-func (f *deployFlags) writePlan(ctx context.Context, o *opened, result *engine.Result) error {
+func (f *deployFlags) writePlan(ctx context.Context, o *openRun, result *engine.Result) error {
 	if result.Plan == nil {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 )
 
-// importing is one run of the command import.
-type importing struct {
+// importRun is one run of the command import.
+type importRun struct {
 	app *app
 	// The flags.
 	file, out, language, parent, provider string
@@ -28,7 +28,7 @@ type importing struct {
 }
 
 func (a *app) importCommand() *cobra.Command {
-	i, f := &importing{app: a}, &deployFlags{}
+	i, f := &importRun{app: a}, &deployFlags{}
 	cmd := &cobra.Command{
 		Use: "import [TYPE NAME ID]", Short: "Import existing objects into the stack, and generate the program for them",
 		Long: "The object TYPE with the ID becomes the resource NAME, with the inputs that its provider reads.\n" +
@@ -53,7 +53,7 @@ func (a *app) importCommand() *cobra.Command {
 	return cmd
 }
 
-func (i *importing) run(ctx context.Context, f *deployFlags, args []string) error {
+func (i *importRun) run(ctx context.Context, f *deployFlags, args []string) error {
 	if err := i.read(args); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (i *importing) run(ctx context.Context, f *deployFlags, args []string) erro
 }
 
 // read reads what is to be imported from the file or the arguments.
-func (i *importing) read(args []string) error {
+func (i *importRun) read(args []string) error {
 	switch {
 	case i.language != "yaml" && i.language != "none":
 		return usagef("--generate-code %q: must be yaml or none", i.language)
@@ -103,7 +103,7 @@ func (i *importing) read(args []string) error {
 }
 
 // mention puts the resource that a flag names into the name table.
-func (i *importing) mention(flag, given string) (name string, err error) {
+func (i *importRun) mention(flag, given string) (name string, err error) {
 	if given == "" {
 		return "", nil
 	}
@@ -123,7 +123,7 @@ func (i *importing) mention(flag, given string) (name string, err error) {
 }
 
 // operation makes the import.
-func (i *importing) operation(ctx context.Context, o *opened) (engine.Operation, error) {
+func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation, error) {
 	for at := range i.list.Resources {
 		r := &i.list.Resources[at]
 		if r.PluginDownloadURL != "" {
@@ -149,7 +149,7 @@ func (i *importing) operation(ctx context.Context, o *opened) (engine.Operation,
 }
 
 // generate writes the program for what an import took over.
-func (i *importing) generate(_ context.Context, o *opened, result *engine.Result) (err error) {
+func (i *importRun) generate(_ context.Context, o *openRun, result *engine.Result) (err error) {
 	if i.language == "none" {
 		return nil
 	}
@@ -172,7 +172,7 @@ type generated struct {
 func (generated) Type() string { return "generated" }
 
 // show shows the program, and says what the user must still do.
-func (i *importing) show() error {
+func (i *importRun) show() error {
 	a := i.app
 	switch {
 	case i.out != "":

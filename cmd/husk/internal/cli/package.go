@@ -37,7 +37,7 @@ func (a *app) packageAdd() *cobra.Command {
 			}
 			var made *plugins.MadePackage
 			err = a.withPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
-				if err := unlisted(cmd.Context(), p, project, args[0]); err != nil {
+				if err := checkListed(cmd.Context(), p, project, args[0]); err != nil {
 					return err
 				}
 				made, err = p.MakePackage(cmd.Context(), args[0], args[1:], extension)
@@ -60,9 +60,9 @@ func (a *app) packageAdd() *cobra.Command {
 	return cmd
 }
 
-// unlisted returns an error if the argument is the path of a provider, and not the name that the project
+// checkListed returns an error if the argument is the path of a provider, and not the name that the project
 // lists it under.
-func unlisted(ctx context.Context, p *plugins.Plugins, project *program.Project, given string) error {
+func checkListed(ctx context.Context, p *plugins.Plugins, project *program.Project, given string) error {
 	if _, err := os.Stat(given); err != nil || project.Provider(given) != nil || project.Package(given).Parameterized() {
 		return nil
 	}

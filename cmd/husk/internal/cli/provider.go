@@ -34,13 +34,23 @@ func (a *app) pluginOptions() (plugins.Options, error) {
 	if err != nil {
 		return plugins.Options{}, err
 	}
-	return plugins.Options{
-		Places: places, Limits: limits, Secrets: a.secrets, Diagnostics: a.sayDiagnostic, Preparing: func(e engine.Preparing) {
-			if !e.Done {
-				a.say("%s %s…", e.Doing, e.Provider)
-			}
-		},
-	}, nil
+	return plugins.Options{Places: places, Limits: limits, Secrets: a.secrets, Events: a.sayEvent}, nil
+}
+
+// sayEvent writes a message of a provider, or what is built or compiled.
+func (a *app) sayEvent(e engine.Event) {
+	switch e := e.(type) {
+	case engine.Preparing:
+		if !e.Done {
+			a.say("%s %s…", e.Doing, e.Provider)
+		}
+	case engine.Diagnostic:
+		mark := ":"
+		if e.Guest {
+			mark = " |"
+		}
+		a.say("%s%s %s", e.Provider, mark, e.Message)
+	}
 }
 
 // withPlugins calls do with the providers of a project, nil for none.
@@ -59,14 +69,6 @@ func withPluginsBy(ctx context.Context, project *program.Project, o plugins.Opti
 		return err
 	}
 	return errors.Join(do(p), p.Close(context.WithoutCancel(ctx)))
-}
-
-func (a *app) sayDiagnostic(d engine.Diagnostic) {
-	mark := ":"
-	if d.Guest {
-		mark = " |"
-	}
-	a.say("%s%s %s", d.Provider, mark, d.Message)
 }
 
 func (a *app) providerBuild() *cobra.Command {

@@ -54,8 +54,8 @@ func withContents(p abi.Provider) abi.Provider {
 	return engine.WithContents(p, contents.Source{Fetch: contents.HTTP(http.ProxyFromEnvironment)})
 }
 
-// asked is an opened provider.
-type asked struct {
+// calledProvider is an opened provider.
+type calledProvider struct {
 	abi.Provider
 	// name is of the provider, or of the package that parameters make of it.
 	name       string
@@ -67,7 +67,7 @@ type asked struct {
 // or package of the project, which has the project's grants and the stack's configuration beside those of
 // the flags.
 func (a *app) askProvider(ctx context.Context, name string, f *askFlags, ask func(abi.Provider) error) error {
-	return a.openProvider(ctx, name, f, func(p *asked) error {
+	return a.openProvider(ctx, name, f, func(p *calledProvider) error {
 		if err := p.introduce(ctx); err != nil {
 			return err
 		}
@@ -79,12 +79,12 @@ func (a *app) askProvider(ctx context.Context, name string, f *askFlags, ask fun
 }
 
 // openProvider opens a provider before any call.
-func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask func(*asked) error) error {
+func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask func(*calledProvider) error) error {
 	grants, config, parameters, err := f.parse()
 	if err != nil {
 		return err
 	}
-	p := &asked{config: config}
+	p := &calledProvider{config: config}
 	if parameters != nil {
 		p.parameters = append(p.parameters, abi.ParameterizeRequest{Parameters: *parameters, Extension: f.extension})
 	}
@@ -118,7 +118,7 @@ func (a *app) openProvider(ctx context.Context, name string, f *askFlags, ask fu
 }
 
 // withListed opens the plugins of the project, and adds configuration and parameters from project and stack.
-func (a *app) withListed(ctx context.Context, name string, grants host.Grants, p *asked, do func(*plugins.Plugins, engine.PackageSpec) error) error {
+func (a *app) withListed(ctx context.Context, name string, grants host.Grants, p *calledProvider, do func(*plugins.Plugins, engine.PackageSpec) error) error {
 	w, stack, err := a.currentStack(ctx)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (a *app) withListed(ctx context.Context, name string, grants host.Grants, p
 }
 
 // introduce makes the handshake, and parameterizes the provider.
-func (p *asked) introduce(ctx context.Context) error {
+func (p *calledProvider) introduce(ctx context.Context) error {
 	who, err := p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs})
 	if err != nil {
 		return err
@@ -179,12 +179,9 @@ func (p *asked) introduce(ctx context.Context) error {
 }
 
 // configure gives the provider its configuration.
-func (p *asked) configure(ctx context.Context) error {
+func (p *calledProvider) configure(ctx context.Context) error {
 	typ, config := "pulumi:providers:"+p.name, p.config
-	for _, v := range config.All() {
-		if !schemajson.LooksNested(v) {
-			continue
-		}
+	if _, nested := property.Object(config).Find(schemajson.LooksNested); nested {
 		pkg, err := schemaFor(ctx, p, p.name)
 		if err != nil {
 			return err
@@ -192,7 +189,6 @@ func (p *asked) configure(ctx context.Context) error {
 		if pkg != nil {
 			config = schemajson.Nested(&pkg.Config, config)
 		}
-		break
 	}
 	checked, err := p.CheckConfig(ctx, abi.CheckRequest{Name: "default", Type: typ, News: config})
 	switch {

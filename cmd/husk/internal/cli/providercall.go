@@ -70,7 +70,7 @@ func (a *app) providerCall() *cobra.Command {
 				}
 				*preview = true
 			}
-			return a.openProvider(cmd.Context(), args[0], &f.askFlags, func(p *asked) error {
+			return a.openProvider(cmd.Context(), args[0], &f.askFlags, func(p *calledProvider) error {
 				return a.callMethod(cmd.Context(), p, method, request, f.show)
 			})
 		},
@@ -79,7 +79,7 @@ func (a *app) providerCall() *cobra.Command {
 	return cmd
 }
 
-func (a *app) callMethod(ctx context.Context, p *asked, method calldoc.Method, request any, show bool) error {
+func (a *app) callMethod(ctx context.Context, p *calledProvider, method calldoc.Method, request any, show bool) error {
 	if method.Name != abi.MethodHandshake && method.Name != abi.MethodParameterize {
 		if err := p.introduce(ctx); err != nil {
 			return err

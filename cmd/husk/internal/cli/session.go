@@ -71,9 +71,6 @@ func (s *session) current() display.Display {
 	return s.shown
 }
 
-// diagnostic shows a message. Unlike the events of the engine, it may hold secrets.
-func (s *session) diagnostic(d engine.Diagnostic) { s.event(redact.Copy(s.app.secrets, d)) }
-
 // interrupted says that an interrupt was received.
 func (s *session) interrupted(message string) {
 	switch shown := s.current().(type) {
@@ -86,14 +83,14 @@ func (s *session) interrupted(message string) {
 	}
 }
 
-// opened is what a deployment works on, until close.
-type opened struct {
+// openRun is what a deployment works on, until close.
+type openRun struct {
 	*stackrun.Run
 	audit *auditLog // nil for none
 }
 
 // open opens project, stack, and providers for a command.
-func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
+func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 	w, err := s.app.workspace(ctx)
 	if err != nil {
 		return nil, err
@@ -110,8 +107,9 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 		return nil, err
 	}
 	options.Plugins.Installed, options.Plugins.Withheld = s.flags.installed, s.flags.withheld()
-	options.Plugins.Diagnostics, options.Plugins.Preparing = s.diagnostic, func(e engine.Preparing) { s.event(e) }
-	o := &opened{}
+	// Unlike the events of the engine, these may hold secrets.
+	options.Plugins.Events = func(e engine.Event) { s.event(redact.Copy(s.app.secrets, e)) }
+	o := &openRun{}
 	if s.flags.auditLog != "" {
 		if o.audit, err = openAuditLog(s.flags.auditLog, s.app.secrets); err != nil {
 			return nil, err
@@ -128,7 +126,7 @@ func (s *session) open(ctx context.Context, c command) (_ *opened, err error) {
 }
 
 // close saves the state and releases everything.
-func (o *opened) close(ctx context.Context) error {
+func (o *openRun) close(ctx context.Context) error {
 	err := o.Close(ctx)
 	if o.audit != nil {
 		err = errors.Join(err, o.audit.close())

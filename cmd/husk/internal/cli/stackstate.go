@@ -128,8 +128,8 @@ func (a *app) stackImport() *cobra.Command {
 				return fmt.Errorf("reading the export: %w", err)
 			}
 			if !force {
-				if err := errors.Join(checkImport(snapshot, w.Project.Name, stack), checkWhole(data)); err != nil {
-					return err
+				if err := checkImport(snapshot, data, w.Project.Name, stack); err != nil {
+					return fmt.Errorf("%w\nimport it anyway with --force", err)
 				}
 			}
 			aside, err := w.Import(ctx, stack, snapshot, codec)
@@ -160,25 +160,20 @@ func (a *app) readImport(file string) ([]byte, error) {
 	return data, nil
 }
 
-// checkWhole refuses a checkpoint file that is not as it was written.
-func checkWhole(data []byte) error {
-	if err := filestore.Verify(data); err != nil {
-		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w\nimport it anyway with --force", err)
-	}
-	return nil
-}
-
-// checkImport refuses a state that the next update would destroy: its resources
-// carry the names of another stack, or it does not hold together.
-func checkImport(s *state.Snapshot, project, stack string) error {
+// checkImport refuses a state that the next update would destroy, because its resources have the names of
+// another stack, or that is inconsistent, or a checkpoint that is not as it was written.
+func checkImport(s *state.Snapshot, data []byte, project, stack string) error {
 	for _, r := range s.Resources() {
 		if r.URN.Project() != project || r.URN.Stack() != stack {
-			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced; import it anyway with --force",
+			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced",
 				r.URN.Project(), r.URN.Stack(), project, stack)
 		}
 	}
 	if err := s.Verify(); err != nil {
-		return fmt.Errorf("the export is inconsistent: %w\nimport it anyway with --force", err)
+		return fmt.Errorf("the export is inconsistent: %w", err)
+	}
+	if err := filestore.Verify(data); err != nil {
+		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w", err)
 	}
 	return nil
 }

@@ -64,21 +64,18 @@ func (a *app) stateList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			infos := []resourceInfo{}
+			var infos []resourceInfo
 			for _, r := range snapshot.Resources() {
 				infos = append(infos, resourceInfoOf(r))
 			}
-			if a.json {
-				return a.writeJSON(infos)
-			}
-			for _, info := range infos {
-				marks := ""
+			err = writeList(a, infos, "", nil, func(info resourceInfo) []string {
 				if len(info.Marks) > 0 {
-					marks = "  (" + strings.Join(info.Marks, ", ") + ")"
+					return []string{string(info.URN) + "  (" + strings.Join(info.Marks, ", ") + ")"}
 				}
-				if err := a.printf("%s%s\n", info.URN, marks); err != nil {
-					return err
-				}
+				return []string{string(info.URN)}
+			})
+			if err != nil || a.json {
+				return err
 			}
 			for _, pending := range snapshot.Operations() {
 				a.say("%s was cut off while %s", pending.Resource.URN, pending.Type)
@@ -166,9 +163,9 @@ func (a *app) writeResource(d resourceDetails) error {
 	rows.add("parent", string(d.Parent))
 	rows.add("provider", d.Provider)
 	rows.add("module", d.Module)
-	rows.add("depends on", texts(d.Dependencies)...)
-	rows.add("needed by", texts(d.Dependents)...)
-	rows.add("aliases", texts(d.Aliases)...)
+	rows.add("depends on", convert[string](d.Dependencies)...)
+	rows.add("needed by", convert[string](d.Dependents)...)
+	rows.add("aliases", convert[string](d.Aliases)...)
 	rows.add("created", moment(d.Created))
 	rows.add("modified", moment(d.Modified))
 	rows.add("marks", strings.Join(d.Marks, ", "))
@@ -190,10 +187,11 @@ func (a *app) writeResource(d resourceDetails) error {
 	return nil
 }
 
-func texts(urns []urn.URN) []string {
-	out := make([]string, len(urns))
-	for i, u := range urns {
-		out[i] = string(u)
+// convert returns texts of another type.
+func convert[To, From ~string](texts []From) []To {
+	out := make([]To, len(texts))
+	for i, text := range texts {
+		out[i] = To(text)
 	}
 	return out
 }

@@ -42,14 +42,6 @@ func (a *app) agree(yes bool, command, question string) error {
 	return a.ask(question, nil)
 }
 
-func urns(args []string) []urn.URN {
-	out := make([]urn.URN, len(args))
-	for i, arg := range args {
-		out[i] = urn.URN(arg)
-	}
-	return out
-}
-
 func (a *app) stateDelete() *cobra.Command {
 	var yes, force, dependents bool
 	cmd := &cobra.Command{
@@ -59,7 +51,7 @@ func (a *app) stateDelete() *cobra.Command {
 				return err
 			}
 			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
-				edited, err := edit.Delete(s, urns(args), edit.DeleteOptions{Protected: force, Dependents: dependents})
+				edited, err := edit.Delete(s, convert[urn.URN](args), edit.DeleteOptions{Protected: force, Dependents: dependents})
 				if err != nil {
 					return nil, "", err
 				}
@@ -95,7 +87,7 @@ func (a *app) stateMark(name, short, done string, mark func(*state.Snapshot, []u
 				return usagef("name the resources by their URNs, or give --all: see \"%s --help\"", cmd.CommandPath())
 			}
 			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
-				chosen := urns(args)
+				chosen := convert[urn.URN](args)
 				if all {
 					chosen = everyCustom(s)
 				}
@@ -144,7 +136,7 @@ func (a *app) stateMove() *cobra.Command {
 				}
 				var moved *edit.Moved
 				err = w.Move(ctx, stack, target, func(source, other *state.Snapshot) (*edit.Moved, error) {
-					moved, err = edit.Move(source, other, from, target, urns(args))
+					moved, err = edit.Move(source, other, from, target, convert[urn.URN](args))
 					return moved, err
 				})
 				if err != nil {

@@ -29,15 +29,15 @@ func (a *app) stateEdit() *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
-				return a.edited(ctx, w, text, stack)
+				return a.editText(ctx, w, text, stack)
 			})
 		}),
 	}
 }
 
-// edited has the user edit a state, and returns the state to save, nil for none. If it cannot be saved,
+// editText has the user edit a state, and returns the state to save, nil for none. If it cannot be saved,
 // the file stays, because it is the user's work.
-func (a *app) edited(ctx context.Context, w *workspace.Workspace, text []byte, stack string) (*state.Snapshot, error) {
+func (a *app) editText(ctx context.Context, w *workspace.Workspace, text []byte, stack string) (*state.Snapshot, error) {
 	dir, err := os.MkdirTemp("", "husk-state-")
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (a *app) setModule(ctx context.Context, w *workspace.Workspace, stack strin
 	if err != nil {
 		return err
 	}
-	o.Modules, o.Diagnostics, o.Preparing = w.ModulesDir(), nil, nil
+	o.Modules, o.Events = w.ModulesDir(), nil
 	// The plugins stay open until the state names the module. Otherwise another run could collect it.
 	p, err := plugins.Open(ctx, w.Project, o)
 	if err != nil {
