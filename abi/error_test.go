@@ -81,7 +81,7 @@ func TestAsError(t *testing.T) {
 	}
 }
 
-// TestUnimplemented tells that what is not overridden says so, by name.
+// TestUnimplemented checks that the error of a method that is not overridden names it.
 func TestUnimplemented(t *testing.T) {
 	_, err := abi.Unimplemented{}.CheckConfig(t.Context(), abi.CheckRequest{})
 	require.ErrorIs(t, err, abi.ErrUnimplemented)

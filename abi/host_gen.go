@@ -47,7 +47,7 @@ type Log interface {
 // Control is the state of the call that is being served.
 type Control interface {
 	// True once the caller has cancelled the call. A provider that waits for
-	// something asks now and then, and answers with what it has.
+	// something polls, and returns what it has.
 	Cancelled(ctx context.Context) bool
 }
 
@@ -134,7 +134,7 @@ type TCP interface {
 	Connect(ctx context.Context, request TCPConnectRequest) (TCPConnection, error)
 
 	// Up to `max` bytes; empty at the end of the stream. With `wait` false the
-	// answer is the error `unavailable` where nothing has arrived.
+	// result is the error `unavailable` if nothing has arrived.
 	Read(ctx context.Context, connection TCPConnection, max uint32, wait bool) ([]byte, error)
 
 	// How many bytes were taken.
@@ -217,7 +217,7 @@ type KV interface {
 	// The key's value, if it has one.
 	Get(ctx context.Context, key string) (KVItem, error)
 
-	// Write the value if the key's revision is still `revision`; the answer is the
+	// Write the value if the key's revision is still `revision`; the result is the
 	// new revision. An absent value deletes the key.
 	Put(ctx context.Context, key string, value *[]byte, revision uint64) (uint64, error)
 

@@ -218,7 +218,7 @@ type Completed struct {
 	Outcome Outcome
 }
 
-// Monitor is the deployment's resource monitor. It answers only during `construct` and `call`.
+// Monitor is the deployment's resource monitor. It serves calls only during `construct` and `call`.
 type Monitor interface {
 	// Register a resource and wait until it exists in the wanted state.
 	RegisterResource(ctx context.Context, request RegisterResourceRequest) (RegisterResourceResponse, error)
@@ -235,7 +235,7 @@ type Monitor interface {
 	// Call a method of a component.
 	Call(ctx context.Context, request MonitorCallRequest) (MonitorCallResponse, error)
 
-	// Make a parameterized package known; the answer's reference goes into options. The
+	// Make a parameterized package known; the returned reference goes into options. The
 	// same package has the same reference.
 	RegisterPackage(ctx context.Context, request RegisterPackageRequest) (RegisterPackageResponse, error)
 

@@ -56,7 +56,7 @@ type PolicyRule struct {
 	// The level that it has unless the operator chooses another one.
 	Level   PolicyLevel
 	Actions PolicyActions
-	// A package's schema in JSON, as `get-schema` answers it, whose `config` is the
+	// A package's schema in JSON, as `get-schema` returns it, whose `config` is the
 	// configuration of the policy; empty where it has none.
 	ConfigSchema string
 }
@@ -138,7 +138,7 @@ type PolicyViolation struct {
 	Message string
 	// The property that it is about; empty for the resource as a whole.
 	Path string
-	// The resource that it is about. Of meaning in the answer of `analyze-stack` only,
+	// The resource that it is about. Of meaning in the response of `analyze-stack` only,
 	// where it may be empty: then it is about the stack.
 	URN urn.URN
 }
@@ -188,7 +188,7 @@ type Policy interface {
 	// Who the pack is, and which policies it has.
 	Handshake(ctx context.Context, request PolicyHandshakeRequest) (PolicyHandshakeResponse, error)
 
-	// How each policy is to be enforced. Policies of level `disabled` answer nothing from
+	// How each policy is to be enforced. Policies of level `disabled` return nothing from
 	// then on, and only those of level `remediate` correct resources.
 	Configure(ctx context.Context, request PolicyConfigureRequest) error
 

@@ -25,7 +25,7 @@ const (
 	// `check` understands `autonaming`.
 	FeaturesAutonaming
 	// `create` and `update` can be called with `preview`. Without it the host
-	// answers a preview itself, with unknown outputs.
+	// serves a preview itself, with unknown outputs.
 	FeaturesPreview
 )
 
@@ -100,7 +100,7 @@ func (v ParametersCase) String() string { return caseName(parametersCaseNames[:]
 // ParameterizeRequest is the request of [Provider.Parameterize].
 type ParameterizeRequest struct {
 	Parameters Parameters
-	// False: the provider becomes the package that it answers with, once, before
+	// False: the provider becomes the package that it returns, once, before
 	// anything else. True: it serves the package beside its own. That may come any
 	// number of times, after `configure` as well, and never changes what was served
 	// before; the configuration is that of the provider. Types and functions of the
@@ -378,9 +378,9 @@ type ListRequest struct {
 	Query property.Map
 	// At most so many in all; 0 for no limit.
 	Limit uint64
-	// At most so many in one answer; 0 for the provider's choice.
+	// At most so many in one response; 0 for the provider's choice.
 	PageSize uint64
-	// From the previous answer; empty for the first page.
+	// From the previous response; empty for the first page.
 	ContinuationToken string
 }
 
@@ -474,7 +474,7 @@ type ConstructResponse struct {
 // module alone, `reads` what exists, `changes` something, or `sets-up` the instance.
 // A call is `@about` the package, the configuration, a resource, a function, or a
 // component. The `@role` of properties in a request is that of `new` values, or of the
-// resource's `old-inputs` or `old-state`; in an answer that of `checked` inputs, of the
+// resource's `old-inputs` or `old-state`; in a response that of `checked` inputs, of the
 // `inputs` or `state` of what exists, or of the `result` of a function.
 type Provider interface {
 	// The first call: who are you, and what do you understand?
@@ -541,6 +541,6 @@ type Provider interface {
 	Construct(ctx context.Context, request ConstructRequest) (ConstructResponse, error)
 
 	// Release what the instance holds. Calls in flight learn of a cancellation
-	// through `control.cancelled` and through host calls that answer `cancelled`.
+	// through `control.cancelled` and through host calls that return `cancelled`.
 	Cancel(ctx context.Context) error
 }

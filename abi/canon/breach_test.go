@@ -16,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
 
-// answering answers every check with four failures and every diff and handshake with
-// nothing; a check of the type "fail" fails.
+// answering returns four failures from every check, and nothing from every diff and handshake. A
+// check of the type "fail" fails.
 type answering struct{ abi.Unimplemented }
 
 func (answering) Handshake(context.Context, abi.HandshakeRequest) (abi.HandshakeResponse, error) {

@@ -47,7 +47,7 @@ func echoing(trace *canontest.Trace) func(canontest.Host) abi.Provider {
 }
 
 // TestCrossing calls every function of a provider across a memory, with drawn values, and
-// expects what the same provider answers directly. In between, it reads all arguments and
+// expects what the same provider returns directly. In between, it reads all arguments and
 // results in the memory by the WIT alone.
 func TestCrossing(t *testing.T) {
 	testCrossing(t, reflect.TypeFor[abi.Provider](),
@@ -89,7 +89,7 @@ func testCrossing(t *testing.T, iface reflect.Type, native func(canontest.Host, 
 				released := 1
 				if size := rapid.SampledFrom([]uint32{0, 1, 100, 10_000}).Draw(t, "arena"); size > 0 {
 					f.offer(size)
-					released = 0 // it frees its answers itself
+					released = 0 // it frees its results itself
 				}
 				var open []canontest.Call
 				f.entered = func(iface string, function int, args []uint64) {
@@ -128,7 +128,7 @@ func errorText(err reflect.Value) string {
 	return canontest.Dump(err.Interface())
 }
 
-// TestGranted tells that a module gets nothing without a grant.
+// TestGranted checks that a module gets nothing without a grant.
 func TestGranted(t *testing.T) {
 	f := newFake(canontest.Host{}, echoing(nil))
 	host := f.provider.(canontest.EchoProvider).Host
@@ -145,7 +145,7 @@ func TestGranted(t *testing.T) {
 	require.NoError(t, f.guest.Broken())
 }
 
-// TestAllocations tells that each string and list has an allocation of its own, which
+// TestAllocations checks that each string and list has an allocation of its own, which
 // other languages free one by one, and that empty ones have none.
 func TestAllocations(t *testing.T) {
 	f := newFake(canontest.Host{}, func(canontest.Host) abi.Provider { return listing{} })

@@ -14,7 +14,7 @@ import (
 
 const notUTF8 = "caf\xe9"
 
-// TestRefusedRequest tells that a request which cannot cross fails before the module
+// TestRefusedRequest checks that a request which cannot cross fails before the module
 // runs, and leaves the module usable.
 func TestRefusedRequest(t *testing.T) {
 	tests := []struct {
@@ -43,7 +43,7 @@ func TestRefusedRequest(t *testing.T) {
 	require.ErrorIs(t, err, canon.ErrFlags)
 }
 
-// returning answers every check with its fields.
+// returning returns its fields from every check.
 type returning struct {
 	abi.Unimplemented
 	response abi.CheckResponse
@@ -98,7 +98,7 @@ func TestRefusedAnswer(t *testing.T) {
 	}
 }
 
-// TestLog tells that a message is shown whatever its bytes are: a log has no way to
+// TestLog checks that a message is shown whatever its bytes are: a log has no way to
 // refuse one.
 func TestLog(t *testing.T) {
 	var trace canontest.Trace

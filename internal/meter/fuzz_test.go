@@ -103,7 +103,7 @@ func TestMeteredModulesBehaveAsBefore(t *testing.T) {
 	}
 }
 
-// validity tells whether wazero takes a module that was read, plain and rewritten.
+// validity reports whether wazero accepts a module that was read, plain and rewritten.
 func validity(t testing.TB, runtime wazero.Runtime, wasm []byte, module *wasmfile.Module) (plain, metered error) {
 	rewritten, err := meter.Rewrite(module, meter.Options{MemoryPages: 1 << 15, TableElements: 1 << 20})
 	require.NoError(t, err)

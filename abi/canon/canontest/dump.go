@@ -12,9 +12,8 @@ import (
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
 
-// Dump returns the value as text: two values have the same text exactly when they
-// are the same value of the contract. Names are the WIT's without hyphens; an absent
-// list is an empty list.
+// Dump returns the value as text. Two values have the same text exactly if they are the same value
+// of the contract. Names are the WIT's without hyphens. An absent list is an empty list.
 func Dump(v any) string {
 	var b strings.Builder
 	dump(&b, reflect.ValueOf(v))

@@ -25,7 +25,7 @@ func host(e echo) Host {
 	}
 }
 
-// Trace has the calls of functions in the order in which they end. It may be nil.
+// Trace has the calls of functions in the order of their ends. It may be nil.
 type Trace []Call
 
 // Call is one call of a function, with values as Dump shows them.
@@ -55,8 +55,8 @@ type echo struct {
 	denied bool
 }
 
-// answer fills the result, unless it is nil, or returns an error; both follow from
-// the function's name and its parameters.
+// answer fills the result, unless it is nil, or returns an error. Both follow from the function's
+// name and parameters.
 func (e echo) answer(name string, result any, params ...any) error {
 	c := Call{Function: name, Params: show(params)}
 	if e.denied {
@@ -101,8 +101,8 @@ func answerFrom(draw Draw, result any) error {
 	return nil
 }
 
-// EchoProvider is a provider that echoes. Each call makes calls of the host, whose
-// results have a part in the answer.
+// EchoProvider is a provider that echoes. Each call makes calls of the host, whose results affect
+// its own.
 type EchoProvider struct {
 	Host  Host
 	Trace *Trace
@@ -118,7 +118,7 @@ func (e EchoPolicy) answer(ctx context.Context, name string, result any, params 
 	return EchoProvider(e).answer(ctx, name, result, params...)
 }
 
-// hostCalls is how many functions of the host a provider's function calls.
+// hostCalls is the number of calls of the host that a provider's function makes.
 const hostCalls = 4
 
 func (e EchoProvider) answer(ctx context.Context, name string, result any, params ...any) error {

@@ -98,7 +98,7 @@ func fill(draw Draw, v reflect.Value) {
 	}
 }
 
-// Failure returns an error as a provider or an interface of the host may answer it.
+// Failure returns an error of a provider or an interface of the host.
 func Failure(draw Draw) *abi.Error {
 	e := &abi.Error{Origin: abi.ErrorOriginGuest, Message: text(draw), Path: text(draw)}
 	Fill(draw, &e.Kind)

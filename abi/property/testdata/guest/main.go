@@ -51,7 +51,7 @@ func seek(a, lengthOfA, b, lengthOfB, from uint32) uint32 {
 //go:wasmexport valid
 func valid(a, length uint32) uint32 { return truth(property.ValidText(text(a, length))) }
 
-// open answers the fault of an encoding, 0 where there is none, and may be given what is none.
+// open returns the fault of any bytes, 0 for an encoding.
 //
 //go:wasmexport open
 func open(a, length uint32) uint32 {
