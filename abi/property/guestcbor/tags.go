@@ -10,7 +10,6 @@ func (d *decoder) tagged(dst *property.Value, start int, tag uint64) bool {
 	if !d.announce(start, 1, 1) {
 		return false
 	}
-	ok := false
 	switch tag {
 	case tagUnknown:
 		*dst = property.Unknown
@@ -18,15 +17,13 @@ func (d *decoder) tagged(dst *property.Value, start int, tag uint64) bool {
 	case tagSecret:
 		return d.secret(dst, start)
 	case tagOutput:
-		*dst, ok = d.output(start)
+		return d.output(dst, start)
 	case tagAsset:
-		*dst, ok = d.asset(start)
+		return d.asset(dst, start)
 	case tagArchive:
-		*dst, ok = d.archive(start)
-	case tagReference:
-		*dst, ok = d.reference(start)
+		return d.archive(dst, start)
 	}
-	return ok
+	return d.reference(dst, start)
 }
 
 // null reads null, and reports false for any other data item.
@@ -39,25 +36,31 @@ func (d *decoder) null() bool {
 	return true
 }
 
+// contentHead reads the head of a data item of a major type inside the tag at start.
+func (d *decoder) contentHead(start int, want byte) (n uint64, ok bool) {
+	major, n, ok := d.head()
+	if ok && major != want {
+		ok = d.fail(start, property.FaultTagContents)
+	}
+	return n, ok
+}
+
 // triple reads the head of the array of three in most tags.
 func (d *decoder) triple(start int) bool {
-	major, n, ok := d.head()
-	if !ok {
-		return false
-	}
-	if major != majorArray || n != 3 {
+	n, ok := d.contentHead(start, majorArray)
+	if ok && n != 3 {
 		return d.fail(start, property.FaultTagContents)
 	}
-	return d.announce(start, 3, 1)
+	return ok && d.announce(start, 3, 1)
 }
 
 // contentText reads a text inside the tag at start.
-func (d *decoder) contentText(start int) (string, bool) {
-	s, ok := d.text()
+func (d *decoder) contentText(dst *string, start int) (ok bool) {
+	*dst, ok = d.text()
 	if !ok && d.fault == property.FaultType {
 		d.fail(start, property.FaultTagContents)
 	}
-	return s, ok
+	return ok
 }
 
 // plainValue reads the value inside of a secret or output, which may be neither.
@@ -79,67 +82,53 @@ func (d *decoder) secret(dst *property.Value, start int) bool {
 	return ok
 }
 
-func (d *decoder) output(start int) (property.Value, bool) {
+func (d *decoder) output(dst *property.Value, start int) bool {
 	var o property.Output
 	if !d.triple(start) || !d.plainValue(&o.Value, start) {
-		return property.Value{}, false
+		return false
 	}
 	if d.pos < len(d.in) && d.in[d.pos]&^1 != simpleFalse {
-		return property.Value{}, d.fail(start, property.FaultTagContents)
+		return d.fail(start, property.FaultTagContents)
 	}
 	var secret property.Value
 	if !d.value(&secret) {
-		return property.Value{}, false
+		return false
 	}
 	o.Secret, _ = secret.AsBool()
-	major, n, ok := d.head()
-	if !ok {
-		return property.Value{}, false
-	}
-	if major != majorArray {
-		return property.Value{}, d.fail(start, property.FaultTagContents)
-	}
-	if !d.announce(start, n, 1) {
-		return property.Value{}, false
+	n, ok := d.contentHead(start, majorArray)
+	if !ok || !d.announce(start, n, 1) {
+		return false
 	}
 	o.Dependencies = make([]string, n)
 	for i := range o.Dependencies {
-		if o.Dependencies[i], ok = d.contentText(start); !ok {
-			return property.Value{}, false
+		if !d.contentText(&o.Dependencies[i], start) {
+			return false
 		}
 		if i > 0 && o.Dependencies[i-1] >= o.Dependencies[i] {
-			return property.Value{}, d.fail(start, property.FaultTagContents)
+			return d.fail(start, property.FaultTagContents)
 		}
 	}
-	return property.OutputOf(o), true
+	*dst = property.OutputOf(o)
+	return true
 }
 
 // blob reads an asset or archive up to the contents.
 func (d *decoder) blob(start int) (hash string, source property.AssetSource, ok bool) {
-	if !d.triple(start) {
+	if !d.triple(start) || !d.contentText(&hash, start) {
 		return "", 0, false
 	}
-	if hash, ok = d.contentText(start); !ok {
-		return "", 0, false
+	n, ok := d.contentHead(start, majorUint)
+	if ok && n > uint64(property.SourceAssets) {
+		ok = d.fail(start, property.FaultTagContents)
 	}
-	major, n, ok := d.head()
-	if !ok {
-		return "", 0, false
-	}
-	if major != majorUint || n > uint64(property.SourceAssets) {
-		return "", 0, d.fail(start, property.FaultTagContents)
-	}
-	return hash, property.AssetSource(n), true
+	return hash, property.AssetSource(n), ok
 }
 
-func (d *decoder) asset(start int) (property.Value, bool) {
+func (d *decoder) asset(dst *property.Value, start int) bool {
 	hash, source, ok := d.blob(start)
-	if !ok {
-		return property.Value{}, false
-	}
-	contents, ok := d.contentText(start)
-	if !ok {
-		return property.Value{}, false
+	var contents string
+	if !ok || !d.contentText(&contents, start) {
+		return false
 	}
 	a := property.Asset{Hash: hash, Source: source}
 	switch source {
@@ -151,24 +140,26 @@ func (d *decoder) asset(start int) (property.Value, bool) {
 		a.URI = contents
 	}
 	if own, ok := a.Contents(); !ok || own != contents {
-		return property.Value{}, d.fail(start, property.FaultTagContents)
+		return d.fail(start, property.FaultTagContents)
 	}
-	return property.AssetOf(a), true
+	*dst = property.AssetOf(a)
+	return true
 }
 
-func (d *decoder) archive(start int) (property.Value, bool) {
+func (d *decoder) archive(dst *property.Value, start int) bool {
 	hash, source, ok := d.blob(start)
 	if !ok {
-		return property.Value{}, false
+		return false
 	}
 	a := property.Archive{Hash: hash, Source: source}
 	if source == property.SourceAssets {
-		a.Assets, ok = d.members(start)
-		return property.ArchiveOf(a), ok
+		ok = d.members(&a.Assets, start)
+		*dst = property.ArchiveOf(a)
+		return ok
 	}
-	contents, ok := d.contentText(start)
-	if !ok {
-		return property.Value{}, false
+	var contents string
+	if !d.contentText(&contents, start) {
+		return false
 	}
 	switch source {
 	case property.SourcePath:
@@ -177,49 +168,40 @@ func (d *decoder) archive(start int) (property.Value, bool) {
 		a.URI = contents
 	}
 	if own, ok := a.Contents(); !ok || own != contents {
-		return property.Value{}, d.fail(start, property.FaultTagContents)
+		return d.fail(start, property.FaultTagContents)
 	}
-	return property.ArchiveOf(a), true
+	*dst = property.ArchiveOf(a)
+	return true
 }
 
 // members reads the assets and archives of the literal archive at start.
-func (d *decoder) members(start int) (property.Map, bool) {
-	major, n, ok := d.head()
+func (d *decoder) members(dst *property.Map, start int) bool {
+	n, ok := d.contentHead(start, majorMap)
 	if !ok {
-		return property.Map{}, false
-	}
-	if major != majorMap {
-		return property.Map{}, d.fail(start, property.FaultTagContents)
+		return false
 	}
 	entries, ok := d.entries(start, n)
 	if !ok {
-		return property.Map{}, false
+		return false
 	}
 	for i := range entries {
 		if !isMember(&entries[i].Value) {
-			return property.Map{}, d.fail(start, property.FaultTagContents)
+			return d.fail(start, property.FaultTagContents)
 		}
 	}
-	return property.SortedMap(entries), true
+	*dst = property.SortedMap(entries)
+	return true
 }
 
-func (d *decoder) reference(start int) (property.Value, bool) {
+func (d *decoder) reference(dst *property.Value, start int) bool {
 	var r property.ResourceReference
-	if !d.triple(start) {
-		return property.Value{}, false
+	if !d.triple(start) || !d.contentText(&r.URN, start) {
+		return false
 	}
-	var ok bool
-	if r.URN, ok = d.contentText(start); !ok {
-		return property.Value{}, false
+	if r.HasID = !d.null(); r.HasID && !d.contentText(&r.ID, start) {
+		return false
 	}
-	if !d.null() {
-		r.HasID = true
-		if r.ID, ok = d.contentText(start); !ok {
-			return property.Value{}, false
-		}
-	}
-	if r.PackageVersion, ok = d.contentText(start); !ok {
-		return property.Value{}, false
-	}
-	return property.Reference(r), true
+	ok := d.contentText(&r.PackageVersion, start)
+	*dst = property.Reference(r)
+	return ok
 }
