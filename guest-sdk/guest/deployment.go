@@ -9,14 +9,12 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// Deployment is where a component declares its children. Declaring returns at once:
-// each child is made as soon as what its inputs and options refer to is there, so that
-// independent ones are made in parallel, in the order in which they were declared. The
-// component ends when all of them are made. Once one fails no other is begun, and the
-// component fails with its error.
+// Deployment declares the children of a component. A declaration returns at once. The child is made
+// when all that it refers to exists: independent children are made in parallel, in the order of
+// their declarations. The component ends when all are made. After a failure no more children are
+// begun, and the component fails with the first error.
 //
-// A Deployment is used during the call that it was passed to, and by its goroutine
-// alone: there is no need for others.
+// Only the goroutine of its call may use a Deployment, and only during the call.
 type Deployment struct {
 	ctx     context.Context
 	monitor abi.Monitor
@@ -53,15 +51,13 @@ func newDeployment(ctx context.Context, m abi.Monitor, run *abi.RunContext, pare
 	}
 }
 
-// Preview reports whether nothing is made, only what would be is looked at. Values that
-// would come to be are unknown then.
+// Preview reports whether nothing is made. The outputs of new children are unknown then.
 func (d *Deployment) Preview() bool { return d.preview }
 
 // Context returns the deployment that the component is part of.
 func (d *Deployment) Context() abi.RunContext { return *d.context }
 
-// Transform has change look at, and change, each declaration from now on, before it
-// counts.
+// Transform calls change for each later declaration, before it takes effect.
 func (d *Deployment) Transform(change func(*Declaration)) {
 	d.transforms = append(d.transforms, change)
 }
@@ -72,8 +68,7 @@ func (d *Deployment) Resource(declared Declaration) *Child { return d.declare(de
 // Component declares a component that a provider makes: this one or another.
 func (d *Deployment) Component(declared Declaration) *Child { return d.declare(declared, false, true) }
 
-// Group declares a component that nobody else makes: the parent of others in their
-// options, under which people see them.
+// Group declares a component without a provider, to be the parent of others.
 func (d *Deployment) Group(declared Declaration) *Child { return d.declare(declared, false, false) }
 
 func (d *Deployment) declare(declared Declaration, custom, remote bool) *Child {
@@ -107,8 +102,8 @@ func (d *Deployment) declare(declared Declaration, custom, remote bool) *Child {
 	return child
 }
 
-// Read looks up a resource that exists and that nobody here manages. The declaration's
-// inputs help to find it, where its ID alone does not.
+// Read reads a resource that exists and is not managed here. Inputs of the declaration help to find
+// it if its ID is not enough.
 func (d *Deployment) Read(declared Declaration, id Out[string]) *Child {
 	for _, change := range d.transforms {
 		change(&declared)
@@ -139,9 +134,8 @@ func (d *Deployment) Read(declared Declaration, id Out[string]) *Child {
 	return child
 }
 
-// Invoke returns the result of a function of a package. Of the options, the parent,
-// provider, version, package, and dependencies count. A failure is that of whoever uses
-// the result.
+// Invoke returns the result of a function of a package. It uses the options Parent, Provider,
+// Version, Package, and DependsOn. An error appears when the result is used.
 func (d *Deployment) Invoke(token string, args Props, o Options) Out[property.Value] {
 	return d.call(token, args, &o, func(args property.Map, options abi.FunctionOptions) abi.Operation {
 		return abi.Operation{Case: abi.OperationCaseInvoke, Invoke: abi.MonitorInvokeRequest{
@@ -150,8 +144,8 @@ func (d *Deployment) Invoke(token string, args Props, o Options) Out[property.Va
 	})
 }
 
-// Call returns the result of a method of a component, for example site:index:Site/check
-// of a child that is a site:index:Site. Of the options, the same count as for Invoke.
+// Call returns the result of a method of a component, for example site:index:Site/check of a child
+// of type site:index:Site. It uses the same options as Invoke.
 func (d *Deployment) Call(of *Child, token string, args Props, o Options) Out[property.Value] {
 	all := Props{self: of}
 	for name, v := range args {
@@ -212,15 +206,14 @@ func called(r abi.MonitorCallResponse) property.Value {
 	return property.Object(m)
 }
 
-// Package makes a package known that another one becomes by parameters. The answer goes
-// into [Options.Package].
+// Package registers a parameterized package. The result is for [Options.Package].
 func (d *Deployment) Package(request abi.RegisterPackageRequest) (string, error) {
 	response, err := d.monitor.RegisterPackage(d.ctx, request)
 	return response.PackageRef, err
 }
 
-// Await waits for a value whose content decides what else to declare. In a preview it
-// may not be known. What is secret in it is so no longer. See [Apply] for the types.
+// Await waits for a value, to decide what else to declare. In a preview the value may be unknown. Its
+// secrets are returned in plain. See [Apply] for the types.
 func Await[T any](d *Deployment, o Out[T]) (v T, known bool, err error) {
 	value, err := d.await(o.cell)
 	if err != nil || value.ContainsUnknowns() {
@@ -230,8 +223,7 @@ func Await[T any](d *Deployment, o Out[T]) (v T, known bool, err error) {
 	return v, err == nil, err
 }
 
-// sourcesOf returns the inputs, the replacement trigger, and the children that the
-// options refer to.
+// sourcesOf returns the inputs, the replacement trigger, and the children of the options.
 func sourcesOf(o *Options, inputs Props) []*eventual.Cell {
 	sources := []*eventual.Cell{object(inputs), cellOf(o.ReplacementTrigger)}
 	for _, c := range o.children() {

@@ -9,38 +9,36 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// Out is a value that a component gets or gives: one that may come to be only when a
-// child is made, that may be unknown in a preview, and that carries the resources it
-// was computed from and whether it is secret. It is passed on, to inputs of children
-// and to outputs, without being looked at. [Field], [Concat], and [Apply] make others of
-// it. The zero Out is null.
+// Out is an input or output of a component. The value may exist only when a child is made, may be
+// unknown in a preview, and carries its dependencies and whether it is secret. It is passed on to
+// inputs of children and to outputs; [Field], [Concat], and [Apply] compute others from it. The zero
+// Out is null.
 //
-// T says what the value is, and is the type in the schema: what fields of structs may
-// be, see the package's documentation. Out[property.Value] is a value of any type.
+// T is the type in the schema: one of the types of fields, see the package's documentation.
+// Out[property.Value] is a value of any type.
 type Out[T any] struct {
 	_    [0]*T
 	cell *eventual.Cell
 }
 
-// Source is what values are taken from: an Out, or a [Child].
+// Source is an [Out] or a [Child].
 type Source interface{ source() *eventual.Cell }
 
 func (o Out[T]) source() *eventual.Cell { return o.cell }
 
-// Props are inputs, arguments, or an object in them, by name. Values are those of
-// [ValueOf]. A value that is null is as good as none.
+// Props are inputs, arguments, or an object in them. The values are those of [ValueOf]; null is the
+// same as no value.
 type Props map[string]any
 
 // Known returns a value that is known already. See [ValueOf] for the types.
 func Known[T any](v T) Out[T] { return Out[T]{cell: cellOf(v)} }
 
-// ValueOf returns a value of any type. v may be nil, a bool, string, int, float64,
-// []string, map[string]string, []any, [Props], an [Out], a [Child] (of which it is a
-// reference), or of package property: a Value, Map, Asset, Archive, or
-// ResourceReference. Others, and what is made of them, fail.
+// ValueOf returns a value of any type. v may be nil, a bool, string, int, float64, []string,
+// map[string]string, []any, [Props], an [Out], a [Child] (for a reference to it), or a Value, Map,
+// Asset, Archive, or ResourceReference of package property. Other types fail when the value is used.
 func ValueOf(v any) Out[property.Value] { return Out[property.Value]{cell: cellOf(v)} }
 
-// As says that a value is of type T. Whoever uses it finds out.
+// As returns the value as one of type T. Another type is an error when the value is used.
 func As[T any](from Source) Out[T] { return Out[T]{cell: from.source()} }
 
 // Secret returns the value as a secret.
@@ -50,9 +48,9 @@ func Secret[T any](o Out[T]) Out[T] {
 	})}
 }
 
-// Field returns what lies at the path, for example privateKeyPem or subjects[0].name,
-// in a value or among the outputs of a child, its "id" and "urn" included. What is not
-// there is null, or unknown if it is an output of a child in a preview.
+// Field returns the part at a path, for example privateKeyPem or subjects[0].name, of a value or of a
+// child's outputs with "id" and "urn". A missing part is null, or unknown if it is an output of a
+// child in a preview.
 func Field[T any](from Source, path string) Out[T] {
 	p, err := property.ParsePath(path)
 	if err != nil {
@@ -67,13 +65,12 @@ func Field[T any](from Source, path string) Out[T] {
 	})}
 }
 
-// All returns the values in one array, for a function that needs them all at once.
+// All returns the values as one array.
 func All(values ...any) Out[[]property.Value] {
 	return Out[[]property.Value]{cell: cellOf(values)}
 }
 
-// Concat returns the text of the parts, strings, numbers, and bools among them, one
-// after the other.
+// Concat returns the parts, which are strings, numbers, and bools, as one text.
 func Concat(parts ...any) Out[string] {
 	return Apply(All(parts...), func(values []property.Value) (string, error) {
 		var text []byte
@@ -98,13 +95,12 @@ func Concat(parts ...any) Out[string] {
 	})
 }
 
-// Apply returns what f makes of the value. f is called once the value is there and the
-// result is wanted, and not at all if the value is unknown: so is the result then. It
-// depends on what the value depends on, and is secret if any part of the value is.
+// Apply returns the result of f for the value. f is lazy, and may declare children. If the value is
+// unknown, f is not called, and the result is unknown. The result has the dependencies of the value,
+// and is secret if any part of the value is.
 //
-// A may be a string, bool, int, float64, []string, map[string]string, or of package
-// property: a Value, Map, or []Value. B may be as [ValueOf] says, another Out included;
-// f may also declare children.
+// A may be a string, bool, int, float64, []string, map[string]string, or a Value, Map, or []Value of
+// package property. B may be any type of [ValueOf].
 func Apply[A, B any](from Out[A], f func(A) (B, error)) Out[B] {
 	return Out[B]{cell: eventual.Computed([]*eventual.Cell{from.cell}, func(values []property.Value) (*eventual.Cell, error) {
 		v := values[0]

@@ -14,9 +14,8 @@ import (
 // SDK is the name and version that a provider tells its host, for messages.
 const SDK = "husk guest-sdk 0.1.0"
 
-// Provider is a package of resources and functions: what [Serve] and [New] take. It must not
-// depend on when and where the module runs, or on what that was granted: a host keeps what
-// it says of itself.
+// Provider is a package of resources and functions, for [Serve] and [New]. It must not depend on
+// time, place, or grants: a host caches the schema.
 type Provider struct {
 	// Name is the package's name, for example random. All tokens begin with it.
 	Name string
@@ -31,9 +30,8 @@ type Provider struct {
 	Repository  string
 	Publisher   string
 
-	// Requests are the capabilities that the provider needs beside computing. They grant
-	// nothing; they tell operators what to grant. One without a scope, which only the
-	// configuration or the program tells, says so by its reason.
+	// Requests are the capabilities that the provider needs. They grant nothing, but advise the
+	// operator. The reason of one without a scope says what the scope depends on.
 	Requests []abi.CapabilityRequest
 	// Config is the provider's configuration, see [ConfigOf]; the zero Config is none.
 	Config    Config
@@ -42,17 +40,15 @@ type Provider struct {
 	// Streams are functions whose results come one by one.
 	Streams    []Stream
 	Components []Component
-	// Types are the objects that the properties of [ResourceFrom], [FunctionFrom], and
-	// [ConfigFrom] refer to.
+	// Types are the objects that [ResourceFrom], [FunctionFrom], and [ConfigFrom] refer to.
 	Types []*schema.Object
 	// Parameterize makes another package of the provider. It is called once, before the
-	// provider is configured; nil if the provider has no parameters. An error says
-	// what about the parameters is wrong.
+	// configuration; nil if the provider has no parameters.
 	Parameterize func(ctx context.Context, parameters Parameters) (Parameterized, error)
-	// Extend makes a package that the provider serves beside its own, with its own
-	// configuration. It is called any number of times, before the provider is configured
-	// and after; nil if there are no such packages. The package has a name of its own,
-	// with which its tokens begin, and neither a configuration nor parameters.
+	// Extend makes a package that the provider serves beside its own, with the provider's
+	// configuration. It is called any number of times, before and after the configuration; nil
+	// for no such packages. The package has another name, and neither a configuration nor
+	// parameters.
 	Extend func(ctx context.Context, parameters Parameters) (Parameterized, error)
 	// Mappings are for programs of other ecosystems; most providers have none.
 	Mappings []Mapping
@@ -73,10 +69,9 @@ type Config struct {
 	deferred   bool
 }
 
-// Deferred lets the host call the configuration's function when the first method needs it,
-// and not at all if none does, as in an update in which nothing has changed. It is for
-// functions that only keep what they are given, or whose errors are early enough then. A
-// provider without a configuration is always deferred.
+// Deferred makes the configuration lazy: the host calls its function when the first method needs it,
+// and not for an update that changes nothing. Errors come later, too. A provider without a
+// configuration is always lazy.
 func (c Config) Deferred() Config { c.deferred = true; return c }
 
 // about is what options say of a resource or function.
@@ -103,15 +98,13 @@ func Deprecated(message string) Option { return func(a *about) { a.deprecation =
 // Alias gives an earlier token of the resource, under which states may hold it.
 func Alias(token string) Option { return func(a *about) { a.aliases = append(a.aliases, token) } }
 
-// DeleteBeforeReplace says that two of the resource cannot exist side by side, so that
-// the old one must be deleted before the new one is created. That is so if the resource's name
-// is the ID of its object.
+// DeleteBeforeReplace makes a replacement delete the old resource first, because two cannot exist at
+// the same time: for example if the name of the resource is the ID of its object.
 func DeleteBeforeReplace() Option { return func(a *about) { a.deleteBeforeReplace = true } }
 
-// Identity names the inputs that the object of the resource is known by, such as the path of a
-// file: a Create with the same values finds the object that is there. A replacement that leaves
-// all of them as they are deletes the object before it makes it again; without this option it
-// would make the object over itself.
+// Identity names the inputs that identify the resource's object, such as the path of a file. A
+// replacement that leaves all of them unchanged deletes the object first; otherwise it would create
+// the object over itself, and then delete it.
 func Identity(inputs ...string) Option {
 	return func(a *about) { a.identity = append(a.identity, inputs...) }
 }
@@ -124,16 +117,12 @@ func aboutOf(options []Option) about {
 	return a
 }
 
-// ConfigOf returns the configuration whose properties are the fields of C. configure
-// is called before any method that manages resources, with the checked configuration: it
-// is where clients are made, and where the provider keeps what its resources need. Each
-// instance runs it, unless it begins with an image of one that has, see the package's
-// documentation. In a preview in which the configuration is not known yet it is not
-// called, and neither are the resources' methods. The SDK computes the previews of Create
-// and Update.
+// ConfigOf returns the configuration whose properties are the fields of C. configure is called with
+// the checked configuration before any method of resources. Each instance runs it, unless it starts
+// from an image, see the package's documentation. If a preview does not know the configuration yet,
+// neither configure nor the methods of resources are called, and the SDK computes previews.
 //
-// A change of a field that is tagged replace replaces the provider and with it all
-// its resources.
+// A change of a field that is tagged replace replaces the provider with all its resources.
 func ConfigOf[C any](configure func(ctx context.Context, config C) error) Config {
 	var zero C
 	return Config{properties: properties{typ: reflect.TypeOf(zero)}, configure: func(ctx context.Context, config unsafe.Pointer) error {
@@ -141,8 +130,8 @@ func ConfigOf[C any](configure func(ctx context.Context, config C) error) Config
 	}}
 }
 
-// FunctionOf returns the function with that token, whose arguments and results are the
-// fields of A and R. Results of a call with a secret argument are secret as a whole.
+// FunctionOf returns the function with a token, whose arguments and results are the fields of A and
+// R. All results of a call with a secret argument are secret.
 func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (R, error), options ...Option) Function {
 	var zeroArgs A
 	var zeroResult R
@@ -155,17 +144,15 @@ func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (
 		})
 }
 
-// ResourceFrom is [ResourceOf] for a type of resource whose properties are known only
-// when the provider runs, such as one that [Provider.Parameterize] reads from a
-// document. The implementation gets inputs and states as they are: with secrets, and in
-// Check and Diff with unknowns. SchemaCheck and SchemaDiff in the description follow
-// from the implementation's methods.
+// ResourceFrom is [ResourceOf] for properties that are known at run time, such as those that
+// [Provider.Parameterize] reads from a document. The implementation gets inputs and states with
+// secrets, and in Check and Diff with unknowns. The SDK sets SchemaCheck and SchemaDiff of the
+// description.
 func ResourceFrom(described schema.Resource, implementation Creator[property.Map, property.Map]) Resource {
 	return typedResource(described.Token, implementation, about{resource: &described})
 }
 
-// FunctionFrom is [FunctionOf] for a function whose arguments and results are known only
-// when the provider runs.
+// FunctionFrom is [FunctionOf] for arguments and results that are known at run time.
 func FunctionFrom(described schema.Function, call func(ctx context.Context, args property.Map) (property.Map, error)) Function {
 	return newFunction(described.Token, about{function: &described}, properties{described: &described.Args}, properties{described: &described.Result},
 		func(ctx context.Context, args unsafe.Pointer) (unsafe.Pointer, error) {
@@ -174,8 +161,7 @@ func FunctionFrom(described schema.Function, call func(ctx context.Context, args
 		})
 }
 
-// ConfigFrom is [ConfigOf] for a configuration that is known only when the provider
-// runs.
+// ConfigFrom is [ConfigOf] for a configuration that is known at run time.
 func ConfigFrom(described schema.Object, configure func(ctx context.Context, config property.Map) error) Config {
 	return Config{properties: properties{described: &described}, configure: func(ctx context.Context, config unsafe.Pointer) error {
 		return configure(ctx, *(*property.Map)(config))

@@ -9,27 +9,24 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// ResourceOf returns the type of resource with that token, for example
-// random:index/randomPet:RandomPet, whose inputs and state are the fields of I and S.
-// They are inferred from the implementation's Create method. The implementation may
-// have further methods: [Reader], [Updater], [Deleter], [Checker], [Differ],
-// [Previewer]. A method of one of these names that does not fit its interface is an
-// error.
+// ResourceOf returns the type of resource with a token, for example random:index/randomPet:RandomPet.
+// Its inputs and state are the fields of I and S, which are inferred from the Create method. The
+// implementation may also be a [Reader], [Updater], [Deleter], [Checker], [Differ], [Previewer], or
+// [Lister]. A method with one of their names and other types is an error.
 //
-// An implementation is shared by all calls; in a native program they run in parallel.
+// All calls share the implementation; in a native program they run in parallel.
 func ResourceOf[I, S any](token string, implementation Creator[I, S], options ...Option) Resource {
 	return typedResource(token, implementation, aboutOf(options))
 }
 
-// incomparable keeps the compiler from making functions that compare requests, of which
-// there would be a dozen for each resource.
+// incomparable keeps functions that compare requests out of modules: a dozen for each resource.
 type incomparable [0]func()
 
 // Creator is what every resource implements.
 type Creator[I, S any] interface {
-	// Create creates the resource and returns its ID and state. An error means that nothing
-	// was created. An error with an ID means that the resource exists but is not healthy: its
-	// state is saved, and the next deployment updates it.
+	// Create creates the resource. An error means that nothing was created, unless the response
+	// has an ID: then the resource exists but is not healthy. Its state is saved, and the next
+	// deployment updates it.
 	Create(ctx context.Context, request CreateRequest[I]) (CreateResponse[S], error)
 }
 
@@ -41,8 +38,7 @@ type CreateRequest[I any] struct {
 	Name string
 	// Inputs are checked, complete with defaults, and known.
 	Inputs I
-	// Timeout is how long the user lets it take, 0 for as long as the provider finds
-	// right. The context ends with it.
+	// Timeout is the user's timeout, after which the context ends; 0 for none.
 	Timeout time.Duration
 }
 
@@ -55,11 +51,10 @@ type CreateResponse[S any] struct {
 	State S
 }
 
-// Reader is implemented by resources that can tell their actual state. Without it a
-// refresh finds what is recorded, and nothing can be imported.
+// Reader is implemented by resources that can be read. Without it a refresh finds the recorded
+// state, and nothing can be imported.
 type Reader[I, S any] interface {
-	// Read reads the resource with the request's ID. Where it does not exist (any more),
-	// the error is [NotFound].
+	// Read reads the resource with an ID. The error is [NotFound] if it does not exist.
 	Read(ctx context.Context, request ReadRequest[I, S]) (ReadResponse[I, S], error)
 }
 
@@ -70,8 +65,7 @@ type ReadRequest[I, S any] struct {
 	URN  urn.URN
 	Name string
 	ID   string
-	// Inputs and State are the recorded ones; both are nil in an import, which knows the
-	// ID alone.
+	// Inputs and State are the recorded ones; nil in an import.
 	Inputs  *I
 	State   *S
 	Timeout time.Duration
@@ -83,17 +77,16 @@ type ReadResponse[I, S any] struct {
 
 	// ID is the ID to record; empty for the request's own.
 	ID string
-	// Inputs are those that would give this state: what a program would have to say for
-	// no change.
+	// Inputs are the inputs of a program that changes nothing.
 	Inputs I
 	State  S
 }
 
-// Updater is implemented by resources that can be changed in place. Without it every
-// change replaces the resource, and the schema says so.
+// Updater is implemented by resources that can change in place. Without it every change replaces
+// the resource, as the schema says.
 type Updater[I, S any] interface {
-	// Update changes the resource, whose ID stays. An error says that nothing has changed,
-	// unless it is [InitFailed]: then the response's state is saved.
+	// Update changes the resource, which keeps its ID. An error means that nothing has changed,
+	// except for [InitFailed]: then the response's state is saved.
 	Update(ctx context.Context, request UpdateRequest[I, S]) (UpdateResponse[S], error)
 }
 
@@ -120,10 +113,9 @@ type UpdateResponse[S any] struct {
 	State S
 }
 
-// Deleter is implemented by resources that leave something behind to delete. Without
-// it nothing happens.
+// Deleter is implemented by resources that must be deleted. Without it nothing happens.
 type Deleter[S any] interface {
-	// Delete deletes the resource. [NotFound] says that it was gone already.
+	// Delete deletes the resource. [NotFound] is no failure.
 	Delete(ctx context.Context, request DeleteRequest[S]) error
 }
 
@@ -139,17 +131,15 @@ type DeleteRequest[S any] struct {
 	Timeout time.Duration
 }
 
-// Checker is implemented by resources whose inputs have rules that tags cannot express,
-// or defaults that depend on something.
+// Checker is implemented by resources with rules or defaults that tags cannot express.
 type Checker[I any] interface {
-	// Check looks at inputs whose types are right and whose defaults are applied. It may
-	// set defaults of its own in them; it must be able to look at what it has set. An
-	// input that is not known is zero and stays unknown, whatever Check sets.
+	// Check checks inputs of the right types, with the schema's defaults. It may set more
+	// defaults, and must accept inputs that it has set. An unknown input is zero, and stays
+	// unknown whatever Check sets.
 	Check(ctx context.Context, request CheckRequest[I]) ([]CheckFailure, error)
 }
 
-// CheckFailure says what is wrong with the input at a path, for example
-// {"tags.owner", "must not be empty"}.
+// CheckFailure is a fault of the input at a path, for example {"tags.owner", "must not be empty"}.
 type CheckFailure = abi.CheckFailure
 
 // CheckRequest asks whether inputs are valid.
@@ -160,8 +150,7 @@ type CheckRequest[I any] struct {
 	Inputs *I
 	// Olds are the inputs as last checked; nil if there are none.
 	Olds *I
-	// RandomSeed holds 32 bytes from which to draw defaults that are random, so that a
-	// saved plan gives the same ones again.
+	// RandomSeed has 32 bytes for random defaults. A saved plan repeats them.
 	RandomSeed []byte
 	// Autonaming is the name that the user's policy proposes; nil if there is none.
 	Autonaming *abi.Autonaming
@@ -174,7 +163,7 @@ func (r *CheckRequest[I]) Known(name string) bool {
 	return !r.inputs.Get(name).ContainsUnknowns()
 }
 
-// Differ is implemented by resources whose changes the tags cannot tell.
+// Differ is implemented by resources whose changes follow from more than tags.
 type Differ[I, S any] interface {
 	// Diff compares inputs with the recorded state. It usually returns request.Default, with
 	// some changes removed or turned into replacements.
@@ -197,12 +186,11 @@ type DiffRequest[I, S any] struct {
 	inputs property.Map
 }
 
-// DiffResponse is what differs; [DiffResponse.DetailedDiff] alone may be changed, the
-// keys and Changes follow from it.
+// DiffResponse is a diff. An author changes only [DiffResponse.DetailedDiff]; the SDK computes the
+// keys and Changes from it.
 type DiffResponse = abi.DiffResponse
 
-// The kinds of changes in a detailed diff: whether something is new, gone, or not as it
-// was, and whether that replaces the resource.
+// The kinds of changes in a detailed diff.
 const (
 	Add           = abi.DiffKindAdd
 	AddReplace    = abi.DiffKindAddReplace
@@ -219,8 +207,8 @@ func (r *DiffRequest[I, S]) Known(name string) bool {
 
 // Previewer is implemented by resources that can foretell outputs.
 type Previewer[I, S any] interface {
-	// Preview computes the state that Create or Update would give, and changes nothing.
-	// It is called only where all inputs are known.
+	// Preview computes the state that Create or Update would return, and changes nothing. All
+	// inputs are known.
 	Preview(ctx context.Context, request PreviewRequest[I, S]) (PreviewResponse[S], error)
 }
 
@@ -230,8 +218,7 @@ type PreviewRequest[I, S any] struct {
 
 	URN  urn.URN
 	Name string
-	// ID and State are those of the resource that would be updated; empty and nil where
-	// one would be created.
+	// ID and State are of the resource to update; empty and nil for a creation.
 	ID     string
 	State  *S
 	Inputs I
@@ -240,13 +227,12 @@ type PreviewRequest[I, S any] struct {
 // PreviewResponse is what is known beforehand.
 type PreviewResponse[S any] struct {
 	State S
-	// Known names the outputs in State that are sure to be as they are there. Outputs
-	// with the name of an input have the input's value without being named.
+	// Known names the outputs in State that are certain. Outputs with the name of an input
+	// have the input's value without it.
 	Known []string
 }
 
-// Lister is implemented by resources of which those that exist can be found, by whoever
-// wants to import them.
+// Lister is implemented by resources that can be listed, for imports.
 type Lister interface {
 	// List returns a page of the existing resources.
 	List(ctx context.Context, request ListRequest) (ListResponse, error)
@@ -256,11 +242,11 @@ type Lister interface {
 type ListRequest struct {
 	_ incomparable
 
-	// Query says which are wanted, in words that are up to the resource; often empty.
+	// Query selects resources, in a form that the type defines; often empty.
 	Query property.Map
-	// Limit is how many are wanted in all; 0 for all of them.
+	// Limit is the number of resources in all; 0 for no limit.
 	Limit uint64
-	// PageSize is the most that are wanted at once; 0 leaves it to the provider.
+	// PageSize is the most resources of a page; 0 for the provider's choice.
 	PageSize uint64
 	// ContinuationToken is that of the page before; empty for the first page.
 	ContinuationToken string
