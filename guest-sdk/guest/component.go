@@ -19,10 +19,10 @@ import (
 // Component is a type of component of a provider, see [ComponentOf].
 type Component struct{ declaration }
 
-// ComponentOf returns the type of component with that token, for example
-// site:index:Site, whose inputs and outputs are the fields of I and S: usually of type
-// [Out], since values of other types must be known, and not secret, before Construct is
-// called. In a preview where one is not known the component has no children.
+// ComponentOf returns the type of component with a token, for example site:index:Site, whose inputs and
+// outputs are the fields of I and S. Fields are usually of type [Out]. Other fields decide which
+// children there are: they must be known and not secret. If one is unknown in a preview, the preview
+// has no children.
 func ComponentOf[I, S any](token string, implementation Constructor[I, S], options ...Option) Component {
 	about := aboutOf(options)
 	return Component{declaration{token, func(s *server, b *shape.Builder) error {
@@ -58,8 +58,7 @@ func (c Component) With(methods ...Method) Component {
 
 // Constructor is what every component implements.
 type Constructor[I, S any] interface {
-	// Construct declares the component's children and returns its outputs without waiting for
-	// any: fields of the outputs may be values that are not known yet.
+	// Construct declares the children and returns the outputs without waiting for any.
 	Construct(ctx context.Context, request ConstructRequest[I], d *Deployment) (S, error)
 }
 
@@ -80,8 +79,7 @@ type component struct {
 	construct     func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, inputs unsafe.Pointer, d *Deployment) (unsafe.Pointer, error)
 }
 
-// composer is what a provider with components has more than others: behind an interface,
-// so that others do not have its code.
+// composer serves components. It is an interface to keep its code out of modules without components.
 type composer interface {
 	construct(context.Context, *server, *abi.ConstructRequest) (abi.ConstructResponse, error)
 	call(context.Context, *server, *abi.CallRequest) (abi.CallResponse, error)
@@ -131,8 +129,7 @@ func (s *server) Call(ctx context.Context, request abi.CallRequest) (abi.CallRes
 	return response, nil
 }
 
-// construct registers a component, lets its author declare the children, waits for
-// them, and registers the outputs.
+// construct registers a component, runs its author's function, and registers the outputs.
 func (all *composite) construct(ctx context.Context, s *server, request *abi.ConstructRequest) (abi.ConstructResponse, error) {
 	none := abi.ConstructResponse{}
 	c := all.components[request.Type]
@@ -193,9 +190,8 @@ func monitorOf(ctx context.Context) (abi.Monitor, error) {
 	return nil, abi.NewError(abi.ErrorKindInvalidArgument, "a component needs a monitor to make its children with, and the caller has none")
 }
 
-// takes reports whether variables of the shape hold all of the properties: an unknown
-// may not be in a field of an ordinary type, and a secret must not be, because what the
-// author makes of it would not be one.
+// takes reports whether variables of the shape can hold the properties: an ordinary field cannot hold
+// an unknown. A secret in one is an error, because what the author computes would not be secret.
 func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
 	if path, found := inputs.Secret(m); found {
 		return false, InvalidArgument(path.String(), "the provider cannot keep this input secret: its field would have to be a guest.Out")
@@ -207,8 +203,8 @@ func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
 	return !found, nil
 }
 
-// ownOptions returns the options of the component itself. What chose its provider is
-// handed down, so that resources of the same package are managed by it.
+// ownOptions returns the options of the component itself. Its children of the same package inherit
+// the provider.
 func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
 	named := slices.ContainsFunc(o.Providers, func(p abi.PackageProvider) bool { return p.Package == s.pkg.Name })
 	if o.Provider != "" && !named {

@@ -50,8 +50,7 @@ func (s *server) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffRes
 	return summarize(response, request.IgnoreChanges)
 }
 
-// summarize makes the keys of a diff follow from its details. Changes that the user
-// wants ignored are left out, whoever found them.
+// summarize computes the keys of a diff from its details, without changes that the user ignores.
 func summarize(d abi.DiffResponse, ignore []string) (abi.DiffResponse, error) {
 	d.HasDetailedDiff = true
 	d.Changes = abi.DiffChangesNone
@@ -89,8 +88,8 @@ func summarize(d abi.DiffResponse, ignore []string) (abi.DiffResponse, error) {
 	return d, nil
 }
 
-// ignored reports whether one of the patterns, which the schema's diff has parsed
-// before, contains the path.
+// ignored reports whether one of the patterns contains the path. The schema's diff has refused wrong
+// patterns.
 func ignored(patterns []string, path property.Path) bool {
 	return slices.ContainsFunc(patterns, func(text string) bool {
 		pattern, err := property.ParsePath(text)
@@ -195,8 +194,7 @@ func (s *server) Delete(ctx context.Context, request abi.DeleteRequest) error {
 	return nil
 }
 
-// ready returns an error if the author's code must not run: with a configuration or
-// with inputs that are not known.
+// ready refuses to run the author's code with an unknown configuration or unknown inputs.
 func (s *server) ready(ctx context.Context, inputs property.Map) error {
 	if err := s.decided(ctx); err != nil {
 		return err
@@ -204,8 +202,7 @@ func (s *server) ready(ctx context.Context, inputs property.Map) error {
 	return known("input", inputs)
 }
 
-// unhealthy returns the error that says that a resource exists in this state, for the
-// reasons that err gives.
+// unhealthy returns err as the failure of a resource that exists.
 func unhealthy(err error, id string, state property.Map) error {
 	e := *abi.AsError(err)
 	failure := abi.InitFailure{Reasons: []string{e.Message}}
@@ -241,9 +238,8 @@ func (s *server) preview(ctx context.Context, r *resource, request *abi.UpdateRe
 	return state, nil
 }
 
-// foretell returns the state that follows from the inputs alone: outputs with the name and
-// type of an input have its value, stable outputs keep theirs, all others are unknown.
-// Each output is there, because a preview's reader takes an absent one for unknown.
+// foretell returns the state that follows from the inputs alone: outputs with the name and type of an
+// input have its value, stable outputs keep theirs, and all others are unknown.
 func (r *resource) foretell(inputs, old property.Map) property.Map {
 	repeated := r.asState(inputs)
 	entries := make([]property.Entry, 0, len(r.Outputs.Properties))
@@ -270,8 +266,7 @@ func (r *resource) foretell(inputs, old property.Map) property.Map {
 	return property.NewMap(entries...)
 }
 
-// suffixLength is the number of random characters in a made-up name, as Pulumi's
-// providers have it.
+// suffixLength is the number of random characters in a made-up name, as in Pulumi's providers.
 const suffixLength = 7
 
 // autoname gives a resource its name where the program gives none.
@@ -308,8 +303,7 @@ func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (pro
 	return inputs.With(key, v), nil
 }
 
-// madeUp returns the resource's name in the program, as much of it as there is room for,
-// with random characters after it.
+// madeUp returns the resource's name in the program, cut to the longest length, with a random suffix.
 func madeUp(request *abi.CheckRequest, longest int) string {
 	name := request.Name
 	if name == "" {

@@ -11,15 +11,15 @@ import (
 type Declaration struct {
 	// Type is the resource's token, of any package.
 	Type string
-	// Name is the resource's name. Names of one type under one parent must differ; it is
-	// usual to begin with the component's own name.
+	// Name must differ from that of other children of the type and parent. It usually begins with
+	// the component's name.
 	Name    string
 	Inputs  Props
 	Options Options
 }
 
-// Options say about a resource, beside its inputs, what a program may say. Those that
-// are zero are inherited from the parent, if that is so for programs too.
+// Options are the resource options of programs. A zero option is inherited from the parent, as in
+// programs.
 type Options struct {
 	// Parent is another child under which this one lies; nil for the component itself.
 	Parent *Child
@@ -28,7 +28,7 @@ type Options struct {
 	// Providers are those that a component's children use, at most one for each package.
 	Providers []*Child
 	DependsOn []*Child
-	// DeletedWith says that deleting this child deletes the resource, too.
+	// DeletedWith is a child whose deletion deletes the resource, too.
 	DeletedWith *Child
 	// ReplaceWith are children whose replacement replaces the resource.
 	ReplaceWith []*Child
@@ -56,8 +56,8 @@ type Options struct {
 	Hooks              []abi.HookBinding
 }
 
-// Child is a resource that a component declared, or that it reads. It is passed to
-// [Field], or to the options and inputs of others.
+// Child is a resource that a component declared or read. It is for [Field], and for the options and
+// inputs of other children.
 type Child struct {
 	d    *Deployment
 	typ  string
@@ -85,8 +85,7 @@ func (c *Child) URN() Out[string] { return Field[string](c, "urn") }
 // ID returns the ID of a child that is not a component; of others it is null.
 func (c *Child) ID() Out[string] { return Field[string](c, "id") }
 
-// dependsOn returns v as an output of the child, whose dependencies are the child
-// itself and what the named output comes from.
+// dependsOn returns v as an output that depends on the child and on the sources of the named output.
 func (c *Child) dependsOn(v property.Value, name string) property.Value {
 	urns := []string{string(c.made.urn)}
 	for _, d := range c.made.dependencies {
@@ -149,8 +148,7 @@ func (o *Options) children() []*Child {
 	return append(all, o.ReplaceWith...)
 }
 
-// resolve returns the options as the monitor takes them, once all children that they
-// refer to are made.
+// resolve returns the monitor's options, once the children that they refer to are made.
 func (o *Options) resolve(trigger property.Value) abi.ResourceOptions {
 	options := abi.ResourceOptions{
 		Protect: o.Protect, RetainOnDelete: o.RetainOnDelete, DeleteBeforeReplace: o.DeleteBeforeReplace,
@@ -184,8 +182,7 @@ func urnsOf(children []*Child) []urn.URN {
 	return urns
 }
 
-// reference returns the child, a provider, as options name it. Without an ID, in a preview,
-// the engine knows what is meant.
+// reference returns the provider reference of a child. In a preview its ID is empty.
 func (m *made) reference() string { return string(m.urn) + "::" + m.id }
 
 // packageOf returns the package that a provider, by its type, is for.

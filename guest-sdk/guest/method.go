@@ -19,8 +19,7 @@ import (
 // Method is a method of a component, see [MethodOf].
 type Method struct {
 	name string
-	// add registers the method of the component with that token. Its types are such that
-	// modules without components do not have those of components.
+	// add registers the method of the component with a token.
 	add func(s *server, b *shape.Builder, token string) error
 }
 
@@ -33,9 +32,8 @@ type MethodRequest[A any] struct {
 	Args A
 }
 
-// MethodOf returns a method of a component, whose arguments and results are the fields
-// of A and R, as those of [ComponentOf]. Programs call it by the component's token and
-// its name: site:index:Site/check.
+// MethodOf returns a method of a component, whose arguments and results are the fields of A and R, as
+// for [ComponentOf]. Programs call it as site:index:Site/check.
 func MethodOf[A, R any](name string, call func(ctx context.Context, request MethodRequest[A], d *Deployment) (R, error), options ...Option) Method {
 	about := aboutOf(options)
 	about.description = docs.Function(about.description, reflect.ValueOf(call))
@@ -86,8 +84,7 @@ func (s *server) addMethod(b *shape.Builder, component, name string, about *abou
 	return nil
 }
 
-// componentOf returns the URN that a reference to a component has, or is, where the
-// caller makes references plainer.
+// componentOf returns the URN of a reference to a component, which may be plain text.
 func componentOf(v property.Value) urn.URN {
 	v = v.Plain()
 	if r, ok := v.AsReference(); ok {

@@ -14,12 +14,9 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/call"
 )
 
-// New returns the provider as an abi.Provider that runs in the calling program, with
-// the same code that serves it as a module. Its methods may be called in parallel.
-//
-// The error says which resource or function, and which field of its Go types, is not as
-// it must be. A provider that is to be configured more than once must be made anew for
-// each configuration, together with what it keeps.
+// New returns the provider as an abi.Provider that runs in the calling program. Its methods may be
+// called in parallel. Each configuration needs a provider of its own. The error names the resource or
+// function, and the field of its Go types, that is wrong.
 func New(p Provider) (abi.Provider, error) {
 	served, err := provide(p, begin)
 	if err != nil {
@@ -44,18 +41,14 @@ type cancelling context.CancelFunc
 
 func (c cancelling) End() { c() }
 
-// Serve serves the provider to the host that runs the module. It is called in main
-// and returns at once. In a program that is not a module there is no host: Serve
-// prints how to build one, and exits with status 2.
+// Serve serves the provider to the host that runs the module. It is called in main and returns at
+// once. In a program that is not a module it prints how to build one, and exits with status 2.
 func Serve(p Provider) {
 	os.Stderr.WriteString(usage(p))
 	os.Exit(2)
 }
 
-// ServeProvider serves a provider that implements the contract's methods itself, such
-// as an adapter of one that was written for something else. It is called in main. In a
-// program that is not a module there is no host: it prints how to build one, and exits
-// with status 2.
+// ServeProvider is [Serve] for a provider that implements the contract itself, such as an adapter.
 func ServeProvider(abi.Provider) {
 	os.Stderr.WriteString(rawUsage)
 	os.Exit(2)
@@ -65,8 +58,8 @@ func ServeProvider(abi.Provider) {
 // if there is none.
 func callersMonitor(ctx context.Context) abi.Monitor { return abi.MonitorFrom(ctx) }
 
-// checkMethods finds methods that have the name of an optional interface's but do not
-// fit it, which would otherwise be passed over in silence.
+// checkMethods refuses methods with the name of an optional interface's method and other types, which
+// would never be called.
 func checkMethods(creator any, can capabilities) error {
 	t := reflect.TypeOf(creator)
 	for _, optional := range []struct {

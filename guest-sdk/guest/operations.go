@@ -13,8 +13,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
-// resource is a registered type of resource. Its methods move values between
-// properties and the author's types, on both sides of a call of the author's code.
+// resource is a registered type of resource. Its methods call the author's code, and convert between
+// properties and the author's types.
 type resource struct {
 	*schema.Resource
 	inputs *shape.Shape
@@ -33,8 +33,8 @@ func loaded(s *shape.Shape, m property.Map) (unsafe.Pointer, error) {
 	return p, s.Load(m, p)
 }
 
-// recorded is loaded for properties from the state. Where they do not fit it is not the
-// user's fault: another version of the provider left them there.
+// recorded is loaded for properties of the state. If they do not fit, they are from another version of
+// the provider.
 func recorded(s *shape.Shape, m property.Map) (unsafe.Pointer, error) {
 	p, err := loaded(s, m)
 	if err == nil {
@@ -54,8 +54,8 @@ func optional(s *shape.Shape, m *property.Map) (unsafe.Pointer, error) {
 	return recorded(s, *m)
 }
 
-// asState returns what inputs are in a state that repeats them: without secrets, and
-// with the zeros of what was not given.
+// asState returns inputs as a state that repeats them: without secrets, and with zeros for missing
+// inputs.
 func (r *resource) asState(inputs property.Map) property.Map {
 	state, err := loaded(r.state, inputs)
 	if err != nil {

@@ -11,13 +11,12 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// Parameters say what a provider is to become, or to serve beside its own package: see
-// [Provider.Parameterize] and [Provider.Extend].
+// Parameters are the parameters of [Provider.Parameterize] and [Provider.Extend].
 type Parameters struct {
 	// Args are words as a user gives them. There are none if there is a Value.
 	Args []string
-	// Name, Version, and Value are what an earlier call answered, in another
-	// instance of the provider or on another machine.
+	// Name, Version, and Value are results of an earlier call, in another instance or on another
+	// machine.
 	Name    string
 	Version string
 	Value   []byte
@@ -25,21 +24,19 @@ type Parameters struct {
 
 // Parameterized is what a provider became, or is extended with.
 type Parameterized struct {
-	// Provider is the package, with a name of its own. It is served in place of the
-	// provider that was parameterized, or beside it.
+	// Provider is the package, with another name. It is served in place of the provider, or
+	// beside it.
 	Provider Provider
-	// Value gives the same provider again without the Args, and without what they refer
-	// to: it is kept in states, so that what was made can be destroyed. At most
-	// [MaxParameter] bytes.
+	// Value makes the same provider again without the Args and their files. States keep it, at
+	// most [MaxParameter] bytes.
 	Value []byte
 }
 
-// MaxParameter is how many bytes the value of a parameterization may have. It is part of
-// each state that was made with the provider.
+// MaxParameter is the size limit of the value of a parameterization in bytes.
 const MaxParameter = 4 << 20
 
-// parameterizable is a provider that can become another one. Parameterize comes before
-// all calls but the handshake, so that the field does not change while others read it.
+// parameterizable is a provider that can become another one. Parameterize comes before all calls but
+// the handshake: nobody reads the field when it changes.
 type parameterizable struct {
 	// Provider serves the calls. At first it is the module's own.
 	abi.Provider

@@ -9,17 +9,16 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// A module has one thread, and a call of the monitor that waits stops all of it. So
-// operations are started without waiting, and what has ended is waited for only where
-// nothing else is left to do.
+// A module has one thread, and a call of the monitor that waits stops it. Operations are started
+// without waiting, and the module waits only if nothing else is left to do.
 
 func (d *Deployment) begin(o *operation) {
 	d.waiting = append(d.waiting, o)
 	d.start()
 }
 
-// start starts what has all that it needs. It may be called from within itself, by
-// functions that declare children when their values are wanted.
+// start starts the operations whose sources exist. It may call itself, through lazy functions that
+// declare children.
 func (d *Deployment) start() {
 	for again := true; again; {
 		again = false

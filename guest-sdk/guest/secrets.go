@@ -6,10 +6,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// inheritSecrets marks as secret what is secret in the property of the same name of
-// source: the inputs that a state was made from, or what was recorded of it. Where m
-// repeats the source, which it would do in the form of repeated, the marks are as
-// precise as the source's; otherwise the property is secret as a whole.
+// inheritSecrets marks the properties of m as secret that are secret in source: inputs, or a recorded
+// state. If m repeats the source, which looks like repeated then, only the same parts are marked;
+// otherwise the whole property.
 func inheritSecrets(m, source, repeated property.Map) property.Map {
 	for name, from := range source.All() {
 		v, ok := m.Lookup(name)
@@ -26,8 +25,8 @@ func inheritSecrets(m, source, repeated property.Map) property.Map {
 	return hideTexts(m, secretTexts(source))
 }
 
-// minSecretText is the length, in bytes, from which a text that is found elsewhere is
-// taken for the secret that it repeats: shorter ones are there by accident.
+// minSecretText is the least length in bytes of a secret that is looked for elsewhere. Shorter texts
+// are found by accident.
 const minSecretText = 8
 
 // secretTexts returns the texts that are secret in m.
@@ -41,8 +40,7 @@ func secretTexts(m property.Map) []string {
 	return texts
 }
 
-// hideTexts marks as secret what is one of the texts: a provider's code does not see
-// what is secret, and may answer it under another name.
+// hideTexts marks the texts as secret, which a provider may return under another name.
 func hideTexts(m property.Map, texts []string) property.Map {
 	if len(texts) == 0 {
 		return m
@@ -55,8 +53,7 @@ func hideTexts(m property.Map, texts []string) property.Map {
 	})
 }
 
-// copyMarks marks those parts of v as secret that are so in from, which has the same
-// contents, but for zeros that it may lack.
+// copyMarks marks the secret parts of from in v, which has the same contents and maybe more zeros.
 func copyMarks(v, from property.Value) property.Value {
 	if v.IsSecret() || !from.ContainsSecrets() {
 		return v
@@ -94,9 +91,8 @@ func allSecret(m property.Map) property.Map {
 	return property.NewMap(entries...)
 }
 
-// merge carries what the author's Check changed in the Go variable, from before to
-// after, over to the inputs it was loaded from, which have unknowns and secrets where
-// the variable has zeros and plain values. What is not known stays so.
+// merge applies the changes of the author's Check, from before to after, to the inputs. These have
+// unknowns and secrets that a Go variable cannot hold. Unknowns stay.
 func merge(inputs, before, after property.Map) property.Map {
 	names := before.Keys()
 	for _, e := range after.Entries() {

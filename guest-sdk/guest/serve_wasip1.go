@@ -13,12 +13,9 @@ import (
 
 func init() { bindings.RunMain() }
 
-// Serve serves the provider to the host that runs the module. It is called in main
-// and returns at once. If neither package variables nor main read the clock or random numbers, the
-// host may run them once, and begin all instances with what they left in memory, those of later
-// processes among them; otherwise each instance runs them. So it is with Configure, for the instances
-// of one configuration. The functions of math/rand draw other numbers in each instance. If the
-// provider is not well formed, see [New], the host is told so in answer to its first call.
+// Serve serves the provider to the host that runs the module. It is called in main and returns at
+// once. The package's documentation says when the host runs main once for all instances; math/rand
+// draws other numbers in each. If the provider is wrong, see [New], the first call fails.
 func Serve(p Provider) {
 	if !bindings.Called() {
 		print(usage(p))
@@ -51,11 +48,9 @@ func (r refused) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchema
 	return abi.GetSchemaResponse{}, r.err
 }
 
-// ServeProvider serves a provider that implements the contract's methods itself, such
-// as an adapter of one that was written for something else. It is called in main and
-// returns at once. What [Serve] does around an author's code is then not done: the
-// provider gets requests as they come, with a context that does not end. In Construct
-// and Call, [abi.MonitorFrom] returns the host's monitor; [Log] writes to the host's log.
+// ServeProvider is [Serve] for a provider that implements the contract itself, such as an adapter. It
+// gets requests as they come, with a context that does not end. In Construct and Call,
+// [abi.MonitorFrom] returns the host's monitor; [Log] writes to the host's log.
 func ServeProvider(p abi.Provider) {
 	if !bindings.Called() {
 		print(rawUsage)
@@ -78,7 +73,6 @@ func (r raw) Call(ctx context.Context, request abi.CallRequest) (abi.CallRespons
 // callersMonitor returns the host's monitor.
 func callersMonitor(context.Context) abi.Monitor { return bindings.Monitor() }
 
-// checkMethods does nothing in a module: finding methods by reflection would keep all
-// methods of all types in it, a tenth of a small one. Programs, which the tests of a
-// provider are, do it.
+// checkMethods does nothing in a module, where it would keep all methods of all types: a tenth of a
+// small module. The tests of a provider do it.
 func checkMethods(any, capabilities) error { return nil }

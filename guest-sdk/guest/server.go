@@ -60,8 +60,8 @@ type server struct {
 	extensions map[string]*server
 	extending  sync.RWMutex
 
-	// recent is the resource that was asked for last. The next call is for the same, as a
-	// rule, and to compare its token is faster than to hash it.
+	// recent is the resource of the last call. The next call is usually for the same, and to compare
+	// its token is faster than to hash it.
 	recent atomic.Pointer[resource]
 }
 
@@ -178,8 +178,7 @@ func (s *server) decided(ctx context.Context) error {
 	return nil
 }
 
-// known returns an error if one of the properties is not known, which outside of a preview
-// is a mistake of the caller's.
+// known refuses unknown properties, which are a mistake outside of a preview.
 func known(what string, m property.Map) error {
 	for name, v := range m.All() {
 		if v.ContainsUnknowns() {
@@ -219,14 +218,12 @@ func (s *server) noSuch(what, token, nearest string) error {
 	return abi.NewError(abi.ErrorKindNotFound, message)
 }
 
-// within returns the context in which the author's code handles a resource, and what
-// ends it. A timeout is in seconds, 0 for none.
+// within is begin with a timeout in seconds.
 func (s *server) within(ctx context.Context, u urn.URN, timeout float64) (context.Context, ender) {
 	return s.begin(ctx, u, seconds(timeout))
 }
 
-// answerError returns an error as it crosses the boundary. A provider then returns the same error in
-// a program and as a module.
+// answerError returns an error as the contract has it, in a program and in a module alike.
 func answerError(err error) error {
 	if err == nil {
 		return nil
@@ -256,8 +253,7 @@ func (s *server) List(ctx context.Context, request abi.ListRequest) (abi.ListRes
 	return abi.ListResponse{Resources: response.Resources, ContinuationToken: response.ContinuationToken}, nil
 }
 
-// Mapping tells those who convert programs of another ecosystem how the names of one of
-// its providers map to the package's.
+// Mapping maps the names of another ecosystem's provider to the package's, for converters of programs.
 type Mapping struct {
 	// Key is the ecosystem, for example terraform.
 	Key string

@@ -18,12 +18,11 @@ import (
 // Stream is a function of a provider whose results come one by one, see [StreamOf].
 type Stream struct{ declaration }
 
-// StreamOf returns the function with that token, whose arguments are the fields of A,
-// and each of whose results are those of R. Nothing is computed before it is asked for:
-// the sequence stands still between two results, and is told to stop where nobody wants
-// more. An error ends it. The context is that of the whole sequence.
+// StreamOf returns the function with a token, whose arguments are the fields of A, and whose results
+// are the fields of R, one by one. The sequence is lazy: it stands still between two results, and
+// stops if the caller closes the stream. An error ends it. The context is that of the whole sequence.
 //
-// Results of a call with a secret argument are secret as a whole.
+// All results of a call with a secret argument are secret.
 func StreamOf[A, R any](token string, call func(ctx context.Context, args A) iter.Seq2[R, error], options ...Option) Stream {
 	about := aboutOf(options)
 	about.description = docs.Function(about.description, reflect.ValueOf(call))
@@ -59,9 +58,8 @@ type streams struct {
 	open map[abi.StreamHandle]*openStream
 }
 
-// maxOpenStreams bounds the streams that a provider has open at once, each of which has
-// a stack and what its author's function holds: more than callers need, few enough to
-// notice one that forgets to close them.
+// maxOpenStreams bounds the open streams of a provider, because each has a stack: more than callers
+// need, few enough to notice one that forgets to close them.
 const maxOpenStreams = 64
 
 // openStream is one stream. Its lock is held while a result is computed.
@@ -89,8 +87,7 @@ func (s *server) addStream(b *shape.Builder, token string, about *about, f *stre
 	return nil
 }
 
-// streamer is what a provider with functions that stream has more than others: behind an
-// interface, so that others do not have its code.
+// streamer serves streams. It is an interface to keep its code out of modules without streams.
 type streamer interface {
 	begin(ctx context.Context, s *server, request *abi.InvokeRequest) (abi.StreamHandle, error)
 	next(ctx context.Context, handle abi.StreamHandle) (*property.Map, error)
@@ -225,8 +222,7 @@ func (o *openStream) pull() (*property.Map, error) {
 	return &result, nil
 }
 
-// close lets the author's function end. A result that is being computed is waited for,
-// with its context at an end.
+// close ends the author's function, and waits for it with a cancelled context.
 func (o *openStream) close() {
 	o.cancel()
 	o.mu.Lock()

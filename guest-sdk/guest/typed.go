@@ -9,12 +9,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// implementation is the author's code for a resource without its types: inputs and
-// states are addresses of variables of the types that the resource's shapes know. The
-// compiler makes a copy of typed for each resource, and names each of its functions
-// after all fields and tags of both types: so they are few, and do as little as they
-// can: fill in a request, call, and pass on what comes back. Requests are values, which need
-// no memory of their own.
+// implementation is the author's code for a resource without its types: inputs and states are addresses
+// of variables of the shapes' types. The compiler copies typed for each resource, with names that have
+// all fields and tags: its functions are few, and only fill in a request and call.
 type implementation interface {
 	create(ctx context.Context, request abi.CreateRequest, inputs unsafe.Pointer) (id string, state unsafe.Pointer, err error)
 	read(ctx context.Context, request abi.ReadRequest, inputs, state unsafe.Pointer) (id string, newInputs, newState unsafe.Pointer, err error)
