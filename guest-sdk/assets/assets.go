@@ -15,8 +15,7 @@ import (
 // ErrElided is an asset or archive whose contents are not to be had: an old one.
 var ErrElided = errors.New("the contents of an asset that is no input of the call are not known, only their hash")
 
-// Open begins to read an asset. The caller must close it, and learns from the error at
-// the end whether what it read is what the hash says.
+// Open opens an asset. The error at the end of reading reports whether the content has the hash.
 func Open(ctx context.Context, a property.Asset) (io.ReadCloser, error) {
 	switch a.Source {
 	case property.SourceText:
@@ -54,16 +53,14 @@ func OpenArchive(ctx context.Context, a property.Archive, format Format) (io.Rea
 
 // Entry is a file of an archive. It can be read until the next one is asked for.
 type Entry struct {
-	// Name is a relative path with slashes that is clean and leads nowhere else (see
-	// [io/fs.ValidPath]). Each occurs once.
+	// Name is a clean relative path with slashes (see [io/fs.ValidPath]). Each occurs once.
 	Name string
 	// Size is in bytes.
 	Size int64
 	io.Reader
 }
 
-// Entries goes through the files of an archive, whatever its format is and however deep
-// its parts are nested. An error ends it. Directories are no entries.
+// Entries iterates over the files of an archive of any format and nesting. An error ends it.
 func Entries(ctx context.Context, a property.Archive) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if a.Source == property.SourceNone {
@@ -80,8 +77,7 @@ func Entries(ctx context.Context, a property.Archive) iter.Seq2[Entry, error] {
 		for {
 			h, err := files.Next()
 			if errors.Is(err, io.EOF) {
-				// What follows the last file has to be read too, to learn whether the
-				// contents are what the hash says.
+				// The rest must be read, too, to compare the content with the hash.
 				if _, err = io.Copy(io.Discard, r); err == nil {
 					return
 				}

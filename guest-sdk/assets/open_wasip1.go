@@ -8,8 +8,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
 )
 
-// chunk is how much is asked of the host at once, in bytes. It passes on less if that is
-// what there is.
+// chunk is how much is read from the host at once, in bytes.
 const chunk = 256 << 10
 
 func open(ctx context.Context, hash string, form abi.AssetsForm) (io.ReadCloser, error) {

@@ -76,8 +76,8 @@ func roundTrip(host abi.HTTP, request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// chunk is the size in bytes in which bodies are passed: large enough that crossing the
-// boundary does not matter, small enough for a module's memory.
+// chunk is the size of the parts of bodies in bytes: crossing the boundary does not matter, and it fits
+// into a module.
 const chunk = 64 << 10
 
 // requestOf returns a request without its body.
@@ -92,8 +92,7 @@ func requestOf(request *http.Request) (abi.HTTPRequest, error) {
 		sent.Method = http.MethodGet
 	}
 	if deadline, ok := request.Context().Deadline(); ok {
-		// Rounded up, so that the deadline has passed when the host says so, and so that
-		// a request that is too late is not one without a limit.
+		// Rounded up: the deadline has passed when the host says so, and a late request has a limit.
 		sent.TimeoutMs = uint64(max(0, time.Until(deadline).Milliseconds()) + 1)
 	}
 	for name, values := range request.Header {

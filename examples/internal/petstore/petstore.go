@@ -1,5 +1,5 @@
-// Package petstore is a service with state and faults, for the tests of what talks to
-// one: that of testdata/petstore.yaml of the provider openapi.
+// Package petstore is the service of testdata/petstore.yaml of the provider openapi, with state and
+// faults.
 package petstore
 
 import (
@@ -105,8 +105,7 @@ func (s *Store) Requests() []string {
 	return log
 }
 
-// Callers returns the different credentials that requests came with, each followed by the
-// header From if there was one.
+// Callers returns the different credentials of requests, each with the header From.
 func (s *Store) Callers() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

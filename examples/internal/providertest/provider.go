@@ -1,7 +1,5 @@
-// Package providertest takes resources through their lives the way the engine does,
-// for the tests of providers: inputs are checked, then created, compared, updated,
-// read, and deleted, all through abi.Provider. So the same test serves a provider in
-// the calling program and one in a module.
+// Package providertest drives providers as the engine does, in the calling program or as modules, for
+// their tests.
 package providertest
 
 import (
@@ -23,8 +21,7 @@ type T interface {
 	Helper()
 }
 
-// Provider is a provider under test. Calls that fail end the test, except for those
-// whose names begin with Try.
+// Provider is a provider under test. Only calls whose names begin with Try may fail.
 type Provider struct {
 	T T
 	// Context is that of all calls.
@@ -160,8 +157,7 @@ func (p *Provider) Refresh(r Resource) (refreshed Resource, exists bool) {
 	return refreshed, refreshed.ID != ""
 }
 
-// TryImport reads a resource of which nothing but the ID is known. One that does not
-// exist has no ID.
+// TryImport reads a resource by its ID alone. A missing one has no ID.
 func (p *Provider) TryImport(token, id string) (Resource, error) {
 	return p.tryRead(Resource{Token: token, ID: id}, nil, nil)
 }

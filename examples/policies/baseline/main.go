@@ -1,5 +1,4 @@
-// Command baseline is a policy pack with rules that most houses have: a WebAssembly
-// module for Husk. What it demands is in package pack.
+// Command baseline is a policy pack with common rules, a WebAssembly module for Husk.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command local is the provider for files and directories: a WebAssembly module for
-// Husk. What it does is in package provider.
+// Command local is the provider for files and directories, a WebAssembly module for Husk.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command openapi is the provider for the services that OpenAPI documents describe: a
-// WebAssembly module for Husk. What it does is in package provider.
+// Command openapi is the provider for services with an OpenAPI document, a WebAssembly module for Husk.
 package main
 
 import (

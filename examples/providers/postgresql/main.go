@@ -1,5 +1,4 @@
-// Command postgresql is the provider for PostgreSQL servers: a WebAssembly module for
-// Husk. What it does is in package provider.
+// Command postgresql is the provider for PostgreSQL servers, a WebAssembly module for Husk.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command random is the provider for random values: a WebAssembly module for Husk.
-// What it does is in package provider.
+// Command random is the provider for random values, a WebAssembly module for Husk.
 package main
 
 import (

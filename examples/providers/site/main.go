@@ -1,5 +1,4 @@
-// Command site is a provider of components: a WebAssembly module for Husk. What it does
-// is in package provider.
+// Command site is a provider of components, a WebAssembly module for Husk.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command tls is the provider for private keys and certificates: a WebAssembly
-// module for Husk. What it does is in package provider.
+// Command tls is the provider for private keys and certificates, a WebAssembly module for Husk.
 package main
 
 import (

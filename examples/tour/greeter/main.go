@@ -1,5 +1,5 @@
-// Command greeter is a provider that lives with the program that uses it. Husk builds it
-// from this source, and keeps the module that made a resource beside the state.
+// Command greeter is a provider beside the program that uses it. Husk builds it from source, and keeps
+// the module beside the state.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command petstore serves two empty pet stores on this machine, those of the tour's
-// program, until it is interrupted.
+// Command petstore serves the two empty pet stores of the tour until it is interrupted.
 package main
 
 import (

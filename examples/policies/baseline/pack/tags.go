@@ -25,8 +25,8 @@ var requiredTags = policy.Of(policy.Rule[tagsConfig]{
 	Resource:    missesTags,
 })
 
-// tagged returns the tags of a resource that must have some; ok is false if it need
-// not, or if they are not known yet.
+// tagged returns the tags of a resource that must have some. ok is false for others, and for unknown
+// tags.
 func (c tagsConfig) tagged(r abi.PolicyResource) (tags property.Map, ok bool) {
 	if !r.Custom || ofEngine(r.Type) {
 		return tags, false

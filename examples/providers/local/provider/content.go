@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxContent is the largest content in bytes. It passes through the module, the
-// engine, and the state, in several copies; what is larger belongs elsewhere.
+// maxContent is the largest content in bytes. It is copied through the module, the engine, and the
+// state.
 const maxContent = 8 << 20
 
 type content struct {
@@ -30,8 +30,7 @@ func (c *content) bytes() []byte {
 	return nil
 }
 
-// check looks at the content; known reports whether an input is known. One that is not
-// is nil, as one that was not given.
+// check checks the content. An unknown input is nil, as a missing one.
 func (c *content) check(f *failures, known func(string) bool) {
 	var given []string
 	for _, property := range []struct {
@@ -53,7 +52,7 @@ func (c *content) check(f *failures, known func(string) bool) {
 	}
 }
 
-// checkForm looks at the one that is given, and brings base64 into its one form.
+// checkForm checks the one that is given, and brings base64 into its canonical form.
 func (c *content) checkForm(f *failures, name string) {
 	if c.ContentBase64 != nil {
 		bytes, err := base64.StdEncoding.DecodeString(*c.ContentBase64)
@@ -68,9 +67,8 @@ func (c *content) checkForm(f *failures, name string) {
 	}
 }
 
-// found returns the content that a file turned out to have, in the way it was told
-// before, or else as text if it is that. Where it cannot be told so, a note stands in
-// its place, which differs from what the content should be.
+// found returns the content of a file in the form that was used before, or else as text if possible. A
+// note stands for content that cannot be returned in this form.
 func (c *content) found(f foundFile) content {
 	text, told := f.text()
 	switch {

@@ -29,8 +29,7 @@ func (in DirectoryInputs) access() access {
 	return access{path: in.Path, property: "path", write: true, directory: in.Path}
 }
 
-// Check looks at the path and the permission, and brings them into the form in which
-// they are recorded.
+// Check brings the path and the permission into the form in which they are recorded.
 func (Directory) Check(_ context.Context, r guest.CheckRequest[DirectoryInputs]) ([]guest.CheckFailure, error) {
 	var f failures
 	if r.Known("path") {
@@ -115,8 +114,8 @@ func (Directory) Read(ctx context.Context, r guest.ReadRequest[DirectoryInputs, 
 	return response, nil
 }
 
-// Delete removes the directory, with force all that is in it, too. A symbolic link to
-// a directory is not the directory.
+// Delete removes the directory, with force also its contents. A symbolic link to a directory is another
+// object.
 func (Directory) Delete(ctx context.Context, r guest.DeleteRequest[DirectoryState]) error {
 	in := r.State.DirectoryInputs
 	if err := usable(in.Path); err != nil {

@@ -27,8 +27,7 @@ type FileState struct {
 // File implements local:File.
 type File struct{}
 
-// Check looks at the path, at the content, and at the permissions, and brings them
-// into the form in which they are recorded.
+// Check brings the path and the permissions into the form in which they are recorded.
 func (File) Check(_ context.Context, r guest.CheckRequest[FileInputs]) ([]guest.CheckFailure, error) {
 	var f failures
 	in := r.Inputs
@@ -83,8 +82,7 @@ func stateOf(in FileInputs) FileState {
 	return FileState{FileInputs: in, digests: digestsOf(in.bytes())}
 }
 
-// Read finds what became of the file. One that is missing, or something else, does not
-// exist any more.
+// Read reads the file. A missing one, or another kind of object, does not exist.
 func (File) Read(ctx context.Context, r guest.ReadRequest[FileInputs, FileState]) (guest.ReadResponse[FileInputs, FileState], error) {
 	var response guest.ReadResponse[FileInputs, FileState]
 	in := FileInputs{Path: r.ID, DirectoryPermission: "0755"}

@@ -8,8 +8,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// cleanPath returns the shortest form of a path, so that two ways to write one path
-// are no change. reason says what is wrong with it, nothing if it can be used.
+// cleanPath returns the shortest form of a path. reason says what is wrong with the path; empty for
+// nothing.
 func cleanPath(p string) (cleaned, reason string) {
 	switch {
 	case p == "":
@@ -20,8 +20,7 @@ func cleanPath(p string) (cleaned, reason string) {
 	return path.Clean(p), ""
 }
 
-// usable returns an error for a path that has not come through Check. Systems differ in what
-// they make of it.
+// usable refuses a path that has not passed Check, because systems differ in what they do with it.
 func usable(p string) error {
 	if _, reason := cleanPath(p); reason != "" {
 		return guest.InvalidArgument("path", reason)
@@ -41,8 +40,7 @@ func cleanFilePath(p string) (cleaned, reason string) {
 	return cleaned, ""
 }
 
-// show returns a path as messages have it: as it is, or in quotes if it would be
-// misread.
+// show returns a path for messages, in quotes if it would be misread.
 func show(p string) string {
 	quoted := strconv.Quote(p)
 	if quoted[1:len(quoted)-1] == p && !strings.ContainsAny(p, " ,;:") {

@@ -1,10 +1,6 @@
-// Package provider manages files and directories. As a module it reaches the
-// directories that it was granted and nothing else; in a program, any that the
-// program may.
-//
-// Permission bits are set through package files of the SDK, since WASI knows none.
-// Messages are the same in both, so errors of the system are told in words of this
-// package.
+// Package provider manages files and directories. Permission bits are set through package files of the
+// SDK, because WASI has none. Errors of the system are reported in words of this package, because
+// programs and modules must report the same.
 package provider
 
 import (

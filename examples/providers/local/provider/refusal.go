@@ -38,8 +38,7 @@ func (a access) refusal(kind abi.ErrorKind, message string) error {
 	return e
 }
 
-// explain makes of an error of package os one for people: what happened to which path,
-// and what to do.
+// explain returns an error of package os for people: what happened to which path, and what to do.
 func (a access) explain(ctx context.Context, err error) error {
 	name := show(a.path)
 	invalid := func(message string) error { return guest.InvalidArgument(a.property, name+" "+message) }
@@ -79,8 +78,8 @@ func (a access) explain(ctx context.Context, err error) error {
 	return a.refusal(abi.ErrorKindInternal, name+": "+err.Error())
 }
 
-// refuse says that a path is in no directory that was granted, or in one that was
-// granted read-only, and how to grant it.
+// refuse returns the error of a path outside of the grants, or granted read-only, with the grant to
+// add.
 func (a access) refuse(ctx context.Context, err error) error {
 	reason := show(a.path) + " is on a read-only file system"
 	if told := a.refusalOfHost(ctx, err); told != nil {
@@ -101,8 +100,7 @@ func (a access) refuse(ctx context.Context, err error) error {
 		"  fs:\n    - path: "+show(a.directory)+"\n      mode: "+mode)
 }
 
-// refusalOfHost asks the host, which lists the grants, for its reason; nil if there
-// is no host, or it has none.
+// refusalOfHost returns the reason of the host, which knows the grants; nil for none.
 func (a access) refusalOfHost(ctx context.Context, err error) *abi.Error {
 	if told, ok := errors.AsType[*abi.Error](err); ok && told.Kind == abi.ErrorKindDenied {
 		return told
@@ -134,8 +132,8 @@ func fileAccess(p string, write bool) access {
 	return access{path: p, property: "path", write: write, directory: path.Dir(p)}
 }
 
-// probe returns an error if the path cannot be written for want of a grant. It changes
-// nothing: opening a file for writing, without more, does not.
+// probe fails if the path cannot be written without a grant. Opening a file for writing changes
+// nothing.
 func (a access) probe(ctx context.Context) error {
 	if info, err := os.Lstat(a.path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // opening a pipe would wait for its other end

@@ -2,6 +2,5 @@
 
 package provider
 
-// isNotGranted reports whether a path is in no directory that was granted. Programs
-// are granted everything.
+// isNotGranted returns false, because a program needs no grants.
 func isNotGranted(error) bool { return false }

@@ -12,10 +12,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/files"
 )
 
-// writeFile puts a file in the place of whatever file or symbolic link there is. It
-// writes beside it and renames, so that readers find the old content or the new, and
-// an error leaves the old. The permissions are right from the beginning. Its errors are
-// those of package os.
+// writeFile replaces a file or symbolic link with an atomic write. An error leaves the old content. Its
+// errors are those of package os.
 func writeFile(ctx context.Context, target string, content []byte, mode fs.FileMode) (err error) {
 	info, err := os.Lstat(target)
 	switch {
@@ -60,9 +58,8 @@ func writeFile(ctx context.Context, target string, content []byte, mode fs.FileM
 	return os.Rename(temporary, target)
 }
 
-// makeDirectory makes a directory, and those above it that are missing, all with the
-// same permissions. created is false if it exists already. Its errors are those of
-// package os.
+// makeDirectory makes a directory and its missing parents with the same permissions. created is false
+// if it exists. Its errors are those of package os.
 func makeDirectory(ctx context.Context, dir string, mode fs.FileMode) (created bool, err error) {
 	info, err := os.Stat(dir)
 	switch {

@@ -22,8 +22,7 @@ type api struct {
 	info    *openapi3.Info
 	types   *types
 	auth    *auth
-	// server is where the service is, unless the configuration says otherwise; empty
-	// where the document does not say.
+	// server is the URL of the service, unless it is configured; empty for none.
 	server    string
 	client    *client
 	resources []*resource
@@ -81,8 +80,7 @@ type operation struct {
 	method string
 	path   string
 	*openapi3.Operation
-	// parameters are those of the path and of the operation, in the path's order and
-	// then by name.
+	// parameters are of the path and of the operation, sorted by place and name.
 	parameters []*openapi3.Parameter
 	// body is what is sent as JSON, under this media type; nil if there is nothing.
 	body      *openapi3.SchemaRef
@@ -139,8 +137,8 @@ func (o *operation) parameter(in, name string) *openapi3.Parameter {
 	return nil
 }
 
-// jsonMedia finds the JSON among the forms of a body. Of the patches of RFC 6902, which
-// are lists of operations, nothing can be made.
+// jsonMedia finds the JSON among the forms of a body. Patches of RFC 6902 are lists of operations,
+// which no resource can have.
 func jsonMedia(content openapi3.Content) (string, *openapi3.SchemaRef) {
 	for _, name := range slices.SortedFunc(maps.Keys(content), func(a, b string) int {
 		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a, b))

@@ -25,8 +25,8 @@ const (
 	// maxRedirects is how often a service may send a request elsewhere in itself.
 	maxRedirects = 5
 
-	// A request is sent again after firstDelay, then after twice that, and so on up to
-	// maxDelay, unless the service says when; it may ask for maxRetryAfter.
+	// A request is repeated after firstDelay, doubled each time up to maxDelay, or as the service says,
+	// up to maxRetryAfter.
 	defaultRetries  = 5
 	maxRetriesLimit = 20
 	firstDelay      = 250 * time.Millisecond
@@ -62,8 +62,8 @@ type answer struct {
 	body property.Value
 }
 
-// send does an operation. Errors tell method, URL, status, and what the service says;
-// one of kind not-found is a status 404 or 410.
+// send does an operation. Errors have the method, URL, status, and message; status 404 and 410 are of
+// kind not-found.
 func (c *client) send(ctx context.Context, o *operation, m message) (*answer, error) {
 	if c.base == nil {
 		return nil, abi.NewError(abi.ErrorKindInternal, "the provider is used before it is configured")
@@ -117,8 +117,8 @@ func (c *client) send(ctx context.Context, o *operation, m message) (*answer, er
 	}
 }
 
-// url is where an operation is sent to. What is in the path is escaped, and must not
-// lead to another one.
+// url returns the URL of an operation. Values in the path are escaped, and must not lead to another
+// path.
 func (c *client) url(o *operation, m message) (*url.URL, error) {
 	if m.page != nil {
 		return m.page, nil
@@ -151,8 +151,7 @@ type exchange struct {
 	said     string
 }
 
-// inside follows the redirects of a GET that stay with the service: credentials are for
-// nobody else.
+// inside follows the redirects of a GET within the service, because credentials are for nobody else.
 func inside(request *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxRedirects || first.Method != http.MethodGet || request.URL.Scheme != first.URL.Scheme || request.URL.Host != first.URL.Host {
@@ -161,8 +160,7 @@ func inside(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// do sends the request. Without an answer and an error, the service wants it to be sent
-// again later.
+// do sends the request. Without a response and an error, the service asks for a retry.
 func (x *exchange) do(request *http.Request) (*answer, error) {
 	client := http.Client{CheckRedirect: inside}
 	response, err := client.Do(request)
@@ -213,8 +211,7 @@ func (x *exchange) refused(circumstances string) error {
 	return x.failure(kind, text)
 }
 
-// failure returns an error about the exchange. The URL is without its query, which may hold a
-// key.
+// failure returns an error about the exchange, with the URL without its query, which may hold a key.
 func (x *exchange) failure(kind abi.ErrorKind, text string) error {
 	u := *x.url
 	u.RawQuery, u.User = "", nil
@@ -282,8 +279,7 @@ func retryAfter(text string, now time.Time) (delay time.Duration, ok bool) {
 	return 0, false
 }
 
-// random returns a duration below the limit, so that those who were refused together do not
-// come back together.
+// random returns a duration below the limit, so that clients do not all retry together.
 func random(limit time.Duration) time.Duration {
 	n, err := rand.Int(rand.Reader, big.NewInt(int64(limit)+1))
 	if err != nil {

@@ -26,8 +26,7 @@ const (
 	keyAPIKey     = "apiKey"
 )
 
-// config describes the package's configuration: where the service is, and what it knows
-// its users by.
+// config describes the package's configuration.
 func (a *api) config() schema.Object {
 	text := &schema.Type{Kind: schema.KindString}
 	limit := float64(maxRetriesLimit)
@@ -115,8 +114,8 @@ func keyDescription(key string) string {
 	return "The key that the service knows its user by."
 }
 
-// authorize adds credentials to a request. Of the alternatives that an operation has, it
-// takes the first for which everything is configured.
+// authorize adds credentials to a request, for the first alternative for which everything is
+// configured.
 func (c *client) authorize(request *http.Request, o *operation) error {
 	a := c.auth
 	var wanted []string
@@ -141,8 +140,8 @@ func (c *client) authorize(request *http.Request, o *operation) error {
 	return guest.InvalidArgument("", o.method+" "+o.path+" needs credentials: set "+strings.Join(wanted, " or "))
 }
 
-// missing returns the keys of an alternative that have no value; they are not known where it
-// needs what is not supported.
+// missing returns the keys of an alternative without a value. known is false if a scheme is not
+// supported.
 func (a *auth) missing(alternative openapi3.SecurityRequirement) (missing []string, known bool) {
 	for _, name := range slices.Sorted(maps.Keys(alternative)) {
 		s := a.schemes[name]

@@ -28,8 +28,7 @@ const maxDocument = 16 << 20
 // document is an OpenAPI 3 document that refers to nothing outside of itself.
 type document struct {
 	spec *openapi3.T
-	// normal is the document as JSON, of the same bytes for the same contents, without
-	// what the provider does not look at.
+	// normal is the document in a deterministic JSON form, without what the provider does not use.
 	normal []byte
 }
 
@@ -194,8 +193,8 @@ func fileError(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// resolveServers makes the servers' URLs absolute, as far as the document's own says
-// how, and puts the defaults of their variables into them.
+// resolveServers makes the servers' URLs absolute if the document's own URL allows it, with the
+// defaults of their variables.
 func resolveServers(spec *openapi3.T, at *url.URL) error {
 	for _, server := range spec.Servers {
 		text := server.URL
@@ -214,8 +213,8 @@ func resolveServers(spec *openapi3.T, at *url.URL) error {
 	return nil
 }
 
-// pruneUnused takes out of a document what the provider does not look at and what may refer to
-// anything. A path may call back to itself, which the library follows without an end.
+// pruneUnused removes what the provider does not use and what may refer to anything. The library
+// follows a path that calls back to itself without an end.
 func pruneUnused(spec *openapi3.T) {
 	spec.Tags, spec.ExternalDocs, spec.Extensions = nil, nil, nil
 	spec.Components.Examples, spec.Components.Callbacks, spec.Components.Links, spec.Components.Headers = nil, nil, nil, nil
@@ -226,8 +225,7 @@ func pruneUnused(spec *openapi3.T) {
 	}
 }
 
-// prune takes out what else the provider does not look at. With the other it is more than half
-// of most documents.
+// prune removes what else the provider does not use. Both make most documents less than half as large.
 func prune(spec *openapi3.T) {
 	for _, item := range spec.Paths.Map() {
 		for _, op := range item.Operations() {

@@ -79,8 +79,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// arguments returns those of a function: its operation's parameters, except for those that
-// ask for a page.
+// arguments returns the parameters of the operation, without those for pages.
 func (a *api) arguments(f *function) []schema.Property {
 	var list []schema.Property
 	taken := names{}

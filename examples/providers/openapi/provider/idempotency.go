@@ -14,8 +14,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// keyHeader is the header by which a service knows that a request is one that it has had before
-// (draft-ietf-httpapi-idempotency-key-header), and keyInput the input that holds its value.
+// keyHeader identifies a repeated request (draft-ietf-httpapi-idempotency-key-header). keyInput is the
+// input with its value.
 const (
 	keyHeader = "Idempotency-Key"
 	keyInput  = "idempotencyKey"
@@ -41,8 +41,7 @@ func newKey() string {
 	return hex.EncodeToString(key)
 }
 
-// Resources whose creation has a key. One that was cut off is repeated with the same key, so that
-// it makes nothing twice.
+// Resources whose creation has a key: a retry with the same key makes nothing twice.
 type (
 	keyedLasting  struct{ lasting }
 	keyedChanging struct{ changing }
@@ -58,8 +57,7 @@ func (keyedChanging) Check(_ context.Context, r guest.CheckRequest[property.Map]
 	return chooseKey(r)
 }
 
-// chooseKey keeps the key that there was. One that exists and has none, such as an imported
-// resource, needs none any more.
+// chooseKey keeps an old key. An existing resource without one, such as an imported one, needs none.
 func chooseKey(r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
 	switch {
 	case !r.Inputs.Get(keyInput).Plain().IsNull():

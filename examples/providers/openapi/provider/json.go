@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// decodeJSON reads a JSON text. Integers that a property, which is a double, cannot hold
-// become text, so that no digit is lost.
+// decodeJSON reads a JSON text. Integers that a double cannot hold become text.
 func decodeJSON(text []byte) (property.Value, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -59,9 +58,7 @@ func valueOf(raw any) property.Value {
 	return property.Null
 }
 
-// fit takes out of a value what its type does not have: properties that the document
-// does not name, and in a direction those of the other. Nulls are as good as nothing in
-// objects. What the document calls a password becomes secret.
+// fit removes properties that the type does not have, and nulls in objects. Passwords become secret.
 func fit(t *schema.Type, v property.Value) property.Value {
 	switch t.Kind {
 	case schema.KindObject:

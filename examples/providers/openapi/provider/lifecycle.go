@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// implementation returns what serves the resource. A resource without an Update is replaced
-// by every change.
+// implementation returns what serves the resource. Without an Update every change replaces it.
 func (r *resource) implementation() guest.Creator[property.Map, property.Map] {
 	switch unchanging := r.update == nil; {
 	case unchanging && r.keyed:
@@ -33,14 +32,13 @@ type (
 )
 
 const (
-	// settleAttempts is how often a resource that was just created is looked for: many
-	// services answer before all of their parts know of it.
+	// settleAttempts is how often a new resource is read until the service finds it.
 	settleAttempts = 6
 	settleDelay    = 100 * time.Millisecond
 )
 
-// Create creates a resource and reads it back. Where reading fails, it exists all the
-// same, and what is known of it is kept.
+// Create creates a resource and reads it back. If reading fails, the resource is recorded as far as it
+// is known.
 func (l lasting) Create(ctx context.Context, request guest.CreateRequest[property.Map]) (guest.CreateResponse[property.Map], error) {
 	var none guest.CreateResponse[property.Map]
 	r := l.resource
@@ -116,8 +114,7 @@ func (r *resource) settle(ctx context.Context, values []string, inputs property.
 	}
 }
 
-// Read reads a resource. Its ID holds the values of its path, so that nothing else is
-// needed.
+// Read reads a resource. Its ID has the values of its path.
 func (l lasting) Read(ctx context.Context, request guest.ReadRequest[property.Map, property.Map]) (guest.ReadResponse[property.Map, property.Map], error) {
 	r := l.resource
 	var none guest.ReadResponse[property.Map, property.Map]
@@ -202,8 +199,7 @@ func (r *resource) changes(request guest.UpdateRequest[property.Map, property.Ma
 	return changed
 }
 
-// target returns what a PUT is to make of the resource: the inputs, and what the service has
-// chosen if nothing was ever given.
+// target returns what a PUT sends: the inputs, and the service's choice of what was never given.
 func (r *resource) target(request guest.UpdateRequest[property.Map, property.Map]) property.Map {
 	target := request.Inputs
 	if r.update.method != http.MethodPut {
@@ -219,8 +215,8 @@ func (r *resource) target(request guest.UpdateRequest[property.Map, property.Map
 	return target
 }
 
-// change sends an update of the named properties. Those among removed that have no value
-// any more are null in a PATCH.
+// change sends an update of the named properties. A removed property without a value is null in a
+// PATCH.
 func (r *resource) change(ctx context.Context, values []string, inputs property.Map, names map[string]bool, removed []string) error {
 	m, err := r.message(r.update, values, inputs)
 	if err != nil {

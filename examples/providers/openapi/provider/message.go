@@ -10,8 +10,8 @@ import (
 // maxMessage is how much of what a service says is told, in bytes.
 const maxMessage = 500
 
-// messageOf returns what a service says for people in the body of an error: the problem
-// details of RFC 9457, or what is customary elsewhere; else the body as it is.
+// messageOf returns the message in the body of an error: the problem details of RFC 9457, or a
+// customary form; else the body.
 func messageOf(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if v, err := decodeJSON(body); err == nil {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// wordsOf splits a name into its words, in lower case: at what is no letter or digit,
-// and where a capital letter begins a word.
+// wordsOf splits a name into lower-case words: at other characters than letters and digits, and before
+// capital letters.
 func wordsOf(name string) []string {
 	var words []string
 	var word []rune
@@ -57,7 +57,7 @@ func lowerCamel(words []string) string {
 	return string(unicode.ToLower(first)) + name[len(string(first)):]
 }
 
-// singular returns the one of which the word is many, for the plurals that collections have.
+// singular returns the singular of a customary plural.
 func singular(word string) string {
 	for _, ending := range []struct{ many, one string }{
 		{"series", "series"}, {"statuses", "status"}, {"ies", "y"}, {"sses", "ss"}, {"shes", "sh"}, {"ches", "ch"}, {"xes", "x"},
@@ -70,9 +70,8 @@ func singular(word string) string {
 	return word
 }
 
-// resourceName returns the name of the resource at a path such as /v1/owners/{id}/pets/{id}:
-// OwnerPet. What stands before the first collection in many APIs is left out unless all
-// of the path is asked for.
+// resourceName returns the name of the resource at a path: OwnerPet for /v1/owners/{id}/pets/{id}. A
+// customary prefix of the path is left out unless all is true.
 func resourceName(path string, all bool) string {
 	var words []string
 	for segment := range strings.SplitSeq(path, "/") {

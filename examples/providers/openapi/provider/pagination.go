@@ -21,14 +21,13 @@ const (
 	maxItems = 100_000
 )
 
-// pagination is how a service gives out a list in pages. Which of its forms is used, the
-// answers tell: a link to the next page, a cursor for it, or, where neither comes, the
-// number of the page or the offset of its first item, up to a page that is not full.
+// pagination is how a service returns a list in pages. The responses decide on the form: a link to the
+// next page, a cursor, or else the number or offset of a page, up to one that is not full.
 type pagination struct {
 	// items is the property with the list.
 	items string
-	// cursor, page, and offset are the parameters that ask for a page, size the one that
-	// says how much is on it; nil if there is none.
+	// cursor, page, and offset are the parameters for the next page, size that for its length; nil for
+	// none.
 	cursor, page, offset, size *openapi3.Parameter
 }
 
@@ -46,8 +45,7 @@ func named(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(other string) bool { return sameName(other, name) })
 }
 
-// paginationOf looks whether an operation returns a list: one property of its result is
-// one, and further ones of a customary name count for less.
+// paginationOf returns the pagination of an operation whose result has one list; nil for others.
 func paginationOf(o *operation, result []schema.Property) *pagination {
 	l := &pagination{}
 	for _, p := range result {
@@ -89,8 +87,7 @@ func (l *pagination) takes(p *openapi3.Parameter) bool {
 	return l != nil && (p == l.cursor || p == l.page || p == l.offset)
 }
 
-// pages calls a function for all pages of a list. The result is the last one's, with all
-// items.
+// pages calls a function for all pages. The result is that of the last page with all items.
 func (f *function) pages(ctx context.Context, m message) (property.Map, error) {
 	l := f.list
 	var items []property.Value
@@ -122,8 +119,8 @@ func (f *function) pages(ctx context.Context, m message) (property.Map, error) {
 	}
 }
 
-// next makes of a message that for the next page. It returns what the page is known by;
-// nothing if there is none.
+// next changes a message to that for the next page. It returns an identification of the page; empty for
+// none.
 func (f *function) next(m *message, got *answer, page, onPage, total int) (string, error) {
 	l := f.list
 	if link := nextLink(got.header); link != "" {
@@ -161,8 +158,7 @@ func (f *function) next(m *message, got *answer, page, onPage, total int) (strin
 	return "", nil
 }
 
-// follow asks for the page that a link leads to, if that is at the same service:
-// credentials are for nobody else.
+// follow asks for the page of a link within the service, because credentials are for nobody else.
 func (m *message) follow(got *answer, link string) (string, error) {
 	u, err := got.url.Parse(link)
 	if err != nil {
@@ -200,8 +196,7 @@ func nextLink(header http.Header) string {
 	return ""
 }
 
-// nextCursor returns what an answer says of the next page: a URL or a cursor. It is told, and
-// empty, where the answer has a field for it and nothing in there.
+// nextCursor returns the URL or cursor of the next page. told is true for an empty field, too.
 func nextCursor(body property.Value) (cursor string, told bool) {
 	m, ok := body.AsObject()
 	if !ok {

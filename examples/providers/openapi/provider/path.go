@@ -70,8 +70,8 @@ func (r *resource) pathValues(inputs property.Map) ([]string, error) {
 	return values, nil
 }
 
-// lastValue returns the last value in the path of what was created: in the answer, in the
-// header Location, or given by the program; empty if none of them has it.
+// lastValue returns the last value in the path of a new resource: from the response, the header
+// Location, or the program; empty for none.
 func (r *resource) lastValue(made *answer, inputs property.Map) string {
 	if m, ok := r.open(made.body).AsObject(); ok && r.idField != "" {
 		if text, ok := textOf(m.Get(r.idField)); ok && text != "" {
@@ -88,8 +88,7 @@ func (r *resource) lastValue(made *answer, inputs property.Map) string {
 	return text
 }
 
-// idOf returns the ID of the resource with these values in its path. Of several, each is
-// escaped as in a path.
+// idOf returns the ID of the resource with values in its path. Several values are escaped as in a path.
 func idOf(values []string) string {
 	if len(values) == 1 {
 		return values[0]

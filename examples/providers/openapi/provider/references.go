@@ -14,17 +14,16 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// checkWhole refuses a document in which something is described by nothing: by null, or by a $ref
-// that leads to itself, on its own or by way of others. The library that reads documents leaves
-// a nil pointer there, and neither it nor the translation expects that.
+// checkWhole refuses a document with null in place of an object, or with a $ref that leads to itself.
+// The library leaves a nil pointer there, which the translation does not expect.
 func checkWhole(spec *openapi3.T) error {
 	c := wholeness{seen: map[any]bool{}, resolved: true}
 	c.walk(reflect.ValueOf(spec), "")
 	return c.found
 }
 
-// checkConvertible refuses a Swagger document in which something is described by null. Its
-// references are resolved once it is converted.
+// checkConvertible refuses a Swagger document with null in place of an object. Its references are
+// resolved later.
 func checkConvertible(old *openapi2.T) error {
 	c := wholeness{seen: map[any]bool{}}
 	c.walk(reflect.ValueOf(old), "")
@@ -120,8 +119,8 @@ func member(at, name string) string {
 	return at + "." + name
 }
 
-// internalNames returns the names under which a document at a place keeps what it refers to
-// and has not among its components. They do not depend on where the document is.
+// internalNames returns the names of what a document refers to outside of its components. They do not
+// depend on the place of the document.
 func internalNames(spec *openapi3.T, at *url.URL) openapi3.RefNameResolver {
 	component := func(fragment string) string { return (&url.URL{Path: at.Path, Fragment: fragment}).String() }
 	// taken are the references that have a name, by collection and name.

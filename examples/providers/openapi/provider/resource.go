@@ -12,8 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// resource is a type of resource: a collection whose members are created, read, and
-// deleted, or a path that something can be put at.
+// resource is a type of resource: the members of a collection, or a path to PUT to.
 type resource struct {
 	client    *client
 	name      string
@@ -22,16 +21,13 @@ type resource struct {
 	create, read, remove *operation
 	// update is nil if the resource can only be replaced.
 	update *operation
-	// parents are the properties that hold the values in the path, in its order, except
-	// for the last.
+	// parents are the properties with the values in the path, in its order, without the last.
 	parents []string
 	// last is the name of the path's last parameter.
 	last string
-	// chosen is the property that holds the last value in the path where the program
-	// chooses it; empty if the service does.
+	// chosen is the property with the last value in the path if the program chooses it.
 	chosen string
-	// idField is the field of an answer that holds the last value in the path; empty
-	// if there is none, and the header Location tells.
+	// idField is the field of a response with the last value in the path; empty for the header Location.
 	idField string
 	// envelope is the field of answers that the resource is in; empty for none.
 	envelope string
@@ -128,8 +124,7 @@ func cutLast(path string) (prefix, parameter string, ok bool) {
 	return prefix, segment[1 : len(segment)-1], prefix != ""
 }
 
-// pathParameters returns the names of the parameters in a path, with the word that stands
-// before each.
+// pathParameters returns the names of the parameters in a path, with the word before each.
 func pathParameters(path string) (list []struct{ name, before string }) {
 	before := ""
 	for segment := range strings.SplitSeq(path, "/") {
@@ -144,8 +139,8 @@ func pathParameters(path string) (list []struct{ name, before string }) {
 	return list
 }
 
-// envelope returns the name of the one property of an answer, if it holds an object: many
-// services answer {"pet": {...}}.
+// envelope returns the name of the only property of a response if it is an object, as in {"pet":
+// {...}}.
 func envelope(ref *openapi3.SchemaRef) string {
 	m := merge(ref.Value)
 	if len(m.properties) != 1 {
@@ -266,8 +261,7 @@ func (a *api) describe(r *resource) {
 	}
 }
 
-// objectProperties returns the properties of an object that is a resource, or the result of a
-// function.
+// objectProperties returns the properties of a resource or of the result of a function.
 func (a *api) objectProperties(ref *openapi3.SchemaRef, way direction, hint string) []schema.Property {
 	return a.types.properties(merge(ref.Value), way, hint)
 }
@@ -280,8 +274,7 @@ func nameSet(list []schema.Property) map[string]bool {
 	return set
 }
 
-// reserved reports whether a property must not have the name, which every resource has
-// already.
+// reserved reports whether every resource has a property of the name.
 func reserved(name string) bool { return name == "id" || name == "urn" }
 
 // renameReserved gives properties with such a name the resource's name, too: petId.
@@ -311,8 +304,8 @@ func (r *resource) renameReserved(inputs, outputs []schema.Property) {
 // named returns a name with the resource's own before it.
 func (r *resource) named(name string) string { return lowerCamel(append(wordsOf(r.name), name)) }
 
-// idField finds the field of an answer that holds the value of the path's last
-// parameter: petId, or id, or for petName name.
+// idField returns the field of a response with the value of the path's last parameter: petId, or id, or
+// name for petName.
 func idField(fields []schema.Property, parameter, resource string) string {
 	matches := func(same func(name string) bool) string {
 		for _, f := range fields {
@@ -336,8 +329,8 @@ func idField(fields []schema.Property, parameter, resource string) string {
 	return ""
 }
 
-// parameterProperty returns a parameter as a property. Where it is an integer, text will do,
-// too: the ID of another resource is one.
+// parameterProperty returns a parameter as a property. An integer may also be text, such as the ID of
+// another resource.
 func (a *api) parameterProperty(name string, p *openapi3.Parameter) schema.Property {
 	ref := &openapi3.SchemaRef{Value: &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeString}}}
 	described := ""
@@ -358,8 +351,7 @@ func (a *api) parameterProperty(name string, p *openapi3.Parameter) schema.Prope
 	return property
 }
 
-// ownHeader reports whether a parameter is a header that the client sets by itself
-// (OpenAPI ignores such parameters, too).
+// ownHeader reports whether the client sets the header by itself. OpenAPI ignores such parameters, too.
 func ownHeader(p *openapi3.Parameter) bool {
 	return p.In == openapi3.ParameterInCookie || p.In == openapi3.ParameterInHeader &&
 		slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name))

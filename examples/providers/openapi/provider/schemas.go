@@ -12,8 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// direction is the way that a value goes. A schema in a document describes both, but
-// for the properties that are only read or only written.
+// direction is the way of a value. Some properties of a schema are only read or only written.
 type direction uint8
 
 const (
@@ -137,8 +136,7 @@ func (t *types) typ(ref *openapi3.SchemaRef, way direction, hint string) *schema
 	return &schema.Type{}
 }
 
-// union returns a type of alternatives that values tell apart by their kind; of others, no
-// more is said than that there is a value.
+// union returns a type of alternatives that differ by their kind; of others, any value.
 func (t *types) union(alternatives openapi3.SchemaRefs, way direction, hint string) *schema.Type {
 	var list []*schema.Type
 	for _, ref := range alternatives {
@@ -171,8 +169,7 @@ func shapeOf(t *schema.Type) schema.Kind {
 	return t.Kind
 }
 
-// object returns the object with a schema's properties. One that is the same in both
-// directions is one object, so that what is answered can be compared with what is given.
+// object returns the object with a schema's properties: one for both directions if they do not differ.
 func (t *types) object(m *merged, way direction, hint string) *schema.Object {
 	if !t.differs(m.Schema, map[*openapi3.Schema]bool{}) {
 		way = both

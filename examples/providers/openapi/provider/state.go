@@ -12,8 +12,7 @@ func (r *resource) open(body property.Value) property.Value {
 	return body
 }
 
-// state returns what an answer says of a resource. What is known already fills in what it
-// does not repeat: values in the path, and parameters.
+// state returns the state in a response, with the known values of the path and parameters.
 func (r *resource) state(body property.Value, known property.Map) property.Map {
 	answered, _ := r.open(body).AsObject()
 	var entries []property.Entry
@@ -40,8 +39,8 @@ func (r *resource) overlay(state, inputs property.Map) property.Map {
 	return state
 }
 
-// inputsFor returns the inputs that would give a state: of an import, all that differ from
-// their defaults; else those that were given.
+// inputsFor returns the inputs for a state: for an import all that differ from their defaults, else
+// those that were given.
 func (r *resource) inputsFor(state, old property.Map, imported bool) property.Map {
 	inputs := old
 	for i := range r.described.Inputs.Properties {
@@ -61,8 +60,8 @@ func (r *resource) inputsFor(state, old property.Map, imported bool) property.Ma
 	return inputs
 }
 
-// project takes of a value the parts that were given; the rest the service has chosen.
-// What was secret is so.
+// project returns the parts of a value that were given, without the service's choices. Secrets stay
+// secret.
 func project(given, now property.Value) property.Value {
 	if inner, ok := given.AsSecret(); ok {
 		return property.Secret(project(inner, now.Plain()))

@@ -53,8 +53,7 @@ func (o Extension) find(ctx context.Context, in ExtensionInputs) (ExtensionInput
 	return found, err
 }
 
-// findWithDefaults also returns the extension as it would be if nothing was said of its
-// schema and version.
+// findWithDefaults also returns the extension with the default schema and version.
 func (o Extension) findWithDefaults(ctx context.Context, in ExtensionInputs) (found, usual ExtensionInputs, err error) {
 	found, usual = in, in
 	err = o.server.find(ctx, in.Database, "there is no extension "+in.Name+" in "+in.Database, `

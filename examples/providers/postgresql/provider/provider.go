@@ -1,6 +1,5 @@
-// Package provider manages roles, databases, and what is in them, on a PostgreSQL server,
-// under the tokens and property names of the Pulumi postgresql package. It speaks to the
-// server with pgx, over connections that the host makes.
+// Package provider manages roles, databases, and their contents on a PostgreSQL server, under the names
+// of the Pulumi postgresql package.
 package provider
 
 import (

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxRows and maxResult bound what a query may answer, which a program has in memory:
-	// rows, and bytes of all their values.
+	// maxRows and maxResult bound the result of a query, which a program holds in memory: rows, and
+	// bytes.
 	maxRows   = 10_000
 	maxResult = 8 << 20
 )

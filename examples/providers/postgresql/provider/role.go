@@ -31,8 +31,7 @@ type RoleState struct {
 // Role implements postgresql:Role.
 type Role struct{ server *server }
 
-// Check holds the name to what names may be, and brings the list of roles into the order
-// in which they are recorded.
+// Check checks the name, and sorts the list of roles.
 func (Role) Check(_ context.Context, r guest.CheckRequest[RoleInputs]) ([]guest.CheckFailure, error) {
 	if r.Known("roles") {
 		slices.Sort(r.Inputs.Roles)
@@ -41,9 +40,8 @@ func (Role) Check(_ context.Context, r guest.CheckRequest[RoleInputs]) ([]guest.
 	return checkName(r.Inputs.Name), nil
 }
 
-// changes returns the attributes in which the role differs from what it is, as CREATE ROLE
-// and ALTER ROLE have them. Others must not be named: who may make roles need not be
-// allowed to say that one is no superuser.
+// changes returns the attributes in which the role differs, for CREATE ROLE and ALTER ROLE. Others must
+// not be named, because a plain role may not set them, not even to their value.
 func (in RoleInputs) changes(is RoleInputs) string {
 	var list []string
 	for _, o := range []struct {

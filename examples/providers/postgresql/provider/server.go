@@ -28,8 +28,8 @@ type Config struct {
 	ConnectTimeout int    `husk:"connectTimeout,default=30,min=1,max=300" doc:"How many seconds a connection may take to make."`
 }
 
-// server connects to the server of the configuration. Each operation has a connection of
-// its own: operations run in several instances at once, and servers have few connections.
+// server connects to the configured server. Each operation has its own connection, because it runs in
+// its own instance.
 type server struct {
 	config *pgx.ConnConfig
 }
@@ -44,8 +44,7 @@ func (s *server) configure(c Config) error {
 	config.User, config.Password, config.Database = c.Username, c.Password, c.Database
 	config.ConnectTimeout = time.Duration(c.ConnectTimeout) * time.Second
 	config.DialFunc, config.LookupFunc = tcp.DialContext, tcp.LookupHost
-	// Names are quoted as the standard has it, and nothing is looked up in schemas that
-	// others can write to.
+	// Names are quoted by the standard, and nothing is looked up in schemas that others can write to.
 	config.RuntimeParams = map[string]string{
 		"application_name": "husk", "standard_conforming_strings": "on", "search_path": "pg_catalog",
 	}
@@ -66,8 +65,7 @@ func (s *server) configure(c Config) error {
 	return nil
 }
 
-// user returns the role that the provider logs in as, to which belongs what is given to no
-// other.
+// user returns the role of the provider, which owns what is given to no other.
 func (s *server) user() string {
 	if s.config == nil {
 		return ""
@@ -91,8 +89,7 @@ func (s *server) in(ctx context.Context, database string, do func(*pgx.Conn) err
 	return errors.Join(do(conn), conn.Close(context.WithoutCancel(ctx)))
 }
 
-// within calls do in a transaction. Until it ends, cancelling leaves nothing behind: the
-// server drops what a closed connection has begun.
+// within calls do in a transaction. The server drops it if cancelling closes the connection.
 func (s *server) within(ctx context.Context, database string, options pgx.TxOptions, do func(pgx.Tx) error) error {
 	return s.in(ctx, database, func(conn *pgx.Conn) error {
 		tx, err := conn.BeginTx(ctx, options)
@@ -129,8 +126,7 @@ func (s *server) execute(ctx context.Context, statement string) error {
 	})
 }
 
-// find reads the one row that a query answers. The error is guest.NotFound with the text
-// if there is none.
+// find reads the only row of a query. The error is guest.NotFound with the text for no row.
 func (s *server) find(ctx context.Context, database, missing, query string, args []any, into ...any) error {
 	err := s.in(ctx, database, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, query, args...).Scan(into...) })
 	if errors.Is(err, pgx.ErrNoRows) || isCode(err, invalidCatalogName) {
@@ -173,6 +169,5 @@ func checkName(name string) []guest.CheckFailure {
 
 func name(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
 
-// text quotes text. Strings conform to the standard in every connection, so that only
-// quotes need care; the server takes no NUL.
+// text quotes text. Strings conform to the standard in every connection; the server takes no NUL.
 func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

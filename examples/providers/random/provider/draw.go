@@ -15,8 +15,7 @@ func drawBytes(n int) ([]byte, error) {
 	return b, err
 }
 
-// draw returns a random number from 0 to n-1, each as likely as any other; n must not
-// be 0.
+// draw returns a uniform random number from 0 to n-1; n must not be 0.
 func draw(n uint64) (uint64, error) {
 	// Numbers from the last, incomplete run of n are drawn again.
 	limit := math.MaxUint64 - math.MaxUint64%n
@@ -48,9 +47,8 @@ func shuffle[T any](list []T) error {
 	return nil
 }
 
-// seeded returns the source of numbers that a seed stands for. It is the one of the
-// Pulumi random package, so that a seed gives the same values here as there: it must
-// not be changed, nor used for anything that is to be kept secret.
+// seeded returns the generator of a seed. It is that of the Pulumi random package, for the same values:
+// it must not change, nor serve secrets.
 func seeded(seed string) *mathrand.Rand {
 	sum := crc64.Checksum([]byte(seed), crc64.MakeTable(crc64.ISO))
 	return mathrand.New(mathrand.NewSource(int64(sum)))

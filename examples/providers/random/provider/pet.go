@@ -20,16 +20,14 @@ type petState struct{ petInputs }
 // Pet is the resource RandomPet.
 type Pet struct{}
 
-// The words of names are parted with the first name: that takes longer than all else
-// about it.
+// The lists are split for the first name, because that takes longer than all else.
 var (
 	adverbWords    = sync.OnceValue(func() []string { return strings.Fields(adverbs) })
 	adjectiveWords = sync.OnceValue(func() []string { return strings.Fields(adjectives) })
 	animalWords    = sync.OnceValue(func() []string { return strings.Fields(animals) })
 )
 
-// Create draws the name: an animal, with an adjective before it if there are two words,
-// and adverbs before that if there are more.
+// Create draws the name: an animal, an adjective before it, and adverbs before that.
 func (Pet) Create(_ context.Context, r guest.CreateRequest[petInputs]) (guest.CreateResponse[petState], error) {
 	in := r.Inputs
 	var words []string

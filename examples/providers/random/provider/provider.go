@@ -1,9 +1,6 @@
-// Package provider makes random values that stay as they are, under the tokens and
-// property names of the Pulumi random package. All randomness is crypto/rand's, except
-// where a seed asks for the same values again.
-//
-// Nothing of a resource exists outside of its state: values are drawn once, when the
-// resource is created. None can be changed, so that any change of an input draws anew.
+// Package provider makes random values under the names of the Pulumi random package, with crypto/rand
+// unless a seed is given. A resource exists only in its state: values are drawn when it is created, and
+// every change replaces it.
 package provider
 
 import "github.com/husk-dev/husk/guest-sdk/guest"
@@ -44,8 +41,8 @@ type keepers struct {
 	Keepers map[string]string `husk:"keepers,optional" doc:"Any values. When one of them changes, so does the random value."`
 }
 
-// recorded returns the response of a refresh: the state is right. ok is false if
-// the resource is not recorded, but to be made of its ID.
+// recorded returns the response of a refresh, which finds the recorded state. ok is false for an
+// import.
 func recorded[I, S any](r guest.ReadRequest[I, S]) (response guest.ReadResponse[I, S], ok bool) {
 	if r.Inputs == nil || r.State == nil {
 		return response, false

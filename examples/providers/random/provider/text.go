@@ -32,8 +32,7 @@ type textInputs struct {
 
 type text struct{}
 
-// Check completes numeric and number, which mean the same, and compares the length with
-// the minima.
+// Check completes numeric and number, which are synonyms, and compares the length with the minima.
 func (text) Check(_ context.Context, r guest.CheckRequest[textInputs]) ([]guest.CheckFailure, error) {
 	in := r.Inputs
 	if in.OverrideSpecial != nil && *in.OverrideSpecial == "" {
@@ -95,8 +94,7 @@ func (in *textInputs) alphabet() []rune {
 	return []rune(all)
 }
 
-// generate draws a string: the characters that must occur, then the rest from the whole
-// alphabet, in random order.
+// generate draws a string: the required characters and the rest, in random order.
 func (in *textInputs) generate() (string, error) {
 	var result []rune
 	add := func(characters []rune, n int) error {

@@ -1,7 +1,7 @@
 package provider
 
-// The words of pets' names, separated by white space: lower-case ASCII, each once.
-// Words may be added at any place, as names are drawn once and then recorded.
+// The words of pets' names: lower-case ASCII, each once. Names are recorded, so that words may be
+// added.
 
 const adverbs = `
 absently abundantly actively actually adamantly adequately admirably agreeably

@@ -1,6 +1,5 @@
-// Package provider makes what a web server serves: a directory with a page, and a
-// certificate with its key. It has no resources of its own, only components, whose
-// children belong to the packages local and tls.
+// Package provider makes a directory with a page and a certificate for a web server. It has only
+// components, with children of the packages local and tls.
 package provider
 
 import "github.com/husk-dev/husk/guest-sdk/guest"

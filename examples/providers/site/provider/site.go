@@ -26,8 +26,7 @@ type SiteOutputs struct {
 // Site is a directory with a page, a certificate, and its key.
 type Site struct{}
 
-// Construct declares the directory and what is in it. The certificate is a component
-// too, of this same package.
+// Construct declares the directory and its files. The certificate is a component of this package.
 func (Site) Construct(_ context.Context, r guest.ConstructRequest[SiteInputs], d *guest.Deployment) (SiteOutputs, error) {
 	directory := d.Resource(guest.Declaration{
 		Type: "local:index/directory:Directory", Name: r.Name + "-directory",

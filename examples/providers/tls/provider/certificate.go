@@ -16,12 +16,11 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// serialSize is the size of a serial number in bytes: RFC 5280, section 4.1.2.2, allows
-// 20, and random ones should have 64 bits or more.
+// serialSize is the size of a serial number in bytes: RFC 5280, section 4.1.2.2, allows 20.
 const serialSize = 16
 
-// terms are what both kinds of certificates are told. The longest validity is what
-// fits into the duration that the standard library counts in nanoseconds, 292 years.
+// terms are inputs of both kinds of certificates. The longest validity fits into a time.Duration, 292
+// years.
 type terms struct {
 	AllowedUses         []string `husk:"allowedUses,replace" doc:"What the key may be used for, such as digital_signature, key_encipherment, server_auth, client_auth, cert_signing, crl_signing."`
 	ValidityPeriodHours int      `husk:"validityPeriodHours,min=1,max=2562047,replace" doc:"For how many hours the certificate is valid."`
@@ -38,8 +37,8 @@ type issued struct {
 	ReadyForRenewal   bool   `husk:"readyForRenewal" doc:"Whether the time has come to replace it, at the time it was made or refreshed."`
 }
 
-// issue completes the template by the terms and signs it. A nil parent stands for the
-// certificate itself. The ID is the serial number.
+// issue completes the template and signs it. A nil parent stands for a self-signed certificate. The ID
+// is the serial number.
 func issue(ctx context.Context, t *terms, template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (id string, result issued, err error) {
 	if template.SerialNumber, err = newSerial(); err != nil {
 		return "", issued{}, err
@@ -114,8 +113,7 @@ func (i *issued) update(ctx context.Context, t *terms) error {
 	return nil
 }
 
-// renew adds to a diff that the certificate must be replaced, if its time has come by
-// the terms that are asked for now.
+// renew adds to a diff the replacement of a certificate whose time has come by the new terms.
 func renew(ctx context.Context, diff guest.DiffResponse, t *terms, i issued) (guest.DiffResponse, error) {
 	if err := i.update(ctx, t); err != nil {
 		return diff, err

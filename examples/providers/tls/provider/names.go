@@ -35,8 +35,7 @@ func (n *alternativeNames) urls() []*url.URL {
 	return urls
 }
 
-// check looks at the names that are known; known reports whether the property of a name
-// is so as a whole. An element that is not known is empty.
+// check checks the names. An unknown element is empty.
 func (n *alternativeNames) check(f *failures, known func(string) bool) {
 	for _, list := range []struct {
 		property string

@@ -27,15 +27,14 @@ const (
 		"), such as the privateKeyPem of a tls:PrivateKey"
 )
 
-// The errors of the parsers below are the ends of sentences about the property that
-// held the text. They never quote the text, which may be secret.
+// The errors of the parsers are ends of sentences about a property. They never quote its text, which
+// may be secret.
 
 func encodePEM(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// findBlock returns the first block of one of the types. expected says what should
-// have been there.
+// findBlock returns the first block of one of the types. expected describes it in errors.
 func findBlock(text, expected string, types ...string) (*pem.Block, error) {
 	var found []string
 	rest := []byte(text)

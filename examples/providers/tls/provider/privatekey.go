@@ -13,10 +13,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// PrivateKeyInputs are the inputs of tls:PrivateKey.
-//
-// The smallest RSA key is the smallest that the standard library makes; the largest
-// takes a module about a minute, and many programs refuse it.
+// PrivateKeyInputs are the inputs of tls:PrivateKey. The standard library refuses smaller RSA keys;
+// larger ones take a module more than a minute.
 type PrivateKeyInputs struct {
 	Algorithm  string `husk:"algorithm,oneof=RSA|ECDSA|ED25519,replace" doc:"The algorithm: RSA, ECDSA, or ED25519."`
 	EcdsaCurve string `husk:"ecdsaCurve,default=P224,oneof=P224|P256|P384|P521,replace" doc:"The curve of an ECDSA key. Browsers and OpenSSH know no P224; choose P256 unless you must not."`

@@ -1,9 +1,5 @@
-// Package provider makes private keys, certificate requests, and certificates, under
-// the tokens and property names of the Pulumi tls package. The cryptography is the
-// standard library's; every random byte comes from crypto/rand.
-//
-// Nothing of a resource exists outside of its state: keys and certificates are
-// computed once, when the resource is created.
+// Package provider makes private keys, certificate requests, and certificates under the names of the
+// Pulumi tls package. A resource exists only in its state: it is computed when it is created.
 package provider
 
 import "github.com/husk-dev/husk/guest-sdk/guest"

@@ -19,8 +19,8 @@ type publicKey struct {
 	PublicKeyFingerprintSha256 string `husk:"publicKeyFingerprintSha256" doc:"The SHA-256 fingerprint that OpenSSH shows; empty where publicKeyOpenssh is."`
 }
 
-// describePublicKey returns the formats of a key, and the ID of what is about it: the
-// SHA-1 of its DER form, in hexadecimal.
+// describePublicKey returns the formats of a key, and the SHA-1 of its DER form in hexadecimal as an
+// ID.
 func describePublicKey(key crypto.PublicKey) (public publicKey, id string, err error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {

@@ -8,15 +8,14 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// use is what a certificate's key may be used for: a key usage or an extended one
-// (RFC 5280, sections 4.2.1.3 and 4.2.1.12).
+// use is a key usage or an extended one (RFC 5280, sections 4.2.1.3 and 4.2.1.12).
 type use struct {
 	name     string
 	usage    x509.KeyUsage
 	extended x509.ExtKeyUsage
 }
 
-// uses returns all that there are, sorted by name. Those without a usage are extended.
+// uses returns all uses, sorted by name. Those without a usage are extended.
 func uses() []use {
 	return []use{
 		{name: "any_extended", extended: x509.ExtKeyUsageAny},
@@ -45,7 +44,7 @@ func uses() []use {
 	}
 }
 
-// checkUses looks at the names of uses. One that is not known is empty where not all are.
+// checkUses checks the names of uses. An unknown one is empty.
 func checkUses(f *failures, names []string, known bool) {
 	all := uses()
 	for i, name := range names {

@@ -1,5 +1,4 @@
-// Package fetch is a provider whose one function sends requests, for the tests of
-// package http: it runs in a program and as a module.
+// Package fetch is a provider that sends requests, for the tests of package http.
 package fetch
 
 import (
