@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/toposort"
 )
 
 // Graph says which resources of a snapshot name which others, see [Role.Needed].
@@ -137,58 +138,25 @@ func resourcesOf(slots []slot) []*Resource {
 	return out
 }
 
-// sortResources returns indexes in topological order. It keeps its own stack: a chain of resources
-// may be longer than the goroutine's.
+// sortResources returns indexes in topological order.
 func sortResources(resources []*Resource, ix index) (order []int, err error) {
-	const (
-		unseen = iota
-		open
-		done
-	)
-	order = make([]int, 0, len(resources))
-	marks := make([]uint8, len(resources))
-	type visit struct {
-		at   int
-		deps []int
-	}
-	var stack []visit
-	for start := range resources {
-		if marks[start] != unseen {
-			continue
+	before := func(i int) []int { return ix.dependencies(resources[i]) }
+	order = toposort.Order(len(resources), before, func(numbers func() []int) {
+		if err != nil {
+			return
 		}
-		marks[start] = open
-		stack = append(stack, visit{start, ix.dependencies(resources[start])})
-		for len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			if len(top.deps) == 0 {
-				marks[top.at] = done
-				order = append(order, top.at)
-				stack = stack[:len(stack)-1]
-				continue
-			}
-			dep := top.deps[0]
-			top.deps = top.deps[1:]
-			switch marks[dep] {
-			case unseen:
-				marks[dep] = open
-				stack = append(stack, visit{dep, ix.dependencies(resources[dep])})
-			case open:
-				if err == nil {
-					i := slices.IndexFunc(stack, func(v visit) bool { return v.at == dep })
-					cycle, old := &CycleError{}, false
-					for _, v := range stack[i:] {
-						cycle.URNs = append(cycle.URNs, resources[v.at].URN)
-						old = old || resources[v.at].Delete
-					}
-					// An old copy may mean the successor of another, and who names a resource that is
-					// gone means no old copy of it.
-					if !old {
-						err = cycle
-					}
-				}
-			}
+		cycle := numbers()
+		// An old copy may mean the successor of another, and who names a resource that is
+		// gone means no old copy of it.
+		if slices.ContainsFunc(cycle, func(i int) bool { return resources[i].Delete }) {
+			return
 		}
-	}
+		found := &CycleError{}
+		for _, i := range cycle {
+			found.URNs = append(found.URNs, resources[i].URN)
+		}
+		err = found
+	})
 	return order, err
 }
 

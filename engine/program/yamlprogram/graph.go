@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/husk-dev/husk/engine/internal/toposort"
 	"github.com/husk-dev/husk/engine/program/expr"
 )
 
@@ -67,7 +68,8 @@ func newGraph(c *compilation) *graph {
 		}
 	}
 	g.useDefaults(c)
-	g.sort(c)
+	uses := func(i int) []int { return g.nodes[i].uses }
+	g.order = toposort.Order(len(g.nodes), uses, func(numbers func() []int) { g.reportCycle(c, numbers()) })
 	return g
 }
 
@@ -131,38 +133,6 @@ func (g *graph) reach(from int) map[int]bool {
 		}
 	}
 	return seen
-}
-
-// sort fills in the order, and reports each cycle once.
-func (g *graph) sort(c *compilation) {
-	const (
-		unseen = iota
-		open
-		done
-	)
-	state := make([]int, len(g.nodes))
-	var path []int
-	var visit func(i int)
-	visit = func(i int) {
-		switch state[i] {
-		case done:
-			return
-		case open:
-			g.reportCycle(c, path[slices.Index(path, i):])
-			return
-		}
-		state[i] = open
-		path = append(path, i)
-		for _, used := range g.nodes[i].uses {
-			visit(used)
-		}
-		path = path[:len(path)-1]
-		state[i] = done
-		g.order = append(g.order, i)
-	}
-	for i := range g.nodes {
-		visit(i)
-	}
 }
 
 func (g *graph) reportCycle(c *compilation, cycle []int) {
