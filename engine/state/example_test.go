@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
 )
@@ -15,7 +16,7 @@ func Example() {
 	ctx := context.Background()
 	store := new(memstore.Store) // or filestore.New(".husk")
 	name := state.StackName{Project: "shop", Name: "dev"}
-	keys := B64Keys // or secrets.SystemKeys(…)
+	keys := secrets.NewProcessKey() // or secrets.SystemKeys(…)
 	if err := state.Create(ctx, store, name, keys); err != nil {
 		log.Fatal(err)
 	}
