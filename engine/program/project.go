@@ -221,14 +221,8 @@ func (d *decoder) root(root *yaml.Node) {
 }
 
 func (t *Template) set(f source.Field) {
-	switch f.Name {
-	case "variables":
-		t.Variables = f.Value
-	case "resources":
-		t.Resources = f.Value
-	case "outputs":
-		t.Outputs = f.Value
-	}
+	parts := map[string]**yaml.Node{"variables": &t.Variables, "resources": &t.Resources, "outputs": &t.Outputs}
+	*parts[f.Name] = f.Value
 }
 
 // runtimeOption refuses an option of the runtime yaml: it would change the program.

@@ -22,10 +22,11 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 		}
 	}
 	args, argsOK := e.properties(x.Args)
-	options, from, optionsOK := e.functionOptions(x, f)
+	options, optionsOK := e.functionOptions(x, f)
 	if !ok || !argsOK || !optionsOK {
 		return property.Null, false
 	}
+	var from provenance.Provenance
 	_, known := from.Flatten(property.Object(args))
 	what := func(path string) string { return "argument " + quote(path) + " of " + x.Token }
 	if e.static {
@@ -79,8 +80,8 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 	return len(failures) == 0
 }
 
-// functionOptions evaluates the options of a call, and their part in the provenance of its result.
-func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, p provenance.Provenance, ok bool) {
+// functionOptions evaluates the options of a call.
+func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, ok bool) {
 	o := &optionReader{evaluator: e, exprs: map[string]expr.Expr{}, ok: true}
 	out.Version = x.Version
 	if x.Parent != nil {
@@ -101,7 +102,7 @@ func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.Functio
 		out.Provider = provider.reference()
 		out.DependsOn = append(out.DependsOn, provider.urn)
 	}
-	return out, p, o.ok
+	return out, o.ok
 }
 
 // defaultProvider returns the default provider of a package, if it is there by now.
