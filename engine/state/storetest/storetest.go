@@ -63,6 +63,11 @@ func mustLease(t *testing.T, s state.Store) state.Lease {
 	return l
 }
 
+func mustCreateAndLease(t *testing.T, s state.Store) state.Lease {
+	mustCreate(t, s)
+	return mustLease(t, s)
+}
+
 // requireContents compares what a reader sees. The checkpoint's JSON may have a
 // member of the store's own.
 func requireContents(t *testing.T, s state.Store, sequence uint64, what string, records ...string) {
@@ -94,9 +99,7 @@ func createListLoad(t *testing.T, s state.Store) {
 }
 
 func records(t *testing.T, s state.Store) {
-	ctx := t.Context()
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	ctx, l := t.Context(), mustCreateAndLease(t, s)
 	require.NoError(t, l.Append(ctx, 1, []byte("one")))
 	requireContents(t, s, 0, "zero", "one")
 	require.NoError(t, l.Append(ctx, 2, nil))
@@ -114,9 +117,7 @@ func records(t *testing.T, s state.Store) {
 }
 
 func checkpoints(t *testing.T, s state.Store) {
-	ctx := t.Context()
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	ctx, l := t.Context(), mustCreateAndLease(t, s)
 	require.NoError(t, l.Append(ctx, 1, []byte("one")))
 	require.NoError(t, l.Append(ctx, 2, []byte("two")))
 	require.NoError(t, l.Checkpoint(ctx, 2, checkpoint("two")))
@@ -134,9 +135,7 @@ func checkpoints(t *testing.T, s state.Store) {
 }
 
 func oneLease(t *testing.T, s state.Store) {
-	ctx := t.Context()
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	ctx, l := t.Context(), mustCreateAndLease(t, s)
 	_, err := s.Lease(ctx, name, state.Holder{})
 	require.ErrorIs(t, err, state.ErrLocked)
 	require.ErrorIs(t, s.Create(ctx, name, checkpoint("again")), state.ErrStackExists)
@@ -211,9 +210,7 @@ func broken(t *testing.T, s state.Store) {
 }
 
 func released(t *testing.T, s state.Store) {
-	ctx := t.Context()
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	ctx, l := t.Context(), mustCreateAndLease(t, s)
 	require.NoError(t, l.Release(ctx))
 	require.Error(t, l.Append(ctx, 1, []byte("one")))
 	require.Error(t, l.Checkpoint(ctx, 0, checkpoint("one")))
@@ -242,9 +239,7 @@ func tokens(t *testing.T, s state.Store) {
 }
 
 func remove(t *testing.T, s state.Store) {
-	ctx := t.Context()
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	ctx, l := t.Context(), mustCreateAndLease(t, s)
 	require.NoError(t, l.Append(ctx, 1, []byte("one")))
 	a := s.(state.Archive)
 	require.NoError(t, a.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
@@ -353,9 +348,7 @@ func reset(t *testing.T, s state.Store) {
 }
 
 func sequences(t *testing.T, s state.Store) {
-	ctx := t.Context()
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	ctx, l := t.Context(), mustCreateAndLease(t, s)
 	require.ErrorIs(t, l.Append(ctx, 0, []byte("x")), state.ErrSequence)
 	require.ErrorIs(t, l.Append(ctx, 2, []byte("x")), state.ErrSequence)
 	require.NoError(t, l.Append(ctx, 1, []byte("one")))
@@ -390,8 +383,7 @@ func missing(t *testing.T, s state.Store) {
 }
 
 func cancelled(t *testing.T, s state.Store) {
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	l := mustCreateAndLease(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, l.Append(ctx, 1, []byte("one")), context.Canceled)
@@ -409,8 +401,7 @@ func cancelled(t *testing.T, s state.Store) {
 }
 
 func aliasing(t *testing.T, s state.Store) {
-	mustCreate(t, s)
-	l := mustLease(t, s)
+	l := mustCreateAndLease(t, s)
 	record := []byte("one")
 	require.NoError(t, l.Append(t.Context(), 1, record))
 	copy(record, "XXX")
