@@ -31,33 +31,48 @@ type alias struct {
 	parent expr.Expr
 }
 
-func (o *options) read(r *source.Report, n *yaml.Node) {
-	o.exprs = map[string]expr.Expr{}
+// optionKeys reads the options of one resource after the other by the same keys.
+type optionKeys struct {
+	report *source.Report
+	keys   []source.Key
+	// options are those of the resource at hand.
+	options *options
+}
+
+func newOptionKeys(r *source.Report) *optionKeys {
+	k := &optionKeys{report: r}
 	read := func(f source.Field) bool {
-		o.exprs[f.Name] = expr.Parse(r, f.Value)
+		k.options.exprs[f.Name] = expr.Parse(r, f.Value)
 		return true
 	}
-	keys := []source.Key{source.On("parent", read)}
+	k.keys = []source.Key{source.On("parent", read)}
 	for _, option := range valueOptions {
-		keys = append(keys, source.On(option.name, read))
+		k.keys = append(k.keys, source.On(option.name, read))
 	}
-	r.Read(n, "options", append(keys,
+	k.keys = append(k.keys,
 		source.On("aliases", func(f source.Field) bool {
 			for _, e := range r.Elements(f.Value, "aliases") {
-				o.readAlias(r, e)
+				k.options.readAlias(r, e)
 			}
 			return true
 		}),
 		source.On("customTimeouts", func(f source.Field) bool {
-			o.readTimeouts(r, f.Value)
+			k.options.readTimeouts(r, f.Value)
 			return true
 		}),
 		source.On("version", func(f source.Field) (ok bool) {
-			o.versionNode = f.Value
-			o.version, ok = expr.LiteralText(r, f.Value, "the version")
+			k.options.versionNode = f.Value
+			k.options.version, ok = expr.LiteralText(r, f.Value, "the version")
 			return ok
 		}),
-		expr.DownloadURLKey(r, "pluginDownloadURL"), expr.DownloadURLKey(r, "pluginDownloadUrl"))...)
+		expr.DownloadURLKey(r, "pluginDownloadURL"), expr.DownloadURLKey(r, "pluginDownloadUrl"))
+	return k
+}
+
+func (k *optionKeys) read(o *options, n *yaml.Node) {
+	o.exprs = map[string]expr.Expr{}
+	k.options = o
+	k.report.Read(n, "options", k.keys...)
 }
 
 // readTimeouts reads {create: 5m, ...}.

@@ -22,7 +22,7 @@ func newOption[T any](name string, at func(*abi.ResourceOptions) *T, read func(o
 	return option{name, func(o *optionReader, out *abi.ResourceOptions) { *at(out) = read(o, name) }}
 }
 
-// valueOptions are the options but for parent and those of [options.read].
+// valueOptions are the options but for parent and those of [optionKeys].
 var valueOptions = []option{
 	newOption("dependsOn", func(o *abi.ResourceOptions) *[]urn.URN { return &o.Dependencies }, (*optionReader).urns),
 	newOption("provider", func(o *abi.ResourceOptions) *string { return &o.Provider }, (*optionReader).ownProvider),

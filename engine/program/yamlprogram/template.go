@@ -80,8 +80,9 @@ func readTemplate(r *source.Report, t program.Template) *template {
 		}
 	}
 	if t.Resources != nil {
+		options := newOptionKeys(r)
 		for _, f := range r.Fields(t.Resources, "resources") {
-			out.resources = append(out.resources, readResource(r, f))
+			out.resources = append(out.resources, readResource(r, f, options))
 		}
 	}
 	if t.Outputs != nil {
@@ -92,7 +93,7 @@ func readTemplate(r *source.Report, t program.Template) *template {
 	return out
 }
 
-func readResource(r *source.Report, f source.Field) *resource {
+func readResource(r *source.Report, f source.Field, options *optionKeys) *resource {
 	out := &resource{
 		name: f.Name, logicalName: f.Name, key: f.Key, typeNode: f.Key, propertiesKey: f.Key,
 		properties: &expr.Object{},
@@ -113,7 +114,7 @@ func readResource(r *source.Report, f source.Field) *resource {
 			out.properties = expr.ParseObject(r, g.Value, "properties")
 			out.propertiesKey = g.Key
 		case "options":
-			out.options.read(r, g.Value)
+			options.read(&out.options, g.Value)
 		case "get":
 			out.get = readGet(r, g)
 		}
