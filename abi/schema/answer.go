@@ -12,7 +12,7 @@ import (
 // may be missing or null, numbers out of bounds, and enum values unknown. Names that begin with two
 // underscores are the provider's own, and every resource has an id and a urn.
 func (o *Object) CheckAnswer(answer property.Map) []abi.CheckFailure {
-	_, failures := (&checker{path: make(property.Path, 0, firstDepth), answered: true}).run(o, answer)
+	_, failures := (&checker{path: make(property.Path, 0, firstDepth), fromProvider: true}).run(o, answer)
 	return failures
 }
 
@@ -22,7 +22,7 @@ func (f *Function) CheckAnswer(result property.Map) []abi.CheckFailure {
 	if f.Returns == nil {
 		return f.Result.CheckAnswer(result)
 	}
-	c := checker{answered: true}
+	c := checker{fromProvider: true}
 	switch f.Returns.Kind {
 	case KindObject, KindMap, KindUnion, KindAny:
 		c.value(f.Returns, property.Object(result))
@@ -42,7 +42,7 @@ func (f *Function) CheckAnswer(result property.Map) []abi.CheckFailure {
 	return c.failures
 }
 
-// reserved reports whether a provider may return a property that its schema does not have.
-func reserved(name string) bool {
+// isReserved reports whether a provider may return a property that its schema does not have.
+func isReserved(name string) bool {
 	return strings.HasPrefix(name, "__") || name == "id" || name == "urn"
 }

@@ -54,8 +54,8 @@ type checker struct {
 	path     property.Path
 	failures []abi.CheckFailure
 	coerce   bool
-	// answered is set for a provider's values, see CheckAnswer.
-	answered bool
+	// fromProvider is set for a provider's values, see CheckAnswer.
+	fromProvider bool
 	// trials counts comparisons with alternatives of unions.
 	trials int
 }
@@ -117,7 +117,7 @@ func (c *checker) object(o *Object, given property.Map) (checked property.Map, s
 	}
 	for i := range o.Properties {
 		p := &o.Properties[i]
-		if !p.HasDefault() && (!p.Required || c.answered) || !given.Get(p.Name).Plain().IsNull() {
+		if !p.HasDefault() && (!p.Required || c.fromProvider) || !given.Get(p.Name).Plain().IsNull() {
 			continue
 		}
 		if !p.HasDefault() {
@@ -156,7 +156,7 @@ func (c *checker) allFit(o *Object, entries []property.Entry) bool {
 	}
 	for i := range o.Properties {
 		if there&(1<<i) == 0 {
-			if p := &o.Properties[i]; i >= 64 || p.HasDefault() || p.Required && !c.answered {
+			if p := &o.Properties[i]; i >= 64 || p.HasDefault() || p.Required && !c.fromProvider {
 				return false
 			}
 		}
@@ -189,7 +189,7 @@ func (c *checker) fits(p *Property, v *property.Value) bool {
 			return false
 		}
 	}
-	return !p.Secret && (c.answered || p.allows(v))
+	return !p.Secret && (c.fromProvider || p.allows(v))
 }
 
 // allows reports whether checker.bounds accepts the value.
@@ -213,7 +213,7 @@ func (p *Property) allows(v *property.Value) bool {
 // entry checks one given property. keep is false for one that is left out.
 func (c *checker) entry(o *Object, p *Property, name string, value property.Value) (entry property.Entry, keep, same bool) {
 	switch {
-	case p == nil && c.answered && reserved(name):
+	case p == nil && c.fromProvider && isReserved(name):
 		return property.Entry{Key: name, Value: value}, true, true
 	case p == nil:
 		if !c.full() {
@@ -229,7 +229,7 @@ func (c *checker) entry(o *Object, p *Property, name string, value property.Valu
 
 func (c *checker) property(p *Property, value property.Value) (checked property.Value, same bool) {
 	value, same = c.value(p.Type, value)
-	if !c.answered {
+	if !c.fromProvider {
 		c.bounds(p, value.Plain())
 	}
 	if o, ok := value.AsOutput(); p.Secret && !value.IsSecret() && !(ok && o.Secret) {

@@ -26,7 +26,7 @@ func (c *checker) value(t *Type, v property.Value) (checked property.Value, same
 		}
 		return property.OutputOf(o), false
 	}
-	if c.answered && v.IsNull() {
+	if c.fromProvider && v.IsNull() {
 		return v, true
 	}
 	switch t.Kind {
@@ -38,7 +38,7 @@ func (c *checker) value(t *Type, v property.Value) (checked property.Value, same
 			}
 		}
 	case KindString:
-		if r, ok := v.AsReference(); ok && !c.answered {
+		if r, ok := v.AsReference(); ok && !c.fromProvider {
 			return r.Text(), false
 		}
 	case KindArray:
@@ -80,7 +80,7 @@ func (c *checker) scalar(t *Type, v property.Value) {
 	case KindObject:
 		c.kind(t, v, property.KindObject)
 	case KindEnum:
-		if c.answered && len(t.Values) > 0 {
+		if c.fromProvider && len(t.Values) > 0 {
 			c.kind(t, v, t.Values[0].Kind())
 			return
 		}
@@ -162,7 +162,7 @@ func (c *checker) dictionary(t *Type, v property.Value) (checked property.Value,
 // union takes the first alternative that the value fits. A reference is a resource before it is the
 // text of its ID. If none fits, the failures are those of the alternative that was plainly meant.
 func (c *checker) union(t *Type, v property.Value) (checked property.Value, same bool) {
-	if v.Kind() == property.KindResourceReference && slices.ContainsFunc(t.OneOf, func(u *Type) bool { return takesReference(u, v) }) {
+	if v.Kind() == property.KindResourceReference && slices.ContainsFunc(t.OneOf, func(u *Type) bool { return acceptsReference(u, v) }) {
 		return v, true
 	}
 	for _, alternative := range t.OneOf {
@@ -170,23 +170,23 @@ func (c *checker) union(t *Type, v property.Value) (checked property.Value, same
 			c.fail("it has too many unions within unions to be checked")
 			return v, true
 		}
-		trial := checker{path: slices.Clone(c.path), coerce: c.coerce, answered: c.answered, trials: c.trials}
+		trial := checker{path: slices.Clone(c.path), coerce: c.coerce, fromProvider: c.fromProvider, trials: c.trials}
 		checked, same := trial.value(alternative, v)
 		c.trials = trial.trials
 		if len(trial.failures) == 0 {
 			return checked, same
 		}
 	}
-	if alternative := t.meant(v); alternative != nil {
+	if alternative := t.intended(v); alternative != nil {
 		return c.value(alternative, v)
 	}
 	c.mismatch(t, v)
 	return v, true
 }
 
-// meant returns the only alternative of a union that is an object, for an object. Of several, it is
+// intended returns the only alternative of a union that is an object, for an object. Of several, it is
 // the one whose constants the value has.
-func (t *Type) meant(v property.Value) *Type {
+func (t *Type) intended(v property.Value) *Type {
 	m, ok := v.AsObject()
 	if !ok {
 		return nil
@@ -195,7 +195,7 @@ func (t *Type) meant(v property.Value) *Type {
 	for _, alternative := range t.OneOf {
 		if alternative.Kind == KindObject {
 			objects = append(objects, alternative)
-			if alternative.Object.marks(m) {
+			if alternative.Object.constantsIn(m) {
 				constant = append(constant, alternative)
 			}
 		}
@@ -209,8 +209,8 @@ func (t *Type) meant(v property.Value) *Type {
 	return nil
 }
 
-// marks reports whether o has constants, and m has all of them.
-func (o *Object) marks(m property.Map) bool {
+// constantsIn reports whether o has constants, and m has all of them.
+func (o *Object) constantsIn(m property.Map) bool {
 	found := false
 	for i := range o.Properties {
 		if p := &o.Properties[i]; !p.Const.IsNull() {

@@ -62,7 +62,7 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 	properties := inputs.Properties
 	if request.News.Is(request.OldInputs) && request.News.Is(request.Olds) {
 		// Most often nothing has changed at all, and all three are one bag.
-		response.StableKeys = inputs.given(request.News)
+		response.StableKeys = inputs.namesIn(request.News)
 		properties = nil
 	}
 	for i := range properties {
@@ -112,8 +112,8 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 	return response, nil
 }
 
-// given returns the names of the properties that m has, or nil.
-func (o *Object) given(m property.Map) []string {
+// namesIn returns the names of the properties that m has, or nil.
+func (o *Object) namesIn(m property.Map) []string {
 	var names []string
 	for i := range o.Properties {
 		if name := o.Properties[i].Name; m.Has(name) {

@@ -21,8 +21,8 @@ func (t *Type) ResourceToken() string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "%2F", "/"), "%2f", "/")
 }
 
-// takesReference reports whether t accepts the reference v. A reference without a type is accepted.
-func takesReference(t *Type, v property.Value) bool {
+// acceptsReference reports whether t accepts the reference v. A reference without a type is accepted.
+func acceptsReference(t *Type, v property.Value) bool {
 	r, ok := v.AsReference()
 	if !ok || t.Kind != KindResource {
 		return false
@@ -39,7 +39,7 @@ func (c *checker) reference(t *Type, v property.Value) {
 	case v.Kind() == property.KindString:
 	case !ok:
 		c.mismatch(t, v)
-	case !c.answered && !takesReference(t, v): // what exists may be of a type from before a renaming
+	case !c.fromProvider && !acceptsReference(t, v): // what exists may be of a type from before a renaming
 		c.fail("expected " + t.String() + ", got a resource of type " + urn.URN(r.URN).Type())
 	}
 }
