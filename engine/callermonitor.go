@@ -32,6 +32,8 @@ type callerMonitor struct {
 	*monitor
 	// isProgram is set for a program, which may name files and URLs (see assets).
 	isProgram bool
+	// plain marks a provider that does not understand references to resources.
+	plain bool
 
 	running sync.WaitGroup
 
@@ -45,8 +47,19 @@ type callerMonitor struct {
 // children, and few enough that a runaway guest does not fill the memory.
 const maxStarted = 10_000
 
-func newCallerMonitor(m *monitor) *callerMonitor {
-	return &callerMonitor{monitor: m}
+// newCallerMonitor returns the monitor of a provider, or of a program if that is nil.
+func newCallerMonitor(m *monitor, caller abi.Provider) *callerMonitor {
+	s, ok := caller.(*providers.Session)
+	return &callerMonitor{monitor: m, isProgram: caller == nil, plain: ok && !s.Understands(abi.FeaturesResourceReferences)}
+}
+
+// response returns properties as the caller gets them.
+func (c *callerMonitor) response(m property.Map) property.Map {
+	m = c.d.assets.Withhold(m)
+	if c.plain {
+		m = m.Lower(property.KindResourceReference)
+	}
+	return m
 }
 
 // drain waits for operations that the caller left behind.
@@ -109,7 +122,7 @@ func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.Registe
 		return abi.RegisterResourceResponse{}, c.d.reportRefused(nil, req, err)
 	}
 	resp, err := c.register(ctx, req)
-	resp.State = c.d.assets.Withhold(resp.State)
+	resp.State = c.response(resp.State)
 	return resp, err
 }
 
@@ -146,7 +159,7 @@ func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRe
 		}
 		res = c.d.unknownState(ctx, gl)
 	}
-	return abi.ReadResourceResponse{URN: res.URN, State: c.d.assets.Withhold(res.Outputs)}, nil
+	return abi.ReadResourceResponse{URN: res.URN, State: c.response(res.Outputs)}, nil
 }
 
 // Invoke calls a function of a provider.
@@ -169,7 +182,7 @@ func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest
 	if err != nil {
 		return resp, fmt.Errorf("function %s: %w", req.Token, err)
 	}
-	return abi.MonitorInvokeResponse{Result: c.d.assets.Withhold(result.Result), Failures: result.Failures}, nil
+	return abi.MonitorInvokeResponse{Result: c.response(result.Result), Failures: result.Failures}, nil
 }
 
 // admitCall returns a call of a function with the hashes of its assets, after the transforms.
@@ -193,7 +206,7 @@ func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (r
 		return resp, err
 	}
 	c.d.Secrets.LearnComputed(args)
-	child := newCallerMonitor(c.monitor)
+	child := newCallerMonitor(c.monitor, provider)
 	defer child.drain()
 	result, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
 		Token: req.Token, Args: args, ArgDependencies: req.ArgDependencies, Context: c.d.packageContext(providers.PackageOf(req.Token)),
@@ -204,7 +217,7 @@ func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (r
 	case err != nil:
 		return resp, fmt.Errorf("method %s: %w", req.Token, err)
 	}
-	result.Result = c.d.assets.Withhold(result.Result)
+	result.Result = c.response(result.Result)
 	return abi.MonitorCallResponse(result), nil
 }
 
@@ -287,7 +300,7 @@ func (c *callerMonitor) StreamInvoke(ctx context.Context, req abi.MonitorInvokeR
 		} else {
 			err = c.stream(ctx, admitted, func(v property.Value) bool {
 				if m, ok := v.AsObject(); ok {
-					v = property.Object(c.d.assets.Withhold(m))
+					v = property.Object(c.response(m))
 				}
 				wanted = yield(v, nil)
 				return wanted

@@ -43,7 +43,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	m.d.Secrets.LearnComputed(req.Inputs)
 	options := req.Options
 	options.Provider = by.provider
-	child := newCallerMonitor(m)
+	child := newCallerMonitor(m, provider)
 	defer child.drain()
 	resp, err := provider.Construct(abi.WithMonitor(ctx, child), abi.ConstructRequest{
 		Type: req.Type, Name: req.Name, Parent: parent,

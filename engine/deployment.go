@@ -251,9 +251,7 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	if err := d.readNaming(); err != nil {
 		return err
 	}
-	program := newCallerMonitor(d.monitor)
-	program.isProgram = true
-	err := d.Program.Run(ctx, d.runContext(), program)
+	err := d.Program.Run(ctx, d.runContext(), newCallerMonitor(d.monitor, nil))
 	if failures := d.failures.all(); err == nil && len(failures) > 0 && !d.ContinueOnError {
 		err = errors.Join(failures...) // the program did not care
 	}

@@ -78,10 +78,7 @@ func (s *Session) Close(ctx context.Context) error {
 // call makes a call of the provider. A preview that the provider cannot do has no known outputs.
 func (s *Session) call(ctx context.Context, c *abi.Call) error {
 	about := c.Method.About()
-	switch {
-	case about == abi.AboutComponent:
-		ctx = s.withMonitor(ctx)
-	case about == abi.AboutResource && c.Method.Kind() == abi.KindChanges && c.Subject().Preview && !s.Understands(abi.FeaturesPreview):
+	if about == abi.AboutResource && c.Method.Kind() == abi.KindChanges && c.Subject().Preview && !s.Understands(abi.FeaturesPreview) {
 		return nil
 	}
 	var request [abi.RoleOldState + 1]property.Map
@@ -183,7 +180,7 @@ func eachValue(m property.Map, f func(key string, v property.Value) property.Val
 // dependencies are those of each input as a whole.
 func (s *Session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDependency) property.Map {
 	if !s.Understands(abi.FeaturesResourceReferences) {
-		m = plain(m)
+		m = m.Lower(property.KindResourceReference)
 	}
 	if s.Understands(abi.FeaturesOutputs) {
 		return m
@@ -194,13 +191,4 @@ func (s *Session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDep
 		*dependencies = append(*dependencies, abi.PropertyDependency{Key: key, URNs: byKey[key]})
 	}
 	return folded
-}
-
-// withMonitor returns a context whose monitor responds with what the provider understands.
-func (s *Session) withMonitor(ctx context.Context) context.Context {
-	m := abi.MonitorFrom(ctx)
-	if m == nil || s.Understands(abi.FeaturesResourceReferences) {
-		return ctx
-	}
-	return abi.WithMonitor(ctx, plainMonitor{m})
 }
