@@ -71,7 +71,7 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 		if err != nil {
 			path = property.Path{property.Key(p.Path)}
 		}
-		if isHidden(n.HideDiff, path) {
+		if slices.ContainsFunc(n.HideDiff, func(hidden property.Path) bool { return hidden.Contains(path) }) {
 			continue
 		}
 		before, after := old.Outputs, n.Inputs
@@ -103,10 +103,6 @@ func propertiesAt(path property.Path, res *state.Resource) property.Map {
 		return res.Outputs
 	}
 	return res.Inputs
-}
-
-func isHidden(patterns []property.Path, path property.Path) bool {
-	return slices.ContainsFunc(patterns, func(p property.Path) bool { return p.Contains(path) })
 }
 
 // showAt renders the value at a path, empty if there is none. A part of a secret is as secret as the whole.

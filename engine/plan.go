@@ -81,11 +81,10 @@ func (p *PlannedResource) checkStep(u urn.URN, op Op) error {
 	if p.allows(op) {
 		return nil
 	}
-	e := &PlanError{URN: u, Part: "step", Actual: string(op), Planned: none}
-	if p != nil && len(p.Steps) > 0 {
-		e.Planned = join(p.Steps)
+	if p == nil {
+		p = &PlannedResource{}
 	}
-	return e
+	return &PlanError{URN: u, Part: "step", Actual: string(op), Planned: cmp.Or(join(p.Steps), none)}
 }
 
 // checkGoal compares the registered resource with the planned one. The error joins a [PlanError] for each
@@ -97,7 +96,7 @@ func (p *PlannedResource) checkGoal(n *state.Resource) error {
 	var errs []error
 	check := func(part string, text func(*state.Resource) string, becomes func(planned, actual string) bool) {
 		if is, was := text(n), text(p.Goal); is != was && (becomes == nil || !becomes(was, is)) {
-			errs = append(errs, &PlanError{URN: n.URN, Part: part, Actual: shown(is), Planned: shown(was)})
+			errs = append(errs, &PlanError{URN: n.URN, Part: part, Actual: cmp.Or(is, none), Planned: cmp.Or(was, none)})
 		}
 	}
 	for _, part := range plannedParts {
@@ -188,13 +187,6 @@ func display(v property.Value) string {
 		return none
 	}
 	return property.Render(v)
-}
-
-func shown(text string) string {
-	if text == "" {
-		return none
-	}
-	return text
 }
 
 func join[S ~string](parts []S) string { return strings.Join(texts(parts), ", ") }
@@ -417,7 +409,7 @@ func (p *planning) deletions(d *deployment, going []*state.Resource) error {
 		switch {
 		case gone[u]: // see above
 		case r.Goal != nil && !d.registrations.IsRegistered(u):
-			errs = append(errs, &PlanError{URN: u, Part: "registration", Actual: none, Planned: shown(join(r.Steps))})
+			errs = append(errs, &PlanError{URN: u, Part: "registration", Actual: none, Planned: cmp.Or(join(r.Steps), none)})
 		case r.Goal == nil && len(r.Steps) > 0 && d.recorder.Lookup(u) != nil && !d.registrations.DeletedEarly.Has(u):
 			errs = append(errs, &PlanError{URN: u, Part: "step", Actual: none, Planned: join(r.Steps)})
 		}

@@ -223,10 +223,8 @@ type ImportDifference struct {
 func (e *ImportDifference) Error() string {
 	msg := fmt.Sprintf("cannot import %q: the inputs in the program differ from those of the object; change them to match:", e.ID)
 	for _, c := range e.Changes {
-		old, new, at := excerpt.Pair(orNone(c.Old), orNone(c.New))
+		old, new, at := excerpt.Pair(cmp.Or(c.Old, "(none)"), cmp.Or(c.New, "(none)"))
 		msg += fmt.Sprintf("\n  %s: is %s, the program says %s%s", c.Path, old, new, excerpt.Where(at))
 	}
 	return msg
 }
-
-func orNone(s string) string { return cmp.Or(s, "(none)") }

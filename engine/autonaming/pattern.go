@@ -14,10 +14,11 @@ import (
 // maxRandom bounds the random characters of one expression: more than any service takes in a name.
 const maxRandom = 256
 
-const (
-	digits  = "0123456789"
-	letters = "abcdefghijklmnopqrstuvwxyz"
-)
+// alphabets holds the characters of each function for random characters.
+var alphabets = map[string]string{
+	"hex": "0123456789abcdef", "num": "0123456789",
+	"string": "abcdefghijklmnopqrstuvwxyz", "alphanum": "abcdefghijklmnopqrstuvwxyz0123456789",
+}
 
 // pattern is a name with expressions in it: ${name}-${hex(7)}.
 type pattern []part
@@ -75,17 +76,7 @@ func parsePart(expression string, names Names) (part, error) {
 		return configured(key, names)
 	}
 	function, argument, _ := strings.Cut(expression, "(")
-	alphabet := ""
-	switch function {
-	case "hex":
-		alphabet = digits + "abcdef"
-	case "alphanum":
-		alphabet = letters + digits
-	case "string":
-		alphabet = letters
-	case "num":
-		alphabet = digits
-	}
+	alphabet := alphabets[function]
 	number, closed := strings.CutSuffix(argument, ")")
 	if alphabet == "" || !closed {
 		return part{}, fmt.Errorf("unknown expression ${%s}: there are ${name}, ${organization}, ${project}, ${stack}, "+

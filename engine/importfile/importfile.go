@@ -3,6 +3,7 @@ package importfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,13 +45,8 @@ type Resource struct {
 	Remote bool `json:"remote,omitempty"`
 }
 
-// own is the resource's own name.
-func (r Resource) own() string {
-	if r.LogicalName != "" {
-		return r.LogicalName
-	}
-	return r.Name
-}
+// own returns the resource's own name.
+func (r Resource) own() string { return cmp.Or(r.LogicalName, r.Name) }
 
 // Parse reads a file. A key that it does not know is an error.
 func Parse(data []byte) (*File, error) {

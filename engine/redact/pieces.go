@@ -140,7 +140,8 @@ func (p *pieces) longest(text string, at int, head uint32) int {
 		}
 		n := common(list[i-1].text, key)
 		if n == len(list[i-1].text) {
-			if !list[i-1].word || !isWord(before(text, at)) && !isWord(after(text, at+n)) {
+			inside := at > 0 && isWord(text[at-1]) || at+n < len(text) && isWord(text[at+n])
+			if !list[i-1].word || !inside {
 				longest = n
 			}
 			n--
@@ -182,20 +183,6 @@ func common(a, b string) int {
 		}
 	}
 	return n
-}
-
-func before(text string, at int) byte {
-	if at == 0 {
-		return 0
-	}
-	return text[at-1]
-}
-
-func after(text string, at int) byte {
-	if at == len(text) {
-		return 0
-	}
-	return text[at]
 }
 
 // isWord reports whether a byte is one of a letter or digit.
