@@ -122,29 +122,19 @@ func (c *costs) call(ctx context.Context, call *abi.Call) error {
 	return err
 }
 
-// costLoader counts the calls of the providers that it loads.
-type costLoader struct {
-	Loader
-	counted *countedProviders
-}
-
 // countedProviders are the providers of a deployment whose calls are counted.
 type countedProviders struct {
 	mu  sync.Mutex
 	all []*costs
 }
 
-// Load makes an unconfigured provider.
-func (l costLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, error) {
-	p, err := l.Loader.Load(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	c := &costs{pkg: spec.Package(), provider: p, methods: make(map[string]*MethodCost)}
-	l.counted.mu.Lock()
-	l.counted.all = append(l.counted.all, c)
-	l.counted.mu.Unlock()
-	return abi.Intercept(p, c.call), nil
+// count returns a provider whose calls are counted.
+func (c *countedProviders) count(pkg string, p abi.Provider) abi.Provider {
+	counted := &costs{pkg: pkg, provider: p, methods: make(map[string]*MethodCost)}
+	c.mu.Lock()
+	c.all = append(c.all, counted)
+	c.mu.Unlock()
+	return abi.Intercept(p, counted.call)
 }
 
 // read returns the costs of each provider, those of one resource together, sorted.

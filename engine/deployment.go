@@ -73,9 +73,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		stack = nil
 	}
 	d.recorder = record.New(stack, snapshot, in.Secrets)
-	d.registry = &registry{
-		loader: assetLoader{costLoader{builtins{in.Providers, d}, &d.counted}, d.assets}, secrets: in.Secrets, stored: d.recorder.Provider,
-	}
+	d.registry = &registry{loadModule: d.load, secrets: in.Secrets, stored: d.recorder.Provider}
 	d.failures = newFailures(in.Stop, dryRun || in.ContinueOnError)
 	d.gen = &generator{runState: d.runState, readIfUnsure: d.readIfUnsure}
 	d.exec = newExecutor(in.Parallel, d.failures, d.execute)

@@ -81,7 +81,7 @@ func (m *monitor) RegisterPackage(ctx context.Context, req abi.RegisterPackageRe
 	spec := PackageSpec{Name: req.Name, Version: req.Version}
 	version := req.Version
 	if req.Parameters != nil || req.Extension != nil {
-		s, err := m.d.registry.loadModule(ctx, spec)
+		s, err := m.d.registry.open(ctx, spec)
 		if err != nil {
 			return abi.RegisterPackageResponse{}, err
 		}

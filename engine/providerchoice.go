@@ -57,20 +57,17 @@ func (r *runState) inheritedProvider(pkg string, parent urn.URN) string {
 	return ""
 }
 
-// builtins is a loader that knows the engine's own package, and asks the user's loader for all others.
-type builtins struct {
-	Loader
-	d *deployment
-}
-
-// Load makes an unconfigured provider.
-func (b builtins) Load(ctx context.Context, spec PackageSpec) (abi.Provider, error) {
-	if spec.Name != builtin.Package {
-		return b.Loader.Load(ctx, spec)
+// load makes an unconfigured provider whose calls are counted and can read their assets: the engine's
+// own, or one of the user's loader.
+func (d *deployment) load(ctx context.Context, spec PackageSpec) (p abi.Provider, err error) {
+	if spec.Name == builtin.Package {
+		stacks := d.Stacks
+		stacks.Organization, stacks.Project = d.Organization, d.Project
+		p = builtin.New(stacks, d.lookupRegistered)
+	} else if p, err = d.Providers.Load(ctx, spec); err != nil {
+		return nil, err
 	}
-	stacks := b.d.Stacks
-	stacks.Organization, stacks.Project = b.d.Organization, b.d.Project
-	return builtin.New(stacks, b.d.lookupRegistered), nil
+	return abi.Intercept(d.counted.count(spec.Package(), p), d.assets.Call), nil
 }
 
 // lookupRegistered finds a resource that this run has registered or read.
@@ -158,20 +155,6 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 		return "", err
 	}
 	return providers.Reference(res.URN, res.ID), nil
-}
-
-// assetLoader makes providers that can read the assets of their calls.
-type assetLoader struct {
-	Loader
-	assets *asset.Assets
-}
-
-func (l assetLoader) Load(ctx context.Context, spec PackageSpec) (abi.Provider, error) {
-	p, err := l.Loader.Load(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	return abi.Intercept(p, l.assets.Call), nil
 }
 
 // WithContents returns a provider that gets assets as in a deployment: what is new in a request gets its hash

@@ -30,8 +30,9 @@ import (
 // state on first use.
 type registry struct {
 	abi.Unimplemented
-	loader  Loader
-	secrets *redact.Secrets // learns what providers are told
+	// loadModule makes an unconfigured provider, not yet parameterized.
+	loadModule func(context.Context, PackageSpec) (abi.Provider, error)
+	secrets    *redact.Secrets // learns what providers are told
 
 	pending    locked.Map[urn.URN, *providers.Session]
 	configured locked.Once[string, *configuredProvider]
@@ -73,7 +74,7 @@ func withEngineKeys(checked, inputs property.Map) property.Map {
 
 // load makes an unconfigured provider of the package.
 func (r *registry) load(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
-	s, err := r.loadModule(ctx, spec.module())
+	s, err := r.open(ctx, spec.module())
 	if err != nil || spec.Parameter == (Parameter{}) {
 		return s, err
 	}
@@ -84,8 +85,9 @@ func (r *registry) load(ctx context.Context, spec PackageSpec) (*providers.Sessi
 	return s, err
 }
 
-func (r *registry) loadModule(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
-	p, err := r.loader.Load(ctx, spec)
+// open shakes hands with an unconfigured provider.
+func (r *registry) open(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
+	p, err := r.loadModule(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
