@@ -106,8 +106,7 @@ func requestOf(request *http.Request) (abi.HTTPRequest, error) {
 	return sent, nil
 }
 
-// firstPart reads as much of the request's body as fits into one part. It reports
-// whether that is all.
+// firstPart reads the first part of the request's body, and reports whether that is the whole.
 func firstPart(request *http.Request, sent *abi.HTTPRequest) (whole bool, err error) {
 	if request.Body == nil || request.Body == http.NoBody {
 		return true, nil

@@ -4,8 +4,8 @@ package http
 
 import "net/http"
 
-// Transport sends requests through [http.DefaultTransport]; in a module, through the
-// host. The zero value is ready to use.
+// Transport sends requests through [http.DefaultTransport], or in a module through the host. The zero
+// value is ready to use.
 type Transport struct{}
 
 // RoundTrip does one exchange, as [http.RoundTripper] has it.

@@ -6,8 +6,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
 )
 
-// A module is a process of its own, so that the way out of it is as global as its
-// network would be, if it had one.
+// A module is a process of its own, so that its transport is global.
 func init() { http.DefaultTransport = Transport{} }
 
 // Transport sends requests through the host. The zero value is ready to use.

@@ -31,9 +31,8 @@ func Get(ctx context.Context, key string) (Item, error) {
 	return Item{append([]byte{}, *found.Value...), found.Revision}, nil
 }
 
-// Put writes a value, if the key still has the revision, and returns the new one. If it
-// does not, since somebody else has written meanwhile, the error wraps
-// [abi.ErrUnavailable].
+// Put writes a value if the key still has the revision, and returns the new revision. Otherwise the
+// error wraps [abi.ErrUnavailable].
 func Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	if value == nil {
 		value = []byte{}
@@ -57,8 +56,8 @@ const longestList = 1 << 16
 
 type storeKey struct{}
 
-// WithStore returns a context in which a provider in this program keeps its values in a
-// store, for tests: in a program there is none otherwise. A module's store is its host's.
+// WithStore returns a context with a store for a provider in this program, for tests. The store of a
+// module is the host's.
 func WithStore(ctx context.Context, s abi.KV) context.Context {
 	return context.WithValue(ctx, storeKey{}, s)
 }

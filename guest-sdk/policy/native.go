@@ -10,9 +10,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// New returns the pack as an abi.Policy that runs in the calling program, with the same
-// code that serves it as a module. It is configured before it is asked anything; then its
-// methods may be called in parallel. The error says which policy is not as it must be.
+// New returns the pack as an abi.Policy that runs in the calling program. After Configure its methods
+// may be called in parallel. The error names the policy that is wrong.
 func New(p Pack) (abi.Policy, error) {
 	made, err := register(p, func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} })
 	if err != nil {
@@ -21,9 +20,8 @@ func New(p Pack) (abi.Policy, error) {
 	return made, nil
 }
 
-// Serve serves the pack to the host that runs the module. It is called in main and
-// returns at once. In a program that is not a module there is no host: Serve prints how
-// to build one, and exits with status 2.
+// Serve serves the pack to the host that runs the module. It is called in main and returns at once. In
+// a program that is not a module it prints how to build one, and exits with status 2.
 func Serve(p Pack) {
 	os.Stderr.WriteString(usage(p))
 	os.Exit(2)

@@ -42,19 +42,17 @@ const (
 // None is the configuration of a policy that has none.
 type None struct{}
 
-// Rule is a policy whose configuration is the fields of C. It has at least one of the
-// functions. An error that a function returns is not a violation: it says that the
-// policy could not judge, and fails the resource or the deployment at any level.
+// Rule is a policy whose configuration is the fields of C. It has at least one of the functions. An
+// error of a function is not a violation: the policy cannot judge, and the resource or the deployment
+// fails at any level.
 type Rule[C any] struct {
-	// Name is unique in the pack, for example required-tags. It must not be all, which
-	// stands for all policies in an operator's configuration.
+	// Name is unique in the pack, for example required-tags, and not all, which means all policies.
 	Name string
 	// Description says what the policy demands.
 	Description string
 	Level       Level
 
-	// Remedy corrects a resource's inputs, before they are judged. It is called only
-	// where the policy's level is Remediate.
+	// Remedy corrects a resource's inputs before they are judged, if the level is Remediate.
 	Remedy func(context.Context, ResourceRequest[C]) (Remedy, error)
 	// Resource judges a resource before it is created or updated.
 	Resource func(context.Context, ResourceRequest[C]) ([]Violation, error)
@@ -89,8 +87,7 @@ type Violation struct {
 	URN urn.URN
 }
 
-// Remedy is what a policy makes of a resource's inputs. The zero Remedy says that there
-// is nothing to do.
+// Remedy is a correction of a resource's inputs. The zero Remedy corrects nothing.
 type Remedy struct {
 	// Inputs are all of the resource's inputs as they are to be; nil if they stay.
 	Inputs *property.Map
@@ -141,14 +138,11 @@ func (r *Rule[C]) stack(ctx context.Context, config unsafe.Pointer, run abi.RunC
 	return r.Stack(ctx, StackRequest[C]{*(*C)(config), run, all})
 }
 
-// Logger writes messages about the resource that is judged, with its methods Debug, Info,
-// Warning, Error, and Status.
+// Logger writes messages about a resource, with its methods Debug, Info, Warning, Error, and Status.
 type Logger = call.Logger
 
-// WithLog returns a context in which [Log] writes to sink, for tests. In a module the log
-// is the host's.
+// WithLog returns a context in which [Log] writes to sink. In a module the log is the host's.
 func WithLog(ctx context.Context, sink abi.Log) context.Context { return call.WithLog(ctx, sink) }
 
-// Log returns the log of the call that the context belongs to. Without a log, as in
-// most tests, messages go nowhere.
+// Log returns the log of a call. Without one, as in most tests, messages go nowhere.
 func Log(ctx context.Context) Logger { return call.Log(ctx) }

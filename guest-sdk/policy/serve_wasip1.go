@@ -11,19 +11,18 @@ import (
 
 func init() { bindings.RunMain() }
 
-// Serve serves the pack to the host that runs the module. It is called in main and
-// returns at once. If neither package variables nor main read the clock or random numbers, the
-// host may run them once, and begin all instances with what they left in memory; otherwise each
-// instance runs them. If the pack is not well formed, see [New], the host is told so in answer to
-// its first call.
+// Serve serves the pack to the host that runs the module. It is called in main and returns at once. The
+// host may run main once for all instances if main and package variables read neither the clock nor
+// random numbers. If the pack is wrong, see [New], the first call fails.
 func Serve(p Pack) {
 	if !bindings.Called() {
 		print(usage(p))
 		return
 	}
 	log, control := bindings.Log(), bindings.Control()
+	var contexts call.Contexts
 	served, err := register(p, func(ctx context.Context) (context.Context, context.CancelFunc) {
-		c := call.NewContext(call.WithLog(ctx, log), control.Cancelled, "", 0)
+		c := contexts.New(call.WithLog(ctx, log), control.Cancelled, "", 0)
 		return c, c.End
 	})
 	if err != nil {
@@ -33,8 +32,7 @@ func Serve(p Pack) {
 	policy.Serve(served)
 }
 
-// refused serves the calls of a pack that could not be registered. A host asks it no
-// more than the handshake.
+// refused serves a pack that could not be registered. A host calls only its handshake.
 type refused struct {
 	abi.Policy
 	err error

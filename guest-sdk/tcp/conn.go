@@ -23,8 +23,7 @@ const (
 	longestWrite = 64 << 10
 )
 
-// conn is a connection of the host's. Like all of package net it can be used by several
-// goroutines at once.
+// conn is a connection of the host. Like others of package net it is safe for concurrent use.
 type conn struct {
 	host   abi.TCP
 	handle abi.TCPConnection
@@ -88,8 +87,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 }
 
-// nothingYet reports whether the host says that it has nothing, rather than that the
-// other side has failed.
+// nothingYet reports whether the host has no data, and the other side has not failed.
 func nothingYet(err error) bool {
 	e := abi.AsError(err)
 	return e.Kind == abi.ErrorKindUnavailable && e.Origin == abi.ErrorOriginHost

@@ -45,6 +45,5 @@ func DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	return &conn{host: tcp, handle: handle, remote: addr(address)}, nil
 }
 
-// LookupHost returns what DialContext is to connect to for a host: the host, whose name
-// the host of the module looks up.
+// LookupHost returns the host itself, whose name the host of the module looks up.
 func LookupHost(_ context.Context, host string) ([]string, error) { return []string{host}, nil }

@@ -10,10 +10,9 @@ import (
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 )
 
-// codec is the encoding of the properties of one call. The host is trusted with them.
-// Providers look at few: what they do not look at is not decoded, and goes back as it came.
-// Olds and news of a call are often the same; those that are encoded alike are one map, so
-// that to compare them takes no time.
+// codec is the encoding of the properties of one call, which the host is trusted with. Most properties
+// are never decoded, and go back as they came. Equal encodings, such as olds and news, are one map, so
+// that a comparison takes no time.
 type codec struct {
 	// opened are the first so many that a call had.
 	opened [4]opened

@@ -11,8 +11,7 @@ import _ "unsafe" // for go:linkname
 //go:linkname mainMain main.main
 func mainMain()
 
-// called is true once the host has called in. A module is a process of its own, so
-// that this is as global as main is.
+// called is true once the host has called in. It is global because a module is a process of its own.
 var called bool
 
 // RunMain has the program's main called before the first call is answered.
@@ -23,8 +22,7 @@ func RunMain() {
 	})
 }
 
-// Called reports whether the host has called in: in a program that is run as one, it
-// never does.
+// Called reports whether the host has called in. In a program it never does.
 func Called() bool { return called }
 
 // prepare does before any call what would else be done in the first one. It is named as

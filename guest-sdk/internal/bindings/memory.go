@@ -9,9 +9,8 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
-// arena is what small parameters lie in, names, URNs, and most properties: see
-// canon.ArenaExport. A module has one memory and one allocator, hence the package variables of
-// this file.
+// arena holds small parameters: names, URNs, and most properties, see canon.ArenaExport. The variables
+// of this file are global because a module has one memory.
 var arena struct {
 	// free and end are the addresses between which the host may write: it moves free on.
 	free, end uint32
@@ -20,10 +19,8 @@ var arena struct {
 	chunk, before []byte
 }
 
-// received holds what the host allocated here and no one has taken over yet: a few
-// blocks of one call, the next to be taken at the begin as a rule. The lock is for
-// goroutines: one that waits for the garbage collector inside of cabi_realloc lets
-// others run.
+// received holds blocks that the host allocated and nobody has taken yet, usually in order. The lock is
+// for goroutines that run while another waits for the garbage collector in cabi_realloc.
 var received struct {
 	sync.Mutex
 	blocks [][]byte
@@ -73,8 +70,7 @@ func reallocate(old, oldSize, align, size uint32) uint32 {
 	return address(block)
 }
 
-// allocate returns memory that is aligned to 8, which is the most the ABI needs. The
-// lock is held.
+// allocate returns memory that is aligned to 8, the most that the ABI needs. The lock is held.
 func allocate(size uint32) []byte {
 	aligned := (int(size) + 7) &^ 7
 	for i, spare := range received.spares {
@@ -86,8 +82,7 @@ func allocate(size uint32) []byte {
 	return words(aligned)[:size]
 }
 
-// reuse takes a block that was taken and that nobody refers to any more. What is no larger
-// than a chunk may be a part of one.
+// reuse takes a block that nobody refers to. A small one may be a part of a chunk, which is not reused.
 func reuse(block []byte) {
 	if len(block) <= chunkSize || cap(block) > mostSpare || address(block)%8 != 0 {
 		return
@@ -107,8 +102,7 @@ func words(size int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(make([]uint64, size/8)))), size)
 }
 
-// takeBlock removes the block at an address from those that were received; nil where
-// there is none of that size. The lock is held.
+// takeBlock removes the received block of that address and size; nil for none. The lock is held.
 func takeBlock(ptr, size uint32) []byte {
 	for i, block := range received.blocks {
 		if address(block) == ptr && len(block) == int(size) {
@@ -125,8 +119,7 @@ func takeBlock(ptr, size uint32) []byte {
 // address returns where data lies. Go's garbage collector does not move it.
 func address(data []byte) uint32 { return uint32(uintptr(unsafe.Pointer(&data[0]))) }
 
-// frame is the memory as one call sees it. It keeps what the call made readable for
-// the host; what the host sent belongs to whoever reads it.
+// frame is the memory of one call. It keeps what the call made readable for the host.
 type frame struct {
 	pins  [][]byte
 	first [6][]byte // pins of most calls
@@ -144,9 +137,8 @@ func (f *frame) Take(ptr, n uint32) ([]byte, error) {
 			return block, nil
 		}
 	}
-	// The arena, the area for an import's result, or a host that passes several values in one
-	// allocation: such a one lives until the call of the export ends, or longer if Go
-	// still refers to it.
+	// The arena, the area for an import's result, or several values of a host in one allocation. Such
+	// memory lives until the export returns, or as long as Go refers to it.
 	return canon.BytesAt(unsafe.Add(nil, uintptr(ptr)), n), nil
 }
 

@@ -15,8 +15,7 @@ type record [16]uint64
 // Flat are the parameters of the export's call that is served.
 var Flat record
 
-// Put8 writes a value of one byte. The offset is in bytes, and the value is known to lie in
-// the record.
+// Put8 writes a value of one byte at an offset in bytes, which lies in the record.
 func (r *record) Put8(offset uintptr, v uint32) {
 	if v > math.MaxUint8 {
 		outOfRange()

@@ -16,14 +16,12 @@ var (
 	// answer is the frame of an export's call, which are served one at a time.
 	answer frame
 	server = canon.Server{Recovered: recovered, Own: &own}
-	// own is where the arena is. It keeps the answer in memory until the host has read it:
-	// until the next call, at the latest.
+	// own has the arena. It keeps the response in memory until the next call.
 	own = canon.Own{Codec: &answer.codec}
 )
 
-// OnFirstCall sets what runs once, before the first call is answered. A WASI reactor
-// has no main that runs by itself, and code that runs as the module is initialized
-// may run long before there is a configuration.
+// OnFirstCall sets what runs once, before the first call. A WASI reactor has no main that runs by
+// itself, and initialization may run long before there is a configuration.
 func OnFirstCall(f func()) { firstCall = f }
 
 // begin does what runs once, if it has not run yet.
@@ -74,8 +72,7 @@ func forget() {
 // maxStack bounds the stack trace that a panic prints, in bytes.
 const maxStack = 16 << 10
 
-// recovered makes an answer of a panic in what is served. The stack goes to standard
-// error, which the host logs.
+// recovered returns a panic as an error. The stack goes to standard error, which the host logs.
 func recovered(p any) error {
 	text := panicText(p)
 	stack := make([]byte, maxStack)

@@ -8,13 +8,11 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// pollInterval is how often a module that waits for its context asks the host whether
-// the call was cancelled: seldom enough to cost nothing, often enough for a person.
+// pollInterval is how often a module that waits asks the host whether the call was cancelled.
 const pollInterval = 20 * time.Millisecond
 
-// Context is the context of one call in a module. Nobody can interrupt a module,
-// which has one thread: the context asks the host, whenever its error is looked at,
-// and regularly while somebody waits for its end.
+// Context is the context of one call in a module, which has one thread and cannot be interrupted. It
+// asks the host for its end in Err, and regularly while somebody waits.
 type Context struct {
 	context.Context // for its values
 	cancelled       func(context.Context) bool
@@ -34,33 +32,20 @@ type Contexts struct {
 // chunk is how many are made at a time: a context that is kept keeps so many.
 const chunk = 8
 
-// New is NewContext.
+// New returns the context of a call that begins. u is the resource of the call, empty for none; a
+// timeout of 0 is none.
 func (s *Contexts) New(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) *Context {
 	if len(s.spare) == 0 {
 		s.spare = make([]Context, chunk)
 	}
 	c := &s.spare[0]
 	s.spare = s.spare[1:]
-	c.begin(values, cancelled, u, timeout)
-	return c
-}
-
-// NewContext returns the context of a call that begins, and that may be about a resource; a
-// timeout of 0 is none.
-func NewContext(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) *Context {
-	c := &Context{}
-	c.begin(values, cancelled, u, timeout)
-	return c
-}
-
-func (c *Context) begin(values context.Context, cancelled func(context.Context) bool, u urn.URN, timeout time.Duration) {
 	c.Context, c.cancelled, c.urn = values, cancelled, u
 	if timeout > 0 {
-		c.endAfter(timeout)
+		c.deadline = time.Now().Add(timeout)
 	}
+	return c
 }
-
-func (c *Context) endAfter(timeout time.Duration) { c.deadline = time.Now().Add(timeout) }
 
 func (c *Context) Value(key any) any {
 	if _, ok := key.(urnKey); ok && c.urn != "" {

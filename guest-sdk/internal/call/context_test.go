@@ -14,7 +14,7 @@ func TestContext(t *testing.T) {
 
 	t.Run("cancelled while the code runs", func(t *testing.T) {
 		cancelled = false
-		c := NewContext(context.Background(), asks, "", 0)
+		c := new(Contexts).New(context.Background(), asks, "", 0)
 		defer c.End()
 		require.NoError(t, c.Err())
 		_, limited := c.Deadline()
@@ -27,7 +27,7 @@ func TestContext(t *testing.T) {
 	})
 	t.Run("cancelled while it waits", func(t *testing.T) {
 		cancel := make(chan struct{})
-		c := NewContext(context.Background(), func(context.Context) bool {
+		c := new(Contexts).New(context.Background(), func(context.Context) bool {
 			select {
 			case <-cancel:
 				return true
@@ -42,7 +42,7 @@ func TestContext(t *testing.T) {
 		require.ErrorIs(t, c.Err(), context.Canceled)
 	})
 	t.Run("timeout", func(t *testing.T) {
-		c := NewContext(context.Background(), func(context.Context) bool { return false }, "", time.Millisecond)
+		c := new(Contexts).New(context.Background(), func(context.Context) bool { return false }, "", time.Millisecond)
 		defer c.End()
 		_, limited := c.Deadline()
 		require.True(t, limited)
@@ -50,14 +50,14 @@ func TestContext(t *testing.T) {
 		require.ErrorIs(t, c.Err(), context.DeadlineExceeded)
 	})
 	t.Run("ends with its call", func(t *testing.T) {
-		c := NewContext(context.Background(), func(context.Context) bool { return false }, "", 0)
+		c := new(Contexts).New(context.Background(), func(context.Context) bool { return false }, "", 0)
 		done := c.Done()
 		c.End()
 		<-done
 		require.ErrorIs(t, c.Err(), context.Canceled)
 	})
 	t.Run("what derives from it ends too", func(t *testing.T) {
-		c := NewContext(context.Background(), func(context.Context) bool { return false }, "", 0)
+		c := new(Contexts).New(context.Background(), func(context.Context) bool { return false }, "", 0)
 		derived, cancel := context.WithCancel(WithLog(c, nil))
 		defer cancel()
 		c.End()
@@ -67,9 +67,9 @@ func TestContext(t *testing.T) {
 
 func TestAContextIsAboutAResource(t *testing.T) {
 	never := func(context.Context) bool { return false }
-	about := NewContext(context.Background(), never, "urn:pulumi:dev::p::a:b:C::c", 0)
+	about := new(Contexts).New(context.Background(), never, "urn:pulumi:dev::p::a:b:C::c", 0)
 	require.EqualValues(t, "urn:pulumi:dev::p::a:b:C::c", Log(about).urn)
-	require.Empty(t, Log(NewContext(context.Background(), never, "", 0)).urn)
+	require.Empty(t, Log(new(Contexts).New(context.Background(), never, "", 0)).urn)
 	other := WithURN(context.Background(), "urn:pulumi:dev::p::a:b:C::d")
-	require.EqualValues(t, "urn:pulumi:dev::p::a:b:C::d", Log(NewContext(other, never, "", 0)).urn)
+	require.EqualValues(t, "urn:pulumi:dev::p::a:b:C::d", Log(new(Contexts).New(other, never, "", 0)).urn)
 }

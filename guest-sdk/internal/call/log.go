@@ -12,8 +12,7 @@ type (
 	urnKey struct{}
 )
 
-// WithLog returns a context in which [Log] writes to sink. Programs that run a provider
-// themselves use it; in a module the log is the host's.
+// WithLog returns a context in which [Log] writes to sink. In a module the log is the host's.
 func WithLog(ctx context.Context, sink abi.Log) context.Context {
 	return context.WithValue(ctx, logKey{}, sink)
 }
@@ -23,16 +22,14 @@ func WithURN(ctx context.Context, u urn.URN) context.Context {
 	return context.WithValue(ctx, urnKey{}, u)
 }
 
-// Logger writes messages about the resource that a call is about. Those who watch the
-// deployment see them beside it.
+// Logger writes messages about the resource of a call. The display of the deployment shows them.
 type Logger struct {
 	ctx  context.Context
 	sink abi.Log
 	urn  urn.URN
 }
 
-// Log returns the log of the call that the context belongs to. Without a log, as in
-// most tests, messages go nowhere.
+// Log returns the log of a call. Without one, as in most tests, messages go nowhere.
 func Log(ctx context.Context) Logger {
 	l := Logger{ctx: ctx}
 	if l.sink, _ = ctx.Value(logKey{}).(abi.Log); l.sink == nil {
@@ -51,8 +48,7 @@ func (l Logger) Info(message string) { l.write(abi.LogSeverityInfo, message, fal
 // Warning writes what the user should look at.
 func (l Logger) Warning(message string) { l.write(abi.LogSeverityWarning, message, false) }
 
-// Error writes what went wrong where the call itself goes on; an error that ends the
-// call is returned instead.
+// Error writes a failure after which the call goes on. Other errors are returned instead.
 func (l Logger) Error(message string) { l.write(abi.LogSeverityError, message, false) }
 
 // Status writes how far the call is; the next status replaces it.

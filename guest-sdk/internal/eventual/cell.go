@@ -1,12 +1,10 @@
-// Package eventual holds values that come to be while a component is made: the outputs
-// of its children, and what is computed from them. Package guest wraps them in types,
-// package shape reads and writes them in an author's structs.
+// Package eventual has values that exist only once the children of a component are made. Package guest
+// wraps them in types, and package shape reads and writes them in structs.
 package eventual
 
 import "github.com/husk-dev/husk/abi/property"
 
-// Cell is a value that is there already or will be. A nil Cell is null. Cells are for
-// one goroutine.
+// Cell is a value that exists or will. A nil Cell is null. Cells are for one goroutine.
 type Cell struct {
 	settled bool
 	value   property.Value
@@ -41,8 +39,7 @@ func (c *Cell) Set(v property.Value, err error) {
 	}
 }
 
-// Get returns the value, or the error because of which there is none. ok is false while
-// it is not known which.
+// Get returns the value, or an error in its place. ok is false while there is neither.
 func (c *Cell) Get() (v property.Value, ok bool, err error) {
 	if c == nil {
 		return property.Null, true, nil

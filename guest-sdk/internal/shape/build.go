@@ -186,8 +186,7 @@ func scalar(k reflect.Kind) (kind kind, typ schema.Kind, ok bool) {
 	return 0, 0, false
 }
 
-// direct returns what the types of package property are, which fields may have as
-// they are; ok is false for other types.
+// direct returns the kind and type of the types of package property; ok is false for other types.
 func direct(t reflect.Type) (kind kind, typ *schema.Type, ok bool) {
 	switch t {
 	case reflect.TypeFor[property.Value]():
@@ -266,8 +265,7 @@ func (b *Builder) shape(t reflect.Type) (*Shape, error) {
 	return s, nil
 }
 
-// nested makes s the shape of a struct that is the type of a field, and so is a type
-// of the package.
+// nested makes s the shape of a nested struct, which is a type of the package.
 func (b *Builder) nested(s *Shape, t reflect.Type) error {
 	name := t.Name()
 	if name == "" || strings.ContainsAny(name, "[]") {

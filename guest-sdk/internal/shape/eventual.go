@@ -10,8 +10,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// eventualType returns the T of guest.Out[T], a struct of a [0]*T and a cell; nil for
-// other types.
+// eventualType returns the T of a guest.Out[T], a struct of a [0]*T and a cell; nil for other types.
 func eventualType(t reflect.Type) reflect.Type {
 	if t.Kind() != reflect.Struct || t.NumField() != 2 || t.Field(1).Type != reflect.TypeFor[*eventual.Cell]() {
 		return nil
@@ -19,8 +18,7 @@ func eventualType(t reflect.Type) reflect.Type {
 	return t.Field(0).Type.Elem().Elem()
 }
 
-// output loads what lies in an output, so that parts of it that can carry dependencies
-// have the output's.
+// output loads the contents of an output, whose parts have its dependencies, too.
 func (l *loader) output(s *Shape, v property.Value, target unsafe.Pointer) {
 	around := l.around
 	if o, ok := v.AsOutput(); ok {
@@ -37,8 +35,8 @@ func (l *loader) output(s *Shape, v property.Value, target unsafe.Pointer) {
 	l.around = around
 }
 
-// eventual returns a cell's value. One that is not there yet is null for now: who
-// stores a component's outputs does so again once its children are made.
+// eventual returns a cell's value. A missing one is null for now: the outputs are stored again when all
+// children are made.
 func (st *storer) eventual(c *eventual.Cell) property.Value {
 	v, _, err := c.Get()
 	if err != nil && st.err == nil {
@@ -51,8 +49,8 @@ func (st *storer) eventual(c *eventual.Cell) property.Value {
 	return v
 }
 
-// Secret finds a part of the properties that is secret, and that a variable of the
-// shape cannot hold as such, because its field is of an ordinary type.
+// Secret finds a secret in the properties that a variable of the shape cannot hold, because its field
+// is of an ordinary type.
 func (s *Shape) Secret(m property.Map) (path property.Path, found bool) {
 	return s.opaque(m, isSecret, property.Value.ContainsSecrets)
 }
@@ -73,8 +71,7 @@ func (s *Shape) opaque(m property.Map, is, contains func(property.Value) bool) (
 	return o.path, found
 }
 
-// opaque looks for what is of a certain nature, itself or in its parts. It leaves the
-// path at what it found.
+// opaque searches a value and its parts, and leaves the path at what it found.
 type opaque struct {
 	path         property.Path
 	is, contains func(property.Value) bool

@@ -6,9 +6,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Holds reports whether the struct at source is as Load made it of the properties, as far
-// as that can be told at little cost: true is certain. Most often an author's code only
-// looks at what it gets, and then nothing needs to be stored.
+// Holds reports whether the struct at source is as Load made it of the properties; false is uncertain.
+// Most code of authors only reads, and then nothing needs to be stored.
 func (s *Shape) Holds(m property.Map, source unsafe.Pointer) bool {
 	if s.kind == kindProperties {
 		return (*property.Map)(source).Equal(m)

@@ -9,10 +9,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Load sets the struct at target, whose shape s is, from properties. Fields whose
-// property is missing, null, or unknown keep their zero; properties without a field
-// are passed over; secrets are unwrapped. A value of another type is an error of
-// kind invalid-argument with its path.
+// Load sets the struct at target from properties. Fields of missing, null, and unknown properties keep
+// their zero; other properties are ignored; secrets are unwrapped. A value of another type is an error
+// of kind invalid-argument with its path.
 func (s *Shape) Load(m property.Map, target unsafe.Pointer) error {
 	if s.kind == kindProperties {
 		*(*property.Map)(target) = m
@@ -51,8 +50,7 @@ func (l *loader) failedAt(s property.Segment) bool {
 	return true
 }
 
-// structure takes few calls, and few jumps, for what most structs are: guests load them for
-// each call.
+// structure is fast for most structs, because guests load them in each call.
 func (l *loader) structure(s *Shape, m property.Map, target unsafe.Pointer) {
 	entries, fields := m.Entries(), s.encoded
 	next := 0
@@ -206,8 +204,8 @@ func (l *loader) slice(s *Shape, elements []property.Value, target unsafe.Pointe
 // New returns a pointer to a new zero value of the shape's type.
 func (s *Shape) New() unsafe.Pointer { return s.spare.take(s) }
 
-// addressOf returns the address of a variable. Value.UnsafePointer would do for its
-// pointer, but it brings the code that calls methods by reflection into every guest.
+// addressOf returns the address of a variable. Value.UnsafePointer would link the calls of methods by
+// reflection.
 func addressOf(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }
 
 func (s *Shape) allocate() unsafe.Pointer {

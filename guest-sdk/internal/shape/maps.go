@@ -6,10 +6,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// layout tells apart how the elements of a map lie in memory. Go's maps work the same
-// for all types of one layout: the type of a map is not stored in it, and all keys are
-// strings. So one piece of code for each layout handles every map, where reflection
-// would handle every map with one piece of code, ten times as large.
+// layout is how the elements of a map lie in memory. Go's maps work the same for all types of one
+// layout: the type is not stored in the map, and all keys are strings. Reflection would be ten times
+// the code.
 type layout uint8
 
 const (

@@ -5,9 +5,8 @@ import (
 	"unsafe"
 )
 
-// spare are values that were allocated together, since reflection takes many calls for each
-// allocation. A guest has one thread: another goroutine can only run while these are
-// allocated.
+// spare are values that were allocated together, because reflection takes many calls for each. A guest
+// has one thread: another goroutine can only run during an allocation.
 type spare struct {
 	slice reflect.Type
 	next  unsafe.Pointer

@@ -8,9 +8,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// referenceOf returns the reference that a value is. A caller that does not know
-// references gives text: the URN of a component, or the ID of another resource, whose
-// URN then is not known.
+// referenceOf returns a value as a reference. Text is the URN of a component, or the ID of another
+// resource with an unknown URN.
 func referenceOf(v property.Value) (property.ResourceReference, bool) {
 	text, ok := v.AsString()
 	switch {
@@ -22,8 +21,8 @@ func referenceOf(v property.Value) (property.ResourceReference, bool) {
 	return property.ResourceReference{HasID: true, ID: text}, true
 }
 
-// storedReference returns the reverse of referenceOf: without a URN there is no reference,
-// but text; without an ID either there is nothing.
+// storedReference is the reverse of referenceOf. A reference without a URN is text; without an ID, too,
+// it is null.
 func storedReference(r property.ResourceReference) property.Value {
 	switch {
 	case r.URN != "":
@@ -34,16 +33,14 @@ func storedReference(r property.ResourceReference) property.Value {
 	return property.Null
 }
 
-// References returns the tokens of this package's own resources that tags refer to, each
-// with the field that does.
+// References returns the tokens of own resources that tags refer to, with the fields.
 func (b *Builder) References() []Reference { return b.references }
 
 // Reference is a field that refers to a type of resource.
 type Reference struct{ Field, Token string }
 
-// referring returns t, the type of a field, with the references in it being to
-// resources of a type: a token of this package, or what another package's document
-// has for it.
+// referring returns t, the type of a field, with references to a type of resource: a token of this
+// package, or the place in the schema of another one.
 func (b *Builder) referring(t *schema.Type, to string) (*schema.Type, error) {
 	switch t.Kind {
 	case schema.KindArray, schema.KindMap:

@@ -1,8 +1,6 @@
-// Package shape says how values of an author's Go types lie in memory, and what
-// they are as properties. A [Builder] looks at the types once, by reflection; the
-// resulting [Shape] then moves values between Go variables and property values by
-// offsets alone. Reflection remains only where memory is allocated that the garbage
-// collector must know the type of: for structs behind pointers and in slices.
+// Package shape has the memory layout of Go types and their form as properties. A [Builder] looks at
+// types by reflection, once. A [Shape] then moves values by offsets. Reflection remains for allocations
+// with pointers: structs behind pointers and in slices.
 package shape
 
 import (
@@ -24,8 +22,8 @@ type Shape struct {
 	size uintptr
 	// element is the shape behind a pointer, or in a slice or map.
 	element *Shape
-	// fields are those of a struct and of the structs that it embeds, by name; encoded are
-	// the same in the order of properties, see property.CompareKeys.
+	// fields are the fields of a struct and its embedded structs, by name; encoded are the same in the
+	// order of property.CompareKeys.
 	fields, encoded []field
 	// given says that the values are what programs give: see Store.
 	given bool
@@ -38,13 +36,11 @@ type Shape struct {
 	longest  int
 }
 
-// Autoname returns the property that holds a resource's name, which is made up where a
-// program gives none, and the most characters that it may have, 0 for any number. The
-// property is empty if no tag says so.
+// Autoname returns the property with a resource's name, and its most characters, 0 for any number. The
+// property is empty for none.
 func (s *Shape) Autoname() (property string, longest int) { return s.autoname, s.longest }
 
-// Properties returns the shape of a property.Map that holds the properties of an object
-// as they are.
+// Properties returns the shape of a property.Map with the properties of an object.
 func Properties(o *schema.Object) *Shape {
 	t := reflect.TypeOf(property.Map{})
 	return &Shape{kind: kindProperties, goType: t, size: t.Size(), Object: o, Type: &schema.Type{Kind: schema.KindObject, Object: o}}
@@ -55,8 +51,7 @@ type field struct {
 	offset uintptr
 	shape  *Shape
 	secret bool
-	// optional says that an input need not be given and has no default, so that its
-	// zero is as good as nothing.
+	// optional marks an input that is neither required nor has a default: its zero means nothing.
 	optional bool
 }
 
@@ -87,8 +82,7 @@ const (
 	kindEventual
 )
 
-// hasPointers reports whether the collector must see the values: only a chunk of
-// memory without pointers may be allocated without its type.
+// hasPointers reports whether the garbage collector must know the type of the values.
 func (k kind) hasPointers() bool { return k > kindFloat64 }
 
 // Copies reports whether a copy of a value has nothing in common with it that could change.

@@ -8,11 +8,9 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// Store returns the struct at source, whose shape s is, as properties. Nil pointers,
-// slices, and maps, and null values, are left out. Any other field of outputs has its
-// property, zero or not; of inputs, those that are optional and zero are left out, as
-// a program would. What is tagged as secret is one. An integer that a property, which
-// is a double, cannot hold is an error with its path.
+// Store returns the struct at source as properties. Nil and null values are left out; so are zeros of
+// optional inputs, as in a program. Tagged secrets are marked. An integer that a double cannot hold is
+// an error with its path.
 func (s *Shape) Store(source unsafe.Pointer) (property.Map, error) {
 	if s.kind == kindProperties {
 		return *(*property.Map)(source), nil
@@ -116,8 +114,7 @@ func (st *storer) integer(s *Shape, source unsafe.Pointer) property.Value {
 	return property.Number(float64(i))
 }
 
-// integerAt returns the integer at source; one that is too large for the type is beyond
-// integerLimit.
+// integerAt returns the integer at source; one beyond integerLimit stands for all larger ones.
 func (s *Shape) integerAt(source unsafe.Pointer) int64 {
 	switch s.kind {
 	case kindInt8:

@@ -26,8 +26,7 @@ type tag struct {
 	minimum     *string
 	maximum     *string
 	oneOf       []string
-	// autoname says that the property is the resource's name, which is made up where a
-	// program gives none; longest is its length in characters, 0 for any.
+	// autoname marks the property with the resource's name; longest is its most characters, 0 for any.
 	autoname bool
 	longest  int
 	// resource is what the references of the field are to; empty for any resource.
@@ -105,8 +104,7 @@ func (t *tag) readAutoname(value string, hasValue bool) error {
 	return nil
 }
 
-// MinAutoname is the least length, in characters, that names can be made up for: that
-// of one character, a hyphen, and seven random ones.
+// MinAutoname is the least length of generated names: a character, a hyphen, and seven random ones.
 const MinAutoname = 9
 
 // splitTag splits at commas outside single quotes, which it takes away.

@@ -55,8 +55,8 @@ type AnimalState struct {
 	Chip   string `husk:"chip,secret"`
 }
 
-// Animal is a resource that does everything itself. Its name decides what happens:
-// unhealthy, gone, and broken say so, wait waits for the end of the context.
+// Animal is a resource that implements everything. Its name decides what happens: unhealthy, gone,
+// broken, or wait.
 type Animal struct {
 	mu    sync.Mutex
 	count int
@@ -154,8 +154,7 @@ func (a *Animal) Check(_ context.Context, r guest.CheckRequest[AnimalInputs]) ([
 	return nil, nil
 }
 
-// Diff passes over the tag that the zoo itself sets, and replaces an animal that loses
-// legs.
+// Diff ignores the tag of the zoo, and replaces an animal that loses legs.
 func (a *Animal) Diff(_ context.Context, r guest.DiffRequest[AnimalInputs, AnimalState]) (guest.DiffResponse, error) {
 	response := r.Default
 	response.DetailedDiff = nil
